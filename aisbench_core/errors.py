@@ -1,0 +1,127 @@
+"""Every error that a person can meet, as one tree.
+
+AisbenchError
+├── ConfigError            settings, a profile, credentials or a workload manifest cannot be used
+├── SpecError              a RunSpec is not acceptable; carries its problems, field by field
+├── RunNotFound            no run with that id
+├── StaleRun               somebody else moved the run first
+├── ResultError            a result file is missing or does not hold a number
+├── WarehouseError         the warehouse cannot be read or written
+│   └── WarehouseBusy      another process has it open; trying again helps
+└── CloudError             the cloud said no, or nothing
+    ├── CloudUnavailable   trying again helps: network, time-out, 429, 5xx
+    └── CloudRejected      trying again does not help
+        ├── AuthFailed     the keys, their rights or the clock
+        ├── CloudNotFound  the job, bucket or object is not there
+        └── QuotaExceeded  a limit of the account or the region
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class AisbenchError(Exception):
+    """Something that a person can understand and act on: what happened, and a hint at what to do."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+
+class ConfigError(AisbenchError):
+    """Settings, a profile, credentials or a manifest cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with one field: where, what was found, and what is allowed."""
+
+    field: str
+    message: str
+    found: str = ""
+
+    def __str__(self) -> str:
+        found = f" (found {self.found})" if self.found else ""
+        return f"{self.field}: {self.message}{found}"
+
+
+class SpecError(AisbenchError):
+    """A document of a person (spec, profile, manifest) has unknown keys, wrong types or values out of range."""
+
+    def __init__(self, what: str, problems: Sequence[Problem], hint: str = "") -> None:
+        super().__init__(f"{what}: " + "; ".join(str(problem) for problem in problems), hint)
+        self.problems = tuple(problems)
+
+
+class RunNotFound(AisbenchError):
+    """No run has that id."""
+
+
+class StaleRun(AisbenchError):
+    """The run was moved by somebody else since it was read."""
+
+
+class ResultError(AisbenchError):
+    """A result file is missing, empty, or does not hold a finite positive number."""
+
+
+class WarehouseError(AisbenchError):
+    """The warehouse cannot be read or written."""
+
+
+class WarehouseBusy(WarehouseError):
+    """Another process holds the warehouse; trying again helps."""
+
+
+class CloudError(AisbenchError):
+    """The cloud refused a request, or did not answer it."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        operation: str,
+        status: int | None = None,
+        code: str = "",
+        request_id: str = "",
+        hint: str = "",
+    ) -> None:
+        super().__init__(message, hint)
+        self.operation = operation
+        self.status = status
+        self.code = code
+        self.request_id = request_id
+
+    def __str__(self) -> str:
+        facts = [
+            f"HTTP {self.status}" if self.status else "",
+            self.code,
+            f"request {self.request_id}" if self.request_id else "",
+        ]
+        known = ", ".join(fact for fact in facts if fact)
+        sentence = f"{self.operation}: {self.message}" + (f" [{known}]" if known else "")
+        return f"{sentence} ({self.hint})" if self.hint else sentence
+
+
+class CloudUnavailable(CloudError):
+    """Trying again helps: no connection, a time-out, too many requests, or the service's own trouble."""
+
+
+class CloudRejected(CloudError):
+    """Trying again does not help."""
+
+
+class AuthFailed(CloudRejected):
+    """The keys are wrong, lack a right, or this machine's clock is off."""
+
+
+class CloudNotFound(CloudRejected):
+    """The job, bucket or object is not there."""
+
+
+class QuotaExceeded(CloudRejected):
+    """A limit of the account or the region is reached."""

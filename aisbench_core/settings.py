@@ -1,0 +1,265 @@
+"""Settings, profiles and credentials; the only reader of the environment.
+
+Settings come from one file (`aisbench.yaml` in the home directory of the console) and from `AISBENCH_*` variables,
+which win. A profile says where to run and holds no secret. Credentials are looked up when they are needed.
+"""
+
+import os
+import stat
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, Field, SecretStr, ValidationError
+
+from aisbench_core.errors import ConfigError, Problem, SpecError
+from aisbench_core.model import Api, Frozen
+
+Model = TypeVar("Model", bound=BaseModel)
+
+HOME = Path(__file__).resolve().parent.parent
+
+
+class Settings(Frozen):
+    """How this console works. Every field can be set in `aisbench.yaml` or as `AISBENCH_<FIELD>`."""
+
+    data_dir: Annotated[Path, Field(description="Where runs, ledger and warehouse live.")] = HOME / "data"
+    workloads_dir: Annotated[Path, Field(description="Where workload manifests are found.")] = HOME / "workloads"
+    profile: Annotated[str, Field(description="The profile to use when none is named.")] = "sandbox"
+    language: Annotated[str, Field(pattern="^(en|zh)$", description="The console's first language: en or zh.")] = "en"
+    host: Annotated[str, Field(description="The address the console listens on.")] = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535, description="The console's port.")] = 8501
+    poll_seconds: Annotated[float, Field(gt=0, le=600, description="Seconds between looks at a job.")] = 5.0
+    retry_first_seconds: Annotated[float, Field(gt=0, description="Delay before the first retry.")] = 2.0
+    retry_most_seconds: Annotated[float, Field(gt=0, description="The longest delay between retries.")] = 300.0
+    tick_seconds: Annotated[float, Field(gt=0, le=60, description="Seconds between looks at the ledger.")] = 0.5
+    follower_threads: Annotated[int, Field(ge=1, le=64, description="Steps of different runs at once.")] = 8
+    transfers: Annotated[int, Field(ge=1, le=256, description="Objects moved at once, up or down.")] = 32
+    request_seconds: Annotated[float, Field(gt=0, description="Time-out of one request to the cloud.")] = 60.0
+
+    @property
+    def ledger_path(self) -> Path:
+        """The run ledger (SQLite)."""
+        return self.data_dir / "ledger.sqlite3"
+
+    @property
+    def warehouse_path(self) -> Path:
+        """The results warehouse (DuckDB)."""
+        return self.data_dir / "warehouse.duckdb"
+
+    @property
+    def runs_dir(self) -> Path:
+        """One folder per run: everything that the warehouse can be rebuilt from."""
+        return self.data_dir / "runs"
+
+    @property
+    def follower_lock(self) -> Path:
+        """Held by the one process that follows runs."""
+        return self.data_dir / "follower.lock"
+
+    @property
+    def profiles_dir(self) -> Path:
+        """One YAML file per profile."""
+        return self.data_dir / "profiles"
+
+    @property
+    def credentials_path(self) -> Path:
+        """Keys by profile name; must be readable by its owner only."""
+        return self.data_dir / "credentials.yaml"
+
+
+class Profile(Frozen):
+    """Where to run: a region's addresses, the project, the bucket. It holds no secret."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")]
+    region: Annotated[str, Field(min_length=1)]
+    project_id: Annotated[str, Field(min_length=1)]
+    obs_server: Annotated[str, Field(min_length=1, description="OBS address, with scheme and port if not the usual")]
+    modelarts_endpoint: Annotated[str, Field(description="empty: https://modelarts.<region>.myhuaweicloud.com")] = ""
+    iam_endpoint: str = ""
+    obs_endpoint: Annotated[str, Field(description="private clouds: the OBS address that jobs use")] = ""
+    bucket: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")]
+    prefix: Annotated[str, Field(description="directory in the bucket under which everything of ours lives")] = (
+        "aisbench"
+    )
+    api: Api = Api.V2
+    workspace_id: str = "0"
+    pool_id: str = ""
+    flavor: str = ""
+    verify_tls: bool = True
+    credentials_file: Annotated[str, Field(description="a 0600 file with access_key and secret_key")] = ""
+    rehearsal: Annotated[bool, Field(description="its results are rehearsals, never measurements")] = False
+    currency: str = "CNY"
+    price_per_node_hour: Annotated[
+        dict[str, Annotated[float, Field(ge=0)]],
+        Field(default_factory=dict, description="the user's own numbers, by flavor"),
+    ]
+
+    @property
+    def training_endpoint(self) -> str:
+        """The ModelArts address."""
+        return self.modelarts_endpoint or f"https://modelarts.{self.region}.myhuaweicloud.com"
+
+    def path(self, *parts: str) -> str:
+        """An OBS directory of ours: /bucket/prefix/parts.../"""
+        middle = "/".join(part.strip("/") for part in (self.bucket, self.prefix, *parts) if part.strip("/"))
+        return f"/{middle}/"
+
+
+class Credentials(Frozen):
+    """The keys of one account; masked wherever they are shown."""
+
+    access_key: Annotated[SecretStr, Field(min_length=1)]
+    secret_key: Annotated[SecretStr, Field(min_length=1)]
+    security_token: SecretStr | None = None
+    source: Annotated[str, Field(description="where they were found, for a person")] = ""
+
+    @property
+    def masked(self) -> str:
+        """Enough to tell two keys apart: the first and last two characters of the access key."""
+        key = self.access_key.get_secret_value()
+        return f"{key[:2]}…{key[-2:]}" if len(key) >= 8 else "…"
+
+
+def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
+    """Settings from the file and the environment. Raises ConfigError or SpecError, naming the field."""
+    environ = os.environ if environment is None else environment
+    file = Path(environ.get("AISBENCH_SETTINGS", HOME / "aisbench.yaml"))
+    answers = read_yaml(file) if file.exists() or "AISBENCH_SETTINGS" in environ else {}
+    for field in Settings.model_fields:
+        value = environ.get(f"AISBENCH_{field.upper()}")
+        if value is not None:
+            answers[field] = value
+    return parse(Settings, answers, f"settings ({file.name} and AISBENCH_* variables)")
+
+
+def profile_names(settings: Settings) -> list[str]:
+    """Every profile that can be used, by name."""
+    return sorted(_profile_files(settings))
+
+
+def load_profile(settings: Settings, name: str) -> Profile:
+    """One profile. Raises ConfigError if there is none of that name, SpecError if the file is not acceptable."""
+    files = _profile_files(settings)
+    if name not in files:
+        known = ", ".join(sorted(files)) or "none"
+        raise ConfigError(
+            f"there is no profile named {name!r}; known profiles: {known}",
+            "start the sandbox with `make run` or `aisbench-sandbox`, or write data/profiles/<name>.yaml",
+        )
+    answers = {"name": name, **read_yaml(files[name])}
+    profile = parse(Profile, answers, f"profile {name} ({files[name].name})")
+    if profile.name != name:
+        raise ConfigError(f"profile file {files[name].name} says name: {profile.name}", f"name it {name}")
+    return profile
+
+
+def find_credentials(settings: Settings, profile: Profile, environment: Mapping[str, str] | None = None) -> Credentials:
+    """The keys for a profile; the first place that has them wins.
+
+    In order: the file that the profile names, `AISBENCH_AK`/`AISBENCH_SK`, `HUAWEICLOUD_SDK_AK`/`_SK`,
+    `data/credentials.yaml` by profile name, `.streamlit/secrets.toml` under `[aisbench.<profile>]`.
+    Raises ConfigError if none has them, or if a file can be read by others."""
+    environ = os.environ if environment is None else environment
+    if profile.credentials_file:
+        file = settings.data_dir / Path(profile.credentials_file).expanduser()
+        return _credentials(_read_private(file), file.name)
+    for start in ("AISBENCH", "HUAWEICLOUD_SDK"):
+        if environ.get(f"{start}_AK") and environ.get(f"{start}_SK"):
+            return _credentials(
+                {
+                    "access_key": environ[f"{start}_AK"],
+                    "secret_key": environ[f"{start}_SK"],
+                    "security_token": environ.get(f"{start}_SECURITY_TOKEN"),
+                },
+                f"{start}_AK",
+            )
+    if settings.credentials_path.exists():
+        stored = _read_private(settings.credentials_path).get(profile.name)
+        if isinstance(stored, dict):
+            return _credentials(stored, settings.credentials_path.name)
+    secrets = _streamlit_secrets().get(profile.name)
+    if isinstance(secrets, dict):
+        return _credentials(secrets, "secrets.toml")
+    raise ConfigError(
+        f"no keys were found for profile {profile.name}",
+        "set AISBENCH_AK and AISBENCH_SK, or write data/credentials.yaml with mode 0600",
+    )
+
+
+def read_yaml(file: Path) -> dict[str, Any]:
+    """A YAML file that holds one mapping. Raises ConfigError, naming the file and the line, if it does not."""
+    try:
+        return parse_yaml(file.read_text("utf-8"), file.name)
+    except OSError as error:
+        raise ConfigError(f"{file.name} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file.name} is not UTF-8 text", "save it as UTF-8") from error
+
+
+def parse_yaml(text: str, what: str) -> dict[str, Any]:
+    """YAML text that holds one mapping. Raises ConfigError, naming the line, if it does not."""
+    try:
+        answers = yaml.safe_load(text) or {}
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise ConfigError(f"{what} is not YAML: line {line}: {error.problem}") from None
+    except yaml.YAMLError as error:
+        raise ConfigError(f"{what} is not YAML: {type(error).__name__}") from None
+    if not isinstance(answers, dict):
+        raise ConfigError(f"{what} must hold `key: value` lines, and it holds a {type(answers).__name__}")
+    return answers
+
+
+def parse(model: type[Model], answers: Mapping[str, Any], what: str) -> Model:
+    """The document as a value. Raises SpecError with one problem per field; secrets are not repeated."""
+    try:
+        return model.model_validate(answers)
+    except ValidationError as error:
+        raise SpecError(what, [_problem(model, detail) for detail in error.errors()]) from None
+
+
+def _problem(model: type[BaseModel], detail: Any) -> Problem:
+    field = ".".join(str(part) for part in detail["loc"]) or "document"
+    if detail["type"] == "extra_forbidden":
+        allowed = ", ".join(model.model_fields) if len(detail["loc"]) == 1 else "see the documentation"
+        return Problem(field, f"is not a known key; allowed: {allowed}")
+    found = "" if isinstance(detail["input"], dict) else repr(detail["input"])[:80]
+    secret = any(word in field for word in ("secret", "access_key", "token"))
+    return Problem(field, detail["msg"][:1].lower() + detail["msg"][1:], "" if secret else found)
+
+
+def _profile_files(settings: Settings) -> dict[str, Path]:
+    shipped = settings.data_dir / "sandbox" / "profile.yaml"
+    files = {"sandbox": shipped} if shipped.exists() else {}
+    return files | {file.stem: file for file in sorted(settings.profiles_dir.glob("*.yaml"))}
+
+
+def _read_private(file: Path) -> dict[str, Any]:
+    try:
+        mode = file.stat().st_mode
+    except OSError as error:
+        raise ConfigError(f"the credentials file {file.name} cannot be read: {error.strerror}") from error
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise ConfigError(
+            f"the credentials file {file.name} can be read by others (mode {stat.S_IMODE(mode):04o})",
+            f"chmod 600 {file.name}",
+        )
+    return read_yaml(file)
+
+
+def _credentials(answers: Mapping[str, Any], source: str) -> Credentials:
+    return parse(Credentials, {**answers, "source": source}, f"credentials ({source})")
+
+
+def _streamlit_secrets() -> dict[str, Any]:
+    file = HOME / ".streamlit" / "secrets.toml"
+    try:
+        section = tomllib.loads(file.read_text("utf-8")).get("aisbench", {})
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        raise ConfigError("the file .streamlit/secrets.toml cannot be read", "check that it is TOML text") from None
+    return section if isinstance(section, dict) else {}
