@@ -1,0 +1,195 @@
+"""What a `workload.yaml` may say: the manifest's models, checked field by field."""
+
+import math
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+
+from aisbench_core.model import Frozen, Scalar
+
+Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$")]
+Value = StrictBool | StrictInt | StrictFloat | StrictStr
+PythonFile = Annotated[str, Field(pattern=r"^([\w-]+/)*[\w-]+\.py$")]
+
+
+class ParameterType(StrEnum):
+    """What kind of value a parameter takes. An int is also a float; nothing else passes for something else."""
+
+    INT = "int"
+    FLOAT = "float"
+    STR = "str"
+    BOOL = "bool"
+
+    def fits(self, value: Scalar) -> bool:
+        """Whether the value is of this kind: `90` is an int and a float, `"90"` and `true` are neither."""
+        if self is ParameterType.FLOAT:
+            return type(value) in (int, float)
+        return type(value).__name__ == self.value
+
+
+class Parameter(Frozen):
+    """One hyperparameter: it reaches the boot file as `--name=value`."""
+
+    type: Annotated[ParameterType, Field(description="`int`, `float`, `str` or `bool`")]
+    choices: Annotated[tuple[Value, ...], Field(description="the only values allowed; empty: any")] = ()
+    minimum: Annotated[float | None, Field(description="smallest number allowed")] = None
+    maximum: Annotated[float | None, Field(description="largest number allowed")] = None
+    default: Annotated[Value, Field(description="the value when the person gives none")]
+    help: Annotated[str, Field(min_length=1, description="what it does, in English")]
+    help_zh: Annotated[str, Field(description="the same in Chinese")] = ""
+    decides_speed: Annotated[
+        bool, Field(description="whether runs that differ in it are not comparable; it enters the fingerprint")
+    ]
+
+    @field_validator("choices")
+    @classmethod
+    def _choices_fit(cls, choices: tuple[Value, ...], info: ValidationInfo) -> tuple[Value, ...]:
+        kind = info.data.get("type")
+        wrong = [choice for choice in choices if kind and not kind.fits(choice)]
+        if wrong:
+            raise _refusal(f"{shown(wrong)} is not of type {kind}")
+        return choices
+
+    @field_validator("minimum", "maximum")
+    @classmethod
+    def _only_numbers_have_a_range(cls, bound: float | None, info: ValidationInfo) -> float | None:
+        kind = info.data.get("type")
+        if bound is not None and kind in (ParameterType.STR, ParameterType.BOOL):
+            raise _refusal(f"is for numbers, and the type is {kind}")
+        return bound
+
+    @field_validator("default")
+    @classmethod
+    def _default_is_allowed(cls, default: Value, info: ValidationInfo) -> Value:
+        if {"type", "choices", "minimum", "maximum"} <= info.data.keys():
+            limits = (info.data["choices"], info.data["minimum"], info.data["maximum"])
+            complaint = _complaint(default, info.data["type"], *limits)
+            if complaint:
+                raise _refusal(complaint)
+        return default
+
+    def complaint(self, value: Scalar) -> str:
+        """What is wrong with the value, naming what is allowed; empty if nothing is."""
+        return _complaint(value, self.type, self.choices, self.minimum, self.maximum)
+
+    @property
+    def allowed(self) -> str:
+        """The allowed values as a person reads them."""
+        if self.choices:
+            return "one of " + shown(self.choices)
+        return f"{self.type}{_range_shown(self.minimum, self.maximum)}"
+
+
+class VersionEdition(Frozen):
+    """What one framework version of a workload has of its own."""
+
+    throughput_definition: Annotated[str, Field(description="how throughput is computed: a key of `definitions`")]
+    engine_name: Annotated[str, Field(description="preset image family; empty: the workload's")] = ""
+    engine_version: Annotated[str, Field(min_length=1, description="preset image version")]
+    boot_file: Annotated[PythonFile | None, Field(description="when it differs from the workload's")] = None
+    parameters: Annotated[
+        dict[Name, Parameter], Field(default_factory=dict, description="added to, or replacing, the workload's")
+    ]
+    omits: Annotated[tuple[str, ...], Field(description="parameters of the workload that this version lacks")] = ()
+
+
+class Definition(Frozen):
+    """How a throughput is computed. Numbers of different definitions are never divided by each other."""
+
+    text: Annotated[str, Field(min_length=1, description="the formula per rank, in English")]
+    text_zh: Annotated[str, Field(description="the same in Chinese")] = ""
+
+
+class DatasetLayout(Frozen):
+    """The data a workload trains on, and how its directory must look."""
+
+    name: Annotated[str, Field(min_length=1, description="the data set's name")]
+    input: Annotated[Name, Field(description="name of the input channel")] = "data_url"
+    required: Annotated[tuple[str, ...], Field(description="entries of the directory; directories end with `/`")] = ()
+    optional: Annotated[bool, Field(description="whether the workload runs without an input")] = False
+    synthetic_without: Annotated[bool, Field(description="whether it then makes up data (marked as such)")] = False
+
+
+class QualityTarget(Frozen):
+    """The accuracy that a run must reach to count, and who says so."""
+
+    value: Annotated[float, Field(gt=0, le=1, description="the least value of the metric, 0 to 1")]
+    metric: Annotated[str, Field(min_length=1, description="what `accuracy.json` holds")]
+    source: Annotated[str, Field(min_length=1, description="who set it; `inferred` if no rule was found")]
+    note: Annotated[str, Field(description="what the inference rests on")] = ""
+
+
+class Manifest(Frozen):
+    """The whole of a `workload.yaml`. The workload's name is its folder's name."""
+
+    title: Annotated[str, Field(min_length=1, description="name for people, in English")]
+    title_zh: Annotated[str, Field(description="the same in Chinese")] = ""
+    summary: Annotated[str, Field(min_length=1, description="one or two sentences, in English")]
+    summary_zh: Annotated[str, Field(description="the same in Chinese")] = ""
+    model: Annotated[str, Field(min_length=1, description="the model that is trained")]
+    framework: Annotated[str, Field(min_length=1, description="MindSpore, PyTorch, NumPy …")]
+    boot_file: Annotated[PythonFile, Field(description="started once per card; relative to the code directory")]
+    engine_name: Annotated[str, Field(description="preset image family")] = "Ascend-Powered-Engine"
+    output: Annotated[Name, Field(description="name of the output channel that results are written to")] = "train_url"
+    reporter: Annotated[bool, Field(description="upload aisbench_report.py beside the boot file")] = False
+    throughput_unit: Annotated[str, Field(min_length=1, description="unit of every throughput")] = "samples/s"
+    dataset: Annotated[DatasetLayout, Field(description="what it trains on")]
+    target: Annotated[QualityTarget | None, Field(description="the accuracy to reach, if any")] = None
+    definitions: Annotated[dict[str, Definition], Field(min_length=1, description="throughput definitions by id")]
+    parameters: Annotated[dict[Name, Parameter], Field(default_factory=dict, description="hyperparameters by name")]
+    versions: Annotated[
+        dict[str, VersionEdition], Field(min_length=1, description="framework versions, oldest first; last: default")
+    ]
+
+    @field_validator("versions")
+    @classmethod
+    def _versions_agree(cls, versions: dict[str, VersionEdition], info: ValidationInfo) -> dict[str, VersionEdition]:
+        for version, edition in versions.items():
+            _must_be_known(f"{version}.throughput_definition", [edition.throughput_definition], info, "definitions")
+            _must_be_known(f"{version}.omits", edition.omits, info, "parameters")
+        return versions
+
+
+def shown(values: Iterable[Scalar]) -> str:
+    """Values as they are written in YAML, so that "90" and 90 look different."""
+    return ", ".join(str(value).lower() if isinstance(value, bool) else repr(value) for value in values)
+
+
+def _must_be_known(field: str, names: Iterable[str], info: ValidationInfo, place: str) -> None:
+    known = info.data.get(place)
+    for name in names:
+        if known is not None and name not in known:
+            raise _refusal(f"{field}: {name!r} is not among {place}: {', '.join(known) or 'none'}")
+
+
+def _complaint(
+    value: Scalar, kind: ParameterType, choices: tuple[Value, ...], minimum: float | None, maximum: float | None
+) -> str:
+    if not kind.fits(value):
+        return f"is not of type {kind}"
+    if choices and value not in choices:
+        return f"is not allowed; allowed: {shown(choices)}"
+    if isinstance(value, float) and not math.isfinite(value):
+        return "is not a finite number"
+    if isinstance(value, int | float) and _outside(value, minimum, maximum):
+        return f"is out of range; allowed:{_range_shown(minimum, maximum)}"
+    return ""
+
+
+def _outside(value: float, minimum: float | None, maximum: float | None) -> bool:
+    return (minimum is not None and value < minimum) or (maximum is not None and value > maximum)
+
+
+def _range_shown(minimum: float | None, maximum: float | None) -> str:
+    if minimum is not None and maximum is not None:
+        return f" {minimum:.12g} to {maximum:.12g}"
+    if minimum is not None:
+        return f" at least {minimum:.12g}"
+    return f" at most {maximum:.12g}" if maximum is not None else ""
+
+
+def _refusal(sentence: str) -> PydanticCustomError:
+    return PydanticCustomError("manifest", "{sentence}", {"sentence": sentence})

@@ -1,0 +1,178 @@
+"""The registry of workloads: every folder under `workloads/` with a `workload.yaml` in it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aisbench_core.authoring.manifest import Manifest, Parameter
+from aisbench_core.errors import AisbenchError, ConfigError, Problem
+from aisbench_core.model import Channel, RunSpec, Scalar, WorkloadFacts
+from aisbench_core.settings import parse, read_yaml
+
+MANIFEST = "workload.yaml"
+REPORTER = "aisbench_report.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """A workload in one framework version, with everything that the version changes carried out."""
+
+    version: str
+    parameters: Mapping[str, Parameter]
+    throughput_definition: str
+    engine_name: str
+    engine_version: str
+    boot_file: str
+
+
+class Workload(Manifest):
+    """A manifest and the folder it was found in."""
+
+    name: str
+    folder: Path
+
+    @property
+    def ships_code(self) -> bool:
+        """Whether the training code is in the folder; otherwise the person must bring it."""
+        return self.code_dir.is_dir()
+
+    @property
+    def code_dir(self) -> Path:
+        """Where the shipped code lies."""
+        return self.folder / "code"
+
+    @property
+    def reporter_file(self) -> Path | None:
+        """The module to upload beside the boot file, if the manifest asks for it."""
+        return self.folder.parent / "_reporter" / REPORTER if self.reporter else None
+
+    @property
+    def default_version(self) -> str:
+        """The last framework version of the manifest."""
+        return list(self.versions)[-1]
+
+    def edition(self, version: str = "") -> Edition:
+        """The workload in one framework version (empty: the default). Raises ConfigError, naming the known ones."""
+        version = version or self.default_version
+        if version not in self.versions:
+            raise ConfigError(
+                f"workload {self.name} has no framework version {version!r}; known: {', '.join(self.versions)}"
+            )
+        own = self.versions[version]
+        kept = {name: parameter for name, parameter in self.parameters.items() if name not in own.omits}
+        return Edition(
+            version=version,
+            parameters=kept | own.parameters,
+            throughput_definition=own.throughput_definition,
+            engine_name=own.engine_name or self.engine_name,
+            engine_version=own.engine_version,
+            boot_file=own.boot_file or self.boot_file,
+        )
+
+    def filled(self, spec: RunSpec) -> RunSpec:
+        """The spec with everything that it leaves open answered by the manifest.
+
+        A custom image brings its own engine; its command brings its own boot file and code directory. Raises
+        ConfigError for a framework version that is not known."""
+        edition = self.edition(spec.framework_version)
+        changes: dict[str, Any] = {
+            "framework_version": edition.version,
+            "parameters": _defaults(edition) | spec.parameters,
+            "inputs": spec.inputs or self._input_channels(),
+            "outputs": spec.outputs or (Channel(name=self.output),),
+        }
+        if not spec.command:
+            changes["boot_file"] = spec.boot_file or edition.boot_file
+            changes["code_dir"] = spec.code_dir or (str(self.code_dir) if self.ships_code else "")
+        if not spec.image_url:
+            changes["engine_name"] = spec.engine_name or edition.engine_name
+            changes["engine_version"] = spec.engine_version or edition.engine_version
+        return spec.model_copy(update=changes)
+
+    def check_parameters(self, spec: RunSpec) -> list[Problem]:
+        """One problem for each parameter that is unknown, of the wrong type, or not an allowed value.
+
+        Raises ConfigError for a framework version that is not known."""
+        parameters = self.edition(spec.framework_version).parameters
+        known = ", ".join(parameters) or "none"
+        problems = []
+        for name, value in spec.parameters.items():
+            parameter = parameters.get(name)
+            complaint = parameter.complaint(value) if parameter else f"is not a known parameter; allowed: {known}"
+            if complaint:
+                problems.append(Problem(f"parameters.{name}", complaint, repr(value)[:80]))
+        return problems
+
+    def facts(self, spec: RunSpec) -> WorkloadFacts:
+        """What a record of this run must remember, whatever becomes of the manifest."""
+        edition = self.edition(spec.framework_version)
+        values = _defaults(edition) | spec.parameters
+        return WorkloadFacts(
+            title=self.title,
+            model=self.model,
+            framework=self.framework,
+            throughput_definition=edition.throughput_definition,
+            throughput_unit=self.throughput_unit,
+            dataset=self.dataset.name,
+            accuracy_target=self.target.value if self.target else None,
+            accuracy_target_source=self.target.source if self.target else "",
+            speed_parameters={
+                name: values[name] for name, parameter in edition.parameters.items() if parameter.decides_speed
+            },
+        )
+
+    def _input_channels(self) -> tuple[Channel, ...]:
+        return () if self.dataset.optional else (Channel(name=self.dataset.input),)
+
+
+class Workloads:
+    """All workloads of a folder. Files are read when asked for, and again when they have changed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._read: dict[Path, tuple[int, Workload | AisbenchError]] = {}
+
+    def names(self) -> list[str]:
+        """Every workload that can be used."""
+        return [workload.name for workload in self.all()]
+
+    def all(self) -> list[Workload]:
+        """Every workload that can be used, by name."""
+        return [found for found in self._look().values() if isinstance(found, Workload)]
+
+    def get(self, name: str) -> Workload:
+        """One workload. Raises ConfigError if there is none of that name, and what is wrong with it if it is broken."""
+        found = self._look().get(self._folder / name / MANIFEST)
+        if isinstance(found, Workload):
+            return found
+        if found is not None:
+            raise found
+        raise ConfigError(f"there is no workload named {name!r}; known workloads: {', '.join(self.names()) or 'none'}")
+
+    def problems(self) -> list[tuple[Path, AisbenchError]]:
+        """Each manifest that cannot be used, and why."""
+        return [(file, found) for file, found in self._look().items() if isinstance(found, AisbenchError)]
+
+    def _look(self) -> dict[Path, Workload | AisbenchError]:
+        files = sorted(file for file in self._folder.glob(f"*/{MANIFEST}") if file.parent.name[0] not in "._")
+        self._read = {file: self._fresh(file) for file in files}
+        return {file: found for file, (_, found) in self._read.items()}
+
+    def _fresh(self, file: Path) -> tuple[int, Workload | AisbenchError]:
+        changed = file.stat().st_mtime_ns
+        known = self._read.get(file)
+        return known if known and known[0] == changed else (changed, _read_workload(file))
+
+
+def _read_workload(file: Path) -> Workload | AisbenchError:
+    try:
+        answers = read_yaml(file)
+        parse(Manifest, answers, f"workload {file.parent.name} ({MANIFEST})")
+    except AisbenchError as error:
+        return error
+    return Workload.model_validate({**answers, "name": file.parent.name, "folder": file.parent})
+
+
+def _defaults(edition: Edition) -> dict[str, Scalar]:
+    return {name: parameter.default for name, parameter in edition.parameters.items()}
