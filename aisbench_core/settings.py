@@ -14,6 +14,7 @@ from typing import Annotated, Any, TypeVar
 import yaml
 from pydantic import BaseModel, Field, SecretStr, ValidationError
 
+from aisbench_core import strict_yaml
 from aisbench_core.errors import ConfigError, Problem, SpecError
 from aisbench_core.model import Api, Frozen
 
@@ -202,12 +203,13 @@ def read_yaml(file: Path) -> dict[str, Any]:
 def parse_yaml(text: str, what: str) -> dict[str, Any]:
     """YAML text that holds one mapping. Raises ConfigError, naming the line, if it does not."""
     try:
-        answers = yaml.safe_load(text) or {}
+        answers = strict_yaml.load(text) or {}
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ConfigError(f"{what} is not YAML: line {line}: {error.problem}") from None
     except yaml.YAMLError as error:
-        raise ConfigError(f"{what} is not YAML: {type(error).__name__}") from None
+        sentence = str(error).splitlines()[0]  # a character that YAML forbids, or a document that is too long
+        raise ConfigError(f"{what} is not YAML: {sentence}") from None
     if not isinstance(answers, dict):
         raise ConfigError(f"{what} must hold `key: value` lines, and it holds a {type(answers).__name__}")
     return answers
