@@ -1,0 +1,114 @@
+"""What the warehouse answers when runs are put side by side: frozen values, free of SQL.
+
+Units as in values.py; None always means "not measured" or "may not be compared".
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from aisbench_core.model import RankResult
+from aisbench_core.warehouse.values import RunRow
+
+
+class Verdict(StrEnum):
+    """Whether two runs can be compared: as they are, per card or per node only, or not at all."""
+
+    COMPARABLE = "comparable"
+    NORMALISED = "comparable after normalisation"
+    NOT_COMPARABLE = "not comparable"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldValues:
+    """One configuration field over all compared runs, in their order; None where a run does not have it."""
+
+    field: str
+    values: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricValue:
+    """One metric of one run against the first run's; None where a side is missing or may not be compared."""
+
+    value: float | None
+    difference: float | None = None
+    ratio: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MetricComparison:
+    """One metric over all compared runs. `decides` marks the throughput that the verdict says to look at."""
+
+    name: str
+    unit: str
+    values: tuple[MetricValue, ...]
+    higher_is_better: bool
+    decides: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RunVerdict:
+    """How one run compares with the first: `reasons` are the names of the fields that decide it."""
+
+    run_id: str
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+    normalise_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """2 to 8 runs side by side, each against the first (the baseline).
+
+    `verdict` is the worst of `verdicts`, `reasons` the fields behind it, `normalise_by` "card", "node" or "".
+    `rank_results` maps run_id to its cards' throughputs.
+    """
+
+    runs: tuple[RunRow, ...]
+    differences: tuple[FieldValues, ...]
+    same: tuple[FieldValues, ...]
+    metrics: tuple[MetricComparison, ...]
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    normalise_by: str
+    verdicts: tuple[RunVerdict, ...]
+    rank_results: Mapping[str, tuple[RankResult, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingQuery:
+    """One workload with one configuration, to be followed over node counts."""
+
+    region: str
+    fingerprint: str
+    framework_version: str
+    flavor: str
+    cards_per_node: int
+    synthetic_data: bool = False
+    rehearsal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingPoint:
+    """The valid runs on `node_count` nodes. speed_up = T(n)/T(n0), efficiency = T(n)·n0/(n·T(n0)); ideal is n/n0."""
+
+    node_count: int
+    runs: int
+    throughput: float
+    speed_up: float
+    efficiency: float
+    ideal: float
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """Throughput (median) against node count, from the smallest node count that exists (`base_nodes`) on.
+
+    Empty when there is no valid run, and in single-server mode, where servers do not work together.
+    """
+
+    query: ScalingQuery
+    points: tuple[ScalingPoint, ...]
+    base_nodes: int | None
+    throughput_unit: str

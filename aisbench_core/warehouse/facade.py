@@ -1,0 +1,98 @@
+"""The results warehouse as the console and the command line see it."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO
+
+from duckdb import DuckDBPyConnection
+
+from aisbench_core.errors import RunNotFound
+from aisbench_core.model import RankResult, RunRecord
+from aisbench_core.warehouse import board, compare, export, facets, record, runs, scaling
+from aisbench_core.warehouse.compared import Comparison, Scaling, ScalingQuery
+from aisbench_core.warehouse.connection import Connection
+from aisbench_core.warehouse.values import BoardPage, BoardQuery, Facets, RegionFacts, RunPage, RunRow
+
+
+class Warehouse:
+    """Every recorded result, in one DuckDB file that is open only while somebody asks.
+
+    Safe to share between threads, and to use from several processes at once. Every method raises WarehouseBusy when
+    another process holds the file for too long, and WarehouseError when the file cannot be used.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._connection = Connection(path)
+
+    def cursor(self) -> AbstractContextManager[DuckDBPyConnection]:
+        """A cursor of your own, for a moment. Do not borrow a second one while you hold it."""
+        return self._connection.cursor()
+
+    def revision(self) -> str:
+        """A text that changes whenever the content does; asking for it does not open the file."""
+        return self._connection.revision()
+
+    def record(self, run_record: RunRecord) -> None:
+        """Store a run's record, in place of what was stored of that run before."""
+        record.record(self._connection, run_record)
+
+    def rebuild(self, records: Iterable[RunRecord]) -> int:
+        """Make the content equal to `records`; returns how many there were. Can be repeated when interrupted."""
+        return record.rebuild(self._connection, records)
+
+    def regions(self) -> list[RegionFacts]:
+        """The regions that runs are known of; measurements first, then rehearsals."""
+        with self.cursor() as cur:
+            return facets.regions(cur)
+
+    def facets(self, region: str, rehearsal: bool | None = None) -> Facets:
+        """What a region's runs can be filtered by."""
+        with self.cursor() as cur:
+            return facets.facets(cur, region, rehearsal)
+
+    def leaderboard(self, query: BoardQuery) -> BoardPage:
+        """One page of the leaderboard. Raises ValueError on a sort that BOARD_SORTS does not hold."""
+        with self.cursor() as cur:
+            return board.leaderboard(cur, query)
+
+    def runs(self, query: BoardQuery) -> RunPage:
+        """One page of runs. Raises ValueError on a sort that RUN_SORTS does not hold."""
+        with self.cursor() as cur:
+            return runs.page(cur, query)
+
+    def run(self, run_id: str) -> RunRow | None:
+        """One run, or None when it was not recorded."""
+        with self.cursor() as cur:
+            return next(iter(runs.by_ids(cur, [run_id])), None)
+
+    def rank_results(self, run_id: str) -> tuple[RankResult, ...]:
+        """The throughput of each card that holds a number, by server and rank."""
+        with self.cursor() as cur:
+            return runs.rank_results(cur, [run_id]).get(run_id, ())
+
+    def compare(self, run_ids: Sequence[str]) -> Comparison:
+        """2 to 8 runs against the first of them. Raises RunNotFound, and SpecError on another number of runs."""
+        with self.cursor() as cur:
+            return compare.compare(cur, run_ids)
+
+    def scaling(self, query: ScalingQuery) -> Scaling:
+        """Throughput, speed-up and efficiency over node counts."""
+        with self.cursor() as cur:
+            return scaling.scaling(cur, query)
+
+    def scaling_of(self, run_id: str) -> Scaling:
+        """The scaling of everything that differs from this run in its node count only. Raises RunNotFound."""
+        run = self.run(run_id)
+        if run is None:
+            raise RunNotFound(f"no run {run_id} in the warehouse")
+        return self.scaling(scaling.query_of(run))
+
+    def export_csv(self, query: BoardQuery, target: BinaryIO, exported_at: datetime, *, bom: bool = False) -> int:
+        """Write every run of the query (not only its page) as CSV, schema aisbench-compliance-csv/1.
+
+        RFC 4180 in UTF-8; `bom` puts a byte order mark first, for Excel. Returns the number of runs.
+        """
+        with self.cursor() as cur:
+            return export.export_csv(cur, query, target, exported_at, bom=bom)

@@ -1,0 +1,279 @@
+"""What the warehouse is asked and what it answers about runs: frozen values, free of SQL.
+
+Throughputs are in the workload's own unit (`throughput_unit`, samples/s as a rule), times are aware UTC, durations
+seconds, shares and coefficients of variation fractions (0.05 is 5 %). None always means "not measured".
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from aisbench_core.model import Mode, RunState
+
+
+class Validity(StrEnum):
+    """What a run's result is worth: only valid ones enter a statistic."""
+
+    VALID = "valid"
+    INVALID = "invalid"
+    INCOMPLETE = "incomplete"
+
+
+class CheckLevel(StrEnum):
+    """How one check ended: a failed one makes the result invalid, a warning does not."""
+
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One rule applied to one result: what it expects, what it found, and where."""
+
+    id: str
+    level: CheckLevel
+    expected: str
+    found: str
+    evidence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BoardQuery:
+    """Which runs, and which page of the answer; leaderboard, run list and export all take it.
+
+    One region, and of it either measurements or rehearsals (`rehearsal` None: the measurements if there are any,
+    otherwise the rehearsals). Empty tuples and None filter nothing; `text` is looked for in ids, names and people.
+    `sort` is one of BOARD_SORTS or RUN_SORTS; rows without a value always come last.
+    """
+
+    region: str
+    models: tuple[str, ...] = ()
+    workloads: tuple[str, ...] = ()
+    framework_versions: tuple[str, ...] = ()
+    flavors: tuple[str, ...] = ()
+    node_counts: tuple[int, ...] = ()
+    include_invalid: bool = False
+    sort: str = "throughput"
+    descending: bool = True
+    limit: int = 50
+    offset: int = 0
+    rehearsal: bool | None = None
+    fingerprint: str = ""
+    synthetic_data: bool | None = None
+    text: str = ""
+
+
+BOARD_SORTS = (
+    "throughput",
+    "best",
+    "olympic_mean",
+    "per_node",
+    "per_card",
+    "runs",
+    "cv",
+    "best_accuracy",
+    "median_accuracy",
+    "model",
+    "workload",
+    "framework_version",
+    "flavor",
+    "node_count",
+    "latest_at",
+)
+"""What a leaderboard can be sorted by; "throughput" is the median."""
+
+RUN_SORTS = (
+    "created_at",
+    "ended_at",
+    "throughput",
+    "per_node",
+    "per_card",
+    "accuracy",
+    "duration_s",
+    "queue_s",
+    "rank_cv",
+    "model",
+    "workload",
+    "framework_version",
+    "flavor",
+    "node_count",
+    "validity",
+    "state",
+    "created_by",
+    "run_id",
+)
+"""What a run list can be sorted by; "throughput" is the run's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class RegionFacts:
+    """One region and kind that the warehouse holds runs of."""
+
+    region: str
+    rehearsal: bool
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """What there is to filter by in one region, each sorted."""
+
+    models: tuple[str, ...] = ()
+    workloads: tuple[str, ...] = ()
+    framework_versions: tuple[str, ...] = ()
+    flavors: tuple[str, ...] = ()
+    node_counts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRow:
+    """Runs that asked for the same thing on the same hardware and software.
+
+    Every statistic is over the valid runs only (`runs` of them): `throughput` is their median, `olympic_mean` their
+    mean without the best and the worst (from 5 runs on), `cv` their coefficient of variation (from 2 on). A group
+    without a valid run has runs=0, no statistic, and says why in `reason` (ids of the failed checks, or the state).
+    `rank_from` and `rank_to` are the places it may hold among the rows with its fingerprint: they differ where 95 %
+    confidence intervals of the mean overlap. Accuracy on synthetic data is never counted.
+    """
+
+    workload: str
+    title: str
+    model: str
+    framework: str
+    framework_version: str
+    accelerator: str
+    flavor: str
+    node_count: int
+    cards_per_node: int
+    mode: Mode
+    throughput_definition: str
+    throughput_unit: str
+    dataset: str
+    fingerprint: str
+    synthetic_data: bool
+    rehearsal: bool
+    runs: int
+    invalid: int
+    incomplete: int
+    throughput: float | None
+    best: float | None
+    olympic_mean: float | None
+    mean: float | None
+    ci_low: float | None
+    ci_high: float | None
+    cv: float | None
+    per_node: float | None
+    per_card: float | None
+    best_accuracy: float | None
+    median_accuracy: float | None
+    best_run_id: str | None
+    best_by: str | None
+    best_at: datetime | None
+    latest_run_id: str
+    latest_at: datetime
+    reason: str
+    rank_from: int | None
+    rank_to: int | None
+
+    @property
+    def rank(self) -> str:
+        """The place for a person: "2", or "2–4" where the data cannot tell; empty without a valid run."""
+        if self.rank_from is None:
+            return ""
+        return str(self.rank_from) if self.rank_from == self.rank_to else f"{self.rank_from}–{self.rank_to}"
+
+
+@dataclass(frozen=True, slots=True)
+class BoardPage:
+    """One page of the leaderboard, and how many rows there are in all. `rehearsal` says which kind is shown."""
+
+    rows: tuple[BoardRow, ...]
+    total: int
+    rehearsal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run as the warehouse knows it: what was asked for, what came out, and what that is worth.
+
+    `throughput` is the sum over ranks in cluster mode and the mean over servers of their sums in single-server mode;
+    `throughput_reported` is what train_result_info says. `accuracy` is None on synthetic data, where it is not a
+    measurement (`accuracy_reported` keeps the number). `rank_cv` is the ranks' coefficient of variation.
+    """
+
+    run_id: str
+    created_at: datetime
+    created_by: str
+    profile: str
+    region: str
+    rehearsal: bool
+    synthetic_data: bool
+    workload: str
+    title: str
+    model: str
+    framework: str
+    framework_version: str
+    throughput_definition: str
+    throughput_unit: str
+    dataset: str
+    mode: Mode
+    engine_version: str
+    flavor: str
+    pool_id: str
+    node_count: int
+    cards_per_node: int
+    card_count: int
+    accelerator: str
+    job_id: str
+    job_name: str
+    state: RunState
+    detail: str
+    submitted_at: datetime | None
+    started_at: datetime | None
+    ended_at: datetime | None
+    queue_s: float | None
+    duration_s: float | None
+    fingerprint: str
+    spec_sha256: str
+    code_sha256: str
+    dataset_sha256: str
+    record_sha256: str
+    throughput: float | None
+    per_node: float | None
+    per_card: float | None
+    throughput_reported: float | None
+    accuracy: float | None
+    accuracy_reported: float | None
+    accuracy_target: float | None
+    accuracy_target_source: str
+    ranks_expected: int | None
+    ranks_found: int
+    rank_cv: float | None
+    straggler_ranks: str
+    npu_util_avg_pct: float | None
+    not_measured: tuple[str, ...]
+    validity: Validity
+    checks: tuple[Check, ...]
+
+    @property
+    def reasons(self) -> tuple[Check, ...]:
+        """The checks that failed or warn, failed ones first: why a run is not valid."""
+        troubled = [check for check in self.checks if check.level is not CheckLevel.OK]
+        return tuple(sorted(troubled, key=lambda check: (check.level is not CheckLevel.FAIL, check.id)))
+
+    @property
+    def converged(self) -> bool | None:
+        """Whether the accuracy reached the workload's target; None when there is no target or no measurement."""
+        if self.accuracy is None or self.accuracy_target is None:
+            return None
+        return self.accuracy >= self.accuracy_target
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    """One page of runs, and how many there are in all. `rehearsal` says which kind is shown."""
+
+    rows: tuple[RunRow, ...]
+    total: int
+    rehearsal: bool
