@@ -1,0 +1,70 @@
+"""Bytes on their way to become an object: received into a file of their own, hashed while they pass."""
+
+import os
+import uuid
+from collections.abc import Iterator
+from hashlib import md5
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+Source = bytes | Path | BinaryIO
+
+_BLOCK = 1 << 20
+
+
+class Draft:
+    """A file that nobody lists. Used in a `with` statement; what is not taken away inside is removed at its end."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / uuid.uuid4().hex
+        self.size = 0
+        self._md5 = md5(usedforsecurity=False)  # an ETag is an MD5
+
+    def __enter__(self) -> Self:
+        self._file = self.path.open("wb")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+        self.path.unlink(missing_ok=True)
+
+    @property
+    def md5(self) -> str:
+        return self._md5.hexdigest()
+
+    def write(self, data: bytes) -> None:
+        self._file.write(data)
+        self._md5.update(data)
+        self.size += len(data)
+
+    def fill(self, source: Source) -> None:
+        """Write all of the source: bytes, a file's path, or an open file from where it stands."""
+        if isinstance(source, bytes):
+            self.write(source)
+        elif isinstance(source, Path):
+            with source.open("rb") as file:
+                self.fill(file)
+        else:
+            for block in blocks(source):
+                self.write(block)
+
+    def finish(self, instant: int) -> None:
+        """Close the file and date it, in nanoseconds since 1970."""
+        self._file.close()
+        os.utime(self.path, ns=(instant, instant))
+
+
+def blocks(file: BinaryIO) -> Iterator[bytes]:
+    while block := file.read(_BLOCK):
+        yield block
+
+
+def md5_of(file: BinaryIO) -> str:
+    """The MD5 of what is left of the file."""
+    digest = md5(usedforsecurity=False)
+    for block in blocks(file):
+        digest.update(block)
+    return digest.hexdigest()
