@@ -59,6 +59,11 @@ class ObjectStore(Protocol):
 
         Raises CloudNotFound if the bucket is not there."""
 
+    def first(self, prefix: str, most: int) -> Sequence[ObjectStat]:
+        """The first objects whose path starts with `prefix`, in key order, by one request; at most `most` <= 1000.
+
+        Raises CloudNotFound if the bucket is not there."""
+
     def head(self, path: str) -> ObjectStat | None:
         """One object's facts, or None when it is not there."""
 

@@ -1,0 +1,57 @@
+"""How large a code directory is; the walk ends as soon as the cloud's limits are passed."""
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+MOST_ENTRIES = 1_000
+MOST_BYTES = 5 * 1024**3
+MOST_LEVELS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFolder:
+    """What a walk has seen: files and directories, bytes, levels of directories, and what it could not read.
+
+    When a limit is passed the walk stops there, so the numbers are then only lower bounds."""
+
+    entries: int = 0
+    size: int = 0
+    levels: int = 0
+    unreadable: str = ""
+
+    @property
+    def over_limit(self) -> bool:
+        """Whether one of the limits is passed."""
+        return self.entries > MOST_ENTRIES or self.size > MOST_BYTES or self.levels > MOST_LEVELS
+
+
+def measure(folder: Path) -> CodeFolder:
+    """Walk a directory. Links to directories are counted and not followed."""
+    seen = CodeFolder()
+    waiting = [(folder, 1)]
+    while waiting and not seen.over_limit:
+        here, level = waiting.pop()
+        try:
+            with os.scandir(here) as entries:
+                for entry in entries:
+                    seen = _counted(seen, entry, level)
+                    if seen.over_limit:
+                        break
+                    if entry.is_dir(follow_symlinks=False):
+                        waiting.append((Path(entry.path), level + 1))
+        except OSError as error:
+            seen = replace(seen, unreadable=seen.unreadable or f"{here}: {error.strerror}")
+    return seen
+
+
+def _counted(seen: CodeFolder, entry: os.DirEntry[str], level: int) -> CodeFolder:
+    if entry.is_dir(follow_symlinks=False):
+        return replace(seen, entries=seen.entries + 1, levels=max(seen.levels, level))
+    try:
+        size = entry.stat().st_size
+        readable = os.access(entry.path, os.R_OK)
+    except OSError:
+        size, readable = 0, False
+    unreadable = seen.unreadable or ("" if readable else entry.path)
+    return replace(seen, entries=seen.entries + 1, size=seen.size + size, unreadable=unreadable)

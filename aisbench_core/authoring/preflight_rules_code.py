@@ -1,0 +1,135 @@
+"""Preflight rules about the code directory, the boot file and custom images."""
+
+from collections.abc import Iterator
+
+from aisbench_core.authoring.code_folder import MOST_BYTES, MOST_ENTRIES, MOST_LEVELS
+from aisbench_core.authoring.rules import Complaint, Subject, rule
+from aisbench_core.model import Level
+
+
+@rule("code.missing", Level.ERROR, "code_dir")
+def code_missing(subject: Subject) -> Iterator[Complaint]:
+    """There is a code directory: the workload's own, or one that the spec names by its absolute path."""
+    spec = subject.spec
+    if not spec.code_dir:
+        if subject.workload and not spec.command:
+            yield Complaint(
+                f"{subject.workload.name} does not bring its training code, and no code directory is given",
+                "set code_dir to the directory on this machine that holds the boot file",
+            )
+    elif not subject.code_dir.is_absolute():
+        yield Complaint(
+            f"the code directory {spec.code_dir!r} is not an absolute path",
+            "write the whole path: the run is carried out by another process, which has its own working directory",
+        )
+    elif not subject.code_dir.is_dir():
+        yield Complaint(f"the code directory {spec.code_dir!r} is not a directory on this machine")
+
+
+@rule("code.files", Level.ERROR, "code_dir")
+def code_files(subject: Subject) -> Iterator[Complaint]:
+    """The code directory holds at most 1,000 files and directories (ModelArts.2759)."""
+    if subject.code.entries > MOST_ENTRIES:
+        yield Complaint(
+            f"the code directory holds more than {MOST_ENTRIES:,} files and directories; allowed: {MOST_ENTRIES:,}",
+            "keep data sets and environments out of it, or pack them into one file",
+        )
+
+
+@rule("code.size", Level.ERROR, "code_dir")
+def code_size(subject: Subject) -> Iterator[Complaint]:
+    """The code directory holds at most 5 GB (ModelArts.2760)."""
+    if subject.code.size > MOST_BYTES:
+        found = f"{subject.code.size / 1024**3:.1f}"
+        yield Complaint(
+            f"the code directory holds at least {found} GB; allowed: {MOST_BYTES // 1024**3} GB",
+            "put data sets into an input instead",
+        )
+
+
+@rule("code.depth", Level.ERROR, "code_dir")
+def code_depth(subject: Subject) -> Iterator[Complaint]:
+    """The code directory is at most 32 levels deep (ModelArts.2761)."""
+    if subject.code.levels > MOST_LEVELS:
+        yield Complaint(f"the code directory is more than {MOST_LEVELS} levels deep; allowed: {MOST_LEVELS}")
+
+
+@rule("code.unreadable", Level.ERROR, "code_dir")
+def code_unreadable(subject: Subject) -> Iterator[Complaint]:
+    """Every file of the code directory can be read, and no link leads nowhere."""
+    if subject.code.unreadable:
+        yield Complaint(f"{subject.code.unreadable} cannot be read", "remove it or give yourself the right to read it")
+
+
+@rule("boot.missing", Level.ERROR, "boot_file")
+def boot_missing(subject: Subject) -> Iterator[Complaint]:
+    """There is a boot file, and it is in the code directory."""
+    spec = subject.spec
+    if not spec.boot_file:
+        if subject.workload and not subject.has_custom_image:
+            yield Complaint("no boot file is given", "set boot_file to a .py file, relative to code_dir")
+    elif spec.code_dir and subject.code_dir.is_dir() and not (subject.code_dir / spec.boot_file).is_file():
+        yield Complaint(f"the boot file {spec.boot_file!r} is not in the code directory {spec.code_dir!r}")
+
+
+@rule("boot.python", Level.ERROR, "boot_file")
+def boot_python(subject: Subject) -> Iterator[Complaint]:
+    """The boot file ends with .py."""
+    if subject.spec.boot_file and not subject.spec.boot_file.endswith(".py"):
+        yield Complaint(f"the boot file {subject.spec.boot_file!r} does not end with .py")
+
+
+@rule("boot.outside", Level.ERROR, "boot_file")
+def boot_outside(subject: Subject) -> Iterator[Complaint]:
+    """The boot file is inside the code directory, also after following `..` and links."""
+    spec = subject.spec
+    if not spec.boot_file or not spec.code_dir:
+        return
+    target = (subject.code_dir / spec.boot_file).resolve()
+    if spec.boot_file.startswith("/") or not target.is_relative_to(subject.code_dir.resolve()):
+        yield Complaint(
+            f"the boot file {spec.boot_file!r} is outside the code directory {spec.code_dir!r}",
+            "only the code directory is uploaded; write boot_file relative to it, and copy what a link points to",
+        )
+
+
+@rule("image.incomplete", Level.ERROR, "image_url")
+def image_incomplete(subject: Subject) -> Iterator[Complaint]:
+    """A custom image comes with its start command, and the other way round (ModelArts.2806)."""
+    spec = subject.written
+    if spec.image_url and not spec.command:
+        yield Complaint("a custom image needs a start command, and command is empty", "set command", "command")
+    if spec.command and not spec.image_url:
+        yield Complaint("a start command needs a custom image, and image_url is empty", "set image_url")
+
+
+@rule("image.boot-file", Level.ERROR, "boot_file")
+def image_boot_file(subject: Subject) -> Iterator[Complaint]:
+    """A custom image is started by its command and has no boot file."""
+    if subject.written.boot_file and subject.has_custom_image:
+        yield Complaint(
+            f"both a boot file ({subject.written.boot_file!r}) and a custom image are given; allowed: one of them",
+            "start the boot file in command, or leave image_url and command out",
+        )
+
+
+@rule("image.command-lines", Level.ERROR, "command")
+def image_command_lines(subject: Subject) -> Iterator[Complaint]:
+    """The start command of a custom image is one line."""
+    if "\n" in subject.spec.command or "\r" in subject.spec.command:
+        yield Complaint("the start command has line breaks; allowed: one line", "join the commands with && or ;")
+
+
+RULES = (
+    code_missing,
+    code_files,
+    code_size,
+    code_depth,
+    code_unreadable,
+    boot_missing,
+    boot_python,
+    boot_outside,
+    image_incomplete,
+    image_boot_file,
+    image_command_lines,
+)

@@ -1,0 +1,133 @@
+"""Preflight rules about the job's name, its description and its environment variables."""
+
+import re
+from collections.abc import Iterator
+
+from aisbench_core.authoring.rules import Complaint, Subject, rule
+from aisbench_core.model import Level
+
+LONGEST_JOB_NAME = 64
+RUN_ID_LENGTH = len("r20261121-013455-9f3a")
+LONGEST_NAME = LONGEST_JOB_NAME - RUN_ID_LENGTH - 1
+LONGEST_DESCRIPTION = 256
+MOST_ENVIRONMENTS = 100
+LONGEST_KEY = 8192
+LONGEST_VALUE = 4096
+
+_NAME = re.compile(r"[A-Za-z0-9_-]+")
+_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+PLATFORM_VARIABLES = frozenset(
+    {
+        "MA_HOME",
+        "MA_MOUNT_PATH",
+        "MA_JOB_DIR",
+        "MA_LOG_DIR",
+        "MA_SCRIPT_INTERPRETER",
+        "MA_CURRENT_IP",
+        "MA_CURRENT_HOST_IP",
+        "MA_NUM_GPUS",
+        "MA_TASK_NAME",
+        "MA_NUM_HOSTS",
+        "MA_CURRENT_INSTANCE_NAME",
+        "MA_VJ_NAME",
+        "MA_INPUTS",
+        "MA_OUTPUTS",
+        "MA_ENGINE_VERSION",
+        "VC_WORKER_NUM",
+        "VC_TASK_INDEX",
+        "VC_WORKER_HOSTS",
+        "WORKSPACE",
+        "S3_ENDPOINT",
+        "S3_VERIFY_SSL",
+        "S3_USE_HTTPS",
+        "RANK_TABLE_FILE",
+        "RANK_TABLE_FILE_V_1_0",
+        "ASCEND_DEVICE_ID",
+        "DEVICE_ID",
+        "RANK_ID",
+        "RANK_SIZE",
+        "JOB_ID",
+        "ASCEND_PROCESS_LOG_PATH",
+        "SINGLESERVER_MODE",
+    }
+)
+"""What the platform, or the spec's own mode, sets for every process."""
+
+
+@rule("name.characters", Level.ERROR, "name")
+def name_characters(subject: Subject) -> Iterator[Complaint]:
+    """The job's name holds only letters, digits, `_` and `-`."""
+    start = subject.spec.name or subject.spec.workload
+    if not _NAME.fullmatch(start):
+        yield Complaint(f"{start!r} cannot begin a job's name; allowed: letters A-Z a-z, digits, _ and -")
+
+
+@rule("name.length", Level.ERROR, "name")
+def name_length(subject: Subject) -> Iterator[Complaint]:
+    """The job's name has at most 64 characters, of which the run's id takes the last 22."""
+    start = subject.spec.name or subject.spec.workload
+    if len(start) > LONGEST_NAME:
+        yield Complaint(
+            f"the name has {len(start)} characters; allowed: {LONGEST_NAME}, because the run's id is added and a "
+            f"job's name has at most {LONGEST_JOB_NAME}",
+        )
+
+
+@rule("description.length", Level.ERROR, "description")
+def description_length(subject: Subject) -> Iterator[Complaint]:
+    """The description has at most 256 characters."""
+    length = len(subject.spec.description)
+    if length > LONGEST_DESCRIPTION:
+        yield Complaint(f"the description has {length} characters; allowed: {LONGEST_DESCRIPTION}")
+
+
+@rule("environments.count", Level.ERROR, "environments")
+def environments_count(subject: Subject) -> Iterator[Complaint]:
+    """At most 100 environment variables are given."""
+    count = len(subject.spec.environments)
+    if count > MOST_ENVIRONMENTS:
+        yield Complaint(f"{count} environment variables are given; allowed: {MOST_ENVIRONMENTS}")
+
+
+@rule("environments.key", Level.ERROR, "environments")
+def environments_key(subject: Subject) -> Iterator[Complaint]:
+    """Each environment variable's name is letters, digits and `_`, and does not begin with a digit."""
+    for key in subject.spec.environments:
+        if not _KEY.fullmatch(key) or len(key) > LONGEST_KEY:
+            yield Complaint(
+                f"{key[:80]!r} is not a variable's name; allowed: A-Z a-z 0-9 _, not beginning with a digit, at most "
+                f"{LONGEST_KEY} characters",
+                "",
+                f"environments.{key[:80]}",
+            )
+
+
+@rule("environments.value", Level.ERROR, "environments")
+def environments_value(subject: Subject) -> Iterator[Complaint]:
+    """Each environment variable's value has at most 4096 characters."""
+    for key, value in subject.spec.environments.items():
+        if len(value) > LONGEST_VALUE:
+            yield Complaint(
+                f"the value has {len(value)} characters; allowed: {LONGEST_VALUE}", "", f"environments.{key[:80]}"
+            )
+
+
+@rule("environments.reserved", Level.ERROR, "environments")
+def environments_reserved(subject: Subject) -> Iterator[Complaint]:
+    """No environment variable is one that the platform sets itself."""
+    for key in subject.spec.environments:
+        if key in PLATFORM_VARIABLES:
+            hint = "set mode: single_server instead" if key == "SINGLESERVER_MODE" else "leave it out"
+            yield Complaint(f"{key} is set by the platform for every process", hint, f"environments.{key}")
+
+
+RULES = (
+    name_characters,
+    name_length,
+    description_length,
+    environments_count,
+    environments_key,
+    environments_value,
+    environments_reserved,
+)

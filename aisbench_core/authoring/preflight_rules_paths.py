@@ -1,0 +1,187 @@
+"""Preflight rules about OBS paths, channels and volumes."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from aisbench_core.authoring.rules import Complaint, Subject, rule
+from aisbench_core.model import AccessMethod, Channel, Level
+
+LONGEST_KEY = 1024
+MOST_VOLUMES = 8
+
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_ADDRESS = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\\]")
+_SHARE = re.compile(r"[^:/\s]+:/\S*")
+_TAKEN_MOUNTS = ("/", "/cache", "/home/ma-user/modelarts")
+_WRITTEN = "write it /bucket/directory/"
+
+
+@rule("paths.form", Level.ERROR, "inputs")
+def paths_form(subject: Subject) -> Iterator[Complaint]:
+    """Each OBS path is written /bucket/directory/ without empty, `.` or `..` parts."""
+    for field, path in _paths(subject):
+        complaint = _form(path)
+        if complaint:
+            yield Complaint(f"{path!r} {complaint}", _WRITTEN, field)
+
+
+@rule("paths.directory", Level.ERROR, "inputs")
+def paths_directory(subject: Subject) -> Iterator[Complaint]:
+    """Each OBS path is a directory and ends with `/` (ModelArts.2791)."""
+    for field, path in _paths(subject):
+        if not path.endswith("/"):
+            yield Complaint(f"{path!r} does not end with /", f"if it is a directory, write {path}/", field)
+
+
+@rule("paths.bucket", Level.ERROR, "inputs")
+def paths_bucket(subject: Subject) -> Iterator[Complaint]:
+    """Each bucket name has 3 to 63 lower-case letters, digits, `-` and `.`, and is not an address."""
+    named = [(field, path.split("/")[1]) for field, path in _paths(subject) if not _form(path)]
+    for field, bucket in [*named, ("profile.bucket", subject.profile.bucket)]:
+        if not is_bucket_name(bucket):
+            yield Complaint(
+                f"{bucket!r} is not a bucket name; allowed: 3 to 63 of a-z 0-9 . - beginning and ending with a "
+                "letter or digit, without .. or .- or -. and not an IP address",
+                "",
+                field,
+            )
+
+
+@rule("inputs.path", Level.ERROR, "inputs")
+def inputs_path(subject: Subject) -> Iterator[Complaint]:
+    """Each input that the spec names has a path."""
+    for channel in subject.written.inputs:
+        if not channel.path and not _is_required_input(subject, channel):
+            yield Complaint(f"input {channel.name!r} has no path", _WRITTEN, f"inputs.{channel.name}")
+
+
+@rule("channels.names", Level.ERROR, "inputs")
+def channels_names(subject: Subject) -> Iterator[Complaint]:
+    """Inputs, outputs, parameters and environment variables do not share a name (ModelArts.2767)."""
+    spec = subject.spec
+    for method, others in (
+        (AccessMethod.PARAMETER, list(spec.parameters)),
+        (AccessMethod.ENV, list(spec.environments)),
+    ):
+        channels = [channel.name for channel in (*spec.inputs, *spec.outputs) if channel.access_method is method]
+        for name, times in Counter(channels + others).items():
+            if times > 1:
+                yield Complaint(
+                    f"the name {name!r} is used {times} times; allowed: once among inputs, outputs and {method}s",
+                    "rename one of them",
+                    _channel_field(subject, name),
+                )
+
+
+@rule("outputs.separate", Level.ERROR, "outputs")
+def outputs_separate(subject: Subject) -> Iterator[Complaint]:
+    """No output lies in an input or around it: the job would change its own data."""
+    inputs = [channel for channel in subject.spec.inputs if channel.path]
+    for output in subject.spec.outputs:
+        for channel in inputs:
+            if output.path and (output.path.startswith(channel.path) or channel.path.startswith(output.path)):
+                yield Complaint(
+                    f"output {output.path!r} and input {channel.path!r} overlap",
+                    "leave the output's path empty: the run then gets a directory of its own",
+                    f"outputs.{output.name}",
+                )
+
+
+@rule("volumes.count", Level.ERROR, "volumes")
+def volumes_count(subject: Subject) -> Iterator[Complaint]:
+    """At most 8 volumes are mounted."""
+    if len(subject.spec.volumes) > MOST_VOLUMES:
+        yield Complaint(f"{len(subject.spec.volumes)} volumes are given; allowed: {MOST_VOLUMES}")
+
+
+@rule("volumes.share", Level.ERROR, "volumes")
+def volumes_share(subject: Subject) -> Iterator[Complaint]:
+    """Each volume's share is written address:/path."""
+    for index, volume in enumerate(subject.spec.volumes):
+        if not _SHARE.fullmatch(volume.server_path):
+            yield Complaint(
+                f"{volume.server_path!r} is not a share; allowed: address:/path",
+                "such as 192.168.0.10:/data",
+                f"volumes.{index}.server_path",
+            )
+
+
+@rule("volumes.mount", Level.ERROR, "volumes")
+def volumes_mount(subject: Subject) -> Iterator[Complaint]:
+    """Each volume is mounted at its own absolute path, and not over the platform's directories."""
+    seen: set[str] = set()
+    for index, volume in enumerate(subject.spec.volumes):
+        mount = volume.local_path.rstrip("/") or "/"
+        complaint = _mount(mount, seen)
+        seen.add(mount)
+        if complaint:
+            yield Complaint(f"{volume.local_path!r} {complaint}", "", f"volumes.{index}.local_path")
+
+
+def is_bucket_name(name: str) -> bool:
+    """Whether OBS would accept the name for a bucket."""
+    broken = any(pair in name for pair in ("..", ".-", "-."))
+    return bool(_BUCKET.fullmatch(name)) and not broken and not _ADDRESS.fullmatch(name)
+
+
+def is_path(path: str) -> bool:
+    """Whether it is an OBS path that can be asked for: /bucket/..."""
+    return not _form(path)
+
+
+def _paths(subject: Subject) -> Iterator[tuple[str, str]]:
+    spec = subject.spec
+    yield from ((f"inputs.{channel.name}", channel.path) for channel in spec.inputs if channel.path)
+    yield from ((f"outputs.{channel.name}", channel.path) for channel in spec.outputs if channel.path)
+    if spec.log_path:
+        yield "log_path", spec.log_path
+
+
+def _form(path: str) -> str:
+    parts = path.rstrip("/").split("/")
+    if "://" in path:
+        return "has a scheme"
+    if not path.startswith("/"):
+        return "does not begin with /"
+    if len(parts) < 2 or not parts[1]:
+        return "names no bucket"
+    if any(part in ("", ".", "..") for part in parts[2:]) or path.endswith("//"):
+        return "has an empty, . or .. part"
+    if _UNPRINTABLE.search(path):
+        return "holds a control character or a backslash"
+    if len("/".join(parts[2:]).encode()) > LONGEST_KEY:
+        return f"is longer than {LONGEST_KEY} bytes after the bucket"
+    return ""
+
+
+def _mount(mount: str, seen: set[str]) -> str:
+    if not mount.startswith("/"):
+        return "is not an absolute path"
+    if mount in _TAKEN_MOUNTS:
+        return f"belongs to the platform; allowed: anything but {', '.join(_TAKEN_MOUNTS)}"
+    return "is used for two volumes" if mount in seen else ""
+
+
+def _is_required_input(subject: Subject, channel: Channel) -> bool:
+    dataset = subject.workload.dataset if subject.workload else None
+    return bool(dataset and not dataset.optional and dataset.input == channel.name)
+
+
+def _channel_field(subject: Subject, name: str) -> str:
+    inputs = {channel.name for channel in subject.spec.inputs}
+    return f"inputs.{name}" if name in inputs else f"outputs.{name}"
+
+
+RULES = (
+    paths_form,
+    paths_directory,
+    paths_bucket,
+    inputs_path,
+    channels_names,
+    outputs_separate,
+    volumes_count,
+    volumes_share,
+    volumes_mount,
+)

@@ -1,0 +1,175 @@
+"""Preflight rules about flavors, pools, nodes, time and money."""
+
+import re
+from collections.abc import Iterator
+
+from aisbench_core.authoring.rules import Complaint, Subject, rule
+from aisbench_core.model import Api, Level
+
+POOL_FLAVOR = "modelarts.pool.visual."
+CARDS_OF_A_CLUSTER_NODE = 8
+RETRIES_EVERYWHERE = 3
+
+_CARDS_IN_NAME = re.compile(r"modelarts\.(?:kat1|pool\.visual)\.([0-9]*)xlarge")
+_ASCEND_NAME = re.compile(r"kat1|snt[0-9]|d910|ascend|npu", re.IGNORECASE)
+_POOL_NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")
+
+
+@rule("resource.missing", Level.ERROR, "flavor")
+def resource_missing(subject: Subject) -> Iterator[Complaint]:
+    """A flavor or a dedicated pool is chosen, by the spec or by the profile."""
+    if not subject.spec.flavor and not subject.spec.pool_id:
+        yield Complaint(
+            "neither a flavor nor a dedicated pool is chosen",
+            f"set flavor or pool_id, or give profile {subject.profile.name} a default",
+        )
+
+
+@rule("resource.both", Level.ERROR, "flavor")
+def resource_both(subject: Subject) -> Iterator[Complaint]:
+    """With a dedicated pool, the flavor is empty or one of the pool's own (modelarts.pool.visual.*)."""
+    spec = subject.spec
+    if spec.pool_id and spec.flavor and not spec.flavor.startswith(POOL_FLAVOR):
+        yield Complaint(
+            f"both pool {spec.pool_id!r} and the public flavor {spec.flavor!r} are given; allowed with a pool: "
+            f"no flavor, or {POOL_FLAVOR}*",
+            "leave out flavor or pool_id: a job runs in one kind of pool",
+        )
+
+
+@rule("flavor.unknown", Level.WARNING, "flavor")
+def flavor_unknown(subject: Subject) -> Iterator[Complaint]:
+    """The flavor is among those that the region offered when it was last asked."""
+    spec = subject.spec
+    if subject.flavors and spec.flavor and not subject.flavor and not spec.pool_id:
+        offered = ", ".join(flavor.flavor_id for flavor in subject.flavors)
+        yield Complaint(f"{spec.flavor!r} is not offered by {subject.profile.region}; offered: {offered}")
+
+
+@rule("pool.name", Level.ERROR, "pool_id")
+def pool_name(subject: Subject) -> Iterator[Complaint]:
+    """A pool's id has at most 63 lower-case letters, digits and `-`, and begins with a letter."""
+    pool = subject.spec.pool_id
+    if pool and not _POOL_NAME.fullmatch(pool):
+        yield Complaint(f"{pool!r} is not a pool id; allowed: a-z 0-9 -, beginning with a letter, at most 63")
+
+
+@rule("pool.priority", Level.WARNING, "priority")
+def pool_priority(subject: Subject) -> Iterator[Complaint]:
+    """A priority is only given in a dedicated pool."""
+    if subject.spec.priority != 1 and not subject.spec.pool_id:
+        yield Complaint(f"priority {subject.spec.priority} has no effect outside a dedicated pool", "leave it at 1")
+
+
+@rule("pool.priority-right", Level.WARNING, "priority")
+def pool_priority_right(subject: Subject) -> Iterator[Complaint]:
+    """Priority 3 needs a right of its own."""
+    if subject.spec.priority == 3 and subject.spec.pool_id:
+        yield Complaint("priority 3 needs the right modelarts:trainJob:setHighPriority")
+
+
+@rule("nodes.cards", Level.ERROR, "cards_per_node")
+def nodes_cards(subject: Subject) -> Iterator[Complaint]:
+    """More than one Ascend node needs nodes with all of their 8 cards (16 on supernodes)."""
+    spec = subject.spec
+    if spec.node_count > 1 and spec.cards_per_node < CARDS_OF_A_CLUSTER_NODE and accelerator(subject) == "Ascend":
+        yield Complaint(
+            f"{spec.node_count} nodes × {spec.cards_per_node} cards is not possible on Ascend; allowed with more "
+            f"than one node: {CARDS_OF_A_CLUSTER_NODE} cards per node",
+            "use one node, or an 8-card flavor and cards_per_node: 8",
+        )
+
+
+@rule("nodes.most", Level.ERROR, "node_count")
+def nodes_most(subject: Subject) -> Iterator[Complaint]:
+    """The flavor can be had on that many nodes."""
+    flavor, nodes = subject.flavor, subject.spec.node_count
+    if flavor and nodes > flavor.max_nodes:
+        only = "no distributed training" if flavor.max_nodes == 1 else f"1 to {flavor.max_nodes}"
+        yield Complaint(f"{nodes} nodes of {flavor.flavor_id} cannot be had; allowed: {only}")
+
+
+@rule("cards.flavor", Level.ERROR, "cards_per_node")
+def cards_flavor(subject: Subject) -> Iterator[Complaint]:
+    """cards_per_node is what the flavor has: the platform starts one process per card."""
+    cards, wanted = cards_of_flavor(subject), subject.spec.cards_per_node
+    if cards and (wanted > cards or (wanted < cards and not subject.has_custom_image)):
+        yield Complaint(
+            f"{subject.spec.flavor} has {cards} {'card' if cards == 1 else 'cards'} per node, and the spec says "
+            f"{wanted}",
+            f"set cards_per_node: {cards}, or choose another flavor",
+        )
+
+
+@rule("engine.missing", Level.ERROR, "engine_version")
+def engine_missing(subject: Subject) -> Iterator[Complaint]:
+    """Without a custom image, a preset engine is chosen by name and version."""
+    spec = subject.spec
+    if subject.workload and not spec.image_url and spec.framework_version in subject.workload.versions:
+        for field in ("engine_name", "engine_version"):
+            if not getattr(spec, field):
+                yield Complaint("no preset engine is chosen, and no custom image is given", f"set {field}", field)
+
+
+@rule("retries.everywhere", Level.WARNING, "retries")
+def retries_everywhere(subject: Subject) -> Iterator[Complaint]:
+    """Retries are at most 3, which every region accepts."""
+    if subject.spec.retries > RETRIES_EVERYWHERE:
+        yield Complaint(
+            f"{subject.spec.retries} retries are given; some regions accept only 0 to {RETRIES_EVERYWHERE}",
+        )
+
+
+@rule("cost.auto-stop", Level.WARNING, "auto_stop_hours")
+def cost_auto_stop(subject: Subject) -> Iterator[Complaint]:
+    """Where running costs money, the job stops by itself after some hours."""
+    if subject.profile.price_per_node_hour and subject.spec.auto_stop_hours is None:
+        yield Complaint(
+            "the job costs money for as long as it runs, and nothing ends it by itself",
+            "set auto_stop_hours (1 to 720); time in the queue is not counted",
+        )
+
+
+@rule("api.available", Level.ERROR, "api")
+def api_available(subject: Subject) -> Iterator[Complaint]:
+    """The job is created through an interface that this console has."""
+    for field, api in (("api", subject.spec.api), ("profile.api", subject.profile.api)):
+        if api is not Api.V2:
+            yield Complaint(f"api {api} is not available; allowed: {Api.V2}", f"set api: {Api.V2}", field)
+
+
+def accelerator(subject: Subject) -> str:
+    """CPU, GPU or Ascend, as far as the flavor, its name and the engine tell; empty when they do not."""
+    if subject.flavor:
+        return subject.flavor.accelerator
+    spec = subject.spec
+    if _ASCEND_NAME.search(spec.flavor):
+        return "Ascend"
+    if ".cpu." in spec.flavor:
+        return "CPU"
+    return "Ascend" if spec.engine_name == "Ascend-Powered-Engine" or "cann" in spec.engine_version else ""
+
+
+def cards_of_flavor(subject: Subject) -> int:
+    """Cards per node of the spec's flavor, from the region's list or from the name; 0 when neither tells."""
+    if subject.flavor:
+        return subject.flavor.cards
+    told = _CARDS_IN_NAME.fullmatch(subject.spec.flavor)
+    return int(told[1] or 1) if told else 0
+
+
+RULES = (
+    resource_missing,
+    resource_both,
+    flavor_unknown,
+    pool_name,
+    pool_priority,
+    pool_priority_right,
+    nodes_cards,
+    nodes_most,
+    cards_flavor,
+    engine_missing,
+    retries_everywhere,
+    cost_auto_stop,
+    api_available,
+)

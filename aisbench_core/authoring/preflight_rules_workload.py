@@ -1,0 +1,158 @@
+"""Preflight rules about the workload, its parameters and the data it needs."""
+
+import re
+from collections.abc import Iterator
+
+from aisbench_core.authoring.rules import Complaint, Subject, rule
+from aisbench_core.model import Level, Scalar
+
+_SECRET_NAME = re.compile(
+    r"secret|passw|credential|access_?key|api_?key|private_?key|(^|_)(ak|sk|token)$", re.IGNORECASE
+)
+_ACCESS_KEY = re.compile(r"(?=.*[0-9])(?=.*[A-Z])[A-Z0-9]{20}")
+_SECRET_KEY = re.compile(r"(?=.*[0-9])(?=.*[A-Z])(?=.*[a-z])[A-Za-z0-9]{40}")
+
+
+@rule("workload.unknown", Level.ERROR, "workload")
+def workload_unknown(subject: Subject) -> Iterator[Complaint]:
+    """The workload exists and its manifest can be read."""
+    if subject.trouble:
+        yield Complaint(subject.trouble.message, subject.trouble.hint)
+
+
+@rule("workload.version", Level.ERROR, "framework_version")
+def workload_version(subject: Subject) -> Iterator[Complaint]:
+    """The framework version is one that the workload has."""
+    version = subject.written.framework_version
+    if subject.workload and version and version not in subject.workload.versions:
+        known = ", ".join(subject.workload.versions)
+        yield Complaint(f"{subject.workload.name} has no framework version {version!r}; allowed: {known}")
+
+
+@rule("parameters.value", Level.ERROR, "parameters")
+def parameters_value(subject: Subject) -> Iterator[Complaint]:
+    """Each parameter is known to the workload, of the right type and an allowed value."""
+    if subject.workload and subject.spec.framework_version in subject.workload.versions:
+        for problem in subject.workload.check_parameters(subject.written):
+            yield Complaint(f"{problem.message} (found {problem.found})", "", problem.field)
+
+
+@rule("parameters.enable-modelarts", Level.ERROR, "parameters.enable_modelarts")
+def parameters_enable_modelarts(subject: Subject) -> Iterator[Complaint]:
+    """enable_modelarts is true: without it the training code does not look for its data in the cloud."""
+    value = subject.spec.parameters.get("enable_modelarts", True)
+    if str(value).lower() != "true":
+        yield Complaint(f"must be true on ModelArts (found {value!r})", "set parameters.enable_modelarts: true")
+
+
+@rule("parameters.train-steps-win", Level.WARNING, "parameters.epoch_size")
+def parameters_train_steps_win(subject: Subject) -> Iterator[Complaint]:
+    """train_steps wins over epoch_size, so a changed epoch_size has no effect beside it."""
+    steps, epochs = (_number(subject.spec.parameters.get(name)) for name in ("train_steps", "epoch_size"))
+    if steps > 0 and epochs != _default(subject, "epoch_size"):
+        yield Complaint(
+            f"epoch_size {epochs:g} has no effect: train_steps {steps:g} decides how long the training is",
+            "change train_steps instead",
+        )
+
+
+@rule("parameters.checkpoint-steps", Level.WARNING, "parameters.save_checkpoint_steps")
+def parameters_checkpoint_steps(subject: Subject) -> Iterator[Complaint]:
+    """save_checkpoint_steps equals train_steps: saving more often costs throughput."""
+    return _must_equal(subject, "save_checkpoint_steps", "train_steps")
+
+
+@rule("parameters.checkpoint-epochs", Level.WARNING, "parameters.save_checkpoint_epochs")
+def parameters_checkpoint_epochs(subject: Subject) -> Iterator[Complaint]:
+    """save_checkpoint_epochs equals epoch_size: saving more often costs throughput."""
+    return _must_equal(subject, "save_checkpoint_epochs", "epoch_size")
+
+
+@rule("parameters.secret", Level.WARNING, "parameters")
+def parameters_secret(subject: Subject) -> Iterator[Complaint]:
+    """No parameter looks like a key or a password: parameters are stored, shown and logged."""
+    return _secrets("parameters", subject.spec.parameters)
+
+
+@rule("environments.secret", Level.WARNING, "environments")
+def environments_secret(subject: Subject) -> Iterator[Complaint]:
+    """No environment variable looks like a key or a password: they are stored and shown."""
+    return _secrets("environments", dict(subject.spec.environments))
+
+
+@rule("inputs.required", Level.ERROR, "inputs")
+def inputs_required(subject: Subject) -> Iterator[Complaint]:
+    """The input that the workload cannot do without has a path."""
+    if subject.workload and not subject.workload.dataset.optional:
+        dataset = subject.workload.dataset
+        if not any(channel.name == dataset.input and channel.path for channel in subject.spec.inputs):
+            entries = f" with {', '.join(dataset.required)} in it" if dataset.required else ""
+            yield Complaint(
+                f"{subject.workload.name} needs the data set {dataset.name} as input {dataset.input!r}, "
+                f"and no path is given",
+                f"give an OBS directory such as /bucket/{dataset.name.split()[0].lower()}/{entries}",
+                f"inputs.{dataset.input}",
+            )
+
+
+@rule("inputs.synthetic", Level.INFO, "inputs")
+def inputs_synthetic(subject: Subject) -> Iterator[Complaint]:
+    """A run without its optional data set makes data up, and its result is marked as synthetic."""
+    if subject.workload and subject.workload.dataset.synthetic_without:
+        dataset = subject.workload.dataset
+        if not any(channel.name == dataset.input and channel.path for channel in subject.spec.inputs):
+            yield Complaint(
+                f"no {dataset.name} is given: the run makes data up and its result is marked as synthetic",
+                f"give input {dataset.input!r} a path to measure on real data",
+                f"inputs.{dataset.input}",
+            )
+
+
+def _must_equal(subject: Subject, name: str, other: str) -> Iterator[Complaint]:
+    parameters = subject.spec.parameters
+    if name in parameters and other in parameters and _number(parameters[name]) != _number(parameters[other]):
+        yield Complaint(
+            f"{name} is {parameters[name]} and {other} is {parameters[other]}: saving more often costs throughput",
+            f"set {name}: {parameters[other]}",
+        )
+
+
+def _secrets(place: str, values: dict[str, Scalar] | dict[str, str]) -> Iterator[Complaint]:
+    for name, value in values.items():
+        text = str(value)
+        named = _SECRET_NAME.search(name) and not isinstance(value, bool | int | float) and text
+        if named or _ACCESS_KEY.fullmatch(text) or _SECRET_KEY.fullmatch(text):
+            yield Complaint(
+                f"{name} looks like a key or a password; it would be stored with the run and shown to everybody",
+                "leave it out: the training job gets access from its agency",
+                f"{place}.{name}",
+            )
+
+
+def _default(subject: Subject, name: str) -> float:
+    if not subject.workload or subject.spec.framework_version not in subject.workload.versions:
+        return 0.0
+    parameter = subject.workload.edition(subject.spec.framework_version).parameters.get(name)
+    return _number(parameter.default) if parameter else 0.0
+
+
+def _number(value: Scalar | None) -> float:
+    try:
+        return float(value or 0)
+    except ValueError:  # another rule says that it is not a number
+        return 0.0
+
+
+RULES = (
+    workload_unknown,
+    workload_version,
+    parameters_value,
+    parameters_enable_modelarts,
+    parameters_train_steps_win,
+    parameters_checkpoint_steps,
+    parameters_checkpoint_epochs,
+    parameters_secret,
+    environments_secret,
+    inputs_required,
+    inputs_synthetic,
+)
