@@ -34,15 +34,17 @@ def parameters_value(subject: Subject) -> Iterator[Complaint]:
     """Each parameter is known to the workload, of the right type and an allowed value."""
     if subject.workload and subject.spec.framework_version in subject.workload.versions:
         for problem in subject.workload.check_parameters(subject.written):
+            if problem.field == "parameters.enable_modelarts" and not _enables_modelarts(subject):
+                continue  # its own rule says it better
             yield Complaint(f"{problem.message} (found {problem.found})", "", problem.field)
 
 
 @rule("parameters.enable-modelarts", Level.ERROR, "parameters.enable_modelarts")
 def parameters_enable_modelarts(subject: Subject) -> Iterator[Complaint]:
     """enable_modelarts is true: without it the training code does not look for its data in the cloud."""
-    value = subject.spec.parameters.get("enable_modelarts", True)
-    if str(value).lower() != "true":
-        yield Complaint(f"must be true on ModelArts (found {value!r})", "set parameters.enable_modelarts: true")
+    if not _enables_modelarts(subject):
+        found = subject.spec.parameters["enable_modelarts"]
+        yield Complaint(f"must be true on ModelArts (found {found!r})", "set parameters.enable_modelarts: true")
 
 
 @rule("parameters.train-steps-win", Level.WARNING, "parameters.epoch_size")
@@ -106,6 +108,10 @@ def inputs_synthetic(subject: Subject) -> Iterator[Complaint]:
                 f"give input {dataset.input!r} a path to measure on real data",
                 f"inputs.{dataset.input}",
             )
+
+
+def _enables_modelarts(subject: Subject) -> bool:
+    return str(subject.spec.parameters.get("enable_modelarts", True)).lower() == "true"
 
 
 def _must_equal(subject: Subject, name: str, other: str) -> Iterator[Complaint]:

@@ -1,0 +1,246 @@
+"""Preflight: every rule finds what it is for, names the field, and leaves good specs alone."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aisbench_core.authoring import preflight_online
+from aisbench_core.authoring.preflight import RULES, preflight
+from aisbench_core.authoring.rules import Rule
+from aisbench_core.model import Level, RunSpec
+from aisbench_core.settings import HOME
+from tests.unit.good_specs import DATA, WORKLOADS, changed, code_folder, found, good_spec, only, profile
+
+
+@pytest.fixture
+def resnet(tmp_path: Path) -> RunSpec:
+    """A spec that nothing is wrong with."""
+    return good_spec(code_folder(tmp_path))
+
+
+def test_nothing_is_found_in_a_good_spec(resnet: RunSpec) -> None:
+    assert found(resnet) == []
+    assert found(changed(resnet, node_count=16)) == []
+    assert found(changed(resnet, flavor="", pool_id="poolc90f063b", priority=2)) == []
+    assert found(changed(resnet, flavor="modelarts.pool.visual.8xlarge", pool_id="poolc90f063b")) == []
+
+
+@pytest.mark.parametrize("name", WORKLOADS.names())
+def test_every_workload_that_brings_its_code_and_needs_no_data_can_be_launched_as_it_is(name: str) -> None:
+    workload = WORKLOADS.get(name)
+    spec = RunSpec(workload=name, flavor="sandbox.cpu.2cards", cards_per_node=2, node_count=2)
+
+    errors = {finding.rule for finding in found(spec) if finding.level is Level.ERROR}
+
+    assert errors == (
+        set() if workload.ships_code and workload.dataset.optional else {"code.missing", "inputs.required"}
+    )
+
+
+CASES: list[tuple[str, dict[str, Any], str, str]] = [
+    (
+        "workload.unknown",
+        {"workload": "resnt"},
+        "workload",
+        "no workload named 'resnt'; known workloads: mindspore_bert",
+    ),
+    ("workload.version", {"framework_version": "r9"}, "framework_version", "'r9'; allowed: r1.3, r1.5"),
+    ("parameters.value", {"parameters": {"epochsize": 1}}, "parameters.epochsize", "allowed: config_path"),
+    ("parameters.value", {"parameters": {"epoch_size": "90"}}, "parameters.epoch_size", "not of type int (found '90')"),
+    ("parameters.value", {"parameters": {"epoch_size": 0}}, "parameters.epoch_size", "(found 0)"),
+    (
+        "parameters.enable-modelarts",
+        {"parameters": {"enable_modelarts": False}},
+        "parameters.enable_modelarts",
+        "must be true on ModelArts (found False)",
+    ),
+    (
+        "parameters.checkpoint-epochs",
+        {"parameters": {"epoch_size": 10}},
+        "parameters.save_checkpoint_epochs",
+        "save_checkpoint_epochs is 90 and epoch_size is 10",
+    ),
+    ("inputs.required", {"inputs": []}, "inputs.data_url", "needs the data set ImageNet"),
+    ("inputs.required", {"inputs": [{"name": "data_url"}]}, "inputs.data_url", "no path is given"),
+    ("inputs.path", {"inputs": [*DATA, {"name": "extra"}]}, "inputs.extra", "input 'extra' has no path"),
+    ("paths.form", {"log_path": "obs://bench/logs/"}, "log_path", "has a scheme"),
+    ("paths.form", {"log_path": "bench/logs/"}, "log_path", "does not begin with /"),
+    ("paths.form", {"log_path": "/"}, "log_path", "names no bucket"),
+    ("paths.form", {"log_path": "/bench//logs/"}, "log_path", "empty, . or .. part"),
+    ("paths.form", {"log_path": "/bench/logs//"}, "log_path", "empty, . or .. part"),
+    ("paths.form", {"log_path": "/bench/../logs/"}, "log_path", "empty, . or .. part"),
+    ("paths.form", {"log_path": "/bench/lo\x07gs/"}, "log_path", "control character"),
+    ("paths.form", {"log_path": f"/bench/{'模' * 400}/"}, "log_path", "longer than 1024 bytes"),
+    ("paths.directory", {"log_path": "/bench/logs"}, "log_path", "'/bench/logs' does not end with /"),
+    ("paths.directory", {"outputs": [{"name": "train_url", "path": "/bench/o"}]}, "outputs.train_url", "end with /"),
+    ("paths.bucket", {"log_path": "/Bench/logs/"}, "log_path", "'Bench' is not a bucket name"),
+    ("paths.bucket", {"log_path": "/ab/logs/"}, "log_path", "3 to 63"),
+    ("paths.bucket", {"log_path": "/a..b/logs/"}, "log_path", "'a..b'"),
+    ("paths.bucket", {"log_path": "/10.0.0.1/logs/"}, "log_path", "not an IP address"),
+    ("channels.names", {"inputs": [*DATA, *DATA]}, "inputs.data_url", "'data_url' is used 2 times"),
+    ("channels.names", {"outputs": [{"name": "epoch_size"}]}, "outputs.epoch_size", "'epoch_size' is used 2 times"),
+    (
+        "channels.names",
+        {"environments": {"OUT": "1"}, "outputs": [{"name": "OUT", "access_method": "env"}]},
+        "outputs.OUT",
+        "inputs, outputs and envs",
+    ),
+    (
+        "outputs.separate",
+        {"outputs": [{"name": "train_url", "path": "/bench/imagenet/out/"}]},
+        "outputs.train_url",
+        "'/bench/imagenet/out/' and input '/bench/imagenet/' overlap",
+    ),
+    ("code.missing", {"code_dir": ""}, "code_dir", "does not bring its training code"),
+    ("code.missing", {"code_dir": "code"}, "code_dir", "'code' is not an absolute path"),
+    ("code.missing", {"code_dir": "/no/such/place"}, "code_dir", "'/no/such/place' is not a directory"),
+    ("boot.missing", {"boot_file": "other.py"}, "boot_file", "'other.py' is not in the code directory"),
+    ("boot.python", {"boot_file": "train.sh"}, "boot_file", "'train.sh' does not end with .py"),
+    ("boot.outside", {"boot_file": "../train.py"}, "boot_file", "'../train.py' is outside the code directory"),
+    ("boot.outside", {"boot_file": "/etc/train.py"}, "boot_file", "'/etc/train.py' is outside"),
+    ("image.incomplete", {"image_url": "swr/x:1"}, "command", "needs a start command"),
+    ("image.incomplete", {"command": "python t.py"}, "image_url", "needs a custom image"),
+    (
+        "image.boot-file",
+        {"image_url": "swr/x:1", "command": "python t.py", "boot_file": "train.py"},
+        "boot_file",
+        "allowed: one of them",
+    ),
+    ("image.command-lines", {"image_url": "swr/x:1", "command": "a\nb"}, "command", "allowed: one line"),
+    ("resource.missing", {"flavor": ""}, "flavor", "neither a flavor nor a dedicated pool"),
+    ("resource.both", {"pool_id": "pool1"}, "flavor", "'pool1' and the public flavor 'modelarts.kat1.8xlarge'"),
+    ("flavor.unknown", {"flavor": "p9"}, "flavor", "'p9' is not offered by r1; offered: modelarts.kat1.4xlarge"),
+    ("pool.name", {"flavor": "", "pool_id": "Pool_1"}, "pool_id", "'Pool_1' is not a pool id"),
+    ("pool.priority", {"priority": 2}, "priority", "priority 2 has no effect"),
+    ("pool.priority-right", {"flavor": "", "pool_id": "pool1", "priority": 3}, "priority", "setHighPriority"),
+    (
+        "nodes.cards",
+        {"flavor": "modelarts.kat1.4xlarge", "cards_per_node": 4, "node_count": 2},
+        "cards_per_node",
+        "2 nodes × 4 cards is not possible on Ascend",
+    ),
+    (
+        "nodes.most",
+        {"node_count": 17},
+        "node_count",
+        "17 nodes of modelarts.kat1.8xlarge cannot be had; allowed: 1 to 16",
+    ),
+    ("nodes.most", {"flavor": "lonely", "node_count": 2}, "node_count", "allowed: no distributed training"),
+    ("cards.flavor", {"cards_per_node": 4}, "cards_per_node", "has 8 cards per node, and the spec says 4"),
+    (
+        "cards.flavor",
+        {"flavor": "modelarts.pool.visual.xlarge", "pool_id": "pool1"},
+        "cards_per_node",
+        "has 1 card per node, and the spec says 8",
+    ),
+    ("retries.everywhere", {"retries": 4}, "retries", "accept only 0 to 3"),
+    ("api.available", {"api": "v1"}, "api", "api v1 is not available; allowed: v2"),
+    ("api.available", {"api": "sdk"}, "api", "api sdk is not available; allowed: v2"),
+    ("name.characters", {"name": "a.b"}, "name", "'a.b' cannot begin a job's name"),
+    ("name.length", {"name": "n" * 43}, "name", "43 characters; allowed: 42"),
+    ("description.length", {"description": "d" * 257}, "description", "257 characters; allowed: 256"),
+    ("environments.count", {"environments": {f"V{i}": "" for i in range(101)}}, "environments", "101 environment"),
+    ("environments.key", {"environments": {"1V": ""}}, "environments.1V", "'1V' is not a variable's name"),
+    ("environments.value", {"environments": {"V": "v" * 4097}}, "environments.V", "4097 characters; allowed: 4096"),
+    ("environments.reserved", {"environments": {"RANK_ID": "0"}}, "environments.RANK_ID", "set by the platform"),
+    ("environments.secret", {"environments": {"MY_SK": "x"}}, "environments.MY_SK", "looks like a key"),
+    (
+        "volumes.count",
+        {"volumes": [{"server_path": "h:/a", "local_path": f"/m{i}"} for i in range(9)]},
+        "volumes",
+        "9 volumes are given; allowed: 8",
+    ),
+    (
+        "volumes.share",
+        {"volumes": [{"server_path": "/a", "local_path": "/m"}]},
+        "volumes.0.server_path",
+        "'/a' is not a share",
+    ),
+    (
+        "volumes.mount",
+        {"volumes": [{"server_path": "h:/a", "local_path": "/cache/"}]},
+        "volumes.0.local_path",
+        "belongs to the platform",
+    ),
+    (
+        "volumes.mount",
+        {"volumes": [{"server_path": "h:/a", "local_path": "/m"}, {"server_path": "h:/b", "local_path": "/m/"}]},
+        "volumes.1.local_path",
+        "is used for two volumes",
+    ),
+    ("volumes.mount", {"volumes": [{"server_path": "h:/a", "local_path": "m"}]}, "volumes.0.local_path", "absolute"),
+]
+
+
+@pytest.mark.parametrize(("rule_id", "changes", "field", "says"), CASES)
+def test_a_rule_names_the_field_what_was_found_and_what_is_allowed(
+    resnet: RunSpec, rule_id: str, changes: dict[str, Any], field: str, says: str
+) -> None:
+    finding = only(found(changed(resnet, **changes)), rule_id)
+
+    assert finding.field == field
+    assert says in finding.message
+    assert finding.level is next(rule.level for rule in RULES if rule.rule_id == rule_id)
+
+
+def test_every_rule_has_an_id_of_its_own_and_a_sentence() -> None:
+    rules: list[Rule[Any]] = [*RULES, *preflight_online.RULES]
+
+    assert len({rule.rule_id for rule in rules}) == len(rules)
+    assert all(rule.summary.endswith(".") for rule in rules)
+
+
+def test_errors_come_first(resnet: RunSpec) -> None:
+    levels = [finding.level for finding in found(changed(resnet, retries=9, name="a.b", parameters={"epoch_size": 1}))]
+
+    assert levels == [Level.ERROR, Level.WARNING, Level.WARNING]
+
+
+def test_a_spec_of_which_nothing_is_known_is_looked_at_all_the_same() -> None:
+    findings = preflight(RunSpec(workload="x y", name="ok", node_count=2), profile(), WORKLOADS)
+
+    assert {finding.rule for finding in findings} == {"workload.unknown", "resource.missing"}
+
+
+# --- the document -------------------------------------------------------------------------------------
+
+DOCUMENT = HOME / "docs" / "preflight.md"
+HEAD = """# What preflight looks at
+
+Before a run is launched, every rule below looks at its spec. An **error** forbids the launch, a **warning** and an
+**info** do not. The console shows findings beside the fields while one types; on the command line it is
+`aisbench preflight WORKLOAD|SPEC.yaml`. The fields are those of the spec, see `aisbench spec WORKLOAD`; a channel's
+findings are named after the channel, such as `inputs.data_url`.
+
+## Without the cloud
+
+These rules read the spec, the profile, the workload's manifest and the code directory, and take less than 50 ms.
+
+"""
+ONLINE = """
+## With the cloud
+
+These rules ask the region, and change nothing there: `aisbench preflight --online`. The rules `nodes.cards`,
+`nodes.most` and `cards.flavor` are looked at again with the flavors that the region offers.
+
+"""
+
+
+def document() -> str:
+    """docs/preflight.md as the code would write it."""
+    return HEAD + "\n".join(_table(RULES)) + "\n" + ONLINE + "\n".join(_table(preflight_online.RULES)) + "\n"
+
+
+def _table(rules: Iterable[Rule[Any]]) -> Iterator[str]:
+    yield "| rule | level | field | what must hold |"
+    yield "|---|---|---|---|"
+    for rule in rules:
+        yield f"| `{rule.rule_id}` | {rule.level} | {rule.field} | {rule.summary} |"
+
+
+def test_the_document_lists_every_rule() -> None:
+    rewrite = "from tests.unit.test_preflight import *; DOCUMENT.write_text(document(), 'utf-8')"
+
+    assert DOCUMENT.read_text("utf-8") == document(), f'to write it anew: .venv/bin/python -c "{rewrite}"'

@@ -1,0 +1,102 @@
+"""Preflight of the code directory: the cloud's limits, links, and a walk that ends early."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.authoring.code_folder import measure
+from aisbench_core.model import RunSpec
+from tests.unit.good_specs import changed, code_folder, found, good_spec, only
+
+
+@pytest.fixture
+def code(tmp_path: Path) -> Path:
+    """A code directory with boot files in it."""
+    return code_folder(tmp_path)
+
+
+@pytest.fixture
+def resnet(code: Path) -> RunSpec:
+    """A spec that nothing is wrong with."""
+    return good_spec(code)
+
+
+def test_a_boot_file_that_is_a_link_to_elsewhere_is_outside(resnet: RunSpec, code: Path) -> None:
+    (code.parent / "elsewhere.py").write_text("print()\n")
+    (code / "train.py").unlink()
+    (code / "train.py").symlink_to(code.parent / "elsewhere.py")
+
+    assert only(found(resnet), "boot.outside").field == "boot_file"
+
+
+def test_a_code_directory_that_is_itself_a_link_is_fine(resnet: RunSpec, code: Path) -> None:
+    (code.parent / "link").symlink_to(code)
+
+    assert found(changed(resnet, code_dir=str(code.parent / "link"))) == []
+
+
+def test_a_thousand_entries_are_allowed_and_directories_count(resnet: RunSpec, code: Path) -> None:
+    (code / "folder").mkdir()
+    for index in range(997):
+        (code / "folder" / f"{index}.txt").touch()
+    assert measure(code).entries == 1000
+    assert found(resnet) == []
+
+    (code / "one").mkdir()
+
+    assert "more than 1,000 files and directories" in only(found(resnet), "code.files").message
+
+
+def test_more_than_five_gigabytes_of_code_are_refused(resnet: RunSpec, code: Path) -> None:
+    with (code / "data.bin").open("wb") as file:
+        file.truncate(5 * 1024**3 + 1)
+
+    assert "at least 5.0 GB; allowed: 5 GB" in only(found(resnet), "code.size").message
+
+
+def test_thirty_two_levels_are_allowed_and_thirty_three_are_not(resnet: RunSpec, code: Path) -> None:
+    deep = code.joinpath(*["d"] * 32)
+    deep.mkdir(parents=True)
+    assert found(resnet) == []
+
+    (deep / "d").mkdir()
+
+    assert "more than 32 levels deep" in only(found(resnet), "code.depth").message
+
+
+def test_a_link_that_leads_nowhere_is_named(resnet: RunSpec, code: Path) -> None:
+    (code / "weights.ckpt").symlink_to(code / "gone")
+
+    assert "weights.ckpt cannot be read" in only(found(resnet), "code.unreadable").message
+
+
+def test_a_link_to_a_directory_around_it_does_not_make_the_walk_endless(code: Path) -> None:
+    (code / "loop").symlink_to(code)
+
+    assert measure(code).entries == 3
+
+
+def test_a_directory_of_very_many_files_is_not_walked_to_its_end(tmp_path: Path) -> None:
+    for folder in range(30):
+        (tmp_path / str(folder)).mkdir()
+        for index in range(100):
+            (tmp_path / str(folder) / str(index)).touch()
+
+    assert measure(tmp_path).entries == 1001
+
+
+def test_preflight_of_a_full_code_directory_takes_less_than_fifty_milliseconds(resnet: RunSpec, code: Path) -> None:
+    for index in range(990):
+        (code / f"{index}.py").touch()
+    found(resnet)
+
+    seconds = min(_seconds(resnet) for _ in range(5))
+
+    assert seconds < 0.05
+
+
+def _seconds(spec: RunSpec) -> float:
+    start = time.perf_counter()
+    found(spec)
+    return time.perf_counter() - start
