@@ -12,7 +12,7 @@ Where to write is found in `--train_url DIR`, `--train_url=DIR` or the environme
 RANK_ID, RANK_SIZE, VC_TASK_INDEX and DEVICE_ID (or torchrun's RANK, WORLD_SIZE, GROUP_RANK and LOCAL_RANK).
 
 One cluster:              throughput_{rank}.json, accuracy.json, accuracy_{server}.json, ranksize.json
-SINGLESERVER_MODE=True:   {server}/throughput_{card}.json, accuracy_{server}.json, ranksize.json
+SINGLESERVER_MODE=True:   {server}/throughput_{card}.json, accuracy_{server}.json, ranksize.json (cards of one server)
 
 Each file holds one bare number. Files appear whole or not at all, so that a synchronisation never sees half of one.
 Local directories need nothing else; for obs:// and s3:// addresses, moxing must be installed, as it is on ModelArts.
@@ -71,7 +71,7 @@ def done() -> None:
     if not _reported:
         raise RuntimeError(f"rank {_rank()} calls done(), but has not called throughput()")
     if _rank() == 0:
-        _write("ranksize.json", str(_rank_count()))
+        _write("ranksize.json", str(_ranks_together()))
 
 
 def _number(what: str, value: float) -> float:
@@ -134,6 +134,12 @@ def _rank() -> int:
 
 def _rank_count() -> int:
     return _count("RANK_SIZE", "WORLD_SIZE", default=1)
+
+
+def _ranks_together() -> int:
+    """How many ranks train one model: all of the job, or those of one server."""
+    servers = _count("VC_WORKER_NUM", "MA_NUM_HOSTS", default=1) if _single_server() else 1
+    return _rank_count() // servers
 
 
 def _server() -> int:
