@@ -51,6 +51,11 @@ class Draft:
             for block in blocks(source):
                 self.write(block)
 
+    def opened(self) -> BinaryIO:
+        """What was written so far, for reading."""
+        self._file.flush()
+        return self.path.open("rb")
+
     def finish(self, instant: int) -> None:
         """Close the file and date it, in nanoseconds since 1970."""
         self._file.close()
