@@ -7,9 +7,9 @@ which win. A profile says where to run and holds no secret. Credentials are look
 import os
 import stat
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, Field, SecretStr, ValidationError
@@ -226,11 +226,24 @@ def parse(model: type[Model], answers: Mapping[str, Any], what: str) -> Model:
 def _problem(model: type[BaseModel], detail: Any) -> Problem:
     field = ".".join(str(part) for part in detail["loc"]) or "document"
     if detail["type"] == "extra_forbidden":
-        allowed = ", ".join(model.model_fields) if len(detail["loc"]) == 1 else "see the documentation"
+        allowed = ", ".join(_part_of(model, detail["loc"][:-1]).model_fields)
         return Problem(field, f"is not a known key; allowed: {allowed}")
     found = "" if isinstance(detail["input"], dict) else repr(detail["input"])[:80]
     secret = any(word in field for word in ("secret", "access_key", "token"))
     return Problem(field, detail["msg"][:1].lower() + detail["msg"][1:], "" if secret else found)
+
+
+def _part_of(model: type[BaseModel], place: Iterable[Any]) -> type[BaseModel]:
+    for step in place:
+        field = model.model_fields.get(step)
+        model = (_model_in(field.annotation) if field else None) or model
+    return model
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for found in map(_model_in, get_args(annotation)) if found), None)
 
 
 def _profile_files(settings: Settings) -> dict[str, Path]:
