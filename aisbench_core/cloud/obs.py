@@ -1,0 +1,237 @@
+"""OBS as an ObjectStore, through the official SDK."""
+
+import hashlib
+import uuid
+import weakref
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+from obs import GetObjectHeader, PutObjectHeader
+
+from aisbench_core.cloud import obs_multipart
+from aisbench_core.cloud.obs_client import open_client
+from aisbench_core.cloud.ports import ObjectStat, OnProgress
+from aisbench_core.cloud.refusals import Refusals
+from aisbench_core.cloud.spread import spread
+from aisbench_core.errors import CloudNotFound, CloudRejected, ConfigError
+from aisbench_core.settings import Credentials, Profile
+
+PAGE = 1000
+SMALL = 1024 * 1024
+"""Bytes; a file up to this size is sent from memory, which is quicker."""
+
+BIG = 100 * 1024 * 1024
+"""Bytes; a larger file is sent in parts, so that a break costs one part."""
+
+
+class ObsStore:
+    """An ObjectStore in OBS. Threads may share it; connections stay open between requests."""
+
+    def __init__(self, profile: Profile, credentials: Credentials, transfers: int, request_seconds: float) -> None:
+        """`transfers`: objects moved at once. `request_seconds`: time-out of one request. Nothing is sent yet."""
+        self._client = open_client(profile, credentials, request_seconds)
+        self._refusals = Refusals("OBS", profile.obs_server, credentials)
+        self._transfers = transfers
+        weakref.finalize(self, self._client.close)
+
+    def put(self, path: str, source: Path | bytes) -> ObjectStat:
+        """Store one object, replacing what was there; OBS compares it with the MD5 that is sent along."""
+        bucket, key = _split(path, f"store {path}")
+        if isinstance(source, bytes):
+            return self._put_bytes(bucket, key, source)
+        with _readable(source):
+            size = source.stat().st_size
+            if size <= SMALL:
+                return self._put_bytes(bucket, key, source.read_bytes())
+            if size <= BIG:
+                return self._put_file(bucket, key, source)
+        return self._put_parts(bucket, key, source, size)
+
+    def put_many(self, pairs: Sequence[tuple[str, Path]], on_progress: OnProgress) -> None:
+        """Store many files, `transfers` at once. After a failure nothing more is started."""
+        for done, _ in enumerate(spread(lambda pair: self.put(*pair), pairs, self._transfers), start=1):
+            on_progress(done, len(pairs))
+
+    def get(self, path: str, target: Path) -> None:
+        """Fetch one object into a file: wholly, or the file does not appear. CloudNotFound if it is not there."""
+        bucket, key = _split(path, f"fetch {path}")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
+        try:
+            part.touch()
+            result = self._ask(f"fetch {path}", lambda: self._client.getObject(bucket, key, downloadPath=str(part)))
+            if result.body.etag is None or result.body.contentLength != part.stat().st_size:
+                raise self._refusals.garbled(f"fetch {path}", result.status, "no ETag, or not all of its bytes")
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+
+    def read(self, path: str, start: int = 0) -> bytes:
+        """The object's bytes from `start` on; empty when `start` is at or past its end."""
+        bucket, key = _split(path, f"read {path}")
+        headers = GetObjectHeader(range=f"{start}-") if start else None
+        result = self._ask(
+            f"read {path}",
+            lambda: self._client.getObject(bucket, key, headers=headers, loadStreamInMemory=True),
+            fine=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
+        )
+        if result.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+            return b""
+        if result.body.etag is None:
+            raise self._refusals.garbled(f"read {path}", result.status, "no ETag")
+        content: bytes = result.body.buffer
+        return content if result.status == HTTPStatus.PARTIAL_CONTENT else content[start:]
+
+    def read_many(self, paths: Iterable[str]) -> Mapping[str, bytes]:
+        """The contents of many small objects, `transfers` at once; missing ones are left out."""
+        wanted = list(dict.fromkeys(paths))
+        found = dict(spread(self._read_if_there, wanted, self._transfers))
+        return {path: content for path in wanted if (content := found[path]) is not None}
+
+    def list(self, prefix: str) -> Sequence[ObjectStat]:
+        """Every object whose path starts with `prefix`, all pages, in key order. Empty when there is none."""
+        operation = f"list {prefix}"
+        bucket, start = _split(prefix, operation, whole_bucket=True)
+        stats: list[ObjectStat] = []
+        marker: str | None = None
+        while True:
+            page = self._page(operation, bucket, start, marker)
+            stats += [_stat(bucket, item.key, item.size, item.etag) for item in page.contents]
+            if not page.is_truncated or not page.contents:
+                return stats
+            marker = page.next_marker or page.contents[-1].key
+
+    def first(self, prefix: str, most: int) -> Sequence[ObjectStat]:
+        """The first objects whose path starts with `prefix`, in key order, by one request; at most `most` <= 1000."""
+        operation = f"list {prefix}"
+        bucket, start = _split(prefix, operation, whole_bucket=True)
+        page = self._page(operation, bucket, start, None, most)
+        return [_stat(bucket, item.key, item.size, item.etag) for item in page.contents]
+
+    def head(self, path: str) -> ObjectStat | None:
+        """One object's facts, or None when it is not there."""
+        bucket, key = _split(path, f"look at {path}")
+        result = self._ask(
+            f"look at {path}", lambda: self._client.getObjectMetadata(bucket, key), fine=HTTPStatus.NOT_FOUND
+        )
+        if result.status == HTTPStatus.NOT_FOUND:
+            return None
+        if result.body is None or result.body.etag is None or result.body.contentLength is None:
+            raise self._refusals.garbled(f"look at {path}", result.status, "no ETag or no length")
+        return _stat(bucket, key, result.body.contentLength, result.body.etag)
+
+    def delete(self, path: str) -> None:
+        """Remove one object; one that is not there is fine."""
+        bucket, key = _split(path, f"delete {path}")
+        try:
+            self._ask(f"delete {path}", lambda: self._client.deleteObject(bucket, key))
+        except CloudNotFound as error:
+            if error.code != "NoSuchKey":
+                raise
+
+    def make_directory(self, path: str) -> None:
+        """Make sure that a directory (a path that ends with `/`) can be seen by the job: an empty object."""
+        bucket, key = _split(path, f"make directory {path}", whole_bucket=True)
+        if key:
+            self._put_bytes(bucket, key.rstrip("/") + "/", b"")
+
+    def _put_bytes(self, bucket: str, key: str, content: bytes) -> ObjectStat:
+        path = f"/{bucket}/{key}"
+        md5 = hashlib.md5(content, usedforsecurity=False)
+        headers = PutObjectHeader(md5=_base64(md5.digest()))
+        body = self._body(f"store {path}", lambda: self._client.putContent(bucket, key, content, headers=headers))
+        return self._stored(path, body, len(content), md5.digest())
+
+    def _put_file(self, bucket: str, key: str, source: Path) -> ObjectStat:
+        path = f"/{bucket}/{key}"
+        size, md5 = _measure(source)
+        headers = PutObjectHeader(md5=_base64(md5))
+        body = self._body(f"store {path}", lambda: self._client.putFile(bucket, key, str(source), headers=headers))
+        return self._stored(path, body, size, md5)
+
+    def _put_parts(self, bucket: str, key: str, source: Path, size: int) -> ObjectStat:
+        path = f"/{bucket}/{key}"
+        obs_multipart.send(self._client, self._body, bucket, key, source, size)
+        stat = self.head(path)
+        if stat is None or stat.size != size:
+            raise self._refusals.garbled(f"store {path}", None, "the parts make an object of another size")
+        return stat
+
+    def _stored(self, path: str, body: Any, size: int, md5: bytes) -> ObjectStat:
+        etag = (body.etag or "").strip('"')
+        encrypted = body.sseKms or body.sseC  # its ETag is no MD5 then; OBS has compared ours already
+        if etag.lower() != md5.hex() and not encrypted:
+            raise self._refusals.garbled(f"store {path}", None, "what it stored is not what was sent")
+        return ObjectStat(path, size, etag)
+
+    def _read_if_there(self, path: str) -> tuple[str, bytes | None]:
+        try:
+            return path, self.read(path)
+        except CloudNotFound as error:
+            if error.code == "NoSuchBucket":
+                raise
+            return path, None
+
+    def _page(self, operation: str, bucket: str, prefix: str, marker: str | None, most: int = PAGE) -> Any:
+        return self._body(
+            operation,
+            lambda: self._client.listObjects(bucket, prefix, marker=marker, max_keys=most, encoding_type="url"),
+        )
+
+    def _body(self, operation: str, send: Callable[[], Any]) -> Any:
+        """One request whose answer says something: a web page in between says nothing that the SDK can read."""
+        result = self._ask(operation, send)
+        if result.body is None:
+            raise self._refusals.garbled(operation, result.status, "")
+        return result.body
+
+    def _ask(self, operation: str, send: Callable[[], Any], fine: int = HTTPStatus.OK) -> Any:
+        """One request. Raises our errors, except for an answer with the status `fine`."""
+        try:
+            result = send()
+        except (OSError, HTTPException) as error:
+            raise self._refusals.unreachable(operation, error) from error
+        except Exception as error:
+            if type(error) is not Exception:  # the SDK raises bare ones for broken answers; others are bugs
+                raise
+            raise self._refusals.unreachable(operation, error) from error
+        if result.status is not None and (result.status < HTTPStatus.MULTIPLE_CHOICES or result.status == fine):
+            return result
+        raise self._refusals.refused(
+            operation, result.status, result.errorCode or "", result.errorMessage or "", result.requestId or ""
+        )
+
+
+def _split(path: str, operation: str, whole_bucket: bool = False) -> tuple[str, str]:
+    bucket, _, key = path.removeprefix("/").partition("/")
+    if not path.startswith("/") or not bucket or not (key or whole_bucket):
+        raise CloudRejected(f"{path!r} is not an OBS path", operation=operation, hint="write /bucket/key")
+    return bucket, key
+
+
+def _stat(bucket: str, key: str, size: int, etag: str) -> ObjectStat:
+    return ObjectStat(f"/{bucket}/{key}", size, etag.strip('"'))
+
+
+@contextmanager
+def _readable(source: Path) -> Iterator[None]:
+    """A file of ours that cannot be read is our trouble, not the cloud's."""
+    try:
+        yield
+    except OSError as error:
+        raise ConfigError(f"{source} cannot be read: {error.strerror}", "was it moved or changed?") from error
+
+
+def _measure(source: Path) -> tuple[int, bytes]:
+    with source.open("rb") as file:
+        digest = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False))
+        return file.tell(), digest.digest()
+
+
+def _base64(digest: bytes) -> str:
+    return b64encode(digest).decode()

@@ -1,0 +1,54 @@
+"""Sends a large file to OBS in parts, each checked by its MD5."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from obs import CompleteMultipartUploadRequest, CompletePart
+
+from aisbench_core.cloud.obs_client import SharedClient
+from aisbench_core.cloud.spread import spread
+from aisbench_core.errors import CloudError
+
+Ask = Callable[[str, Callable[[], Any]], Any]
+"""Sends one request and raises our errors: (operation, send) -> what the answer says."""
+
+PART = 16 * 1024 * 1024
+MOST_PARTS = 10_000
+PARTS_AT_ONCE = 4
+
+
+def send(client: SharedClient, ask: Ask, bucket: str, key: str, source: Path, size: int) -> None:
+    """Store the file as one object. After a failure the parts are dropped, for OBS charges for what is left."""
+    operation = f"store /{bucket}/{key}"
+    begun = ask(operation, lambda: client.initiateMultipartUpload(bucket, key))
+    upload = begun.uploadId
+    part = max(PART, -(-size // MOST_PARTS))
+    numbers = range(1, -(-size // part) + 1)
+
+    def send_part(number: int) -> Any:
+        sent = ask(
+            f"{operation}, part {number} of {len(numbers)}",
+            lambda: client.uploadPart(
+                bucket,
+                key,
+                number,
+                upload,
+                str(source),
+                isFile=True,
+                partSize=part,
+                offset=(number - 1) * part,
+                isAttachMd5=True,
+            ),
+        )
+        return CompletePart(partNum=number, etag=sent.etag)
+
+    try:
+        parts = sorted(spread(send_part, numbers, PARTS_AT_ONCE), key=lambda done: done.partNum)
+        whole = CompleteMultipartUploadRequest(parts=parts)
+        ask(operation, lambda: client.completeMultipartUpload(bucket, key, upload, whole))
+    except CloudError:
+        with suppress(CloudError):
+            ask(operation, lambda: client.abortMultipartUpload(bucket, key, upload))
+        raise
