@@ -11,6 +11,7 @@ from aisbench_core.warehouse.compared import (
     ScalingQuery,
     Verdict,
 )
+from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.values import (
     BOARD_SORTS,
     RUN_SORTS,
@@ -48,4 +49,5 @@ __all__ = [
     "ScalingQuery",
     "Validity",
     "Verdict",
+    "Warehouse",
 ]

@@ -1,0 +1,111 @@
+"""The leaderboard: runs of the same question on the same hardware and software, with honest statistics."""
+
+from dataclasses import fields, replace
+from typing import Any
+
+from duckdb import DuckDBPyConnection
+
+from aisbench_core.model import Mode
+from aisbench_core.warehouse.filters import CHOSEN, order, parameters
+from aisbench_core.warehouse.rows import aware
+from aisbench_core.warehouse.values import BOARD_SORTS, BoardPage, BoardQuery, BoardRow
+
+OLYMPIC_RUNS = 5
+"""From so many runs on the fastest and the slowest may be dropped."""
+
+T95 = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+"""Student's t for a two-sided 95 % interval, for 1 to 30 degrees of freedom; the last one is used beyond."""
+
+_GROUPS = f"""
+    chosen as (
+        select *, case when validity = 'valid' then throughput_cluster end as counted
+        from runs join results using (run_id) where {CHOSEN}),
+    numbers as (
+        select
+            workload, model, framework, framework_version, flavor, node_count, cards_per_node, mode,
+            throughput_definition, throughput_unit, dataset, fingerprint, synthetic_data, rehearsal,
+            max_by(title, created_at) as title,
+            max_by(accelerator, created_at) as accelerator,
+            count(counted) as runs,
+            count(*) filter (where validity = 'invalid') as invalid,
+            count(*) filter (where validity = 'incomplete') as incomplete,
+            median(counted) as throughput,
+            max(counted) as best,
+            avg(counted) as mean,
+            stddev_samp(counted) as sd,
+            case when count(counted) >= {OLYMPIC_RUNS}
+                then (sum(counted) - max(counted) - min(counted)) / (count(counted) - 2) end as olympic_mean,
+            median(throughput_per_node) filter (where counted is not null) as per_node,
+            median(throughput_per_card) filter (where counted is not null) as per_card,
+            max(accuracy_measured) filter (where counted is not null) as best_accuracy,
+            median(accuracy_measured) filter (where counted is not null) as median_accuracy,
+            max_by(struct_pack(id := run_id, who := created_by, moment := coalesce(ended_at, created_at)),
+                struct_pack(speed := counted, id := run_id)) filter (where counted is not null) as winner,
+            max_by(run_id, struct_pack(moment := created_at, id := run_id)) as latest_run_id,
+            max(created_at) as latest_at,
+            max_by(case when failed_checks = '' then state else failed_checks end, created_at) as why
+        from chosen group by all),
+    groups as (
+        select *,
+            sd / mean as cv,
+            list_extract({list(T95)}, least(runs - 1, {len(T95)})) * sd / sqrt(runs) as margin,
+            mean - coalesce(margin, 0) as low,
+            mean + coalesce(margin, 0) as high
+        from numbers where runs > 0 or $include_invalid)
+"""  # noqa: S608 (our own words)
+
+_FIELDS = {field.name: field.name for field in fields(BoardRow)} | {
+    "ci_low": "mean - margin",
+    "ci_high": "mean + margin",
+    "best_run_id": "winner.id",
+    "best_by": "winner.who",
+    "best_at": "winner.moment",
+    "reason": "case when runs > 0 then '' else why end",
+    # A place is only given among rows that answer the same question, and only as sure as the intervals are.
+    "rank_from": """case when runs > 0 then 1 + (select count(*) from groups other
+        where other.fingerprint = page.fingerprint and other.synthetic_data = page.synthetic_data
+        and other.low > page.high) end""",
+    "rank_to": """case when runs > 0 then (select count(*) from groups other
+        where other.fingerprint = page.fingerprint and other.synthetic_data = page.synthetic_data
+        and other.high >= page.low) end""",
+}
+
+
+def leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
+    """One page of groups, sorted, with how many groups there are in all."""
+    columns = ", ".join(f"{sql} as {name}" for name, sql in _FIELDS.items())
+    sorted_by = f"{order(query, BOARD_SORTS)}, model, framework_version, flavor, node_count, fingerprint, latest_run_id"
+    chosen = parameters(cur, query)
+    cur.execute(
+        f"""
+        with {_GROUPS},
+        page as (
+            select *, count(*) over () as total, row_number() over (order by {sorted_by}) as place
+            from groups order by place limit $limit offset $offset)
+        select {columns}, total from page order by place
+        """,  # noqa: S608 (the sort is one of BOARD_SORTS)
+        chosen
+        | {
+            "include_invalid": query.include_invalid,
+            "limit": query.limit,
+            "offset": query.offset,
+        },
+    )
+    found = cur.fetchall()
+    rows = tuple(_row(values[:-1]) for values in found)
+    total = found[0][-1] if found else _total(cur, query)
+    return BoardPage(rows, total, rehearsal=bool(chosen["rehearsal"]))
+
+
+def _row(values: tuple[Any, ...]) -> BoardRow:
+    row = BoardRow(*values)
+    best_at = aware(row.best_at) if row.best_at else None
+    return replace(row, mode=Mode(row.mode), best_at=best_at, latest_at=aware(row.latest_at))
+
+
+def _total(cur: DuckDBPyConnection, query: BoardQuery) -> int:
+    """How many groups there are when the page lies behind the last of them."""
+    return leaderboard(cur, replace(query, offset=0, limit=1)).total if query.offset else 0

@@ -1,0 +1,187 @@
+"""Runs side by side: what differs first, then each metric against the baseline, and whether that may be compared."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from duckdb import DuckDBPyConnection
+
+from aisbench_core.errors import Problem, RunNotFound, SpecError
+from aisbench_core.model import Mode
+from aisbench_core.warehouse.compared import (
+    Comparison,
+    FieldValues,
+    MetricComparison,
+    MetricValue,
+    RunVerdict,
+    Verdict,
+)
+from aisbench_core.warehouse.runs import Asked, asked_for, by_ids, rank_results
+from aisbench_core.warehouse.values import RunRow
+
+FEWEST, MOST = 2, 8
+
+_DECIDING = (
+    "region",
+    "rehearsal",
+    "synthetic_data",
+    "workload",
+    "model",
+    "dataset",
+    "dataset_sha256",
+    "mode",
+    "throughput_definition",
+    "throughput_unit",
+)
+"""A ratio between runs that differ in one of these says nothing; parameters that decide speed come on top."""
+
+_DESCRIBED = (
+    "framework",
+    "framework_version",
+    "accelerator",
+    "flavor",
+    "node_count",
+    "cards_per_node",
+    "code_sha256",
+    "engine_version",
+    "profile",
+)
+
+_ASKED = ("engine_name", "boot_file", "image_url", "command", "pool_id", "volumes", "priority", "retries", "api")
+"""Fields of the spec that can change a result; names, descriptions and places of outputs cannot."""
+
+THROUGHPUT = "the workload's unit"
+
+
+class Metric(NamedTuple):
+    """A number of a run that can be put beside another's."""
+
+    name: str
+    unit: str
+    higher_is_better: bool
+
+
+_METRICS = (
+    Metric("throughput", THROUGHPUT, higher_is_better=True),
+    Metric("per_node", THROUGHPUT, higher_is_better=True),
+    Metric("per_card", THROUGHPUT, higher_is_better=True),
+    Metric("accuracy", "", higher_is_better=True),
+    Metric("duration_s", "s", higher_is_better=False),
+    Metric("queue_s", "s", higher_is_better=False),
+    Metric("rank_cv", "", higher_is_better=False),
+)
+
+_DECIDES = {"": "throughput", "node": "per_node", "card": "per_card"}
+_SEVERITY = (Verdict.COMPARABLE, Verdict.NORMALISED, Verdict.NOT_COMPARABLE)
+
+
+def compare(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> Comparison:
+    """The runs in the order given, each against the first. Raises SpecError and RunNotFound."""
+    ids = tuple(dict.fromkeys(run_ids))
+    if not FEWEST <= len(ids) <= MOST:
+        raise SpecError("comparison", [Problem("runs", f"must be {FEWEST} to {MOST} different runs", str(len(ids)))])
+    runs = _in_order(by_ids(cur, ids), ids)
+    asked = asked_for(cur, ids)
+    fields = _fields([_configuration(run, asked[run.run_id]) for run in runs])
+    speed = [asked[run.run_id].speed_parameters for run in runs]
+    verdicts = tuple(_verdict(runs[0], speed[0], run, own) for run, own in zip(runs, speed, strict=True))
+    worst = max((one.verdict for one in verdicts), key=_SEVERITY.index)
+    normalise_by = _normalise_by(worst, verdicts)
+    return Comparison(
+        runs=runs,
+        differences=tuple(field for field in fields if _differs(field.values)),
+        same=tuple(field for field in fields if not _differs(field.values)),
+        metrics=tuple(_metric(metric, runs, verdicts, worst, normalise_by) for metric in _METRICS),
+        verdict=worst,
+        reasons=tuple(dict.fromkeys(reason for one in verdicts for reason in one.reasons)),
+        normalise_by=normalise_by,
+        verdicts=verdicts,
+        rank_results=rank_results(cur, ids),
+    )
+
+
+def _in_order(found: Sequence[RunRow], asked: Sequence[str]) -> tuple[RunRow, ...]:
+    by_id = {run.run_id: run for run in found}
+    missing = [run_id for run_id in asked if run_id not in by_id]
+    if missing:
+        raise RunNotFound(f"no such run in the warehouse: {', '.join(missing)}")
+    return tuple(by_id[run_id] for run_id in asked)
+
+
+# --- configuration ----------------------------------------------------------------------------------
+
+
+def _configuration(run: RunRow, asked: Asked) -> dict[str, object]:
+    """Everything that can explain a difference, flat: `parameters.epochs`, `environments.GLOG_v`, `inputs.data_url`."""
+    spec = asked.spec
+    named = {name: getattr(run, name) for name in (*_DECIDING, *_DESCRIBED)}
+    nested = {
+        f"{group}.{name}": value for group in ("parameters", "environments") for name, value in spec[group].items()
+    }
+    inputs = {f"inputs.{channel['name']}": channel["path"] for channel in spec["inputs"]}
+    return {**named, **nested, **inputs, **{name: spec.get(name) for name in _ASKED}}
+
+
+def _fields(columns: Sequence[dict[str, object]]) -> tuple[FieldValues, ...]:
+    names = dict.fromkeys(name for column in columns for name in column)
+    return tuple(FieldValues(name, tuple(column.get(name) for column in columns)) for name in names)
+
+
+def _differs(values: Sequence[object]) -> bool:
+    # 1, 1.0 and True are equal in Python, and different answers of a person.
+    first = values[0]
+    return any(value != first or type(value) is not type(first) for value in values[1:])
+
+
+# --- verdict ----------------------------------------------------------------------------------------
+
+
+def _verdict(base: RunRow, base_speed: dict[str, object], run: RunRow, speed: dict[str, object]) -> RunVerdict:
+    decisive = _decisive(base, run) + _different_speed(base_speed, speed)
+    if decisive:
+        return RunVerdict(run.run_id, Verdict.NOT_COMPARABLE, decisive)
+    if base.cards_per_node != run.cards_per_node:
+        return RunVerdict(run.run_id, Verdict.NORMALISED, ("cards_per_node",), "card")
+    if base.mode is Mode.CLUSTER and base.node_count != run.node_count:
+        return RunVerdict(run.run_id, Verdict.NORMALISED, ("node_count",), "node")
+    return RunVerdict(run.run_id, Verdict.COMPARABLE)
+
+
+def _normalise_by(worst: Verdict, verdicts: Sequence[RunVerdict]) -> str:
+    """Per card is fair wherever per node is, but not the other way round."""
+    needed = {one.normalise_by for one in verdicts} if worst is Verdict.NORMALISED else set()
+    return "card" if "card" in needed else "node" if needed else ""
+
+
+def _decisive(base: RunRow, run: RunRow) -> tuple[str, ...]:
+    different = [name for name in _DECIDING if getattr(base, name) != getattr(run, name)]
+    if not (base.dataset_sha256 and run.dataset_sha256) and "dataset_sha256" in different:
+        different.remove("dataset_sha256")  # unknown is not different
+    return tuple(different)
+
+
+def _different_speed(base: dict[str, object], other: dict[str, object]) -> tuple[str, ...]:
+    names = dict.fromkeys([*base, *other])
+    return tuple(f"parameters.{name}" for name in names if _differs((base.get(name), other.get(name))))
+
+
+# --- metrics ----------------------------------------------------------------------------------------
+
+
+def _metric(
+    metric: Metric, runs: Sequence[RunRow], verdicts: Sequence[RunVerdict], worst: Verdict, normalise_by: str
+) -> MetricComparison:
+    base: float | None = getattr(runs[0], metric.name)
+    values = tuple(
+        _against(base, getattr(run, metric.name), one.verdict) for run, one in zip(runs, verdicts, strict=True)
+    )
+    decides = worst is not Verdict.NOT_COMPARABLE and metric.name == _DECIDES[normalise_by]
+    unit = runs[0].throughput_unit if metric.unit == THROUGHPUT else metric.unit
+    return MetricComparison(metric.name, unit, values, metric.higher_is_better, decides)
+
+
+def _against(base: float | None, value: float | None, verdict: Verdict) -> MetricValue:
+    if base is None or value is None or verdict is Verdict.NOT_COMPARABLE:
+        return MetricValue(value)
+    ratio = value / base if base else math.inf
+    return MetricValue(value, value - base, ratio if math.isfinite(ratio) else None)

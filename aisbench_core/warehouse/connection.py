@@ -1,0 +1,223 @@
+"""The way to the warehouse file: opened for the first borrower, closed after the last.
+
+DuckDB gives the file to one process at a time, so nobody keeps it open longer than a question takes; other processes
+wait a bounded time for their turn. Nothing here may open the file other than through DuckDB: closing any other handle
+on it would drop the lock that DuckDB holds.
+"""
+
+import contextlib
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import duckdb
+
+from aisbench_core.errors import WarehouseBusy, WarehouseError
+from aisbench_core.warehouse.migrations import LATEST, migrate
+
+T = TypeVar("T")
+
+PATIENCE_S = 15.0
+"""How long a borrower waits for its turn before WarehouseBusy."""
+
+HOLD_S = 0.2
+"""How long newcomers may join an open connection; later ones wait until it was closed, so that others get a turn."""
+
+RETRY_S = 0.005
+AWAY_S = 0.02
+"""How long the file stays closed after a full hold: several retries of another process."""
+
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,  # never reach for the network
+    "autoload_known_extensions": False,
+}
+
+_BROKEN = (
+    duckdb.IOException,
+    duckdb.FatalException,
+    duckdb.InternalException,
+    duckdb.SerializationException,
+    duckdb.OutOfMemoryException,
+)
+"""What DuckDB raises when file, disk or memory fail; other errors of it are bugs of ours and stay as they are."""
+
+
+class Connection:
+    """The warehouse file, lent out one cursor at a time; safe between threads and between processes."""
+
+    def __init__(self, path: Path, patience_s: float = PATIENCE_S) -> None:
+        self.path = path
+        self._patience_s = patience_s
+        self._turn = threading.Condition()
+        self._shared: duckdb.DuckDBPyConnection | None = None
+        self._borrowers = 0
+        self._waiting = 0
+        self._opened_at = 0.0
+        self._closed_until = 0.0
+
+    @contextlib.contextmanager
+    def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor of one's own. Raises WarehouseBusy or WarehouseError; a borrower must not borrow again."""
+        cur = self._borrow(time.monotonic() + self._patience_s)
+        try:
+            yield cur
+        except _BROKEN as error:
+            raise _refusal(self.path, error) from error
+        finally:
+            self._give_back(cur)
+
+    def write(self, change: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        """Carry out `change` in one transaction, again if another writer was first.
+
+        Every writer counts the revision up, so that two of them always collide: without keys and constraints nothing
+        else keeps two threads from storing the same new run twice.
+        """
+        deadline = time.monotonic() + self._patience_s
+        while True:
+            try:
+                with self.cursor() as cur:
+                    return _transaction(cur, change)
+            except duckdb.TransactionException as error:
+                if time.monotonic() > deadline:
+                    raise WarehouseBusy(f"other writers keep the warehouse {self.path} busy", "try again") from error
+            time.sleep(RETRY_S)
+
+    def revision(self) -> str:
+        """Changes with every change of the content. It is read from the file's state, without opening it."""
+        log = self.path.with_name(f"{self.path.name}.wal")
+        return "|".join(_state(file) for file in (self.path, log))
+
+    def _borrow(self, deadline: float) -> duckdb.DuckDBPyConnection:
+        if not self._turn.acquire(timeout=self._patience_s):
+            raise _busy(self.path)
+        try:
+            self._wait_in_line(deadline)
+            if self._shared is None:
+                self._shared = self._open(deadline)
+                self._opened_at = time.monotonic()
+            cur = self._shared.cursor()
+            self._borrowers += 1
+            return cur
+        finally:
+            self._turn.release()
+
+    def _wait_in_line(self, deadline: float) -> None:
+        self._waiting += 1
+        try:
+            if not self._turn.wait_for(self._may_join, deadline - time.monotonic()):
+                raise _busy(self.path)
+        finally:
+            self._waiting -= 1
+
+    def _may_join(self) -> bool:
+        return self._shared is None or time.monotonic() - self._opened_at < HOLD_S
+
+    def _open(self, deadline: float) -> duckdb.DuckDBPyConnection:
+        """Opens the file, waiting for other processes until the deadline."""
+        time.sleep(max(0.0, self._closed_until - time.monotonic()))
+        while True:
+            try:
+                return _opened(self.path)
+            except WarehouseBusy:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(RETRY_S)
+
+    def _give_back(self, cur: duckdb.DuckDBPyConnection) -> None:
+        cur.close()
+        with self._turn:
+            self._borrowers -= 1
+            if self._borrowers == 0 and self._shared is not None:
+                self._close(self._shared)
+
+    def _close(self, shared: duckdb.DuckDBPyConnection) -> None:
+        self._shared = None
+        self._closed_until = time.monotonic() + AWAY_S if self._waiting else 0.0
+        try:
+            shared.close()
+        except _BROKEN as error:
+            raise _refusal(self.path, error) from error
+        finally:
+            self._turn.notify_all()
+
+
+def _opened(path: Path) -> duckdb.DuckDBPyConnection:
+    try:
+        if not path.exists():
+            _create(path)
+        con = duckdb.connect(path, config=_CONFIG)
+    except (OSError, duckdb.Error) as error:
+        raise _refusal(path, error) from error
+    try:
+        migrate(con, path)
+    except BaseException as error:
+        con.close()
+        if isinstance(error, duckdb.TransactionException):  # another thread migrates it just now
+            raise _busy(path) from error
+        if isinstance(error, _BROKEN):
+            raise _refusal(path, error) from error
+        raise
+    return con
+
+
+def _create(path: Path) -> None:
+    """Makes a new file complete under another name first: two processes starting at once must not meet half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.new")
+    try:
+        with duckdb.connect(draft, config=_CONFIG) as con:
+            migrate(con, draft)
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _transaction(cur: duckdb.DuckDBPyConnection, change: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+    cur.begin()
+    try:
+        cur.execute("update revision set number = number + 1")
+        answer = change(cur)
+        cur.commit()
+    except BaseException:
+        with contextlib.suppress(duckdb.Error):  # a failed commit has already rolled back
+            cur.rollback()
+        raise
+    return answer
+
+
+def _state(file: Path) -> str:
+    try:
+        found = file.stat()
+    except OSError:
+        return ""
+    return f"{found.st_ino}-{found.st_size}-{found.st_mtime_ns}"
+
+
+def _busy(path: Path, holder: str = "") -> WarehouseBusy:
+    who = f"process {holder}" if holder else "somebody else"
+    return WarehouseBusy(f"the warehouse {path} is in use by {who}", "try again in a moment")
+
+
+def _refusal(path: Path, error: Exception) -> WarehouseError:
+    """Our error for one of DuckDB's or the system's, with what a person can do about it."""
+    text = str(error)
+    if "Could not set lock" in text:
+        holder = re.search(r"PID (\d+)", text)
+        return _busy(path, holder.group(1) if holder else "")
+    said = text.strip().splitlines()[0] if text.strip() else type(error).__name__
+    return WarehouseError(f"the warehouse {path} cannot be used: {said}", _advice(text))
+
+
+def _advice(text: str) -> str:
+    if any(word in text for word in ("Permission denied", "Read-only", "read-only", "Cannot open file")):
+        return "make the file and its directory writable for this user"
+    if any(word in text for word in ("No space left", "Out of Memory", "could not allocate")):
+        return "free space and try again; nothing was stored"
+    if "version number" in text:
+        return f"it was written by a newer DuckDB: update this installation (schema {LATEST}), or move the file away"
+    return "move the file away and rebuild the warehouse from data/runs; every recorded run is kept there as text"

@@ -1,0 +1,63 @@
+"""Which runs a question is about: one SQL condition for screen, list and export."""
+
+from collections.abc import Sequence
+
+from duckdb import DuckDBPyConnection
+
+from aisbench_core.errors import Problem, SpecError
+from aisbench_core.warehouse.values import BoardQuery
+
+KIND = "region = $region and rehearsal = $rehearsal"
+"""One region, and of it either measurements or rehearsals: never both in one answer."""
+
+CHOSEN = f"""
+    {KIND}
+    and (len($models::VARCHAR[]) = 0 or list_contains($models::VARCHAR[], model))
+    and (len($workloads::VARCHAR[]) = 0 or list_contains($workloads::VARCHAR[], workload))
+    and (len($framework_versions::VARCHAR[]) = 0 or list_contains($framework_versions::VARCHAR[], framework_version))
+    and (len($flavors::VARCHAR[]) = 0 or list_contains($flavors::VARCHAR[], flavor))
+    and (len($node_counts::INTEGER[]) = 0 or list_contains($node_counts::INTEGER[], node_count))
+    and ($fingerprint = '' or fingerprint = $fingerprint)
+    and ($synthetic_data::BOOLEAN is null or synthetic_data = $synthetic_data::BOOLEAN)
+    and ($text = '' or contains(lower(concat_ws(
+        ' ', run_id, job_name, created_by, title, model, workload, framework_version, flavor)), lower($text)))
+"""
+
+Parameters = dict[str, object]
+
+
+def kind(cur: DuckDBPyConnection, region: str, rehearsal: bool | None) -> Parameters:
+    """The values that KIND names: by default the region's measurements, and its rehearsals if it has nothing else."""
+    if rehearsal is None:
+        row = cur.execute("select bool_and(rehearsal) from runs where region = ?", [region]).fetchone()
+        rehearsal = bool(row and row[0])
+    return {"region": region, "rehearsal": rehearsal}
+
+
+def parameters(cur: DuckDBPyConnection, query: BoardQuery) -> Parameters:
+    """The values that CHOSEN names."""
+    return {
+        **kind(cur, query.region, query.rehearsal),
+        "models": list(query.models),
+        "workloads": list(query.workloads),
+        "framework_versions": list(query.framework_versions),
+        "flavors": list(query.flavors),
+        "node_counts": list(query.node_counts),
+        "fingerprint": query.fingerprint,
+        "synthetic_data": query.synthetic_data,
+        "text": query.text,
+    }
+
+
+def order(query: BoardQuery, sorts: Sequence[str]) -> str:
+    """`<column> asc|desc nulls last`. Raises SpecError unless `sorts` holds the column and the page makes sense."""
+    problems = []
+    if query.sort not in sorts:
+        problems.append(Problem("sort", f"must be one of {', '.join(sorts)}", repr(query.sort)))
+    if query.limit < 1:
+        problems.append(Problem("limit", "must be at least 1", str(query.limit)))
+    if query.offset < 0:
+        problems.append(Problem("offset", "must not be negative", str(query.offset)))
+    if problems:
+        raise SpecError("query", problems)
+    return f"{query.sort} {'desc' if query.descending else 'asc'} nulls last"

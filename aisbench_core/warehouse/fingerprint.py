@@ -1,0 +1,26 @@
+"""What makes two runs the same question, as one hash."""
+
+import hashlib
+
+from aisbench_core.model import RunSpec, WorkloadFacts, canonical_json
+
+FORMULA = "aisbench-fingerprint/1"
+
+
+def fingerprint(spec: RunSpec, facts: WorkloadFacts) -> str:
+    """SHA-256 (hex) over everything that decides what is measured, but not on what.
+
+    In it: workload, model, dataset, mode, throughput definition and every parameter that decides speed (epochs,
+    batch, precision ...). Not in it: framework version, flavor, node and card counts, because those are the
+    dimensions along which people compare; nor code and data hashes, which a comparison lists as differences.
+    """
+    asked = {
+        "formula": FORMULA,
+        "workload": spec.workload,
+        "model": facts.model,
+        "dataset": facts.dataset,
+        "mode": spec.mode.value,
+        "throughput_definition": facts.throughput_definition,
+        "speed_parameters": dict(facts.speed_parameters),
+    }
+    return hashlib.sha256(canonical_json(asked).encode()).hexdigest()

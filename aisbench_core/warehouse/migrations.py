@@ -1,0 +1,91 @@
+"""How the warehouse's tables came to be: numbered steps, each of them final once it was released.
+
+Plain tables only, without keys, constraints, indexes or sequences: the same steps must work on a DuckLake catalog.
+A new column is a new step here and a new entry in schema.py.
+"""
+
+from pathlib import Path
+
+import duckdb
+
+from aisbench_core.errors import WarehouseError
+
+STEPS = (
+    """
+    create table runs (
+        run_id VARCHAR, series_id VARCHAR, series_index INTEGER, created_at TIMESTAMP, created_by VARCHAR,
+        profile VARCHAR, region VARCHAR, rehearsal BOOLEAN, synthetic_data BOOLEAN, workload VARCHAR, title VARCHAR,
+        model VARCHAR, framework VARCHAR, framework_version VARCHAR, throughput_definition VARCHAR,
+        throughput_unit VARCHAR, dataset VARCHAR, mode VARCHAR, engine_version VARCHAR, flavor VARCHAR, pool_id VARCHAR,
+        node_count INTEGER, cards_per_node INTEGER, card_count INTEGER, accelerator VARCHAR, api VARCHAR,
+        job_id VARCHAR, job_name VARCHAR, state VARCHAR, detail VARCHAR, submitted_at TIMESTAMP, started_at TIMESTAMP,
+        ended_at TIMESTAMP, queue_s DOUBLE, duration_s DOUBLE, accuracy_target DOUBLE, accuracy_target_source VARCHAR,
+        spec JSON, speed_parameters JSON, spec_sha256 VARCHAR, code_sha256 VARCHAR, dataset_sha256 VARCHAR,
+        fingerprint VARCHAR, record_sha256 VARCHAR, origin VARCHAR, source VARCHAR, imported_at TIMESTAMP, tags JSON,
+        note VARCHAR);
+    create table results (
+        run_id VARCHAR, accuracy DOUBLE, throughput_ratio DOUBLE, average_power DOUBLE, max_power DOUBLE,
+        energy_consumption DOUBLE, efficientcy DOUBLE, resource_util_ratio DOUBLE, prepare_start_time TIMESTAMP,
+        prepare_end_time TIMESTAMP, dataload_start_time TIMESTAMP, dataload_end_time TIMESTAMP,
+        proc_start_time TIMESTAMP, proc_end_time TIMESTAMP, total_start_time TIMESTAMP, total_end_time TIMESTAMP,
+        raw VARCHAR, accuracy_measured DOUBLE, throughput_cluster DOUBLE, throughput_per_node DOUBLE,
+        throughput_per_card DOUBLE, formula_id VARCHAR, ranks_expected BIGINT, ranks_found BIGINT, rank_cv DOUBLE,
+        straggler_ranks VARCHAR, npu_util_avg_pct DOUBLE, not_measured JSON, checks JSON,
+        failed_checks VARCHAR, warned_checks VARCHAR, validity VARCHAR);
+    create table rank_results (run_id VARCHAR, server BIGINT, rank BIGINT, throughput DOUBLE);
+    create table metric_samples (run_id VARCHAR, at_utc TIMESTAMP, node INTEGER, name VARCHAR, value DOUBLE);
+    create table events (
+        run_id VARCHAR, at_utc TIMESTAMP, source VARCHAR, level VARCHAR, message VARCHAR, actor VARCHAR);
+    create table revision (number BIGINT);
+    insert into revision values (0);
+    """,
+)
+
+LATEST = len(STEPS)
+
+
+def migrate(con: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Bring the tables up to date in one transaction.
+
+    Raises WarehouseError when a newer version of this product wrote them, or somebody else's program."""
+    version = _version(con, path)
+    if version > LATEST:
+        raise WarehouseError(
+            f"the warehouse {path} has schema {version}, and this version knows schemas up to {LATEST}",
+            "update this installation; nothing was changed",
+        )
+    if version < LATEST:
+        _apply(con, version)
+
+
+def _version(con: duckdb.DuckDBPyConnection, path: Path) -> int:
+    try:
+        row = con.execute("select max(version) from schema_version").fetchone()
+    except duckdb.CatalogException:
+        return _version_of_new(con, path)
+    except duckdb.BinderException as error:
+        raise _foreign(path) from error
+    return int(row[0]) if row and row[0] is not None else 0
+
+
+def _version_of_new(con: duckdb.DuckDBPyConnection, path: Path) -> int:
+    if con.execute("select count(*) from duckdb_tables()").fetchone() != (0,):
+        raise _foreign(path)
+    return 0
+
+
+def _apply(con: duckdb.DuckDBPyConnection, version: int) -> None:
+    con.begin()
+    try:
+        con.execute("create table if not exists schema_version (version INTEGER)")
+        for number, step in enumerate(STEPS[version:], start=version + 1):
+            con.execute(step)
+            con.execute("insert into schema_version values (?)", [number])
+        con.commit()
+    except BaseException:
+        con.rollback()
+        raise
+
+
+def _foreign(path: Path) -> WarehouseError:
+    return WarehouseError(f"{path} is a database of another program", "move it away, or name another warehouse file")

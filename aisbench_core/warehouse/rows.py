@@ -1,0 +1,195 @@
+"""A run's record as rows of the warehouse's tables, with every number that we compute."""
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from datetime import UTC, datetime
+from statistics import fmean
+
+from aisbench_core.model import MetricSample, Mode, RankResult, Run, RunRecord, TrainResultInfo, canonical_json
+from aisbench_core.warehouse.checks import checks, ended_as, validity
+from aisbench_core.warehouse.fingerprint import fingerprint
+from aisbench_core.warehouse.schema import RESULTS, RUNS
+from aisbench_core.warehouse.throughput import Throughput, cards_found, throughput
+from aisbench_core.warehouse.values import CheckLevel
+
+ORIGIN = "launched"
+UTILISATION = "npuUtil"
+"""The cloud's name for the percentage of its time that a card is busy."""
+
+Cells = Mapping[str, object]
+Rows = Mapping[str, Sequence[Sequence[object]]]
+
+
+def rows_of(record: RunRecord) -> Rows:
+    """Rows by table, their values in the order of the tables' columns (schema.py)."""
+    run_id = record.run.run_id
+    cards = _cards(record)
+    run, result = _run(record), _result(record, throughput(record.result, record.run.spec))
+    sealed = {**run, "record_sha256": _sha256([run, result, cards])}
+    return {
+        "runs": [[sealed[column] for column in RUNS]],
+        "results": [[result[column] for column in RESULTS]],
+        "rank_results": cards,
+        "metric_samples": [
+            [run_id, _utc(sample.at), sample.node, sample.name, sample.value] for sample in _measured(record.samples)
+        ],
+        "events": [
+            [run_id, _utc(event.at), event.source, event.level.value, event.message, event.actor]
+            for event in record.events
+        ],
+    }
+
+
+def aware(stored: datetime) -> datetime:
+    """A time as it was before it was stored: in UTC, and saying so."""
+    return stored.replace(tzinfo=UTC)
+
+
+def _run(record: RunRecord) -> Cells:
+    run, facts = record.run, record.workload
+    return {
+        **_asked(run),
+        **_happened(record),
+        "title": facts.title,
+        "model": facts.model,
+        "framework": facts.framework,
+        "throughput_definition": facts.throughput_definition,
+        "throughput_unit": facts.throughput_unit,
+        "dataset": facts.dataset,
+        "accuracy_target": _number(facts.accuracy_target),
+        "accuracy_target_source": facts.accuracy_target_source,
+        "speed_parameters": canonical_json(dict(facts.speed_parameters)),
+        "fingerprint": fingerprint(run.spec, facts),
+        "region": record.region,
+        "rehearsal": record.rehearsal,
+        "accelerator": record.accelerator,
+        "synthetic_data": record.result is not None and record.result.synthetic_data,
+        "dataset_sha256": record.result.dataset_sha256 if record.result else "",
+        "origin": ORIGIN,
+        "source": "",
+        "imported_at": None,
+        "series_id": "",
+        "series_index": None,
+        "tags": "[]",
+        "note": "",
+    }
+
+
+def _asked(run: Run) -> Cells:
+    spec = run.spec
+    return {
+        "run_id": run.run_id,
+        "profile": run.profile,
+        "workload": spec.workload,
+        "framework_version": spec.framework_version,
+        "mode": spec.mode.value,
+        "engine_version": spec.engine_version,
+        "flavor": spec.flavor,
+        "pool_id": spec.pool_id,
+        "node_count": spec.node_count,
+        "cards_per_node": spec.cards_per_node,
+        "card_count": spec.card_count,
+        "api": spec.api.value,
+        "spec": canonical_json(spec.model_dump(mode="json")),
+        "spec_sha256": spec.sha256,
+        "code_sha256": run.code_sha256,
+    }
+
+
+def _happened(record: RunRecord) -> Cells:
+    run = record.run
+    return {
+        "created_at": _utc(run.created_at),
+        "created_by": run.created_by,
+        "job_id": run.job_id,
+        "job_name": run.job_name,
+        "state": ended_as(record).value,
+        "detail": run.detail,
+        "submitted_at": _utc(run.submitted_at),
+        "started_at": _utc(run.started_at),
+        "ended_at": _utc(run.ended_at),
+        "queue_s": _seconds(run.submitted_at, run.started_at),
+        "duration_s": _number(run.duration_s),
+    }
+
+
+def _result(record: RunRecord, computed: Throughput) -> Cells:
+    result = record.result
+    info = _typed(result.info if result else TrainResultInfo())
+    found = checks(record, computed)
+    accuracy = None if result and result.synthetic_data else info["accuracy"]
+    return {
+        **info,
+        "run_id": record.run.run_id,
+        "raw": result.raw if result else "",
+        "accuracy_measured": accuracy,
+        "throughput_cluster": computed.total,
+        "throughput_per_node": computed.per_node,
+        "throughput_per_card": computed.per_card,
+        "formula_id": computed.formula_id,
+        "ranks_expected": result.ranks_expected if result else None,
+        "ranks_found": cards_found(result) if result else 0,
+        "rank_cv": computed.rank_cv,
+        "straggler_ranks": ";".join(_place(card, record.run.spec.mode) for card in computed.stragglers),
+        "npu_util_avg_pct": _utilisation(record.samples),
+        "not_measured": canonical_json(
+            [name for name, value in {**info, "accuracy": accuracy}.items() if value is None]
+        ),
+        "checks": canonical_json([asdict(check) for check in found]),
+        "failed_checks": ";".join(check.id for check in found if check.level is CheckLevel.FAIL),
+        "warned_checks": ";".join(check.id for check in found if check.level is CheckLevel.WARN),
+        "validity": validity(record, found).value,
+    }
+
+
+def _typed(info: TrainResultInfo) -> dict[str, object]:
+    """The 15 keys as cells. A number that is not finite measures nothing; the checks have already named it."""
+    values = ((field.name, getattr(info, field.name)) for field in fields(info))
+    return {name: _utc(value) if isinstance(value, datetime) else _number(value) for name, value in values}
+
+
+def _cards(record: RunRecord) -> list[list[object]]:
+    cards = record.result.rank_results if record.result else ()
+    return [[record.run.run_id, card.server, card.rank, _number(card.throughput)] for card in cards]
+
+
+def _place(card: RankResult, mode: Mode) -> str:
+    return str(card.rank) if mode is Mode.CLUSTER else f"{card.server}/{card.rank}"
+
+
+def _measured(samples: Sequence[MetricSample]) -> list[MetricSample]:
+    return [sample for sample in samples if math.isfinite(sample.value)]
+
+
+def _utilisation(samples: Sequence[MetricSample]) -> float | None:
+    values = [sample.value for sample in samples if sample.name == UTILISATION and 0 <= sample.value <= 100]
+    return fmean(values) if values else None
+
+
+def _number(value: float | None) -> float | None:
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def _utc(at: datetime | None) -> datetime | None:
+    """UTC without a zone, as the warehouse keeps times: its zoned type would need one more library to read."""
+    return at.astimezone(UTC).replace(tzinfo=None) if at else None
+
+
+def _seconds(start: datetime | None, end: datetime | None) -> float | None:
+    if start is None or end is None or end < start:
+        return None
+    return (end - start).total_seconds()
+
+
+def _sha256(cells: object) -> str:
+    return hashlib.sha256(canonical_json(_plain(cells)).encode()).hexdigest()
+
+
+def _plain(cells: object) -> object:
+    if isinstance(cells, Mapping):
+        return {key: _plain(value) for key, value in cells.items()}
+    if isinstance(cells, list):
+        return [_plain(value) for value in cells]
+    return cells.isoformat() if isinstance(cells, datetime) else cells

@@ -1,0 +1,107 @@
+"""Runs one by one: pages of them, single ones, and their cards."""
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from duckdb import DuckDBPyConnection
+
+from aisbench_core.model import Mode, RankResult, RunState
+from aisbench_core.warehouse.filters import CHOSEN, order, parameters
+from aisbench_core.warehouse.rows import aware
+from aisbench_core.warehouse.values import RUN_SORTS, BoardQuery, Check, CheckLevel, RunPage, RunRow, Validity
+
+_FIELDS = {field.name: field.name for field in fields(RunRow)} | {
+    "throughput": "throughput_cluster",
+    "per_node": "throughput_per_node",
+    "per_card": "throughput_per_card",
+    "throughput_reported": "throughput_ratio",
+    "accuracy": "accuracy_measured",
+    "accuracy_reported": "results.accuracy",
+}
+
+_SELECT = ", ".join(f"{sql} as {name}" for name, sql in _FIELDS.items())
+_TIMES = ("created_at", "submitted_at", "started_at", "ended_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A run's spec as it was written, and those of its parameters that decide speed."""
+
+    spec: dict[str, Any]
+    speed_parameters: dict[str, object]
+
+
+def page(cur: DuckDBPyConnection, query: BoardQuery) -> RunPage:
+    """One page of runs, sorted, with how many there are in all."""
+    chosen = parameters(cur, query)
+    chosen = parameters(cur, query)
+    cur.execute(
+        f"""
+        select *, count(*) over () as total
+        from (select {_SELECT} from runs join results using (run_id)
+            where {CHOSEN} and ($include_invalid or validity = 'valid'))
+        order by {order(query, RUN_SORTS)}, created_at desc, run_id limit $limit offset $offset
+        """,  # noqa: S608 (the sort is one of RUN_SORTS)
+        chosen | {"include_invalid": query.include_invalid, "limit": query.limit, "offset": query.offset},
+    )
+    found = cur.fetchall()
+    rows = tuple(_row(values[:-1]) for values in found)
+    total = found[0][-1] if found else _total(cur, query)
+    return RunPage(rows, total, rehearsal=bool(chosen["rehearsal"]))
+
+
+def by_ids(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> list[RunRow]:
+    """The runs that exist of these, in no order."""
+    cur.execute(
+        f"select {_SELECT} from runs join results using (run_id) where list_contains(?::VARCHAR[], run_id)",  # noqa: S608
+        [list(run_ids)],
+    )
+    return [_row(values) for values in cur.fetchall()]
+
+
+def asked_for(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, Asked]:
+    """What each run was asked to do, by run_id."""
+    cur.execute(
+        "select run_id, spec, speed_parameters from runs where list_contains(?::VARCHAR[], run_id)", [list(run_ids)]
+    )
+    return {run_id: Asked(json.loads(spec), json.loads(speed)) for run_id, spec, speed in cur.fetchall()}
+
+
+def rank_results(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, tuple[RankResult, ...]]:
+    """The cards of each run that hold a number, by server and rank."""
+    cur.execute(
+        """select run_id, server, rank, throughput from rank_results
+        where list_contains(?::VARCHAR[], run_id) and throughput is not null order by server, rank""",
+        [list(run_ids)],
+    )
+    found: dict[str, list[RankResult]] = defaultdict(list)
+    for run_id, *card in cur.fetchall():
+        found[run_id].append(RankResult(*card))
+    return {run_id: tuple(cards) for run_id, cards in found.items()}
+
+
+def _row(values: tuple[Any, ...]) -> RunRow:
+    row = dict(zip(_FIELDS, values, strict=True))
+    return RunRow(
+        **{
+            **row,
+            **{name: aware(row[name]) for name in _TIMES if row[name]},
+            "mode": Mode(row["mode"]),
+            "state": RunState(row["state"]),
+            "validity": Validity(row["validity"]),
+            "not_measured": tuple(json.loads(row["not_measured"])),
+            "checks": tuple(_check(check) for check in json.loads(row["checks"])),
+        }
+    )
+
+
+def _check(stored: dict[str, str]) -> Check:
+    return replace(Check(**stored), level=CheckLevel(stored["level"]))  # type: ignore[arg-type]  # the level is next
+
+
+def _total(cur: DuckDBPyConnection, query: BoardQuery) -> int:
+    """How many runs there are when the page lies behind the last of them."""
+    return page(cur, replace(query, offset=0, limit=1)).total if query.offset else 0

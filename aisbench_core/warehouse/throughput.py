@@ -1,0 +1,83 @@
+"""From the cards' throughputs to the run's: the numbers that we compute ourselves, beside the reported ones."""
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from aisbench_core.model import CollectedResult, Mode, RankResult, RunSpec
+
+SUM_OVER_RANKS = "throughput-sum-over-ranks/1"
+MEAN_OVER_SERVERS = "throughput-mean-over-servers-of-sums/1"
+STRAGGLER_SHARE = 0.95
+"""A card below this share of the run's median card is a straggler."""
+
+SMALLEST, LARGEST = 1e-100, 1e100
+"""No card is that slow or fast; outside, sums, squares and ratios would leave the range of floating point numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """A run's throughput (samples/s) by `formula_id`; None unless every expected card holds a usable number."""
+
+    formula_id: str
+    total: float | None = None
+    per_node: float | None = None
+    per_card: float | None = None
+    rank_cv: float | None = None
+    stragglers: tuple[RankResult, ...] = ()
+
+
+def is_usable(value: float) -> bool:
+    """Whether a throughput can be a measurement: finite, above 0, and not beyond every machine."""
+    return SMALLEST < value < LARGEST
+
+
+def cards_found(result: CollectedResult) -> int:
+    """How many different cards hold a usable number."""
+    return len({(card.server, card.rank) for card in result.rank_results if is_usable(card.throughput)})
+
+
+def is_whole(result: CollectedResult) -> bool:
+    """Whether each expected card is there exactly once, with a usable number."""
+    return 0 < result.ranks_expected == len(result.rank_results) == cards_found(result)
+
+
+def throughput(result: CollectedResult | None, spec: RunSpec) -> Throughput:
+    """Sum over ranks in cluster mode; in single-server mode the mean over servers of each server's sum."""
+    cluster = spec.mode is Mode.CLUSTER
+    formula = SUM_OVER_RANKS if cluster else MEAN_OVER_SERVERS
+    if result is None or not is_whole(result):
+        return Throughput(formula)
+    values = [card.throughput for card in result.rank_results]
+    total = sum(values) if cluster else _mean_over_servers(result.rank_results)
+    return Throughput(
+        formula,
+        total,
+        per_node=total / spec.node_count if cluster else total,
+        per_card=total / (spec.card_count if cluster else spec.cards_per_node),
+        rank_cv=variation(values),
+        stragglers=_stragglers(result.rank_results),
+    )
+
+
+def variation(values: Sequence[float]) -> float | None:
+    """Coefficient of variation (sample standard deviation / mean) of positive numbers; None for fewer than two."""
+    if len(values) < 2:
+        return None
+    mean = sum(values) / len(values)
+    return math.sqrt(sum((value - mean) ** 2 for value in values) / (len(values) - 1)) / mean
+
+
+def _mean_over_servers(cards: Sequence[RankResult]) -> float:
+    sums: dict[int, float] = defaultdict(float)
+    for card in cards:
+        sums[card.server] += card.throughput
+    return sum(sums.values()) / len(sums)
+
+
+def _stragglers(cards: Sequence[RankResult]) -> tuple[RankResult, ...]:
+    floor = median(card.throughput for card in cards) * STRAGGLER_SHARE
+    slow = [card for card in cards if card.throughput < floor]
+    return tuple(sorted(slow, key=lambda card: (card.server, card.rank)))
