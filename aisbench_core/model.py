@@ -2,13 +2,16 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field
+
+Clock = Callable[[], datetime]
+"""Tells the time, aware and in UTC."""
 
 Scalar = bool | int | float | str
 """A hyperparameter's value. Strings stay strings: "90" and 90 are different answers of a person."""
@@ -135,7 +138,7 @@ class RunState(StrEnum):
 TERMINAL = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.STOPPED})
 ACTIVE = frozenset(RunState) - TERMINAL
 
-_LINE = (
+LINE = (
     RunState.PREPARING,
     RunState.UPLOADING,
     RunState.SUBMITTING,
@@ -143,6 +146,7 @@ _LINE = (
     RunState.RUNNING,
     RunState.COLLECTING,
 )
+"""The states of a run that nothing stops, in order, without its end."""
 
 MOVES: Mapping[RunState, frozenset[RunState]] = {
     RunState.PREPARING: frozenset({RunState.UPLOADING, RunState.STOPPING, RunState.COLLECTING}),
@@ -202,9 +206,9 @@ class Run:
     @property
     def stage(self) -> tuple[int, int]:
         """How far along the line: (states done, states in all); a finished run has done them all."""
-        if self.state in _LINE:
-            return _LINE.index(self.state), len(_LINE)
-        return len(_LINE) - (self.state is RunState.STOPPING), len(_LINE)
+        if self.state in LINE:
+            return LINE.index(self.state), len(LINE)
+        return len(LINE) - (self.state is RunState.STOPPING), len(LINE)
 
     @property
     def can_stop(self) -> bool:

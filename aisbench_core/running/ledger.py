@@ -1,0 +1,289 @@
+"""The ledger: every run, where it stands, and what happened to it (SQLite, one connection per operation)."""
+
+import sqlite3
+from collections.abc import Collection, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from aisbench_core.errors import AisbenchError, RunNotFound, StaleRun
+from aisbench_core.model import ACTIVE, Event, Level, Progress, Run, RunSpec, RunState
+
+BUSY_SECONDS = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """A sign of life: who follows the runs, and when it was last seen."""
+
+    who: str
+    at: datetime
+
+
+class Ledger:
+    """Runs, events, progress, drafts and beats; safe to use from several threads and processes at once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with self._connection() as con:
+            _migrate(con)
+
+    def add(self, run: Run, event: Event | None = None, token: str = "") -> Run:
+        """Write down a new run. The same token is launched once: the run that has it already is returned."""
+        row = _row(run)
+        names = ", ".join(row)
+        marks = ", ".join("?" for _ in row)
+        with self._transaction() as con:
+            known = con.execute("select * from runs where token = ?", [token]).fetchone() if token else None
+            if known:
+                return _run(known)
+            con.execute(f"insert into runs ({names}, token) values ({marks}, ?)", [*row.values(), token or None])  # noqa: S608  # column names are Run's own fields
+            _add_event(con, event)
+        return run
+
+    def get(self, run_id: str) -> Run:
+        """One run, by its id or by a beginning of it that no other run shares. Raises RunNotFound."""
+        with self._connection() as con:
+            exact = con.execute("select * from runs where run_id = ?", [run_id]).fetchone()
+            like = [exact] if exact else self._starting_with(con, run_id)
+        if len(like) == 1:
+            return _run(like[0])
+        if like:
+            raise RunNotFound(f"several runs start with {run_id!r}", "give more of the id")
+        raise RunNotFound(f"there is no run {run_id!r}", "`aisbench runs` lists them")
+
+    def page(
+        self, states: Collection[RunState] | None = None, text: str = "", limit: int = 50, offset: int = 0
+    ) -> list[Run]:
+        """Runs, newest first; `text` is looked for in id, workload, name, person, profile and detail."""
+        where, values = _filter(states, text)
+        query = f"select * from runs where {where} order by created_at desc, run_id desc limit ? offset ?"  # noqa: S608  # `where` holds only ? marks
+        with self._connection() as con:
+            return [_run(row) for row in con.execute(query, [*values, limit, offset])]
+
+    def count(self, states: Collection[RunState] | None = None, text: str = "") -> int:
+        """How many runs `page` would list in all."""
+        where, values = _filter(states, text)
+        with self._connection() as con:
+            return int(con.execute(f"select count(*) from runs where {where}", values).fetchone()[0])  # noqa: S608  # see page
+
+    def active(self) -> list[Run]:
+        """Every run that has not ended, oldest first."""
+        where, values = _filter(ACTIVE, "")
+        with self._connection() as con:
+            query = f"select * from runs where {where} order by created_at, run_id"  # noqa: S608  # see page
+            return [_run(row) for row in con.execute(query, values)]
+
+    def advance(self, before: Run, after: Run, event: Event | None = None) -> Run:
+        """Replace a run by its next value, if nobody else was first. Raises StaleRun otherwise."""
+        row = _row(after) | {"version": before.version + 1}
+        changes = ", ".join(f"{name} = ?" for name in row)
+        with self._transaction() as con:
+            done = con.execute(
+                f"update runs set {changes} where run_id = ? and version = ?",  # noqa: S608  # column names are Run's own fields
+                [*row.values(), before.run_id, before.version],
+            )
+            if done.rowcount != 1:
+                raise StaleRun(f"run {before.run_id} was changed by somebody else", "look at it again")
+            _add_event(con, event)
+            return _run(con.execute("select * from runs where run_id = ?", [before.run_id]).fetchone())
+
+    def note(self, event: Event) -> None:
+        """Write down something that happened; events are never changed."""
+        with self._transaction() as con:
+            _add_event(con, event)
+
+    def events(self, run_id: str) -> list[Event]:
+        """What happened to a run, oldest first."""
+        with self._connection() as con:
+            rows = con.execute("select * from events where run_id = ? order by number", [run_id]).fetchall()
+        return [
+            Event(row["run_id"], _time(row["at"]), row["source"], Level(row["level"]), row["message"], row["actor"])
+            for row in rows
+        ]
+
+    def set_progress(self, progress: Progress) -> None:
+        """How far the current state of a run has come."""
+        with self._transaction() as con:
+            con.execute(
+                "insert or replace into progress (run_id, state, done, total, unit, at) values (?, ?, ?, ?, ?, ?)",
+                [
+                    progress.run_id,
+                    progress.state,
+                    progress.done,
+                    progress.total,
+                    progress.unit,
+                    _text(progress.at),
+                ],
+            )
+
+    def progress(self, run_id: str) -> Progress | None:
+        """The progress of the state that the run is in now, if that state reports any."""
+        with self._connection() as con:
+            row = con.execute(
+                "select progress.* from progress join runs using (run_id) "
+                "where run_id = ? and progress.state = runs.state",
+                [run_id],
+            ).fetchone()
+        if row is None:
+            return None
+        return Progress(run_id, RunState(row["state"]), row["done"], row["total"], row["unit"], _time(row["at"]))
+
+    def save_draft(self, key: str, text: str, at: datetime) -> None:
+        """Keep what a person is writing."""
+        with self._transaction() as con:
+            con.execute("insert or replace into drafts (key, text, at) values (?, ?, ?)", [key, text, _text(at)])
+
+    def draft(self, key: str) -> str | None:
+        """What a person was writing, or None."""
+        with self._connection() as con:
+            row = con.execute("select text from drafts where key = ?", [key]).fetchone()
+        return None if row is None else str(row["text"])
+
+    def drop_draft(self, key: str) -> None:
+        """Forget a draft; one that is not there is fine."""
+        with self._transaction() as con:
+            con.execute("delete from drafts where key = ?", [key])
+
+    def beat(self, who: str, at: datetime) -> None:
+        """Say that runs are being followed."""
+        with self._transaction() as con:
+            con.execute("insert or replace into beats (id, who, at) values (1, ?, ?)", [who, _text(at)])
+
+    def last_beat(self) -> Beat | None:
+        """Who followed last, and when; None if nobody ever did."""
+        with self._connection() as con:
+            row = con.execute("select who, at from beats where id = 1").fetchone()
+        return None if row is None else Beat(row["who"], _time(row["at"]))
+
+    @staticmethod
+    def _starting_with(con: sqlite3.Connection, start: str) -> list[sqlite3.Row]:
+        if not start:
+            return []
+        return con.execute(
+            "select * from runs where substr(run_id, 1, length(?)) = ? limit 2", [start, start]
+        ).fetchall()
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with closing(sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None)) as con:
+                con.row_factory = sqlite3.Row
+                con.execute("pragma synchronous = normal")
+                yield con
+        except sqlite3.Error as error:
+            raise AisbenchError(
+                f"the ledger {self._path.name} cannot be used: {error}", "check the disk and the file's owner"
+            ) from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._connection() as con:
+            con.execute("begin immediate")
+            try:
+                yield con
+            except BaseException:
+                con.execute("rollback")
+                raise
+            con.execute("commit")
+
+
+def _first_schema(con: sqlite3.Connection) -> None:
+    con.execute(
+        "create table runs (run_id text primary key, spec text not null, workload text not null, profile text not null,"
+        " state text not null, created_at text not null, created_by text not null, updated_at text not null,"
+        " next_step_at text not null, version integer not null, job_name text not null, job_id text not null,"
+        " phase text not null, attempts integer not null, verdict text, detail text not null,"
+        " code_sha256 text not null, submitted_at text, started_at text, ended_at text, duration_s real,"
+        " token text unique)"
+    )
+    con.execute("create index runs_by_age on runs (created_at desc, run_id desc)")
+    con.execute("create index runs_by_state on runs (state, created_at)")
+    con.execute(
+        "create table events (number integer primary key, run_id text not null, at text not null,"
+        " source text not null, level text not null, message text not null, actor text not null)"
+    )
+    con.execute("create index events_by_run on events (run_id, number)")
+    con.execute(
+        "create table progress (run_id text primary key, state text not null, done integer not null,"
+        " total integer not null, unit text not null, at text not null)"
+    )
+    con.execute("create table drafts (key text primary key, text text not null, at text not null)")
+    con.execute("create table beats (id integer primary key, who text not null, at text not null)")
+
+
+MIGRATIONS = (_first_schema,)
+"""Each brings the schema one version further; a released one is never edited."""
+
+
+def _migrate(con: sqlite3.Connection) -> None:
+    if _schema_version(con) == len(MIGRATIONS):
+        return
+    con.execute("pragma journal_mode = wal")
+    con.execute("begin exclusive")
+    found = _schema_version(con)
+    if found > len(MIGRATIONS):
+        con.execute("rollback")
+        raise AisbenchError(f"the ledger was written by a newer version (schema {found})", "update this console")
+    for migration in MIGRATIONS[found:]:
+        migration(con)
+    con.execute(f"pragma user_version = {len(MIGRATIONS)}")
+    con.execute("commit")
+
+
+def _schema_version(con: sqlite3.Connection) -> int:
+    return int(con.execute("pragma user_version").fetchone()[0])
+
+
+_RUN_FIELDS = tuple(field.name for field in fields(Run))
+_TIMES = ("created_at", "updated_at", "next_step_at", "submitted_at", "started_at", "ended_at")
+
+
+def _row(run: Run) -> dict[str, Any]:
+    row = {name: getattr(run, name) for name in _RUN_FIELDS}
+    for name in _TIMES:
+        row[name] = None if row[name] is None else _text(row[name])
+    return row | {"spec": run.spec.model_dump_json(), "workload": run.spec.workload}
+
+
+def _run(row: sqlite3.Row) -> Run:
+    values = {name: row[name] for name in _RUN_FIELDS}
+    for name in _TIMES:
+        values[name] = None if values[name] is None else _time(values[name])
+    values["spec"] = RunSpec.model_validate_json(values["spec"])
+    values["state"] = RunState(values["state"])
+    values["verdict"] = RunState(values["verdict"]) if values["verdict"] else None
+    return Run(**values)
+
+
+def _filter(states: Collection[RunState] | None, text: str) -> tuple[str, list[Any]]:
+    where, values = ["1 = 1"], list[Any]()
+    if states is not None:
+        where.append(f"state in ({', '.join('?' for _ in states)})")
+        values += sorted(states)
+    if text:
+        where.append(
+            "instr(lower(run_id || ' ' || job_name || ' ' || workload || ' ' || created_by || ' ' || profile"
+            " || ' ' || detail), lower(?)) > 0"
+        )
+        values.append(text)
+    return " and ".join(where), values
+
+
+def _add_event(con: sqlite3.Connection, event: Event | None) -> None:
+    if event is not None:
+        con.execute(
+            "insert into events (run_id, at, source, level, message, actor) values (?, ?, ?, ?, ?, ?)",
+            [event.run_id, _text(event.at), event.source, event.level, event.message, event.actor],
+        )
+
+
+def _text(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text)
