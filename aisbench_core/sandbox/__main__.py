@@ -1,0 +1,60 @@
+"""The command `aisbench-sandbox`: a pretend region (OBS and ModelArts) on this machine."""
+
+import ipaddress
+import sys
+from pathlib import Path
+
+import click
+
+from aisbench_core.sandbox.region import EngineKind
+from aisbench_core.sandbox.server import CannotStart, Options, serve
+
+_CANNOT_START = 1
+_PORT = click.IntRange(0, 65535)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--data", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to keep all in.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--modelarts-port", type=_PORT, default=8610, show_default=True, help="0: any free port.")
+@click.option("--obs-port", type=_PORT, default=8611, show_default=True, help="0: any free port.")
+@click.option(
+    "--engine",
+    type=click.Choice([kind.value for kind in EngineKind]),
+    default=EngineKind.SUBPROCESS.value,
+    show_default=True,
+    help="subprocess: jobs really run; scripted: they follow a script.",
+)
+@click.option("--cards", type=click.IntRange(1, 4096), help="Cards that run at once.  [default: 16, or 4 per core]")
+@click.option("--allow-remote", is_flag=True, help="Listen on an address that others can reach.")
+def main(
+    data: Path, host: str, modelarts_port: int, obs_port: int, engine: str, cards: int | None, allow_remote: bool
+) -> None:
+    """Pretend to be a ModelArts region on this machine, and really run its training jobs here.
+
+    Writes profile.yaml and credentials.yaml into the data folder; ends with SIGTERM or Ctrl-C."""
+    if not (allow_remote or _is_loopback(host)):
+        raise click.UsageError(
+            f"{host} can be reached by others, and whoever has the keys runs programs here: add --allow-remote"
+        )
+    try:
+        serve(Options(data, host, modelarts_port, obs_port, EngineKind(engine), cards or 0), _say)
+    except CannotStart as error:
+        click.echo(f"aisbench-sandbox: {error}", err=True)
+        sys.exit(_CANNOT_START)
+
+
+def _say(line: str) -> None:
+    click.echo(line)
+    sys.stdout.flush()
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""HTTP connections that can be cut: what a client sees when a network fails, not when a service answers."""
+
+import asyncio
+from typing import Any
+
+from starlette.types import Receive, Scope
+from uvicorn.config import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+
+class Connection(H11Protocol):
+    """uvicorn's connection, known to its requests as `scope["state"]["connection"]`."""
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, {**app_state, "connection": self}, _loop)
+
+
+async def cut(scope: Scope, receive: Receive) -> None:
+    """Close the request's connection without an answer, and wait until that has happened."""
+    connection: Connection = scope["state"]["connection"]
+    connection.transport.abort()
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,11 @@
+"""OBS directories as a job's request writes them: /bucket/key, obs://bucket/key or s3://bucket/key."""
+
+import re
+
+_PATH = re.compile(r"(?:/|obs://|s3://)([^/]+)/(.*)", re.DOTALL)
+
+
+def bucket_and_key(path: str) -> tuple[str, str]:
+    """(bucket, key); both empty when the text is no OBS path."""
+    found = _PATH.fullmatch(path)
+    return (found[1], found[2]) if found else ("", "")

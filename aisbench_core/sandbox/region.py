@@ -1,0 +1,125 @@
+"""Everything behind the sandbox's two ports, and the files in its folder that tell clients where and who."""
+
+import secrets
+import time
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+import yaml
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from aisbench_core.sandbox.admin import Admin, LocalOnly, admin_app
+from aisbench_core.sandbox.catalogue import FLAVORS
+from aisbench_core.sandbox.engine import Engine, SubprocessEngine, default_capacity
+from aisbench_core.sandbox.files import write_atomically
+from aisbench_core.sandbox.jobs import Jobs
+from aisbench_core.sandbox.modelarts_routes import modelarts_app
+from aisbench_core.sandbox.objects import Objects
+from aisbench_core.sandbox.obs_routes import obs_app
+from aisbench_core.sandbox.scripted import ScriptedEngine
+from aisbench_core.sandbox.training_jobs import TrainingJobs
+
+PROJECT = "sandbox-project"
+BUCKET = "sandbox-bench"
+FLAVOR = "sandbox.cpu.2cards"
+ADMIN_PATH = "/_sandbox"
+
+
+class EngineKind(StrEnum):
+    """Whether jobs really run, or follow a script."""
+
+    SUBPROCESS = "subprocess"
+    SCRIPTED = "scripted"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a region is found: its folder and the addresses of its two ports."""
+
+    data: Path
+    modelarts_url: str
+    obs_url: str
+
+
+class Region:
+    """One pretend region: objects, jobs, the engine that runs them, keys, and the admin side."""
+
+    def __init__(self, place: Place, kind: EngineKind, cards: int = 0) -> None:
+        self.place = place
+        self.keys = _keys(place.data / "credentials.yaml")
+        self._admin = Admin()
+        self._objects = Objects(place.data / "obs")
+        self._jobs = Jobs(place.data / "jobs", time.time)
+        self._make_bucket()
+        self._engine = self._make_engine(kind, cards or default_capacity())
+
+    def modelarts_app(self) -> ASGIApp:
+        """The ModelArts port: the service, and the admin side beside it."""
+        script = lambda: self._admin.script.model_dump(mode="json")  # noqa: E731 - the script of the moment
+        service = TrainingJobs(self._jobs, self._engine, self._objects, self.place.obs_url, self.keys, script)
+        app = self._admin.wrap(modelarts_app(service, PROJECT, self.keys, time.time), "modelarts")
+        return _side_by_side(app, LocalOnly(admin_app(self._admin, self._wipe, self._engine.advance)))
+
+    def obs_app(self) -> ASGIApp:
+        """The OBS port."""
+        return self._admin.wrap(obs_app(self._objects, self.keys), "obs")
+
+    def write_profile(self) -> None:
+        """Tell clients where this region is."""
+        profile = {
+            "region": "sandbox",
+            "project_id": PROJECT,
+            "obs_server": self.place.obs_url,
+            "modelarts_endpoint": self.place.modelarts_url,
+            "bucket": BUCKET,
+            "rehearsal": True,
+            "flavor": FLAVOR,
+            "credentials_file": str(self.place.data / "credentials.yaml"),
+            # Nothing is paid here; the numbers let the cost estimate be seen at work.
+            "price_per_node_hour": {flavor.flavor_id: 1.0 * flavor.cards for flavor in FLAVORS.values()},
+        }
+        write_atomically(self.place.data / "profile.yaml", yaml.safe_dump(profile, sort_keys=False).encode())
+
+    def close(self) -> None:
+        """End all that runs."""
+        self._engine.close()
+
+    def _wipe(self) -> None:
+        self._engine.end_all()
+        for job in self._jobs.all():
+            self._jobs.remove(job.job_id)
+        for bucket in self._objects.buckets():
+            while page := self._objects.list(bucket.name).objects:
+                for stat in page:
+                    self._objects.delete(bucket.name, stat.key)
+            self._objects.delete_bucket(bucket.name)
+        self._make_bucket()
+
+    def _make_engine(self, kind: EngineKind, cards: int) -> Engine:
+        if kind is EngineKind.SCRIPTED:
+            return ScriptedEngine(self._jobs, self._objects)
+        return SubprocessEngine(self._jobs, self._objects, self.place.data / "work", self.place.obs_url, cards)
+
+    def _make_bucket(self) -> None:
+        if not self._objects.has_bucket(BUCKET):
+            self._objects.create_bucket(BUCKET)
+
+
+def _keys(file: Path) -> dict[str, str]:
+    """Secret keys by access key; made at the first start and kept."""
+    if not file.exists():
+        made = {"access_key": f"SANDBOX{secrets.token_hex(7).upper()}", "secret_key": secrets.token_urlsafe(30)}
+        write_atomically(file, yaml.safe_dump(made).encode(), mode=0o600)
+    stored = yaml.safe_load(file.read_text("utf-8"))
+    return {str(stored["access_key"]): str(stored["secret_key"])}
+
+
+def _side_by_side(service: ASGIApp, admin: ASGIApp) -> ASGIApp:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].startswith(f"{ADMIN_PATH}/"):
+            scope = {**scope, "path": scope["path"].removeprefix(ADMIN_PATH)}
+            return await admin(scope, receive, send)
+        return await service(scope, receive, send)
+
+    return app

@@ -1,0 +1,128 @@
+"""The sandbox as one process: two HTTP ports over one folder, from the first line to a clean end."""
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+from filelock import FileLock, Timeout
+from starlette.types import ASGIApp
+
+from aisbench_core.sandbox.connections import Connection
+from aisbench_core.sandbox.region import EngineKind, Place, Region
+
+NAME = "AISBench sandbox"
+_LAST_ANSWERS_SECONDS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the sandbox is started. Port 0: any free port; cards 0: as many at once as this machine bears."""
+
+    data: Path
+    host: str = "127.0.0.1"
+    modelarts_port: int = 8610
+    obs_port: int = 8611
+    engine: EngineKind = EngineKind.SUBPROCESS
+    cards: int = 0
+
+
+class CannotStart(Exception):
+    """The sandbox cannot run here; the text says why and what to do."""
+
+
+def serve(options: Options, say: Callable[[str], None]) -> None:
+    """Run until SIGTERM or SIGINT; `say` gets one line once both ports answer. Raises CannotStart."""
+    data = options.data.resolve()
+    data.mkdir(parents=True, exist_ok=True)
+    with (
+        _alone_in(data),
+        _listening(options.host, options.modelarts_port, "--modelarts-port") as modelarts,
+        _listening(options.host, options.obs_port, "--obs-port") as obs,
+    ):
+        region = Region(Place(data, _url(modelarts), _url(obs)), options.engine, options.cards)
+        try:
+            asyncio.run(_answer(region, modelarts, obs, say))
+        finally:
+            region.close()
+
+
+async def _answer(region: Region, modelarts: socket.socket, obs: socket.socket, say: Callable[[str], None]) -> None:
+    servers = [_server(region.modelarts_app()), _server(region.obs_app())]
+    tasks = [
+        asyncio.create_task(server.serve(sockets=[listener]))
+        for server, listener in zip(servers, (modelarts, obs), strict=True)
+    ]
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, _end, servers)
+    while not all(server.started for server in servers):
+        await asyncio.sleep(0.005)
+    region.write_profile()
+    place = region.place
+    say(f"sandbox ready: {NAME}, ModelArts {place.modelarts_url}, OBS {place.obs_url}, data {place.data}")
+    await asyncio.gather(*tasks)
+
+
+class _Server(uvicorn.Server):
+    """Two servers share this process; its signals are handled in one place, ours."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _server(app: ASGIApp) -> _Server:
+    return _Server(
+        uvicorn.Config(
+            app,
+            http=Connection,
+            ws="none",
+            lifespan="off",
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            headers=[("server", NAME)],
+            timeout_keep_alive=60,
+            timeout_graceful_shutdown=_LAST_ANSWERS_SECONDS,
+        )
+    )
+
+
+def _end(servers: list[_Server]) -> None:
+    for server in servers:
+        server.should_exit = True
+
+
+@contextlib.contextmanager
+def _alone_in(data: Path) -> Iterator[None]:
+    lock = FileLock(data / "sandbox.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise CannotStart(f"another sandbox already uses {data}: stop it, or choose another --data") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextlib.contextmanager
+def _listening(host: str, port: int, option: str) -> Iterator[socket.socket]:
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, port))
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise CannotStart(f"port {port} of {host} cannot be used ({reason}): choose another {option}") from error
+        listener.listen(512)
+        yield listener
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
