@@ -1,0 +1,146 @@
+"""The reporter: which files a rank writes, in a cluster and on its own server, and what it refuses."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.settings import HOME
+
+REPORTER = HOME / "workloads" / "_reporter"
+THREE_CALLS = "aisbench_report.throughput(12.5); aisbench_report.accuracy(0.75); aisbench_report.done()"
+
+
+def report(code: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a training script that does nothing but report."""
+    clean = {"PATH": os.environ["PATH"], "PYTHONPATH": str(REPORTER), "PYTHONWARNINGS": "error"}
+    return subprocess.run(
+        [sys.executable, "-c", f"import aisbench_report; {code}", *arguments],
+        env=clean | environment,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+
+def files_in(directory: Path) -> dict[str, str]:
+    """Every file below a directory, by its path."""
+    return {
+        str(file.relative_to(directory)): file.read_text("utf-8") for file in directory.rglob("*") if file.is_file()
+    }
+
+
+def test_a_script_without_ranks_is_the_only_rank(tmp_path: Path) -> None:
+    done = report(THREE_CALLS, f"--train_url={tmp_path}")
+
+    assert done.returncode == 0, done.stderr
+    assert files_in(tmp_path) == {
+        "throughput_0.json": "12.5",
+        "accuracy.json": "0.75",
+        "accuracy_0.json": "0.75",
+        "ranksize.json": "1",
+    }
+
+
+def test_in_a_cluster_every_rank_writes_its_throughput_and_the_first_one_the_rest(tmp_path: Path) -> None:
+    for rank in range(4):
+        place = {"RANK_ID": str(rank), "RANK_SIZE": "4", "DEVICE_ID": str(rank % 2), "VC_TASK_INDEX": str(rank // 2)}
+        done = report(THREE_CALLS, "--train_url", str(tmp_path), **place)
+        assert done.returncode == 0, done.stderr
+
+    assert sorted(files_in(tmp_path)) == [
+        "accuracy.json",
+        "accuracy_0.json",
+        "ranksize.json",
+        "throughput_0.json",
+        "throughput_1.json",
+        "throughput_2.json",
+        "throughput_3.json",
+    ]
+    assert files_in(tmp_path)["ranksize.json"] == "4"
+
+
+def test_in_single_server_mode_every_server_reports_for_itself(tmp_path: Path) -> None:
+    for rank in range(4):
+        place = {"RANK_ID": str(rank), "RANK_SIZE": "4", "DEVICE_ID": str(rank % 2), "VC_TASK_INDEX": str(rank // 2)}
+        done = report(THREE_CALLS, train_url=str(tmp_path), SINGLESERVER_MODE="True", VC_WORKER_NUM="2", **place)
+        assert done.returncode == 0, done.stderr
+
+    assert files_in(tmp_path) == {
+        "0/throughput_0.json": "12.5",
+        "0/throughput_1.json": "12.5",
+        "1/throughput_0.json": "12.5",
+        "1/throughput_1.json": "12.5",
+        "accuracy_0.json": "0.75",
+        "accuracy_1.json": "0.75",
+        "ranksize.json": "2",
+    }
+
+
+def test_ranks_of_torchrun_are_understood(tmp_path: Path) -> None:
+    done = report(THREE_CALLS, f"--train_url={tmp_path}", RANK="3", WORLD_SIZE="4", LOCAL_RANK="1", GROUP_RANK="1")
+
+    assert done.returncode == 0, done.stderr
+    assert list(files_in(tmp_path)) == ["throughput_3.json"]
+
+
+def test_the_data_set_is_named_and_made_up_data_is_marked(tmp_path: Path) -> None:
+    report("aisbench_report.dataset('noise', sha256='ab', synthetic=True)", f"--train_url={tmp_path}")
+
+    assert files_in(tmp_path) == {"dataset.json": '{"name": "noise", "synthetic": true, "sha256": "ab"}'}
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        ("aisbench_report.throughput(float('nan'))", "ValueError: throughput must be a finite number, and it is nan"),
+        ("aisbench_report.throughput(float('inf'))", "ValueError: throughput must be a finite number, and it is inf"),
+        ("aisbench_report.throughput(0)", "ValueError: throughput must be above 0, and it is 0.0"),
+        ("aisbench_report.throughput(-1)", "ValueError: throughput must be above 0, and it is -1.0"),
+        ("aisbench_report.accuracy(75.9)", "ValueError: accuracy must be a share between 0 and 1, and it is 75.9"),
+        ("aisbench_report.accuracy(float('nan'))", "ValueError: accuracy must be a finite number, and it is nan"),
+        ("aisbench_report.done()", "RuntimeError: rank 0 calls done(), but has not called throughput()"),
+    ],
+)
+def test_a_number_that_cannot_be_true_ends_the_training_script(tmp_path: Path, code: str, sentence: str) -> None:
+    done = report(code, f"--train_url={tmp_path}")
+
+    assert done.returncode == 1
+    assert sentence in done.stderr
+    assert files_in(tmp_path) == {}
+
+
+def test_a_script_that_does_not_know_where_to_write_is_told_how_to_say_it() -> None:
+    done = report(THREE_CALLS)
+
+    assert "pass --train_url DIR or set train_url" in done.stderr
+
+
+def test_an_obs_address_needs_moxing() -> None:
+    done = report(THREE_CALLS, "--train_url=obs://bucket/out/")
+
+    assert "cannot write obs://bucket/out/throughput_0.json: moxing is not installed here" in done.stderr
+
+
+def test_moxing_writes_to_obs_where_it_is_installed(tmp_path: Path) -> None:
+    (tmp_path / "moxing.py").write_text(
+        "class file:\n"
+        "    make_dirs = staticmethod(lambda path: print('make_dirs', path))\n"
+        "    write = staticmethod(lambda path, text: print('write', path, text))\n"
+    )
+
+    both = f"{REPORTER}{os.pathsep}{tmp_path}"
+    done = report("aisbench_report.throughput(2)", "--train_url=s3://bucket/out/", PYTHONPATH=both)
+
+    assert done.stdout.splitlines()[:2] == ["make_dirs s3://bucket/out", "write s3://bucket/out/throughput_0.json 2.0"]
+
+
+def test_it_explains_itself() -> None:
+    shown = subprocess.run(
+        [sys.executable, REPORTER / "aisbench_report.py"], capture_output=True, text=True, timeout=30, check=True
+    )
+
+    assert "aisbench_report.throughput(samples_per_second)" in shown.stdout
