@@ -1,0 +1,77 @@
+"""What all tests share: a clean environment, sandboxes, and the option that lets tests reach a real region."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.sandbox_process import SandboxProcess
+
+_FOREIGN = ("HUAWEICLOUD_", "AISBENCH_", "OBS_", "AWS_")
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "ftp_proxy")
+
+
+def _clean_environment() -> None:
+    """Nothing of the person's own account, and a home directory that may be written to.
+
+    It happens when this file is loaded: the official SDK writes ~/.huaweicloud when it is imported."""
+    for name in list(os.environ):
+        if name.startswith(_FOREIGN) or name.lower() in _PROXIES:
+            del os.environ[name]
+    os.environ["HOME"] = tempfile.mkdtemp(prefix="aisbench-tests-home-")
+
+
+_clean_environment()
+
+
+def pytest_unconfigure() -> None:
+    """Leave nothing behind in the temporary directory."""
+    shutil.rmtree(os.environ["HOME"], ignore_errors=True)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--live PROFILE` runs the contract tests against a real region, too."""
+    parser.addoption("--live", metavar="PROFILE", default="", help="a profile of a real region; its jobs cost money")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests marked `live` are left out, not skipped, unless a profile is named."""
+    if config.getoption("--live"):
+        return
+    live = [item for item in items if item.get_closest_marker("live")]
+    if live:
+        config.hook.pytest_deselected(items=live)
+        items[:] = [item for item in items if item not in live]
+
+
+@pytest.fixture(scope="session")
+def live_profile(request: pytest.FixtureRequest) -> str:
+    """The name of the profile given with --live."""
+    return str(request.config.getoption("--live"))
+
+
+@pytest.fixture(scope="session")
+def scripted_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SandboxProcess]:
+    """One sandbox for the whole session whose jobs follow scripts; tests use `sandbox`."""
+    process = SandboxProcess.start(tmp_path_factory.mktemp("scripted-sandbox"))
+    yield process
+    process.stop()
+
+
+@pytest.fixture
+def sandbox(scripted_sandbox: SandboxProcess) -> Iterator[SandboxProcess]:
+    """A scripted sandbox without jobs, objects, faults and latency. A test may kill it, if it resumes it."""
+    scripted_sandbox.reset()
+    yield scripted_sandbox
+    scripted_sandbox.reset()
+
+
+@pytest.fixture(scope="session")
+def real_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SandboxProcess]:
+    """One sandbox for the whole session that really runs its jobs."""
+    process = SandboxProcess.start(tmp_path_factory.mktemp("real-sandbox"), engine="subprocess")
+    yield process
+    process.stop()
