@@ -1,0 +1,69 @@
+"""Filters and choices that live in the URL, so that a link shows what its sender saw.
+
+The URL is the truth: before a widget is drawn it is set to what the URL says, and when a person changes it the URL
+follows. Streamlit's own binding is not used, because it writes the option's label, which depends on the language.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+
+def option(key: str, options: Sequence[Any], default: Any) -> str:
+    """The key of a widget with one choice, set to the URL's; anything that is not an option counts as the default."""
+    by_text = {str(each): each for each in options}
+    return _primed(key, by_text.get(st.query_params.get(key, ""), default))
+
+
+def several(key: str, options: Sequence[Any]) -> str:
+    """The key of a widget with any number of choices, set to the URL's."""
+    asked = st.query_params.get_all(key)
+    return _primed(key, [each for each in options if str(each) in asked])
+
+
+def text(key: str) -> str:
+    """The key of a text field, set to the URL's text."""
+    return _primed(key, st.query_params.get(key, ""))
+
+
+def flag(key: str) -> str:
+    """The key of a toggle, on when the URL says `1`."""
+    return _primed(key, st.query_params.get(key) == "1")
+
+
+def number(key: str, default: float) -> str:
+    """The key of a number field, set to the URL's number."""
+    try:
+        return _primed(key, max(0.0, float(st.query_params.get(key, default))))
+    except ValueError:
+        return _primed(key, default)
+
+
+def page(key: str, pages: int) -> int:
+    """The page that the URL asks for, 1 if it asks for none, at most the last one."""
+    asked = st.query_params.get(key, "1")
+    here = min(max(1, int(asked)), max(1, pages)) if asked.isascii() and asked.isdigit() else 1
+    _primed(key, here)
+    return here
+
+
+def keep(key: str, default: Any = None, resets: str = "") -> None:
+    """For on_change: write the widget's value into the URL, and forget a page number that no longer fits."""
+    value = st.session_state[key]
+    if resets:
+        st.query_params.pop(resets, None)
+    if value in (None, "", [], False, default):
+        st.query_params.pop(key, None)
+    elif isinstance(value, list):
+        st.query_params[key] = [str(each) for each in value]
+    else:
+        st.query_params[key] = "1" if value is True else str(value)
+
+
+def _primed(key: str, value: Any) -> str:
+    shown = st.session_state.get(key)
+    same = shown.strip() == value.strip() if isinstance(shown, str) and isinstance(value, str) else shown == value
+    if key not in st.session_state or not same:
+        st.session_state[key] = value
+    return key

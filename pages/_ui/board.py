@@ -1,0 +1,211 @@
+"""The leaderboard's parts: region, filters, chart, tables and download."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from io import BytesIO
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from aisbench_core.warehouse.values import BoardPage, BoardQuery, BoardRow, RegionFacts, RunPage, RunRow
+from pages._ui import address, charts
+from pages._ui.core import core
+from pages._ui.formats import NOT_MEASURED, duration, number, percent, when
+from pages._ui.places import COMPARE, link
+from pages._ui.words import Words, words
+
+Page = TypeVar("Page", BoardPage, RunPage)
+
+PAGE = 25
+MOST_COMPARED = 8
+MOST_PAGES = 100_000
+
+
+def choose_kind(regions: Sequence[RegionFacts]) -> RegionFacts:
+    """One region, and either its measurements or its rehearsals: they are never shown together."""
+    t = words()
+    kinds = {_kind_id(each): each for each in regions}
+    chosen = st.selectbox(
+        t("board.region"),
+        list(kinds),
+        format_func=lambda each: (
+            t("board.kind", region=kinds[each].region, runs=kinds[each].runs)
+            + (f" · {t('board.rehearsal')}" if kinds[each].rehearsal else "")
+        ),
+        key=address.option("region", list(kinds), next(iter(kinds))),
+        width=420,
+        on_change=address.keep,
+        args=("region", None, "page"),
+    )
+    return kinds[chosen]
+
+
+def show_kind(kind: RegionFacts) -> None:
+    """A plain mark over numbers that are not measurements."""
+    if kind.rehearsal:
+        st.warning(words()("board.rehearsal_long", region=kind.region), icon=":material/theater_comedy:")
+
+
+def choose_query(kind: RegionFacts) -> BoardQuery:
+    """The filters, each of them kept in the URL."""
+    t = words()
+    known = core().warehouse.facets(kind.region, kind.rehearsal)
+    fields = st.columns(5)
+    chosen: list[Any] = []
+    facets = (known.models, known.workloads, known.framework_versions, known.flavors, known.node_counts)
+    for column, name, options in zip(fields, ("model", "workload", "version", "flavor", "nodes"), facets, strict=True):
+        with column:
+            chosen.append(_filter(name, options))
+    models, workloads, versions, flavors, nodes = chosen
+    return BoardQuery(
+        region=kind.region,
+        rehearsal=kind.rehearsal,
+        models=models,
+        workloads=workloads,
+        framework_versions=versions,
+        flavors=flavors,
+        node_counts=nodes,
+        include_invalid=st.toggle(
+            t("board.invalid"),
+            key=address.flag("invalid"),
+            help=t("board.invalid_help"),
+            on_change=address.keep,
+            args=("invalid", False, "page"),
+        ),
+        limit=PAGE,
+    )
+
+
+def show_groups(query: BoardQuery) -> None:
+    """Runs of equal configuration as one row each, the fastest first."""
+    t = words()
+    page = _page(core().warehouse.leaderboard, query)
+    if not page.rows:
+        st.info(t("board.no_match"), icon=":material/search:")
+        return
+    st.altair_chart(charts.board_bars(page.rows, t), alt=t("charts.board"))
+    table = [_group_cells(row, t) for row in page.rows]
+    chosen = _table(table, t("board.table"), "groups")
+    _pages(page.total)
+    _compare_link([page.rows[index].best_run_id or page.rows[index].latest_run_id for index in chosen])
+
+
+def show_runs(query: BoardQuery) -> None:
+    """Every run by itself, the newest first, with what its result is worth."""
+    t = words()
+    page = _page(core().warehouse.runs, replace(query, sort="created_at"))
+    if not page.rows:
+        st.info(t("board.no_match"), icon=":material/search:")
+        return
+    chosen = _table([_run_cells(row, t) for row in page.rows], t("board.run_table"), "runs-table")
+    _pages(page.total)
+    _compare_link([page.rows[index].run_id for index in chosen])
+
+
+def show_download(query: BoardQuery) -> None:
+    """All runs of the filter as CSV, written when the button is pressed."""
+    t = words()
+    st.download_button(
+        t("board.download"),
+        data=lambda: _csv(query),
+        file_name=f"aisbench-{query.region}.csv",
+        mime="text/csv",
+        key="download",
+        on_click="ignore",
+        icon=":material/download:",
+        help=t("board.download_help"),
+    )
+
+
+def _csv(query: BoardQuery) -> bytes:
+    target = BytesIO()
+    core().warehouse.export_csv(query, target, core().clock(), bom=True)
+    return target.getvalue()
+
+
+def _kind_id(kind: RegionFacts) -> str:
+    return f"{kind.region}~rehearsal" if kind.rehearsal else kind.region
+
+
+def _filter(name: str, options: Sequence[Any]) -> tuple[Any, ...]:
+    t = words()
+    key = address.several(name, options)
+    label, every = t(f"board.{name}"), t("board.every")
+    args = (key, None, "page")
+    return tuple(st.multiselect(label, options, key=key, placeholder=every, on_change=address.keep, args=args))
+
+
+def _page(ask: Callable[[BoardQuery], Page], query: BoardQuery) -> Page:
+    """The page that the URL asks for, or the last one when there are fewer."""
+    answer = ask(replace(query, offset=PAGE * (address.page("page", MOST_PAGES) - 1)))
+    if answer.rows or not answer.total:
+        return answer
+    return ask(replace(query, offset=PAGE * (address.page("page", _pages_for(answer.total)) - 1)))
+
+
+def _pages_for(total: int) -> int:
+    return -(-total // PAGE)
+
+
+def _pages(total: int) -> None:
+    pages = _pages_for(total)
+    if pages > 1:
+        address.page("page", pages)
+        st.pagination(pages, key="page", on_change=address.keep, args=("page", 1))
+    st.caption(words()("board.total", total=total))
+
+
+def _table(rows: list[dict[str, Any]], alt: str, key: str) -> list[int]:
+    """The table; gives the numbers of the rows that are ticked."""
+    height = min(len(rows) + 1, PAGE + 1) * 35 + 3
+    event = st.dataframe(rows, hide_index=True, alt=alt, key=key, on_select="rerun", height=height)
+    return [index for index in event["selection"]["rows"] if index < len(rows)]
+
+
+def _compare_link(run_ids: Sequence[str]) -> None:
+    t = words()
+    if 2 <= len(run_ids) <= MOST_COMPARED:
+        link(COMPARE, t("board.compare", count=len(run_ids)), {"ids": list(run_ids)})
+    else:
+        st.caption(t("board.compare_hint"))
+
+
+def _group_cells(row: BoardRow, t: Words) -> dict[str, Any]:
+    return {
+        t("board.rank"): row.rank or NOT_MEASURED,
+        t("board.model"): row.model,
+        t("board.version"): f"{row.framework} {row.framework_version}",
+        t("board.flavor"): row.flavor,
+        t("board.size"): f"{row.node_count} × {row.cards_per_node}",
+        t("board.median", unit=row.throughput_unit): number(row.throughput),
+        t("board.best"): number(row.best),
+        t("board.cv"): percent(row.cv),
+        t("board.per_card"): number(row.per_card),
+        t("board.accuracy"): percent(row.best_accuracy, 2),
+        t("board.runs"): row.runs,
+        t("board.not_valid"): row.invalid + row.incomplete,
+        t("board.reason"): row.reason,
+        t("board.data"): t("board.synthetic") if row.synthetic_data else row.dataset,
+        t("board.best_by"): row.best_by or NOT_MEASURED,
+        t("board.latest"): when(row.latest_at, "%Y-%m-%d %H:%M"),
+        t("board.workload"): row.workload,
+    }
+
+
+def _run_cells(row: RunRow, t: Words) -> dict[str, Any]:
+    return {
+        t("board.run"): row.run_id,
+        t("board.validity"): t(f"validity.{row.validity}"),
+        t("board.reason"): ", ".join(check.id for check in row.reasons),
+        t("board.model"): row.model,
+        t("board.version"): f"{row.framework} {row.framework_version}",
+        t("board.flavor"): row.flavor,
+        t("board.size"): f"{row.node_count} × {row.cards_per_node}",
+        t("board.throughput", unit=row.throughput_unit): number(row.throughput),
+        t("board.per_card"): number(row.per_card),
+        t("board.accuracy"): percent(row.accuracy, 2),
+        t("board.duration"): duration(row.duration_s),
+        t("board.data"): t("board.synthetic") if row.synthetic_data else row.dataset,
+        t("board.by"): row.created_by,
+        t("board.launched"): when(row.created_at, "%Y-%m-%d %H:%M"),
+    }

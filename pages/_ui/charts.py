@@ -1,0 +1,178 @@
+"""Every chart of the console, as Altair charts; numbers come from the core and keep their units."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from aisbench_core.model import MetricSample, RankResult
+from aisbench_core.warehouse.compared import MetricComparison, Scaling
+from aisbench_core.warehouse.values import BoardRow, RunRow
+from pages._ui.formats import number
+from pages._ui.words import Words
+
+Drawing = Any
+"""An Altair chart: its methods are not typed well enough to say more."""
+
+BAR = 26
+"""Height of one bar with its gap, in pixels."""
+
+DOTS = 64
+"""Up to so many cards per run each card is a dot; beyond, a cell of a heat map."""
+
+
+def board_bars(rows: Sequence[BoardRow], t: Words) -> Drawing:
+    """Median throughput per row of the leaderboard; a line spans the 95 % interval where there is one."""
+    values = [
+        {
+            "name": row_name(row),
+            "value": row.throughput,
+            "low": row.ci_low,
+            "high": row.ci_high,
+            "version": f"{row.framework} {row.framework_version}",
+            "unit": row.throughput_unit,
+            "runs": row.runs,
+        }
+        for row in rows
+        if row.throughput is not None
+    ]
+    unit = rows[0].throughput_unit if rows else ""
+    base = _chart(values).encode(y=_names(t))
+    bars = base.mark_bar().encode(
+        x=alt.X("value:Q", title=t("charts.throughput", unit=unit)),
+        color=alt.Color("version:N", title=t("charts.version"), legend=alt.Legend(orient="bottom")),
+        tooltip=[
+            _tip("name", t("charts.what")),
+            _number_tip("value", t("charts.median")),
+            _tip("runs", t("board.runs")),
+        ],
+    )
+    spans = base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q").transform_filter("datum.low != null")
+    return (bars + spans).properties(height=max(2, len(values)) * BAR)
+
+
+def compared_bars(runs: Sequence[RunRow], metric: MetricComparison, t: Words) -> Drawing:
+    """One metric, a bar for each compared run, in their order."""
+    values = [
+        {"name": run.run_id, "value": cell.value}
+        for run, cell in zip(runs, metric.values, strict=True)
+        if cell.value is not None
+    ]
+    return (
+        _chart(values)
+        .mark_bar()
+        .encode(
+            y=_names(t),
+            x=alt.X("value:Q", title=metric_title(metric, t)),
+            color=alt.Color("name:N", legend=None, sort=None),
+            tooltip=[_tip("name", t("charts.run")), _number_tip("value", metric_title(metric, t))],
+        )
+        .properties(height=max(2, len(values)) * BAR)
+    )
+
+
+def ranks(results: Mapping[str, Sequence[RankResult]], unit: str, t: Words) -> Drawing:
+    """Each card's throughput, by run: dots while there are few cards, a heat map when there are many."""
+    values = [
+        {"run": run_id, "card": f"{each.server}/{each.rank}", "index": index, "value": each.throughput}
+        for run_id, cards in results.items()
+        for index, each in enumerate(cards)
+    ]
+    most = max((len(cards) for cards in results.values()), default=0)
+    base = _chart(values).properties(height=max(2, len(results)) * BAR * 1.5)
+    y = alt.Y("run:N", title=None, sort=None, axis=alt.Axis(labelLimit=240))
+    tips = [_tip("run", t("charts.run")), _tip("card", t("charts.card")), _number_tip("value", unit)]
+    title = t("charts.per_card", unit=unit)
+    if most <= DOTS:
+        x = alt.X("value:Q", title=title, scale=alt.Scale(zero=False))
+        return base.mark_circle(size=90, opacity=0.75).encode(x=x, y=y, color=_by_run(), tooltip=tips)
+    x = alt.X("index:O", title=t("charts.card"), axis=alt.Axis(labelOverlap=True))
+    colour = alt.Color("value:Q", title=title, scale=alt.Scale(zero=False), legend=alt.Legend(orient="bottom"))
+    return base.mark_rect().encode(x=x, y=y, color=colour, tooltip=tips)
+
+
+def scaling(curve: Scaling, t: Words) -> Drawing:
+    """Throughput against node count, with the line that perfect scaling would follow."""
+    first = curve.points[0]
+    values = [
+        {
+            "nodes": point.node_count,
+            "value": point.throughput,
+            "ideal": first.throughput * point.ideal,
+            "efficiency": point.efficiency,
+            "speed_up": point.speed_up,
+        }
+        for point in curve.points
+    ]
+    base = _chart(values).encode(
+        x=alt.X(
+            "nodes:Q", title=t("charts.nodes"), axis=alt.Axis(values=[each["nodes"] for each in values], format="d")
+        )
+    )
+    measured = base.mark_line(point=alt.OverlayMarkDef(size=90, filled=True)).encode(
+        y=alt.Y("value:Q", title=t("charts.throughput", unit=curve.throughput_unit), scale=alt.Scale(zero=True)),
+        tooltip=[
+            _tip("nodes", t("charts.nodes")),
+            _number_tip("value", t("charts.median")),
+            alt.Tooltip("efficiency:Q", title=t("charts.efficiency"), format=".1%"),
+            alt.Tooltip("speed_up:Q", title=t("charts.speed_up"), format=".2f"),
+        ],
+    )
+    ideal = base.mark_line(strokeDash=[6, 4], color="#8a8f98").encode(y="ideal:Q")
+    return (ideal + measured).properties(height=320)
+
+
+def metric_over_time(samples: Sequence[MetricSample], name: str, t: Words) -> Drawing:
+    """One metric, a line for each node."""
+    values = [
+        {"at": sample.at.isoformat(), "node": t("charts.node", node=sample.node), "value": sample.value}
+        for sample in samples
+    ]
+    return (
+        _chart(values)
+        .mark_line(point=True)
+        .encode(
+            x=alt.X("at:T", title=None),
+            y=alt.Y("value:Q", title=name),
+            color=alt.Color("node:N", title=None, legend=alt.Legend(orient="bottom")),
+            tooltip=[alt.Tooltip("at:T", format="%H:%M:%S"), _tip("node", ""), _number_tip("value", name)],
+        )
+        .properties(height=280)
+    )
+
+
+def row_name(row: BoardRow) -> str:
+    """What a row of the leaderboard is about, in one line."""
+    return f"{row.model} · {row.framework_version} · {row.flavor} · {row.node_count}×{row.cards_per_node}"
+
+
+def metric_title(metric: MetricComparison, t: Words) -> str:
+    """A metric's name in the person's language with its unit."""
+    key = f"metric.{metric.name}"
+    name = t(key) if t.knows(key) else metric.name.replace("_", " ")
+    return f"{name} ({metric.unit})" if metric.unit else name
+
+
+def metric_cell(value: float | None) -> str:
+    """One metric's value in a table."""
+    return number(value)
+
+
+def _chart(values: list[dict[str, Any]]) -> Drawing:
+    return alt.Chart(alt.Data(values=values))  # type: ignore[no-untyped-call]  # Altair's generated classes have no types
+
+
+def _names(_t: Words) -> alt.Y:
+    return alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=420))
+
+
+def _by_run() -> alt.Color:
+    return alt.Color("run:N", legend=None, sort=None)
+
+
+def _tip(field: str, title: str) -> Any:
+    return alt.Tooltip(f"{field}:N", title=title)
+
+
+def _number_tip(field: str, title: str) -> Any:
+    return alt.Tooltip(f"{field}:Q", title=title, format=",.4~g")

@@ -1,0 +1,167 @@
+"""The comparison's parts: which runs, the verdict, differences, metrics and charts."""
+
+from typing import Any
+
+import streamlit as st
+
+from aisbench_core.warehouse.compared import Comparison, FieldValues, MetricComparison, MetricValue, Verdict
+from aisbench_core.warehouse.values import BoardQuery, RunRow
+from pages._ui import charts
+from pages._ui.core import core
+from pages._ui.errors import plain
+from pages._ui.formats import NOT_MEASURED, number, percent, when
+from pages._ui.words import Words, words
+
+RECENT = 50
+"""How many recorded runs of each region the picker offers."""
+
+SHOWN = {Verdict.COMPARABLE: st.success, Verdict.NORMALISED: st.warning, Verdict.NOT_COMPARABLE: st.error}
+
+
+def choose_runs() -> list[str]:
+    """The runs to compare, the baseline first; the URL holds them, so that a comparison can be sent to somebody."""
+    t = words()
+    asked = st.query_params.get_all("ids")
+    recent = _recent()
+    options = list(dict.fromkeys([*asked, *recent]))
+    if not options:
+        st.info(t("board.empty"), icon=":material/info:")
+    if st.session_state.get("compared") != asked:
+        st.session_state["compared"] = asked
+    st.multiselect(
+        t("compare.runs"),
+        options,
+        format_func=lambda run_id: _run_title(run_id, recent.get(run_id), t),
+        key="compared",
+        max_selections=8,
+        help=t("compare.runs_help"),
+        placeholder=t("compare.pick"),
+        on_change=_chosen,
+    )
+    return asked
+
+
+def show_verdict(comparison: Comparison) -> None:
+    """Whether these runs may be compared at all, and why not."""
+    t = words()
+    reasons = ", ".join(plain(_field_name(reason, t)) for reason in comparison.reasons)
+    text = t(f"verdict.{comparison.verdict.name.lower()}", by=t.unit(comparison.normalise_by))
+    SHOWN[comparison.verdict](f"**{text}**" + (f" {t('compare.because', reasons=reasons)}" if reasons else ""))
+
+
+def show_differences(comparison: Comparison) -> None:
+    """The configuration: only what differs, and the rest when asked for."""
+    t = words()
+    st.subheader(t("compare.differences"))
+    if comparison.differences:
+        _fields_table(comparison, comparison.differences, t("compare.differences"))
+    else:
+        st.markdown(t("compare.no_differences"))
+    with st.expander(t("compare.same", count=len(comparison.same))):
+        _fields_table(comparison, comparison.same, t("compare.same", count=len(comparison.same)))
+
+
+def show_metrics(comparison: Comparison) -> None:
+    """Each metric of each run, with its ratio to the baseline where one may be formed."""
+    t = words()
+    st.subheader(t("compare.metrics"))
+    rows = [_metric_cells(metric, comparison.runs, t) for metric in comparison.metrics]
+    st.dataframe(rows, hide_index=True, alt=t("compare.metrics"), height="content")
+    st.caption(t("compare.metrics_legend"))
+
+
+def show_charts(comparison: Comparison) -> None:
+    """The throughput that decides, as bars, and the cards one by one."""
+    t = words()
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.subheader(t("compare.throughput"))
+        for metric in comparison.metrics:
+            if metric.decides:
+                title = charts.metric_title(metric, t)
+                st.altair_chart(charts.compared_bars(comparison.runs, metric, t), alt=title)
+    with right:
+        st.subheader(t("compare.cards"))
+        unit = comparison.runs[0].throughput_unit
+        st.altair_chart(charts.ranks(comparison.rank_results, unit, t), alt=t("charts.per_card", unit=unit))
+
+
+def show_scaling(run_id: str) -> None:
+    """How the first run's configuration scales over node counts, when it was run on several."""
+    t = words()
+    curve = core().warehouse.scaling_of(run_id)
+    if len(curve.points) < 2:
+        return
+    st.subheader(t("compare.scaling"))
+    st.altair_chart(charts.scaling(curve, t), alt=t("compare.scaling"))
+    st.caption(t("compare.scaling_legend"))
+    rows = [
+        {
+            t("charts.nodes"): point.node_count,
+            t("board.runs"): point.runs,
+            t("board.median", unit=curve.throughput_unit): number(point.throughput),
+            t("charts.speed_up"): number(point.speed_up),
+            t("charts.efficiency"): percent(point.efficiency),
+        }
+        for point in curve.points
+    ]
+    st.dataframe(rows, hide_index=True, alt=t("compare.scaling"), height="content")
+
+
+def _chosen() -> None:
+    st.query_params["ids"] = st.session_state["compared"]
+
+
+def _recent() -> dict[str, RunRow]:
+    warehouse = core().warehouse
+    pages = [
+        warehouse.runs(
+            BoardQuery(
+                region=kind.region,
+                rehearsal=kind.rehearsal,
+                include_invalid=True,
+                sort="created_at",
+                limit=RECENT,
+            )
+        )
+        for kind in warehouse.regions()
+    ]
+    return {row.run_id: row for page in pages for row in page.rows}
+
+
+def _run_title(run_id: str, row: RunRow | None, t: Words) -> str:
+    if row is None:
+        return run_id
+    size = t("runs.size", nodes=row.node_count, cards=row.cards_per_node)
+    return f"{run_id} · {row.model} · {row.framework_version} · {size} · {when(row.created_at, '%m-%d %H:%M')}"
+
+
+def _fields_table(comparison: Comparison, fields: tuple[FieldValues, ...], alt: str) -> None:
+    t = words()
+    rows = [
+        {t("compare.field"): _field_name(each.field, t)}
+        | {run.run_id: _field_text(value) for run, value in zip(comparison.runs, each.values, strict=True)}
+        for each in fields
+    ]
+    st.dataframe(rows, hide_index=True, alt=alt, height="content")
+
+
+def _field_name(field: str, t: Words) -> str:
+    key = f"field.{field}"
+    return t(key) if t.knows(key) else field
+
+
+def _field_text(value: object) -> str:
+    return NOT_MEASURED if value is None or value == "" else str(value)
+
+
+def _metric_cells(metric: MetricComparison, runs: tuple[RunRow, ...], t: Words) -> dict[str, Any]:
+    mark = "→ " if metric.decides else ""
+    return {t("compare.metric"): mark + charts.metric_title(metric, t)} | {
+        run.run_id: _metric_text(value) for run, value in zip(runs, metric.values, strict=True)
+    }
+
+
+def _metric_text(value: MetricValue) -> str:
+    text = number(value.value)
+    return text if value.ratio is None else f"{text} (×{number(value.ratio, digits=3)})"

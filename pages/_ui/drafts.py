@@ -1,0 +1,102 @@
+"""The draft of a spec: kept in the ledger as YAML after every change, so that it survives a reload.
+
+The stored text is the only truth. The form and the YAML view both show it and both change it, which is why they cannot
+disagree, and why two tabs on one draft show the same once they look again.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from aisbench_core.authoring.specfile import from_yaml, to_yaml
+from aisbench_core.authoring.workloads import Workload
+from aisbench_core.errors import AisbenchError
+from aisbench_core.model import Channel, Run, RunSpec, Scalar
+from aisbench_core.settings import parse
+from pages._ui.core import core
+
+MINE = "draft"
+"""The draft that the page shows when the URL names none."""
+
+KEPT = ("name", "description", "flavor", "pool_id", "node_count", "cards_per_node", "mode", "environments", "volumes")
+KEPT_TOO = ("priority", "auto_stop_hours", "retries", "log_path", "api")
+"""What a person decided about where to run stays when another workload is picked; the rest is the workload's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The text as it stands, and what it means: a spec, or the reason why it means none."""
+
+    text: str
+    spec: RunSpec | None
+    problem: AisbenchError | None
+
+
+def draft_key() -> str:
+    """Which draft this page is about: the URL's `?draft=`."""
+    return st.query_params.get("draft", MINE)
+
+
+def read_draft() -> Draft:
+    """The draft that the URL names. Raises ConfigError if there is no workload to start one with."""
+    text = core().ledger.draft(draft_key())
+    if text is None:
+        return Draft("", None, None)
+    try:
+        return Draft(text, from_yaml(text), None)
+    except AisbenchError as error:
+        return Draft(text, None, error)
+
+
+def store(spec: RunSpec) -> None:
+    """Keep the spec as the draft."""
+    store_text(to_yaml(spec))
+
+
+def store_text(text: str) -> None:
+    """Keep the text as the draft, whether or not it means a spec."""
+    core().ledger.save_draft(draft_key(), text, core().clock())
+
+
+def draft_from(run: Run) -> str:
+    """Make a new draft of a run's spec; gives its key. The person's own draft is not touched."""
+    key = f"from-{run.run_id}"
+    core().ledger.save_draft(key, to_yaml(run.spec), core().clock())
+    return key
+
+
+def with_field(spec: RunSpec, field: str, value: Any) -> RunSpec:
+    """The spec with one field changed: `node_count`, `parameters.epochs`.
+
+    Raises SpecError if the field does not take the value."""
+    head, _, name = field.partition(".")
+    answer = {**spec.parameters, name: value} if name else value
+    return parse(RunSpec, {**spec.model_dump(), head: answer}, "the draft")
+
+
+def with_input(spec: RunSpec, workload: Workload, name: str, path: str) -> RunSpec:
+    """The spec with another directory for one input; inputs without a directory are left to the manifest."""
+    channels = [
+        each.model_copy(update={"path": path}) if each.name == name else each for each in input_channels(workload, spec)
+    ]
+    return spec.model_copy(update={"inputs": tuple(each for each in channels if each.path.strip())})
+
+
+def input_channels(workload: Workload, spec: RunSpec) -> tuple[Channel, ...]:
+    """The inputs that a form offers: the spec's, and the data set's where the spec does not name it."""
+    named = {each.name for each in spec.inputs}
+    return spec.inputs + (() if workload.dataset.input in named else (Channel(name=workload.dataset.input),))
+
+
+def with_workload(spec: RunSpec, workload: str) -> RunSpec:
+    """The spec for another workload: what belongs to the old one is dropped."""
+    return RunSpec(workload=workload, **{name: getattr(spec, name) for name in (*KEPT, *KEPT_TOO)})
+
+
+def with_version(spec: RunSpec, workload: Workload, version: str) -> RunSpec:
+    """The spec for another framework version: its engine and boot file, and only parameters that it knows."""
+    known = workload.edition(version).parameters
+    kept: dict[str, Scalar] = {name: value for name, value in spec.parameters.items() if name in known}
+    engine = {"engine_name": "", "engine_version": "", "boot_file": ""}
+    return spec.model_copy(update={"framework_version": version, "parameters": kept, **engine})

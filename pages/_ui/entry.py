@@ -1,0 +1,38 @@
+"""Where every visit begins: the language, the menu, who follows, and then the page."""
+
+import streamlit as st
+
+from pages._ui.core import core
+from pages._ui.errors import errors_shown
+from pages._ui.places import CONFIGURE, ICONS, go
+from pages._ui.status import show_follower
+from pages._ui.words import NAMES, Language, Words, choose_language, words
+
+
+def menu(t: Words) -> list[st.Page]:
+    """The pages, in the order of the work.
+
+    The page at `/` has no address of its own in Streamlit, so `/` only leads on to Configure, which then has one."""
+    pages = [
+        st.Page(place, title=t(f"menu.{place.stem}"), help=t(f"menu.{place.stem}_help"), icon=icon)
+        for place, icon in ICONS.items()
+    ]
+    return [st.Page(start, title=t("menu.configure"), default=True, visibility="hidden"), *pages]
+
+
+def start() -> None:
+    """Lead on to the first page."""
+    go(CONFIGURE, {})
+
+
+st.set_page_config(page_icon="📊", layout="wide")
+with errors_shown():
+    choose_language(core().settings.language)
+t = words()
+page = st.navigation(menu(t))
+with st.sidebar:
+    st.selectbox(t("menu.language"), list(Language), format_func=lambda each: NAMES[each], key="lang")
+    with errors_shown():
+        show_follower()
+with errors_shown():
+    page.run()

@@ -1,0 +1,50 @@
+"""What a person sees when something goes wrong: a sentence and a hint, never a traceback."""
+
+import logging
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+
+from aisbench_core.errors import AisbenchError
+from pages._ui.words import words
+
+log = logging.getLogger("aisbench.console")
+
+
+@contextmanager
+def errors_shown() -> Iterator[None]:
+    """Show what goes wrong inside: ours as it reads, anything else as an incident whose traceback is only logged."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001, RUF100  # one of the three places where errors end
+        show_error(error)
+
+
+def show_error(error: Exception) -> None:
+    """Put one error on the page."""
+    if isinstance(error, AisbenchError):
+        show_sentence(error)
+        return
+    incident = secrets.token_hex(4)
+    log.error("incident %s", incident, exc_info=error)
+    st.error(words()("errors.incident", incident=incident), icon=":material/report:")
+
+
+def show_sentence(error: AisbenchError) -> None:
+    """What happened, and below it what to do."""
+    st.error(plain(error.message), icon=":material/warning:")
+    if error.hint:
+        st.info(plain(error.hint), icon=":material/lightbulb:")
+
+
+def show_script_error(error: Exception) -> bool:
+    """For errors outside a page's body (callbacks of widgets): shown like all others; Streamlit shows nothing then."""
+    show_error(error)
+    return True
+
+
+def plain(text: str) -> str:
+    """Text of unknown origin as Markdown that shows it as it is: no links, pictures, formulas or colours."""
+    return "".join(f"\\{letter}" if letter in "\\`*_{}[]<>#$:|~!" else letter for letter in text)

@@ -1,0 +1,39 @@
+"""What preflight says, as lines of text: a sign and a colour for how much each matters."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from aisbench_core.model import Finding, Level
+from pages._ui.errors import plain
+from pages._ui.words import words
+
+SIGNS = {
+    Level.ERROR: (":material/error:", "red"),
+    Level.WARNING: (":material/warning:", "orange"),
+    Level.INFO: (":material/lightbulb:", "blue"),
+}
+
+
+def show_all(findings: Sequence[Finding]) -> None:
+    """Every finding with its field, errors first; or that there is none."""
+    t = words()
+    st.subheader(t("findings.title"))
+    if not findings:
+        st.markdown(f":material/check_circle: :green[{t('findings.none')}]")
+    for finding in sorted(findings, key=lambda each: list(SIGNS).index(each.level)):
+        st.markdown(f"`{finding.field}` {finding_text(finding)}")
+
+
+def show_beside(findings: Sequence[Finding], *fields: str) -> None:
+    """The findings about these fields, below their widget."""
+    for finding in findings:
+        if finding.field in fields:
+            st.markdown(finding_text(finding))
+
+
+def finding_text(finding: Finding) -> str:
+    """One finding in a line: a sign, the sentence in its colour, and what to do."""
+    sign, colour = SIGNS[finding.level]
+    hint = f" {plain(finding.hint)}" if finding.hint else ""
+    return f"{sign} :{colour}[{plain(finding.message)}]{hint}"

@@ -1,0 +1,67 @@
+"""Values as a person reads them: numbers with units, local times, and a dash for what was not measured."""
+
+from datetime import datetime
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import streamlit as st
+
+NOT_MEASURED = "–"
+
+
+def number(value: float | None, unit: str = "", digits: int = 4) -> str:
+    """A number with `digits` significant digits and thousands separators: 1,234 samples/s; 0 stays 0."""
+    if value is None:
+        return NOT_MEASURED
+    whole = len(str(int(abs(value)))) if abs(value) >= 1 else 0
+    text = f"{value:,.{max(0, digits - whole)}f}" if whole else f"{value:.{digits}g}"
+    if "." in text and "e" not in text:
+        text = text.rstrip("0").rstrip(".")
+    return f"{text} {unit}" if unit else text
+
+
+def percent(ratio: float | None, digits: int = 1) -> str:
+    """0.905 as 90.5 %."""
+    return NOT_MEASURED if ratio is None else f"{ratio * 100:.{digits}f} %"
+
+
+def duration(seconds: float | None) -> str:
+    """12 s, 3 min 20 s, 2 h 5 min."""
+    if seconds is None:
+        return NOT_MEASURED
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min"
+
+
+def size(count: int | None) -> str:
+    """Bytes as B, KiB, MiB or GiB."""
+    if count is None:
+        return NOT_MEASURED
+    amount = float(count)
+    for unit in ("B", "KiB", "MiB"):
+        if amount < 1024:
+            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
+        amount /= 1024
+    return f"{amount:.1f} GiB"
+
+
+def money(amount: float | None, currency: str) -> str:
+    """1,234.50 CNY."""
+    return NOT_MEASURED if amount is None else f"{amount:,.2f} {currency}"
+
+
+def when(at: datetime | None, pattern: str = "%Y-%m-%d %H:%M:%S") -> str:
+    """A time on the clock of the person's browser."""
+    return NOT_MEASURED if at is None else local(at, st.context.timezone).strftime(pattern)
+
+
+def local(at: datetime, zone: str | None) -> datetime:
+    """The same moment on another clock; UTC when the zone is not known."""
+    try:
+        return at.astimezone(ZoneInfo(zone or "UTC"))
+    except (ZoneInfoNotFoundError, ValueError):
+        return at.astimezone(ZoneInfo("UTC"))

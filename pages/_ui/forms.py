@@ -1,0 +1,154 @@
+"""A workload's manifest as a form, in sections."""
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from aisbench_core.model import Channel, Flavor, Mode
+from pages._ui import drafts
+from pages._ui.core import core
+from pages._ui.drafts import input_channels
+from pages._ui.errors import plain
+from pages._ui.fields import SPEED, Form, choice, number, parameter, primed, text
+from pages._ui.findings import show_beside
+from pages._ui.words import words
+
+
+def show_workload(form: Form) -> None:
+    """Which workload, in which framework version, and what it is."""
+    t = words()
+    left, right = st.columns([3, 2])
+    with left:
+        known = core().workloads
+        key = primed("workload", form.spec.workload)
+        titles = {each.name: f"{t.pick(each.title, each.title_zh)} ({each.name})" for each in known.all()}
+        st.selectbox(t("field.workload"), list(titles), format_func=titles.__getitem__, key=key, on_change=_workload)
+    with right:
+        key = primed("framework_version", form.edition.version)
+        label = t("field.framework_version", framework=form.workload.framework)
+        st.selectbox(label, list(form.workload.versions), key=key, on_change=_version)
+    st.markdown(t.pick(form.workload.summary, form.workload.summary_zh))
+    show_beside(form.findings, "workload", "framework_version")
+
+
+def show_size(form: Form, flavors: Sequence[Flavor], first_flavor: str) -> None:
+    """How many nodes and cards, of which kind, working together how."""
+    t = words()
+    left, right = st.columns([2, 3])
+    with left:
+        number(form, "node_count")
+    with right:
+        _flavor(form, flavors, first_flavor)
+    left, middle, right = st.columns(3)
+    with left:
+        number(form, "cards_per_node")
+    with middle:
+        choice(form, "mode", list(Mode), {mode: t(f"mode.{mode}") for mode in Mode})
+    with right:
+        text(form, "pool_id")
+
+
+def show_inputs(form: Form) -> None:
+    """Where each input's data lies in OBS."""
+    for channel in input_channels(form.workload, form.filled):
+        _input(form, channel)
+    show_beside(form.findings, "inputs")
+
+
+def show_parameters(form: Form) -> None:
+    """One widget per hyperparameter, in two columns."""
+    t = words()
+    columns = st.columns(2)
+    for index, (name, asked) in enumerate(form.edition.parameters.items()):
+        with columns[index % 2]:
+            parameter(form, name, asked)
+    unknown = [name for name in form.spec.parameters if name not in form.edition.parameters]
+    for name in unknown:
+        st.markdown(t("configure.unknown_parameter", name=plain(name), value=plain(str(form.spec.parameters[name]))))
+        show_beside(form.findings, f"parameters.{name}")
+    if any(asked.decides_speed for asked in form.edition.parameters.values()):
+        st.caption(t("configure.speed_legend", mark=SPEED))
+
+
+def show_more(form: Form) -> None:
+    """What most runs leave alone: names, code, image, limits."""
+    left, right = st.columns(2)
+    with left:
+        for field in ("name", "description", "code_dir", "boot_file", "log_path"):
+            text(form, field)
+    with right:
+        for field in ("engine_name", "engine_version", "image_url", "command"):
+            text(form, field)
+    left, middle, right = st.columns(3)
+    with left:
+        number(form, "priority")
+    with middle:
+        number(form, "retries")
+    with right:
+        number(form, "auto_stop_hours")
+
+
+def _flavor(form: Form, flavors: Sequence[Flavor], first_flavor: str) -> None:
+    t = words()
+    titles = {"": t("configure.profile_flavor", flavor=first_flavor or "–")}
+    titles |= {
+        each.flavor_id: t("configure.flavor", flavor=each.flavor_id, kind=each.accelerator, cards=each.cards)
+        for each in flavors
+    }
+    titles.setdefault(form.spec.flavor, form.spec.flavor)
+    st.selectbox(
+        t("field.flavor"),
+        list(titles),
+        format_func=lambda each: titles[each],
+        key=primed("flavor", form.spec.flavor),
+        help=t("field.flavor_help"),
+        on_change=_flavor_changed,
+        args=({each.flavor_id: each.cards for each in flavors},),
+    )
+    show_beside(form.findings, "flavor")
+
+
+def _input(form: Form, channel: Channel) -> None:
+    t = words()
+    dataset = form.workload.dataset
+    entries = ", ".join(dataset.required) or "–"
+    field = f"inputs.{channel.name}"
+    st.text_input(
+        t("field.input_optional" if dataset.optional else "field.input", name=channel.name),
+        key=primed(field, channel.path),
+        help=t("field.input_help", dataset=dataset.name, entries=entries),
+        placeholder="/bucket/directory/",
+        live=True,
+        on_change=_input_changed,
+        args=(channel.name,),
+    )
+    show_beside(form.findings, field)
+
+
+def _input_changed(name: str) -> None:
+    spec = drafts.read_draft().spec
+    if spec is not None:
+        workload = core().workloads.get(spec.workload)
+        drafts.store(drafts.with_input(spec, workload, name, st.session_state[f"spec.inputs.{name}"]))
+
+
+def _flavor_changed(cards: Mapping[str, int]) -> None:
+    """A flavor is taken with all its cards; fewer can be asked for afterwards."""
+    spec = drafts.read_draft().spec
+    if spec is not None:
+        flavor = st.session_state["spec.flavor"]
+        own = cards.get(flavor, spec.cards_per_node)
+        drafts.store(spec.model_copy(update={"flavor": flavor, "cards_per_node": own}))
+
+
+def _workload() -> None:
+    spec = drafts.read_draft().spec
+    if spec is not None:
+        drafts.store(drafts.with_workload(spec, st.session_state["spec.workload"]))
+
+
+def _version() -> None:
+    spec = drafts.read_draft().spec
+    if spec is not None:
+        version = st.session_state["spec.framework_version"]
+        drafts.store(drafts.with_version(spec, core().workloads.get(spec.workload), version))

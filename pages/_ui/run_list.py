@@ -1,0 +1,70 @@
+"""Lists of runs: the active ones with how far they are, and the ended ones page by page."""
+
+import streamlit as st
+
+from aisbench_core.model import ACTIVE, TERMINAL, Run
+from pages._ui import address, places
+from pages._ui.core import core
+from pages._ui.errors import plain
+from pages._ui.formats import duration, when
+from pages._ui.run_cards import (
+    facts_of,
+    show_collect_again,
+    show_detail,
+    show_line,
+    show_reuse,
+    show_stop,
+    started_text,
+    state_badge,
+    title_of,
+)
+from pages._ui.words import words
+
+PAGE = 20
+
+
+def show_active(text: str) -> None:
+    """Runs on their way, newest first; at most a page of them, and how to see the others."""
+    t = words()
+    runs = core().ledger.page(ACTIVE, text, PAGE)
+    if not runs:
+        st.info(t("runs.no_match" if text else "runs.none_active"), icon=":material/bedtime:")
+    for run in runs:
+        with st.container(border=True, key=f"run-{run.run_id}"):
+            _heading(run)
+            show_line(run, core().ledger.progress(run.run_id))
+            show_detail(run)
+            with st.container(horizontal=True):
+                show_stop(run, key=run.run_id)
+    if len(runs) == PAGE:
+        st.caption(t("runs.more_active", shown=PAGE))
+
+
+def show_ended(text: str) -> None:
+    """One page of ended runs, newest first."""
+    t = words()
+    total = core().ledger.count(TERMINAL, text)
+    if not total:
+        st.info(t("runs.no_match" if text else "runs.none_ended"), icon=":material/info:")
+        return
+    pages = -(-total // PAGE)
+    here = address.page("page", pages)
+    for run in core().ledger.page(TERMINAL, text, PAGE, PAGE * (here - 1)):
+        with st.container(border=True, key=f"run-{run.run_id}"):
+            _heading(run)
+            show_detail(run)
+            with st.container(horizontal=True):
+                show_collect_again(run, key=run.run_id)
+                show_reuse(run, key=run.run_id)
+    st.pagination(pages, key="page", on_change=address.keep, args=("page", 1))
+
+
+def _heading(run: Run) -> None:
+    t = words()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        state_badge(run)
+        places.link(places.LIVE, title_of(run), {"run": run.run_id})
+    took = t("runs.took", time=duration(run.duration_s)) if run.duration_s is not None else ""
+    ended = t("runs.ended_at", at=when(run.ended_at)) if run.ended_at else ""
+    parts = (plain(facts_of(run, t)), started_text(run, t), ended, took)
+    st.caption(" · ".join(part for part in parts if part))

@@ -1,0 +1,166 @@
+"""The parts of the Live page that look again by themselves, as long as there is something to see.
+
+They are fragments at the top of the page; each reads the ledger and draws. When nothing is active any more they draw
+the whole page once, and stop.
+"""
+
+import streamlit as st
+
+from aisbench_core.model import Event, MetricSample, Run
+from pages._ui import address, charts, places
+from pages._ui.core import core
+from pages._ui.errors import errors_shown, plain
+from pages._ui.formats import duration, when
+from pages._ui.places import link
+from pages._ui.run_cards import (
+    facts_of,
+    show_collect_again,
+    show_detail,
+    show_line,
+    show_reuse,
+    show_stages,
+    show_stop,
+    started_text,
+    state_badge,
+    title_of,
+)
+from pages._ui.words import words
+
+SECONDS = 2.5
+LINES = 200
+
+
+def follow_all() -> None:
+    """Every active run, kept up to date."""
+    active = bool(core().ledger.active())
+    st.fragment(_all_runs, run_every=SECONDS if active else None)(active)
+
+
+def follow_one(run_id: str) -> None:
+    """One run, kept up to date until it ends."""
+    t = words()
+    run = core().ledger.get(run_id)
+    st.title(title_of(run))
+    st.caption(f"{plain(facts_of(run, t))} · {started_text(run, t)}")
+    with st.container(horizontal=True):
+        link(places.LIVE, t("live.all"), {})
+        show_stop(run, key="one")
+        show_collect_again(run, key="one")
+        show_reuse(run, key="one")
+    every = None if run.state.is_terminal else SECONDS
+    st.fragment(_one_run, run_every=every)(run.run_id, run.state.is_terminal)
+    node = _choose_node(run)
+    st.fragment(_log, run_every=every)(run.run_id, node)
+    st.fragment(_metrics, run_every=SECONDS * 4 if every else None)(run.run_id)
+
+
+def _all_runs(was_active: bool) -> None:
+    t = words()
+    with errors_shown():
+        runs = core().ledger.active()
+        if was_active and not runs:
+            st.rerun()
+        if not runs:
+            st.info(t("live.nothing"), icon=":material/bedtime:")
+            with st.container(horizontal=True):
+                link(places.CONFIGURE, t("live.go_configure"), {})
+                link(places.RUNS, t("live.go_runs"), {})
+        for run in runs:
+            with st.container(border=True, key=f"run-{run.run_id}"):
+                with st.container(horizontal=True, vertical_alignment="center"):
+                    state_badge(run)
+                    link(places.LIVE, title_of(run), {"run": run.run_id})
+                st.caption(f"{plain(facts_of(run, t))} · {started_text(run, t)}")
+                show_line(run, core().ledger.progress(run.run_id))
+                show_detail(run)
+        if runs:
+            _looked()
+
+
+def _one_run(run_id: str, had_ended: bool) -> None:
+    with errors_shown():
+        run = core().ledger.get(run_id)
+        if run.state.is_terminal and not had_ended:
+            st.rerun()
+        state_badge(run)
+        show_stages(run, core().ledger.progress(run.run_id))
+        show_detail(run)
+        _outcome(run)
+        _timeline(core().ledger.events(run.run_id))
+        if not had_ended:
+            _looked()
+
+
+def _outcome(run: Run) -> None:
+    """Where the result is found, once there is one."""
+    t = words()
+    if not run.state.is_terminal:
+        return
+    recorded = core().warehouse.run(run.run_id)
+    with st.container(horizontal=True):
+        if recorded:
+            link(places.LEADERBOARD, t("live.go_leaderboard"), {"region": recorded.region, "show": "runs"})
+            link(places.COMPARE, t("live.go_compare"), {"ids": [run.run_id]})
+        else:
+            st.caption(t("live.not_recorded"))
+
+
+def _timeline(events: list[Event]) -> None:
+    t = words()
+    st.subheader(t("live.timeline"))
+    if not events:
+        st.caption(t("live.no_events"))
+        return
+    first = events[0].at
+    rows = [
+        {
+            t("live.at"): when(event.at),
+            t("live.after"): duration((event.at - first).total_seconds()),
+            t("live.source"): f"{event.source} {event.actor}".strip(),
+            t("live.level"): t(f"level.{event.level}"),
+            t("live.what"): event.message,
+        }
+        for event in events
+    ]
+    st.dataframe(rows, hide_index=True, alt=t("live.timeline"), height="content" if len(rows) < 9 else 320)
+
+
+def _choose_node(run: Run) -> int:
+    t = words()
+    st.subheader(t("live.log"))
+    if run.spec.node_count == 1:
+        return 0
+    nodes = range(run.spec.node_count)
+    label = t("live.node")
+    key = address.option("node", nodes, 0)
+    return int(st.selectbox(label, nodes, key=key, width=220, on_change=address.keep, args=(key, 0)))
+
+
+def _log(run_id: str, node: int) -> None:
+    t = words()
+    with errors_shown():
+        text = core().log_tail(run_id, node, LINES)
+        if not text:
+            st.caption(t("live.no_log", node=node))
+            return
+        with st.container(height=360, autoscroll=True):
+            st.code(text, language=None, wrap_lines=True)
+        st.caption(t("live.log_tail", lines=LINES, node=node))
+
+
+def _metrics(run_id: str) -> None:
+    t = words()
+    with errors_shown():
+        st.subheader(t("live.metrics"))
+        samples: list[MetricSample] = core().samples(run_id)
+        names = sorted({sample.name for sample in samples})
+        if not names:
+            st.caption(t("live.no_metrics"))
+            return
+        name = st.selectbox(t("live.metric"), names, key="metric", width=320)
+        chosen = [sample for sample in samples if sample.name == name]
+        st.altair_chart(charts.metric_over_time(chosen, str(name), t), alt=t("charts.metric", name=name))
+
+
+def _looked() -> None:
+    st.caption(words()("live.looked", at=when(core().clock(), "%H:%M:%S")))

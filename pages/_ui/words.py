@@ -1,0 +1,78 @@
+"""The console's words: one catalogue per language, and the language that this page is shown in."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+
+import streamlit as st
+import yaml
+
+CATALOGUES = Path(__file__).parent / "words"
+
+
+class Language(StrEnum):
+    """The languages that the console speaks."""
+
+    EN = "en"
+    ZH = "zh"
+
+
+NAMES = {Language.EN: "English", Language.ZH: "简体中文"}
+"""Each language's name for itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """One language's words. Calling it with a key gives the text; `{names}` in it are filled from the arguments."""
+
+    language: Language
+    texts: Mapping[str, str]
+
+    def __call__(self, key: str, **values: object) -> str:
+        """The text of a key. A key that is not in the catalogue is a bug: KeyError."""
+        return self.texts[key].format(**values)
+
+    def pick(self, english: str, chinese: str) -> str:
+        """Which of a manifest's two texts to show; English when there is no Chinese one."""
+        return (chinese or english) if self.language is Language.ZH else english
+
+    def unit(self, unit: str) -> str:
+        """A unit of counting as the core names it; one without a translation stays as it is."""
+        return self.texts.get(f"unit.{unit}", unit)
+
+    def knows(self, key: str) -> bool:
+        """Whether there is a text for a key that comes from data (a metric's name, a rule's id)."""
+        return key in self.texts
+
+
+def words() -> Words:
+    """The words for this session's language."""
+    language = Language(st.session_state.get("lang", Language.EN))
+    return Words(language, catalogue(language))
+
+
+@cache
+def catalogue(language: Language) -> Mapping[str, str]:
+    """All texts of a language, by dotted key."""
+    tree = yaml.safe_load((CATALOGUES / f"{language}.yaml").read_text("utf-8"))
+    return {f"{section}.{key}": text for section, texts in tree.items() for key, text in texts.items()}
+
+
+def choose_language(settings_language: str) -> None:
+    """Settle this session's language: the selector's, else the URL's `?lang=`, else the first one; the URL follows.
+
+    The menu drops what is in the URL, so it is put back whenever it is not what a new visit would choose anyway."""
+    first = first_language(settings_language, st.context.locale)
+    asked = st.query_params.get("lang")
+    if "lang" not in st.session_state:
+        st.session_state["lang"] = Language(asked) if asked in list(Language) else first
+    chosen = Language(st.session_state["lang"])
+    if asked != chosen and (asked is not None or chosen is not first):
+        st.query_params["lang"] = chosen.value
+
+
+def first_language(settings_language: str, locale: str | None) -> Language:
+    """The language before anybody chose: Chinese for a Chinese browser, else what the settings say."""
+    return Language.ZH if (locale or "").lower().startswith("zh") else Language(settings_language)

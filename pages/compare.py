@@ -1,0 +1,30 @@
+"""Compare: 2 to 8 runs (`?ids=…`) against the first of them; what differs comes first."""
+
+import streamlit as st
+
+from pages._ui.comparing import (
+    choose_runs,
+    show_charts,
+    show_differences,
+    show_metrics,
+    show_scaling,
+    show_verdict,
+)
+from pages._ui.core import core
+from pages._ui.words import words
+
+t = words()
+st.title(t("compare.title"))
+run_ids = choose_runs()
+if len(run_ids) < 2:
+    st.info(t("compare.too_few"), icon=":material/balance:")
+    if run_ids:
+        show_scaling(run_ids[0])
+    st.stop()
+
+comparison = core().warehouse.compare(run_ids)
+show_verdict(comparison)
+show_differences(comparison)
+show_metrics(comparison)
+show_charts(comparison)
+show_scaling(run_ids[0])

@@ -1,0 +1,38 @@
+"""Configure: a workload's manifest as a form or as YAML, what preflight says, what it costs, and the launch."""
+
+import streamlit as st
+
+from pages._ui import address, drafts, launching
+from pages._ui.authoring import read_form, show_form, show_yaml, start_draft
+from pages._ui.findings import show_all
+from pages._ui.launching import choose_profile, show_cost
+from pages._ui.words import words
+
+t = words()
+st.title(t("configure.title"))
+
+writing, judging = st.columns([2, 1], gap="large")
+with judging:
+    profile = choose_profile()
+start_draft(profile)
+draft = drafts.read_draft()
+with writing:
+    view = st.segmented_control(
+        t("configure.view"),
+        ["form", "yaml"],
+        required=True,
+        format_func=lambda each: t(f"configure.view_{each}"),
+        key=address.option("view", ["form", "yaml"], "form"),
+        on_change=address.keep,
+        args=("view", "form"),
+    )
+    form = read_form(draft, profile)
+    if view == "yaml":
+        show_yaml(draft)
+    elif form:
+        show_form(form, profile)
+with judging:
+    if form and profile:
+        show_all(form.findings)
+        show_cost(form.filled, profile)
+        launching.show_launch(form, profile)

@@ -1,0 +1,27 @@
+"""Health: where this console runs things, whether the cloud answers, who follows, and how much is stored."""
+
+import streamlit as st
+
+from pages._ui.core import core
+from pages._ui.health_shown import (
+    show_cloud,
+    show_console,
+    show_follower_details,
+    show_manifests,
+    show_profile,
+    show_sizes,
+)
+from pages._ui.launching import choose_profile
+from pages._ui.words import words
+
+t = words()
+st.title(t("health.title"))
+show_console()
+profile = choose_profile()
+if profile:
+    health = core().health(profile)
+    show_cloud(health)
+    show_follower_details(health)
+    show_profile(profile)
+    show_sizes(health)
+show_manifests()

@@ -1,0 +1,35 @@
+"""Leaderboard: one region at a time; who is fastest, run by run if wanted, and everything as CSV."""
+
+import streamlit as st
+
+from pages._ui import address
+from pages._ui.board import choose_kind, choose_query, show_download, show_groups, show_kind, show_runs
+from pages._ui.core import core
+from pages._ui.places import CONFIGURE, link
+from pages._ui.words import words
+
+t = words()
+st.title(t("board.title"))
+regions = core().warehouse.regions()
+if not regions:
+    st.info(t("board.empty"), icon=":material/info:")
+    link(CONFIGURE, t("live.go_configure"), {})
+    st.stop()
+
+kind = choose_kind(regions)
+query = choose_query(kind)
+show_kind(kind)
+view = st.segmented_control(
+    t("board.show"),
+    ["groups", "runs"],
+    required=True,
+    format_func=lambda each: t(f"board.show_{each}"),
+    key=address.option("show", ["groups", "runs"], "groups"),
+    on_change=address.keep,
+    args=("show", "groups", "page"),
+)
+if view == "runs":
+    show_runs(query)
+else:
+    show_groups(query)
+show_download(query)

@@ -1,0 +1,16 @@
+"""Live: every active run, or one run (`?run=`) from its launch to its result."""
+
+import streamlit as st
+
+from pages._ui.run_cards import ask_before_stopping
+from pages._ui.run_live import follow_all, follow_one
+from pages._ui.words import words
+
+t = words()
+run_id = st.query_params.get("run", "")
+if run_id:
+    follow_one(run_id)
+else:
+    st.title(t("live.title"))
+    follow_all()
+ask_before_stopping()

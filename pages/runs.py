@@ -1,0 +1,32 @@
+"""Launch & stop: active runs first, then the ended ones, page by page."""
+
+import streamlit as st
+
+from aisbench_core.model import ACTIVE, TERMINAL
+from pages._ui import address
+from pages._ui.core import core
+from pages._ui.places import CONFIGURE, link
+from pages._ui.run_cards import ask_before_stopping
+from pages._ui.run_list import show_active, show_ended
+from pages._ui.words import words
+
+t = words()
+ledger = core().ledger
+st.title(t("runs.title"))
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    text = st.text_input(
+        t("runs.filter"),
+        key=address.text("q"),
+        live=True,
+        type="search",
+        width=420,
+        on_change=address.keep,
+        args=("q", "", "page"),
+    )
+    link(CONFIGURE, t("runs.new"), {})
+
+st.subheader(t("runs.active", count=ledger.count(ACTIVE, text)))
+show_active(text)
+st.subheader(t("runs.ended", count=ledger.count(TERMINAL, text)))
+show_ended(text)
+ask_before_stopping()
