@@ -112,9 +112,9 @@ def reference(model: type[BaseModel]) -> str:
     rows = ["| key | default | meaning |", "|---|---|---|"]
     for name, field in model.model_fields.items():
         default = field.get_default(call_default_factory=True)
-        shown = (
-            "*required*" if field.is_required() else f"`{default!r}`" if default not in ("", (), {}, None) else "none"
-        )
+        nothing = default in ("", (), {}, None)
+        shown = "none" if nothing else f"`{str(default).lower() if default is False else default}`"
+        shown = "*required*" if field.is_required() else shown
         rows.append(f"| `{name}` | {shown} | {field.description} |")
     return "\n".join(rows) + "\n"
 
