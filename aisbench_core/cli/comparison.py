@@ -1,0 +1,51 @@
+"""A comparison of runs as text: verdict, differences, metrics."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from aisbench_core.cli import shown
+
+if TYPE_CHECKING:
+    from aisbench_core.warehouse.compared import Comparison, MetricComparison, MetricValue
+
+
+def comparison_text(comparison: "Comparison") -> str:
+    """The whole comparison; the first run is the baseline."""
+    return "\n\n".join([_verdict(comparison), _differences(comparison), _metrics(comparison)])
+
+
+def _verdict(comparison: "Comparison") -> str:
+    lines = [f"verdict: {comparison.verdict}"]
+    if comparison.normalise_by:
+        lines.append(f"look at the throughput per {comparison.normalise_by}")
+    if comparison.reasons:
+        lines.append(f"because of: {', '.join(comparison.reasons)}")
+    return "\n".join(lines)
+
+
+def _differences(comparison: "Comparison") -> str:
+    heads = ("differs", *(run.run_id for run in comparison.runs))
+    rows = [(field.field, *(_value(value) for value in field.values)) for field in comparison.differences]
+    return shown.table(heads, rows) if rows else "the configurations are equal"
+
+
+def _metrics(comparison: "Comparison") -> str:
+    heads = ("metric", *(f">{run.run_id}" for run in comparison.runs))
+    rows = [(metric.name, *_values(metric)) for metric in comparison.metrics]
+    return shown.table(heads, rows)
+
+
+def _values(metric: "MetricComparison") -> Iterator[str]:
+    for value in metric.values:
+        ratio = f" (× {value.ratio:.3f})" if value.ratio is not None and value is not metric.values[0] else ""
+        yield _measured(metric.name, value, metric.unit) + ratio
+
+
+def _measured(name: str, value: "MetricValue", unit: str) -> str:
+    if name == "rank_cv":
+        return shown.percent(value.value)
+    return shown.duration(value.value) if name.endswith("_s") else shown.number(value.value, unit)
+
+
+def _value(value: object) -> str:
+    return shown.MISSING if value is None or value == "" else str(value)

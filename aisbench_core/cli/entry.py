@@ -1,0 +1,82 @@
+"""The entry of the command line: every command, and what becomes of an error."""
+
+import logging
+import sys
+from typing import Any
+
+import click
+
+from aisbench_core.cli import catalogue, following, launching, logs, results, runs
+from aisbench_core.cli.codes import OUR_ERROR, exit_code
+from aisbench_core.cli.core import log_file
+from aisbench_core.cli.shown import talk
+from aisbench_core.errors import AisbenchError
+
+
+class _Commands(click.Group):
+    """The commands, and the one place where their errors become a sentence and an exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except AisbenchError as error:
+            talk(f"error: {error}")
+            ctx.exit(exit_code(error))
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except Exception as error:
+            if ctx.params["debug"]:
+                raise
+            talk(f"internal error: {type(error).__name__}; {_written_down()}")
+            ctx.exit(OUR_ERROR)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
+@click.option("--debug", is_flag=True, envvar="AISBENCH_DEBUG", help="Show tracebacks (or set AISBENCH_DEBUG=1).")
+@click.version_option(package_name="aisbench-console", prog_name="aisbench")
+def main(debug: bool) -> None:  # read by _Commands when something fails
+    """Author, launch, follow, stop, collect and compare AISBench training benchmarks on ModelArts.
+
+    The answer is printed to stdout, everything else to stderr. RUN is a run's id, or a beginning of it that no other
+    run shares. Settings come from aisbench.yaml and AISBENCH_* variables; keys are never arguments.
+
+    Exit codes: 0 done, 1 our error, 2 your input (also when the cloud refuses it), 3 cloud unavailable, 4 the run
+    itself failed, 130 interrupted.
+    """
+
+
+for _command in (
+    launching.run,
+    launching.preflight,
+    launching.spec,
+    following.follow,
+    runs.runs,
+    runs.show,
+    runs.stop,
+    runs.collect,
+    logs.logs,
+    results.leaderboard,
+    results.compare,
+    results.export,
+    results.warehouse,
+    catalogue.workloads,
+    catalogue.profiles,
+):
+    main.add_command(_command)
+
+
+def _written_down() -> str:
+    """Append the traceback to the log file, and say so. It may hold values of a person, so it is not printed."""
+    try:
+        file = log_file()
+        handler = logging.FileHandler(file, encoding="utf-8")
+    except (OSError, AisbenchError):  # a log file that cannot be written must not hide the error
+        return "set AISBENCH_DEBUG=1 to see the traceback"
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logger = logging.getLogger("aisbench.cli")
+    logger.propagate = False
+    logger.addHandler(handler)
+    logger.error("aisbench %s failed", " ".join(sys.argv[1:2]), exc_info=True)
+    logger.removeHandler(handler)
+    handler.close()
+    return f"the traceback is in {file}"

@@ -1,0 +1,117 @@
+"""`aisbench follow`, and waiting for a run: progress on stderr, and a follower where there is none."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from aisbench_core.cli import shown
+from aisbench_core.cli.codes import INTERRUPTED, RUN_FAILED
+from aisbench_core.cli.core import open_core
+
+if TYPE_CHECKING:
+    from aisbench_core.model import Run
+    from aisbench_core.wiring import Core
+
+LOOK_SECONDS = 0.25
+FRESH_SECONDS = 15.0
+
+
+@click.command()
+def follow() -> None:
+    """Follow all runs until stopped: upload, submit, watch, collect.
+
+    Only one process follows at a time; this one waits in line while another does. End it with Ctrl-C or SIGTERM: no run
+    is lost, and the next follower carries on.
+    """
+    core = open_core()
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    shown.talk(_waits_for(core) or "following all runs; Ctrl-C ends it")
+    core.follower().run_forever(stop)
+    shown.talk("stopped following; runs go on in the cloud and are picked up by the next follower")
+
+
+def wait_for(core: "Core", run: "Run", with_log: bool) -> "Run":
+    """The run once it has ended, with progress (and its log) on stderr. Exits with 4 unless it was completed."""
+    try:
+        with following(core):
+            ended = _watch(core, run, with_log)
+    except KeyboardInterrupt:
+        shown.talk(f"\nnot waiting any longer; run {run.run_id} goes on. `aisbench stop {run.run_id}` ends it")
+        click.get_current_context().exit(INTERRUPTED)
+    return ended
+
+
+@contextmanager
+def following(core: "Core") -> Iterator[None]:
+    """Somebody follows for as long as this lasts: we do, unless another process does already."""
+    stop = threading.Event()
+    thread = threading.Thread(target=core.follower().run_forever, args=(stop,), name="follower")
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def say_who_follows(core: "Core") -> None:
+    """Say so if nobody carries runs on."""
+    if not _waits_for(core):
+        shown.talk("nobody follows the runs now: start `aisbench follow`, or the console")
+
+
+def _waits_for(core: "Core") -> str:
+    beat = core.followed()
+    if beat is None or (core.clock() - beat.at).total_seconds() > FRESH_SECONDS:
+        return ""
+    return f"{beat.who} follows the runs already; waiting in line to take over"
+
+
+def _watch(core: "Core", run: "Run", with_log: bool) -> "Run":
+    pause = threading.Event()
+    said = ""
+    position = 0
+    while True:
+        run = core.ledger.get(run.run_id)
+        said = _say(core, run, said)
+        if with_log:
+            position = print_log(core, run.run_id, 0, position, err=True)
+        if run.state.is_terminal:
+            return run
+        pause.wait(LOOK_SECONDS)
+
+
+def print_log(core: "Core", run_id: str, node: int, position: int, err: bool = False) -> int:
+    """Print what a node's log holds from a position on; returns the next position."""
+    while True:
+        text, after = core.log_read(run_id, node, position)
+        if after == position:
+            return position
+        click.echo(text, nl=False, err=err)
+        position = after
+
+
+def _say(core: "Core", run: "Run", said: str) -> str:
+    """One line for each state and each quarter of its progress; returns what was said last."""
+    progress = core.ledger.progress(run.run_id)
+    where = ""
+    if progress and progress.total and progress.state is run.state:
+        where = f" {int(progress.fraction * 4) * 25} % of {progress.total} {progress.unit}"
+    text = f"{shown.state(run)}{where}" + (f": {run.detail}" if run.detail else "")
+    if text != said:
+        shown.talk(f"{shown.moment(run.updated_at)}  {text}")
+    return text
+
+
+def end_with(run: "Run") -> None:
+    """Exit with 4 unless the run was completed."""
+    from aisbench_core.model import RunState
+
+    if run.state is not RunState.COMPLETED:
+        click.get_current_context().exit(RUN_FAILED)

@@ -1,0 +1,168 @@
+"""`aisbench leaderboard`, `compare`, `export` and `warehouse`: what is known about results."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from aisbench_core.cli import shown
+from aisbench_core.cli.comparison import comparison_text
+from aisbench_core.cli.core import as_json, open_core
+from aisbench_core.errors import ConfigError, RunNotFound
+
+if TYPE_CHECKING:
+    from aisbench_core.warehouse import BoardPage, BoardQuery, BoardRow
+    from aisbench_core.wiring import Core
+
+_FILTERS = (
+    click.option("--region", default="", help="Default: the region of the settings' profile."),
+    click.option("--rehearsals", is_flag=True, help="Rehearsals, where the region has measurements too."),
+    click.option("--model", "models", multiple=True, help="Only this model; can be repeated, as the next ones can."),
+    click.option("--workload", "workloads", multiple=True, help="Only this workload."),
+    click.option("--framework-version", "framework_versions", multiple=True, help="Only this framework version."),
+    click.option("--flavor", "flavors", multiple=True, help="Only this flavor."),
+    click.option("--nodes", "node_counts", type=int, multiple=True, help="Only this number of nodes."),
+    click.option("--text", default="", help="Only runs with this in id, name or person."),
+)
+
+
+def _filters(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(_FILTERS):
+        command = option(command)
+    return command
+
+
+@click.command()
+@_filters
+@click.option("--all", "include_invalid", is_flag=True, help="Also what has no valid run, with the reason.")
+@click.option("--sort", default="throughput", show_default=True, help="Sort by this; a wrong one names them all.")
+@click.option("--ascending", is_flag=True, help="Smallest first.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many rows.")
+@click.option("--offset", type=click.IntRange(0), default=0, help="How many rows to pass over.")
+@as_json
+def leaderboard(ascending: bool, as_json: bool, **chosen: Any) -> None:
+    """Show the best configurations: median throughput of the valid runs of each."""
+    from aisbench_core.warehouse import BOARD_SORTS
+
+    if chosen["sort"] not in BOARD_SORTS:
+        raise click.BadParameter(f"{chosen['sort']!r} is not among {', '.join(BOARD_SORTS)}", param_hint="--sort")
+    core = open_core()
+    query = _query(core, descending=not ascending, **chosen)
+    page = core.warehouse.leaderboard(query)
+    shown.answer({"region": query.region, **_named(page)}, as_json, lambda: _board(page))
+    _say_what(query.region, page)
+
+
+@click.command()
+@click.argument("run_ids", metavar="RUN...", nargs=-1, required=True)
+@as_json
+def compare(run_ids: tuple[str, ...], as_json: bool) -> None:
+    """Compare 2 to 8 runs with the first of them: what differs, each metric, and whether that says anything."""
+    core = open_core()
+    comparison = core.warehouse.compare([_full_id(core, run_id) for run_id in run_ids])
+    shown.answer(comparison, as_json, lambda: comparison_text(comparison))
+
+
+@click.command()
+@_filters
+@click.option("--valid-only", is_flag=True, help="Leave out runs without a valid result.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Default: stdout.")
+@click.option("--bom", is_flag=True, help="Begin with a byte order mark, for Excel.")
+def export(output: Path | None, bom: bool, valid_only: bool, **chosen: Any) -> None:
+    """Write runs as CSV for a compliance report (schema aisbench-compliance-csv/1), one row per run."""
+    core = open_core()
+    query = _query(core, include_invalid=not valid_only, **chosen)
+    now = datetime.now(UTC)
+    if output is None:
+        with click.open_file("-", "wb") as target:
+            count = core.warehouse.export_csv(query, target, now, bom=bom)
+    else:
+        count = _export_to(core, query, output, now, bom)
+    shown.talk(f"{count} {'run' if count == 1 else 'runs'} of {query.region} written")
+
+
+@click.group()
+def warehouse() -> None:
+    """Look after the results warehouse."""
+
+
+@warehouse.command()
+def rebuild() -> None:
+    """Build the warehouse anew from the folders of the runs; it can be repeated."""
+    count = open_core().rebuild_warehouse()
+    click.echo(f"{count} {'run' if count == 1 else 'runs'} recorded")
+
+
+def _query(core: "Core", rehearsals: bool = False, region: str = "", **chosen: Any) -> "BoardQuery":
+    from aisbench_core.warehouse import BoardQuery
+
+    return BoardQuery(region=region or _region(core), rehearsal=True if rehearsals else None, **chosen)
+
+
+def _region(core: "Core") -> str:
+    """The default profile's region; without that profile, the first region that has results."""
+    if core.settings.profile in core.profile_names():
+        return core.profile().region
+    regions = core.warehouse.regions()
+    if not regions:
+        raise ConfigError("there is no result yet, and no profile that names a region", "give --region")
+    return regions[0].region
+
+
+def _export_to(core: "Core", query: "BoardQuery", output: Path, now: datetime, bom: bool) -> int:
+    try:
+        with output.open("wb") as target:
+            return core.warehouse.export_csv(query, target, now, bom=bom)
+    except OSError as error:
+        raise ConfigError(f"{output} cannot be written: {error.strerror}") from error
+
+
+def _full_id(core: "Core", run_id: str) -> str:
+    try:
+        return core.ledger.get(run_id).run_id
+    except RunNotFound:  # results may be older than this ledger
+        return run_id
+
+
+def _named(page: "BoardPage") -> dict[str, object]:
+    return {"rehearsal": page.rehearsal, "total": page.total, "rows": page.rows}
+
+
+def _board(page: "BoardPage") -> str:
+    heads = (
+        "rank",
+        "workload",
+        "version",
+        "hardware",
+        ">median",
+        ">best",
+        ">per card",
+        ">accuracy",
+        ">runs",
+        "best run",
+    )
+    return shown.table(heads, [_row(row) for row in page.rows])
+
+
+def _row(row: "BoardRow") -> tuple[str, ...]:
+    unit = row.throughput_unit
+    return (
+        row.rank or shown.MISSING,
+        row.workload + (" (synthetic data)" if row.synthetic_data else ""),
+        row.framework_version,
+        shown.hardware(row.flavor, row.node_count, row.cards_per_node),
+        shown.number(row.throughput, unit),
+        shown.number(row.best, unit),
+        shown.number(row.per_card, unit),
+        shown.number(row.best_accuracy),
+        str(row.runs) + (f" (+{row.invalid + row.incomplete} not valid)" if row.invalid + row.incomplete else ""),
+        row.best_run_id or row.reason,
+    )
+
+
+def _say_what(region: str, page: "BoardPage") -> None:
+    kind = "rehearsals, not measurements" if page.rehearsal else "measurements"
+    count = f"{len(page.rows)} of {page.total} rows" if len(page.rows) < page.total else f"{page.total} rows"
+    shown.talk(f"{region}: {count}; {kind}")

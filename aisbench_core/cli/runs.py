@@ -1,0 +1,164 @@
+"""`aisbench runs`, `show`, `stop` and `collect`: runs and what can be done to them."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from aisbench_core.cli import shown
+from aisbench_core.cli.core import as_json, open_core, user
+from aisbench_core.cli.following import say_who_follows
+
+if TYPE_CHECKING:
+    from aisbench_core.model import Event, Progress, Run, RunState
+    from aisbench_core.warehouse.values import RunRow
+
+
+def _states(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> "tuple[RunState, ...]":
+    from aisbench_core.model import RunState
+
+    unknown = [word for word in words if word not in list(RunState)]
+    if unknown:
+        raise click.BadParameter(f"{unknown[0]!r} is not among {', '.join(RunState)}")
+    return tuple(map(RunState, words))
+
+
+@click.command()
+@click.option(
+    "--state", "states", callback=_states, multiple=True, help="Only runs in this state; a wrong one names them all."
+)
+@click.option("--text", default="", help="Only runs with this in id, workload, name, person or detail.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many.")
+@click.option("--offset", type=click.IntRange(0), default=0, help="How many to pass over.")
+@as_json
+def runs(states: "tuple[RunState, ...]", text: str, limit: int, offset: int, as_json: bool) -> None:
+    """List runs, newest first."""
+    ledger = open_core().ledger
+    found = ledger.page(states or None, text, limit, offset)
+    total = ledger.count(states or None, text)
+    shown.answer({"runs": found, "total": total}, as_json, lambda: _table(found))
+    if offset + len(found) < total:
+        shown.talk(f"{len(found)} of {total} runs")
+
+
+@click.command()
+@click.argument("run_id", metavar="RUN")
+@as_json
+def show(run_id: str, as_json: bool) -> None:
+    """Show one run: what was asked for, where it stands, what happened, and its result."""
+    core = open_core()
+    run = core.ledger.get(run_id)
+    progress = core.ledger.progress(run.run_id)
+    events = core.ledger.events(run.run_id)
+    result = core.warehouse.run(run.run_id) if run.state.is_terminal else None
+    shown.answer(
+        {"run": run, "progress": progress, "events": events, "result": result},
+        as_json,
+        lambda: "\n\n".join(part for part in (_facts(run, progress), result_text(result), _events(events)) if part),
+    )
+
+
+@click.command()
+@click.argument("run_id", metavar="RUN")
+@as_json
+def stop(run_id: str, as_json: bool) -> None:
+    """Stop a run; its logs and what results exist are collected."""
+    core = open_core()
+    run = core.stop(core.ledger.get(run_id).run_id, user())
+    shown.answer(run, as_json, lambda: f"{run.run_id}  {shown.state(run)}")
+    if not run.state.is_terminal:
+        say_who_follows(core)
+
+
+@click.command()
+@click.argument("run_id", metavar="RUN")
+@as_json
+def collect(run_id: str, as_json: bool) -> None:
+    """Collect the results of a failed run again."""
+    core = open_core()
+    run = core.collect_again(core.ledger.get(run_id).run_id, user())
+    shown.answer(run, as_json, lambda: f"{run.run_id}  {shown.state(run)}")
+    say_who_follows(core)
+
+
+def result_text(row: "RunRow | None") -> str:
+    """A run's result as a person reads it; empty when nothing is recorded."""
+    if row is None:
+        return ""
+    unit = row.throughput_unit
+    found = f"{row.ranks_found} of {row.ranks_expected}" if row.ranks_expected else str(row.ranks_found)
+    target = f" (target {row.accuracy_target:g})" if row.accuracy_target is not None else ""
+    return "result\n" + shown.listing(
+        [
+            ("  validity", str(row.validity)),
+            *(
+                ("  " + check.id, f"{check.level}: expected {check.expected}, found {check.found}")
+                for check in row.reasons
+            ),
+            ("  throughput", f"{shown.number(row.throughput, unit)} ({row.throughput_definition})"),
+            ("  per node", shown.number(row.per_node, unit)),
+            ("  per card", shown.number(row.per_card, unit)),
+            ("  accuracy", f"{shown.number(row.accuracy)}{target}"),
+            ("  cards heard", f"{found}, variation {shown.percent(row.rank_cv)}"),
+            ("  data", "synthetic" if row.synthetic_data else row.dataset),
+            ("  kind", f"{'rehearsal' if row.rehearsal else 'measurement'} in {row.region}"),
+        ]
+    )
+
+
+def _table(found: "Sequence[Run]") -> str:
+    heads = ("run", "workload", "version", "nodes × cards", "state", "created", ">ran for", "by", "detail")
+    return shown.table(
+        heads,
+        [
+            (
+                run.run_id,
+                run.spec.workload,
+                run.spec.framework_version or shown.MISSING,
+                f"{run.spec.node_count} × {run.spec.cards_per_node}",
+                shown.state(run),
+                shown.moment(run.created_at),
+                shown.duration(run.duration_s),
+                run.created_by,
+                run.detail[:80],
+            )
+            for run in found
+        ],
+    )
+
+
+def _facts(run: "Run", progress: "Progress | None") -> str:
+    spec = run.spec
+    return shown.listing(
+        [
+            ("run", run.run_id),
+            ("state", shown.state(run)),
+            ("detail", run.detail),
+            ("progress", _progress(run, progress)),
+            ("workload", f"{spec.workload} {spec.framework_version}".strip()),
+            ("parameters", ", ".join(f"{name}={value}" for name, value in spec.parameters.items())),
+            ("hardware", shown.hardware(spec.flavor or spec.pool_id, spec.node_count, spec.cards_per_node)),
+            ("profile", run.profile),
+            ("job", f"{run.job_name} {run.job_id}".strip()),
+            ("phase", run.phase),
+            ("created", f"{shown.moment(run.created_at)} by {run.created_by}"),
+            ("submitted", shown.moment(run.submitted_at)),
+            ("started", shown.moment(run.started_at)),
+            ("ended", shown.moment(run.ended_at)),
+            ("ran for", shown.duration(run.duration_s)),
+            ("code", run.code_sha256[:12]),
+        ]
+    )
+
+
+def _progress(run: "Run", progress: "Progress | None") -> str:
+    if progress is None or progress.state is not run.state:
+        return ""
+    return f"{progress.done} of {progress.total} {progress.unit}"
+
+
+def _events(events: "Sequence[Event]") -> str:
+    rows = [
+        (f"  {shown.moment(event.at)}", event.source, str(event.level), event.actor, event.message) for event in events
+    ]
+    return "events\n" + shown.table(("  time", "source", "level", "by", "message"), rows) if rows else ""

@@ -1,0 +1,131 @@
+"""How the command line writes values: aligned tables, numbers with their units, and JSON."""
+
+import json
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:  # pydantic takes a quarter of a second, and `--help` has no use for it
+    from aisbench_core.model import Finding, Run
+
+MISSING = "–"
+
+
+def answer(value: object, as_json: bool, text: Callable[[], str]) -> None:
+    """Print the answer: as JSON, or as text for a person."""
+    click.echo(to_json(value) if as_json else text())
+
+
+def talk(text: str) -> None:
+    """Say something that is not the answer."""
+    click.echo(text, err=True)
+
+
+def to_json(value: object) -> str:
+    """JSON of anything of ours; times are ISO 8601 in UTC, what was not measured is null."""
+    return json.dumps(value, default=_plain, ensure_ascii=False, indent=2)
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Aligned columns; those whose head begins with `>` are aligned to the right."""
+    cells = [[head.removeprefix(">") for head in heads], *([_line(cell) for cell in row] for row in rows)]
+    widths = [max(_width(row[column]) for row in cells) for column in range(len(heads))]
+    right = [head.startswith(">") for head in heads]
+    return "\n".join(
+        "  ".join(_pad(cell, width, end) for cell, width, end in zip(row, widths, right, strict=True)).rstrip()
+        for row in cells
+    )
+
+
+def listing(pairs: Iterable[tuple[str, str]]) -> str:
+    """Names and values, one pair a line; pairs without a value are left out."""
+    known = [(name, value) for name, value in pairs if value]
+    width = max((_width(name) for name, _ in known), default=0)
+    return "\n".join(f"{_pad(name, width, False)}  {value}" for name, value in known)
+
+
+def number(value: float | None, unit: str = "") -> str:
+    """A number with its unit, to five significant digits and with all of its whole part; `–` if not measured."""
+    if value is None:
+        return MISSING
+    digits = max(0, 4 - len(f"{abs(value):.0f}")) if abs(value) >= 1 else 4
+    return f"{value:,.{digits}f} {unit}".strip()
+
+
+def percent(value: float | None) -> str:
+    """A fraction as a percentage; `–` if not measured."""
+    return MISSING if value is None else f"{value * 100:.1f} %"
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds as a person says them; `–` if not measured."""
+    if seconds is None:
+        return MISSING
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
+
+
+def moment(at: datetime | None) -> str:
+    """A time in the reader's own zone; `–` if there is none."""
+    return MISSING if at is None else f"{at.astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def size(count: int | None) -> str:
+    """Bytes as kB, MB or GB."""
+    if count is None:
+        return MISSING
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= scale:
+            return f"{count / scale:.1f} {unit}"
+    return f"{count} B"
+
+
+def hardware(flavor: str, nodes: int, cards: int) -> str:
+    """Where a run runs: flavor, and nodes x cards."""
+    return f"{flavor or MISSING} · {nodes} × {cards}"
+
+
+def state(run: "Run") -> str:
+    """Where a run stands, and whether it waits to try again."""
+    return f"{run.state} (retrying)" if run.is_retrying else str(run.state)
+
+
+def finding(found: "Finding") -> str:
+    """One finding on one line."""
+    hint = f" ({found.hint})" if found.hint else ""
+    return f"{found.level}: {found.field}: {found.message}{hint} [{found.rule}]"
+
+
+def _plain(value: object) -> Any:
+    from pydantic import BaseModel
+
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _width(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def _pad(text: str, width: int, right: bool) -> str:
+    blanks = " " * (width - _width(text))
+    return blanks + text if right else text + blanks

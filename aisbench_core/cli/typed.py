@@ -1,0 +1,135 @@
+"""From what is typed to a RunSpec: a workload or a file first, then the options, which win."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from aisbench_core.errors import ConfigError, Problem, SpecError
+
+if TYPE_CHECKING:
+    from aisbench_core.model import RunSpec, Scalar
+    from aisbench_core.wiring import Core
+
+Answers = dict[str, Any]
+
+NAMED = ("inputs", "outputs", "environments", "parameters")
+AS_YAML = (*NAMED, "volumes", "auto_stop_hours")
+"""Fields whose value is YAML on the command line; every other field takes the text as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What the argument and the options of `run`, `preflight` and `spec` say."""
+
+    source: str
+    nodes: int | None
+    cards: int | None
+    framework_version: str
+    parameters: tuple[str, ...]
+    fields: tuple[str, ...]
+
+
+_OPTIONS = (
+    click.argument("source", metavar="WORKLOAD|SPEC.yaml"),
+    click.option("--nodes", type=click.IntRange(1), metavar="N", help="Number of nodes."),
+    click.option("--cards", type=click.IntRange(1), metavar="N", help="Cards per node; default: all of the flavor's."),
+    click.option("--framework-version", default="", metavar="V", help="Framework version of the workload."),
+    click.option("--param", "parameters", multiple=True, metavar="K=V", help="A hyperparameter; can be repeated."),
+    click.option(
+        "--set",
+        "fields",
+        multiple=True,
+        metavar="FIELD=VALUE",
+        help="A field of the spec, such as flavor=NAME, inputs.NAME=/bucket/dir/, environments.NAME=TEXT; "
+        "can be repeated.",
+    ),
+)
+
+
+def spec_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The argument and the options that make a spec."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def read_spec(typed: Typed, core: "Core") -> "RunSpec":
+    """The spec that was typed; what nobody named is still open. Raises ConfigError and SpecError, naming the field."""
+    from aisbench_core.authoring.specfile import WHAT
+    from aisbench_core.model import RunSpec
+    from aisbench_core.settings import parse
+
+    answers = _start(typed.source)
+    given = {"node_count": typed.nodes, "cards_per_node": typed.cards, "framework_version": typed.framework_version}
+    answers |= {field: value for field, value in given.items() if value}
+    assignments = [_split(text, "--set") for text in typed.fields]
+    assignments += [
+        (f"parameters.{name}", text) for name, text in (_split(text, "--param") for text in typed.parameters)
+    ]
+    for field, text in assignments:
+        _assign(answers, field, text, core)
+    return parse(RunSpec, answers, WHAT)
+
+
+def _start(source: str) -> Answers:
+    """The answers of a spec file, or those of a workload's name. A relative code_dir is relative to the file."""
+    if not source.endswith((".yaml", ".yml")):
+        return {"workload": source}
+    file = Path(source)
+    try:
+        text = file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the spec {source} cannot be read: {getattr(error, 'strerror', 'not UTF-8')}") from None
+    from aisbench_core.authoring.specfile import from_yaml
+
+    answers: Answers = from_yaml(text).model_dump(mode="json", exclude_unset=True)
+    if answers.get("code_dir"):
+        answers["code_dir"] = _absolute(answers["code_dir"], file.parent)
+    return answers
+
+
+def _split(assignment: str, option: str) -> tuple[str, str]:
+    name, equals, text = assignment.partition("=")
+    if not equals or not name:
+        raise click.BadParameter(f"{assignment!r} is not NAME=VALUE", param_hint=option)
+    return name, text
+
+
+def _assign(answers: Answers, field: str, text: str, core: "Core") -> None:
+    place, _, name = field.partition(".")
+    if not name:
+        answers[field] = _yaml(field, text) if field in AS_YAML else text
+        if field == "code_dir" and text:
+            answers[field] = _absolute(text, Path.cwd())
+    elif place == "parameters":
+        answers[place] = {**answers.get(place, {}), name: _parameter(answers, name, text, core)}
+    elif place == "environments":
+        answers[place] = {**answers.get(place, {}), name: text}
+    elif place in NAMED:
+        others = [channel for channel in answers.get(place, []) if channel["name"] != name]
+        answers[place] = [*others, {"name": name, "path": text}]
+    else:
+        raise SpecError("--set", [Problem(field, f"only these have names inside: {', '.join(NAMED)}")])
+
+
+def _parameter(answers: Answers, name: str, text: str, core: "Core") -> "Scalar":
+    """A value of the type that the workload wants: text stays text where text is wanted."""
+    from aisbench_core.authoring.manifest import ParameterType
+
+    edition = core.workloads.get(str(answers.get("workload", ""))).edition(str(answers.get("framework_version", "")))
+    known = edition.parameters.get(name)
+    value = text if known and known.type is ParameterType.STR else _yaml(f"parameters.{name}", text)
+    return value if isinstance(value, bool | int | float) else text
+
+
+def _yaml(field: str, text: str) -> Any:
+    from aisbench_core.settings import parse_yaml
+
+    return parse_yaml(f"value: {text}", field).get("value")
+
+
+def _absolute(code_dir: str, start: Path) -> str:
+    return str((start / Path(code_dir).expanduser()).absolute())
