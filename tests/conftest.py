@@ -4,7 +4,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -21,15 +20,16 @@ def _clean_environment() -> None:
     for name in list(os.environ):
         if name.startswith(_FOREIGN) or name.lower() in _PROXIES:
             del os.environ[name]
-    os.environ["HOME"] = tempfile.mkdtemp(prefix="aisbench-tests-home-")
+    os.environ["HOME"] = _HOME
 
 
+_HOME = tempfile.mkdtemp(prefix="aisbench-tests-home-")
 _clean_environment()
 
 
 def pytest_unconfigure() -> None:
     """Leave nothing behind in the temporary directory."""
-    shutil.rmtree(os.environ["HOME"], ignore_errors=True)
+    shutil.rmtree(_HOME, ignore_errors=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
