@@ -1,7 +1,7 @@
 """Buckets and objects as files on disk: what the sandbox's OBS remembers.
 
-Below the root: `<bucket>/…` holds the bytes of each object under its key (see object_paths), `.notes/` what else is
-known of it (see notes), `.drafts/` what is being received. An object comes into being by one rename, after its note
+Below the root: `<bucket>/…` holds the bytes of each object under its key (see object_paths), `.notes.jsonl` what else
+is known of it (see notes), `.drafts/` what is being received. An object comes into being by one rename, after its note
 was written: it is whole or absent, also after kill -9 (not after a power cut: nothing is forced to the disk).
 """
 
@@ -69,7 +69,6 @@ class Objects:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._notes = Notes(root / ".notes")
         self._drafts = root / ".drafts"
         self._born = root / ".buckets"
         self._lock = threading.RLock()  # held for renames and looks, not while bytes are received
@@ -77,6 +76,7 @@ class Objects:
         shutil.rmtree(self._drafts, ignore_errors=True)
         for folder in (self._drafts, self._born):
             folder.mkdir(parents=True, exist_ok=True)
+        self._notes = Notes(root / ".notes.jsonl")
 
     def create_bucket(self, bucket: str) -> None:
         if not _BUCKET.fullmatch(bucket):
@@ -128,14 +128,11 @@ class Objects:
         note = Note(etag or draft.md5, {name.lower(): value for name, value in (headers or {}).items()})
         with self._lock:
             path = self._path(bucket, key)
-            outdated = self._note_path(bucket, key, path)
             object_paths.make_folders(f"{self.root}/{bucket}", path)
             draft.finish(self._next_instant())
             facts = draft.path.stat()
-            self._notes.write(bucket, key, facts, note)
+            self._notes.add(bucket, key, facts, note)
             draft.path.replace(path)  # from here on the new object is there
-            if outdated:
-                outdated.unlink(missing_ok=True)
         return _stat(key, facts, note)
 
     def append(
@@ -204,10 +201,9 @@ class Objects:
         """Remove one object; one that is not there is fine. NoSuchBucket."""
         with self._lock:
             path = self._path(bucket, key)
-            outdated = self._note_path(bucket, key, path)
-            if outdated:
+            if object_paths.is_file(path):
                 Path(path).unlink()
-                outdated.unlink(missing_ok=True)
+                self._notes.drop(bucket, key)
                 object_paths.remove_empty_folders(f"{self.root}/{bucket}", path)
 
     def usage(self, bucket: str) -> tuple[int, int]:
@@ -222,21 +218,18 @@ class Objects:
             raise ObjectError("KeyTooLongError", f"A key has 1 to {_KEY_BYTES} bytes.")
         return object_paths.locate(folder, key)
 
-    def _note_path(self, bucket: str, key: str, path: str) -> Path | None:
-        """Where the note of the object is that is there now, if one is."""
-        return self._notes.path(bucket, key, os.lstat(path)) if object_paths.is_file(path) else None
-
     def _open(self, key: str, bucket: str, path: str) -> tuple[Stat, BinaryIO] | None:
         with self._lock:
             if not object_paths.is_file(path):
                 return None
             file = Path(path).open("rb")  # noqa: SIM115 - whoever gets it closes it
             facts = os.fstat(file.fileno())
-            note = self._notes.read(bucket, key, facts)
+            note = self._notes.find(bucket, key, facts)
         if note is None:  # a person put it there
             note = Note(md5_of(file))
             file.seek(0)
-            self._notes.write(bucket, key, facts, note)
+            with self._lock:
+                self._notes.add(bucket, key, facts, note)
         return _stat(key, facts, note), file
 
     def _next_instant(self) -> int:
