@@ -7,11 +7,14 @@ from pathlib import Path
 MOST_ENTRIES = 1_000
 MOST_BYTES = 5 * 1024**3
 MOST_LEVELS = 32
+LEFT_OUT = frozenset({"__pycache__", ".git", ".DS_Store", ".ipynb_checkpoints"})
+"""Names that are never uploaded, so they do not count."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeFolder:
-    """What a walk has seen: files and directories, bytes, levels of directories, and what it could not read.
+    """What a walk has seen: files and directories, bytes, levels of directories, the first place that it could
+    not read, and the first link to a directory.
 
     When a limit is passed the walk stops there, so the numbers are then only lower bounds."""
 
@@ -19,6 +22,7 @@ class CodeFolder:
     size: int = 0
     levels: int = 0
     unreadable: str = ""
+    linked: str = ""
 
     @property
     def over_limit(self) -> bool:
@@ -27,7 +31,7 @@ class CodeFolder:
 
 
 def measure(folder: Path) -> CodeFolder:
-    """Walk a directory. Links to directories are counted and not followed."""
+    """Walk a directory. Links to directories are not followed, as the upload does not follow them either."""
     seen = CodeFolder()
     waiting = [(folder, 1)]
     while waiting and not seen.over_limit:
@@ -35,6 +39,8 @@ def measure(folder: Path) -> CodeFolder:
         try:
             with os.scandir(here) as entries:
                 for entry in entries:
+                    if entry.name in LEFT_OUT:
+                        continue
                     seen = _counted(seen, entry, level)
                     if seen.over_limit:
                         break
@@ -48,6 +54,8 @@ def measure(folder: Path) -> CodeFolder:
 def _counted(seen: CodeFolder, entry: os.DirEntry[str], level: int) -> CodeFolder:
     if entry.is_dir(follow_symlinks=False):
         return replace(seen, entries=seen.entries + 1, levels=max(seen.levels, level))
+    if entry.is_dir():
+        return replace(seen, linked=seen.linked or entry.path)
     try:
         size = entry.stat().st_size
         readable = os.access(entry.path, os.R_OK)

@@ -61,6 +61,13 @@ def code_unreadable(subject: Subject) -> Iterator[Complaint]:
         yield Complaint(f"{subject.code.unreadable} cannot be read", "remove it or give yourself the right to read it")
 
 
+@rule("code.link", Level.WARNING, "code_dir")
+def code_link(subject: Subject) -> Iterator[Complaint]:
+    """The code directory holds no links to other directories: they are not uploaded."""
+    if subject.code.linked:
+        yield Complaint(f"{subject.code.linked} is a link to a directory and is not uploaded", "copy what it points to")
+
+
 @rule("boot.missing", Level.ERROR, "boot_file")
 def boot_missing(subject: Subject) -> Iterator[Complaint]:
     """There is a boot file, and it is in the code directory."""
@@ -126,6 +133,7 @@ RULES = (
     code_size,
     code_depth,
     code_unreadable,
+    code_link,
     boot_missing,
     boot_python,
     boot_outside,

@@ -141,7 +141,12 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("name.characters", {"name": "a.b"}, "name", "'a.b' cannot begin a job's name"),
     ("name.length", {"name": "n" * 43}, "name", "43 characters; allowed: 42"),
     ("description.length", {"description": "d" * 257}, "description", "257 characters; allowed: 256"),
-    ("environments.count", {"environments": {f"V{i}": "" for i in range(101)}}, "environments", "101 environment"),
+    (
+        "environments.count",
+        {"environments": {f"V{i}": "" for i in range(100)}},
+        "environments",
+        "100 environment variables are given; allowed: 99",
+    ),
     ("environments.key", {"environments": {"1V": ""}}, "environments.1V", "'1V' is not a variable's name"),
     ("environments.value", {"environments": {"V": "v" * 4097}}, "environments.V", "4097 characters; allowed: 4096"),
     ("environments.reserved", {"environments": {"RANK_ID": "0"}}, "environments.RANK_ID", "set by the platform"),

@@ -71,8 +71,17 @@ def test_a_link_that_leads_nowhere_is_named(resnet: RunSpec, code: Path) -> None
     assert "weights.ckpt cannot be read" in only(found(resnet), "code.unreadable").message
 
 
-def test_a_link_to_a_directory_around_it_does_not_make_the_walk_endless(code: Path) -> None:
+def test_a_link_to_a_directory_around_it_does_not_make_the_walk_endless(resnet: RunSpec, code: Path) -> None:
     (code / "loop").symlink_to(code)
+
+    assert measure(code).entries == 2
+    assert "loop is a link to a directory and is not uploaded" in only(found(resnet), "code.link").message
+
+
+def test_what_is_never_uploaded_does_not_count(code: Path) -> None:
+    (code / ".git").mkdir()
+    (code / ".git" / "HEAD").touch()
+    (code / "package" / "__pycache__").mkdir(parents=True)
 
     assert measure(code).entries == 3
 
