@@ -11,7 +11,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
-from obs import GetObjectHeader, PutObjectHeader
+from obs import PutObjectHeader
 
 from aisbench_core.cloud import obs_multipart
 from aisbench_core.cloud.obs_client import open_client
@@ -74,18 +74,17 @@ class ObsStore:
     def read(self, path: str, start: int = 0) -> bytes:
         """The object's bytes from `start` on; empty when `start` is at or past its end."""
         bucket, key = _split(path, f"read {path}")
-        headers = GetObjectHeader(range=f"{start}-") if start else None
-        result = self._ask(
+        answer = self._ask(
             f"read {path}",
-            lambda: self._client.getObject(bucket, key, headers=headers, loadStreamInMemory=True),
+            lambda: self._client.fetch(bucket, key, start),
             fine=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
         )
-        if result.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+        if answer.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             return b""
-        if result.body.etag is None:
-            raise self._refusals.garbled(f"read {path}", result.status, "no ETag")
-        content: bytes = result.body.buffer
-        return content if result.status == HTTPStatus.PARTIAL_CONTENT else content[start:]
+        if answer.etag is None:
+            raise self._refusals.garbled(f"read {path}", answer.status, "no ETag")
+        content: bytes = answer.content
+        return content if answer.status == HTTPStatus.PARTIAL_CONTENT else content[start:]
 
     def read_many(self, paths: Iterable[str]) -> Mapping[str, bytes]:
         """The contents of many small objects, `transfers` at once; missing ones are left out."""
@@ -142,17 +141,16 @@ class ObsStore:
 
     def _put_bytes(self, bucket: str, key: str, content: bytes) -> ObjectStat:
         path = f"/{bucket}/{key}"
-        md5 = hashlib.md5(content, usedforsecurity=False)
-        headers = PutObjectHeader(md5=_base64(md5.digest()))
-        body = self._body(f"store {path}", lambda: self._client.putContent(bucket, key, content, headers=headers))
-        return self._stored(path, body, len(content), md5.digest())
+        md5 = hashlib.md5(content, usedforsecurity=False).digest()
+        result = self._ask(f"store {path}", lambda: self._client.store(bucket, key, content, _base64(md5)))
+        return self._stored(path, result, len(content), md5)
 
     def _put_file(self, bucket: str, key: str, source: Path) -> ObjectStat:
         path = f"/{bucket}/{key}"
         size, md5 = _measure(source)
         headers = PutObjectHeader(md5=_base64(md5))
-        body = self._body(f"store {path}", lambda: self._client.putFile(bucket, key, str(source), headers=headers))
-        return self._stored(path, body, size, md5)
+        result = self._ask(f"store {path}", lambda: self._client.putFile(bucket, key, str(source), headers=headers))
+        return self._stored(path, result, size, md5)
 
     def _put_parts(self, bucket: str, key: str, source: Path, size: int) -> ObjectStat:
         path = f"/{bucket}/{key}"
@@ -162,11 +160,15 @@ class ObsStore:
             raise self._refusals.garbled(f"store {path}", None, "the parts make an object of another size")
         return stat
 
-    def _stored(self, path: str, body: Any, size: int, md5: bytes) -> ObjectStat:
-        etag = (body.etag or "").strip('"')
-        encrypted = body.sseKms or body.sseC  # its ETag is no MD5 then; OBS has compared ours already
+    def _stored(self, path: str, result: Any, size: int, md5: bytes) -> ObjectStat:
+        told = dict(result.header)
+        etag = told.get("etag", "").strip('"')
+        if not etag:
+            raise self._refusals.garbled(f"store {path}", result.status, "no ETag")
+        # The ETag of what OBS encrypts by a key is no MD5; it has compared ours with what it got already.
+        encrypted = "kms" in told.get("server-side-encryption", "")
         if etag.lower() != md5.hex() and not encrypted:
-            raise self._refusals.garbled(f"store {path}", None, "what it stored is not what was sent")
+            raise self._refusals.garbled(f"store {path}", result.status, "what it stored is not what was sent")
         return ObjectStat(path, size, etag)
 
     def _read_if_there(self, path: str) -> tuple[str, bytes | None]:
