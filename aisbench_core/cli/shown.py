@@ -53,7 +53,7 @@ def number(value: float | None, unit: str = "") -> str:
     """A number with its unit, to five significant digits and with all of its whole part; `–` if not measured."""
     if value is None:
         return MISSING
-    digits = max(0, 4 - len(f"{abs(value):.0f}")) if abs(value) >= 1 else 4
+    digits = max(0, 5 - len(str(int(abs(value))))) if abs(value) >= 1 else 4
     return f"{value:,.{digits}f} {unit}".strip()
 
 
@@ -66,7 +66,7 @@ def duration(seconds: float | None) -> str:
     """Seconds as a person says them; `–` if not measured."""
     if seconds is None:
         return MISSING
-    if seconds < 60:
+    if seconds < 59.95:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

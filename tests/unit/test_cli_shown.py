@@ -1,0 +1,102 @@
+"""How the command line writes numbers, tables and JSON."""
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.cli import shown
+from aisbench_core.cli.codes import exit_code
+from aisbench_core.errors import (
+    AisbenchError,
+    AuthFailed,
+    CloudNotFound,
+    CloudUnavailable,
+    ConfigError,
+    ResultError,
+    RunNotFound,
+    SpecError,
+    StaleRun,
+    WarehouseBusy,
+)
+from aisbench_core.model import RunSpec, RunState
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),
+        (0.0, "0.0000"),
+        (0.76543, "0.7654"),
+        (1.5, "1.5000"),
+        (450.77798, "450.78"),
+        (12345.678, "12,346"),
+        (1_234_567.0, "1,234,567"),
+    ],
+)
+def test_a_number_shows_what_can_be_told_apart(value: float | None, text: str) -> None:
+    assert shown.number(value) == text
+
+
+def test_a_number_has_its_unit_and_a_missing_one_has_none() -> None:
+    assert shown.number(12.5, "samples/s") == "12.500 samples/s"
+    assert shown.number(None, "samples/s") == "–"
+    assert shown.percent(0.0123) == "1.2 %"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(None, "–"), (0.04, "0.0 s"), (59.94, "59.9 s"), (59.99, "1 min 00 s"), (95, "1 min 35 s"), (7265, "2 h 01 min")],
+)
+def test_a_duration_reads_as_a_person_says_it(seconds: float | None, text: str) -> None:
+    assert shown.duration(seconds) == text
+
+
+@pytest.mark.parametrize(("count", "text"), [(None, "–"), (999, "999 B"), (1500, "1.5 kB"), (5_400_000_000, "5.4 GB")])
+def test_bytes_have_a_unit(count: int | None, text: str) -> None:
+    assert shown.size(count) == text
+
+
+def test_columns_are_aligned_also_with_wide_letters_and_line_breaks() -> None:
+    text = shown.table(("name", ">value"), [("模型", "1"), ("two\nlines", "22")])
+
+    assert text == "name       value\n模型           1\ntwo lines     22"
+
+
+def test_json_tells_times_in_utc_and_missing_values_as_null() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Value:
+        at: datetime
+        spec: RunSpec
+        state: RunState
+        place: Path
+        missing: float | None = None
+
+    at = datetime(2026, 11, 21, 1, 2, 3, tzinfo=UTC)
+    value = Value(at, RunSpec(workload="模"), RunState.COMPLETED, Path("/x"))
+
+    answer = json.loads(shown.to_json(value))
+
+    assert answer["at"] == "2026-11-21T01:02:03Z"
+    assert answer["spec"]["workload"] == "模"
+    assert (answer["state"], answer["place"], answer["missing"]) == ("completed", "/x", None)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (CloudUnavailable("x", operation="create"), 3),
+        (AuthFailed("x", operation="create"), 2),
+        (CloudNotFound("x", operation="create"), 2),
+        (SpecError("x", []), 2),
+        (ConfigError("x"), 2),
+        (RunNotFound("x"), 2),
+        (StaleRun("x"), 1),
+        (ResultError("x"), 1),
+        (WarehouseBusy("x"), 1),
+    ],
+)
+def test_each_kind_of_error_has_its_exit_code(error: AisbenchError, code: int) -> None:
+    assert exit_code(error) == code
