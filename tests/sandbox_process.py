@@ -155,6 +155,30 @@ class SandboxProcess:
             return json.loads(reply.read())
 
 
+def processes_of(job_id: str) -> list[int]:
+    """The living processes that were started for a job, by it or by what it started."""
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit() and _belongs(entry, job_id)]
+
+
+def ranks_of(job_id: str) -> list[int]:
+    """Those of them that the sandbox itself has started: they lead their sessions."""
+    return [pid for pid in processes_of(job_id) if _leads_session(pid)]
+
+
+def _belongs(entry: Path, job_id: str) -> bool:
+    try:
+        return f"ma-job-{job_id}".encode() in (entry / "environ").read_bytes()
+    except OSError:
+        return False
+
+
+def _leads_session(pid: int) -> bool:
+    try:
+        return os.getsid(pid) == pid
+    except ProcessLookupError:
+        return False
+
+
 def _first_line(process: "subprocess.Popen[str]") -> str:
     # A reader that cannot be interrupted, so it is ended from outside when the line does not come.
     assert process.stdout is not None

@@ -7,8 +7,11 @@ from typing import Any
 from huaweicloudsdkcore.auth.credentials import BasicCredentials
 from huaweicloudsdkmodelarts.v1 import (
     CreateTrainingJobRequest,
+    DeleteTrainingJobRequest,
+    JobActionType,
     ModelArtsClient,
     ShowTrainingJobDetailsRequest,
+    StopTrainingJobRequest,
 )
 from obs import ObsClient
 
@@ -57,6 +60,19 @@ class TrainingClient:
     def phase(self, job_id: str) -> str:
         """Where the job stands."""
         return str(self.show(job_id).status.phase)
+
+    def stop(self, job_id: str) -> Any:
+        """Ask a job to end."""
+        action = JobActionType(action_type="terminate")
+        return self.sdk.stop_training_job(StopTrainingJobRequest(training_job_id=job_id, body=action))
+
+    def delete(self, job_id: str) -> None:
+        """Remove a job."""
+        self.sdk.delete_training_job(DeleteTrainingJobRequest(training_job_id=job_id))
+
+    def log(self, job_id: str, node: int = 0) -> str:
+        """A node's log in OBS, empty when there is none yet."""
+        return self.get(f"log/modelarts-job-{job_id}-worker-{node}.log") or ""
 
     def wait(self, job_id: str, phases: frozenset[str] = ENDED, seconds: float = 60.0) -> Any:
         """The job, once it is in one of these phases."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from aisbench_core.sandbox.engine import GRACE_SECONDS, Limits, usual_cards
 from aisbench_core.sandbox.region import EngineKind
 from aisbench_core.sandbox.server import CannotStart, Options, serve
 
@@ -26,9 +27,23 @@ _PORT = click.IntRange(0, 65535)
     help="subprocess: jobs really run; scripted: they follow a script.",
 )
 @click.option("--cards", type=click.IntRange(1, 4096), help="Cards that run at once.  [default: 16, or 4 per core]")
+@click.option(
+    "--grace",
+    type=click.FloatRange(0, 600),
+    default=GRACE_SECONDS,
+    show_default=True,
+    help="Seconds that processes have to end when they are asked to.",
+)
 @click.option("--allow-remote", is_flag=True, help="Listen on an address that others can reach.")
 def main(
-    data: Path, host: str, modelarts_port: int, obs_port: int, engine: str, cards: int | None, allow_remote: bool
+    data: Path,
+    host: str,
+    modelarts_port: int,
+    obs_port: int,
+    engine: str,
+    cards: int | None,
+    grace: float,
+    allow_remote: bool,
 ) -> None:
     """Pretend to be a ModelArts region on this machine, and really run its training jobs here.
 
@@ -38,7 +53,8 @@ def main(
             f"{host} can be reached by others, and whoever has the keys runs programs here: add --allow-remote"
         )
     try:
-        serve(Options(data, host, modelarts_port, obs_port, EngineKind(engine), cards or 0), _say)
+        limits = Limits(cards or usual_cards(), grace)
+        serve(Options(data, host, modelarts_port, obs_port, EngineKind(engine), limits), _say)
     except CannotStart as error:
         click.echo(f"aisbench-sandbox: {error}", err=True)
         sys.exit(_CANNOT_START)

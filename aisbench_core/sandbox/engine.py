@@ -2,6 +2,7 @@
 
 import os
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -11,12 +12,21 @@ from aisbench_core.sandbox.objects import Objects
 from aisbench_core.sandbox.refusals import Refused
 from aisbench_core.sandbox.training import INTERRUPTED, Training
 
+GRACE_SECONDS = 15.0
 SHUTDOWN_GRACE_SECONDS = 3.0
 
 
-def default_capacity() -> int:
+def usual_cards() -> int:
     """How many cards run at once: 16, so that 2 nodes x 8 cards can be rehearsed on a laptop, or 4 per core."""
     return max(16, 4 * (os.cpu_count() or 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many cards run at once, and how many seconds a process has to end when it is asked to."""
+
+    cards: int
+    grace: float = GRACE_SECONDS
 
 
 class Engine(Protocol):
@@ -47,12 +57,12 @@ class Engine(Protocol):
 class SubprocessEngine:
     """Runs each job's boot file once per card on every node; jobs beyond the capacity wait in their order."""
 
-    def __init__(self, jobs: Jobs, objects: Objects, work: Path, obs_url: str, capacity: int) -> None:
+    def __init__(self, jobs: Jobs, objects: Objects, work: Path, obs_url: str, limits: Limits) -> None:
         self._jobs = jobs
         self._objects = objects
         self._work = work
         self._obs_url = obs_url
-        self._capacity = capacity
+        self._limits = limits
         self._lock = threading.RLock()
         self._running: dict[str, Training] = {}
         self._closing = False
@@ -66,8 +76,10 @@ class SubprocessEngine:
         if job.algorithm["engine"].get("image_url"):
             solution = "Use a preset engine with code_dir and boot_file."
             raise Refused(400, "ModelArts.2810", "This sandbox runs no container images.", solution)
-        if job.card_count > self._capacity:
-            message = f"The job needs {job.card_count} cards and this sandbox runs at most {self._capacity} at once."
+        if job.card_count > self._limits.cards:
+            message = (
+                f"The job needs {job.card_count} cards and this sandbox runs at most {self._limits.cards} at once."
+            )
             raise Refused(400, "ModelArts.2815", message, "Use fewer nodes, or start the sandbox with --cards.")
 
     def start(self, job: Job) -> None:
@@ -107,7 +119,7 @@ class SubprocessEngine:
         with self._lock:
             running = list(self._running.values())
         for training in running:
-            training.stop("interrupted", SHUTDOWN_GRACE_SECONDS)
+            training.interrupt(SHUTDOWN_GRACE_SECONDS)
         for training in running:
             training.join(2 * SHUTDOWN_GRACE_SECONDS)
 
@@ -119,9 +131,11 @@ class SubprocessEngine:
             for job in self._jobs.all():
                 if self._closing or job.phase not in (Phase.CREATING, Phase.PENDING) or job.job_id in self._running:
                     continue
-                if self._cards_in_use() + job.card_count > self._capacity:
+                if self._cards_in_use() + job.card_count > self._limits.cards:
                     return  # nobody overtakes
-                training = Training(job, self._jobs, self._objects, self._work, self._obs_url, self._ended)
+                training = Training(
+                    job, self._jobs, self._objects, self._work, self._obs_url, self._limits.grace, self._ended
+                )
                 self._running[job.job_id] = training
                 training.start()
 

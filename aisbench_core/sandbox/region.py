@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aisbench_core.sandbox.admin import Admin, LocalOnly, admin_app
 from aisbench_core.sandbox.catalogue import FLAVORS
-from aisbench_core.sandbox.engine import Engine, SubprocessEngine, default_capacity
+from aisbench_core.sandbox.engine import Engine, Limits, SubprocessEngine
 from aisbench_core.sandbox.files import write_atomically
 from aisbench_core.sandbox.jobs import Jobs
 from aisbench_core.sandbox.modelarts_routes import modelarts_app
@@ -45,14 +45,14 @@ class Place:
 class Region:
     """One pretend region: objects, jobs, the engine that runs them, keys, and the admin side."""
 
-    def __init__(self, place: Place, kind: EngineKind, cards: int = 0) -> None:
+    def __init__(self, place: Place, kind: EngineKind, limits: Limits) -> None:
         self.place = place
         self.keys = _keys(place.data / "credentials.yaml")
         self._admin = Admin()
         self._objects = Objects(place.data / "obs")
         self._jobs = Jobs(place.data / "jobs", time.time)
         self._make_bucket()
-        self._engine = self._make_engine(kind, cards or default_capacity())
+        self._engine = self._make_engine(kind, limits)
 
     def modelarts_app(self) -> ASGIApp:
         """The ModelArts port: the service, and the admin side beside it."""
@@ -96,10 +96,10 @@ class Region:
             self._objects.delete_bucket(bucket.name)
         self._make_bucket()
 
-    def _make_engine(self, kind: EngineKind, cards: int) -> Engine:
+    def _make_engine(self, kind: EngineKind, limits: Limits) -> Engine:
         if kind is EngineKind.SCRIPTED:
             return ScriptedEngine(self._jobs, self._objects)
-        return SubprocessEngine(self._jobs, self._objects, self.place.data / "work", self.place.obs_url, cards)
+        return SubprocessEngine(self._jobs, self._objects, self.place.data / "work", self.place.obs_url, limits)
 
     def _make_bucket(self) -> None:
         if not self._objects.has_bucket(BUCKET):

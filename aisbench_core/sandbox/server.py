@@ -5,7 +5,7 @@ import contextlib
 import signal
 import socket
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import uvicorn
@@ -13,6 +13,7 @@ from filelock import FileLock, Timeout
 from starlette.types import ASGIApp
 
 from aisbench_core.sandbox.connections import Connection
+from aisbench_core.sandbox.engine import Limits, usual_cards
 from aisbench_core.sandbox.region import EngineKind, Place, Region
 
 NAME = "AISBench sandbox"
@@ -21,14 +22,14 @@ _LAST_ANSWERS_SECONDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How the sandbox is started. Port 0: any free port; cards 0: as many at once as this machine bears."""
+    """How the sandbox is started. Port 0: any free port."""
 
     data: Path
     host: str = "127.0.0.1"
     modelarts_port: int = 8610
     obs_port: int = 8611
     engine: EngineKind = EngineKind.SUBPROCESS
-    cards: int = 0
+    limits: Limits = field(default_factory=lambda: Limits(usual_cards()))
 
 
 class CannotStart(Exception):
@@ -44,7 +45,7 @@ def serve(options: Options, say: Callable[[str], None]) -> None:
         _listening(options.host, options.modelarts_port, "--modelarts-port") as modelarts,
         _listening(options.host, options.obs_port, "--obs-port") as obs,
     ):
-        region = Region(Place(data, _url(modelarts), _url(obs)), options.engine, options.cards)
+        region = Region(Place(data, _url(modelarts), _url(obs)), options.engine, options.limits)
         try:
             asyncio.run(_answer(region, modelarts, obs, say))
         finally:

@@ -24,7 +24,6 @@ LOOK_SECONDS = 0.1
 FIRST_LOOK_SECONDS = 0.3  # early, so that a short job has a measurement too
 LOG_SECONDS = 1.0
 OUTPUT_SECONDS = 3.0
-GRACE_SECONDS = 15.0
 INTERRUPTED = "the sandbox stopped while the job was running"
 _TERMINATED = 128 + 15
 
@@ -41,7 +40,14 @@ class Training:
     """Runs one job in a thread of its own, which lives as long as the job's processes."""
 
     def __init__(
-        self, job: Job, jobs: Jobs, objects: Objects, work: Path, obs_url: str, on_end: Callable[[str], None]
+        self,
+        job: Job,
+        jobs: Jobs,
+        objects: Objects,
+        work: Path,
+        obs_url: str,
+        grace: float,
+        on_end: Callable[[str], None],
     ) -> None:
         self.job = job
         self._jobs = jobs
@@ -52,7 +58,7 @@ class Training:
         self._nodes = [NodeRun(node, jobs, objects) for node in nodes]
         self._stopping = threading.Event()
         self._stop_kind = ""
-        self._grace = GRACE_SECONDS
+        self._grace = grace
         self._marker = f"MA_JOB_DIR={self._root}/"
         self._ends_at = math.inf
         self._thread = threading.Thread(target=self._run, name=f"job-{job.job_id}", daemon=True)
@@ -64,10 +70,15 @@ class Training:
             self._ends_at = time.monotonic() + 3600 * self.job.longest_hours
         self._thread.start()
 
-    def stop(self, kind: str = "terminated", grace: float = GRACE_SECONDS) -> None:
-        """End the processes; returns at once."""
-        self._stop_kind = kind
-        self._grace = grace
+    def stop(self) -> None:
+        """End the job because somebody asked; returns at once."""
+        self._stop_kind = "terminated"
+        self._stopping.set()
+
+    def interrupt(self, grace: float) -> None:
+        """Fail the job because the sandbox stops; returns at once."""
+        self._stop_kind = "interrupted"
+        self._grace = min(grace, self._grace)
         self._stopping.set()
 
     def join(self, timeout: float) -> None:
