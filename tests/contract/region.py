@@ -1,0 +1,78 @@
+"""One region as a contract test sees it."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from aisbench_core.cloud.modelarts_v2 import ModelArtsV2
+from aisbench_core.cloud.obs import ObsStore
+from aisbench_core.model import Channel, JobRequest, JobStatus, RunSpec
+from aisbench_core.settings import Credentials, Profile
+from tests.sandbox_process import SandboxProcess
+
+TRANSFERS = 16
+REQUEST_SECONDS = 20.0
+
+BOOT = b"print('a job of the contract tests')\n"
+
+
+@dataclass
+class Region:
+    """Its adapters, made when they are first wanted; `folder` is an OBS directory of the test's own."""
+
+    profile: Profile
+    credentials: Credentials
+    folder: str
+    request_seconds: float = REQUEST_SECONDS
+    job_ids: list[str] = field(default_factory=list)
+
+    @cached_property
+    def objects(self) -> ObsStore:
+        return ObsStore(self.profile, self.credentials, TRANSFERS, self.request_seconds)
+
+    @cached_property
+    def training(self) -> ModelArtsV2:
+        return ModelArtsV2(self.profile, self.credentials, self.request_seconds)
+
+    def path(self, name: str) -> str:
+        return self.folder + name
+
+    def create(self, name: str = "", parameters: Mapping[str, str] | None = None) -> JobStatus:
+        """A small job of the test's own, which is stopped and deleted at the end of the test."""
+        job = self.training.create(self.job(name or f"contract-{uuid.uuid4().hex[:12]}", parameters or {}))
+        self.job_ids.append(job.job_id)
+        return job
+
+    def job(self, name: str, parameters: Mapping[str, str]) -> JobRequest:
+        boot = self.path("code/train.py")
+        self.objects.put(boot, BOOT)
+        for directory in ("out/", "log/"):
+            self.objects.make_directory(self.path(directory))
+        engine = next(engine for engine in self.training.engines() if engine.name == "Ascend-Powered-Engine")
+        return JobRequest(
+            name=name,
+            spec=RunSpec(
+                workload="contract",
+                description="a test of the console",
+                engine_name=engine.name,
+                engine_version=engine.version,
+                flavor=self.profile.flavor,
+                pool_id=self.profile.pool_id,
+                auto_stop_hours=1,
+            ),
+            code_path=self.path("code/"),
+            boot_path=boot,
+            log_path=self.path("log/"),
+            inputs=(),
+            outputs=(Channel(name="train_url", path=self.path("out/")),),
+            environments={"AISBENCH_RUN_ID": "contract"},
+            parameters=dict(parameters),
+        )
+
+
+def sandbox_region(sandbox: SandboxProcess, request_seconds: float = REQUEST_SECONDS) -> Region:
+    profile = Profile.model_validate({"name": "sandbox", **sandbox.profile})
+    access_key, secret_key = sandbox.keys
+    credentials = Credentials.model_validate({"access_key": access_key, "secret_key": secret_key})
+    return Region(profile, credentials, profile.path("contract"), request_seconds)
