@@ -167,7 +167,7 @@ MOVES: Mapping[RunState, frozenset[RunState]] = {
 class Run:
     """One benchmark run: what was asked for, where it stands, and the job that carries it out.
 
-    `version` is the compare-and-set token of the ledger. `verdict` is where COLLECTING leads. `detail` is one
+    `version` is the compare-and-set token of the ledger, `updated_at` when the run came to its state. `verdict` is where COLLECTING leads. `detail` is one
     sentence for a person. `attempts` counts failures in a row; 0 means that the last step went well.
     """
 

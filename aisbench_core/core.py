@@ -1,0 +1,268 @@
+"""What the console and the command line can do; both call this and nothing below it."""
+
+import getpass
+import os
+import secrets
+import socket
+import string
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from aisbench_core import health
+from aisbench_core.authoring import preflight as offline
+from aisbench_core.authoring.preflight_online import online
+from aisbench_core.authoring.rules import subject_of
+from aisbench_core.authoring.specfile import to_yaml
+from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.errors import AisbenchError, Problem, SpecError, StaleRun
+from aisbench_core.model import (
+    Clock,
+    Engine,
+    Event,
+    Finding,
+    Flavor,
+    Level,
+    MetricSample,
+    Phase,
+    Run,
+    RunRecord,
+    RunSpec,
+    RunState,
+)
+from aisbench_core.results.record import read_record, read_samples, write_whole
+from aisbench_core.running import launch_facts, logs, places
+from aisbench_core.running.collecting import Collecting
+from aisbench_core.running.follower import Follower
+from aisbench_core.running.ledger import Beat, Ledger
+from aisbench_core.running.places import RunFolder
+from aisbench_core.running.steps import Connect, Steps
+from aisbench_core.settings import Profile, Settings, find_credentials, load_profile, profile_names
+from aisbench_core.warehouse import Warehouse
+
+STOP_TRIES = 20
+LETTERS = string.ascii_lowercase + string.digits
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a run would cost: the user's own price per node hour, times nodes, times hours."""
+
+    total: float
+    price_per_node_hour: float
+    currency: str
+
+
+class Core:
+    """The product without its faces. Threads may share it."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        ledger: Ledger,
+        warehouse: Warehouse,
+        workloads: Workloads,
+        connect: Connect,
+        clock: Clock,
+    ) -> None:
+        self.settings = settings
+        self.ledger = ledger
+        self.warehouse = warehouse
+        self.workloads = workloads
+        self.clock = clock
+        self._connect = connect
+        self._flavors: dict[str, tuple[Flavor, ...]] = {}
+
+    # --- where to run -----------------------------------------------------------------------------
+
+    def profile(self, name: str = "") -> Profile:
+        """A profile; the settings' own when no name is given. Raises ConfigError."""
+        return load_profile(self.settings, name or self.settings.profile)
+
+    def profile_names(self) -> list[str]:
+        """Every profile that can be used."""
+        return profile_names(self.settings)
+
+    def credentials_summary(self, profile: str = "") -> str:
+        """Which key a profile uses, masked, and where it was found; or why none can be used."""
+        try:
+            found = find_credentials(self.settings, self.profile(profile))
+        except AisbenchError as error:
+            return str(error)
+        return f"{found.masked} ({found.source})"
+
+    def flavors(self, profile: str = "") -> Sequence[Flavor]:
+        """The region's instance types; asked for once. Raises CloudError, ConfigError."""
+        name = profile or self.settings.profile
+        if name not in self._flavors:
+            self._flavors[name] = tuple(self._connect(name).training.flavors())
+        return self._flavors[name]
+
+    def engines(self, profile: str = "") -> Sequence[Engine]:
+        """The region's preset images. Raises CloudError, ConfigError."""
+        return self._connect(profile or self.settings.profile).training.engines()
+
+    def health(self, profile: str = "") -> health.Health:
+        """Whether the cloud answers, who follows, and how much is stored."""
+        return health.look(self.settings, profile or self.settings.profile, self._connect, self.followed())
+
+    # --- before a run -----------------------------------------------------------------------------
+
+    def filled(self, spec: RunSpec) -> RunSpec:
+        """The spec with everything that the workload's manifest decides. Raises ConfigError."""
+        return self.workloads.get(spec.workload).filled(spec)
+
+    def preflight(self, spec: RunSpec, profile: str = "") -> list[Finding]:
+        """What is wrong with a spec, errors first; asks no cloud."""
+        place = self.profile(profile)
+        return offline.preflight(spec, place, self.workloads, self._flavors.get(place.name, ()))
+
+    def preflight_online(self, spec: RunSpec, profile: str = "") -> list[Finding]:
+        """What the region says against a spec. Raises CloudError when it cannot be asked."""
+        place = self.profile(profile)
+        cloud = self._connect(place.name)
+        return online(spec, place, self.workloads, cloud.objects, cloud.training)
+
+    def estimate(self, spec: RunSpec, profile: str, hours: float) -> Cost | None:
+        """What so many hours would cost; None when the profile has no price for the flavor."""
+        place = self.profile(profile)
+        total = offline.estimate(spec, place, hours)
+        if total is None:
+            return None
+        return Cost(total, place.price_per_node_hour[spec.flavor or place.flavor], place.currency)
+
+    # --- a run ------------------------------------------------------------------------------------
+
+    def launch(self, spec: RunSpec, profile: str, who: str, token: str = "") -> Run:
+        """Write down a run; the follower does the rest. The same token is launched once.
+
+        Raises SpecError with every preflight error."""
+        place = self.profile(profile)
+        errors = [finding for finding in self.preflight(spec, place.name) if finding.level is Level.ERROR]
+        if errors:
+            raise SpecError("this cannot be launched", [_problem(finding) for finding in errors])
+        now = self.clock()
+        run = self._new_run(subject_of(spec, place, self.workloads).spec, place.name, who, now)
+        self._write_facts(run, place)
+        message = f"launched: {run.spec.node_count} x {run.spec.cards_per_node} cards, profile {place.name}"
+        return self.ledger.add(run, Event(run.run_id, now, "console", Level.INFO, message, who), token)
+
+    def stop(self, run_id: str, who: str) -> Run:
+        """Ask a run to end; one that is ending or has ended stays as it is."""
+        for _ in range(STOP_TRIES):
+            run = self.ledger.get(run_id)
+            if not run.can_stop:
+                return run
+            now = self.clock()
+            after = run.to(RunState.STOPPING, updated_at=now, next_step_at=now, attempts=0, detail=f"stopped by {who}")
+            try:
+                return self.ledger.advance(
+                    run, after, Event(run.run_id, now, "console", Level.INFO, f"stop asked for by {who}", who)
+                )
+            except StaleRun:  # the follower was quicker; look again
+                continue
+        raise StaleRun(f"run {run_id} changes too often", "try again")
+
+    def collect_again(self, run_id: str, who: str) -> Run:
+        """Collect a failed run once more, to rescue results that can be read by now. Raises SpecError if it cannot."""
+        run = self.ledger.get(run_id)
+        if not run.can_collect_again:
+            problem = Problem("state", "only a failed run whose job was created can be collected again", run.state)
+            raise SpecError(f"run {run.run_id}", [problem])
+        now = self.clock()
+        completed = run.phase == Phase.COMPLETED
+        verdict = RunState.COMPLETED if completed else RunState.FAILED
+        after = run.to(
+            RunState.COLLECTING,
+            verdict=verdict,
+            detail="" if completed else run.detail,
+            updated_at=now,
+            next_step_at=now,
+        )
+        message = f"collected again by {who}"
+        return self.ledger.advance(run, after, Event(run.run_id, now, "console", Level.INFO, message, who))
+
+    def log_nodes(self, run_id: str) -> list[int]:
+        """The nodes whose logs are here."""
+        return logs.nodes(self._folder(run_id))
+
+    def log_tail(self, run_id: str, node: int, lines: int = 200) -> str:
+        """The last lines of a node's log."""
+        return logs.tail(self._folder(run_id).log(node), lines)
+
+    def log_read(self, run_id: str, node: int, start: int) -> tuple[str, int]:
+        """A node's log from byte `start` on (at most 1 MB), and where to go on."""
+        return logs.read(self._folder(run_id).log(node), start)
+
+    def samples(self, run_id: str) -> list[MetricSample]:
+        """The metrics that were sampled so far."""
+        return read_samples(self._folder(run_id).metrics)
+
+    def record(self, run_id: str) -> RunRecord | None:
+        """The run's record, or None before it was collected. Raises ResultError when the files are damaged."""
+        folder = self._folder(run_id)
+        if not folder.record.exists():
+            return None
+        return read_record(folder.record, folder.metrics, folder.events)
+
+    def records(self) -> Iterator[RunRecord]:
+        """Every record under data/runs/, by run id; the warehouse can be rebuilt from them."""
+        for path in sorted(self.settings.runs_dir.glob("*/record.json")):
+            record = self.record(path.parent.name)
+            if record is not None:
+                yield record
+
+    # --- following --------------------------------------------------------------------------------
+
+    def followed(self) -> Beat | None:
+        """Who follows the runs, and when it was last seen."""
+        return self.ledger.last_beat()
+
+    def follower(self, leaving: threading.Event | None = None) -> Follower:
+        """A follower of all runs. `leaving`: set it to let a long upload end early."""
+        leaving = leaving or threading.Event()
+        steps = Steps(self.settings, self.ledger, self.workloads, self._connect, self.clock, leaving)
+        collecting = Collecting(self.ledger, self._connect, self.warehouse.record, self.clock)
+        who = f"{getpass.getuser()}@{socket.gethostname()} (process {os.getpid()})"
+        return Follower(self.settings, self.ledger, steps, collecting, self._connect, self.clock, who)
+
+    @contextmanager
+    def following(self) -> Iterator[None]:
+        """Follow in a thread for as long as this lasts, whenever no other process does."""
+        stop = threading.Event()
+        thread = threading.Thread(target=self.follower(stop).run_forever, args=(stop,), name="follower", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+
+    def _folder(self, run_id: str) -> RunFolder:
+        return RunFolder(self.settings.runs_dir / Path(self.ledger.get(run_id).run_id).name)
+
+    def _new_run(self, spec: RunSpec, profile: str, who: str, now: datetime) -> Run:
+        run_id = f"r{now:%Y%m%d-%H%M%S}-{''.join(secrets.choice(LETTERS) for _ in range(4))}"
+        run = Run(run_id, spec, profile, RunState.PREPARING, now, who, now, now)
+        return replace(run, job_name=places.job_name(spec, run_id))
+
+    def _write_facts(self, run: Run, place: Profile) -> None:
+        folder = RunFolder(self.settings.runs_dir / run.run_id)
+        facts = launch_facts.launch_facts(
+            run.spec, self.workloads.get(run.spec.workload), place, self._flavors_if_known(place.name)
+        )
+        launch_facts.write_facts(facts, folder.launch)
+        write_whole(folder.spec, to_yaml(run.spec).encode())
+
+    def _flavors_if_known(self, profile: str) -> Sequence[Flavor]:
+        try:
+            return self.flavors(profile)
+        except AisbenchError:  # a launch does not need the cloud; the follower will tell
+            return ()
+
+
+def _problem(finding: Finding) -> Problem:
+    return Problem(finding.field, finding.message + (f" ({finding.hint})" if finding.hint else ""))

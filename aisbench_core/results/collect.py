@@ -1,0 +1,145 @@
+"""Reading a run's result files from its output directory: LIST once, then bounded parallel reads.
+
+Files and their meaning: docs/workloads.md. Numbers are bare texts; anything else is a problem that names the file.
+"""
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from aisbench_core.cloud.ports import ObjectStore
+from aisbench_core.errors import ResultError
+from aisbench_core.model import CollectedResult, Mode, RankResult, RunSpec, TrainResultInfo
+from aisbench_core.results.train_result_info import render
+
+MOST_BYTES = 1024 * 1024
+"""A result file holds one number; nothing larger is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The small files of an output directory, by name below it."""
+
+    contents: Mapping[str, bytes]
+
+    def number(self, name: str) -> float:
+        """The finite number in a file. Raises ResultError, naming the file and what it holds."""
+        if name not in self.contents:
+            raise ResultError(f"{name} is missing")
+        text = self.contents[name].decode("utf-8", "replace").strip()
+        if not text:
+            raise ResultError(f"{name} is empty")
+        try:
+            value = float(text)
+        except ValueError:
+            raise ResultError(f"{name} holds {_start(text)}, and not a number") from None
+        if not math.isfinite(value):
+            raise ResultError(f"{name} holds {_start(text)}, and not a finite number")
+        return value
+
+    def throughput(self, name: str) -> float:
+        """The number in a file, if it can be a throughput. Raises ResultError otherwise."""
+        value = self.number(name)
+        if value <= 0:
+            raise ResultError(f"{name} holds {value:g}, and a throughput is greater than 0")
+        return value
+
+    def accuracy(self, name: str) -> float:
+        """The number in a file, if it can be an accuracy. Raises ResultError otherwise."""
+        value = self.number(name)
+        if value < 0:
+            raise ResultError(f"{name} holds {value:g}, and an accuracy is not negative")
+        return value
+
+
+def collect(objects: ObjectStore, output_path: str, spec: RunSpec, info: TrainResultInfo) -> CollectedResult:
+    """What the output directory holds, with one problem for each file that is missing or holds no usable number.
+
+    `info` brings the times that are known; throughput (samples/s) and accuracy are filled in. In cluster mode the
+    throughput is the sum over ranks; in single-server mode throughput and accuracy are means over the servers."""
+    files = _read(objects, output_path)
+    problems: list[str] = []
+    ranks_expected = _ranks_expected(files, spec, problems)
+    ranks = tuple(_ranks(files, spec, problems))
+    complete = len(ranks) == spec.card_count
+    info = replace(
+        info,
+        throughput_ratio=_throughput(ranks, spec) if complete else None,
+        accuracy=_accuracy(files, spec, problems),
+    )
+    synthetic, sha256 = _dataset(files, problems)
+    return CollectedResult(ranks_expected, ranks, info, render(info), synthetic, sha256, tuple(problems))
+
+
+def _read(objects: ObjectStore, output_path: str) -> _Files:
+    found = [stat for stat in objects.list(output_path) if stat.path.endswith(".json") and stat.size <= MOST_BYTES]
+    contents = objects.read_many(stat.path for stat in found)
+    return _Files({path.removeprefix(output_path): content for path, content in contents.items()})
+
+
+def _ranks_expected(files: _Files, spec: RunSpec, problems: list[str]) -> int:
+    """Every card counts, whatever the file says; in single-server mode the file is not required."""
+    if spec.mode is Mode.SINGLE_SERVER:
+        return spec.card_count
+    try:
+        told = files.number("ranksize.json")
+    except ResultError as error:
+        problems.append(error.message)
+        return spec.card_count
+    if told != spec.card_count:
+        problems.append(f"ranksize.json holds {told:g}, and the run has {spec.card_count} cards")
+    return spec.card_count
+
+
+def _ranks(files: _Files, spec: RunSpec, problems: list[str]) -> Iterator[RankResult]:
+    for server, rank, name in _rank_files(spec):
+        try:
+            yield RankResult(server, rank, files.throughput(name))
+        except ResultError as error:
+            problems.append(error.message)
+
+
+def _rank_files(spec: RunSpec) -> Iterator[tuple[int, int, str]]:
+    if spec.mode is Mode.CLUSTER:
+        for rank in range(spec.card_count):
+            yield 0, rank, f"throughput_{rank}.json"
+        return
+    for server in range(spec.node_count):
+        for card in range(spec.cards_per_node):
+            yield server, card, f"{server}/throughput_{card}.json"
+
+
+def _throughput(ranks: tuple[RankResult, ...], spec: RunSpec) -> float:
+    total = math.fsum(rank.throughput for rank in ranks)
+    return total / spec.node_count if spec.mode is Mode.SINGLE_SERVER else total
+
+
+def _accuracy(files: _Files, spec: RunSpec, problems: list[str]) -> float | None:
+    single = spec.mode is Mode.SINGLE_SERVER
+    names = [f"accuracy_{server}.json" for server in range(spec.node_count)] if single else ["accuracy.json"]
+    values = []
+    for name in names:
+        try:
+            values.append(files.accuracy(name))
+        except ResultError as error:
+            problems.append(error.message)
+    return fmean(values) if len(values) == len(names) else None
+
+
+def _dataset(files: _Files, problems: list[str]) -> tuple[bool, str]:
+    """What the code says of its data: whether it was made up, and its SHA-256 (hex). Saying nothing is allowed."""
+    content = files.contents.get("dataset.json")
+    if content is None:
+        return False, ""
+    try:
+        told = json.loads(content)
+        return bool(told.get("synthetic", False)), str(told.get("sha256", ""))
+    except (ValueError, AttributeError, RecursionError):
+        problems.append("dataset.json is not a JSON object")
+        return False, ""
+
+
+def _start(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:40] + "…")

@@ -1,0 +1,69 @@
+"""A run's record as text in its folder: written once a run has ended, read to rebuild the warehouse."""
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from aisbench_core.errors import ResultError
+from aisbench_core.model import Event, MetricSample, RunRecord
+
+_RECORD = TypeAdapter(RunRecord)
+_SAMPLE = TypeAdapter(MetricSample)
+_EVENT = TypeAdapter(Event)
+
+
+def write_record(record: RunRecord, record_file: Path, metrics_file: Path, events_file: Path) -> None:
+    """Write a record, each file wholly or not at all; the record itself comes last."""
+    write_samples(record.samples, metrics_file)
+    write_whole(events_file, _lines(_EVENT, record.events))
+    write_whole(record_file, _RECORD.dump_json(replace(record, samples=(), events=()), indent=2))
+
+
+def read_record(record_file: Path, metrics_file: Path, events_file: Path) -> RunRecord:
+    """Read a record. Raises ResultError, naming the file, when one is missing or damaged."""
+    try:
+        record = _RECORD.validate_json(record_file.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise ResultError(f"{record_file.parent.name}/{record_file.name} cannot be read: {_why(error)}") from error
+    return replace(record, samples=tuple(read_samples(metrics_file)), events=tuple(read_lines(_EVENT, events_file)))
+
+
+def read_samples(metrics_file: Path) -> list[MetricSample]:
+    """The samples of a run, as far as they were taken; none when there is no file."""
+    return list(read_lines(_SAMPLE, metrics_file))
+
+
+def write_samples(samples: Iterable[MetricSample], metrics_file: Path) -> None:
+    """Keep the samples that were taken so far, in place of those known before."""
+    write_whole(metrics_file, _lines(_SAMPLE, samples))
+
+
+def read_lines(adapter: TypeAdapter[Any], file: Path) -> Iterator[Any]:
+    """One value a line. Raises ResultError, naming the line, when one is damaged."""
+    if not file.exists():
+        return
+    for number, line in enumerate(file.read_bytes().splitlines(), start=1):
+        try:
+            yield adapter.validate_json(line)
+        except ValidationError as error:
+            raise ResultError(f"{file.parent.name}/{file.name}, line {number} cannot be read: {_why(error)}") from error
+
+
+def write_whole(file: Path, content: bytes) -> None:
+    """Replace a file at once: after a crash it is the old one or the new one."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(f".{file.name}.{os.getpid()}.part")
+    part.write_bytes(content)
+    part.replace(file)
+
+
+def _lines(adapter: TypeAdapter[Any], values: Iterable[Any]) -> bytes:
+    return b"".join(adapter.dump_json(value) + b"\n" for value in values)
+
+
+def _why(error: OSError | ValidationError) -> str:
+    return error.strerror or "" if isinstance(error, OSError) else f"{error.error_count()} fields are not as expected"

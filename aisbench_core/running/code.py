@@ -1,0 +1,66 @@
+"""The code of a run: which files are uploaded, and one hash that names them all."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from aisbench_core.authoring.code_folder import LEFT_OUT
+from aisbench_core.authoring.workloads import REPORTER, Workload
+from aisbench_core.errors import ConfigError
+from aisbench_core.model import RunSpec, canonical_json
+
+BLOCK = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class CodeFile:
+    """One file of the code: its place below the code directory, where it lies here, size in bytes, hashes in hex."""
+
+    name: str
+    source: Path
+    size: int
+    md5: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class CodeManifest:
+    """All files of a run's code, by name."""
+
+    files: tuple[CodeFile, ...]
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 (hex) over the names and contents of all files; equal code has equal hashes everywhere."""
+        return hashlib.sha256(canonical_json([[file.name, file.sha256] for file in self.files]).encode()).hexdigest()
+
+
+def read_code(spec: RunSpec, workload: Workload) -> CodeManifest:
+    """The code as it lies on this machine now. Raises ConfigError if it cannot be read."""
+    folder = Path(spec.code_dir).expanduser()
+    sources = dict(_sources(folder))
+    if workload.reporter_file is not None:
+        sources.setdefault(REPORTER, workload.reporter_file)
+    try:
+        return CodeManifest(tuple(_code_file(name, source) for name, source in sorted(sources.items())))
+    except OSError as error:
+        raise ConfigError(f"the code cannot be read: {error.filename}: {error.strerror}") from error
+
+
+def _sources(folder: Path) -> Iterator[tuple[str, Path]]:
+    for path in folder.rglob("*"):
+        inside = path.relative_to(folder)
+        if path.is_file() and not LEFT_OUT.intersection(inside.parts):
+            yield inside.as_posix(), path
+
+
+def _code_file(name: str, source: Path) -> CodeFile:
+    md5, sha256 = hashlib.md5(usedforsecurity=False), hashlib.sha256()  # MD5: OBS answers with it
+    size = 0
+    with source.open("rb") as file:
+        while block := file.read(BLOCK):
+            md5.update(block)
+            sha256.update(block)
+            size += len(block)
+    return CodeFile(name, source, size, md5.hexdigest(), sha256.hexdigest())

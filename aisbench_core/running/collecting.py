@@ -1,0 +1,143 @@
+"""The last step of a run: whatever its job left behind becomes a record in its folder and in the warehouse."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TypeVar
+
+from aisbench_core.cloud.ports import TrainingService
+from aisbench_core.errors import CloudNotFound, CloudRejected
+from aisbench_core.model import (
+    Clock,
+    CollectedResult,
+    Event,
+    JobStatus,
+    Level,
+    Progress,
+    Run,
+    RunRecord,
+    RunState,
+    TrainResultInfo,
+)
+from aisbench_core.results.collect import collect
+from aisbench_core.results.record import read_samples, write_record, write_whole
+from aisbench_core.running import places
+from aisbench_core.running.launch_facts import LaunchFacts, read_facts
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.places import RunFolder
+from aisbench_core.running.steps import Cloud, Connect, fetch_logs, fetch_samples
+
+T = TypeVar("T")
+
+PARTS = 4
+PROBLEMS_SHOWN = 3
+_LEVELS = {"Error": Level.ERROR, "Warning": Level.WARNING}
+
+
+@dataclass(frozen=True, slots=True)
+class Collecting:
+    """Collects a run. `record` stores it in the warehouse; doing so twice changes nothing."""
+
+    ledger: Ledger
+    connect: Connect
+    record: Callable[[RunRecord], None]
+    clock: Clock
+
+    def collect(self, run: Run, folder: RunFolder) -> Run:
+        """Results, logs, metrics and events of the job, then the record; returns the run at its end.
+
+        A run that was stopped, or failed, is collected too: with its logs and whatever results there are."""
+        facts = read_facts(folder.launch)
+        result, events, refusals = self._from_cloud(run, folder) if run.job_id else (None, [], [])
+        ended = _ended(run, result, refusals, self.clock())
+        record = _record(ended, facts, result, [*self.ledger.events(run.run_id), *events], folder)
+        write_record(record, folder.record, folder.metrics, folder.events)
+        if result is not None:
+            write_whole(folder.result, result.raw.encode())
+        self.record(record)
+        return ended
+
+    def _from_cloud(self, run: Run, folder: RunFolder) -> tuple[CollectedResult | None, list[Event], list[str]]:
+        """Everything that the cloud still has; what it refuses for good is a sentence, and the rest goes on."""
+        cloud = self.connect(run.profile)
+        status = _status(cloud.training, run)
+        refusals: list[str] = []
+        result = _unless_refused(refusals, lambda: self._result(cloud, run))
+        self._show(run, 1)
+        _unless_refused(refusals, lambda: fetch_logs(cloud, run, status, folder))
+        self._show(run, 2)
+        _unless_refused(refusals, lambda: fetch_samples(cloud, status, folder))
+        self._show(run, 3)
+        events = _unless_refused(refusals, lambda: _events(cloud.training, run)) or []
+        self._show(run, PARTS)
+        return result, events, refusals
+
+    def _result(self, cloud: Cloud, run: Run) -> CollectedResult | None:
+        info = TrainResultInfo(
+            prepare_start_time=run.created_at,
+            prepare_end_time=run.submitted_at,
+            proc_start_time=run.started_at,
+            proc_end_time=run.ended_at,
+            total_start_time=run.created_at,
+            total_end_time=self.clock(),
+        )
+        found = collect(cloud.objects, places.output_path(run, cloud.profile), run.spec, info)
+        nothing = not found.rank_results and found.info.accuracy is None
+        return None if nothing and run.verdict is not RunState.COMPLETED else found
+
+    def _show(self, run: Run, done: int) -> None:
+        self.ledger.set_progress(Progress(run.run_id, run.state, done, PARTS, "parts", self.clock()))
+
+
+def _status(training: TrainingService, run: Run) -> JobStatus:
+    """The job once more; when it is gone, what its run remembers of it."""
+    try:
+        return training.detail(run.job_id)
+    except CloudNotFound:
+        nodes = run.spec.node_count
+        tasks = tuple(f"worker-{node}" for node in range(nodes))
+        return JobStatus(run.job_id, run.job_name, run.phase, started_at=run.started_at, tasks=tasks, node_count=nodes)
+
+
+def _unless_refused(refusals: list[str], ask: Callable[[], T]) -> T | None:
+    try:
+        return ask()
+    except CloudRejected as error:
+        refusals.append(str(error))
+        return None
+
+
+def _events(training: TrainingService, run: Run) -> list[Event]:
+    return [
+        Event(run.run_id, event.at, "cloud", _LEVELS.get(event.level, Level.INFO), event.message, event.source)
+        for event in training.events(run.job_id)
+    ]
+
+
+def _ended(run: Run, result: CollectedResult | None, refusals: list[str], now: datetime) -> Run:
+    verdict = run.verdict or RunState.FAILED
+    problems = [*refusals, *(result.problems if result else ())]
+    run = replace(run, ended_at=run.ended_at or now, attempts=0)
+    if verdict is RunState.COMPLETED and problems:
+        return run.to(RunState.FAILED, detail=f"the job completed, but {_shown(problems)}")
+    return run.to(verdict)
+
+
+def _shown(problems: list[str]) -> str:
+    more = len(problems) - PROBLEMS_SHOWN
+    return "; ".join(problems[:PROBLEMS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _record(
+    run: Run, facts: LaunchFacts, result: CollectedResult | None, events: list[Event], folder: RunFolder
+) -> RunRecord:
+    return RunRecord(
+        run=run,
+        workload=facts.workload,
+        region=facts.region,
+        rehearsal=facts.rehearsal,
+        accelerator=facts.accelerator,
+        result=result,
+        samples=tuple(read_samples(folder.metrics)),
+        events=tuple(sorted(events, key=lambda event: event.at)),
+    )

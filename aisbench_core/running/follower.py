@@ -1,0 +1,220 @@
+"""The follower: one process walks every active run along the line, and the next in line continues if it dies."""
+
+import logging
+import threading
+from collections import defaultdict
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+
+from filelock import FileLock, Timeout
+
+from aisbench_core.errors import AisbenchError, CloudUnavailable, ConfigError, StaleRun, WarehouseError
+from aisbench_core.model import Clock, Event, JobStatus, Level, Run, RunState
+from aisbench_core.running.collecting import Collecting
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.steps import Connect, Steps, failed
+from aisbench_core.settings import Settings
+
+LOG = logging.getLogger(__name__)
+
+LOOKED_AT = frozenset({RunState.QUEUED, RunState.RUNNING})
+BEAT_SECONDS = 1.0
+LOCK_SECONDS = 0.5
+INTERNAL = "internal error: the traceback is in the log file; the other runs go on"
+
+
+class Follower:
+    """Takes one step of every due run per `tick`; steps of different runs go on at the same time."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        ledger: Ledger,
+        steps: Steps,
+        collecting: Collecting,
+        connect: Connect,
+        clock: Clock,
+        who: str,
+    ) -> None:
+        self._settings = settings
+        self._ledger = ledger
+        self._steps = steps
+        self._collecting = collecting
+        self._connect = connect
+        self._clock = clock
+        self._who = who
+        self._pool = ThreadPoolExecutor(settings.follower_threads, "step")
+        self._guard = threading.Lock()
+        self._busy: set[str] = set()
+        self._futures: set[Future[None]] = set()
+        self._looked: dict[str, datetime] = {}
+        self._beaten: datetime | None = None
+
+    def run_forever(self, stop: threading.Event) -> None:
+        """Follow until `stop` is set. Waits in line while another process follows."""
+        lock = FileLock(self._settings.follower_lock)
+        while not stop.is_set():
+            try:
+                with lock.acquire(LOCK_SECONDS):
+                    self._follow(stop)
+            except Timeout:
+                continue
+
+    def tick(self) -> None:
+        """Start one step of every run that is due, and one look at all jobs of every profile that is due."""
+        now = self._clock()
+        self._beat(now)
+        with self._guard:
+            busy = set(self._busy)  # before the ledger is read: a step that ends in between has changed its run
+        due = [run for run in self._ledger.active() if run.run_id not in busy and run.next_step_at <= now]
+        looked_at: dict[str, list[Run]] = defaultdict(list)
+        for run in due:
+            if run.state in LOOKED_AT:
+                looked_at[run.profile].append(run)
+            else:
+                self._start(run.run_id, partial(self._take, run))
+        for profile, runs in looked_at.items():
+            if self._is_due(profile, now):
+                self._looked[profile] = now
+                self._start(f"look at {profile}", partial(self._look, profile, runs))
+
+    def settle(self) -> None:
+        """Wait until every step that was started has ended."""
+        while True:
+            with self._guard:
+                started = set(self._futures)
+            if not started:
+                return
+            wait(started)
+
+    def _follow(self, stop: threading.Event) -> None:
+        LOG.info("%s follows", self._who)
+        while not stop.is_set():
+            try:
+                self.tick()
+            except AisbenchError as error:
+                LOG.warning("cannot follow: %s", error)
+            stop.wait(self._settings.tick_seconds)
+        self.settle()  # the lock is given back only when no step of ours is on its way
+
+    def _beat(self, now: datetime) -> None:
+        if self._beaten is None or now - self._beaten >= timedelta(seconds=BEAT_SECONDS):
+            self._ledger.beat(self._who, now)
+            self._beaten = now
+
+    def _is_due(self, profile: str, now: datetime) -> bool:
+        last = self._looked.get(profile)
+        return last is None or now - last >= timedelta(seconds=self._settings.poll_seconds)
+
+    def _start(self, what: str, work: Callable[[], None]) -> None:
+        """Let a thread do the work, unless it is still at the same thing."""
+        with self._guard:
+            if what in self._busy:
+                return
+            self._busy.add(what)
+            future = self._pool.submit(work)
+            self._futures.add(future)
+        future.add_done_callback(partial(self._end, what))
+
+    def _end(self, what: str, future: Future[None]) -> None:
+        with self._guard:
+            self._futures.discard(future)
+            self._busy.discard(what)
+        error = future.exception()
+        if error is not None:
+            LOG.error("%s: the outcome could not be stored", what, exc_info=error)
+
+    def _look(self, profile: str, runs: list[Run]) -> None:
+        """One list call for all runs of a profile, then one step for each of them."""
+        try:
+            training = self._connect(profile).training
+            seen = training.status([run.job_id for run in runs], min(run.created_at for run in runs))
+        except AisbenchError as error:
+            for run in runs:
+                self._delay(run, error)
+            return
+        for run in runs:
+            self._start(run.run_id, partial(self._take, run, seen.get(run.job_id)))
+
+    def _take(self, run: Run, status: JobStatus | None = None) -> None:
+        try:
+            after = self._step(run, status)
+        except StaleRun:
+            return  # somebody else moved the run meanwhile; that counts
+        except (CloudUnavailable, WarehouseError) as error:
+            self._delay(run, error)
+        except AisbenchError as error:
+            self._refuse(run, error)
+        except Exception:
+            LOG.exception("run %s: a bug in state %s", run.run_id, run.state)
+            self._refuse(run, AisbenchError(INTERNAL))
+        else:
+            self._store(run, after)
+
+    def _step(self, run: Run, status: JobStatus | None) -> Run:
+        match run.state:
+            case RunState.PREPARING:
+                return self._steps.prepare(run)
+            case RunState.UPLOADING:
+                return self._steps.upload(run)
+            case RunState.SUBMITTING:
+                return self._steps.submit(run)
+            case RunState.STOPPING:
+                return self._steps.stop(run)
+            case RunState.COLLECTING:
+                return self._collecting.collect(run, self._steps.folder(run))
+            case _:
+                return self._steps.poll(run, status)
+
+    def _store(self, before: Run, after: Run) -> None:
+        """Write down what a step brought. If somebody moved the run meanwhile, that counts instead."""
+        if after == before:
+            return
+        moved = after.state is not before.state
+        now = self._clock()
+        after = replace(after, attempts=0, updated_at=now if moved else before.updated_at)
+        if before.attempts and after.detail == before.detail:
+            after = replace(after, detail="")
+        try:
+            self._ledger.advance(before, after, self._event(before, after, now))
+        except StaleRun:
+            return
+        if before.attempts:
+            LOG.info("run %s: going on after %d failed attempts", before.run_id, before.attempts)
+
+    def _event(self, before: Run, after: Run, now: datetime) -> Event | None:
+        if after.state is not before.state:
+            level = Level.ERROR if RunState.FAILED in (after.state, after.verdict) else Level.INFO
+            message = after.state + (f": {after.detail}" if after.detail else "")
+            return Event(after.run_id, now, "follower", level, message, self._who)
+        if before.attempts:
+            return Event(after.run_id, now, "follower", Level.INFO, "going on", self._who)
+        return None
+
+    def _delay(self, run: Run, error: AisbenchError) -> None:
+        """Try again later, twice as late each time; only the first failure is noted."""
+        now = self._clock()
+        delay = min(self._settings.retry_first_seconds * 2.0**run.attempts, self._settings.retry_most_seconds)
+        after = replace(
+            run, attempts=run.attempts + 1, next_step_at=now + timedelta(seconds=delay), detail=f"retrying: {error}"
+        )
+        first = Event(run.run_id, now, "follower", Level.WARNING, after.detail, self._who)
+        try:
+            self._ledger.advance(run, after, None if run.attempts else first)
+        except StaleRun:
+            return
+        if not run.attempts:
+            LOG.warning("run %s: %s", run.run_id, after.detail)
+
+    def _refuse(self, run: Run, error: AisbenchError) -> None:
+        """Trying again does not help. But a job that may run costs money while we cannot see it: never give it up."""
+        may_run = run.state in LOOKED_AT or (run.state is RunState.STOPPING and run.submitted_at is not None)
+        if may_run or (run.state is RunState.SUBMITTING and isinstance(error, ConfigError)):
+            self._delay(run, error)
+        elif run.state is RunState.COLLECTING:
+            self._store(run, run.to(RunState.FAILED, detail=str(error), ended_at=run.ended_at or self._clock()))
+        else:
+            self._store(run, failed(run, str(error)))

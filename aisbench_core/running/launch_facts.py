@@ -1,0 +1,46 @@
+"""What is written down when a run is launched, so that its record never depends on later edits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from aisbench_core.authoring.workloads import Workload
+from aisbench_core.errors import ResultError
+from aisbench_core.model import Flavor, RunSpec, WorkloadFacts
+from aisbench_core.results.record import write_whole
+from aisbench_core.settings import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchFacts:
+    """The workload's and the region's facts at launch. `accelerator` is empty when the region did not say."""
+
+    workload: WorkloadFacts
+    region: str
+    rehearsal: bool
+    accelerator: str = ""
+
+
+_FACTS = TypeAdapter(LaunchFacts)
+
+
+def launch_facts(spec: RunSpec, workload: Workload, profile: Profile, flavors: Sequence[Flavor]) -> LaunchFacts:
+    """The facts as they are now."""
+    flavor = next((flavor for flavor in flavors if flavor.flavor_id == spec.flavor), None)
+    accelerator = (flavor.product or flavor.accelerator) if flavor else ""
+    return LaunchFacts(workload.facts(spec), profile.region, profile.rehearsal, accelerator)
+
+
+def write_facts(facts: LaunchFacts, file: Path) -> None:
+    """Keep the facts."""
+    write_whole(file, _FACTS.dump_json(facts, indent=2))
+
+
+def read_facts(file: Path) -> LaunchFacts:
+    """The facts that were kept. Raises ResultError when they are missing or damaged."""
+    try:
+        return _FACTS.validate_json(file.read_bytes())
+    except (OSError, ValidationError) as error:
+        raise ResultError(f"{file.parent.name}/{file.name} cannot be read") from error

@@ -1,0 +1,67 @@
+"""The logs of a run: fetched by range while the job runs, kept per node, read from the end."""
+
+import re
+from codecs import getincrementaldecoder
+from collections.abc import Mapping
+from pathlib import Path
+
+from aisbench_core.cloud.ports import ObjectStore
+from aisbench_core.errors import CloudNotFound
+from aisbench_core.running.places import RunFolder
+
+TAIL_BYTES = 256 * 1024
+"""How far from the end a tail looks for its lines."""
+
+PART_BYTES = 1024 * 1024
+
+
+def fetch(objects: ObjectStore, paths: Mapping[int, str], directory: str, folder: RunFolder) -> None:
+    """Bring each node's log up to date: list once, then read only what was added since the last time."""
+    sizes = {stat.path: stat.size for stat in objects.list(directory)}
+    for node, path in sorted(paths.items()):
+        if path in sizes:
+            _append(objects, path, sizes[path], folder.log(node))
+
+
+def nodes(folder: RunFolder) -> list[int]:
+    """The nodes whose logs are here."""
+    names = (re.fullmatch(r"worker-(\d+)\.log", file.name) for file in folder.logs.glob("worker-*.log"))
+    return sorted(int(name[1]) for name in names if name)
+
+
+def tail(file: Path, lines: int) -> str:
+    """The last lines of a log; empty when there is none yet."""
+    if not file.exists():
+        return ""
+    with file.open("rb") as log:
+        size = log.seek(0, 2)
+        log.seek(max(0, size - TAIL_BYTES))
+        text = log.read().decode("utf-8", "replace")
+    return "".join(text.splitlines(keepends=True)[-lines:])
+
+
+def read(file: Path, start: int) -> tuple[str, int]:
+    """At most 1 MB of a log from byte `start` on, whole characters only, and where to go on."""
+    if not file.exists():
+        return "", start
+    with file.open("rb") as log:
+        log.seek(start)
+        part = log.read(PART_BYTES)
+    decoder = getincrementaldecoder("utf-8")("replace")
+    text = decoder.decode(part)
+    pending, _ = decoder.getstate()
+    return text, start + len(part) - len(pending)
+
+
+def _append(objects: ObjectStore, path: str, size: int, file: Path) -> None:
+    known = file.stat().st_size if file.exists() else 0
+    if size == known:
+        return
+    start = known if size > known else 0  # a restarted job may begin its log anew
+    try:
+        content = objects.read(path, start)
+    except CloudNotFound:
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("ab" if start else "wb") as log:
+        log.write(content)

@@ -1,0 +1,111 @@
+"""Where things of a run are: its folder on this machine, and its directories in OBS."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from aisbench_core.model import Channel, JobRequest, Mode, Run, RunSpec
+from aisbench_core.settings import Profile
+
+JOB_NAME_MOST = 64
+HASH_LETTERS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """The folder data/runs/<run_id>/: text that a person can read and the warehouse can be rebuilt from."""
+
+    path: Path
+
+    @property
+    def spec(self) -> Path:
+        """The spec as YAML."""
+        return self.path / "spec.yaml"
+
+    @property
+    def launch(self) -> Path:
+        """What was true when the run was launched: the workload's facts and the region's."""
+        return self.path / "launch.json"
+
+    @property
+    def record(self) -> Path:
+        """Everything that the warehouse stores of the run, but for samples and events."""
+        return self.path / "record.json"
+
+    @property
+    def result(self) -> Path:
+        """The block train_result_info."""
+        return self.path / "train_result_info.json"
+
+    @property
+    def metrics(self) -> Path:
+        """One metric sample a line."""
+        return self.path / "metrics.jsonl"
+
+    @property
+    def events(self) -> Path:
+        """One event a line, ours and the cloud's."""
+        return self.path / "events.jsonl"
+
+    @property
+    def logs(self) -> Path:
+        """Holds one log per node."""
+        return self.path / "logs"
+
+    def log(self, node: int) -> Path:
+        """One node's log."""
+        return self.logs / f"worker-{node}.log"
+
+
+def job_name(spec: RunSpec, run_id: str) -> str:
+    """The job's name: it contains the run's id, so that it is found again after a crash."""
+    start = (spec.name or spec.workload)[: JOB_NAME_MOST - len(run_id) - 1]
+    return f"{start}-{run_id}"
+
+
+def code_path(run: Run, profile: Profile) -> str:
+    """Where the run's code lies in OBS. Equal code has one place, and no later edit can change it there.
+
+    The last directory keeps its local name, because the job sees it as ${MA_JOB_DIR}/<name>."""
+    name = Path(run.spec.code_dir).expanduser().resolve().name or "code"
+    return f"{profile.path('code', run.spec.workload, run.code_sha256[:HASH_LETTERS])}{name}/"
+
+
+def log_path(run: Run, profile: Profile) -> str:
+    """Where the cloud writes the logs of the run's nodes."""
+    return f"{run.spec.log_path or profile.path('log')}{run.job_name}/"
+
+
+def output_path(run: Run, profile: Profile) -> str:
+    """Where the run's result files are found: its first output."""
+    return outputs(run, profile)[0].path
+
+
+def outputs(run: Run, profile: Profile) -> tuple[Channel, ...]:
+    """The run's outputs. One without a path of its own gets a directory that no other run uses."""
+    return tuple(
+        channel.model_copy(update={"path": f"{profile.path('output')}{run.job_name}/{_own(position, channel)}"})
+        if not channel.path
+        else channel
+        for position, channel in enumerate(run.spec.outputs)
+    )
+
+
+def job_request(run: Run, profile: Profile) -> JobRequest:
+    """The run as the cloud is asked to carry it out."""
+    code = "" if not run.spec.code_dir else code_path(run, profile)
+    single = {"SINGLESERVER_MODE": "True"} if run.spec.mode is Mode.SINGLE_SERVER else {}
+    return JobRequest(
+        name=run.job_name,
+        spec=run.spec,
+        code_path=code,
+        boot_path=code + run.spec.boot_file if code and run.spec.boot_file else "",
+        log_path=log_path(run, profile),
+        inputs=tuple(channel for channel in run.spec.inputs if channel.path),
+        outputs=outputs(run, profile),
+        environments={"AISBENCH_RUN_ID": run.run_id, **single, **run.spec.environments},
+        parameters={name: str(value) for name, value in run.spec.parameters.items()},
+    )
+
+
+def _own(position: int, channel: Channel) -> str:
+    return "" if position == 0 else f"{channel.name}/"

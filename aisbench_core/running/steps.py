@@ -1,0 +1,238 @@
+"""One repeatable function per state of a run. Each takes a run and returns its next value; nothing is stored here.
+
+The process may die after any line: whatever a step does, doing it again changes nothing.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from aisbench_core.authoring.preflight import preflight
+from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.cloud.ports import ObjectStore, TrainingService
+from aisbench_core.errors import CloudNotFound, CloudRejected, StaleRun
+from aisbench_core.model import Clock, JobStatus, Level, Phase, Progress, Run, RunState
+from aisbench_core.results.record import write_samples
+from aisbench_core.running import logs, places
+from aisbench_core.running.code import read_code
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.places import RunFolder
+from aisbench_core.running.upload import upload
+from aisbench_core.settings import Profile, Settings
+
+SAMPLE_SECONDS = 60.0
+SETTLE_SECONDS = 10.0
+"""How long a job that was asked for, and never seen, may take to appear in the cloud's list."""
+
+WRITE_SECONDS = 0.3
+DUPLICATE_NAME = "ModelArts.2751"
+
+
+@dataclass(frozen=True, slots=True)
+class Cloud:
+    """A profile and the services that it leads to."""
+
+    profile: Profile
+    objects: ObjectStore
+    training: TrainingService
+
+
+Connect = Callable[[str], Cloud]
+"""Gives the cloud of a profile, by name. Raises ConfigError."""
+
+
+class Steps:
+    """What each state does. `leaving` is set when the follower wants to end."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        ledger: Ledger,
+        workloads: Workloads,
+        connect: Connect,
+        clock: Clock,
+        leaving: threading.Event,
+    ) -> None:
+        self._settings = settings
+        self._ledger = ledger
+        self._workloads = workloads
+        self._connect = connect
+        self._clock = clock
+        self._leaving = leaving
+        self._sampled: dict[str, datetime] = {}
+
+    def folder(self, run: Run) -> RunFolder:
+        """The run's folder on this machine."""
+        return RunFolder(self._settings.runs_dir / run.run_id)
+
+    def prepare(self, run: Run) -> Run:
+        """Look at the spec again, name the code by its hash, and make the directories that the job writes to."""
+        cloud = self._connect(run.profile)
+        errors = [
+            f"{finding.field}: {finding.message}"
+            for finding in preflight(run.spec, cloud.profile, self._workloads)
+            if finding.level is Level.ERROR
+        ]
+        if errors:
+            return failed(run, "; ".join(errors))
+        if run.spec.code_dir:
+            run = replace(run, code_sha256=read_code(run.spec, self._workloads.get(run.spec.workload)).sha256)
+        for channel in places.outputs(run, cloud.profile):
+            cloud.objects.make_directory(channel.path)
+        cloud.objects.make_directory(places.log_path(run, cloud.profile))
+        return run.to(RunState.UPLOADING, detail="")
+
+    def upload(self, run: Run) -> Run:
+        """Upload the code as it is now, which may be newer than when it was prepared."""
+        if run.spec.code_dir:
+            cloud = self._connect(run.profile)
+            code = read_code(run.spec, self._workloads.get(run.spec.workload))
+            run = replace(run, code_sha256=code.sha256)
+            upload(cloud.objects, code, places.code_path(run, cloud.profile), self._show_progress(run, "files"))
+        # The time is written down before the job is asked for: after a crash it says that there may be one.
+        return run.to(RunState.SUBMITTING, submitted_at=self._clock(), detail="")
+
+    def submit(self, run: Run) -> Run:
+        """Create the job, unless an attempt whose answer was lost did already."""
+        cloud = self._connect(run.profile)
+        job = cloud.training.find(run.job_name)
+        if job is None:
+            job = self._create(cloud, run)
+        return run.to(RunState.QUEUED, job_id=job.job_id, phase=job.phase, detail="")
+
+    def poll(self, run: Run, status: JobStatus | None) -> Run:
+        """Take over what the cloud says of the job; `status` is None when its list does not hold the job."""
+        cloud = self._connect(run.profile)
+        try:
+            status = cloud.training.detail(run.job_id) if status is None or status.has_ended else status
+        except CloudNotFound:
+            return failed(run, f"job {run.job_id} is gone: it was deleted in the cloud", phase="")
+        if not status.has_ended:
+            self._watch(cloud, run, status)
+        return self._seen(run, status)
+
+    def stop(self, run: Run) -> Run:
+        """Stop the job until the cloud agrees; a job that ended by itself meanwhile keeps its own end."""
+        if run.submitted_at is None:
+            return run.to(RunState.COLLECTING, verdict=RunState.STOPPED, detail="stopped before a job was created")
+        cloud = self._connect(run.profile)
+        status = self._job(cloud, run)
+        if status is None:
+            return self._nothing_to_stop(run)
+        run = replace(run, job_id=status.job_id)
+        if status.has_ended:
+            return self._seen(run, cloud.training.detail(status.job_id))
+        if status.phase != Phase.TERMINATING:
+            cloud.training.stop(status.job_id)
+        return self._later(replace(run, phase=status.phase), self._settings.poll_seconds)
+
+    def _create(self, cloud: Cloud, run: Run) -> JobStatus:
+        try:
+            return cloud.training.create(places.job_request(run, cloud.profile))
+        except CloudRejected as error:
+            known = cloud.training.find(run.job_name) if error.code == DUPLICATE_NAME else None
+            if known is None:
+                raise
+            return known
+
+    def _job(self, cloud: Cloud, run: Run) -> JobStatus | None:
+        if not run.job_id:
+            return cloud.training.find(run.job_name)
+        try:
+            return cloud.training.detail(run.job_id)
+        except CloudNotFound:
+            return None
+
+    def _nothing_to_stop(self, run: Run) -> Run:
+        """A job that was never seen may still be on its way; one that was seen is gone."""
+        if not run.job_id and self._clock() - run.updated_at < timedelta(seconds=SETTLE_SECONDS):
+            return self._later(run, SETTLE_SECONDS)
+        return run.to(RunState.COLLECTING, verdict=RunState.STOPPED, detail="stopped; the cloud holds no job of it")
+
+    def _later(self, run: Run, seconds: float) -> Run:
+        return replace(run, next_step_at=self._clock() + timedelta(seconds=seconds))
+
+    def _seen(self, run: Run, status: JobStatus) -> Run:
+        """The run as this look at its job leaves it; a look that tells nothing new leaves it as it was."""
+        run = replace(run, phase=status.phase, started_at=run.started_at or status.started_at)
+        if status.has_ended:
+            return self._ended(run, status)
+        if status.phase in (Phase.CREATING, Phase.PENDING):
+            return run.to(RunState.QUEUED, detail=status.message)
+        return run.to(RunState.RUNNING, detail=status.message)
+
+    def _ended(self, run: Run, status: JobStatus) -> Run:
+        ended = self._clock()
+        if run.started_at and status.duration_s is not None:
+            ended = run.started_at + timedelta(seconds=status.duration_s)
+        run = replace(run, ended_at=ended, duration_s=status.duration_s)
+        return run.to(RunState.COLLECTING, verdict=_verdict(run, status), detail=_why_ended(run, status))
+
+    def _watch(self, cloud: Cloud, run: Run, status: JobStatus) -> None:
+        """Fetch what was added to the logs, and once a minute the metrics."""
+        if not status.started_at:
+            return
+        fetch_logs(cloud, run, status, self.folder(run))
+        now = self._clock()
+        known = self._sampled.get(run.run_id)
+        if known is None or now - known >= timedelta(seconds=SAMPLE_SECONDS):
+            fetch_samples(cloud, status, self.folder(run))
+            self._sampled[run.run_id] = now
+
+    def _show_progress(self, run: Run, unit: str) -> Callable[[int, int], None]:
+        """Store progress a few times a second; give up the step when the person, or the follower, wants to stop."""
+        last = [datetime.min.replace(tzinfo=self._clock().tzinfo)]
+        guard = threading.Lock()
+
+        def show(done: int, total: int) -> None:
+            with guard:
+                now = self._clock()
+                if done < total and now - last[0] < timedelta(seconds=WRITE_SECONDS):
+                    return
+                last[0] = now
+            if self._leaving.is_set() or self._ledger.get(run.run_id).state is not run.state:
+                raise StaleRun(f"run {run.run_id} was given up by this follower")
+            self._ledger.set_progress(Progress(run.run_id, run.state, done, total, unit, now))
+
+        return show
+
+
+def fetch_logs(cloud: Cloud, run: Run, status: JobStatus, folder: RunFolder) -> None:
+    """Bring the logs of all nodes up to date."""
+    directory = places.log_path(run, cloud.profile)
+    logs.fetch(cloud.objects, cloud.training.log_paths(status, directory), directory, folder)
+
+
+def fetch_samples(cloud: Cloud, status: JobStatus, folder: RunFolder) -> None:
+    """Keep all samples of all nodes that the cloud has so far."""
+    if status.started_at is None:
+        return
+    tasks = [task for task in status.tasks if task.startswith("worker-")]
+    samples = [one for task in tasks for one in cloud.training.metrics(status.job_id, task, status.started_at)]
+    if samples:
+        write_samples(samples, folder.metrics)
+
+
+def failed(run: Run, why: str, **changes: object) -> Run:
+    """The run on its way to FAILED, with what happened in one sentence."""
+    return run.to(RunState.COLLECTING, verdict=RunState.FAILED, detail=why, **changes)
+
+
+def _verdict(run: Run, status: JobStatus) -> RunState:
+    if status.succeeded:
+        return RunState.COMPLETED
+    stopped = run.state is RunState.STOPPING or status.phase == Phase.TERMINATED
+    return RunState.STOPPED if stopped else RunState.FAILED
+
+
+def _why_ended(run: Run, status: JobStatus) -> str:
+    if status.succeeded:
+        return ""
+    tasks = [
+        f"{task.task} ended with exit code {task.exit_code}" + (f": {task.message}" if task.message else "")
+        for task in status.task_statuses
+        if task.exit_code
+    ]
+    by_whom = "stopped" if run.state is RunState.STOPPING else f"the job ended as {status.phase}"
+    return "; ".join([by_whom, *([status.message] if status.message else tasks)])

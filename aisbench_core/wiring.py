@@ -1,0 +1,82 @@
+"""Puts the real parts together; the only place that names concrete adapters."""
+
+import logging
+import threading
+from datetime import UTC, datetime
+from logging.handlers import RotatingFileHandler
+
+from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.cloud.modelarts_v2 import ModelArtsV2
+from aisbench_core.cloud.obs import ObsStore
+from aisbench_core.core import Core
+from aisbench_core.model import Clock
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.steps import Cloud
+from aisbench_core.settings import Credentials, Profile, Settings, find_credentials, load_profile, load_settings
+from aisbench_core.warehouse import Warehouse
+
+LOG_BYTES = 5 * 1024 * 1024
+LOG_FILES = 3
+
+__all__ = ["Core", "open_core", "utc_now"]
+
+
+def utc_now() -> datetime:
+    """The time, aware and in UTC."""
+    return datetime.now(UTC)
+
+
+def open_core(settings: Settings | None = None, clock: Clock = utc_now) -> Core:
+    """The core with real parts. Raises ConfigError or SpecError when the settings cannot be used."""
+    settings = settings or load_settings()
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    _log_to_file(settings)
+    return Core(
+        settings,
+        Ledger(settings.ledger_path),
+        Warehouse(settings.warehouse_path),
+        Workloads(settings.workloads_dir),
+        Clouds(settings),
+        clock,
+    )
+
+
+class Clouds:
+    """The cloud of each profile; adapters are kept for as long as profile and keys stay the same."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._guard = threading.Lock()
+        self._known: dict[str, tuple[Profile, Credentials, Cloud]] = {}
+
+    def __call__(self, name: str) -> Cloud:
+        """The cloud of a profile. Raises ConfigError when the profile or its keys cannot be used."""
+        profile = load_profile(self._settings, name)
+        keys = find_credentials(self._settings, profile)
+        with self._guard:
+            known = self._known.get(name)
+            if known is None or known[:2] != (profile, keys):
+                known = (profile, keys, self._open(profile, keys))
+                self._known[name] = known
+            return known[2]
+
+    def _open(self, profile: Profile, keys: Credentials) -> Cloud:
+        seconds = self._settings.request_seconds
+        return Cloud(
+            profile,
+            ObsStore(profile, keys, self._settings.transfers, seconds),
+            ModelArtsV2(profile, keys, seconds),
+        )
+
+
+def _log_to_file(settings: Settings) -> None:
+    """Everything of ours that is worth a line goes to data/console.log."""
+    log = logging.getLogger("aisbench_core")
+    if any(isinstance(handler, RotatingFileHandler) for handler in log.handlers):
+        return
+    handler = RotatingFileHandler(
+        settings.data_dir / "console.log", maxBytes=LOG_BYTES, backupCount=LOG_FILES, delay=True
+    )
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
