@@ -59,17 +59,18 @@ def migrate(con: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 
 def _version(con: duckdb.DuckDBPyConnection, path: Path) -> int:
+    # fetchall, here and below: a result that was not read to its end keeps a transaction open, and with it the log.
     try:
-        row = con.execute("select max(version) from schema_version").fetchone()
+        found = con.execute("select max(version) from schema_version").fetchall()
     except duckdb.CatalogException:
         return _version_of_new(con, path)
     except duckdb.BinderException as error:
         raise _foreign(path) from error
-    return int(row[0]) if row and row[0] is not None else 0
+    return int(found[0][0] or 0)
 
 
 def _version_of_new(con: duckdb.DuckDBPyConnection, path: Path) -> int:
-    if con.execute("select count(*) from duckdb_tables()").fetchone() != (0,):
+    if con.execute("select 1 from duckdb_tables() limit 1").fetchall():
         raise _foreign(path)
     return 0
 

@@ -41,10 +41,18 @@ def _chunks(records: Iterable[RunRecord]) -> Iterator[list[RunRecord]]:
 
 def _replace(cur: DuckDBPyConnection, records: Sequence[RunRecord]) -> None:
     newest = {one.run.run_id: one for one in records}
+    _forget(cur, list(newest))
     every_row = [rows_of(one) for one in newest.values()]
     for table in TABLES:
-        cur.execute(f"delete from {table} where run_id in (select unnest(?::VARCHAR[]))", [list(newest)])  # noqa: S608
         insert(cur, table, [row for rows in every_row for row in rows[table]])
+
+
+def _forget(cur: DuckDBPyConnection, run_ids: list[str]) -> None:
+    cur.execute("select 1 from runs where list_contains(?::VARCHAR[], run_id) limit 1", [run_ids])
+    if cur.fetchone() is None:  # the usual case: a run is recorded once
+        return
+    for table in TABLES:
+        cur.execute(f"delete from {table} where list_contains(?::VARCHAR[], run_id)", [run_ids])  # noqa: S608
 
 
 def _keep_only(cur: DuckDBPyConnection, run_ids: Iterable[str]) -> None:

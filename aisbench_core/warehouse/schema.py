@@ -1,6 +1,6 @@
 """The tables as they are now: every column and its type, in order. How they came to be is in migrations.py."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from duckdb import DuckDBPyConnection
 
@@ -113,13 +113,23 @@ TABLES = {
 }
 
 
-def insert(cur: DuckDBPyConnection, table: str, rows: Iterable[Sequence[object]]) -> None:
-    """Add rows, whose values stand in the order of the table's columns, with one statement.
+def insert(cur: DuckDBPyConnection, table: str, rows: Sequence[Sequence[object]]) -> None:
+    """Add rows, whose values stand in the order of the table's columns, with one statement."""
+    if len(rows) == 1:
+        _insert_one(cur, table, rows[0])
+    elif rows:
+        _insert_many(cur, table, rows)
 
-    One list per column is one hundred times faster than one statement per row, and works on every backend."""
+
+def _insert_one(cur: DuckDBPyConnection, table: str, row: Sequence[object]) -> None:
+    """A statement's cost grows with its parameters, and half of a wide row is often empty."""
+    cells = {name: value for name, value in zip(TABLES[table], row, strict=True) if value is not None}
+    values = ", ".join("?" for _ in cells)
+    cur.execute(f"insert into {table} ({', '.join(cells)}) values ({values})", list(cells.values()))  # noqa: S608
+
+
+def _insert_many(cur: DuckDBPyConnection, table: str, rows: Sequence[Sequence[object]]) -> None:
+    """One list per column: a hundred times faster than row by row, and every backend understands it."""
     columns = [list(column) for column in zip(*rows, strict=True)]
-    if not columns:
-        return
-    names = ", ".join(TABLES[table])
     values = ", ".join(f"unnest(?::{sql_type}[])" for sql_type in TABLES[table].values())
-    cur.execute(f"insert into {table} ({names}) select {values}", columns)
+    cur.execute(f"insert into {table} ({', '.join(TABLES[table])}) select {values}", columns)
