@@ -180,10 +180,13 @@ class ObsStore:
             return path, None
 
     def _page(self, operation: str, bucket: str, prefix: str, marker: str | None, most: int = PAGE) -> Any:
-        return self._body(
+        page = self._body(
             operation,
             lambda: self._client.listObjects(bucket, prefix, marker=marker, max_keys=most, encoding_type="url"),
         )
+        if page.name is None:  # a tidy web page is XML, too, and an empty list to the SDK
+            raise self._refusals.garbled(operation, None, "no list of objects")
+        return page
 
     def _body(self, operation: str, send: Callable[[], Any]) -> Any:
         """One request whose answer says something: a web page in between says nothing that the SDK can read."""
