@@ -1,0 +1,333 @@
+"""Recording: what is stored of a run, that storing it again changes nothing, and what its checks say."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from aisbench_core.model import Event, Level, MetricSample, Mode, RankResult, RunRecord, RunState, TrainResultInfo
+from aisbench_core.warehouse import BoardQuery, CheckLevel, RunRow, Validity, Warehouse
+from tests import records as a
+
+EVERYTHING = BoardQuery("cn-north-9", include_invalid=True, sort="run_id", limit=1000)
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Warehouse:
+    return Warehouse(tmp_path / "warehouse.duckdb")
+
+
+def stored(warehouse: Warehouse, record: RunRecord) -> RunRow:
+    warehouse.record(record)
+    row = warehouse.run(record.run.run_id)
+    assert row is not None
+    return row
+
+
+def content(warehouse: Warehouse) -> dict[str, list[tuple[object, ...]]]:
+    tables = ("runs", "results", "rank_results", "metric_samples", "events")
+    with warehouse.cursor() as cur:
+        return {table: cur.execute(f"from {table} order by all").fetchall() for table in tables}
+
+
+def levels(row: RunRow) -> dict[str, CheckLevel]:
+    return {check.id: check.level for check in row.checks}
+
+
+def with_info(record: RunRecord, **info: object) -> RunRecord:
+    assert record.result is not None
+    changed = replace(record.result.info, **info)  # type: ignore[arg-type]  # a test names the keys it means
+    return replace(record, result=replace(record.result, info=changed))
+
+
+def test_a_cluster_run_is_worth_the_sum_of_its_cards(warehouse: Warehouse) -> None:
+    row = stored(warehouse, a.record(node_count=2, throughputs=[1000.0] * 8 + [900.0] * 8))
+
+    assert row.throughput == 15_200
+    assert row.per_node == 7_600
+    assert row.per_card == 950
+    assert row.ranks_found == row.ranks_expected == 16
+    assert row.validity is Validity.VALID
+
+
+def test_single_servers_are_worth_the_mean_of_their_sums(warehouse: Warehouse) -> None:
+    record = a.record(node_count=2, mode=Mode.SINGLE_SERVER, throughputs=[1000.0] * 8 + [900.0] * 8)
+
+    row = stored(warehouse, record)
+
+    assert row.throughput == row.per_node == 7_600
+    assert row.per_card == 950
+    assert row.validity is Validity.VALID
+
+
+def test_times_come_back_as_they_were_whatever_zone_they_had(warehouse: Warehouse) -> None:
+    shanghai = timezone(timedelta(hours=8))
+    record = a.record(created_at=a.T0.astimezone(shanghai))
+
+    row = stored(warehouse, record)
+
+    assert row.created_at == a.T0
+    assert row.created_at.utcoffset() == timedelta(0)
+    assert row.queue_s == 10
+
+
+def test_recording_twice_changes_nothing(warehouse: Warehouse) -> None:
+    sample = MetricSample(a.T0, 0, "npuUtil", 91.5)
+    event = Event("run-1", a.T0, "follower", Level.INFO, "completed", "ann")
+    record = a.record(samples=(sample,), events=(event,))
+    warehouse.record(record)
+    once = content(warehouse)
+
+    warehouse.record(record)
+
+    assert content(warehouse) == once
+    assert [len(rows) for rows in once.values()] == [1, 1, 8, 1, 1]
+
+
+def test_recording_again_replaces_what_was_known_before(warehouse: Warehouse) -> None:
+    warehouse.record(a.record(throughputs=[1.0] * 8))
+
+    row = stored(warehouse, a.record(throughputs=[2.0] * 8))
+
+    assert row.throughput == 16
+    assert len(warehouse.rank_results("run-1")) == 8
+
+
+def test_a_record_is_known_by_a_hash_that_follows_its_content(warehouse: Warehouse) -> None:
+    first = stored(warehouse, a.record()).record_sha256
+
+    assert stored(warehouse, a.record()).record_sha256 == first
+    assert stored(warehouse, a.record(throughputs=[999.0] * 8)).record_sha256 != first
+
+
+def test_the_raw_block_is_kept_byte_for_byte(warehouse: Warehouse) -> None:
+    record = a.record()
+    assert record.result is not None
+    raw = '{\n   "average_power" : 0,\r\n "note": "é, 训练, \'quoted\'"}'
+
+    warehouse.record(replace(record, result=replace(record.result, raw=raw)))
+
+    with warehouse.cursor() as cur:
+        assert cur.execute("select raw from results").fetchall() == [(raw,)]
+
+
+def test_what_was_not_measured_is_empty_and_zero_stays_zero(warehouse: Warehouse) -> None:
+    row = stored(warehouse, with_info(a.record(), average_power=0.0))
+
+    assert "average_power" not in row.not_measured
+    assert "max_power" in row.not_measured
+    with warehouse.cursor() as cur:
+        assert cur.execute("select average_power, max_power from results").fetchall() == [(0.0, None)]
+
+
+def test_a_run_without_a_result_is_incomplete(warehouse: Warehouse) -> None:
+    row = stored(warehouse, a.record(state=RunState.FAILED, with_result=False))
+
+    assert row.validity is Validity.INCOMPLETE
+    assert row.throughput is None
+    assert len(row.not_measured) == 15
+
+
+def test_a_stopped_run_is_not_valid_even_with_a_whole_result(warehouse: Warehouse) -> None:
+    assert stored(warehouse, a.record(state=RunState.STOPPED)).validity is Validity.INCOMPLETE
+
+
+def test_a_run_that_is_still_collecting_counts_as_its_verdict_says(warehouse: Warehouse) -> None:
+    record = a.record()
+    collecting = replace(record.run, state=RunState.COLLECTING, verdict=RunState.COMPLETED)
+
+    row = stored(warehouse, replace(record, run=collecting))
+
+    assert row.state is RunState.COMPLETED
+    assert row.validity is Validity.VALID
+
+
+def test_a_missing_rank_makes_a_result_invalid_and_never_a_smaller_sum(warehouse: Warehouse) -> None:
+    record = a.record()
+    assert record.result is not None
+    short = replace(record.result, rank_results=record.result.rank_results[:-1])
+
+    row = stored(warehouse, replace(record, result=short))
+
+    assert row.throughput is None
+    assert row.validity is Validity.INVALID
+    assert levels(row)["V03"] is CheckLevel.FAIL
+    assert row.reasons[0].id == "V01"
+
+
+def test_the_same_rank_twice_is_not_a_whole_result(warehouse: Warehouse) -> None:
+    record = a.record()
+    assert record.result is not None
+    twice = (*record.result.rank_results[:-1], RankResult(0, 0, 1000.0))
+
+    row = stored(warehouse, replace(record, result=replace(record.result, rank_results=twice)))
+
+    assert levels(row)["V03"] is CheckLevel.FAIL
+
+
+def test_fewer_ranks_than_cards_were_paid_for_are_not_valid(warehouse: Warehouse) -> None:
+    record = a.record(throughputs=[1000.0] * 4)
+    assert record.result is not None
+
+    row = stored(warehouse, replace(record, result=replace(record.result, ranks_expected=4)))
+
+    assert levels(row)["V03"] is CheckLevel.FAIL
+
+
+def test_a_straggler_is_named_and_only_warned_about(warehouse: Warehouse) -> None:
+    row = stored(warehouse, a.record(throughputs=[1000.0] * 7 + [949.0]))
+
+    assert row.straggler_ranks == "7"
+    assert levels(row)["V05"] is CheckLevel.WARN
+    assert row.validity is Validity.VALID
+
+
+def test_stragglers_of_single_servers_say_on_which_server(warehouse: Warehouse) -> None:
+    slow = [1000.0] * 15 + [1.0]
+
+    row = stored(warehouse, a.record(node_count=2, mode=Mode.SINGLE_SERVER, throughputs=slow))
+
+    assert row.straggler_ranks == "1/7"
+
+
+def test_a_problem_that_collecting_found_makes_a_result_invalid(warehouse: Warehouse) -> None:
+    record = a.record()
+    assert record.result is not None
+
+    row = stored(warehouse, replace(record, result=replace(record.result, problems=("accuracy.json is empty",))))
+
+    assert row.validity is Validity.INVALID
+    assert "accuracy.json is empty" in row.reasons[0].found
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "level", "converged"),
+    [
+        (0.76, CheckLevel.OK, True),
+        (0.75, CheckLevel.WARN, False),
+        (1.0, CheckLevel.OK, True),
+        (0.0, CheckLevel.FAIL, False),
+        (71.4, CheckLevel.FAIL, True),
+        (None, CheckLevel.FAIL, None),
+        (float("nan"), CheckLevel.FAIL, None),
+    ],
+)
+def test_accuracy_is_a_share_and_a_missed_target_is_a_warning(
+    warehouse: Warehouse, accuracy: float | None, level: CheckLevel, converged: bool | None
+) -> None:
+    row = stored(warehouse, a.record(accuracy=accuracy))
+
+    assert levels(row)["V06"] is level
+    assert row.converged is converged
+
+
+def test_accuracy_on_synthetic_data_is_kept_but_is_no_measurement(warehouse: Warehouse) -> None:
+    row = stored(warehouse, a.record(synthetic_data=True))
+
+    assert row.accuracy is None
+    assert row.accuracy_reported == 0.76
+    assert "accuracy" in row.not_measured
+    assert row.validity is Validity.VALID
+    assert levels(row)["V06"] is CheckLevel.WARN
+
+
+def test_a_period_that_ends_before_it_starts_is_warned_about(warehouse: Warehouse) -> None:
+    row = stored(warehouse, with_info(a.record(), proc_start_time=a.T0, proc_end_time=a.T0 - timedelta(seconds=1)))
+
+    assert levels(row)["V02"] is CheckLevel.WARN
+
+
+def test_a_reported_throughput_that_is_not_the_sum_is_warned_about(warehouse: Warehouse) -> None:
+    row = stored(warehouse, with_info(a.record(), throughput_ratio=8001.0))
+
+    assert levels(row)["V04"] is CheckLevel.WARN
+    assert row.throughput == 8000
+    assert row.throughput_reported == 8001
+
+
+def test_the_mean_utilisation_comes_from_the_samples_that_are_percentages(warehouse: Warehouse) -> None:
+    values = (90.0, 80.0, -1.0, float("nan"))
+    samples = tuple(MetricSample(a.T0, 0, "npuUtil", value) for value in values)
+
+    row = stored(warehouse, a.record(samples=samples))
+
+    assert row.npu_util_avg_pct == 85
+
+
+def test_rebuilding_makes_the_content_equal_to_the_records(warehouse: Warehouse) -> None:
+    for record in a.records([8000, 8100, 8200], prefix="old"):
+        warehouse.record(record)
+    kept = a.records([8000.0] * 450, prefix="new")
+
+    count = warehouse.rebuild(iter(kept))
+
+    assert count == 450
+    assert warehouse.runs(EVERYTHING).total == 450
+    assert warehouse.run("old-0") is None
+
+
+def test_rebuilding_an_empty_warehouse_row_by_row_gives_the_same_content(tmp_path: Path) -> None:
+    one_by_one, rebuilt = Warehouse(tmp_path / "a.duckdb"), Warehouse(tmp_path / "b.duckdb")
+    some = [*a.records([8000, 8100]), a.record("bad", with_result=False), a.record("odd", throughputs=[-1.0] * 8)]
+    for record in some:
+        one_by_one.record(record)
+
+    rebuilt.rebuild(some)
+
+    assert content(one_by_one) == content(rebuilt)
+
+
+def test_the_revision_changes_with_the_content_and_not_with_reading(warehouse: Warehouse) -> None:
+    revisions = [warehouse.revision()]
+    for record in a.records([8000, 8100, 8200, 8300, 8400]):
+        warehouse.record(record)
+        revisions.append(warehouse.revision())
+        warehouse.leaderboard(EVERYTHING_BOARD)
+        assert warehouse.revision() == revisions[-1]
+
+    assert len(set(revisions)) == len(revisions)
+
+
+EVERYTHING_BOARD = BoardQuery("cn-north-9", include_invalid=True)
+
+NUMBERS = st.one_of(
+    st.floats(allow_nan=True, allow_infinity=True),
+    st.sampled_from([float("nan"), float("inf"), -1.0, 0.0, 1e308, 5e-324, 1e-300]),
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(numbers=st.lists(NUMBERS, min_size=8, max_size=8), text=st.text(), other=NUMBERS)
+def test_no_number_and_no_text_breaks_recording_or_asking(
+    warehouse: Warehouse, numbers: list[float], text: str, other: float
+) -> None:
+    odd = a.record("odd", throughputs=numbers, accuracy=other, created_by=text, environments={"NOTE": text})
+    odd = with_info(odd, average_power=other, resource_util_ratio=other)
+    odd = replace(odd, run=replace(odd.run, duration_s=other, detail=text))
+    warehouse.record(odd)
+    warehouse.record(a.record("fine"))
+    once = content(warehouse)
+
+    warehouse.record(odd)
+
+    assert content(warehouse) == once
+    assert warehouse.leaderboard(EVERYTHING_BOARD).total == 1
+    assert warehouse.runs(EVERYTHING).total == 2
+    compared = warehouse.compare(["fine", "odd"])
+    json.dumps([[value.ratio for value in metric.values] for metric in compared.metrics], allow_nan=False)
+    json.dumps([point.throughput for point in warehouse.scaling_of("odd").points], allow_nan=False)
+
+
+def test_an_empty_info_block_measures_nothing(warehouse: Warehouse) -> None:
+    record = a.record()
+    assert record.result is not None
+
+    row = stored(warehouse, replace(record, result=replace(record.result, info=TrainResultInfo())))
+
+    assert row.throughput == 8000
+    assert row.throughput_reported is None
+    assert row.validity is Validity.INVALID
