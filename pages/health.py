@@ -6,7 +6,7 @@ from pages._ui.core import core
 from pages._ui.health_shown import (
     show_cloud,
     show_console,
-    show_follower_details,
+    show_follower,
     show_manifests,
     show_profile,
     show_sizes,
@@ -17,11 +17,12 @@ from pages._ui.words import words
 t = words()
 st.title(t("health.title"))
 show_console()
+show_manifests()
 profile = choose_profile()
 if profile:
-    health = core().health(profile)
-    show_cloud(health)
-    show_follower_details(health)
-    show_profile(profile)
+    with st.spinner(t("health.asking")):
+        health = core().health(profile)
+    show_follower(health)
+    show_cloud(health, profile)
     show_sizes(health)
-show_manifests()
+    show_profile(profile)

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,9 @@ from aisbench_core.model import ACTIVE, Event, Level, Progress, Run, RunSpec, Ru
 
 BUSY_SECONDS = 30.0
 
+FRESH = timedelta(seconds=10)
+"""A follower gives a sign of life every second; after so long without one it is taken for gone."""
+
 
 @dataclass(frozen=True, slots=True)
 class Beat:
@@ -20,6 +23,10 @@ class Beat:
 
     who: str
     at: datetime
+
+    def is_fresh(self, now: datetime) -> bool:
+        """Whether it is recent enough to mean that somebody follows now."""
+        return now - self.at < FRESH
 
 
 class Ledger:

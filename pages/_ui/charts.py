@@ -14,8 +14,11 @@ from pages._ui.words import Words
 Drawing = Any
 """An Altair chart: its methods are not typed well enough to say more."""
 
-BAR = 26
+BAR = 28
 """Height of one bar with its gap, in pixels."""
+
+AXIS, LEGEND = 56, 48
+"""Room for the axis and for the legend below the bars: Streamlit counts them as part of the height."""
 
 DOTS = 64
 """Up to so many cards per run each card is a dot; beyond, a cell of a heat map."""
@@ -48,7 +51,7 @@ def board_bars(rows: Sequence[BoardRow], t: Words) -> Drawing:
         ],
     )
     spans = base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q").transform_filter("datum.low != null")
-    return (bars + spans).properties(height=max(2, len(values)) * BAR)
+    return (bars + spans).properties(height=len(values) * BAR + AXIS + LEGEND)
 
 
 def compared_bars(runs: Sequence[RunRow], metric: MetricComparison, t: Words) -> Drawing:
@@ -67,7 +70,7 @@ def compared_bars(runs: Sequence[RunRow], metric: MetricComparison, t: Words) ->
             color=alt.Color("name:N", legend=None, sort=None),
             tooltip=[_tip("name", t("charts.run")), _number_tip("value", metric_title(metric, t))],
         )
-        .properties(height=max(2, len(values)) * BAR)
+        .properties(height=len(values) * BAR + AXIS)
     )
 
 
@@ -79,7 +82,7 @@ def ranks(results: Mapping[str, Sequence[RankResult]], unit: str, t: Words) -> D
         for index, each in enumerate(cards)
     ]
     most = max((len(cards) for cards in results.values()), default=0)
-    base = _chart(values).properties(height=max(2, len(results)) * BAR * 1.5)
+    base = _chart(values).properties(height=len(results) * BAR + AXIS + LEGEND)
     y = alt.Y("run:N", title=None, sort=None, axis=alt.Axis(labelLimit=240))
     tips = [_tip("run", t("charts.run")), _tip("card", t("charts.card")), _number_tip("value", unit)]
     title = t("charts.per_card", unit=unit)

@@ -10,7 +10,7 @@ import streamlit as st
 from aisbench_core.errors import AisbenchError
 from pages._ui.words import words
 
-log = logging.getLogger("aisbench.console")
+log = logging.getLogger("aisbench_core.console")
 
 
 @contextmanager

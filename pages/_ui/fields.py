@@ -55,6 +55,23 @@ def number(form: Form, field: str) -> None:
         t(f"field.{field}"),
         min_value=least,
         max_value=most,
+        step=1,
+        key=primed(field, getattr(form.spec, field)),
+        help=t(f"field.{field}_help"),
+        on_change=changed,
+        args=(field,),
+    )
+    show_beside(form.findings, field)
+
+
+def optional_number(form: Form, field: str) -> None:
+    """A field of the spec that holds a whole number or nothing."""
+    t = words()
+    least, most = _limits(field)
+    st.number_input(
+        t(f"field.{field}"),
+        min_value=least,
+        max_value=most,
         value=None,
         step=1,
         key=primed(field, getattr(form.spec, field)),

@@ -9,7 +9,7 @@ from pages._ui import drafts
 from pages._ui.core import core
 from pages._ui.drafts import input_channels
 from pages._ui.errors import plain
-from pages._ui.fields import SPEED, Form, choice, number, parameter, primed, text
+from pages._ui.fields import SPEED, Form, choice, number, optional_number, parameter, primed, text
 from pages._ui.findings import show_beside
 from pages._ui.words import words
 
@@ -25,7 +25,7 @@ def show_workload(form: Form) -> None:
         st.selectbox(t("field.workload"), list(titles), format_func=titles.__getitem__, key=key, on_change=_workload)
     with right:
         key = primed("framework_version", form.edition.version)
-        label = t("field.framework_version", framework=form.workload.framework)
+        label = t("field.version_of", framework=form.workload.framework)
         st.selectbox(label, list(form.workload.versions), key=key, on_change=_version)
     st.markdown(t.pick(form.workload.summary, form.workload.summary_zh))
     show_beside(form.findings, "workload", "framework_version")
@@ -85,7 +85,7 @@ def show_more(form: Form) -> None:
     with middle:
         number(form, "retries")
     with right:
-        number(form, "auto_stop_hours")
+        optional_number(form, "auto_stop_hours")
 
 
 def _flavor(form: Form, flavors: Sequence[Flavor], first_flavor: str) -> None:

@@ -5,20 +5,83 @@ from importlib.metadata import version
 
 import streamlit as st
 
-from pages._ui.errors import plain
+from aisbench_core.health import Health
+from pages._ui.core import core
+from pages._ui.errors import plain, show_error
+from pages._ui.formats import number, size, when
 from pages._ui.words import words
 
 LIBRARIES = ("aisbench-console", "streamlit", "duckdb", "huaweicloudsdkmodelarts", "esdk-obs-python")
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
+EVERYWHERE = "0.0.0.0"  # noqa: S104  # Streamlit's own default, which is reported, not chosen
 
 
 def show_console() -> None:
     """Where the console listens; beyond this machine, what that means is said plainly."""
     t = words()
-    address = st.get_option("server.address") or "0.0.0.0"  # noqa: S104  # Streamlit's own default, which we report
+    address = str(st.get_option("server.address") or EVERYWHERE)
     port = st.get_option("server.port")
-    if address not in LOOPBACK:
-        st.error(t("health.open", address=plain(str(address)), port=port), icon=":material/lock_open:")
+    if address in LOOPBACK:
+        st.markdown(t("health.listens", address=plain(address), port=port))
     else:
-        st.markdown(t("health.listens", address=plain(str(address)), port=port))
-    st.caption(" · ".join([*(f"{name} {version(name)}" for name in LIBRARIES), f"Python {platform.python_version()}"]))
+        st.error(t("health.open", address=plain(address), port=port), icon=":material/lock_open:")
+    versions = [f"{name} {version(name)}" for name in LIBRARIES]
+    st.caption(" · ".join([*versions, f"Python {platform.python_version()}"]))
+
+
+def show_follower(health: Health) -> None:
+    """Who walks the runs along, and when it was last seen."""
+    t = words()
+    st.subheader(t("health.follower"))
+    beat = health.followed
+    if beat and beat.is_fresh(core().clock()):
+        st.success(t("menu.followed", who=plain(beat.who), at=when(beat.at)), icon=":material/check_circle:")
+    else:
+        since = t("menu.not_followed", at=when(beat.at)) if beat else t("menu.never_followed")
+        st.warning(since, icon=":material/bedtime:")
+
+
+def show_cloud(health: Health, profile: str) -> None:
+    """Each service of the region: whether it answers, how fast, and what it said if not."""
+    t = words()
+    st.subheader(t("health.cloud"))
+    for service in health.services:
+        facts = f"**{plain(service.name)}** {plain(service.address)}"
+        if service.ok:
+            took = number(service.milliseconds, "ms", digits=3)
+            st.success(f"{facts}: {t('health.answers', time=took)}", icon=":material/check_circle:")
+        else:
+            st.error(f"{facts}: {plain(service.sentence)}", icon=":material/error:")
+    st.markdown(t("health.key", summary=plain(core().credentials_summary(profile))))
+
+
+def show_profile(name: str) -> None:
+    """The profile as it is used; it holds no secret."""
+    t = words()
+    st.subheader(t("health.profile"))
+    profile = core().profile(name)
+    shown = profile.model_dump(mode="json")
+    rows = [
+        {t("health.setting"): key, t("health.value"): "–" if value == "" else str(value)}
+        for key, value in shown.items()
+    ]
+    st.dataframe(rows, hide_index=True, alt=t("health.profile"), height="content")
+
+
+def show_sizes(health: Health) -> None:
+    """How much is stored."""
+    t = words()
+    st.subheader(t("health.stored"))
+    ledger, warehouse, runs = st.columns(3)
+    ledger.metric(t("health.ledger"), size(health.sizes.ledger), border=True)
+    warehouse.metric(t("health.warehouse"), size(health.sizes.warehouse), border=True)
+    runs.metric(t("health.runs", count=health.sizes.run_folders), size(health.sizes.runs), border=True)
+    st.caption(t("health.data_dir", path=plain(str(core().settings.data_dir))))
+
+
+def show_manifests() -> None:
+    """Workloads that cannot be used, and why."""
+    t = words()
+    for file, error in core().workloads.problems():
+        st.subheader(t("health.broken", name=plain(file.parent.name)))
+        show_error(error)

@@ -126,11 +126,13 @@ def _show_online(spec: RunSpec, profile: str) -> None:
 def _show_answers(spec: RunSpec, profile: str) -> None:
     t = words()
     yes, no = st.columns(2)
-    if yes.button(t("launch.yes"), key="launch-yes", type="primary", icon=":material/rocket_launch:", width="stretch"):
+    if yes.button(
+        t("launch.confirm"), key="launch-yes", type="primary", icon=":material/rocket_launch:", width="stretch"
+    ):
         run = core().launch(spec, profile, WHO, st.session_state.get(QUESTION, ""))
         _forget()
         places.go(places.LIVE, {"run": run.run_id})
-    if no.button(t("launch.no"), key="launch-no", width="stretch"):
+    if no.button(t("launch.cancel"), key="launch-no", width="stretch"):
         _forget()
         st.rerun()
 

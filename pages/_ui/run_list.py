@@ -31,11 +31,13 @@ def show_active(text: str) -> None:
         st.info(t("runs.no_match" if text else "runs.none_active"), icon=":material/bedtime:")
     for run in runs:
         with st.container(border=True, key=f"run-{run.run_id}"):
-            _heading(run)
+            heading, actions = st.columns([5, 2], vertical_alignment="center")
+            with heading:
+                _heading(run)
+            with actions, st.container(horizontal=True, horizontal_alignment="right"):
+                show_stop(run, key=run.run_id)
             show_line(run, core().ledger.progress(run.run_id))
             show_detail(run)
-            with st.container(horizontal=True):
-                show_stop(run, key=run.run_id)
     if len(runs) == PAGE:
         st.caption(t("runs.more_active", shown=PAGE))
 
@@ -51,11 +53,13 @@ def show_ended(text: str) -> None:
     here = address.page("page", pages)
     for run in core().ledger.page(TERMINAL, text, PAGE, PAGE * (here - 1)):
         with st.container(border=True, key=f"run-{run.run_id}"):
-            _heading(run)
-            show_detail(run)
-            with st.container(horizontal=True):
+            heading, actions = st.columns([5, 2], vertical_alignment="center")
+            with heading:
+                _heading(run)
+            with actions, st.container(horizontal=True, horizontal_alignment="right"):
                 show_collect_again(run, key=run.run_id)
                 show_reuse(run, key=run.run_id)
+            show_detail(run)
     st.pagination(pages, key="page", on_change=address.keep, args=("page", 1))
 
 

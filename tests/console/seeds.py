@@ -1,0 +1,71 @@
+"""A console that has been used for a while: runs in every state, and results of two regions."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from aisbench_core.model import (
+    Event,
+    Level,
+    Progress,
+    Run,
+    RunRecord,
+    RunState,
+)
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.warehouse import Warehouse
+from tests.records import T0, record, records, run, spec
+
+ACTIVE_RUN = "20260301-080000-aaaa"
+RETRYING_RUN = "20260301-080100-bbbb"
+FAILED_RUN = "20260301-080200-cccc"
+STOPPED_RUN = "20260301-080300-dddd"
+DONE_RUN = "run-n1-0"
+
+
+def fill(data_dir: Path) -> None:
+    """Put runs into the ledger, and results into the warehouse."""
+    ledger = Ledger(data_dir / "ledger.sqlite3")
+    for each in runs():
+        ledger.add(each, Event(each.run_id, each.created_at, "console", Level.INFO, "launched", each.created_by))
+    for recorded in history():
+        ledger.add(recorded.run)
+    ledger.set_progress(Progress(ACTIVE_RUN, RunState.UPLOADING, 12, 48, "files", T0))
+    ledger.note(Event(ACTIVE_RUN, T0 + timedelta(seconds=4), "follower", Level.INFO, "uploading 48 files"))
+    ledger.note(Event(RETRYING_RUN, T0 + timedelta(seconds=9), "follower", Level.WARNING, "cannot reach ModelArts"))
+    warehouse = Warehouse(data_dir / "warehouse.duckdb")
+    warehouse.rebuild(history())
+
+
+def runs() -> list[Run]:
+    """One run on its way, one that meets trouble, one that failed and one that was stopped."""
+    return [
+        _run(ACTIVE_RUN, RunState.UPLOADING, 0, detail="uploading the code", job_id=""),
+        _run(RETRYING_RUN, RunState.RUNNING, 1, detail="cannot reach ModelArts: no answer in 60 s", attempts=3),
+        _run(FAILED_RUN, RunState.FAILED, 2, detail="throughput_3.json holds nan, which is no measurement"),
+        _run(STOPPED_RUN, RunState.STOPPED, 3, detail="stopped by console"),
+    ]
+
+
+def history() -> list[RunRecord]:
+    """Results on 1, 2 and 4 nodes, of two versions, one of them not valid; and rehearsals."""
+    return [
+        *records([7_900, 8_000, 8_100], "run-n1"),
+        *records([15_600, 15_700], "run-n2", node_count=2),
+        *records([30_100], "run-n4", node_count=4),
+        *records([8_400], "run-new", framework_version="r1.11"),
+        record("run-bad", throughputs=[1000.0] * 5, created_at=T0 + timedelta(hours=1)),
+        record("run-pretended", region="sandbox", rehearsal=True, flavor="sandbox.cpu.2cards", cards_per_node=2),
+    ]
+
+
+def many(count: int) -> list[Run]:
+    """So many completed runs, a second apart."""
+    return [run(f"old-{index:04}", created_at=T0 - timedelta(seconds=index)) for index in range(count)]
+
+
+def _run(run_id: str, state: RunState, minute: int, **changes: object) -> Run:
+    at: datetime = T0 + timedelta(minutes=minute)
+    base = run(run_id, spec(node_count=2), created_at=at, state=state)
+    ended = {} if state.is_terminal else {"ended_at": None, "duration_s": None}
+    return replace(base, **{**ended, **changes})  # type: ignore[arg-type]  # a test names the fields it means
