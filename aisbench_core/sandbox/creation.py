@@ -26,7 +26,7 @@ def accept(body: Mapping[str, Any], objects: Objects) -> dict[str, Any]:
     spec = _block(body, "spec")
     _check_metadata(metadata)
     _check_parameters(_entries(algorithm, "parameters"))
-    _check_environments(algorithm.get("environments") or {})
+    _check_environments(_optional(algorithm, "environments"))
     channels = {kind: _channels(algorithm, kind) for kind in ("inputs", "outputs")}
     _check_engine(algorithm)
     resource = _block(spec, "resource")
@@ -44,7 +44,7 @@ def accept(body: Mapping[str, Any], objects: Objects) -> dict[str, Any]:
 def _check_metadata(metadata: Mapping[str, Any]) -> None:
     if not _NAME.fullmatch(str(metadata.get("name", ""))):
         raise _invalid("metadata.name", "1 to 64 letters, digits, hyphens (-) and underscores (_)")
-    if len(metadata.get("description") or "") > 256:
+    if len(str(metadata.get("description") or "")) > 256:
         raise _invalid("metadata.description", "at most 256 characters")
 
 
@@ -77,7 +77,7 @@ def _channels(algorithm: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
 
 
 def _channel(entry: dict[str, Any], kind: str, index: int) -> dict[str, Any]:
-    url = ((entry.get("remote") or {}).get("obs") or {}).get("obs_url")
+    url = str(_optional(_optional(entry, "remote"), "obs").get("obs_url") or "")
     if not entry.get("name") or not url:
         raise Refused(400, "ModelArts.2753", f"{kind}[{index}] needs a name and remote.obs.obs_url.")
     if entry.setdefault("access_method", "parameter") not in ("parameter", "env"):
@@ -119,15 +119,15 @@ def _check_resource(resource: Mapping[str, Any]) -> Flavor:
 
 
 def _check_spec(spec: Mapping[str, Any], objects: Objects) -> None:
-    log_url = (spec.get("log_export_path") or {}).get("obs_url")
+    log_url = str(_optional(spec, "log_export_path").get("obs_url") or "")
     if log_url:
         _check_folder("spec.log_export_path.obs_url", log_url)
         if not objects.has_bucket(bucket_and_key(log_url)[0]):
             raise Refused(400, "ModelArts.2791", f"Invalid OBS path: the bucket of {log_url} does not exist.")
-    auto_stop = spec.get("auto_stop")
+    auto_stop = _optional(spec, "auto_stop")
     if auto_stop and (auto_stop.get("time_unit") != "HOURS" or not _is_count(auto_stop.get("duration"))):
         raise _invalid("spec.auto_stop", "time_unit HOURS and a duration from 1")
-    priority = (spec.get("schedule_policy") or {}).get("priority")
+    priority = _optional(spec, "schedule_policy").get("priority")
     if priority is not None and priority not in (1, 2, 3):
         raise Refused(400, "ModelArts.2816", f"The priority {priority} is out of range.", "Use 1, 2 or 3.")
 
@@ -160,11 +160,13 @@ def _check_code_size(prefix: str, keys: Mapping[str, int]) -> None:
 
 
 def _check_boot_file(code_dir: str, boot_file: str, exists: Callable[[str], bool]) -> None:
+    code_bucket, prefix = bucket_and_key(code_dir)
     if not boot_file.endswith(".py"):
         raise Refused(400, "ModelArts.2758", f"The boot file {boot_file or '(none)'} is not a .py file.")
-    if not boot_file.startswith(code_dir) or "/../" in boot_file:
+    bucket, key = bucket_and_key(boot_file)
+    if (bucket, key[: len(prefix)]) != (code_bucket, prefix):
         raise Refused(400, "ModelArts.2792", f"The boot file {boot_file} is not in the code directory {code_dir}.")
-    if not exists(bucket_and_key(boot_file)[1]):
+    if not exists(key):
         raise Refused(400, "ModelArts.2758", f"The boot file {boot_file} does not exist.")
 
 
@@ -189,6 +191,13 @@ def _check_folder(field: str, url: str) -> None:
 
 def _block(body: Mapping[str, Any], name: str) -> dict[str, Any]:
     block = body.get(name)
+    if not isinstance(block, dict):
+        raise _invalid(name, "an object")
+    return block
+
+
+def _optional(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    block = body.get(name) or {}
     if not isinstance(block, dict):
         raise _invalid(name, "an object")
     return block
