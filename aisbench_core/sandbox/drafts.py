@@ -1,7 +1,6 @@
 """Bytes on their way to become an object: received into a file of their own, hashed while they pass."""
 
 import os
-import uuid
 from collections.abc import Iterator
 from hashlib import md5
 from pathlib import Path
@@ -16,27 +15,28 @@ _BLOCK = 1 << 20
 class Draft:
     """A file that nobody lists. Used in a `with` statement; what is not taken away inside is removed at its end."""
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / uuid.uuid4().hex
+    def __init__(self, path: Path) -> None:
+        self.path = path
         self.size = 0
+        self._file: BinaryIO | None = None  # opened when the first byte comes: most requests have none
         self._md5 = md5(usedforsecurity=False)  # an ETag is an MD5
 
     def __enter__(self) -> Self:
-        self._file = self.path.open("wb")
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.close()
-        self.path.unlink(missing_ok=True)
+        if self._file:
+            self._file.close()
+            self.path.unlink(missing_ok=True)
 
     @property
     def md5(self) -> str:
         return self._md5.hexdigest()
 
     def write(self, data: bytes) -> None:
-        self._file.write(data)
+        self._out().write(data)
         self._md5.update(data)
         self.size += len(data)
 
@@ -53,13 +53,18 @@ class Draft:
 
     def opened(self) -> BinaryIO:
         """What was written so far, for reading."""
-        self._file.flush()
+        self._out().flush()
         return self.path.open("rb")
 
     def finish(self, instant: int) -> None:
         """Close the file and date it, in nanoseconds since 1970."""
-        self._file.close()
+        self._out().close()
         os.utime(self.path, ns=(instant, instant))
+
+    def _out(self) -> BinaryIO:
+        if self._file is None:
+            self._file = self.path.open("wb")
+        return self._file
 
 
 def blocks(file: BinaryIO) -> Iterator[bytes]:

@@ -5,6 +5,7 @@ is known of it (see notes), `.drafts/` what is being received. An object comes i
 was written: it is whole or absent, also after kill -9 (not after a power cut: nothing is forced to the disk).
 """
 
+import itertools
 import os
 import re
 import shutil
@@ -73,6 +74,7 @@ class Objects:
         self._born = root / ".buckets"
         self._lock = threading.RLock()  # held for renames and looks, not while bytes are received
         self._latest = 0
+        self._numbers = itertools.count()
         shutil.rmtree(self._drafts, ignore_errors=True)
         for folder in (self._drafts, self._born):
             folder.mkdir(parents=True, exist_ok=True)
@@ -113,7 +115,7 @@ class Objects:
 
     def draft(self) -> Draft:
         """A place to receive an object's bytes; use it in a `with` statement and `commit` it inside."""
-        return Draft(self._drafts)
+        return Draft(self._drafts / str(next(self._numbers)))
 
     def put(self, bucket: str, key: str, data: Source, headers: Mapping[str, str] | None = None) -> Stat:
         """Store one object, replacing what was there."""

@@ -211,6 +211,6 @@ def _iso_date(text: str) -> datetime | None:
 
 def _http_date(text: str) -> datetime:
     try:
-        return _iso_date(text) or parsedate_to_datetime(text).astimezone(UTC)
+        return (text[:1].isdigit() and _iso_date(text)) or parsedate_to_datetime(text).astimezone(UTC)
     except ValueError as error:
         raise ObjectError("AccessDenied", "A signed request needs a Date or x-amz-date header.") from error

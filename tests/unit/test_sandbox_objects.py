@@ -2,6 +2,8 @@
 
 import hashlib
 import os
+import subprocess
+import sys
 import tempfile
 import threading
 from dataclasses import replace
@@ -253,3 +255,37 @@ def test_only_an_empty_bucket_can_be_deleted(objects: Objects) -> None:
     objects.delete_bucket(BUCKET)
 
     assert objects.buckets() == ()
+
+
+def test_a_killed_process_leaves_every_object_whole_with_its_etag_and_headers(tmp_path: Path) -> None:
+    Objects(tmp_path).create_bucket(BUCKET)
+    confirmed = 0
+    for life in range(10):
+        with subprocess.Popen([sys.executable, "-c", WRITES_FOR_EVER, str(tmp_path)], stdout=subprocess.PIPE) as writer:
+            assert writer.stdout
+            for _ in range(20 + 7 * life):
+                confirmed = max(confirmed, int(writer.stdout.readline()))
+            writer.kill()
+
+        stored = Objects(tmp_path).list(BUCKET).objects
+        contents = [Objects(tmp_path).read(BUCKET, stat.key) for stat in stored]
+        assert [stat.etag for stat in stored] == [md5(content) for content in contents]
+        assert [stat.headers for stat in stored] == [{"x-obs-meta-number": text_of(content)} for content in contents]
+        assert max(int(text_of(content)) for content in contents) >= confirmed
+
+
+WRITES_FOR_EVER = """
+import itertools, pathlib, sys
+from aisbench_core.sandbox.objects import Objects
+objects = Objects(pathlib.Path(sys.argv[1]))
+first = max([int(s.headers["x-obs-meta-number"]) for s in objects.list("bench").objects], default=0) + 1
+for number in itertools.count(first):
+    body = str(number).encode().ljust(8) * (1000 + number % 5)
+    objects.put("bench", f"key-{number % 3}", body, {"x-obs-meta-number": str(number)})
+    print(number, flush=True)
+"""
+
+
+def text_of(content: bytes) -> str:
+    (word,) = set(content.split())
+    return word.decode()
