@@ -12,34 +12,41 @@ class Meter:
 
     MISSING = ("gpuUtil", "gpuMemUsage", "npuUtil", "npuMemUsage")
 
-    def __init__(self, processes: Sequence[Process], now: float) -> None:
-        self._tasks = {process.popen.pid: process.task for process in processes}
+    def __init__(self, now: float) -> None:
         self._began = now
         self._minute = 0
-        self._minute_began = now
+        self._tasks: dict[int, str] = {}
         self._used_before: dict[str, float] = {}
-        self._cpu: dict[str, dict[int, float]] = {task: {} for task in set(self._tasks.values())}
-        self._values: dict[str, dict[str, list[float]]] = {task: {} for task in self._cpu}
+        self._cpu: dict[str, dict[int, float]] = {}
+        self._values: dict[str, dict[str, list[float]]] = {}
+
+    def watch(self, processes: Sequence[Process]) -> None:
+        """Measure these, too; each leads a session, whose other processes count with it."""
+        for process in processes:
+            self._tasks[process.popen.pid] = process.task
+            self._cpu.setdefault(process.task, {})
+            self._values.setdefault(process.task, {})
 
     def sample(self, now: float) -> dict[str, dict[str, tuple[float, ...]]]:
         """Everything measured so far, by task and metric; the running minute's value is its average up to now."""
         self._turn_minute(now)
         memory = self._read()
-        elapsed = max(now - self._minute_began, 0.05) * (os.cpu_count() or 1)
+        elapsed = max(now - self._began - 60 * self._minute, 0.05) * (os.cpu_count() or 1)
         for task, used in self._used().items():
             cpu = 100 * (used - self._used_before.get(task, 0.0)) / elapsed
             now_values = {"cpuUsage": cpu, "memUsage": memory.get(task, 0.0), **dict.fromkeys(self.MISSING, -1.0)}
             for name, value in now_values.items():
                 values = self._values[task].setdefault(name, [])
-                values[self._minute :] = [round(value, 2)]
+                missed = [-1.0] * (self._minute - len(values))
+                values[self._minute :] = [*missed, round(value, 2)]
         return {
             task: {name: tuple(values) for name, values in metrics.items()} for task, metrics in self._values.items()
         }
 
     def _turn_minute(self, now: float) -> None:
-        if now - self._minute_began >= 60:
-            self._minute += 1
-            self._minute_began = now
+        minute = int((now - self._began) // 60)
+        if minute > self._minute:
+            self._minute = minute
             self._used_before = self._used()
 
     def _used(self) -> dict[str, float]:

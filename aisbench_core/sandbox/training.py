@@ -48,11 +48,14 @@ class Training:
         obs_url: str,
         grace: float,
         on_end: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.job = job
         self._jobs = jobs
         self._root = work / job.job_id
         self._on_end = on_end
+        self._clock = clock
+        self._meter = Meter(clock())
         port = _free_port()
         nodes = (Node(job, index, self._root / f"node-{index}", port, obs_url) for index in range(job.node_count))
         self._nodes = [NodeRun(node, jobs, objects) for node in nodes]
@@ -67,7 +70,7 @@ class Training:
         """Begin; the job is Running from now on."""
         self._jobs.change(self.job.job_id, lambda job: job.running(self._jobs.now()))
         if self.job.longest_hours:
-            self._ends_at = time.monotonic() + 3600 * self.job.longest_hours
+            self._ends_at = self._clock() + 3600 * self.job.longest_hours
         self._thread.start()
 
     def stop(self) -> None:
@@ -131,7 +134,7 @@ class Training:
 
     def _follow(self, started: Sequence[Process]) -> None:
         """Look after processes until all have ended well. Raises NodeFailed when one has not, or Stopped."""
-        meter = Meter(started, time.monotonic())
+        self._meter.watch(started)
         pass_on_at = time.monotonic() + FIRST_LOOK_SECONDS
         sync_at = time.monotonic() + OUTPUT_SECONDS
         try:
@@ -139,7 +142,7 @@ class Training:
                 _raise_if_failed(started)
                 self._raise_if_stopping()
                 if time.monotonic() >= pass_on_at:
-                    self._measure(meter)
+                    self._measure()
                     pass_on_at = _next_time(LOG_SECONDS, *(node.pass_on for node in self._nodes))
                 if time.monotonic() >= sync_at:
                     sync_at = _next_time(OUTPUT_SECONDS, *(node.sync_outputs for node in self._nodes))
@@ -148,14 +151,14 @@ class Training:
         finally:
             processes.end_all(started, self._grace, self._marker)
 
-    def _measure(self, meter: Meter) -> None:
-        metrics = meter.sample(time.monotonic())
+    def _measure(self) -> None:
+        metrics = self._meter.sample(self._clock())
         self._jobs.change(self.job.job_id, lambda job: replace(job, metrics=metrics))
 
     def _raise_if_stopping(self) -> None:
         if self._stopping.is_set():
             raise Stopped(self._stop_kind)
-        if time.monotonic() >= self._ends_at:
+        if self._clock() >= self._ends_at:
             raise Stopped("timed_out")
 
     def _stopped_ends(self, kind: str) -> tuple[TaskEnd, ...]:

@@ -1,0 +1,41 @@
+"""The longest running time that a job was given ends it; the clock here is the test's."""
+
+import threading
+import time
+from pathlib import Path
+
+from aisbench_core.sandbox.creation import accept
+from aisbench_core.sandbox.jobs import Jobs, Phase
+from aisbench_core.sandbox.objects import Objects
+from aisbench_core.sandbox.training import Training
+from tests.sandbox_process import processes_of
+from tests.training_client import await_true, job_body
+
+
+def test_a_job_that_runs_too_long_is_terminated_and_its_processes_with_it(tmp_path: Path) -> None:
+    objects = Objects(tmp_path / "obs")
+    objects.create_bucket("sandbox-bench")
+    objects.put("sandbox-bench", "code/train.py", b"import time\nprint('started', flush=True)\ntime.sleep(600)\n")
+    jobs = Jobs(tmp_path / "jobs", time.time)
+    body = job_body()
+    body["spec"]["auto_stop"] = {"time_unit": "HOURS", "duration": 2}
+    job = jobs.add(accept(body, objects), None)
+    assert job is not None
+    now = [0.0]
+    ended = threading.Event()
+    training = Training(
+        job, jobs, objects, tmp_path / "work", "", 1.0, on_end=lambda _: ended.set(), clock=lambda: now[0]
+    )
+    training.start()
+    log = jobs.log_file(job.job_id, 0)
+    now[0] = 2 * 3600 - 1.0
+    await_true(lambda: log.exists() and "started" in log.read_text(), "the job at work")
+
+    now[0] = 2 * 3600.0
+
+    assert ended.wait(30)
+    stopped = jobs.find(job.job_id)
+    assert stopped is not None
+    assert stopped.phase is Phase.TERMINATED
+    assert stopped.events[-1].message("en-us") == "Training job is terminated (maximum running time: 2h)."
+    assert processes_of(job.job_id) == []
