@@ -122,8 +122,9 @@ def retries_everywhere(subject: Subject) -> Iterator[Complaint]:
 
 @rule("cost.auto-stop", Level.WARNING, "auto_stop_hours")
 def cost_auto_stop(subject: Subject) -> Iterator[Complaint]:
-    """Where running costs money, the job stops by itself after some hours."""
-    if subject.profile.price_per_node_hour and subject.spec.auto_stop_hours is None:
+    """Where running costs money (a profile with prices that is no rehearsal), the job stops by itself."""
+    costs = subject.profile.price_per_node_hour and not subject.profile.rehearsal
+    if costs and subject.spec.auto_stop_hours is None:
         yield Complaint(
             "the job costs money for as long as it runs, and nothing ends it by itself",
             "set auto_stop_hours (1 to 720); time in the queue is not counted",

@@ -1,10 +1,16 @@
 """`aisbench workloads`, `profiles` and `health`: what there is, and whether it works."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.core import as_json, open_core
+from aisbench_core.cli.codes import CLOUD_UNAVAILABLE
+from aisbench_core.cli.core import as_json, open_core, profile_option
 from aisbench_core.errors import AisbenchError
+
+if TYPE_CHECKING:
+    from aisbench_core.health import Health, ServiceHealth
 
 
 @click.command()
@@ -56,3 +62,44 @@ def profiles(as_json: bool) -> None:
     ]
     answers = [{**each.model_dump(mode="json"), "keys": keys, "default": each.name == default} for each, keys in known]
     shown.answer(answers, as_json, lambda: shown.table(heads, rows))
+
+
+@click.command()
+@profile_option
+@as_json
+def health(profile: str, as_json: bool) -> None:
+    """Show whether the cloud answers, who follows, and how much is stored.
+
+    Exits with 3 if a service does not answer properly.
+    """
+    core = open_core()
+    found = core.health(profile)
+    keys = core.credentials_summary(profile)
+    shown.answer({"keys": keys, **_named(found)}, as_json, lambda: _health(found, keys))
+    if not all(service.ok for service in found.services):
+        click.get_current_context().exit(CLOUD_UNAVAILABLE)
+
+
+def _named(found: "Health") -> dict[str, object]:
+    return {"services": found.services, "followed": found.followed, "sizes": found.sizes}
+
+
+def _health(found: "Health", keys: str) -> str:
+    followed = (
+        f"{found.followed.who}, last seen {shown.moment(found.followed.at)}" if found.followed else "by nobody yet"
+    )
+    services = [(service.name, f"{service.address}  {_state(service)}".strip()) for service in found.services]
+    return shown.listing(
+        [
+            ("keys", keys),
+            *services,
+            ("followed", followed),
+            ("ledger", shown.size(found.sizes.ledger)),
+            ("warehouse", shown.size(found.sizes.warehouse)),
+            ("runs", f"{found.sizes.run_folders} in {shown.size(found.sizes.runs)}"),
+        ]
+    )
+
+
+def _state(service: "ServiceHealth") -> str:
+    return f"answers in {shown.number(service.milliseconds, 'ms')}" if service.ok else service.sentence

@@ -1,5 +1,6 @@
 """What the commands share: the core, opened when a command needs it, and options with one meaning everywhere."""
 
+import getpass
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from aisbench_core.wiring import Core
+    from aisbench_core.core import Core
 
 AnyCommand = Callable[..., Any]
 
@@ -35,9 +36,4 @@ def log_file() -> Path:
 
 def user() -> str:
     """Who types: the name under which runs are launched from here."""
-    import getpass
-
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container may have no name for its user
-        return "unknown"
+    return getpass.getuser()

@@ -65,6 +65,7 @@ for _command in (
     results.warehouse,
     catalogue.workloads,
     catalogue.profiles,
+    catalogue.health,
 ):
     main.add_command(_command)
 

@@ -2,8 +2,6 @@
 
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -13,8 +11,8 @@ from aisbench_core.cli.codes import INTERRUPTED, RUN_FAILED
 from aisbench_core.cli.core import open_core
 
 if TYPE_CHECKING:
+    from aisbench_core.core import Core
     from aisbench_core.model import Run
-    from aisbench_core.wiring import Core
 
 LOOK_SECONDS = 0.25
 FRESH_SECONDS = 15.0
@@ -32,32 +30,19 @@ def follow() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     shown.talk(_waits_for(core) or "following all runs; Ctrl-C ends it")
-    core.follower().run_forever(stop)
+    core.follower(stop).run_forever(stop)
     shown.talk("stopped following; runs go on in the cloud and are picked up by the next follower")
 
 
 def wait_for(core: "Core", run: "Run", with_log: bool) -> "Run":
     """The run once it has ended, with progress (and its log) on stderr. Exits with 4 unless it was completed."""
     try:
-        with following(core):
+        with core.following():
             ended = _watch(core, run, with_log)
     except KeyboardInterrupt:
         shown.talk(f"\nnot waiting any longer; run {run.run_id} goes on. `aisbench stop {run.run_id}` ends it")
         click.get_current_context().exit(INTERRUPTED)
     return ended
-
-
-@contextmanager
-def following(core: "Core") -> Iterator[None]:
-    """Somebody follows for as long as this lasts: we do, unless another process does already."""
-    stop = threading.Event()
-    thread = threading.Thread(target=core.follower().run_forever, args=(stop,), name="follower")
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
 
 
 def say_who_follows(core: "Core") -> None:

@@ -1,5 +1,6 @@
 """`aisbench run`, `preflight` and `spec`: from a workload or a file to a run."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -7,11 +8,11 @@ import click
 from aisbench_core.cli import following, shown
 from aisbench_core.cli.core import as_json, open_core, profile_option, user
 from aisbench_core.cli.runs import result_text
-from aisbench_core.cli.typed import Typed, read_spec, spec_options
+from aisbench_core.cli.typed import Typed, on_all_cards, read_spec, spec_options
 
 if TYPE_CHECKING:
-    from aisbench_core.model import Finding, Run, RunSpec
-    from aisbench_core.wiring import Core
+    from aisbench_core.core import Core
+    from aisbench_core.model import Finding, Flavor, Run, RunSpec
 
 
 @click.command()
@@ -28,7 +29,7 @@ def run(profile: str, wait: bool, with_log: bool, dry_run: bool, as_json: bool, 
     the waiting, not the run.
     """
     core = open_core()
-    spec = read_spec(Typed(**typed), core)
+    spec = on_all_cards(core, read_spec(Typed(**typed), core), profile, core.flavors)
     if dry_run:
         _dry_run(core, spec, profile, as_json)
         return
@@ -48,7 +49,8 @@ def run(profile: str, wait: bool, with_log: bool, dry_run: bool, as_json: bool, 
 def preflight(profile: str, online: bool, as_json: bool, **typed: Any) -> None:
     """Print what is wrong with a spec; exit code 2 if a launch would be refused."""
     core = open_core()
-    spec = read_spec(Typed(**typed), core)
+    known = core.flavors if online else _unknown
+    spec = on_all_cards(core, read_spec(Typed(**typed), core), profile, known)
     findings = core.preflight(spec, profile)
     if online:
         findings = [*findings, *core.preflight_online(spec, profile)]
@@ -64,6 +66,10 @@ def spec(**typed: Any) -> None:
 
     core = open_core()
     click.echo(to_yaml(core.filled(read_spec(Typed(**typed), core))), nl=False)
+
+
+def _unknown(_: str) -> "Sequence[Flavor]":
+    return ()
 
 
 def _dry_run(core: "Core", spec: "RunSpec", profile: str, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from aisbench_core.cli.core import open_core
 from aisbench_core.cli.following import LOOK_SECONDS, print_log, say_who_follows
 
 if TYPE_CHECKING:
-    from aisbench_core.wiring import Core
+    from aisbench_core.core import Core
 
 
 @click.command()

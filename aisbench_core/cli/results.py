@@ -1,5 +1,6 @@
 """`aisbench leaderboard`, `compare`, `export` and `warehouse`: what is known about results."""
 
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,8 +14,8 @@ from aisbench_core.cli.core import as_json, open_core
 from aisbench_core.errors import ConfigError, RunNotFound
 
 if TYPE_CHECKING:
+    from aisbench_core.core import Core
     from aisbench_core.warehouse import BoardPage, BoardQuery, BoardRow
-    from aisbench_core.wiring import Core
 
 _FILTERS = (
     click.option("--region", default="", help="Default: the region of the settings' profile."),
@@ -76,8 +77,7 @@ def export(output: Path | None, bom: bool, valid_only: bool, **chosen: Any) -> N
     query = _query(core, include_invalid=not valid_only, **chosen)
     now = datetime.now(UTC)
     if output is None:
-        with click.open_file("-", "wb") as target:
-            count = core.warehouse.export_csv(query, target, now, bom=bom)
+        count = core.warehouse.export_csv(query, sys.stdout.buffer, now, bom=bom)
     else:
         count = _export_to(core, query, output, now, bom)
     shown.talk(f"{count} {'run' if count == 1 else 'runs'} of {query.region} written")
@@ -91,7 +91,8 @@ def warehouse() -> None:
 @warehouse.command()
 def rebuild() -> None:
     """Build the warehouse anew from the folders of the runs; it can be repeated."""
-    count = open_core().rebuild_warehouse()
+    core = open_core()
+    count = core.warehouse.rebuild(core.records())
     click.echo(f"{count} {'run' if count == 1 else 'runs'} recorded")
 
 

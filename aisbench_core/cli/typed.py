@@ -1,6 +1,6 @@
 """From what is typed to a RunSpec: a workload or a file first, then the options, which win."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +10,8 @@ import click
 from aisbench_core.errors import ConfigError, Problem, SpecError
 
 if TYPE_CHECKING:
-    from aisbench_core.model import RunSpec, Scalar
-    from aisbench_core.wiring import Core
+    from aisbench_core.core import Core
+    from aisbench_core.model import Flavor, RunSpec, Scalar
 
 Answers = dict[str, Any]
 
@@ -72,6 +72,21 @@ def read_spec(typed: Typed, core: "Core") -> "RunSpec":
     for field, text in assignments:
         _assign(answers, field, text, core)
     return parse(RunSpec, answers, WHAT)
+
+
+def on_all_cards(
+    core: "Core", spec: "RunSpec", profile: str, flavors: "Callable[[str], Sequence[Flavor]]"
+) -> "RunSpec":
+    """The spec on all cards of its flavor, unless it says how many. Raises what `flavors` raises."""
+    from aisbench_core.authoring.preflight_rules_resources import cards_of_flavor
+    from aisbench_core.authoring.rules import subject_of
+
+    if "cards_per_node" in spec.model_fields_set:
+        return spec
+    place = core.profile(profile)
+    by_name = cards_of_flavor(subject_of(spec, place, core.workloads))
+    cards = by_name or cards_of_flavor(subject_of(spec, place, core.workloads, flavors(place.name)))
+    return spec.model_copy(update={"cards_per_node": cards}) if cards else spec
 
 
 def _start(source: str) -> Answers:

@@ -81,6 +81,7 @@ def test_a_job_that_costs_money_should_end_by_itself(resnet: RunSpec) -> None:
 
     assert only(found(resnet, priced), "cost.auto-stop").level is Level.WARNING
     assert found(changed(resnet, auto_stop_hours=3), priced) == []
+    assert found(resnet, priced.model_copy(update={"rehearsal": True})) == []
 
 
 def test_the_profile_answers_what_the_spec_leaves_open(resnet: RunSpec) -> None:

@@ -1,0 +1,66 @@
+"""`aisbench` as a test types it: a data folder of its own, and the sandbox as the region `lab`."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from click.testing import CliRunner, Result
+
+from aisbench_core.cli import main
+from tests.sandbox_process import SandboxProcess
+
+QUICK = {
+    "AISBENCH_PROFILE": "lab",
+    "AISBENCH_POLL_SECONDS": "0.05",
+    "AISBENCH_TICK_SECONDS": "0.02",
+    "AISBENCH_RETRY_FIRST_SECONDS": "0.05",
+}
+
+
+class CommandLine:
+    """Runs commands in this process, or in one of their own where a signal matters."""
+
+    def __init__(self, data_dir: Path, sandbox: SandboxProcess) -> None:
+        self.data_dir = data_dir
+        self.environment = {**QUICK, "AISBENCH_DATA_DIR": str(data_dir)}
+        self._started: list[subprocess.Popen[str]] = []
+        self.add_profile("lab", sandbox.profile)
+
+    def add_profile(self, name: str, profile: Mapping[str, Any], **changes: Any) -> None:
+        """Write a profile like the given one."""
+        folder = self.data_dir / "profiles"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump({**profile, "name": name, **changes}), "utf-8")
+
+    def type(self, *words: str) -> Result:
+        """One command, to its end."""
+        return CliRunner(env=self.environment).invoke(main, words)
+
+    def answer(self, *words: str) -> Any:
+        """The JSON answer of a command that succeeds."""
+        result = self.type(*words, "--json")
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)
+
+    def start(self, *words: str) -> "subprocess.Popen[str]":
+        """A command in a process of its own."""
+        process = subprocess.Popen(
+            [sys.executable, "-c", "from aisbench_core.cli import main; main()", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **self.environment},
+        )
+        self._started.append(process)
+        return process
+
+    def end(self) -> None:
+        """End every process that was started."""
+        for process in self._started:
+            process.kill()
+            process.communicate()

@@ -1,0 +1,246 @@
+"""The main job from the shell, in a scripted region."""
+
+import csv
+import io
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.flow.command_line import CommandLine
+from tests.sandbox_process import SandboxProcess
+
+OUTPUTS = {"throughput_0.json": "100.5", "throughput_1.json": "99.5", "accuracy.json": "0.97"}
+
+
+def outputs(ranks: int) -> dict[str, str]:
+    """What so many cards write."""
+    throughputs = {f"throughput_{rank}.json": str(100 + rank) for rank in range(ranks)}
+    return {**throughputs, "accuracy.json": "0.97", "ranksize.json": str(ranks)}
+
+
+@pytest.fixture
+def shell(tmp_path: Path, sandbox: SandboxProcess) -> Iterator[CommandLine]:
+    """A command line with the sandbox as its region; each look moves a job one phase on."""
+    sandbox.script(by="look", outputs=outputs(2), log="epoch 1\nepoch 2\n")
+    shell = CommandLine(tmp_path / "data", sandbox)
+    yield shell
+    shell.end()
+
+
+def completed(shell: CommandLine, *words: str) -> str:
+    """The id of a run that was waited for."""
+    result = shell.type("run", "quickstart_digits", *words, "--wait")
+    assert result.exit_code == 0, result.output
+    return result.stdout.strip()
+
+
+def test_a_run_from_launch_to_leaderboard(shell: CommandLine) -> None:
+    result = shell.type("run", "quickstart_digits", "--param", "epochs=3", "--wait")
+
+    assert result.exit_code == 0, result.output
+    run_id = result.stdout.strip()
+    assert run_id.startswith("r2")
+    assert "completed" in result.stderr
+    assert "201.00 samples/s" in result.stderr
+
+    shown = shell.answer("show", run_id[:12])
+    assert shown["run"]["state"] == "completed"
+    assert shown["run"]["spec"]["parameters"]["epochs"] == 3
+    assert shown["run"]["spec"]["cards_per_node"] == 2
+    assert shown["result"]["throughput"] == 201.0
+    assert shown["result"]["accuracy"] == 0.97
+    assert [event["source"] for event in shown["events"]]
+
+    assert shell.type("logs", run_id).stdout.endswith("\nepoch 1\nepoch 2\n")
+    assert shell.type("logs", run_id, "--tail", "1").stdout == "epoch 2\n"
+    (row,) = shell.answer("leaderboard")["rows"]
+    assert (row["workload"], row["node_count"], row["best_run_id"]) == ("quickstart_digits", 1, run_id)
+    assert run_id in shell.type("leaderboard").stdout
+    assert "201.00 samples/s" in shell.type("show", run_id).stdout
+
+
+def test_two_runs_side_by_side_and_as_csv(shell: CommandLine, sandbox: SandboxProcess, tmp_path: Path) -> None:
+    one = completed(shell)
+    sandbox.script(by="look", outputs=outputs(4))
+    two = completed(shell, "--nodes", "2")
+
+    comparison = shell.answer("compare", one, two)
+    assert comparison["verdict"] == "comparable after normalisation"
+    assert [row["field"] for row in comparison["differences"]] == ["node_count"]
+    text = shell.type("compare", one, two).stdout
+    assert "look at the throughput per node" in text
+    assert "406.00 samples/s (× 2.020)" in text
+
+    listed = shell.answer("runs")
+    assert [run["run_id"] for run in listed["runs"]] == [two, one]
+    assert listed["total"] == 2
+    assert shell.answer("runs", "--state", "failed") == {"runs": [], "total": 0}
+
+    exported = shell.type("export")
+    assert [row["run_id"] for row in csv.DictReader(io.StringIO(exported.stdout))]
+    written = shell.type("export", "-o", str(tmp_path / "runs.csv"), "--nodes", "2")
+    assert written.stderr == "1 run of sandbox written\n"
+    (row,) = csv.DictReader((tmp_path / "runs.csv").read_text("utf-8").splitlines())
+    assert (row["run_id"], row["schema_version"]) == (two, "aisbench-compliance-csv/1")
+
+    (shell.data_dir / "warehouse.duckdb").unlink()
+    assert shell.type("warehouse", "rebuild").stdout == "2 runs recorded\n"
+    assert len(shell.answer("leaderboard")["rows"]) == 2
+
+
+def test_a_spec_that_was_printed_is_launched_from_its_file(shell: CommandLine, tmp_path: Path) -> None:
+    printed = shell.type("spec", "quickstart_digits", "--cards", "2", "--set", "environments.GLOG_v=3").stdout
+    (tmp_path / "spec.yaml").write_text(printed, "utf-8")
+
+    run = shell.answer("run", str(tmp_path / "spec.yaml"), "--set", "description=from a file", "--wait")["run"]
+
+    assert yaml.safe_load(printed)["parameters"]["epochs"] == 40
+    assert run["spec"]["environments"] == {"GLOG_v": "3"}
+    assert run["spec"]["description"] == "from a file"
+    assert run["state"] == "completed"
+
+
+def test_a_code_directory_in_a_spec_file_is_found_beside_the_file(shell: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "train.py").touch()
+    (tmp_path / "spec.yaml").write_text("workload: quickstart_digits\ncode_dir: mine\ncards_per_node: 2\n", "utf-8")
+
+    answer = shell.answer("run", str(tmp_path / "spec.yaml"), "--dry-run")
+
+    assert answer["spec"]["code_dir"] == str(tmp_path / "mine")
+    assert answer["findings"] == []
+    assert shell.answer("runs")["total"] == 0
+
+
+def test_a_run_is_stopped_and_its_log_is_followed_to_the_end(shell: CommandLine, sandbox: SandboxProcess) -> None:
+    sandbox.script(by="hold", log="epoch 1\n")
+    launched = shell.type("run", "quickstart_digits")
+    run_id = launched.stdout.strip()
+    assert "nobody follows the runs now" in launched.stderr
+    follower = shell.start("follow")
+    logs = shell.start("logs", run_id, "--follow")
+    assert logs.stdout is not None
+    assert any(line == "epoch 1\n" for line in logs.stdout)
+
+    stopped = shell.answer("stop", run_id[:14])
+
+    assert stopped["state"] == "stopping"
+    assert logs.wait(20) == 0
+    logs.communicate()
+    follower.send_signal(signal.SIGTERM)
+    said = follower.communicate(timeout=20)[1]
+    assert follower.returncode == 0, said
+    assert "stopped following" in said
+    assert shell.answer("show", run_id)["run"]["state"] == "stopped"
+
+
+def test_a_run_that_fails_ends_with_four(shell: CommandLine, sandbox: SandboxProcess) -> None:
+    sandbox.script(by="look", exit_code=3, message="out of memory", log="Traceback\n")
+
+    result = shell.type("run", "quickstart_digits", "--follow")
+
+    assert result.exit_code == 4
+    assert "Traceback" in result.stderr
+    assert "failed" in result.stderr
+    assert shell.type("collect", result.stdout.strip()).exit_code == 0
+
+
+def test_ctrl_c_ends_the_waiting_and_not_the_run(shell: CommandLine, sandbox: SandboxProcess) -> None:
+    sandbox.script(by="hold")
+    waiting = shell.start("run", "quickstart_digits", "--wait")
+    assert waiting.stdout is not None
+    run_id = waiting.stdout.readline().strip()
+    assert waiting.stderr is not None
+    for line in waiting.stderr:
+        if "running" in line:
+            break
+
+    waiting.send_signal(signal.SIGINT)
+
+    _, said = waiting.communicate(timeout=20)
+    assert waiting.returncode == 130
+    assert f"run {run_id} goes on" in said
+    assert "Traceback" not in said
+    assert shell.answer("show", run_id)["run"]["state"] == "running"
+
+
+def test_what_there_is(shell: CommandLine) -> None:
+    workloads = shell.answer("workloads")
+    assert "quickstart_digits" in [workload["name"] for workload in workloads]
+    (profile,) = shell.answer("profiles")
+    assert (profile["name"], profile["default"], profile["rehearsal"]) == ("lab", True, True)
+    assert "bring your own" in shell.type("workloads").stdout
+    assert "lab (default)" in shell.type("profiles").stdout
+    health = shell.answer("health")
+    assert json.dumps(health)
+
+
+def test_preflight_asks_the_region_when_told_to(shell: CommandLine) -> None:
+    assert shell.type("preflight", "quickstart_digits", "--online").stdout == "nothing was found\n"
+
+    result = shell.type("preflight", "quickstart_digits", "--set", "flavor=none.such", "--cards", "1", "--online")
+
+    assert result.exit_code == 2
+    assert "online.flavor" in result.stdout
+
+
+CASES: list[tuple[tuple[str, ...], str]] = [
+    (("run", "nothing"), "there is no workload named 'nothing'; known workloads: mindspore_bert"),
+    (("run", "quickstart_digits", "--param", "epochs=0"), "parameters.epochs"),
+    (("run", "quickstart_digits", "--param", "epochs"), "'epochs' is not NAME=VALUE"),
+    (("run", "quickstart_digits", "--set", "nodes=2"), "nodes: is not a known key; allowed: workload"),
+    (("run", "quickstart_digits", "--set", "volumes.x=2"), "only these have names inside"),
+    (("run", "quickstart_digits", "--nodes", "0"), "0 is not in the range x>=1"),
+    (("run", "quickstart_digits", "--profile", "none"), "there is no profile named 'none'; known profiles: lab"),
+    (("run", "no-such-file.yaml"), "the spec no-such-file.yaml cannot be read: No such file"),
+    (("show", "r1999"), "there is no run 'r1999'"),
+    (("compare", "r1", "r2"), "no such run"),
+    (("compare", "r1"), "2 to 8"),
+    (("runs", "--state", "lost"), "'lost' is not among preparing, uploading"),
+    (("leaderboard", "--sort", "size"), "'size' is not among throughput, best"),
+    (("export", "-o", "/no/such/folder/x.csv"), "cannot be written: No such file"),
+]
+
+
+@pytest.mark.parametrize(("words", "says"), CASES)
+def test_wrong_input_is_one_sentence_and_two(shell: CommandLine, words: tuple[str, ...], says: str) -> None:
+    result = shell.type(*words)
+
+    assert result.exit_code == 2, result.output
+    assert says in " ".join(result.stderr.split())
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+
+
+def test_wrong_keys_are_one_sentence_without_the_key(
+    shell: CommandLine, sandbox: SandboxProcess, tmp_path: Path
+) -> None:
+    keys = {"access_key": "WRONGACCESSKEY1234", "secret_key": "wrong-secret-key-5678"}
+    (tmp_path / "keys.yaml").write_text(yaml.safe_dump(keys), "utf-8")
+    (tmp_path / "keys.yaml").chmod(0o600)
+    shell.add_profile("lab", sandbox.profile, credentials_file=str(tmp_path / "keys.yaml"))
+
+    result = shell.type("run", "quickstart_digits", "--wait")
+
+    assert result.exit_code == 2
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert not any(key in result.output for key in keys.values())
+
+
+def test_a_region_that_is_down_is_three(shell: CommandLine, sandbox: SandboxProcess) -> None:
+    sandbox.kill()
+    try:
+        results: list[Any] = [
+            shell.type("run", "quickstart_digits"),
+            shell.type("preflight", "quickstart_digits", "--online"),
+        ]
+    finally:
+        sandbox.resume()
+
+    assert [result.exit_code for result in results] == [3, 3]
+    assert "Traceback" not in results[0].stderr
