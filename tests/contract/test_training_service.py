@@ -1,0 +1,174 @@
+"""What every TrainingService keeps to; runs against the sandbox over HTTP, and unchanged against a real region."""
+
+import uuid
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from aisbench_core.errors import CloudNotFound, CloudRejected
+from aisbench_core.model import Phase
+from tests.contract.region import Region
+
+NOBODY = "00000000-0000-4000-8000-000000000000"
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def unused_name() -> str:
+    return f"contract-{uuid.uuid4().hex[:12]}"
+
+
+def test_a_created_job_tells_what_it_is(region: Region) -> None:
+    name = unused_name()
+
+    job = region.create(name)
+
+    assert job.job_id
+    assert (job.name, job.node_count, job.has_ended) == (name, 1, False)
+    assert job.phase in set(Phase)
+    assert job.created_at is not None
+    assert abs(job.created_at - now()) < timedelta(minutes=15)
+
+
+def test_a_job_is_found_by_its_whole_name_only(region: Region) -> None:
+    name = unused_name()
+    region.create(f"{name}-longer")
+    job = region.create(name)
+
+    found = region.training.find(name)
+
+    assert found is not None
+    assert (found.job_id, found.name) == (job.job_id, name)
+    assert region.training.find(name[:-1]) is None
+    assert region.training.find(unused_name()) is None
+
+
+def test_a_name_is_taken_while_its_job_is_there(region: Region) -> None:
+    name = unused_name()
+    region.create(name)
+
+    with pytest.raises(CloudRejected, match="choose a different one") as raised:
+        region.create(name)
+
+    assert (raised.value.status, raised.value.code) == (400, "ModelArts.2751")
+    assert raised.value.request_id
+
+
+def test_many_jobs_are_looked_at_at_once_and_unknown_ones_left_out(region: Region) -> None:
+    begun = now()
+    jobs = [region.create() for _ in range(3)]
+
+    found = region.training.status([*(job.job_id for job in jobs), NOBODY], begun)
+
+    assert {job_id: status.name for job_id, status in found.items()} == {job.job_id: job.name for job in jobs}
+
+
+def test_no_jobs_are_looked_at_for_nothing(region: Region) -> None:
+    assert region.training.status([], now()) == {}
+
+
+def test_one_job_is_looked_at_closely(region: Region) -> None:
+    job = region.create()
+
+    detail = region.training.detail(job.job_id)
+
+    assert (detail.job_id, detail.name, detail.node_count) == (job.job_id, job.name, 1)
+    assert detail.tasks == ("worker-0",)
+
+
+@pytest.mark.parametrize("job_id", [NOBODY, "no-such-job", "not even an id"])
+def test_a_job_that_is_not_there_is_not_found(region: Region, job_id: str) -> None:
+    with pytest.raises(CloudNotFound):
+        region.training.detail(job_id)
+
+
+def test_stopping_ends_a_job_and_can_be_repeated(region: Region) -> None:
+    job = region.create()
+
+    region.training.stop(job.job_id)
+    region.training.stop(job.job_id)
+
+    assert region.training.detail(job.job_id).phase in {Phase.TERMINATING, Phase.TERMINATED}
+
+
+def test_what_is_gone_is_stopped_and_deleted_already(region: Region) -> None:
+    region.training.stop(NOBODY)
+    region.training.delete(NOBODY)
+
+
+def test_a_deleted_job_is_gone(region: Region) -> None:
+    job = region.create()
+    region.training.stop(job.job_id)
+
+    region.training.delete(job.job_id)
+    region.training.delete(job.job_id)
+
+    assert region.training.find(job.name) is None
+    with pytest.raises(CloudNotFound):
+        region.training.detail(job.job_id)
+
+
+def test_a_job_without_a_log_has_an_empty_preview(region: Region) -> None:
+    job = region.create()
+
+    preview = region.training.log_preview(job.job_id, "worker-0")
+
+    assert preview.full_size >= preview.current_size == len(preview.content.encode())
+
+
+def test_a_log_lies_in_the_log_directory_by_node(region: Region) -> None:
+    job = region.create()
+
+    paths = region.training.log_paths(job, region.path("log/"))
+
+    assert paths == {0: region.path(f"log/modelarts-job-{job.job_id}-worker-0.log")}
+
+
+def test_a_job_that_does_not_run_has_no_metrics(region: Region) -> None:
+    job = region.create()
+
+    assert region.training.metrics(job.job_id, "worker-0", now()) == ()
+
+
+def test_events_come_oldest_first(region: Region) -> None:
+    job = region.create()
+    region.training.stop(job.job_id)
+
+    events = region.training.events(job.job_id)
+
+    times = [event.at for event in events]
+    assert times
+    assert times == sorted(times)
+    assert all(event.message and event.at.tzinfo is UTC for event in events)
+
+
+def test_the_flavors_tell_their_cards(region: Region) -> None:
+    flavors = region.training.flavors()
+
+    assert region.profile.flavor in {flavor.flavor_id for flavor in flavors}
+    assert all(flavor.cards >= 1 and flavor.max_nodes >= 1 for flavor in flavors)
+    assert {flavor.accelerator for flavor in flavors} <= {"CPU", "GPU", "Ascend"}
+
+
+def test_the_engines_have_names_and_versions(region: Region) -> None:
+    engines = region.training.engines()
+
+    assert "Ascend-Powered-Engine" in {engine.name for engine in engines}
+    assert all(engine.version for engine in engines)
+
+
+def test_pools_are_listed(region: Region) -> None:
+    assert all(pool.pool_id for pool in region.training.pools())
+
+
+def test_what_the_cloud_refuses_is_said_with_its_code(region: Region) -> None:
+    request = region.job(unused_name(), {})
+    spec = request.spec.model_copy(update={"flavor": "no.such.flavor", "pool_id": ""})
+
+    with pytest.raises(CloudRejected, match="choose a flavor of this region") as raised:
+        region.training.create(replace(request, spec=spec))
+
+    assert raised.value.code == "ModelArts.2763"
