@@ -156,8 +156,8 @@ def _opened(path: Path) -> duckdb.DuckDBPyConnection:
     except (OSError, duckdb.Error) as error:
         raise _refusal(path, error) from error
     try:
-        migrate(con, path)
         con.execute("pragma disable_checkpoint_on_shutdown")  # the log is durable, and merging it costs 20 ms
+        migrate(con, path)
     except BaseException as error:
         con.close()
         if isinstance(error, duckdb.TransactionException):  # another thread migrates it just now

@@ -4,6 +4,7 @@ Plain tables only, without keys, constraints, indexes or sequences: the same ste
 A new column is a new step here and a new entry in schema.py.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
@@ -44,18 +45,18 @@ STEPS = (
 LATEST = len(STEPS)
 
 
-def migrate(con: duckdb.DuckDBPyConnection, path: Path) -> None:
+def migrate(con: duckdb.DuckDBPyConnection, path: Path, steps: Sequence[str] = STEPS) -> None:
     """Bring the tables up to date in one transaction.
 
     Raises WarehouseError when a newer version of this product wrote them, or somebody else's program."""
     version = _version(con, path)
-    if version > LATEST:
+    if version > len(steps):
         raise WarehouseError(
-            f"the warehouse {path} has schema {version}, and this version knows schemas up to {LATEST}",
+            f"the warehouse {path} has schema {version}, and this version knows schemas up to {len(steps)}",
             "update this installation; nothing was changed",
         )
-    if version < LATEST:
-        _apply(con, version)
+    if version < len(steps):
+        _apply(con, steps, version)
 
 
 def _version(con: duckdb.DuckDBPyConnection, path: Path) -> int:
@@ -75,11 +76,11 @@ def _version_of_new(con: duckdb.DuckDBPyConnection, path: Path) -> int:
     return 0
 
 
-def _apply(con: duckdb.DuckDBPyConnection, version: int) -> None:
+def _apply(con: duckdb.DuckDBPyConnection, steps: Sequence[str], version: int) -> None:
     con.begin()
     try:
         con.execute("create table if not exists schema_version (version INTEGER)")
-        for number, step in enumerate(STEPS[version:], start=version + 1):
+        for number, step in enumerate(steps[version:], start=version + 1):
             con.execute(step)
             con.execute("insert into schema_version values (?)", [number])
         con.commit()
