@@ -24,6 +24,7 @@ from aisbench_core.sandbox.notes import Note, Notes
 
 _BUCKET = re.compile(r"(?!.*(\.\.|\.-|-\.))(?!\d+(\.\d+){3}$)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _KEY_BYTES = 1024
+_HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")  # how Python shows file names that are not UTF-8
 _PAGE = 1000
 
 
@@ -216,6 +217,8 @@ class Objects:
 
     def _path(self, bucket: str, key: str) -> str:
         folder = self.require_bucket(bucket)
+        if _HALF_CHARACTER.search(key):
+            raise ObjectError("InvalidURI", "A key is text that UTF-8 can say.")
         if not 0 < len(key.encode()) <= _KEY_BYTES:
             raise ObjectError("KeyTooLongError", f"A key has 1 to {_KEY_BYTES} bytes.")
         return object_paths.locate(folder, key)

@@ -1,5 +1,6 @@
 """The sandbox's OBS on a free loopback port, for tests that speak to it over HTTP."""
 
+import hashlib
 import socket
 import threading
 import time
@@ -8,8 +9,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+import boto3
 import uvicorn
+from botocore.config import Config
+from obs import ObsClient
 
 from aisbench_core.sandbox.objects import Objects
 from aisbench_core.sandbox.obs_routes import obs_app
@@ -50,6 +55,41 @@ def serving(root: Path) -> Iterator[Served]:
         finally:
             server.should_exit = True
             thread.join()
+
+
+@contextmanager
+def emptied(served: Served) -> Iterator[Served]:
+    """The same server with one empty bucket and the right time, left without any."""
+    served.ahead = timedelta()
+    served.objects.create_bucket(BUCKET)
+    yield served
+    for bucket in served.objects.buckets():
+        while stored := served.objects.list(bucket.name).objects:
+            for entry in stored:
+                served.objects.delete(bucket.name, entry.key)
+        served.objects.delete_bucket(bucket.name)
+
+
+@contextmanager
+def sdk(served: Served, secret: str = SECRET, access: str = ACCESS, **options: Any) -> Iterator[Any]:
+    """The official SDK, with the path style and without retries."""
+    options = {"long_conn_mode": True, "max_retry_count": 0, "path_style": True} | options
+    client = ObsClient(access, secret, server=served.url, **options)
+    yield client
+    client.close()
+
+
+@contextmanager
+def boto3_client(served: Served) -> Iterator[Any]:
+    config = Config(s3={"addressing_style": "path"}, retries={"total_max_attempts": 1})
+    keys = {"aws_access_key_id": ACCESS, "aws_secret_access_key": SECRET}
+    client = boto3.client("s3", endpoint_url=served.url, region_name="sandbox", config=config, **keys)
+    yield client
+    client.close()
+
+
+def md5(data: bytes) -> str:
+    return hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 
 def _wait_until_ready(server: uvicorn.Server, thread: threading.Thread) -> None:
