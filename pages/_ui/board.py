@@ -24,7 +24,7 @@ MOST_PAGES = 100_000
 def choose_kind(regions: Sequence[RegionFacts]) -> RegionFacts:
     """One region, and either its measurements or its rehearsals: they are never shown together."""
     t = words()
-    kinds = {_kind_id(each): each for each in regions}
+    kinds = {kind_id(each): each for each in regions}
     chosen = st.selectbox(
         t("board.region"),
         list(kinds),
@@ -123,7 +123,8 @@ def _csv(query: BoardQuery) -> bytes:
     return target.getvalue()
 
 
-def _kind_id(kind: RegionFacts) -> str:
+def kind_id(kind: RegionFacts | RunRow) -> str:
+    """How the URL names a region's measurements, or its rehearsals."""
     return f"{kind.region}~rehearsal" if kind.rehearsal else kind.region
 
 

@@ -15,6 +15,11 @@ SIGNS = {
 }
 
 
+def has_errors(findings: Sequence[Finding]) -> bool:
+    """Whether one of them forbids the launch."""
+    return any(finding.level is Level.ERROR for finding in findings)
+
+
 def show_all(findings: Sequence[Finding]) -> None:
     """Every finding with its field, errors first; or that there is none."""
     t = words()

@@ -46,7 +46,7 @@ def show_cloud(health: Health, profile: str) -> None:
     t = words()
     st.subheader(t("health.cloud"))
     for service in health.services:
-        facts = f"**{plain(service.name)}** {plain(service.address)}"
+        facts = f"**{plain(service.name)}** `{service.address}`"
         if service.ok:
             took = number(service.milliseconds, "ms", digits=3)
             st.success(f"{facts}: {t('health.answers', time=took)}", icon=":material/check_circle:")

@@ -1,24 +1,27 @@
 """From a draft to a run: where to run it, what it costs, and the question before anything is sent."""
 
 import secrets
-from pathlib import Path
+from collections.abc import Sequence
 
 import streamlit as st
 
-from aisbench_core.authoring.code_folder import measure
+from aisbench_core.authoring.rules import Subject, subject_of
 from aisbench_core.authoring.specfile import to_yaml
-from aisbench_core.errors import CloudError
-from aisbench_core.model import Level, RunSpec
+from aisbench_core.errors import CloudUnavailable
+from aisbench_core.model import Finding, RunSpec
 from pages._ui import address, places
 from pages._ui.core import WHO, core
 from pages._ui.errors import errors_shown, plain
 from pages._ui.fields import Form
-from pages._ui.findings import show_all
+from pages._ui.findings import has_errors, show_all
 from pages._ui.formats import money, number, size
 from pages._ui.words import words
 
 QUESTION = "launch-question"
 """Where the open question keeps its token: a token launches once, however often the button is pressed."""
+
+ANSWER = "launch-online"
+"""Where the region's answer to the open question is kept, with the question's token."""
 
 
 def choose_profile() -> str:
@@ -68,22 +71,24 @@ def cost_text(spec: RunSpec, profile: str, hours: float) -> str:
 def show_launch(form: Form, profile: str) -> None:
     """The launch button, and the question that it raises."""
     t = words()
-    blocked = any(finding.level is Level.ERROR for finding in form.findings)
+    blocked = has_errors(form.findings)
     if blocked:
         st.markdown(t("configure.blocked"))
     elif st.button(
         t("configure.launch"), key="launch", type="primary", icon=":material/rocket_launch:", width="stretch"
     ):
         st.session_state[QUESTION] = secrets.token_hex(8)
-    if st.session_state.get(QUESTION) and not blocked:
-        st.dialog(t("launch.title"), width="large", on_dismiss=_forget)(_question)(form.spec, profile)
+    token = st.session_state.get(QUESTION)
+    if token and not blocked:
+        st.dialog(t("launch.title"), width="large", on_dismiss=_forget)(_question)(form.spec, profile, token)
 
 
-def _question(spec: RunSpec, profile_name: str) -> None:
+def _question(spec: RunSpec, profile_name: str, token: str) -> None:
     t = words()
     with errors_shown():
         profile = core().profile(profile_name)
-        filled = core().filled(spec)
+        subject = subject_of(spec, profile, core().workloads)
+        filled = subject.spec
         st.markdown(
             t(
                 "launch.where",
@@ -94,48 +99,54 @@ def _question(spec: RunSpec, profile_name: str) -> None:
                 total=filled.card_count,
             )
         )
-        st.markdown(_upload_text(filled))
+        st.markdown(_upload_text(subject))
         st.markdown(cost_text(filled, profile_name, float(st.session_state.get("hours", 1.0))))
         st.markdown(t("launch.spec"))
         st.code(to_yaml(filled), language="yaml", height=280)
-        _show_online(spec, profile_name)
-        _show_answers(spec, profile_name)
+        findings = _online(spec, profile_name, token)
+        if findings:
+            show_all(findings)
+        if not has_errors(findings):
+            _show_yes(spec, profile_name, token)
+        if st.button(t("launch.cancel"), key="launch-no", width="stretch"):
+            _forget()
+            st.rerun()
 
 
-def _upload_text(filled: RunSpec) -> str:
+def _upload_text(subject: Subject) -> str:
     t = words()
-    if not filled.code_dir:
+    if not subject.spec.code_dir:
         return t("launch.no_upload")
-    code = measure(Path(filled.code_dir).expanduser())
-    return t("launch.upload", files=code.entries, size=size(code.size))
+    return t("launch.upload", files=subject.code.entries, size=size(subject.code.size))
 
 
-def _show_online(spec: RunSpec, profile: str) -> None:
-    """What the region says before anything is sent. A region that does not answer now does not forbid a launch."""
+def _online(spec: RunSpec, profile: str, token: str) -> Sequence[Finding]:
+    """What the region says before anything is sent, asked once per question.
+
+    A region that does not answer now does not forbid a launch: the follower tries again."""
     t = words()
+    asked, findings = st.session_state.get(ANSWER, ("", ()))
+    if asked == token:
+        return tuple(findings)
     try:
         with st.spinner(t("launch.checking")):
-            findings = core().preflight_online(spec, profile)
-    except CloudError as error:
+            findings = tuple(core().preflight_online(spec, profile))
+    except CloudUnavailable as error:
         st.warning(t("launch.unreachable", reason=plain(error.message)), icon=":material/warning:")
-        return
-    if findings:
-        show_all(findings)
+        return ()
+    st.session_state[ANSWER] = (token, findings)
+    return findings
 
 
-def _show_answers(spec: RunSpec, profile: str) -> None:
-    t = words()
-    yes, no = st.columns(2)
-    if yes.button(
-        t("launch.confirm"), key="launch-yes", type="primary", icon=":material/rocket_launch:", width="stretch"
-    ):
-        run = core().launch(spec, profile, WHO, st.session_state.get(QUESTION, ""))
+def _show_yes(spec: RunSpec, profile: str, token: str) -> None:
+    """The button that launches. Its second press finds the same token, and with it the same run."""
+    label = words()("launch.confirm")
+    if st.button(label, key="launch-yes", type="primary", icon=":material/rocket_launch:", width="stretch"):
+        run = core().launch(spec, profile, WHO, token)
         _forget()
         places.go(places.LIVE, {"run": run.run_id})
-    if no.button(t("launch.cancel"), key="launch-no", width="stretch"):
-        _forget()
-        st.rerun()
 
 
 def _forget() -> None:
     st.session_state.pop(QUESTION, None)
+    st.session_state.pop(ANSWER, None)

@@ -8,6 +8,7 @@ import streamlit as st
 
 from aisbench_core.model import Event, MetricSample, Run
 from pages._ui import address, charts, places
+from pages._ui.board import kind_id
 from pages._ui.core import core
 from pages._ui.errors import errors_shown, plain
 from pages._ui.formats import duration, when
@@ -28,6 +29,7 @@ from pages._ui.words import words
 
 SECONDS = 2.5
 LINES = 200
+TALL = 9
 
 
 def follow_all() -> None:
@@ -99,7 +101,7 @@ def _outcome(run: Run) -> None:
     recorded = core().warehouse.run(run.run_id)
     with st.container(horizontal=True):
         if recorded:
-            link(places.LEADERBOARD, t("live.go_leaderboard"), {"region": recorded.region, "show": "runs"})
+            link(places.LEADERBOARD, t("live.go_leaderboard"), {"region": kind_id(recorded), "show": "runs"})
             link(places.COMPARE, t("live.go_compare"), {"ids": [run.run_id]})
         else:
             st.caption(t("live.not_recorded"))
@@ -116,13 +118,20 @@ def _timeline(events: list[Event]) -> None:
         {
             t("live.at"): when(event.at),
             t("live.after"): duration((event.at - first).total_seconds()),
-            t("live.source"): f"{event.source} {event.actor}".strip(),
-            t("live.level"): t(f"level.{event.level}"),
             t("live.what"): event.message,
+            t("live.level"): t(f"level.{event.level}"),
+            t("live.source"): event.actor or event.source,
         }
         for event in events
     ]
-    st.dataframe(rows, hide_index=True, alt=t("live.timeline"), height="content" if len(rows) < 9 else 320)
+    wide = {t("live.what"): st.column_config.TextColumn(width="large")}
+    st.dataframe(
+        rows,
+        hide_index=True,
+        column_config=wide,
+        alt=t("live.timeline"),
+        height="content" if len(rows) < TALL else 320,
+    )
 
 
 def _choose_node(run: Run) -> int:
