@@ -1,0 +1,279 @@
+"""Leaderboard, run list and facets: honest statistics, one kind at a time, pages made in SQL."""
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from statistics import mean, median, stdev
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from aisbench_core.errors import SpecError
+from aisbench_core.model import RunState
+from aisbench_core.warehouse import BOARD_SORTS, RUN_SORTS, BoardQuery, BoardRow, Facets, RegionFacts, Warehouse
+from aisbench_core.warehouse.fingerprint import fingerprint
+from tests import records as a
+
+BOARD = BoardQuery("cn-north-9")
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Warehouse:
+    return Warehouse(tmp_path / "warehouse.duckdb")
+
+
+def only_row(warehouse: Warehouse, query: BoardQuery = BOARD) -> BoardRow:
+    (row,) = warehouse.leaderboard(query).rows
+    return row
+
+
+def test_an_empty_warehouse_has_an_empty_board(warehouse: Warehouse) -> None:
+    page = warehouse.leaderboard(BOARD)
+
+    assert (page.rows, page.total, page.rehearsal) == ((), 0, False)
+    assert warehouse.regions() == []
+    assert warehouse.facets("cn-north-9") == Facets()
+    assert warehouse.runs(BOARD).total == 0
+    assert warehouse.run("run-1") is None
+
+
+def test_equal_runs_make_one_row_with_their_statistics(warehouse: Warehouse) -> None:
+    totals = [8000.0, 8400.0, 8100.0, 7000.0, 8200.0]
+    warehouse.rebuild(a.records(totals))
+
+    row = only_row(warehouse)
+
+    assert row.runs == 5
+    assert row.best == 8400
+    assert row.throughput == row.per_node == median(totals) == 8100
+    assert row.per_card == 8100 / 8
+    assert row.olympic_mean == pytest.approx(mean([8000, 8100, 8200]))
+    assert row.cv == pytest.approx(stdev(totals) / mean(totals))
+    assert row.best_run_id == "run-1"
+    assert row.best_by == "ann"
+    assert row.latest_run_id == "run-4"
+    assert row.latest_at == a.T0 + timedelta(minutes=4)
+
+
+def test_below_five_runs_nothing_is_dropped_and_one_run_has_no_spread(warehouse: Warehouse) -> None:
+    warehouse.rebuild(a.records([8000, 8100, 8200, 8300]))
+    assert only_row(warehouse).olympic_mean is None
+
+    warehouse.rebuild(a.records([8000]))
+
+    row = only_row(warehouse)
+    assert (row.cv, row.ci_low, row.ci_high) == (None, None, None)
+    assert row.rank == "1"
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.floats(1e-3, 1e6), min_size=2, max_size=9))
+def test_the_statistics_are_those_of_python(warehouse: Warehouse, totals: list[float]) -> None:
+    warehouse.rebuild(a.records(totals))
+
+    row = only_row(warehouse)
+
+    assert row.best == pytest.approx(max(totals))
+    assert row.throughput == pytest.approx(median(totals))
+    assert row.mean == pytest.approx(mean(totals))
+    assert row.cv == pytest.approx(stdev(totals) / mean(totals), abs=1e-9)
+
+
+def test_invalid_runs_never_enter_a_statistic(warehouse: Warehouse) -> None:
+    warehouse.rebuild(
+        [
+            *a.records([8000]),
+            a.record("faster-but-wrong", throughputs=[9000.0] * 8, accuracy=7.0),
+            a.record("stopped", throughputs=[9000.0] * 8, state=RunState.STOPPED),
+        ]
+    )
+
+    row = only_row(warehouse, replace(BOARD, include_invalid=True))
+
+    assert (row.runs, row.invalid, row.incomplete) == (1, 1, 1)
+    assert row.best == 8000
+    assert row.best_run_id == "run-0"
+
+
+def test_a_group_without_a_valid_run_is_one_click_away_and_says_why(warehouse: Warehouse) -> None:
+    warehouse.rebuild([a.record("wrong", accuracy=7.0), a.record("stopped", node_count=2, state=RunState.STOPPED)])
+    assert warehouse.leaderboard(BOARD).total == 0
+
+    page = warehouse.leaderboard(replace(BOARD, include_invalid=True, sort="node_count", descending=False))
+
+    assert [(row.reason, row.rank, row.throughput) for row in page.rows] == [("V06", "", None), ("stopped", "", None)]
+
+
+def test_what_people_compare_along_makes_rows_of_its_own(warehouse: Warehouse) -> None:
+    warehouse.rebuild(
+        [
+            a.record("base"),
+            a.record("same"),
+            a.record("version", framework_version="r2.0"),
+            a.record("nodes", node_count=2),
+            a.record("flavor", flavor="modelarts.kat2.8xlarge"),
+            a.record("batch", speed_parameters={"epoch_size": 90, "batch_size": 512}),
+            a.record("definition", facts=replace(a.FACTS, throughput_definition="r13_warmup_excluded")),
+            a.record("synthetic", synthetic_data=True),
+        ]
+    )
+
+    rows = warehouse.leaderboard(BOARD).rows
+
+    assert sorted(row.runs for row in rows) == [1, 1, 1, 1, 1, 1, 2]
+    assert [row.synthetic_data for row in rows].count(True) == 1
+
+
+def test_accuracy_on_synthetic_data_is_not_on_the_board(warehouse: Warehouse) -> None:
+    warehouse.record(a.record(synthetic_data=True))
+
+    row = only_row(warehouse)
+
+    assert row.best_accuracy is None
+    assert row.median_accuracy is None
+
+
+def test_a_fingerprint_leaves_out_the_dimensions_of_comparison() -> None:
+    base = fingerprint(a.spec(), a.FACTS)
+
+    same = [a.spec(framework_version="r2.0"), a.spec(flavor="x"), a.spec(node_count=4), a.spec(cards_per_node=4)]
+    assert {fingerprint(spec, a.FACTS) for spec in same} == {base}
+    assert fingerprint(a.spec(workload="other"), a.FACTS) != base
+    assert fingerprint(a.spec(mode="single_server"), a.FACTS) != base
+    assert fingerprint(a.spec(), replace(a.FACTS, dataset="other")) != base
+    assert fingerprint(a.spec(), replace(a.FACTS, speed_parameters={"epoch_size": "90"})) != base
+
+
+def test_rehearsals_and_measurements_are_never_on_one_board(warehouse: Warehouse) -> None:
+    warehouse.rebuild(
+        [a.record("real"), a.record("practice", rehearsal=True), a.record("s", region="sandbox", rehearsal=True)]
+    )
+
+    measured, rehearsed = warehouse.leaderboard(BOARD), warehouse.leaderboard(replace(BOARD, rehearsal=True))
+
+    assert [row.best_run_id for row in measured.rows] == ["real"]
+    assert [row.best_run_id for row in rehearsed.rows] == ["practice"]
+    assert (measured.rehearsal, rehearsed.rehearsal) == (False, True)
+    assert warehouse.leaderboard(BoardQuery("sandbox")).rehearsal
+    assert warehouse.leaderboard(BoardQuery("sandbox", models=("none",))).rehearsal
+    assert warehouse.regions() == [
+        RegionFacts("cn-north-9", rehearsal=False, runs=1),
+        RegionFacts("cn-north-9", rehearsal=True, runs=1),
+        RegionFacts("sandbox", rehearsal=True, runs=1),
+    ]
+
+
+def test_places_are_shared_where_the_data_cannot_tell(warehouse: Warehouse) -> None:
+    warehouse.rebuild(
+        [
+            *a.records([9000, 9001, 9002], prefix="fast", flavor="f1"),
+            *a.records([8000, 8200, 8100], prefix="mid", flavor="f2"),
+            *a.records([8050, 8150, 8250], prefix="mid2", flavor="f3"),
+            *a.records([100], prefix="slow", flavor="f4"),
+        ]
+    )
+
+    rows = warehouse.leaderboard(BOARD).rows
+
+    assert [(row.flavor, row.rank) for row in rows] == [("f1", "1"), ("f3", "2–3"), ("f2", "2–3"), ("f4", "4")]
+
+
+def test_places_are_only_given_among_rows_that_answer_the_same_question(warehouse: Warehouse) -> None:
+    other = replace(a.FACTS, model="bert_large", dataset="enwiki")
+    warehouse.rebuild([a.record("resnet"), a.record("bert", facts=other, throughputs=[1.0] * 8)])
+
+    assert [row.rank for row in warehouse.leaderboard(BOARD).rows] == ["1", "1"]
+
+
+def test_places_do_not_depend_on_the_page(warehouse: Warehouse) -> None:
+    warehouse.rebuild([a.record(f"run-{nodes}", node_count=nodes) for nodes in range(1, 8)])
+
+    pages = [warehouse.leaderboard(replace(BOARD, limit=3, offset=offset)) for offset in (0, 3, 6, 9)]
+
+    assert [row.rank for page in pages for row in page.rows] == ["1", "2", "3", "4", "5", "6", "7"]
+    assert [page.total for page in pages] == [7, 7, 7, 7]
+
+
+@pytest.mark.parametrize("sort", BOARD_SORTS)
+@pytest.mark.parametrize("descending", [True, False])
+def test_the_board_can_be_sorted_with_empty_values_last(warehouse: Warehouse, sort: str, descending: bool) -> None:
+    warehouse.rebuild(
+        [*a.records([8000, 8100]), a.record("two", node_count=2, synthetic_data=True), a.record("bad", accuracy=7.0)]
+    )
+
+    query = replace(BOARD, sort=sort, descending=descending, include_invalid=True)
+    values = [getattr(row, sort) for row in warehouse.leaderboard(query).rows]
+
+    known = [value for value in values if value is not None]
+    assert known == sorted(known, reverse=descending)
+    assert values[: len(known)] == known
+
+
+@pytest.mark.parametrize("sort", RUN_SORTS)
+def test_runs_can_be_sorted_with_empty_values_last(warehouse: Warehouse, sort: str) -> None:
+    warehouse.rebuild([*a.records([8000, 8100]), a.record("bad", with_result=False, state=RunState.FAILED)])
+
+    values = [getattr(row, sort) for row in warehouse.runs(replace(BOARD, sort=sort, include_invalid=True)).rows]
+
+    known = [value for value in values if value is not None]
+    assert known == sorted(known, reverse=True)
+    assert values[: len(known)] == known
+
+
+@pytest.mark.parametrize("bad", [{"sort": "throughput; drop table runs"}, {"limit": 0}, {"offset": -1}])
+def test_a_page_that_makes_no_sense_names_the_field(warehouse: Warehouse, bad: dict[str, object]) -> None:
+    query = replace(BOARD, **bad)  # type: ignore[arg-type]  # one field of the query
+    for ask in (warehouse.leaderboard, warehouse.runs):
+        with pytest.raises(SpecError, match=next(iter(bad))):
+            ask(query)
+
+
+def test_filters_choose_runs_and_facets_name_what_there_is(warehouse: Warehouse) -> None:
+    bert = replace(a.FACTS, model="bert_large")
+    warehouse.rebuild(
+        [
+            a.record("one"),
+            a.record("two", node_count=2, flavor="f2", created_by="bob"),
+            a.record("bert", workload="mindspore_bert", framework_version="r2.0", facts=bert),
+            a.record("elsewhere", region="cn-east-3", flavor="f9"),
+        ]
+    )
+
+    def chosen(**fields: object) -> list[str]:
+        query = replace(BOARD, sort="run_id", descending=False, **fields)  # type: ignore[arg-type]  # fields of the query
+        return [row.run_id for row in warehouse.runs(query).rows]
+
+    assert chosen() == ["bert", "one", "two"]
+    assert chosen(models=("bert_large",)) == ["bert"]
+    assert chosen(workloads=("mindspore_bert", "mindspore_resnet")) == ["bert", "one", "two"]
+    assert chosen(framework_versions=("r2.0",)) == ["bert"]
+    assert chosen(flavors=("f2",)) == ["two"]
+    assert chosen(node_counts=(2, 3)) == ["two"]
+    assert chosen(text="BOB") == ["two"]
+    assert chosen(text="'; drop table runs; --") == []
+    assert chosen(fingerprint=fingerprint(a.spec(), a.FACTS)) == ["one", "two"]
+    assert chosen(synthetic_data=True) == []
+    assert warehouse.facets("cn-north-9") == Facets(
+        models=("bert_large", "resnet50_v1.5"),
+        workloads=("mindspore_bert", "mindspore_resnet"),
+        framework_versions=("r1.10", "r2.0"),
+        flavors=("f2", "modelarts.kat1.8xlarge"),
+        node_counts=(1, 2),
+    )
+
+
+def test_the_run_list_is_paged_with_its_total(warehouse: Warehouse) -> None:
+    warehouse.rebuild(a.records([8000.0] * 7))
+
+    pages = [warehouse.runs(replace(BOARD, sort="created_at", limit=3, offset=offset)) for offset in (0, 3, 6, 9)]
+
+    assert [row.run_id for page in pages for row in page.rows] == [f"run-{number}" for number in range(6, -1, -1)]
+    assert [page.total for page in pages] == [7, 7, 7, 7]
+
+
+def test_only_valid_runs_are_listed_unless_asked_for(warehouse: Warehouse) -> None:
+    warehouse.rebuild([*a.records([8000]), a.record("bad", accuracy=7.0)])
+
+    assert [row.run_id for row in warehouse.runs(BOARD).rows] == ["run-0"]
+    assert warehouse.runs(replace(BOARD, include_invalid=True)).total == 2
