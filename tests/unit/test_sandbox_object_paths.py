@@ -108,9 +108,8 @@ def test_a_file_that_a_person_drops_in_is_an_object(objects: Objects) -> None:
 
     listing = objects.list(BUCKET, prefix="data/")
 
-    assert [(stat.key, stat.etag) for stat in listing.objects] == [
-        ("data/train.bin", hashlib.md5(b"rows", usedforsecurity=False).hexdigest())
-    ]
+    etag = hashlib.md5(b"rows", usedforsecurity=False).hexdigest()
+    assert [(stat.key, stat.etag) for stat in listing.objects] == [("data/train.bin", etag)]
 
 
 def test_a_symbolic_link_is_not_an_object(objects: Objects, tmp_path: Path) -> None:
