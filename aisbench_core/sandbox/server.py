@@ -113,7 +113,9 @@ def _alone_in(data: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _listening(host: str, port: int, option: str) -> Iterator[socket.socket]:
-    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as listener:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sends small packets at once only on sockets that say they are TCP; else an answer waits 40 ms for an ACK
+    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, port))
