@@ -13,6 +13,8 @@ from typing import Any
 
 import yaml
 
+from aisbench_core.sandbox import launcher
+
 READY_SECONDS = 20.0
 END_SECONDS = 20.0
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -73,6 +75,8 @@ class SandboxProcess:
     def resume(self) -> None:
         """Start (again), on the ports of the last time."""
         command = [
+            # Should the tests be killed, their sandboxes end with them.
+            *(sys.executable, "-I", "-S", launcher.__file__, str(os.getpid())),
             *(sys.executable, "-m", "aisbench_core.sandbox", "--data", str(self.data_dir), "--engine", self.engine),
             *("--modelarts-port", str(self._ports[0]), "--obs-port", str(self._ports[1]), *self._arguments),
         ]

@@ -1,8 +1,8 @@
 """What exists of the training service: each address, what it reads, and what it calls."""
 
 import json
-import uuid
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
@@ -21,42 +21,6 @@ from aisbench_core.sandbox.searches import read_search
 from aisbench_core.sandbox.training_jobs import LINK_SECONDS, NothingYet, TrainingJobs
 
 Handler = Callable[[Request], Response]
-
-
-def modelarts_app(service: TrainingJobs, project_id: str, keys: Mapping[str, str], clock: Clock) -> ASGIApp:
-    """The training service as an ASGI application."""
-    routes = _routes(_Handlers(service, clock))
-    app = Starlette(
-        routes=[
-            Route(f"/v2/{{project}}/{path}", _guarded(call, project_id), methods=[method])
-            for method, path, call in routes
-        ],
-        exception_handlers={Refused: _refuse, NothingYet: _nothing_yet, HTTPException: _unknown(routes)},
-    )
-    app.router.redirect_slashes = False
-    return Gateway(app, keys, clock)
-
-
-def _routes(handlers: "_Handlers") -> list[tuple[str, str, Handler]]:
-    job = "training-jobs/{job_id}"
-    return [
-        ("POST", "training-jobs", handlers.create),
-        ("POST", "training-job-searches", handlers.search),
-        ("GET", job, handlers.show),
-        ("DELETE", job, handlers.delete),
-        ("POST", f"{job}/actions", handlers.act),
-        ("GET", f"{job}/tasks", handlers.tasks),
-        ("GET", f"{job}/tasks/{{task}}/logs/preview", handlers.log_preview),
-        ("GET", f"{job}/tasks/{{task}}/logs/url", handlers.log_link),
-        ("GET", f"{job}/metrics/{{task}}", handlers.metrics),
-        ("GET", f"{job}/events", handlers.events),
-        ("GET", f"{job}/stages", handlers.stages),
-        ("GET", "training-job-flavors", handlers.flavors),
-        ("GET", "training-job-engines", handlers.engines),
-        ("GET", "training-job-names", handlers.name),
-        ("GET", "pools", handlers.pools),
-        ("GET", "pools/{pool}", handlers.pool),
-    ]
 
 
 class _Handlers:
@@ -139,6 +103,43 @@ class _Handlers:
         return self._service.jobs.now()
 
 
+_JOB = "training-jobs/{job_id}"
+
+ROUTES = (
+    ("POST", "training-jobs", _Handlers.create),
+    ("POST", "training-job-searches", _Handlers.search),
+    ("GET", _JOB, _Handlers.show),
+    ("DELETE", _JOB, _Handlers.delete),
+    ("POST", f"{_JOB}/actions", _Handlers.act),
+    ("GET", f"{_JOB}/tasks", _Handlers.tasks),
+    ("GET", f"{_JOB}/tasks/{{task}}/logs/preview", _Handlers.log_preview),
+    ("GET", f"{_JOB}/tasks/{{task}}/logs/url", _Handlers.log_link),
+    ("GET", f"{_JOB}/metrics/{{task}}", _Handlers.metrics),
+    ("GET", f"{_JOB}/events", _Handlers.events),
+    ("GET", f"{_JOB}/stages", _Handlers.stages),
+    ("GET", "training-job-flavors", _Handlers.flavors),
+    ("GET", "training-job-engines", _Handlers.engines),
+    ("GET", "training-job-names", _Handlers.name),
+    ("GET", "pools", _Handlers.pools),
+    ("GET", "pools/{pool}", _Handlers.pool),
+)
+"""Method, path below /v2/{project_id}/, and what answers."""
+
+
+def modelarts_app(service: TrainingJobs, project_id: str, keys: Mapping[str, str], clock: Clock) -> ASGIApp:
+    """The training service as an ASGI application."""
+    handlers = _Handlers(service, clock)
+    app = Starlette(
+        routes=[
+            Route(f"/v2/{{project}}/{path}", _guarded(partial(call, handlers), project_id), methods=[method])
+            for method, path, call in ROUTES
+        ],
+        exception_handlers={Refused: _refuse, NothingYet: _nothing_yet, HTTPException: _unknown},
+    )
+    app.router.redirect_slashes = False
+    return Gateway(app, keys, clock)
+
+
 def _guarded(call: Handler, project_id: str) -> Handler:
     def handle(request: Request) -> Response:
         project = request.path_params["project"]
@@ -182,12 +183,11 @@ def _nothing_yet(_: Request, __: Exception) -> Response:
     return answer(204, None)
 
 
-def _unknown(routes: list[tuple[str, str, Handler]]) -> Callable[[Request, Exception], Response]:
-    exist = [f"{method} /v2/{{project_id}}/{path}" for method, path, _ in routes]
-
-    def handle(request: Request, _: Exception) -> Response:
-        message = f"The AISBench sandbox does not imitate {request.method} {request.url.path}."
-        body = {"error_msg": message, "error_code": "Sandbox.0501", "error_solution": "It answers: " + "; ".join(exist)}
-        return answer(501, {**body, "request_id": uuid.uuid4().hex})
-
-    return handle
+def _unknown(request: Request, _: Exception) -> Response:
+    known = "; ".join(f"{method} /v2/{{project_id}}/{path}" for method, path, _ in ROUTES)
+    body = {
+        "error_msg": f"The AISBench sandbox does not imitate {request.method} {request.url.path}.",
+        "error_code": "Sandbox.0501",
+        "error_solution": f"It answers: {known}",
+    }
+    return answer(501, body)
