@@ -130,7 +130,7 @@ def _result(record: RunRecord, computed: Throughput) -> Cells:
         "throughput_per_card": computed.per_card,
         "formula_id": computed.formula_id,
         "ranks_expected": result.ranks_expected if result else None,
-        "ranks_found": cards_found(result) if result else 0,
+        "ranks_found": cards_found(result) if result else None,
         "rank_cv": computed.rank_cv,
         "straggler_ranks": ";".join(_place(card, record.run.spec.mode) for card in computed.stragglers),
         "npu_util_avg_pct": _utilisation(record.samples),

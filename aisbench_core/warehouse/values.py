@@ -248,7 +248,7 @@ class RunRow:
     accuracy_target: float | None
     accuracy_target_source: str
     ranks_expected: int | None
-    ranks_found: int
+    ranks_found: int | None
     rank_cv: float | None
     straggler_ranks: str
     npu_util_avg_pct: float | None
