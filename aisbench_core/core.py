@@ -44,6 +44,7 @@ from aisbench_core.settings import Profile, Settings, find_credentials, load_pro
 from aisbench_core.warehouse import Warehouse
 
 STOP_TRIES = 20
+RUN_ID_LETTERS = 6
 LETTERS = string.ascii_lowercase + string.digits
 
 
@@ -245,7 +246,7 @@ class Core:
         return RunFolder(self.settings.runs_dir / Path(self.ledger.get(run_id).run_id).name)
 
     def _new_run(self, spec: RunSpec, profile: str, who: str, now: datetime) -> Run:
-        run_id = f"r{now:%Y%m%d-%H%M%S}-{''.join(secrets.choice(LETTERS) for _ in range(4))}"
+        run_id = f"r{now:%Y%m%d-%H%M%S}-{''.join(secrets.choice(LETTERS) for _ in range(RUN_ID_LETTERS))}"
         run = Run(run_id, spec, profile, RunState.PREPARING, now, who, now, now)
         return replace(run, job_name=places.job_name(spec, run_id))
 

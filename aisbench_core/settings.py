@@ -193,11 +193,18 @@ def find_credentials(settings: Settings, profile: Profile, environment: Mapping[
 def read_yaml(file: Path) -> dict[str, Any]:
     """A YAML file that holds one mapping. Raises ConfigError, naming the file and the line, if it does not."""
     try:
-        return parse_yaml(file.read_text("utf-8"), file.name)
+        stat_now = file.stat()
+        return dict(_parsed(file, stat_now.st_mtime_ns, stat_now.st_size))
     except OSError as error:
         raise ConfigError(f"{file.name} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{file.name} is not UTF-8 text", "save it as UTF-8") from error
+
+
+@lru_cache(maxsize=64)
+def _parsed(file: Path, _changed_ns: int, _size: int) -> dict[str, Any]:
+    """What a file holds. Parsing is slow, and profiles are asked for at every step of every run."""
+    return parse_yaml(file.read_text("utf-8"), file.name)
 
 
 def parse_yaml(text: str, what: str) -> dict[str, Any]:

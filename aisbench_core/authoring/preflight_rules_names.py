@@ -7,7 +7,7 @@ from aisbench_core.authoring.rules import Complaint, Subject, rule
 from aisbench_core.model import Level, Mode
 
 LONGEST_JOB_NAME = 64
-RUN_ID_LENGTH = len("r20261121-013455-9f3a")
+RUN_ID_LENGTH = len("r20261121-013455-9f3ab7")
 LONGEST_NAME = LONGEST_JOB_NAME - RUN_ID_LENGTH - 1
 LONGEST_DESCRIPTION = 256
 MOST_ENVIRONMENTS = 100
@@ -66,7 +66,7 @@ def name_characters(subject: Subject) -> Iterator[Complaint]:
 
 @rule("name.length", Level.ERROR, "name")
 def name_length(subject: Subject) -> Iterator[Complaint]:
-    """The job's name has at most 64 characters, of which the run's id takes the last 22."""
+    """The job's name has at most 64 characters, the last of them the run's id."""
     start = subject.spec.name or subject.spec.workload
     if len(start) > LONGEST_NAME:
         yield Complaint(
