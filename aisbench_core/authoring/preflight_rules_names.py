@@ -66,7 +66,7 @@ def name_characters(subject: Subject) -> Iterator[Complaint]:
 
 @rule("name.length", Level.ERROR, "name")
 def name_length(subject: Subject) -> Iterator[Complaint]:
-    """The job's name has at most 64 characters, the last of them the run's id."""
+    """The job's name has at most 64 characters, the last of which are the run's id."""
     start = subject.spec.name or subject.spec.workload
     if len(start) > LONGEST_NAME:
         yield Complaint(

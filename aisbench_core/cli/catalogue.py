@@ -96,10 +96,10 @@ def _health(found: "Health", keys: str) -> str:
             ("followed", followed),
             ("ledger", shown.size(found.sizes.ledger)),
             ("warehouse", shown.size(found.sizes.warehouse)),
-            ("runs", f"{found.sizes.run_folders} in {shown.size(found.sizes.runs)}"),
+            ("runs", f"{found.sizes.run_folders}, {shown.size(found.sizes.runs)}"),
         ]
     )
 
 
 def _state(service: "ServiceHealth") -> str:
-    return f"answers in {shown.number(service.milliseconds, 'ms')}" if service.ok else service.sentence
+    return service.sentence if service.milliseconds is None else f"answers in {service.milliseconds:.0f} ms"

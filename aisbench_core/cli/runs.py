@@ -88,22 +88,20 @@ def result_text(row: "RunRow | None") -> str:
     unit = row.throughput_unit
     found = f"{row.ranks_found} of {row.ranks_expected}" if row.ranks_expected else str(row.ranks_found)
     target = f" (target {row.accuracy_target:g})" if row.accuracy_target is not None else ""
-    return "result\n" + shown.listing(
+    facts = shown.listing(
         [
-            ("  validity", str(row.validity)),
-            *(
-                ("  " + check.id, f"{check.level}: expected {check.expected}, found {check.found}")
-                for check in row.reasons
-            ),
-            ("  throughput", f"{shown.number(row.throughput, unit)} ({row.throughput_definition})"),
-            ("  per node", shown.number(row.per_node, unit)),
-            ("  per card", shown.number(row.per_card, unit)),
-            ("  accuracy", f"{shown.number(row.accuracy)}{target}"),
-            ("  cards heard", f"{found}, variation {shown.percent(row.rank_cv)}"),
-            ("  data", "synthetic" if row.synthetic_data else row.dataset),
-            ("  kind", f"{'rehearsal' if row.rehearsal else 'measurement'} in {row.region}"),
+            ("validity", str(row.validity)),
+            *((check.id, f"{check.level}: expected {check.expected}, found {check.found}") for check in row.reasons),
+            ("throughput", f"{shown.number(row.throughput, unit)} ({row.throughput_definition})"),
+            ("per node", shown.number(row.per_node, unit)),
+            ("per card", shown.number(row.per_card, unit)),
+            ("accuracy", f"{shown.number(row.accuracy)}{target}"),
+            ("cards heard", f"{found}, variation {shown.percent(row.rank_cv)}"),
+            ("data", "synthetic" if row.synthetic_data else row.dataset),
+            ("kind", f"{'rehearsal' if row.rehearsal else 'measurement'} in {row.region}"),
         ]
     )
+    return f"result\n{shown.indented(facts)}"
 
 
 def _table(found: "Sequence[Run]") -> str:
@@ -158,7 +156,6 @@ def _progress(run: "Run", progress: "Progress | None") -> str:
 
 
 def _events(events: "Sequence[Event]") -> str:
-    rows = [
-        (f"  {shown.moment(event.at)}", event.source, str(event.level), event.actor, event.message) for event in events
-    ]
-    return "events\n" + shown.table(("  time", "source", "level", "by", "message"), rows) if rows else ""
+    rows = [(shown.moment(event.at), event.source, str(event.level), event.actor, event.message) for event in events]
+    heads = ("time", "source", "level", "by", "message")
+    return f"events\n{shown.indented(shown.table(heads, rows))}" if rows else ""

@@ -1,6 +1,7 @@
 """How the command line writes values: aligned tables, numbers with their units, and JSON."""
 
 import json
+import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, is_dataclass
@@ -47,6 +48,11 @@ def listing(pairs: Iterable[tuple[str, str]]) -> str:
     known = [(name, value) for name, value in pairs if value]
     width = max((_width(name) for name, _ in known), default=0)
     return "\n".join(f"{_pad(name, width, False)}  {value}" for name, value in known)
+
+
+def indented(text: str) -> str:
+    """The same lines, two blanks further right."""
+    return textwrap.indent(text, "  ")
 
 
 def number(value: float | None, unit: str = "") -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from aisbench_core.authoring.preflight_rules_names import LONGEST_NAME
 from tests.flow.command_line import CommandLine
 from tests.sandbox_process import SandboxProcess
 
@@ -215,6 +216,16 @@ def test_wrong_input_is_one_sentence_and_two(shell: CommandLine, words: tuple[st
     assert says in " ".join(result.stderr.split())
     assert result.stdout == ""
     assert "Traceback" not in result.stderr
+
+
+def test_the_longest_name_that_is_allowed_is_the_jobs_whole_name(shell: CommandLine) -> None:
+    name = "n" * LONGEST_NAME
+
+    run = shell.answer("run", "quickstart_digits", "--set", f"name={name}")["run"]
+
+    assert run["job_name"] == f"{name}-{run['run_id']}"
+    assert len(run["job_name"]) == 64
+    assert shell.type("run", "quickstart_digits", "--set", f"name={name}n").exit_code == 2
 
 
 def test_wrong_keys_are_one_sentence_without_the_key(

@@ -8,6 +8,7 @@ import pytest
 
 from aisbench_core.authoring import preflight_online
 from aisbench_core.authoring.preflight import RULES, preflight
+from aisbench_core.authoring.preflight_rules_names import LONGEST_NAME
 from aisbench_core.authoring.rules import Rule
 from aisbench_core.model import Level, RunSpec
 from aisbench_core.settings import HOME
@@ -139,7 +140,12 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("api.available", {"api": "v1"}, "api", "api v1 is not available; allowed: v2"),
     ("api.available", {"api": "sdk"}, "api", "api sdk is not available; allowed: v2"),
     ("name.characters", {"name": "a.b"}, "name", "'a.b' cannot begin a job's name"),
-    ("name.length", {"name": "n" * 43}, "name", "43 characters; allowed: 42"),
+    (
+        "name.length",
+        {"name": "n" * (LONGEST_NAME + 1)},
+        "name",
+        f"{LONGEST_NAME + 1} characters; allowed: {LONGEST_NAME}",
+    ),
     ("description.length", {"description": "d" * 257}, "description", "257 characters; allowed: 256"),
     (
         "environments.count",
