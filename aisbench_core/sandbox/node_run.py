@@ -8,6 +8,7 @@ from aisbench_core.sandbox import processes
 from aisbench_core.sandbox.jobs import Job, Jobs, TaskEnd
 from aisbench_core.sandbox.nodes import Node
 from aisbench_core.sandbox.objects import ObjectError, Objects
+from aisbench_core.sandbox.obs_paths import bucket_and_key
 from aisbench_core.sandbox.processes import Process
 from aisbench_core.sandbox.transfers import NodeLog, OutputSync, TransferError, download
 
@@ -122,7 +123,7 @@ class NodeRun:
 
     def _download(self, path: str, folder: Path, what: str, **facts: str) -> None:
         began = time.monotonic()
-        self.say(f"[init] download {facts.get('name', 'code_url')}: s3:/{path}")
+        self.say(f"[init] download {facts.get('name', 'code_url')}: s3://{'/'.join(bucket_and_key(path))}")
         try:
             download(self._objects, path, folder)
         except (TransferError, ObjectError, OSError) as error:

@@ -1,8 +1,10 @@
 """What moves between OBS and a job's nodes: code and inputs in, outputs and logs out."""
 
+import os
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from aisbench_core.sandbox.objects import Objects, Stat
 from aisbench_core.sandbox.obs_paths import bucket_and_key
@@ -100,17 +102,24 @@ class NodeLog:
     def gather(self, outputs: Sequence[Path], *, final: bool = False) -> None:
         """Take over what the node's processes have printed since the last time; half lines wait for their end."""
         for output in outputs:
-            with output.open("rb") as stream:
-                stream.seek(self._read.get(output, 0))
-                while chunk := stream.read(_READ):
-                    whole = chunk if final else _whole_lines(chunk)
-                    if not whole:
-                        break
-                    self._append(whole.decode("utf-8", "replace").encode())
-                    self._read[output] = self._read.get(output, 0) + len(whole)
-                    stream.seek(self._read[output])
-            if final:
-                self._read.pop(output, None)
+            if output.exists():
+                with output.open("rb") as stream:
+                    self._gather_one(output, stream, final)
+
+    def _gather_one(self, output: Path, stream: BinaryIO, final: bool) -> None:
+        # Up to its present end only: a process that prints faster than we read must not hold us here.
+        end = os.fstat(stream.fileno()).st_size
+        done = self._read.get(output, 0)
+        while done < end:
+            stream.seek(done)
+            chunk = stream.read(min(_READ, end - done))
+            is_last = done + len(chunk) == end
+            whole = chunk if final and is_last else _whole_lines(chunk)
+            if not whole:
+                break
+            self._append(whole.decode("utf-8", "replace").encode())
+            done += len(whole)
+        self._read[output] = done
 
     def export(self) -> None:
         """Bring the OBS object up to date. Raises ObjectError if OBS refuses."""

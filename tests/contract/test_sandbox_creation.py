@@ -2,12 +2,16 @@
 
 import copy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from huaweicloudsdkcore.exceptions.exceptions import ClientRequestException
 from huaweicloudsdkmodelarts.v1 import JobSearches, ListTrainingJobsRequest
 
+from aisbench_core.sandbox.creation import accept
+from aisbench_core.sandbox.objects import Objects
+from aisbench_core.sandbox.refusals import Refused
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import TrainingClient, channel, job_body
 
@@ -80,3 +84,33 @@ def test_code_that_is_nested_too_deep_is_refused(client: TrainingClient) -> None
 
     with pytest.raises(ClientRequestException, match=r"ModelArts\.2760"):
         client.create(job_body(code="deep/"))
+
+
+def test_more_than_1000_code_files_are_refused(tmp_path: Path) -> None:
+    objects = Objects(tmp_path)
+    objects.create_bucket("sandbox-bench")
+    objects.put("sandbox-bench", "code/train.py", b"")
+    for number in range(1000):
+        objects.put("sandbox-bench", f"code/{number}.txt", b"")
+
+    with pytest.raises(Refused) as refused:
+        accept(job_body(), objects)
+
+    assert refused.value.code == "ModelArts.2759"
+
+
+def custom_image() -> dict[str, Any]:
+    body = job_body()
+    body["algorithm"] = {"command": "bash run.sh", "engine": {"image_url": "bench-org/pytorch-npu:2.1.0"}}
+    return body
+
+
+def test_a_job_with_a_custom_image_can_be_pretended(client: TrainingClient) -> None:
+    job = client.wait(client.create(custom_image()).metadata.id)
+
+    assert (job.status.phase, job.algorithm.command) == ("Completed", "bash run.sh")
+
+
+def test_a_job_with_a_custom_image_cannot_really_run(real_sandbox: SandboxProcess) -> None:
+    with pytest.raises(ClientRequestException, match=r"ModelArts\.2810"):
+        TrainingClient(real_sandbox).create(custom_image())
