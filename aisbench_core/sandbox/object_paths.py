@@ -18,7 +18,7 @@ A file whose name is none of these, a symbolic link, a device: not an object.
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 _PIECE_BYTES = 200
 _EVERYDAY = re.compile(r"[A-Za-z0-9_\-][A-Za-z0-9_.\-]{0,99}")
@@ -37,14 +37,14 @@ def is_file(path: str) -> bool:
 def locate(root: str, key: str) -> str:
     """The path that the object has, or would get. It is always below `root`, whatever the key says."""
     folder, _, name = key.rpartition("/")
-    return _child(locate_folder(root, folder + "/") if "/" in key else root, name, is_file)
+    return _child(locate_folder(root, folder + "/") if "/" in key else root, name, stat.S_IFREG)
 
 
 def locate_folder(root: str, prefix: str) -> str:
     """The folder that holds the keys beginning with `prefix`, which is empty or ends with a slash."""
     path = root
     for name in prefix.split("/")[:-1]:
-        path = _child(path, name, is_folder)
+        path = _child(path, name, stat.S_IFDIR)
     return path
 
 
@@ -93,13 +93,14 @@ def _kind(path: str) -> int:
         return 0
 
 
-def _child(parent: str, name: str, right_kind: Callable[[str], bool]) -> str:
+def _child(parent: str, name: str, right_kind: int) -> str:
     *heads, tail = _pieces(name)
     plain = "/".join((parent, *(head + "%+" for head in heads), tail))
+    kind = _kind(plain)
+    if kind == right_kind:
+        return plain
     marked = plain + "%"
-    if right_kind(marked):
-        return marked
-    return marked if _kind(plain) and not right_kind(plain) else plain
+    return marked if kind or _kind(marked) == right_kind else plain
 
 
 def _pieces(name: str) -> list[str]:

@@ -40,11 +40,11 @@ def files_below(folder: Path) -> list[Path]:
     return [Path(top) / name for top, _, names in os.walk(folder) for name in names]
 
 
-@settings(deadline=None)  # a key of 1,024 slashes is 1,024 folders
+@settings(deadline=None, max_examples=50)  # a key of 1,024 slashes is 1,024 folders
 @given(st.sets(ANY_KEY, min_size=1, max_size=12))
 @example({"a", "a/b", "a/", "a//", "a%", "a%/b", "a/%", "%", "%%", "%2F", "..", "../..", "x/../y", "/", "//"})
 @example({"n" * 201, "n" * 200 + ".", "n" * 200, "n" * 200 + "/x", "n" * 200 + "!", "n" * 1024, "%" * 1024})
-@example({"/" * 1024, "../" * 341, "文" * 341})
+@example({"/" * 1024, "../" * 100, "文" * 341})
 def test_any_set_of_keys_comes_back_in_byte_order_and_stays_below_its_bucket(keys: set[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         objects = Objects(Path(folder, "obs"))
