@@ -10,7 +10,6 @@ from aisbench_core.model import Run, RunSpec, RunState
 from aisbench_core.running.follower import Follower
 from aisbench_core.settings import Settings
 from aisbench_core.wiring import Clouds, open_core, utc_now
-
 from tests.sandbox_process import SandboxProcess
 
 PERSON = "tester"

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+
 from aisbench_core.errors import SpecError
 from aisbench_core.model import Mode, Progress, RunState
-
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on
 from tests.sandbox_process import SandboxProcess
 
