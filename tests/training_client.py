@@ -41,7 +41,7 @@ class TrainingClient:
     def get(self, key: str) -> str | None:
         """One object's text, or None."""
         reply = self.obs.getObject(self._sandbox.bucket, key, loadStreamInMemory=True)
-        return bytes(reply.body.buffer).decode() if reply.status == 200 else None
+        return bytes(reply.body.buffer or b"").decode() if reply.status == 200 else None
 
     def keys(self, prefix: str) -> list[str]:
         """The keys under a prefix (at most 1,000)."""
