@@ -34,6 +34,7 @@ def head(call: Call) -> Response:
 
 def delete(call: Call) -> Response:
     call.objects.delete_bucket(call.bucket)
+    call.uploads.forget(call.bucket)
     return responses.empty(204)
 
 

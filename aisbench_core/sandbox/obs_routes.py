@@ -12,8 +12,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from aisbench_core.sandbox import obs_bucket_calls as buckets
-from aisbench_core.sandbox import obs_object_calls as objects_
+from aisbench_core.sandbox import obs_bucket_calls as on_buckets
+from aisbench_core.sandbox import obs_object_calls as on_objects
 from aisbench_core.sandbox import obs_responses as responses
 from aisbench_core.sandbox.drafts import Draft
 from aisbench_core.sandbox.objects import ObjectError, Objects
@@ -62,33 +62,33 @@ def _needs(*names: str) -> frozenset[str]:
 
 
 OPERATIONS = (
-    Operation("/", "HEAD", buckets.version, _needs("apiversion"), signed=False),
-    Operation("/{bucket}", "HEAD", buckets.version, _needs("apiversion"), signed=False),
-    Operation("/", "GET", buckets.list_buckets),
-    Operation("/{bucket}", "PUT", buckets.create),
-    Operation("/{bucket}", "HEAD", buckets.head),
-    Operation("/{bucket}", "DELETE", buckets.delete),
-    Operation("/{bucket}", "GET", buckets.list_objects, allows=_PAGING | {"marker"}),
+    Operation("/", "HEAD", on_buckets.version, _needs("apiversion"), signed=False),
+    Operation("/{bucket}", "HEAD", on_buckets.version, _needs("apiversion"), signed=False),
+    Operation("/", "GET", on_buckets.list_buckets),
+    Operation("/{bucket}", "PUT", on_buckets.create),
+    Operation("/{bucket}", "HEAD", on_buckets.head),
+    Operation("/{bucket}", "DELETE", on_buckets.delete),
+    Operation("/{bucket}", "GET", on_buckets.list_objects, allows=_PAGING | {"marker"}),
     Operation(
         "/{bucket}",
         "GET",
-        buckets.list_objects_v2,
+        on_buckets.list_objects_v2,
         _needs("list-type"),
         _PAGING | {"continuation-token", "start-after", "fetch-owner"},
     ),
-    Operation("/{bucket}", "GET", buckets.location, _needs("location")),
-    Operation("/{bucket}", "GET", buckets.storage_info, _needs("storageinfo")),
-    Operation("/{bucket}", "GET", buckets.list_uploads, _needs("uploads"), _needs("prefix")),
-    Operation("/{bucket}", "POST", buckets.delete_objects, _needs("delete")),
-    Operation("/{bucket}/{key}", "PUT", objects_.put, takes_object=True),
-    Operation("/{bucket}/{key}", "GET", objects_.get, allows=_TOLD),
-    Operation("/{bucket}/{key}", "HEAD", objects_.head, allows=_TOLD),
-    Operation("/{bucket}/{key}", "DELETE", objects_.delete),
-    Operation("/{bucket}/{key}", "POST", objects_.append, _needs("append", "position"), takes_object=True),
-    Operation("/{bucket}/{key}", "POST", objects_.start_upload, _needs("uploads")),
-    Operation("/{bucket}/{key}", "PUT", objects_.put_part, _needs("partNumber", "uploadId"), takes_object=True),
-    Operation("/{bucket}/{key}", "POST", objects_.complete_upload, _needs("uploadId")),
-    Operation("/{bucket}/{key}", "DELETE", objects_.abort_upload, _needs("uploadId")),
+    Operation("/{bucket}", "GET", on_buckets.location, _needs("location")),
+    Operation("/{bucket}", "GET", on_buckets.storage_info, _needs("storageinfo")),
+    Operation("/{bucket}", "GET", on_buckets.list_uploads, _needs("uploads"), _needs("prefix")),
+    Operation("/{bucket}", "POST", on_buckets.delete_objects, _needs("delete")),
+    Operation("/{bucket}/{key}", "PUT", on_objects.put, takes_object=True),
+    Operation("/{bucket}/{key}", "GET", on_objects.get, allows=_TOLD),
+    Operation("/{bucket}/{key}", "HEAD", on_objects.head, allows=_TOLD),
+    Operation("/{bucket}/{key}", "DELETE", on_objects.delete),
+    Operation("/{bucket}/{key}", "POST", on_objects.append, _needs("append", "position"), takes_object=True),
+    Operation("/{bucket}/{key}", "POST", on_objects.start_upload, _needs("uploads")),
+    Operation("/{bucket}/{key}", "PUT", on_objects.put_part, _needs("partNumber", "uploadId"), takes_object=True),
+    Operation("/{bucket}/{key}", "POST", on_objects.complete_upload, _needs("uploadId")),
+    Operation("/{bucket}/{key}", "DELETE", on_objects.abort_upload, _needs("uploadId")),
 )
 
 

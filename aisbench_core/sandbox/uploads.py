@@ -53,9 +53,7 @@ class Uploads:
     def pending(self, bucket: str, prefix: str = "") -> tuple[Upload, ...]:
         """The bucket's unfinished uploads, in order of key and start."""
         self._objects.require_bucket(bucket)
-        with self._lock:
-            uploads = [upload for path in self._folder.iterdir() if (upload := self._read(path.name))]
-        mine = (upload for upload in uploads if upload.bucket == bucket and upload.key.startswith(prefix))
+        mine = (upload for upload in self._all(bucket) if upload.key.startswith(prefix))
         return tuple(sorted(mine, key=lambda upload: (upload.key, upload.started)))
 
     def part(self, bucket: str, key: str, upload_id: str, number: int, draft: Draft) -> str:
@@ -91,6 +89,17 @@ class Uploads:
         with self._lock:
             self._require(bucket, key, upload_id)
             shutil.rmtree(self._folder / upload_id)
+
+    def forget(self, bucket: str) -> None:
+        """Drop the uploads of a bucket that was deleted."""
+        with self._lock:
+            for upload in self._all(bucket):
+                shutil.rmtree(self._folder / upload.upload_id)
+
+    def _all(self, bucket: str) -> list[Upload]:
+        with self._lock:
+            uploads = [upload for path in self._folder.iterdir() if (upload := self._read(path.name))]
+        return [upload for upload in uploads if upload.bucket == bucket]
 
     def _read(self, upload_id: str) -> Upload | None:
         about = self._folder / upload_id / "upload.json"

@@ -73,6 +73,16 @@ def test_a_multipart_upload_with_a_wrong_part_is_refused_and_can_be_aborted(obs:
     assert served.objects.list(BUCKET).objects == ()
 
 
+def test_a_deleted_bucket_takes_its_unfinished_uploads_along(obs: Any) -> None:
+    obs.createBucket("another")
+    obs.initiateMultipartUpload("another", "big")
+
+    obs.deleteBucket("another")
+
+    obs.createBucket("another")
+    assert obs.listMultipartUploads("another").body.upload == []
+
+
 def test_the_sdk_and_boto3_move_large_files_in_parts(s3: Any, served: Served, tmp_path: Path) -> None:
     source = tmp_path / "weights.bin"
     source.write_bytes(bytes(range(256)) * 80_000)  # 20 MB
