@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from aisbench_core.cli import catalogue, following, launching, logs, results, runs
+from aisbench_core.cli import catalogue, following, launching, logs, results, runs, serving
 from aisbench_core.cli.codes import OUR_ERROR, exit_code
 from aisbench_core.cli.core import log_file
 from aisbench_core.cli.shown import talk
@@ -66,6 +66,7 @@ for _command in (
     catalogue.workloads,
     catalogue.profiles,
     catalogue.health,
+    serving.serve,
 ):
     main.add_command(_command)
 
