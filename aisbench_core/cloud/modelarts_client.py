@@ -62,7 +62,7 @@ class Caller:
             raise self._refusals.garbled(operation, reply.status_code, text) from None
         try:
             return parse(content)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, OverflowError, OSError, TypeError, ValueError) as error:
             found = f"{type(error).__name__}: {error}"
             raise self._refusals.garbled(operation, reply.status_code, found) from error
 

@@ -147,6 +147,7 @@ def test_a_web_page_is_shortened_to_a_sentence(place: Region, sandbox: SandboxPr
         {"items": [{"status": {}}]},
         {"items": [{"metadata": {"id": "a", "name": "b", "create_time": "yesterday"}}]},
         {"items": [{"metadata": {"id": "a", "name": "b"}, "spec": {"resource": {"node_count": "many"}}}]},
+        {"items": [{"metadata": {"id": "a", "name": "b", "create_time": 10**40}}]},
         {"items": 5},
         [],
         "text",

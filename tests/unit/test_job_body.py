@@ -1,0 +1,102 @@
+"""What ModelArts is asked to run, as the SDK writes it."""
+
+from dataclasses import replace
+from typing import Any
+
+from huaweicloudsdkcore.utils.http_utils import sanitize_for_serialization
+
+from aisbench_core.cloud.job_body import job_body
+from aisbench_core.model import AccessMethod, Channel, JobRequest, NfsVolume, RunSpec
+
+ENGINE = "mindspore_2.2.12-cann_7.0.1.1-py_3.9-euler_2.10.7-aarch64-snt9b"
+SPEC = RunSpec(
+    workload="mindspore_resnet",
+    description="ResNet-50, 2 nodes x 8 NPU",
+    engine_name="Ascend-Powered-Engine",
+    engine_version=ENGINE,
+    flavor="modelarts.kat1.8xlarge",
+    node_count=2,
+    auto_stop_hours=6,
+    retries=3,
+)
+REQUEST = JobRequest(
+    name="aisb-resnet50-2x8-r001",
+    spec=SPEC,
+    code_path="/bench/code/resnet/",
+    boot_path="/bench/code/resnet/train.py",
+    log_path="/bench/log/r001/",
+    inputs=(Channel(name="data_url", path="/bench/imagenet/"),),
+    outputs=(Channel(name="train_url", path="/bench/out/r001/", access_method=AccessMethod.ENV),),
+    environments={"AISBENCH_RUN_ID": "r001"},
+    parameters={"epoch_size": "90"},
+)
+
+
+def sent(request: JobRequest) -> Any:
+    return sanitize_for_serialization(job_body(request, "0"))
+
+
+def test_a_preset_image_starts_a_boot_file() -> None:
+    assert sent(REQUEST) == {
+        "kind": "job",
+        "metadata": {
+            "name": "aisb-resnet50-2x8-r001",
+            "workspace_id": "0",
+            "description": "ResNet-50, 2 nodes x 8 NPU",
+            "annotations": {"fault-tolerance/job-retry-num": "3"},
+        },
+        "algorithm": {
+            "code_dir": "/bench/code/resnet/",
+            "boot_file": "/bench/code/resnet/train.py",
+            "parameters": [{"name": "epoch_size", "value": "90"}],
+            "inputs": [
+                {
+                    "name": "data_url",
+                    "access_method": "parameter",
+                    "remote": {"obs": {"obs_url": "/bench/imagenet/"}},
+                }
+            ],
+            "outputs": [
+                {"name": "train_url", "access_method": "env", "remote": {"obs": {"obs_url": "/bench/out/r001/"}}}
+            ],
+            "engine": {"engine_name": "Ascend-Powered-Engine", "engine_version": ENGINE},
+            "environments": {"AISBENCH_RUN_ID": "r001"},
+        },
+        "spec": {
+            "resource": {"flavor_id": "modelarts.kat1.8xlarge", "node_count": 2},
+            "log_export_path": {"obs_url": "/bench/log/r001/"},
+            "auto_stop": {"time_unit": "HOURS", "duration": 6},
+        },
+    }
+
+
+def test_a_custom_image_starts_a_command_and_no_boot_file() -> None:
+    spec = SPEC.model_copy(update={"image_url": "org/pytorch-npu:2.1.0", "command": "bash run.sh"})
+
+    algorithm = sent(replace(REQUEST, spec=spec))["algorithm"]
+
+    assert algorithm["command"] == "bash run.sh"
+    assert algorithm["engine"] == {"image_url": "org/pytorch-npu:2.1.0"}
+    assert "boot_file" not in algorithm
+
+
+def test_a_dedicated_pool_has_a_priority_and_shares_are_mounted() -> None:
+    volume = NfsVolume(server_path="192.168.0.82:/", local_path="/mnt/sfs_turbo", read_only=True)
+    spec = SPEC.model_copy(update={"pool_id": "pool-0123", "priority": 2, "volumes": (volume,)})
+
+    body = sent(replace(REQUEST, spec=spec))["spec"]
+
+    assert body["resource"]["pool_id"] == "pool-0123"
+    assert body["schedule_policy"] == {"priority": 2}
+    assert body["volumes"] == [
+        {"nfs": {"nfs_server_path": "192.168.0.82:/", "local_path": "/mnt/sfs_turbo", "read_only": True}}
+    ]
+
+
+def test_what_is_not_asked_for_is_not_sent() -> None:
+    spec = RunSpec(workload="w", engine_name="e", engine_version="v", flavor="f")
+
+    body = sent(replace(REQUEST, spec=spec, log_path=""))
+
+    assert body["metadata"] == {"name": REQUEST.name, "workspace_id": "0"}
+    assert body["spec"] == {"resource": {"flavor_id": "f", "node_count": 1}}

@@ -1,0 +1,115 @@
+"""What the cloud's codes mean to a person."""
+
+import pytest
+
+from aisbench_core.cloud.refusals import TABLE, Refusals, row_for
+from aisbench_core.errors import AuthFailed, CloudError, CloudNotFound, CloudRejected, CloudUnavailable, QuotaExceeded
+from aisbench_core.settings import Credentials
+
+ACCESS, SECRET, TOKEN = "ACCESSKEY0123456789", "secret/key+0123456789", "a-token-0123456789"
+
+
+@pytest.fixture
+def refusals() -> Refusals:
+    keys = {"access_key": ACCESS, "secret_key": SECRET, "security_token": TOKEN}
+    return Refusals("OBS", "https://obs.example", Credentials.model_validate(keys))
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "kind"),
+    [
+        (401, "APIGW.0301", AuthFailed),
+        (401, "", AuthFailed),
+        (403, "RequestTimeTooSkewed", AuthFailed),
+        (403, "SignatureDoesNotMatch", AuthFailed),
+        (403, "never heard of", AuthFailed),
+        (404, "ModelArts.2786", AuthFailed),
+        (400, "ModelArts.2775", CloudNotFound),
+        (404, "NoSuchKey", CloudNotFound),
+        (404, "", CloudNotFound),
+        (400, "ModelArts.0118", QuotaExceeded),
+        (403, "InsufficientStorageSpace", QuotaExceeded),
+        (429, "ModelArts.2799", CloudUnavailable),
+        (429, "", CloudUnavailable),
+        (400, "RequestTimeout", CloudUnavailable),
+        (409, "OperationAborted", CloudUnavailable),
+        (500, "ModelArts.2950", CloudUnavailable),
+        (503, "", CloudUnavailable),
+        (599, "", CloudUnavailable),
+        (400, "ModelArts.2763", CloudRejected),
+        (409, "ModelArts.2796", CloudRejected),
+        (301, "", CloudRejected),
+        (400, "", CloudRejected),
+        (None, "", CloudRejected),
+    ],
+)
+def test_a_code_tells_more_than_a_status_and_a_status_more_than_nothing(
+    refusals: Refusals, status: int | None, code: str, kind: type[CloudError]
+) -> None:
+    assert type(refusals.refused("do it", status, code, "", "")) is kind
+
+
+def test_every_row_says_what_to_do_and_no_code_stands_twice() -> None:
+    codes = [code for row in TABLE for code in row.codes.split()]
+    statuses = [status for row in TABLE for status in row.statuses]
+
+    assert len(codes) == len(set(codes))
+    assert len(statuses) == len(set(statuses))
+    assert all(row.hint and (row.codes or row.statuses) for row in TABLE)
+
+
+def test_the_clock_has_a_hint_of_its_own() -> None:
+    assert "clock" in row_for(403, "RequestTimeTooSkewed").hint
+
+
+def test_the_sentence_holds_all_that_support_will_ask_for(refusals: Refusals) -> None:
+    error = refusals.refused("read /b/k", 404, "NoSuchKey", "The specified key\n does not exist.", "REQ-1")
+
+    assert str(error) == (
+        "read /b/k: OBS at https://obs.example refused it: The specified key does not exist. "
+        "[HTTP 404, NoSuchKey, request REQ-1] (check the path; names are case-sensitive)"
+    )
+
+
+def test_no_text_of_ours_repeats_a_key(refusals: Refusals) -> None:
+    said = f"ak:{ACCESS} sk:{SECRET} token:{TOKEN}"
+
+    for error in (
+        refusals.refused("do it", 403, "AccessDenied", said, ""),
+        refusals.unreachable("do it", OSError(said)),
+        refusals.garbled("do it", 200, said),
+    ):
+        assert "ak:… sk:… token:…" in str(error)
+
+
+def test_a_long_story_is_cut(refusals: Refusals) -> None:
+    assert len(refusals.refused("do it", 400, "", "word " * 1000, "").message) < 400
+
+
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        ("<html><head><title>Sign\nin</title></head><body>x</body></html>", 'a web page titled "Sign in"'),
+        ("<!DOCTYPE html><html><body><h1>504 <b>Gateway</b></h1></body>", 'a web page titled "504 Gateway"'),
+        ("<HTML><BODY>nothing</BODY></HTML>", "a web page"),
+        ("a < b and c > d", "a < b and c > d"),
+    ],
+)
+def test_a_web_page_becomes_a_few_words(refusals: Refusals, page: str, said: str) -> None:
+    assert refusals.garbled("do it", 200, page).message.endswith(f": {said}")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ConnectionRefusedError(111, "Connection refused"), "nothing listens there"),
+        (TimeoutError("timed out"), "no answer in time"),
+        (OSError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed"), "its certificate is not trusted"),
+        (OSError("Temporary failure in name resolution"), "the name is unknown"),
+        (OSError("Network is unreachable"), "there is no way to it"),
+        (OSError("Connection reset by peer"), "broke off: Connection reset by peer"),
+        (OSError(), "broke off: OSError"),
+    ],
+)
+def test_what_stands_in_the_way_is_said_in_a_few_words(refusals: Refusals, error: OSError, said: str) -> None:
+    assert said in refusals.unreachable("do it", error).message
