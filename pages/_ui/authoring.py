@@ -10,9 +10,12 @@ from aisbench_core.errors import AisbenchError, ConfigError
 from aisbench_core.model import Flavor, RunSpec
 from pages._ui import drafts, forms
 from pages._ui.core import core
-from pages._ui.errors import show_error
+from pages._ui.errors import plain, show_error
 from pages._ui.fields import PROBLEM, Form
 from pages._ui.words import words
+
+ASK_AGAIN = 30
+"""Seconds until a region that could not be asked for its flavors is asked again."""
 
 
 def start_draft(profile: str) -> None:
@@ -87,14 +90,20 @@ def _own_flavor(profile: str) -> dict[str, Any]:
     return {"flavor": own, "cards_per_node": cards[0]} if cards else {"flavor": own}
 
 
-def _flavors(profile: str) -> tuple[list[Flavor], str]:
+def _flavors(profile: str) -> tuple[Sequence[Flavor], str]:
     """The region's flavors and the profile's own; none while they cannot be listed, which is said."""
     if not profile:
-        return [], ""
+        return (), ""
+    flavors, reason = _asked_flavors(profile)
+    if reason:
+        st.caption(words()("configure.no_flavors", reason=plain(reason)))
+    return flavors, core().profile(profile).flavor
+
+
+@st.cache_data(ttl=ASK_AGAIN, show_spinner=False)
+def _asked_flavors(profile: str) -> tuple[tuple[Flavor, ...], str]:
+    """The flavors, or why there are none. Kept for a while, so that typing does not wait for a region that is down."""
     try:
-        return list(core().flavors(profile)), core().profile(profile).flavor
-    except ConfigError as error:
-        show_error(error)
+        return tuple(core().flavors(profile)), ""
     except AisbenchError as error:
-        st.caption(words()("configure.no_flavors", reason=error.message))
-    return [], core().profile(profile).flavor
+        return (), error.message

@@ -28,7 +28,7 @@ def duration(seconds: float | None) -> str:
     """12 s, 3 min 20 s, 2 h 5 min."""
     if seconds is None:
         return NOT_MEASURED
-    if seconds < 60:
+    if seconds < 59.5:
         return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:

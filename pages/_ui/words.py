@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 import yaml
 
-CATALOGUES = Path(__file__).parent / "words"
+CATALOGUES = Path(__file__).parent / "texts"
 
 
 class Language(StrEnum):

@@ -1,0 +1,79 @@
+"""A console over an empty data folder, driven page by page without a browser."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.app_test import TMP_DIR
+
+from tests.console.seeds import fill
+
+ENTRY = Path(__file__).parents[2] / "pages" / "_ui" / "entry.py"
+
+OpenPage = Callable[..., AppTest]
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where this console keeps everything; it has a profile of a sandbox that is not running."""
+    monkeypatch.setenv("AISBENCH_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("AISBENCH_REQUEST_SECONDS", "2")
+    _write_profile(tmp_path)
+    st.cache_resource.clear()
+    st.cache_data.clear()
+    yield tmp_path
+    st.cache_resource.clear()
+    st.cache_data.clear()
+
+
+@pytest.fixture
+def used(data_dir: Path) -> Path:
+    """The data folder of a console that has been used for a while."""
+    fill(data_dir)
+    return data_dir
+
+
+@pytest.fixture
+def open_page(data_dir: Path) -> OpenPage:
+    """Open a page by its name, with query parameters, from the entry."""
+    assert data_dir.exists()
+
+    def opened(page: str, /, **query: str | list[str]) -> AppTest:
+        app = AppTest.from_file(str(ENTRY), default_timeout=20)
+        if "lang" in query:
+            app.query_params["lang"] = query["lang"]
+        app.run()
+        app.switch_page(f"../{page}.py")
+        app.query_params.clear()
+        for name, value in query.items():
+            app.query_params[name] = value
+        return app.run()
+
+    return opened
+
+
+def texts(app: AppTest) -> str:
+    """Everything that the page says."""
+    kinds = (app.title, app.subheader, app.markdown, app.caption, app.info, app.warning, app.error, app.success)
+    return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+
+def _write_profile(data_dir: Path) -> None:
+    folder = data_dir / "sandbox"
+    folder.mkdir()
+    keys = folder / "credentials.yaml"
+    keys.write_text("access_key: AKIDEXAMPLEAKIDEX\nsecret_key: not-a-real-secret\n", "utf-8")
+    keys.chmod(0o600)
+    (folder / "profile.yaml").write_text(
+        "region: sandbox\nproject_id: sandbox-project\nobs_server: http://127.0.0.1:9\n"
+        "modelarts_endpoint: http://127.0.0.1:9\nbucket: sandbox-bench\nrehearsal: true\n"
+        f"flavor: sandbox.cpu.2cards\ncredentials_file: {keys}\nprice_per_node_hour: {{sandbox.cpu.2cards: 12.5}}\n",
+        "utf-8",
+    )
+
+
+def pytest_unconfigure() -> None:
+    """AppTest leaves its own temporary directory to the end of the process, which warns about it."""
+    TMP_DIR.cleanup()

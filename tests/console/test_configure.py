@@ -1,0 +1,161 @@
+"""Authoring: form and YAML are two views of one draft, preflight speaks up, and a question launches once."""
+
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from aisbench_core.authoring.specfile import from_yaml
+from aisbench_core.model import RunSpec
+from aisbench_core.running.ledger import Ledger
+from tests.console.conftest import OpenPage, texts
+from tests.console.seeds import DONE_RUN
+
+ANOTHER = "mindspore_resnet"
+
+
+def draft(data_dir: Path, key: str = "draft") -> RunSpec:
+    """What the ledger keeps."""
+    text = Ledger(data_dir / "ledger.sqlite3").draft(key)
+    assert text is not None
+    return from_yaml(text)
+
+
+def write_yaml(app: AppTest, text: str) -> AppTest:
+    """Type a spec into the YAML view."""
+    return app.text_area(key="spec.yaml").set_value(text).run()
+
+
+def test_the_first_draft_can_be_launched_as_it_is(open_page: OpenPage, data_dir: Path) -> None:
+    app = open_page("configure")
+
+    assert draft(data_dir).workload == "quickstart_digits"
+    assert draft(data_dir).flavor == "sandbox.cpu.2cards"
+    assert app.button(key="launch").label == "Launch…"
+
+
+def test_what_is_entered_survives_a_reload(open_page: OpenPage, data_dir: Path) -> None:
+    app = open_page("configure")
+    app.number_input(key="spec.node_count").set_value(2).run()
+    app.number_input(key="spec.parameters.epochs").set_value(7).run()
+    app.text_input(key="spec.name").set_value("first try").run()
+
+    again = open_page("configure")
+
+    assert draft(data_dir).node_count == 2
+    assert again.number_input(key="spec.node_count").value == 2
+    assert again.number_input(key="spec.parameters.epochs").value == 7
+    assert again.text_input(key="spec.name").value == "first try"
+
+
+def test_the_form_shows_in_yaml_and_yaml_shows_in_the_form(open_page: OpenPage) -> None:
+    app = open_page("configure", view="yaml")
+    text = app.text_area(key="spec.yaml").value or ""
+
+    write_yaml(app, text + "node_count: 4\nparameters: {epochs: 9}\n")
+    form = open_page("configure")
+    form.number_input(key="spec.node_count").set_value(3).run()
+    yaml = open_page("configure", view="yaml")
+
+    assert form.number_input(key="spec.parameters.epochs").value == 9
+    assert "node_count: 3" in (yaml.text_area(key="spec.yaml").value or "")
+
+
+def test_yaml_that_is_no_spec_is_kept_and_its_problem_named(open_page: OpenPage) -> None:
+    app = open_page("configure", view="yaml")
+
+    write_yaml(app, "workload: quickstart_digits\nnodes: 4\n")
+    again = open_page("configure", view="yaml")
+
+    assert "nodes" in again.error[0].value
+    assert again.text_area(key="spec.yaml").value == "workload: quickstart_digits\nnodes: 4\n"
+    assert not [button for button in again.button if button.key == "launch"]
+
+
+def test_a_value_that_the_widget_cannot_hold_can_be_corrected_in_the_form(open_page: OpenPage, data_dir: Path) -> None:
+    write_yaml(open_page("configure", view="yaml"), "workload: quickstart_digits\nparameters: {epochs: ninety}\n")
+    app = open_page("configure")
+    assert "epochs" in texts(app)
+
+    app.text_input(key="spec.parameters.epochs.refused").set_value("90").run()
+
+    assert draft(data_dir).parameters == {"epochs": 90}
+    assert app.number_input(key="spec.parameters.epochs").value == 90
+
+
+def test_an_error_forbids_the_launch_until_it_is_mended(open_page: OpenPage) -> None:
+    app = open_page("configure")
+
+    app.text_input(key="spec.inputs.data_url").set_value("no-slashes").run()
+    blocked = [button for button in app.button if button.key == "launch"]
+    app.text_input(key="spec.inputs.data_url").set_value("").run()
+
+    assert blocked == []
+    assert app.button(key="launch")
+
+
+def test_the_cost_follows_nodes_and_the_hours_in_the_url(open_page: OpenPage) -> None:
+    app = open_page("configure", hours="3")
+    assert "37.50 CNY" in texts(app)
+
+    app.number_input(key="spec.node_count").set_value(2).run()
+
+    assert "75.00 CNY" in texts(app)
+
+
+def test_another_workload_keeps_the_size_and_drops_the_parameters(open_page: OpenPage, data_dir: Path) -> None:
+    app = open_page("configure")
+    app.number_input(key="spec.node_count").set_value(2).run()
+    app.number_input(key="spec.parameters.epochs").set_value(7).run()
+
+    app.selectbox(key="spec.workload").set_value(ANOTHER).run()
+
+    assert not app.exception
+    assert draft(data_dir).workload == ANOTHER
+    assert draft(data_dir).node_count == 2
+    assert draft(data_dir).parameters == {}
+
+
+def test_every_framework_version_has_its_own_form(open_page: OpenPage, data_dir: Path) -> None:
+    app = open_page("configure")
+    app.selectbox(key="spec.workload").set_value(ANOTHER).run()
+
+    for version in app.selectbox(key="spec.framework_version").options:
+        app.selectbox(key="spec.framework_version").set_value(version).run()
+
+        assert not app.exception
+        assert draft(data_dir).framework_version == version
+
+
+def test_a_run_becomes_a_draft_without_touching_the_own_one(open_page: OpenPage, used: Path) -> None:
+    open_page("configure")
+    mine = draft(used)
+    app = open_page("runs", q=DONE_RUN)
+
+    app.button(key=f"reuse-{DONE_RUN}").click().run()
+
+    assert app.title[0].value == "Configure"
+    assert draft(used, f"from-{DONE_RUN}").workload == "mindspore_resnet"
+    assert draft(used) == mine
+
+
+def test_the_question_says_what_will_be_sent(open_page: OpenPage) -> None:
+    app = open_page("configure")
+
+    app.button(key="launch").click().run()
+
+    assert "**sandbox**" in texts(app)
+    assert "12.50 CNY" in texts(app)
+    assert "boot_file: train.py" in app.code[0].value
+
+
+def test_a_question_launches_once_however_often_it_is_answered(open_page: OpenPage, data_dir: Path) -> None:
+    app = open_page("configure")
+    for _ in range(2):
+        app.session_state["launch-question"] = "the same question"
+        app.run()
+        app.button(key="launch-yes").click().run()
+        assert not app.exception
+        assert app.title[0].value.startswith("quickstart_digits")
+        app.switch_page("../configure.py").run()
+
+    assert Ledger(data_dir / "ledger.sqlite3").count() == 1

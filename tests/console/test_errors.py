@@ -1,0 +1,68 @@
+"""What a person sees when something goes wrong: a sentence, and never a traceback."""
+
+import logging
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages._ui.errors import plain
+
+
+def our_error() -> None:
+    """A page that meets an error of ours."""
+    from aisbench_core.errors import ConfigError
+    from pages._ui.errors import errors_shown
+
+    with errors_shown():
+        raise ConfigError("there is no profile *named* `x`", "write data/profiles/x.yaml")
+
+
+def a_bug() -> None:
+    """A page with a bug in it."""
+    from pages._ui.errors import errors_shown
+
+    with errors_shown():
+        raise ZeroDivisionError("secret-in-a-message")
+
+
+def stops() -> None:
+    """A page that ends itself."""
+    import streamlit as st
+
+    from pages._ui.errors import errors_shown
+
+    with errors_shown():
+        st.markdown("before")
+        st.stop()
+
+
+def test_an_error_of_ours_is_its_sentence_and_its_hint() -> None:
+    app = AppTest.from_function(our_error).run()
+
+    assert not app.exception
+    assert app.error[0].value == "there is no profile \\*named\\* \\`x\\`"
+    assert app.info[0].value == "write data/profiles/x.yaml"
+
+
+def test_a_bug_is_an_incident_and_its_traceback_is_only_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.ERROR, "aisbench_core.console"):
+        app = AppTest.from_function(a_bug).run()
+
+    shown = app.error[0].value
+    incident = shown.rstrip(".").split()[-1]
+    logged = [record for record in caplog.records if record.name == "aisbench_core.console"]
+    assert not app.exception
+    assert "secret-in-a-message" not in shown
+    assert [record.getMessage() for record in logged] == [f"incident {incident}"]
+    assert logged[0].exc_info is not None
+
+
+def test_a_page_that_ends_itself_has_met_no_error() -> None:
+    app = AppTest.from_function(stops).run()
+
+    assert [each.value for each in app.markdown] == ["before"]
+    assert not app.error
+
+
+def test_text_of_others_is_shown_as_it_is() -> None:
+    assert plain("![x](http://evil) :red[a] $b$ <i>") == ("\\!\\[x\\](http\\://evil) \\:red\\[a\\] \\$b\\$ \\<i\\>")

@@ -1,0 +1,69 @@
+"""Numbers, times and amounts as a person reads them."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from pages._ui import formats
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "–"),
+        (0.0, "0"),
+        (0.97530, "0.9753"),
+        (12.3456, "12.35"),
+        (7900.0, "7,900"),
+        (30123.456, "30,123"),
+        (0.00012, "0.00012"),
+        (-3.5, "-3.5"),
+    ],
+)
+def test_a_number_has_four_digits_and_nothing_measured_is_a_dash(value: float | None, text: str) -> None:
+    assert formats.number(value) == text
+
+
+def test_a_number_can_have_its_unit() -> None:
+    assert formats.number(7900, "samples/s") == "7,900 samples/s"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(None, "–"), (12.4, "12 s"), (59.7, "1 min 0 s"), (200, "3 min 20 s"), (3599.9, "1 h 0 min"), (7500, "2 h 5 min")],
+)
+def test_a_duration_is_read_in_hours_minutes_and_seconds(seconds: float | None, text: str) -> None:
+    assert formats.duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (None, "–"),
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1536, "1.5 KiB"),
+        (5 * 1024**2, "5.0 MiB"),
+        (3 * 1024**4, "3072.0 GiB"),
+    ],
+)
+def test_sizes_are_read_in_binary_units(count: int | None, text: str) -> None:
+    assert formats.size(count) == text
+
+
+def test_an_amount_has_two_decimals_and_its_currency() -> None:
+    assert formats.money(1234.5, "CNY") == "1,234.50 CNY"
+    assert formats.money(None, "CNY") == "–"
+
+
+def test_a_share_is_read_in_percent() -> None:
+    assert formats.percent(0.905) == "90.5 %"
+    assert formats.percent(None) == "–"
+
+
+def test_times_are_shown_on_the_clock_of_the_browser() -> None:
+    noon = datetime(2026, 7, 1, 12, tzinfo=UTC)
+
+    assert formats.local(noon, "Asia/Shanghai").hour == 20
+    assert formats.local(noon, "No/Where").hour == 12
+    assert formats.local(noon, None).hour == 12

@@ -1,0 +1,120 @@
+"""Leaderboard and Compare: one region at a time, rehearsals marked, reasons given, links that hold everything."""
+
+from pathlib import Path
+
+import pandas as pd
+from streamlit.testing.v1 import AppTest
+
+from tests.console.conftest import OpenPage, texts
+
+
+def table(app: AppTest, number: int = 0) -> pd.DataFrame:
+    """One table of the page."""
+    return app.dataframe[number].value
+
+
+def test_the_leaderboard_shows_measurements_and_not_rehearsals(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    app = open_page("leaderboard")
+
+    assert list(table(app)["Nodes × cards"]) == ["4 × 8", "2 × 8", "1 × 8", "1 × 8"]
+    assert "not a measurement" not in texts(app)
+
+
+def test_a_rehearsal_is_plainly_marked(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    app = open_page("leaderboard", region="sandbox~rehearsal")
+
+    assert "Rehearsal – not a measurement" in texts(app)
+
+
+def test_filters_come_from_the_url_and_go_there(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+    app = open_page("leaderboard", nodes=["2", "4"])
+    assert list(table(app)["Nodes × cards"]) == ["4 × 8", "2 × 8"]
+
+    app.multiselect(key="nodes").set_value([4]).run()
+
+    assert list(table(app)["Nodes × cards"]) == ["4 × 8"]
+    assert app.query_params["nodes"] in ("4", ["4"])
+
+
+def test_a_filter_that_fits_nothing_says_so(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    app = open_page("leaderboard", nodes="4", version="r1.11")
+
+    assert "No run matches the filters" in texts(app)
+
+
+def test_runs_that_are_not_valid_are_one_click_away_with_the_reason(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+    app = open_page("leaderboard", show="runs")
+    assert "run-bad" not in set(table(app)["Run"])
+
+    app.toggle(key="invalid").set_value(True).run()
+
+    rows = table(app).set_index("Run")
+    assert rows.loc["run-bad", "Validity"] != "valid"
+    assert rows.loc["run-bad", "Reason"]
+
+
+def test_chosen_rows_lead_to_a_comparison(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+    app = open_page("leaderboard", show="runs")
+
+    app.session_state["runs-table"] = {"selection": {"rows": [0, 1], "columns": [], "cells": []}}
+    app.run()
+
+    link = next(link for link in app.page_link if link.label == "Compare the 2 chosen")
+    assert link.proto.query_string.count("ids=") == 2
+
+
+def test_a_comparison_begins_with_what_differs(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    app = open_page("compare", ids=["run-n1-0", "run-n2-0"])
+
+    assert list(table(app)["Field"]) == ["Nodes"]
+    assert list(table(app).iloc[0])[1:] == ["1", "2"]
+    assert "Comparable only per node" in texts(app)
+    assert len(app.get("vega_lite_chart")) == 3
+
+
+def test_runs_that_are_fewer_than_two_are_asked_for(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    app = open_page("compare", ids="run-n1-0")
+
+    assert "Pick at least two runs" in texts(app)
+
+
+def test_a_run_that_the_warehouse_does_not_have_is_a_sentence(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    app = open_page("compare", ids=["run-n1-0", "run-gone"])
+
+    assert not app.exception
+    assert "run-gone" in texts(app).replace("\\", "")
+
+
+def test_choosing_runs_changes_the_url(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+    app = open_page("compare", ids="run-n1-0")
+
+    app.multiselect(key="compared").set_value(["run-n1-0", "run-new-0"]).run()
+
+    assert app.query_params["ids"] == ["run-n1-0", "run-new-0"]
+    assert "Framework version" in set(table(app)["Field"])
+
+
+def test_scaling_shows_speed_up_over_nodes(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    app = open_page("compare", ids=["run-n1-0", "run-n4-0"])
+
+    scaling = table(app, 3).set_index("Nodes")
+    assert list(scaling.index) == [1, 2, 4]
+    assert scaling.loc[4, "Speed-up"] == "3.763"

@@ -1,0 +1,119 @@
+"""Following and stopping: what runs, what failed and why, and nothing is stopped by accident."""
+
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from aisbench_core.model import RunState
+from aisbench_core.running.ledger import Ledger
+from tests.console.conftest import OpenPage, texts
+from tests.console.seeds import ACTIVE_RUN, DONE_RUN, FAILED_RUN, RETRYING_RUN, many
+
+
+def test_active_runs_come_first_with_how_far_they_are(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    app = open_page("runs")
+
+    assert app.subheader[0].value == "Active (2)"
+    assert [bar.text for bar in app.progress][:2] == ["Running", "Uploading · 12 of 48 files"]
+    assert "Retrying (attempt 3)" in texts(app)
+
+
+def test_a_run_is_stopped_only_after_the_question(open_page: OpenPage, used: Path) -> None:
+    ledger = Ledger(used / "ledger.sqlite3")
+    app = open_page("runs")
+
+    app.button(key=f"stop-{ACTIVE_RUN}").click().run()
+    before = ledger.get(ACTIVE_RUN).state
+    app.session_state["stopping"] = ACTIVE_RUN
+    app.run()
+    app.button(key="stop-yes").click().run()
+
+    assert before is RunState.UPLOADING
+    assert ledger.get(ACTIVE_RUN).state is RunState.STOPPING
+    assert ledger.events(ACTIVE_RUN)[-1].actor == "console"
+
+
+def test_only_a_failed_run_is_collected_again(open_page: OpenPage, used: Path) -> None:
+    app = open_page("runs")
+    offered = [button.key for button in app.button if str(button.key).startswith("collect-")]
+
+    app.button(key=f"collect-{FAILED_RUN}").click().run()
+
+    assert offered == [f"collect-{FAILED_RUN}"]
+    assert Ledger(used / "ledger.sqlite3").get(FAILED_RUN).state is RunState.COLLECTING
+
+
+def test_ended_runs_are_paged_and_the_page_is_in_the_url(open_page: OpenPage, data_dir: Path) -> None:
+    ledger = Ledger(data_dir / "ledger.sqlite3")
+    for run in many(45):
+        ledger.add(run)
+
+    first, last, beyond = (open_page("runs", page=page) for page in ("1", "3", "99"))
+
+    assert "old-0000" in texts_of_links(first)
+    assert "old-0044" in texts_of_links(last)
+    assert texts_of_links(beyond) == texts_of_links(last)
+
+
+def test_the_filter_is_in_the_url(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    app = open_page("runs", q="nan")
+
+    assert [subheader.value for subheader in app.subheader] == ["Active (0)", "Ended (1)"]
+    assert "throughput\\_3.json" in texts(app)
+
+
+def test_live_shows_every_active_run(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    app = open_page("live")
+
+    assert ACTIVE_RUN in texts_of_links(app)
+    assert RETRYING_RUN in texts_of_links(app)
+    assert DONE_RUN not in texts_of_links(app)
+
+
+def test_one_run_has_a_bar_for_every_state(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    app = open_page("live", run=ACTIVE_RUN)
+
+    assert [bar.text for bar in app.progress] == [
+        "Preparing",
+        "Uploading · 12 of 48 files",
+        "Submitting",
+        "Queued",
+        "Running",
+        "Collecting",
+    ]
+    assert [bar.value for bar in app.progress] == [100, 25, 0, 0, 0, 0]
+    assert "uploading 48 files" in app.dataframe[0].value.to_string()
+
+
+def test_the_log_of_the_node_in_the_url_is_shown(open_page: OpenPage, used: Path) -> None:
+    logs = used / "runs" / RETRYING_RUN / "logs"
+    logs.mkdir(parents=True)
+    (logs / "worker-1.log").write_text("step 1\nstep 2\n", "utf-8")
+
+    first = open_page("live", run=RETRYING_RUN)
+    second = open_page("live", run=RETRYING_RUN, node="1")
+
+    assert "Node 0 has written no log yet" in texts(first)
+    assert "step 2" in second.code[0].value
+
+
+def test_a_failed_run_says_why_and_a_completed_one_leads_on(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    failed, done = open_page("live", run=FAILED_RUN), open_page("live", run=DONE_RUN)
+
+    assert "throughput\\_3.json holds nan" in failed.error[0].value
+    assert "See it on the leaderboard" in texts_of_links(done)
+
+
+def texts_of_links(app: AppTest) -> str:
+    """What the links of the page say."""
+    return "\n".join(link.label for link in app.page_link)

@@ -1,0 +1,84 @@
+"""The server object: headers on every answer, a clean start and a clean end."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app import content_security_policy
+
+ROOT = Path(__file__).parents[2]
+READY_SECONDS = 60
+DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
+    """The console on a free port, over an empty data folder."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)],
+        cwd=ROOT,
+        env={**os.environ, "AISBENCH_DATA_DIR": str(tmp_path_factory.mktemp("data"))},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    base = f"http://127.0.0.1:{port}"
+    _wait_until_it_answers(process, base)
+    yield process, base
+    process.kill()
+    process.wait()
+
+
+def _wait_until_it_answers(process: "subprocess.Popen[bytes]", base: str) -> None:
+    end = time.monotonic() + READY_SECONDS
+    while time.monotonic() < end and process.poll() is None:
+        try:
+            with DIRECT.open(f"{base}/_stcore/health", timeout=5):
+                return
+        except (urllib.error.URLError, ConnectionError):
+            time.sleep(0.1)  # a process is starting; there is nothing to be told by
+    process.kill()
+    raise AssertionError("the console did not start")
+
+
+@pytest.mark.parametrize("path", ["/", "/leaderboard", "/_stcore/health"])
+def test_every_answer_carries_the_security_headers(server: tuple["subprocess.Popen[bytes]", str], path: str) -> None:
+    _, base = server
+
+    with DIRECT.open(base + path, timeout=10) as answer:
+        headers = answer.headers
+
+    assert headers["X-Frame-Options"] == "DENY"
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert "default-src 'self'" in headers["Content-Security-Policy"]
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+
+
+def test_the_policy_names_no_other_host_than_the_one_asked() -> None:
+    policy = content_security_policy("bench.example:8501")
+
+    assert re.findall(r"[a-z.]+example:\d+", policy) == ["bench.example:8501"] * 2
+
+
+def test_a_host_header_cannot_write_the_policy() -> None:
+    assert "evil" not in content_security_policy("a; script-src evil")
+
+
+def test_it_ends_when_it_is_told_to(server: tuple["subprocess.Popen[bytes]", str]) -> None:
+    process, _ = server
+
+    process.send_signal(signal.SIGTERM)
+
+    assert process.wait(30) in (0, -signal.SIGTERM)  # after its lifespan has ended, uvicorn passes the signal on

@@ -1,0 +1,105 @@
+"""Every text exists in every language, and no text is left over."""
+
+import ast
+import re
+import string
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.model import Level, Mode, RunState
+from aisbench_core.warehouse.compared import Verdict
+from aisbench_core.warehouse.values import Validity
+from pages._ui import places
+from pages._ui.words import Language, Words, catalogue, first_language
+
+PAGES = Path(__file__).parents[2] / "pages"
+KEY = re.compile(r"[a-z]+\.(?!py$)[a-z_]*[a-z]")
+
+FROM_DATA = ("field.", "metric.", "unit.")
+"""Names that come from specs, the warehouse and the ledger; without a text they are shown as they are."""
+
+
+def _family(section: str, values: Iterable[str]) -> set[str]:
+    return {f"{section}.{value}" for value in values}
+
+
+NAMED_BY_VALUES = (
+    _family("state", RunState)
+    | _family("mode", Mode)
+    | _family("level", Level)
+    | _family("validity", Validity)
+    | _family("verdict", [verdict.name.lower() for verdict in Verdict])
+    | _family("menu", [page.stem for page in places.ICONS])
+    | _family("menu", [f"{page.stem}_help" for page in places.ICONS])
+    | _family("configure", ["view_form", "view_yaml"])
+    | _family("board", ["show_groups", "show_runs"])
+    | _family("board", ["model", "workload", "version", "flavor", "nodes"])
+)
+
+
+def _literals() -> set[str]:
+    found = set()
+    for file in PAGES.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and KEY.fullmatch(node.value):
+                found.add(node.value)
+    return found
+
+
+def _placeholders(text: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+def test_both_languages_have_the_same_keys() -> None:
+    assert catalogue(Language.EN).keys() == catalogue(Language.ZH).keys()
+
+
+def test_a_text_has_the_same_placeholders_in_both_languages() -> None:
+    english, chinese = catalogue(Language.EN), catalogue(Language.ZH)
+
+    different = [key for key in english if _placeholders(english[key]) != _placeholders(chinese[key])]
+
+    assert different == []
+
+
+def test_every_text_that_a_page_asks_for_exists() -> None:
+    sections = {key.split(".")[0] for key in catalogue(Language.EN)}
+    asked = {key for key in _literals() if key.split(".")[0] in sections}
+
+    assert asked | NAMED_BY_VALUES <= catalogue(Language.EN).keys()
+
+
+def test_no_text_is_left_over() -> None:
+    used = _literals() | NAMED_BY_VALUES
+
+    left_over = [key for key in catalogue(Language.EN) if key not in used and not key.startswith(FROM_DATA)]
+
+    assert left_over == []
+
+
+def test_no_chinese_text_was_left_in_english() -> None:
+    plain_ascii = [key for key, text in catalogue(Language.ZH).items() if text.isascii()]
+
+    assert plain_ascii == ["configure.view_yaml"]
+
+
+def test_a_key_that_does_not_exist_is_a_bug() -> None:
+    with pytest.raises(KeyError):
+        Words(Language.EN, catalogue(Language.EN))("menu.nothing")
+
+
+@pytest.mark.parametrize(
+    ("settings", "locale", "expected"),
+    [
+        ("en", "zh-CN", Language.ZH),
+        ("en", "de-DE", Language.EN),
+        ("zh", "en-US", Language.ZH),
+        ("en", None, Language.EN),
+    ],
+)
+def test_the_first_language_is_the_browsers_or_the_settings(
+    settings: str, locale: str | None, expected: Language
+) -> None:
+    assert first_language(settings, locale) is expected
