@@ -112,6 +112,7 @@ def open_client(profile: Profile, credentials: Credentials, request_seconds: flo
 
 def _connect(address: tuple[str, int], timeout: float, source: Any) -> socket.socket:
     """A host that does not answer is noticed soon; one that works on its answer has its time."""
-    connection = socket.create_connection(address, min(timeout, CONNECT_SECONDS), source)
+    host, port = address
+    connection = socket.create_connection((host.strip("[]"), port), min(timeout, CONNECT_SECONDS), source)
     connection.settimeout(timeout)
     return connection

@@ -1,5 +1,7 @@
 """What the cloud's codes mean to a person."""
 
+from pathlib import Path
+
 import pytest
 
 from aisbench_core.cloud.refusals import TABLE, Refusals, row_for
@@ -113,3 +115,12 @@ def test_a_web_page_becomes_a_few_words(refusals: Refusals, page: str, said: str
 )
 def test_what_stands_in_the_way_is_said_in_a_few_words(refusals: Refusals, error: OSError, said: str) -> None:
     assert said in refusals.unreachable("do it", error).message
+
+
+def test_the_documentation_tells_every_row() -> None:
+    written = (Path(__file__).parents[2] / "docs" / "cloud.md").read_text("utf-8")
+
+    for row in TABLE:
+        codes = ", ".join(f"`{code}`" for code in row.codes.split()) or "–"
+        assert f"| {row.error.__name__} | {row.hint} |" in written
+        assert f"| {codes} |" in written
