@@ -68,7 +68,7 @@ TABLE = (
     Refusal(CloudRejected, "code may hold 1,000 files, 5 GB and 32 levels: move data to an input", "2759 2760 2761"),
     Refusal(
         CloudRejected,
-        "choose a flavor of this region (`aisbench flavors`) and no more nodes than it has",
+        "choose a flavor of this region, and no more nodes than it has",
         "2763 2781 2793",
     ),
     Refusal(CloudRejected, "choose an engine of this region that runs on the flavor", "2780 2840 2839"),
