@@ -2,6 +2,7 @@
 
 import ipaddress
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -11,12 +12,15 @@ import urllib.request
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from aisbench_core.cli import shown
 from aisbench_core.errors import AisbenchError
-from aisbench_core.settings import HOME, Settings, load_settings
+
+if TYPE_CHECKING:
+    from aisbench_core.settings import Settings
 
 READY_SECONDS = 60.0
 LOOK_SECONDS = 0.1
@@ -28,17 +32,20 @@ _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 @click.command()
 @click.option("--sandbox", is_flag=True, help="Start a sandbox region as well; it needs no account.")
 @click.option("--host", default="", metavar="ADDRESS", help="Address to listen on; default: the settings' host.")
-@click.option("--port", type=click.IntRange(0, 65535), default=None, help="Port; default: the settings' port.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port, 0 for a free one; default: the settings' port.")
 def serve(sandbox: bool, host: str, port: int | None) -> None:
     """Serve the console, and follow the runs, until stopped.
 
     The console listens on this machine only, unless --host says otherwise; it has no sign-in, so whoever reaches it
     can launch jobs. Ctrl-C ends everything that was started here; jobs in the cloud go on.
     """
+    from aisbench_core.settings import HOME, load_settings
+
     settings = load_settings()
-    host, port = host or settings.host, settings.port if port is None else port
+    host = host or settings.host
+    port = (settings.port if port is None else port) or _free_port(host)
     _end_on_signals()
-    family = _Family()
+    family = _Family(HOME)
     try:
         _start_all(family, settings, sandbox, host, port)
         family.wait()
@@ -51,13 +58,14 @@ def serve(sandbox: bool, host: str, port: int | None) -> None:
 class _Family:
     """The processes that were started here; when one of them ends, all of them do."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._members: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, name: str, arguments: Sequence[str], quiet: bool = False) -> None:
         """Start a Python module as a process of its own."""
         out = subprocess.DEVNULL if quiet else None
-        self._members[name] = subprocess.Popen([sys.executable, "-m", *arguments], cwd=HOME, stdout=out)
+        self._members[name] = subprocess.Popen([sys.executable, "-m", *arguments], cwd=self._folder, stdout=out)
 
     def must_live(self) -> None:
         """Raise AisbenchError if one of them has ended."""
@@ -84,7 +92,7 @@ class _Family:
                 process.kill()
 
 
-def _start_all(family: _Family, settings: Settings, sandbox: bool, host: str, port: int) -> None:
+def _start_all(family: _Family, settings: "Settings", sandbox: bool, host: str, port: int) -> None:
     address = f"http://{_shown_host(host)}:{port}"
     if _answers(f"{address}/_stcore/health"):
         raise AisbenchError(f"something answers at {address} already", "is a console running? otherwise use --port")
@@ -92,7 +100,8 @@ def _start_all(family: _Family, settings: Settings, sandbox: bool, host: str, po
         folder = settings.data_dir / "sandbox"
         folder.mkdir(parents=True, exist_ok=True)
         before = _changed(folder / "profile.yaml")
-        family.start("the sandbox", ["aisbench_core.sandbox", "--data", str(folder)], quiet=True)
+        free = ["--modelarts-port", "0", "--obs-port", "0"]  # nobody types these addresses: the profile holds them
+        family.start("the sandbox", ["aisbench_core.sandbox", "--data", str(folder), *free], quiet=True)
     console = ["streamlit", "run", "app.py", "--server.address", host, "--server.port", str(port)]
     family.start("the console", console, quiet=True)
     if sandbox:
@@ -127,6 +136,13 @@ def _answers(url: str) -> bool:
 
 def _changed(file: Path) -> int:
     return file.stat().st_mtime_ns if file.exists() else 0
+
+
+def _free_port(host: str) -> int:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
 
 
 def _shown_host(host: str) -> str:
