@@ -19,16 +19,19 @@ T95 = (
 )  # fmt: skip
 """Student's t for a two-sided 95 % interval, for 1 to 30 degrees of freedom; the last one is used beyond."""
 
+_DECIDED = ", ".join(
+    f"any_value({name}) as {name}" for name in ("workload", "model", "mode", "throughput_definition", "dataset")
+)
+"""The same in every run with one fingerprint: carried along, because grouping by text is what costs."""
+
 _GROUPS = f"""
     chosen as (
         select *, case when validity = 'valid' then throughput_cluster end as counted
         from runs join results using (run_id) where {CHOSEN}),
     numbers as (
         select
-            workload, model, framework, framework_version, flavor, node_count, cards_per_node, mode,
-            throughput_definition, throughput_unit, dataset, fingerprint, synthetic_data, rehearsal,
-            max_by(title, created_at) as title,
-            max_by(accelerator, created_at) as accelerator,
+            fingerprint, framework_version, flavor, node_count, cards_per_node, synthetic_data, throughput_unit,
+            any_value(rehearsal) as rehearsal,
             count(counted) as runs,
             count(*) filter (where validity = 'invalid') as invalid,
             count(*) filter (where validity = 'incomplete') as incomplete,
@@ -42,14 +45,20 @@ _GROUPS = f"""
             median(throughput_per_card) filter (where counted is not null) as per_card,
             max(accuracy_measured) filter (where counted is not null) as best_accuracy,
             median(accuracy_measured) filter (where counted is not null) as median_accuracy,
-            max_by(struct_pack(id := run_id, who := created_by, moment := coalesce(ended_at, created_at)),
+            max_by(
+                struct_pack(id := run_id, who := created_by, moment := coalesce(ended_at, created_at)),
                 struct_pack(speed := counted, id := run_id)) filter (where counted is not null) as winner,
-            max_by(run_id, struct_pack(moment := created_at, id := run_id)) as latest_run_id,
-            max(created_at) as latest_at,
-            max_by(case when failed_checks = '' then state else failed_checks end, created_at) as why
-        from chosen group by all),
+            max_by(
+                struct_pack(id := run_id, moment := created_at, title := title, accelerator := accelerator,
+                    framework := framework, why := case when failed_checks = '' then state else failed_checks end),
+                struct_pack(moment := created_at, id := run_id)) as latest,
+            {_DECIDED}
+        from chosen
+        group by fingerprint, framework_version, flavor, node_count, cards_per_node, synthetic_data, throughput_unit),
     groups as (
         select *,
+            latest.title as title,
+            latest.moment as latest_at,
             sd / mean as cv,
             list_extract({list(T95)}, least(runs - 1, {len(T95)})) * sd / sqrt(runs) as margin,
             mean - coalesce(margin, 0) as low,
@@ -63,7 +72,10 @@ _FIELDS = {field.name: field.name for field in fields(BoardRow)} | {
     "best_run_id": "winner.id",
     "best_by": "winner.who",
     "best_at": "winner.moment",
-    "reason": "case when runs > 0 then '' else why end",
+    "accelerator": "latest.accelerator",
+    "framework": "latest.framework",
+    "latest_run_id": "latest.id",
+    "reason": "case when runs > 0 then '' else latest.why end",
     # A place is only given among rows that answer the same question, and only as sure as the intervals are.
     "rank_from": """case when runs > 0 then 1 + (select count(*) from groups other
         where other.fingerprint = page.fingerprint and other.synthetic_data = page.synthetic_data
@@ -77,7 +89,7 @@ _FIELDS = {field.name: field.name for field in fields(BoardRow)} | {
 def leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
     """One page of groups, sorted, with how many groups there are in all."""
     columns = ", ".join(f"{sql} as {name}" for name, sql in _FIELDS.items())
-    sorted_by = f"{order(query, BOARD_SORTS)}, model, framework_version, flavor, node_count, fingerprint, latest_run_id"
+    sorted_by = f"{order(query, BOARD_SORTS)}, model, framework_version, flavor, node_count, fingerprint, latest.id"
     chosen = parameters(cur, query)
     cur.execute(
         f"""

@@ -300,7 +300,7 @@ NUMBERS = st.one_of(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(numbers=st.lists(NUMBERS, min_size=8, max_size=8), text=st.text(), other=NUMBERS)
 def test_no_number_and_no_text_breaks_recording_or_asking(
     warehouse: Warehouse, numbers: list[float], text: str, other: float
