@@ -224,4 +224,4 @@ def _advice(text: str) -> str:
         return "free space and try again; nothing was stored"
     if "version number" in text:
         return f"it was written by a newer DuckDB: update this installation (schema {LATEST}), or move the file away"
-    return "move it and its .wal file away and rebuild the warehouse from data/runs, where every run is kept as text"
+    return "move it and its .wal file away and run `aisbench warehouse rebuild`: every run is kept as text in data/runs"
