@@ -23,6 +23,9 @@ LOG = logging.getLogger(__name__)
 LOOKED_AT = frozenset({RunState.QUEUED, RunState.RUNNING})
 BEAT_SECONDS = 1.0
 LOCK_SECONDS = 0.5
+MOST_DOUBLINGS = 30
+"""Of the delay; more are centuries, and at last more than a number can hold."""
+
 INTERNAL = "internal error: the traceback is in the log file; the other runs go on"
 
 
@@ -197,7 +200,8 @@ class Follower:
     def _delay(self, run: Run, error: AisbenchError) -> None:
         """Try again later, twice as late each time; only the first failure is noted."""
         now = self._clock()
-        delay = min(self._settings.retry_first_seconds * 2.0**run.attempts, self._settings.retry_most_seconds)
+        doublings = min(run.attempts, MOST_DOUBLINGS)
+        delay = min(self._settings.retry_first_seconds * 2.0**doublings, self._settings.retry_most_seconds)
         after = replace(
             run, attempts=run.attempts + 1, next_step_at=now + timedelta(seconds=delay), detail=f"retrying: {error}"
         )

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from aisbench_core.authoring.preflight import preflight
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cloud.ports import ObjectStore, TrainingService
-from aisbench_core.errors import CloudNotFound, CloudRejected, StaleRun
+from aisbench_core.errors import CloudNotFound, CloudRejected, CloudUnavailable, StaleRun
 from aisbench_core.model import Clock, JobStatus, Level, Phase, Progress, Run, RunState
 from aisbench_core.results.record import write_samples
 from aisbench_core.running import logs, places
@@ -97,9 +97,7 @@ class Steps:
         """Create the job, unless an attempt whose answer was lost did already."""
         cloud = self._connect(run.profile)
         job = cloud.training.find(run.job_name)
-        if job is None:
-            job = self._create(cloud, run)
-        return run.to(RunState.QUEUED, job_id=job.job_id, phase=job.phase, detail="")
+        return _queued(run, job) if job else self._create(cloud, run)
 
     def poll(self, run: Run, status: JobStatus | None) -> Run:
         """Take over what the cloud says of the job; `status` is None when its list does not hold the job."""
@@ -127,14 +125,17 @@ class Steps:
             cloud.training.stop(status.job_id)
         return self._later(replace(run, phase=status.phase), self._settings.poll_seconds)
 
-    def _create(self, cloud: Cloud, run: Run) -> JobStatus:
+    def _create(self, cloud: Cloud, run: Run) -> Run:
         try:
-            return cloud.training.create(places.job_request(run, cloud.profile))
+            job = cloud.training.create(places.job_request(run, cloud.profile))
         except CloudRejected as error:
-            known = cloud.training.find(run.job_name) if error.code == DUPLICATE_NAME else None
-            if known is None:
-                raise
-            return known
+            if error.code != DUPLICATE_NAME:
+                return failed(run, str(error))  # the cloud was asked and said no, so there is no job
+            # Nobody else uses this name: it is the job of an attempt whose answer was lost.
+            raise CloudUnavailable(
+                "the job exists already, but the list does not show it yet", operation=error.operation
+            ) from error
+        return _queued(run, job)
 
     def _job(self, cloud: Cloud, run: Run) -> JobStatus | None:
         if not run.job_id:
@@ -212,6 +213,10 @@ def fetch_samples(cloud: Cloud, status: JobStatus, folder: RunFolder) -> None:
     samples = [one for task in tasks for one in cloud.training.metrics(status.job_id, task, status.started_at)]
     if samples:
         write_samples(samples, folder.metrics)
+
+
+def _queued(run: Run, job: JobStatus) -> Run:
+    return run.to(RunState.QUEUED, job_id=job.job_id, phase=job.phase, detail="")
 
 
 def failed(run: Run, why: str, **changes: object) -> Run:
