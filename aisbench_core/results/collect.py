@@ -14,6 +14,9 @@ from aisbench_core.errors import ResultError
 from aisbench_core.model import CollectedResult, Mode, RankResult, RunSpec, TrainResultInfo
 from aisbench_core.results.train_result_info import render
 
+MOST_THROUGHPUT = 1e100
+"""Samples/s; beyond it lies no machine, and sums would overflow."""
+
 MOST_BYTES = 1024 * 1024
 """A result file holds one number; nothing larger is read."""
 
@@ -42,8 +45,8 @@ class _Files:
     def throughput(self, name: str) -> float:
         """The number in a file, if it can be a throughput. Raises ResultError otherwise."""
         value = self.number(name)
-        if value <= 0:
-            raise ResultError(f"{name} holds {value:g}, and a throughput is greater than 0")
+        if not 0 < value <= MOST_THROUGHPUT:
+            raise ResultError(f"{name} holds {value:g}; allowed: greater than 0, at most {MOST_THROUGHPUT:g}")
         return value
 
     def accuracy(self, name: str) -> float:
