@@ -11,7 +11,15 @@ from functools import partial
 
 from filelock import FileLock, Timeout
 
-from aisbench_core.errors import AisbenchError, CloudUnavailable, ConfigError, StaleRun, WarehouseError
+from aisbench_core.errors import (
+    AisbenchError,
+    AuthFailed,
+    CloudError,
+    CloudUnavailable,
+    ConfigError,
+    StaleRun,
+    WarehouseError,
+)
 from aisbench_core.model import Clock, Event, JobStatus, Level, Run, RunState
 from aisbench_core.running.collecting import Collecting
 from aisbench_core.running.ledger import Ledger
@@ -136,8 +144,11 @@ class Follower:
             training = self._connect(profile).training
             seen = training.status([run.job_id for run in runs], min(run.created_at for run in runs))
         except AisbenchError as error:
-            for run in runs:
-                self._delay(run, error)
+            self._delay_all(runs, error)
+            return
+        except Exception:
+            LOG.exception("look at %s: a bug", profile)
+            self._delay_all(runs, AisbenchError(INTERNAL))
             return
         for run in runs:
             self._start(run.run_id, partial(self._take, run, seen.get(run.job_id)))
@@ -197,6 +208,10 @@ class Follower:
             return Event(after.run_id, now, "follower", Level.INFO, "going on", self._who)
         return None
 
+    def _delay_all(self, runs: list[Run], error: AisbenchError) -> None:
+        for run in runs:
+            self._delay(run, error)
+
     def _delay(self, run: Run, error: AisbenchError) -> None:
         """Try again later, twice as late each time; only the first failure is noted."""
         now = self._clock()
@@ -214,11 +229,28 @@ class Follower:
             LOG.warning("run %s: %s", run.run_id, after.detail)
 
     def _refuse(self, run: Run, error: AisbenchError) -> None:
-        """Trying again does not help. But a job that may run costs money while we cannot see it: never give it up."""
-        may_run = run.state in LOOKED_AT or (run.state is RunState.STOPPING and run.submitted_at is not None)
-        if may_run or (run.state is RunState.SUBMITTING and isinstance(error, ConfigError)):
+        """Trying again does not help, but not every run may be given up."""
+        if _is_kept(run, error):
             self._delay(run, error)
         elif run.state is RunState.COLLECTING:
             self._store(run, run.to(RunState.FAILED, detail=str(error), ended_at=run.ended_at or self._clock()))
         else:
             self._store(run, failed(run, str(error)))
+
+
+def _is_kept(run: Run, error: AisbenchError) -> bool:
+    """Whether a run outlasts an error that does not pass by itself.
+
+    A job that may run costs money while we cannot see it, and results can be fetched once keys and profile are right.
+    """
+    match run.state:
+        case RunState.QUEUED | RunState.RUNNING:
+            return True
+        case RunState.STOPPING:
+            return run.submitted_at is not None
+        case RunState.SUBMITTING:  # an attempt whose answer was lost, or that a bug broke off, may have made a job
+            return run.attempts > 0 or not isinstance(error, CloudError)
+        case RunState.COLLECTING:
+            return isinstance(error, (AuthFailed, ConfigError))
+        case _:
+            return False
