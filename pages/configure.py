@@ -17,10 +17,10 @@ with judging:
 start_draft(profile)
 draft = drafts.read_draft()
 with writing:
-    view = st.segmented_control(
+    view = st.radio(
         t("configure.view"),
         ["form", "yaml"],
-        required=True,
+        horizontal=True,
         format_func=lambda each: t(f"configure.view_{each}"),
         key=address.option("view", ["form", "yaml"], "form"),
         on_change=address.keep,

@@ -19,10 +19,10 @@ if not regions:
 kind = choose_kind(regions)
 query = choose_query(kind)
 show_kind(kind)
-view = st.segmented_control(
+view = st.radio(
     t("board.show"),
     ["groups", "runs"],
-    required=True,
+    horizontal=True,
     format_func=lambda each: t(f"board.show_{each}"),
     key=address.option("show", ["groups", "runs"], "groups"),
     on_change=address.keep,

@@ -25,8 +25,8 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     )
     link(CONFIGURE, t("runs.new"), {})
 
-st.subheader(t("runs.active", count=ledger.count(ACTIVE, text)))
+st.header(t("runs.active", count=ledger.count(ACTIVE, text)))
 show_active(text)
-st.subheader(t("runs.ended", count=ledger.count(TERMINAL, text)))
+st.header(t("runs.ended", count=ledger.count(TERMINAL, text)))
 show_ended(text)
 ask_before_stopping()

@@ -41,6 +41,8 @@ def read_form(draft: drafts.Draft, profile: str) -> Form | None:
     """What the form needs; None, with the reason on the page, when the draft means no spec that a form can show."""
     if draft.problem:
         show_error(draft.problem)
+        st.info(words()("configure.mend"), icon=":material/edit:")
+        st.button(words()("configure.discard"), key="discard", icon=":material/restart_alt:", on_click=drafts.discard)
     if draft.spec is None:
         return None
     try:
@@ -61,12 +63,12 @@ def show_form(form: Form, profile: str) -> None:
     if refused:
         show_error(refused)
     forms.show_workload(form)
-    st.subheader(t("configure.size"))
+    st.header(t("configure.size"))
     flavors, first = _flavors(profile)
     forms.show_size(form, flavors, first)
-    st.subheader(t("configure.inputs"))
+    st.header(t("configure.inputs"))
     forms.show_inputs(form)
-    st.subheader(t("configure.parameters"))
+    st.header(t("configure.parameters"))
     forms.show_parameters(form)
     with st.expander(t("configure.more")):
         forms.show_more(form)

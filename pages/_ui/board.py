@@ -193,11 +193,16 @@ def _group_cells(row: BoardRow, t: Words) -> dict[str, Any]:
     }
 
 
+def reasons(row: RunRow, t: Words) -> str:
+    """Why a run is not valid, or doubtful: each check with what it expects and what it found."""
+    return "; ".join(t("board.check", id=each.id, expected=each.expected, found=each.found) for each in row.reasons)
+
+
 def _run_cells(row: RunRow, t: Words) -> dict[str, Any]:
     return {
         t("board.run"): row.run_id,
         t("board.validity"): t(f"validity.{row.validity}"),
-        t("board.reason"): ", ".join(check.id for check in row.reasons),
+        t("board.reason"): reasons(row, t),
         t("board.model"): row.model,
         t("board.version"): f"{row.framework} {row.framework_version}",
         t("board.flavor"): row.flavor,

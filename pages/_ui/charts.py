@@ -14,10 +14,10 @@ from pages._ui.words import Words
 Drawing = Any
 """An Altair chart: its methods are not typed well enough to say more."""
 
-BAR = 28
+BAR = 34
 """Height of one bar with its gap, in pixels."""
 
-AXIS, LEGEND = 56, 48
+AXIS, LEGEND = 64, 72
 """Room for the axis and for the legend below the bars: Streamlit counts them as part of the height."""
 
 DOTS = 64
@@ -74,21 +74,22 @@ def compared_bars(runs: Sequence[RunRow], metric: MetricComparison, t: Words) ->
     )
 
 
-def ranks(results: Mapping[str, Sequence[RankResult]], unit: str, t: Words) -> Drawing:
+def ranks(runs: Sequence[RunRow], results: Mapping[str, Sequence[RankResult]], unit: str, t: Words) -> Drawing:
     """Each card's throughput, by run: dots while there are few cards, a heat map when there are many."""
     values = [
         {"run": run_id, "card": f"{each.server}/{each.rank}", "index": index, "value": each.throughput}
-        for run_id, cards in results.items()
-        for index, each in enumerate(cards)
+        for run_id in (run.run_id for run in runs)
+        for index, each in enumerate(results.get(run_id, ()))
     ]
     most = max((len(cards) for cards in results.values()), default=0)
-    base = _chart(values).properties(height=len(results) * BAR + AXIS + LEGEND)
-    y = alt.Y("run:N", title=None, sort=None, axis=alt.Axis(labelLimit=240))
+    base = _chart(values).properties(height=len(runs) * BAR + AXIS + LEGEND)
+    order = [run.run_id for run in runs]
+    y = alt.Y("run:N", title=None, sort=order, axis=alt.Axis(labelLimit=240))
     tips = [_tip("run", t("charts.run")), _tip("card", t("charts.card")), _number_tip("value", unit)]
     title = t("charts.per_card", unit=unit)
     if most <= DOTS:
-        x = alt.X("value:Q", title=title, scale=alt.Scale(zero=False))
-        return base.mark_circle(size=90, opacity=0.75).encode(x=x, y=y, color=_by_run(), tooltip=tips)
+        x = alt.X("value:Q", title=title, scale=alt.Scale(zero=False, padding=16))
+        return base.mark_circle(size=90, opacity=0.75).encode(x=x, y=y, color=_by_run(order), tooltip=tips)
     x = alt.X("index:O", title=t("charts.card"), axis=alt.Axis(labelOverlap=True))
     colour = alt.Color("value:Q", title=title, scale=alt.Scale(zero=False), legend=alt.Legend(orient="bottom"))
     return base.mark_rect().encode(x=x, y=y, color=colour, tooltip=tips)
@@ -169,8 +170,8 @@ def _names(_t: Words) -> alt.Y:
     return alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=420))
 
 
-def _by_run() -> alt.Color:
-    return alt.Color("run:N", legend=None, sort=None)
+def _by_run(order: list[str]) -> alt.Color:
+    return alt.Color("run:N", legend=None, sort=order)
 
 
 def _tip(field: str, title: str) -> Any:

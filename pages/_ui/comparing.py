@@ -52,7 +52,7 @@ def show_verdict(comparison: Comparison) -> None:
 def show_differences(comparison: Comparison) -> None:
     """The configuration: only what differs, and the rest when asked for."""
     t = words()
-    st.subheader(t("compare.differences"))
+    st.header(t("compare.differences"))
     if comparison.differences:
         _fields_table(comparison, comparison.differences, t("compare.differences"))
     else:
@@ -64,7 +64,7 @@ def show_differences(comparison: Comparison) -> None:
 def show_metrics(comparison: Comparison) -> None:
     """Each metric of each run, with its ratio to the baseline where one may be formed."""
     t = words()
-    st.subheader(t("compare.metrics"))
+    st.header(t("compare.metrics"))
     rows = [_metric_cells(metric, comparison.runs, t) for metric in comparison.metrics]
     st.dataframe(rows, hide_index=True, alt=t("compare.metrics"), height="content")
     st.caption(t("compare.metrics_legend"))
@@ -75,15 +75,19 @@ def show_charts(comparison: Comparison) -> None:
     t = words()
     left, right = st.columns(2, gap="large")
     with left:
-        st.subheader(t("compare.throughput"))
-        for metric in comparison.metrics:
-            if metric.decides:
-                title = charts.metric_title(metric, t)
-                st.altair_chart(charts.compared_bars(comparison.runs, metric, t), alt=title)
+        st.header(t("compare.throughput"))
+        deciding = [metric for metric in comparison.metrics if metric.decides]
+        if not deciding:
+            st.caption(t("compare.no_bars"))
+        for metric in deciding:
+            title = charts.metric_title(metric, t)
+            st.altair_chart(charts.compared_bars(comparison.runs, metric, t), alt=title)
     with right:
-        st.subheader(t("compare.cards"))
+        st.header(t("compare.cards"))
         unit = comparison.runs[0].throughput_unit
-        st.altair_chart(charts.ranks(comparison.rank_results, unit, t), alt=t("charts.per_card", unit=unit))
+        st.altair_chart(
+            charts.ranks(comparison.runs, comparison.rank_results, unit, t), alt=t("charts.per_card", unit=unit)
+        )
 
 
 def show_scaling(run_id: str) -> None:
@@ -92,7 +96,7 @@ def show_scaling(run_id: str) -> None:
     curve = core().warehouse.scaling_of(run_id)
     if len(curve.points) < 2:
         return
-    st.subheader(t("compare.scaling"))
+    st.header(t("compare.scaling"))
     st.altair_chart(charts.scaling(curve, t), alt=t("compare.scaling"))
     st.caption(t("compare.scaling_legend"))
     rows = [
@@ -140,7 +144,7 @@ def _fields_table(comparison: Comparison, fields: tuple[FieldValues, ...], alt: 
     t = words()
     rows = [
         {t("compare.field"): _field_name(each.field, t)}
-        | {run.run_id: _field_text(value) for run, value in zip(comparison.runs, each.values, strict=True)}
+        | {run.run_id: _field_text(value, t) for run, value in zip(comparison.runs, each.values, strict=True)}
         for each in fields
     ]
     st.dataframe(rows, hide_index=True, alt=alt, height="content")
@@ -151,7 +155,9 @@ def _field_name(field: str, t: Words) -> str:
     return t(key) if t.knows(key) else field
 
 
-def _field_text(value: object) -> str:
+def _field_text(value: object, t: Words) -> str:
+    if isinstance(value, bool):
+        return t("compare.true") if value else t("compare.false")
     return NOT_MEASURED if value is None or value == "" else str(value)
 
 

@@ -1,6 +1,7 @@
 """The console's one Core, opened for the first session and kept until the server ends."""
 
 import streamlit as st
+
 from aisbench_core.wiring import Core, open_core
 
 WHO = "console"

@@ -59,6 +59,11 @@ def store_text(text: str) -> None:
     core().ledger.save_draft(draft_key(), text, core().clock())
 
 
+def discard() -> None:
+    """Forget the draft; the page then begins a new one."""
+    core().ledger.drop_draft(draft_key())
+
+
 def draft_from(run: Run) -> str:
     """Make a new draft of a run's spec; gives its key. The person's own draft is not touched."""
     key = f"from-{run.run_id}"

@@ -23,7 +23,7 @@ def has_errors(findings: Sequence[Finding]) -> bool:
 def show_all(findings: Sequence[Finding]) -> None:
     """Every finding with its field, errors first; or that there is none."""
     t = words()
-    st.subheader(t("findings.title"))
+    st.header(t("findings.title"))
     if not findings:
         st.markdown(f":material/check_circle: :green[{t('findings.none')}]")
     for finding in sorted(findings, key=lambda each: list(SIGNS).index(each.level)):
@@ -40,5 +40,7 @@ def show_beside(findings: Sequence[Finding], *fields: str) -> None:
 def finding_text(finding: Finding) -> str:
     """One finding in a line: a sign, the sentence in its colour, and what to do."""
     sign, colour = SIGNS[finding.level]
+    parts = [words().rule(finding.rule), finding.message]
+    sentence = " ".join(plain(part) for part in parts if part)
     hint = f" {plain(finding.hint)}" if finding.hint else ""
-    return f"{sign} :{colour}[{plain(finding.message)}]{hint}"
+    return f"{sign} :{colour}[{sentence}]{hint}"

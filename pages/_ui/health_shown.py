@@ -32,7 +32,7 @@ def show_console() -> None:
 def show_follower(health: Health) -> None:
     """Who walks the runs along, and when it was last seen."""
     t = words()
-    st.subheader(t("health.follower"))
+    st.header(t("health.follower"))
     beat = health.followed
     if beat and beat.is_fresh(core().clock()):
         st.success(t("menu.followed", who=plain(beat.who), at=when(beat.at)), icon=":material/check_circle:")
@@ -44,9 +44,9 @@ def show_follower(health: Health) -> None:
 def show_cloud(health: Health, profile: str) -> None:
     """Each service of the region: whether it answers, how fast, and what it said if not."""
     t = words()
-    st.subheader(t("health.cloud"))
+    st.header(t("health.cloud"))
     for service in health.services:
-        facts = f"**{plain(service.name)}** `{service.address}`"
+        facts = f"**{plain(service.name)}**" + (f" `{service.address}`" if service.address else "")
         if service.ok:
             took = number(service.milliseconds, "ms", digits=3)
             st.success(f"{facts}: {t('health.answers', time=took)}", icon=":material/check_circle:")
@@ -58,7 +58,7 @@ def show_cloud(health: Health, profile: str) -> None:
 def show_profile(name: str) -> None:
     """The profile as it is used; it holds no secret."""
     t = words()
-    st.subheader(t("health.profile"))
+    st.header(t("health.profile"))
     profile = core().profile(name)
     shown = profile.model_dump(mode="json")
     rows = [
@@ -71,7 +71,7 @@ def show_profile(name: str) -> None:
 def show_sizes(health: Health) -> None:
     """How much is stored."""
     t = words()
-    st.subheader(t("health.stored"))
+    st.header(t("health.stored"))
     ledger, warehouse, runs = st.columns(3)
     ledger.metric(t("health.ledger"), size(health.sizes.ledger), border=True)
     warehouse.metric(t("health.warehouse"), size(health.sizes.warehouse), border=True)
@@ -83,5 +83,5 @@ def show_manifests() -> None:
     """Workloads that cannot be used, and why."""
     t = words()
     for file, error in core().workloads.problems():
-        st.subheader(t("health.broken", name=plain(file.parent.name)))
+        st.header(t("health.broken", name=plain(file.parent.name)))
         show_error(error)

@@ -109,7 +109,7 @@ def _outcome(run: Run) -> None:
 
 def _timeline(events: list[Event]) -> None:
     t = words()
-    st.subheader(t("live.timeline"))
+    st.header(t("live.timeline"))
     if not events:
         st.caption(t("live.no_events"))
         return
@@ -136,7 +136,7 @@ def _timeline(events: list[Event]) -> None:
 
 def _choose_node(run: Run) -> int:
     t = words()
-    st.subheader(t("live.log"))
+    st.header(t("live.log"))
     if run.spec.node_count == 1:
         return 0
     nodes = range(run.spec.node_count)
@@ -160,7 +160,7 @@ def _log(run_id: str, node: int) -> None:
 def _metrics(run_id: str) -> None:
     t = words()
     with errors_shown():
-        st.subheader(t("live.metrics"))
+        st.header(t("live.metrics"))
         samples: list[MetricSample] = core().samples(run_id)
         names = sorted({sample.name for sample in samples})
         if not names:

@@ -42,6 +42,10 @@ class Words:
         """A unit of counting as the core names it; one without a translation stays as it is."""
         return self.texts.get(f"unit.{unit}", unit)
 
+    def rule(self, rule_id: str) -> str:
+        """What a preflight rule demands, where the finding itself is in another language; empty in English."""
+        return chinese_rules().get(rule_id, "") if self.language is Language.ZH else ""
+
     def knows(self, key: str) -> bool:
         """Whether there is a text for a key that comes from data (a metric's name, a rule's id)."""
         return key in self.texts
@@ -58,6 +62,13 @@ def catalogue(language: Language) -> Mapping[str, str]:
     """All texts of a language, by dotted key."""
     tree = yaml.safe_load((CATALOGUES / f"{language}.yaml").read_text("utf-8"))
     return {f"{section}.{key}": text for section, texts in tree.items() for key, text in texts.items()}
+
+
+@cache
+def chinese_rules() -> Mapping[str, str]:
+    """What each preflight rule demands, in Chinese: the core speaks English only."""
+    rules: dict[str, str] = yaml.safe_load((CATALOGUES / "rules.zh.yaml").read_text("utf-8"))
+    return rules
 
 
 def choose_language(settings_language: str) -> None:

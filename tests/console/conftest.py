@@ -56,7 +56,7 @@ def open_page(data_dir: Path) -> OpenPage:
 
 def texts(app: AppTest) -> str:
     """Everything that the page says."""
-    kinds = (app.title, app.subheader, app.markdown, app.caption, app.info, app.warning, app.error, app.success)
+    kinds = (app.title, app.header, app.markdown, app.caption, app.info, app.warning, app.error, app.success)
     return "\n".join(str(element.value) for kind in kinds for element in kind)
 
 

@@ -15,7 +15,7 @@ def test_active_runs_come_first_with_how_far_they_are(open_page: OpenPage, used:
 
     app = open_page("runs")
 
-    assert app.subheader[0].value == "Active (2)"
+    assert app.header[0].value == "Active (2)"
     assert [bar.text for bar in app.progress][:2] == ["Running", "Uploading · 12 of 48 files"]
     assert "Retrying (attempt 3)" in texts(app)
 
@@ -62,7 +62,7 @@ def test_the_filter_is_in_the_url(open_page: OpenPage, used: Path) -> None:
 
     app = open_page("runs", q="nan")
 
-    assert [subheader.value for subheader in app.subheader] == ["Active (0)", "Ended (1)"]
+    assert [header.value for header in app.header] == ["Active (0)", "Ended (1)"]
     assert "throughput\\_3.json" in texts(app)
 
 

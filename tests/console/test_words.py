@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.authoring import preflight, preflight_online
 from aisbench_core.model import Level, Mode, RunState
 from aisbench_core.warehouse.compared import Verdict
 from aisbench_core.warehouse.values import Validity
 from pages._ui import places
-from pages._ui.words import Language, Words, catalogue, first_language
+from pages._ui.words import Language, Words, catalogue, chinese_rules, first_language
 
 PAGES = Path(__file__).parents[2] / "pages"
 KEY = re.compile(r"[a-z]+\.(?!py$)[a-z_]*[a-z]")
@@ -83,6 +84,13 @@ def test_no_chinese_text_was_left_in_english() -> None:
     plain_ascii = [key for key, text in catalogue(Language.ZH).items() if text.isascii()]
 
     assert plain_ascii == ["configure.view_yaml"]
+
+
+def test_every_preflight_rule_is_explained_in_chinese() -> None:
+    rules = {rule.rule_id for rule in preflight.RULES} | {rule.rule_id for rule in preflight_online.RULES}
+
+    assert chinese_rules().keys() == rules
+    assert not [rule for rule, text in chinese_rules().items() if text.isascii()]
 
 
 def test_a_key_that_does_not_exist_is_a_bug() -> None:
