@@ -63,6 +63,7 @@ class Follower:
         self._futures: set[Future[None]] = set()
         self._looked: dict[str, datetime] = {}
         self._beaten: datetime | None = None
+        self._trouble = ""
 
     def run_forever(self, stop: threading.Event) -> None:
         """Follow until `stop` is set. Waits in line while another process follows."""
@@ -104,12 +105,23 @@ class Follower:
     def _follow(self, stop: threading.Event) -> None:
         LOG.info("%s follows", self._who)
         while not stop.is_set():
-            try:
-                self.tick()
-            except AisbenchError as error:
-                LOG.warning("cannot follow: %s", error)
+            self._tick_safely()
             stop.wait(self._settings.tick_seconds)
         self.settle()  # the lock is given back only when no step of ours is on its way
+
+    def _tick_safely(self) -> None:
+        """One tick; whatever hinders it is logged once, and the next tick tries again."""
+        trouble: Exception | None = None
+        try:
+            self.tick()
+        except Exception as error:
+            trouble = error
+        if trouble is not None and str(trouble) != self._trouble:
+            bug = None if isinstance(trouble, AisbenchError) else trouble
+            LOG.error("cannot follow: %s", trouble, exc_info=bug)
+        elif trouble is None and self._trouble:
+            LOG.info("following again")
+        self._trouble = "" if trouble is None else str(trouble)
 
     def _beat(self, now: datetime) -> None:
         if self._beaten is None or now - self._beaten >= timedelta(seconds=BEAT_SECONDS):

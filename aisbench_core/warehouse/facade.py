@@ -12,7 +12,7 @@ from aisbench_core.errors import RunNotFound
 from aisbench_core.model import RankResult, RunRecord
 from aisbench_core.warehouse import board, compare, export, facets, record, runs, scaling
 from aisbench_core.warehouse.compared import Comparison, Scaling, ScalingQuery
-from aisbench_core.warehouse.connection import Connection
+from aisbench_core.warehouse.connection import PATIENCE_S, Connection
 from aisbench_core.warehouse.values import BoardPage, BoardQuery, Facets, RegionFacts, RunPage, RunRow
 
 
@@ -23,8 +23,9 @@ class Warehouse:
     another process holds the file for too long, and WarehouseError when the file cannot be used.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._connection = Connection(path)
+    def __init__(self, path: Path, patience_s: float = PATIENCE_S) -> None:
+        """`patience_s`: how long to wait for other processes before WarehouseBusy."""
+        self._connection = Connection(path, patience_s)
 
     def cursor(self) -> AbstractContextManager[DuckDBPyConnection]:
         """A cursor of your own, for a moment. Do not borrow a second one while you hold it."""
