@@ -1,0 +1,100 @@
+"""The console in a process of its own, as a person's browser meets it: an address, sudden death and return."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from pathlib import Path
+
+from aisbench_core.sandbox import launcher
+
+ROOT = Path(__file__).parents[2]
+READY_SECONDS = 60.0
+END_SECONDS = 30.0
+LOOK_SECONDS = 0.05
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+class ConsoleProcess:
+    """Serves the console on a free port over one data folder, and follows its runs; `resume` keeps the port."""
+
+    def __init__(self, data_dir: Path, settings: Mapping[str, str]) -> None:
+        self.data_dir = data_dir
+        self._settings = {f"AISBENCH_{name.upper()}": value for name, value in settings.items()}
+        self._port = _free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @classmethod
+    def start(cls, data_dir: Path, **settings: str) -> "ConsoleProcess":
+        """A console that answers. Settings are given by their names in aisbench.yaml."""
+        console = cls(data_dir, settings)
+        console.resume()
+        return console
+
+    @property
+    def url(self) -> str:
+        """Where a browser finds it."""
+        return f"http://127.0.0.1:{self._port}"
+
+    @property
+    def said(self) -> str:
+        """Everything that it wrote to its log."""
+        return self._log.read_text("utf-8")
+
+    @property
+    def _log(self) -> Path:
+        return self.data_dir / "console-process.log"
+
+    def resume(self) -> None:
+        """Start (again), on the port of the last time."""
+        command = [
+            # Should the tests be killed, their consoles end with them.
+            *(sys.executable, "-I", "-S", launcher.__file__, str(os.getpid())),
+            *(sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(self._port)),
+        ]
+        environment = os.environ | {"AISBENCH_DATA_DIR": str(self.data_dir)} | self._settings
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+        self._wait_until_it_answers(self._process)
+
+    def kill(self) -> None:
+        """End it as `kill -9` does."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """End it as Ctrl-C does."""
+        self._end(signal.SIGTERM)
+
+    def _end(self, number: signal.Signals) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.send_signal(number)
+        try:
+            process.wait(END_SECONDS)
+        finally:
+            process.kill()
+            process.wait()
+
+    def _wait_until_it_answers(self, process: "subprocess.Popen[bytes]") -> None:
+        end = time.monotonic() + READY_SECONDS
+        while time.monotonic() < end and process.poll() is None:
+            try:
+                with _DIRECT.open(f"{self.url}/_stcore/health", timeout=5):
+                    return
+            except (urllib.error.URLError, ConnectionError):
+                time.sleep(LOOK_SECONDS)  # a process is starting; there is nothing to be told by
+        process.kill()
+        process.wait()
+        raise AssertionError(f"the console did not start:\n{self.said}")
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])

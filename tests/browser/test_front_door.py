@@ -1,0 +1,57 @@
+"""A deep link that is the first request to a fresh server still passes the entry."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.console_process import ConsoleProcess
+from tests.browser.visit import OpenWindow
+
+MENU = ["Configure", "Launch & stop", "Live", "Leaderboard", "Compare", "Health"]
+
+TITLES = {
+    "/": "Configure",
+    "/configure": "Configure",
+    "/runs": "Launch & stop",
+    "/live": "Live",
+    "/leaderboard": "Leaderboard",
+    "/compare": "Compare",
+    "/health": "Health",
+}
+
+
+@pytest.fixture
+def fresh(tmp_path: Path) -> Iterator[ConsoleProcess]:
+    """A console that nobody has visited yet."""
+    process = ConsoleProcess.start(tmp_path)
+    yield process
+    process.stop()
+
+
+@pytest.mark.parametrize(("path", "title"), TITLES.items(), ids=list(TITLES))
+def test_the_first_deep_link_to_a_fresh_server_is_met_by_the_entry(
+    fresh: ConsoleProcess, window: OpenWindow, path: str, title: str
+) -> None:
+    visit = window(fresh)
+
+    headers = visit.open(path)
+
+    menu = visit.page.get_by_role("navigation").get_by_role("link")
+    expect(menu).to_have_count(len(MENU))
+    assert [entry.inner_text().split("\n")[-1] for entry in menu.all()] == MENU
+    expect(visit.page).to_have_title(title)
+    expect(visit.page.get_by_label("Language")).to_be_visible()
+    expect(visit.page.get_by_test_id("stException")).to_have_count(0)
+    _assert_nobody_else_has_a_say(headers)
+    assert visit.troubles() == []
+    assert "Traceback" not in fresh.said
+
+
+def _assert_nobody_else_has_a_say(headers: Mapping[str, str]) -> None:
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "same-origin"
+    assert "default-src 'self'" in headers["content-security-policy"]
+    assert "frame-ancestors 'none'" in headers["content-security-policy"]

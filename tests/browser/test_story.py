@@ -1,0 +1,286 @@
+"""The main job, as a person does it: from a form in the browser to a row on the leaderboard, with pictures."""
+
+import csv
+import re
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from aisbench_core.warehouse.csv_columns import COLUMNS
+from tests.browser.console_process import ConsoleProcess
+from tests.browser.visit import WAIT_MS, OpenWindow, Visit
+
+RUN_MS = 120_000
+"""How long a run of a few seconds may take on a busy machine."""
+
+LONG_ENOUGH = 100
+"""Epochs that take a few seconds, so that there is something to watch."""
+
+ENDLESS = 10_000
+
+
+def test_a_person_launches_follows_stops_and_compares_runs(console: ConsoleProcess, window: OpenWindow) -> None:
+    visit = window(console)
+
+    visit.open("/")
+    pick_a_workload(visit)
+    set_number(visit, "Nodes", 2)
+    set_number(visit, "epochs †", LONG_ENOUGH)
+    meet_a_finding_and_mend_it(visit)
+    on_two_nodes = launch(visit, "nodes 2 × cards 2 = 4 cards")
+    watch(visit)
+    stop_another_one(visit)
+    on_one_node = launch_the_same_on_one_node(visit)
+    find_on_the_leaderboard(visit, on_one_node, on_two_nodes)
+    compare(visit, on_one_node, on_two_nodes)
+    download(visit, {on_one_node, on_two_nodes})
+
+    assert visit.troubles() == []
+    assert "Traceback" not in console.said
+
+
+def test_a_draft_survives_a_reload_and_shows_in_another_tab(console: ConsoleProcess, window: OpenWindow) -> None:
+    visit = window(console)
+    visit.open("/configure")
+    set_number(visit, "Nodes", 3)
+    type_into(visit, "Dedicated pool", "pool-of-mine")
+
+    visit.reload()
+    other = window(console)
+    other.open("/configure?view=yaml")
+
+    expect(visit.page.get_by_label("Nodes", exact=True)).to_have_value("3")
+    expect(visit.page.get_by_label("Dedicated pool", exact=True)).to_have_value("pool-of-mine")
+    expect(other.page.get_by_label("Spec as YAML", exact=True)).to_have_value(re.compile("pool_id: pool-of-mine"))
+    assert visit.troubles() + other.troubles() == []
+
+
+def test_two_presses_of_the_confirm_button_make_one_run(console: ConsoleProcess, window: OpenWindow) -> None:
+    visit = window(console)
+    visit.open("/configure?draft=twice")
+    set_number(visit, "epochs †", 1)
+    type_into_more(visit, "Name", "pressed-twice")
+    ask_to_launch(visit)
+
+    visit.keyed("launch-yes").get_by_role("button").dblclick()
+
+    expect(visit.page).to_have_url(re.compile(r"/live\?.*run="))
+    visit.open("/runs?q=pressed-twice")
+    expect(visit.page.get_by_role("link", name=re.compile("pressed-twice"))).to_have_count(1)
+
+
+def test_a_refresh_in_the_middle_loses_nothing(console: ConsoleProcess, window: OpenWindow) -> None:
+    visit = window(console)
+    visit.open("/configure?draft=refreshed")
+    set_number(visit, "epochs †", LONG_ENOUGH)
+    run_id = launch(visit, "nodes 1 × cards 2 = 2 cards")
+    expect_state(visit, "Running")
+
+    visit.reload()
+
+    expect(visit.page.get_by_role("heading", level=1)).to_contain_text(run_id)
+    expect_state(visit, "Completed")
+    assert log(visit).startswith("[ModelArts Service Log]")
+    assert events(visit) == ["launched: 1 x 2 cards, profile sandbox", *LINE]
+
+
+LINE = ["uploading", "submitting", "queued", "running", "collecting", "completed"]
+
+
+# --- the stations of the story, in their order --------------------------------------------------------
+
+
+def pick_a_workload(visit: Visit) -> None:
+    """Another workload has another form; the quickstart's is filled and can be launched as it is."""
+    choose(visit, "Workload", "mindspore_bert")
+    expect(visit.page.get_by_label("train_steps", exact=False).first).to_be_visible()
+    choose(visit, "Workload", "quickstart_digits")
+    expect(visit.page.get_by_label("epochs †", exact=True)).to_have_value("40")
+    expect(visit.page.get_by_label("Cards per node", exact=True)).to_have_value("2")
+    expect(visit.keyed("launch")).to_be_visible()
+
+
+def meet_a_finding_and_mend_it(visit: Visit) -> None:
+    """It appears while the wrong thing is typed, without leaving the field, and it goes in the same way."""
+    finding = visit.page.get_by_text("both pool 'pool-1' and the public flavor")
+    pool = visit.page.get_by_label("Dedicated pool", exact=True)
+
+    pool.press_sequentially("pool-1")
+    expect(finding).to_have_count(2)
+    expect(visit.keyed("launch")).to_have_count(0)
+    visit.picture("finding")
+    for _ in "pool-1":
+        pool.press("Backspace")
+
+    expect(finding).to_have_count(0)
+    expect(visit.keyed("launch")).to_be_visible()
+    visit.publish("configure")
+
+
+def launch(visit: Visit, size: str) -> str:
+    """Press Launch, read what will be sent, confirm; the run's id."""
+    ask_to_launch(visit)
+    dialog = visit.page.get_by_role("dialog")
+    expect(dialog).to_contain_text(size)
+    expect(dialog).to_contain_text("quickstart_digits")
+    expect(dialog).to_contain_text("Upload:")
+    visit.picture("dialog")
+    visit.keyed("launch-yes").get_by_role("button").click()
+    expect(visit.page).to_have_url(re.compile(r"/live\?.*run="), timeout=WAIT_MS)
+    found = re.search(r"run=([^&]+)", visit.page.url)
+    assert found
+    return found[1]
+
+
+def watch(visit: Visit) -> None:
+    """The run goes through its states by itself, with a bar for each of them and the log of each node."""
+    expect_state(visit, "Running")
+    expect(visit.page.get_by_role("progressbar")).to_have_count(len(LINE))
+    expect(visit.page.get_by_test_id("stCode")).to_contain_text("epoch 3/")
+    before = log(visit)
+    expect(visit.page.get_by_test_id("stCode")).to_contain_text("epoch 30/", timeout=RUN_MS)
+    visit.publish("live")
+    assert log(visit).startswith(before)
+    expect_state(visit, "Completed")
+    assert events(visit)[1:] == LINE
+    choose(visit, "Node", "1")
+    expect(visit.page.get_by_test_id("stCode")).to_contain_text(f"rank 2: epoch {LONG_ENOUGH}/{LONG_ENOUGH}")
+    visit.picture("completed")
+
+
+def stop_another_one(visit: Visit) -> None:
+    """A run without end is stopped from the list of runs, after a question."""
+    visit.menu("Configure")
+    set_number(visit, "epochs †", ENDLESS)
+    run_id = launch(visit, "= 4 cards")
+    expect(visit.page.get_by_test_id("stCode")).to_contain_text("epoch 1/", timeout=RUN_MS)
+    visit.menu("Launch & stop")
+    visit.picture("runs")
+    card = visit.keyed(f"run-{run_id}")
+    card.get_by_role("button", name="Stop…").click()
+    expect(visit.page.get_by_role("dialog")).to_contain_text(run_id)
+    visit.picture("stop")
+    visit.page.get_by_role("button", name="Stop it").click()
+    visit.rest()
+    card.get_by_role("link", name=re.compile(run_id)).click()
+    expect_state(visit, "Stopped")
+    visit.picture("stopped")
+
+
+def launch_the_same_on_one_node(visit: Visit) -> str:
+    """A second run that differs in its node count only."""
+    visit.menu("Configure")
+    set_number(visit, "epochs †", LONG_ENOUGH)
+    set_number(visit, "Nodes", 1)
+    run_id = launch(visit, "nodes 1 × cards 2 = 2 cards")
+    expect_state(visit, "Completed")
+    return run_id
+
+
+def find_on_the_leaderboard(visit: Visit, on_one_node: str, on_two_nodes: str) -> None:
+    """From the finished run to its row; marked as a rehearsal."""
+    visit.page.get_by_role("link", name="See it on the leaderboard").click()
+    expect(visit.page.get_by_role("heading", level=1, name="Leaderboard")).to_be_visible()
+    visit.rest()
+    assert {on_one_node, on_two_nodes} <= set(visit.column("Table of runs", "Run"))
+    expect(visit.page.get_by_text("Rehearsal – not a measurement.")).to_be_visible()
+    visit.page.get_by_text("Configurations", exact=True).click()
+    expect(visit.table("Leaderboard table")).to_be_visible()
+    visit.rest()
+    assert {"1 × 2", "2 × 2"} <= set(visit.column("Leaderboard table", "Nodes × cards"))
+    expect(chart(visit)).to_be_visible()
+    visit.publish("leaderboard")
+
+
+def compare(visit: Visit, on_one_node: str, on_two_nodes: str) -> None:
+    """Tick both rows, and see what differs first, whether they may be compared, and how they scale."""
+    for row in (0, 1):
+        tick(visit, row)
+    visit.page.get_by_role("link", name="Compare the 2 chosen").click()
+    expect(visit.page.get_by_role("heading", level=1, name="Compare")).to_be_visible()
+    expect(visit.page.get_by_role("heading", name="Scaling over nodes")).to_be_visible()
+    visit.rest()
+    headings = [each.inner_text() for each in visit.page.get_by_role("heading", level=2).all()]
+    assert headings[0] == "What differs"
+    expect(visit.page.get_by_text("Comparable only per")).to_be_visible()
+    differing = visit.column("What differs", "Field")
+    assert "Nodes" in differing
+    assert not {"Workload", "Model", "Flavor"} & set(differing)
+    for run_id in (on_one_node, on_two_nodes):
+        expect(visit.table("Metrics")).to_contain_text(run_id)
+    expect(chart(visit)).to_have_count(3)
+    visit.publish("compare")
+
+
+def download(visit: Visit, run_ids: set[str]) -> None:
+    """The CSV holds both runs under the schema's header."""
+    visit.menu("Leaderboard")
+    with visit.page.expect_download() as waiting:
+        visit.page.get_by_role("button", name="CSV of all runs").click()
+    with Path(waiting.value.path()).open(encoding="utf-8-sig", newline="") as file:
+        header, *rows = list(csv.reader(file))
+    assert header == list(COLUMNS)
+    assert run_ids <= {row[header.index("run_id")] for row in rows}
+
+
+# --- what hands and eyes do ---------------------------------------------------------------------------
+
+
+def set_number(visit: Visit, label: str, value: int) -> None:
+    field = visit.page.get_by_label(label, exact=True)
+    field.fill(str(value))
+    field.press("Enter")
+    visit.rest()
+
+
+def type_into(visit: Visit, label: str, text: str) -> None:
+    field = visit.page.get_by_label(label, exact=True)
+    field.fill(text)
+    field.press("Enter")
+    visit.rest()
+
+
+def type_into_more(visit: Visit, label: str, text: str) -> None:
+    """The same for a field that is folded away."""
+    visit.page.get_by_text("More: name, code, image, limits").click()
+    type_into(visit, label, text)
+
+
+def choose(visit: Visit, label: str, option: str) -> None:
+    visit.page.get_by_label(label, exact=True).click()
+    visit.page.get_by_role("option", name=re.compile(re.escape(option))).click()
+    visit.rest()
+
+
+def ask_to_launch(visit: Visit) -> None:
+    visit.keyed("launch").get_by_role("button").click()
+    expect(visit.keyed("launch-yes")).to_be_visible()
+    visit.rest()
+
+
+def expect_state(visit: Visit, state: str) -> None:
+    badge = visit.page.locator(".stMarkdownBadge").filter(has_text=state)
+    expect(badge.first).to_be_visible(timeout=RUN_MS)
+    visit.rest()
+
+
+def log(visit: Visit) -> str:
+    return visit.page.get_by_test_id("stCode").inner_text()
+
+
+def events(visit: Visit) -> list[str]:
+    """What happened to the run that is shown, once it is completed."""
+    expect(visit.table("Timeline")).to_contain_text("completed")
+    return visit.column("Timeline", "What happened")
+
+
+def chart(visit: Visit):  # noqa: ANN201
+    return visit.page.get_by_test_id("stVegaLiteChart")
+
+
+def tick(visit: Visit, row: int) -> None:
+    """Tick a row of the leaderboard: the table is a canvas, so by its place."""
+    box = visit.page.get_by_test_id("stDataFrame").bounding_box()
+    assert box
+    visit.page.mouse.click(box["x"] + 16, box["y"] + 53 + 35 * row)
+    visit.rest()

@@ -1,0 +1,115 @@
+"""One person's look at the console: a browser window of its own, what went wrong in it, and pictures of it."""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from playwright.sync_api import ConsoleMessage, Locator, Page, Request, expect
+
+PICTURES = Path(__file__).parent / "screenshots"
+WAIT_MS = 30_000
+"""How long a page may take on a busy machine. Nothing here is a measurement."""
+
+QUIET = '[data-testid="stApp"][data-test-script-state="notRunning"][data-test-connection-state="CONNECTED"]'
+
+# Streamlit looks for its server below a page's own address first, and then finds it at the root.
+ASKED_BELOW_A_PAGE = re.compile(r"/[a-z]+/_stcore/(health|host-config)$")
+
+OpenWindow = Callable[..., "Visit"]
+
+
+class Visit:
+    """A window on one console."""
+
+    def __init__(self, page: Page, base: str) -> None:
+        self.page = page
+        self.requested: list[str] = []
+        self._base = base
+        self._errors: list[str] = []
+        page.set_default_timeout(WAIT_MS)
+        page.set_default_navigation_timeout(WAIT_MS)
+        page.on("console", self._heard)
+        page.on("pageerror", lambda error: self._errors.append(str(error)))
+        page.on("request", self._asked)
+
+    def open(self, path: str) -> Mapping[str, str]:
+        """Go to an address of the console, and wait until the page stands; gives the answer's headers."""
+        answer = self.page.goto(self._base + path)
+        assert answer is not None
+        self.settle()
+        return answer.headers
+
+    def settle(self) -> None:
+        """Wait until the page has a heading and is not busy."""
+        expect(self.page.locator("h1").first).to_be_visible(timeout=WAIT_MS)
+        self.rest()
+
+    def rest(self) -> None:
+        """Wait until the server has answered what was done last."""
+        expect(self.page.locator(QUIET)).to_be_visible(timeout=WAIT_MS)
+
+    def reload(self) -> None:
+        """What F5 does."""
+        self.page.reload()
+        self.settle()
+
+    def menu(self, title: str) -> None:
+        """Open a page by the menu."""
+        self.page.get_by_role("navigation").get_by_role("link", name=title, exact=True).click()
+        expect(self.page.get_by_role("heading", level=1, name=title, exact=True)).to_be_visible(timeout=WAIT_MS)
+        self.rest()
+
+    def keyed(self, key: str) -> Locator:
+        """The element of the widget with this key."""
+        return self.page.locator(f".st-key-{re.sub('[^A-Za-z0-9_-]', '-', key)}")
+
+    def says(self) -> str:
+        """All text that stands on the page."""
+        return self.page.locator("body").inner_text()
+
+    def table(self, alt: str) -> Locator:
+        """A table by its alternative text."""
+        return self.page.get_by_role("region", name=alt, exact=True).and_(
+            self.page.get_by_test_id("stDataFrameResizable")
+        )
+
+    def rows(self, alt: str) -> list[dict[str, str]]:
+        """A table's rows by column title, from the copy for screen readers: the table itself is drawn on a canvas."""
+        lines: list[list[str]] = self.table(alt).evaluate(
+            "table => [...table.querySelectorAll('tr')].map(row => [...row.children].map(cell => cell.textContent))"
+        )
+        return [dict(zip(lines[0], line, strict=True)) for line in lines[1:]]
+
+    def column(self, alt: str, title: str) -> list[str]:
+        """One column of a table."""
+        return [row[title] for row in self.rows(alt)]
+
+    def picture(self, name: str) -> None:
+        """Keep a picture of the whole page for a person to look at."""
+        PICTURES.mkdir(exist_ok=True)
+        self.page.screenshot(path=PICTURES / f"{name}.png")
+
+    def publish(self, name: str) -> None:
+        """The same, and put it where SCREENSHOTS_TO says: the README's pictures are made this way."""
+        self.picture(name)
+        folder = os.environ.get("SCREENSHOTS_TO")
+        if folder:
+            shutil.copy(PICTURES / f"{name}.png", folder)
+
+    def troubles(self) -> list[str]:
+        """What the browser complained about, and what was asked of other hosts."""
+        return self._errors + [address for address in self.requested if not self._is_ours(address)]
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        if message.type == "error" and not ASKED_BELOW_A_PAGE.search(message.location.get("url", "")):
+            self._errors.append(f"{message.text} ({message.location.get('url')})")
+
+    def _asked(self, request: Request) -> None:
+        self.requested.append(request.url)
+
+    def _is_ours(self, address: str) -> bool:
+        parts = urlsplit(address)
+        return parts.scheme in ("data", "blob") or parts.netloc == urlsplit(self._base).netloc
