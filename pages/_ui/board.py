@@ -108,7 +108,7 @@ def show_download(query: BoardQuery) -> None:
     st.download_button(
         t("board.download"),
         data=lambda: _csv(query),
-        file_name=f"aisbench-{query.region}.csv",
+        file_name=f"aisbench-{query.region}{'-rehearsal' if query.rehearsal else ''}.csv",
         mime="text/csv",
         key="download",
         on_click="ignore",

@@ -136,7 +136,7 @@ def metric_over_time(samples: Sequence[MetricSample], name: str, t: Words) -> Dr
         _chart(values)
         .mark_line(point=True)
         .encode(
-            x=alt.X("at:T", title=None),
+            x=alt.X("at:T", title=None, axis=alt.Axis(format="%H:%M")),
             y=alt.Y("value:Q", title=name),
             color=alt.Color("node:N", title=None, legend=alt.Legend(orient="bottom")),
             tooltip=[alt.Tooltip("at:T", format="%H:%M:%S"), _tip("node", ""), _number_tip("value", name)],

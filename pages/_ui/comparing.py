@@ -76,15 +76,13 @@ def show_charts(comparison: Comparison) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.header(t("compare.throughput"))
-        deciding = [metric for metric in comparison.metrics if metric.decides]
-        if not deciding:
-            st.caption(t("compare.no_bars"))
-        for metric in deciding:
-            title = charts.metric_title(metric, t)
-            st.altair_chart(charts.compared_bars(comparison.runs, metric, t), alt=title)
+        _show_deciding(comparison)
     with right:
         st.header(t("compare.cards"))
         unit = comparison.runs[0].throughput_unit
+        if not any(comparison.rank_results.values()):
+            st.caption(t("compare.not_measured"))
+            return
         st.altair_chart(
             charts.ranks(comparison.runs, comparison.rank_results, unit, t), alt=t("charts.per_card", unit=unit)
         )
@@ -110,6 +108,19 @@ def show_scaling(run_id: str) -> None:
         for point in curve.points
     ]
     st.dataframe(rows, hide_index=True, alt=t("compare.scaling"), height="content")
+
+
+def _show_deciding(comparison: Comparison) -> None:
+    """The metric that the verdict says to look at; or why there are no bars."""
+    t = words()
+    deciding = next((metric for metric in comparison.metrics if metric.decides), None)
+    if deciding is None:
+        st.caption(t("compare.no_bars"))
+    elif all(cell.value is None for cell in deciding.values):
+        st.caption(t("compare.not_measured"))
+    else:
+        title = charts.metric_title(deciding, t)
+        st.altair_chart(charts.compared_bars(comparison.runs, deciding, t), alt=title)
 
 
 def _chosen() -> None:

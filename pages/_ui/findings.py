@@ -42,5 +42,5 @@ def finding_text(finding: Finding) -> str:
     sign, colour = SIGNS[finding.level]
     parts = [words().rule(finding.rule), finding.message]
     sentence = " ".join(plain(part) for part in parts if part)
-    hint = f" {plain(finding.hint)}" if finding.hint else ""
+    hint = f" – {plain(finding.hint)}" if finding.hint else ""
     return f"{sign} :{colour}[{sentence}]{hint}"
