@@ -160,7 +160,7 @@ def test_stopping_goes_on_after_the_cloud_was_down(bench: Bench, sandbox: Sandbo
     assert [job.status.phase for job in jobs_named(sandbox, run.job_name)] == ["Terminated"]
 
 
-@pytest.mark.parametrize(("state", "status"), zip(LINE, [503, 429] * 3, strict=True))
+@pytest.mark.parametrize(("state", "status"), list(zip(LINE, [503, 429] * 3, strict=True)))
 def test_a_busy_cloud_delays_a_run_and_nothing_else(
     bench: Bench, sandbox: SandboxProcess, state: RunState, status: int
 ) -> None:

@@ -1,0 +1,54 @@
+"""Followers in processes of their own that tests end as `kill -9` does, and start again without a second's delay."""
+
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Mapping
+from multiprocessing.context import ForkServerProcess
+
+from aisbench_core.core import Core
+from tests.flow.command_line import CommandLine
+
+LONGEST_SECONDS = 30.0
+LOOK_SECONDS = 0.002
+LOADED = ["aisbench_core.cli", "aisbench_core.wiring", "aisbench_core.cloud.modelarts_v2", "aisbench_core.cloud.obs"]
+
+
+def _follow(environment: Mapping[str, str]) -> None:
+    """`aisbench follow`, in this process."""
+    from aisbench_core.cli import main
+
+    os.environ.update(environment)
+    main(["follow"])
+
+
+class Killable:
+    """One follower at a time. Each is forked from a process that has loaded the program already."""
+
+    def __init__(self, shell: CommandLine, core: Core) -> None:
+        self._environment = shell.environment
+        self._core = core
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(LOADED)
+        self._process: ForkServerProcess | None = None
+
+    def start(self) -> None:
+        """A follower that has begun to follow."""
+        self._process = self._context.Process(target=_follow, args=(self._environment,))
+        self._process.start()
+        mine = f"(process {self._process.pid})"
+        self.wait(lambda: mine in getattr(self._core.followed(), "who", ""), "the follower to begin")
+
+    def wait(self, condition: Callable[[], bool], what: str) -> None:
+        """Wait for the follower, at most so long."""
+        deadline = time.monotonic() + LONGEST_SECONDS
+        while not condition():
+            assert time.monotonic() < deadline, f"waited {LONGEST_SECONDS} s in vain for: {what}"
+            time.sleep(LOOK_SECONDS)
+
+    def kill(self) -> None:
+        """End it without a warning."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+        self._process = None
