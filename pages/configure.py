@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages._ui import address, drafts, launching
-from pages._ui.authoring import read_form, show_form, show_yaml, start_draft
+from pages._ui.authoring import read_form, show_form, show_yaml
 from pages._ui.findings import show_all
 from pages._ui.launching import choose_profile, show_cost
 from pages._ui.words import words
@@ -14,7 +14,6 @@ st.title(t("configure.title"))
 writing, judging = st.columns([2, 1], gap="large")
 with judging:
     profile = choose_profile()
-start_draft(profile)
 draft = drafts.read_draft()
 with writing:
     view = st.radio(
@@ -30,7 +29,7 @@ with writing:
     if view == "yaml":
         show_yaml(draft)
     elif form:
-        show_form(form, profile)
+        show_form(form)
 with judging:
     if form and profile:
         show_all(form.findings)

@@ -15,6 +15,7 @@ from aisbench_core.errors import AisbenchError
 from aisbench_core.model import Channel, Run, RunSpec, Scalar
 from aisbench_core.settings import parse
 from pages._ui.core import core
+from pages._ui.first_draft import first_spec
 
 MINE = "draft"
 """The draft that the page shows when the URL names none."""
@@ -39,10 +40,14 @@ def draft_key() -> str:
 
 
 def read_draft() -> Draft:
-    """The draft that the URL names. Raises ConfigError if there is no workload to start one with."""
+    """The draft that the URL names; one that was never changed is the first spec for the profile on the page.
+
+    It is not stored before somebody changes it, so it follows a region that answers only later. Raises ConfigError if
+    there is no workload to begin with."""
     text = core().ledger.draft(draft_key())
     if text is None:
-        return Draft("", None, None)
+        first = first_spec(st.session_state.get("profile") or "")
+        return Draft(to_yaml(first), first, None)
     try:
         return Draft(text, from_yaml(text), None)
     except AisbenchError as error:

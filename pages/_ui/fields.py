@@ -10,7 +10,7 @@ import streamlit as st
 from aisbench_core.authoring.manifest import Parameter, ParameterType
 from aisbench_core.authoring.workloads import Edition, Workload
 from aisbench_core.errors import SpecError
-from aisbench_core.model import Finding, RunSpec, Scalar
+from aisbench_core.model import Finding, Flavor, RunSpec, Scalar
 from pages._ui import drafts
 from pages._ui.findings import show_beside
 from pages._ui.words import words
@@ -24,13 +24,18 @@ PROBLEM = "form-problem"
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What the widgets show: the draft's spec, the same with the manifest's answers, and what preflight says."""
+    """What the widgets show: the draft's spec, the same with the manifest's answers, and what preflight says.
+
+    `flavors` are the region's, `flavors_missing` says why there are none, `own_flavor` is the profile's."""
 
     spec: RunSpec
     filled: RunSpec
     workload: Workload
     edition: Edition
     findings: Sequence[Finding]
+    flavors: Sequence[Flavor]
+    flavors_missing: str
+    own_flavor: str
 
 
 def text(form: Form, field: str) -> None:

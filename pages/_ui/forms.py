@@ -1,10 +1,10 @@
 """A workload's manifest as a form, in sections."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import streamlit as st
 
-from aisbench_core.model import Channel, Flavor, Mode
+from aisbench_core.model import Channel, Mode
 from pages._ui import drafts
 from pages._ui.core import core
 from pages._ui.drafts import input_channels
@@ -31,14 +31,16 @@ def show_workload(form: Form) -> None:
     show_beside(form.findings, "workload", "framework_version")
 
 
-def show_size(form: Form, flavors: Sequence[Flavor], first_flavor: str) -> None:
+def show_size(form: Form) -> None:
     """How many nodes and cards, of which kind, working together how."""
     t = words()
+    if form.flavors_missing:
+        st.caption(t("configure.no_flavors", reason=plain(form.flavors_missing)))
     left, right = st.columns([2, 3])
     with left:
         number(form, "node_count")
     with right:
-        _flavor(form, flavors, first_flavor)
+        _flavor(form)
     left, middle, right = st.columns(3)
     with left:
         number(form, "cards_per_node")
@@ -88,12 +90,12 @@ def show_more(form: Form) -> None:
         optional_number(form, "auto_stop_hours")
 
 
-def _flavor(form: Form, flavors: Sequence[Flavor], first_flavor: str) -> None:
+def _flavor(form: Form) -> None:
     t = words()
-    titles = {"": t("configure.profile_flavor", flavor=first_flavor or "–")}
+    titles = {"": t("configure.profile_flavor", flavor=form.own_flavor or "–")}
     titles |= {
         each.flavor_id: t("configure.flavor", flavor=each.flavor_id, kind=each.accelerator, cards=each.cards)
-        for each in flavors
+        for each in form.flavors
     }
     titles.setdefault(form.spec.flavor, form.spec.flavor)
     st.selectbox(
@@ -103,7 +105,7 @@ def _flavor(form: Form, flavors: Sequence[Flavor], first_flavor: str) -> None:
         key=primed("flavor", form.spec.flavor),
         help=t("field.flavor_help"),
         on_change=_flavor_changed,
-        args=({each.flavor_id: each.cards for each in flavors},),
+        args=({each.flavor_id: each.cards for each in form.flavors},),
     )
     show_beside(form.findings, "flavor")
 

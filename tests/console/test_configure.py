@@ -25,11 +25,11 @@ def write_yaml(app: AppTest, text: str) -> AppTest:
     return app.text_area(key="spec.yaml").set_value(text).run()
 
 
-def test_the_first_draft_can_be_launched_as_it_is(open_page: OpenPage, data_dir: Path) -> None:
+def test_the_first_draft_can_be_launched_as_it_is(open_page: OpenPage) -> None:
     app = open_page("configure")
 
-    assert draft(data_dir).workload == "quickstart_digits"
-    assert draft(data_dir).flavor == "sandbox.cpu.2cards"
+    assert app.selectbox(key="spec.workload").value == "quickstart_digits"
+    assert app.selectbox(key="spec.flavor").value == "sandbox.cpu.2cards"
     assert app.button(key="launch").label == "Launch…"
 
 
@@ -127,7 +127,7 @@ def test_every_framework_version_has_its_own_form(open_page: OpenPage, data_dir:
 
 
 def test_a_run_becomes_a_draft_without_touching_the_own_one(open_page: OpenPage, used: Path) -> None:
-    open_page("configure")
+    open_page("configure").number_input(key="spec.node_count").set_value(5).run()
     mine = draft(used)
     app = open_page("runs", q=DONE_RUN)
 
