@@ -1,0 +1,272 @@
+"""What ARCHITECTURE.md promises about the code: who may import whom, where things live, and how large they get."""
+
+import ast
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.source_tree import (
+    HOME,
+    PRODUCT,
+    all_python,
+    conditions,
+    files_of,
+    imports,
+    is_inside,
+    lies_in,
+    lines_of,
+    path_of,
+    product,
+    reads_environment,
+    texts_of,
+    tracked,
+    tree_of,
+)
+
+OUTSIDE: Mapping[str, frozenset[str]] = {
+    "streamlit": frozenset({"app.py", "pages"}),
+    "altair": frozenset({"pages"}),
+    "click": frozenset({"aisbench_core/cli", "aisbench_core/sandbox/__main__.py"}),
+    "duckdb": frozenset({"aisbench_core/warehouse"}),
+    "sqlite3": frozenset({"aisbench_core/running/ledger.py"}),
+    "filelock": frozenset({"aisbench_core/running/follower.py", "aisbench_core/sandbox/server.py"}),
+    "huaweicloudsdkcore": frozenset({"aisbench_core/cloud"}),
+    "huaweicloudsdkmodelarts": frozenset({"aisbench_core/cloud"}),
+    "obs": frozenset({"aisbench_core/cloud"}),
+    "requests": frozenset({"aisbench_core/cloud"}),
+    "urllib3": frozenset({"aisbench_core/cloud"}),
+    "starlette": frozenset({"app.py", "aisbench_core/sandbox"}),
+    "uvicorn": frozenset({"aisbench_core/sandbox"}),
+}
+"""Libraries (and sqlite3) that belong to one part of the product, and where they may be imported."""
+
+BELOW = ("aisbench_core.errors", "aisbench_core.model", "aisbench_core.settings", "aisbench_core.strict_yaml")
+
+INSIDE: Mapping[str, tuple[str, ...]] = {
+    "app.py": ("aisbench_core.wiring",),
+    "pages": (
+        "aisbench_core.authoring.manifest",
+        "aisbench_core.authoring.rules",
+        "aisbench_core.authoring.specfile",
+        "aisbench_core.authoring.workloads",
+        "aisbench_core.errors",
+        "aisbench_core.health",
+        "aisbench_core.model",
+        "aisbench_core.settings",
+        "aisbench_core.warehouse.compared",
+        "aisbench_core.warehouse.values",
+        "aisbench_core.wiring",
+    ),
+    "aisbench_core/cli": (
+        "aisbench_core.authoring",
+        "aisbench_core.cli",
+        "aisbench_core.core",
+        "aisbench_core.health",
+        "aisbench_core.warehouse",
+        "aisbench_core.wiring",
+        *BELOW,
+    ),
+    "aisbench_core/wiring.py": (
+        "aisbench_core.authoring.workloads",
+        "aisbench_core.cloud.modelarts_v2",
+        "aisbench_core.cloud.obs",
+        "aisbench_core.core",
+        "aisbench_core.running.ledger",
+        "aisbench_core.running.steps",
+        "aisbench_core.warehouse",
+        *BELOW,
+    ),
+    "aisbench_core/core.py": (
+        "aisbench_core.authoring",
+        "aisbench_core.health",
+        "aisbench_core.results",
+        "aisbench_core.running",
+        "aisbench_core.warehouse",
+        *BELOW,
+    ),
+    "aisbench_core/health.py": ("aisbench_core.running.ledger", "aisbench_core.running.steps", *BELOW),
+    "aisbench_core/running": (
+        "aisbench_core.authoring",
+        "aisbench_core.cloud.ports",
+        "aisbench_core.results",
+        "aisbench_core.running",
+        *BELOW,
+    ),
+    "aisbench_core/results": ("aisbench_core.cloud.ports", "aisbench_core.results", *BELOW),
+    "aisbench_core/authoring": ("aisbench_core.authoring", "aisbench_core.cloud.ports", *BELOW),
+    "aisbench_core/warehouse": ("aisbench_core.errors", "aisbench_core.model", "aisbench_core.warehouse"),
+    "aisbench_core/cloud": ("aisbench_core.cloud", *BELOW),
+    "aisbench_core/sandbox": ("aisbench_core.sandbox",),
+    "aisbench_core/settings.py": BELOW,
+    "aisbench_core/strict_yaml.py": (),
+    "aisbench_core/model.py": (),
+    "aisbench_core/errors.py": (),
+    "aisbench_core/__init__.py": (),
+}
+"""Each part of the product, and what it may import of the rest: these modules and what is inside them."""
+
+NOT_IN_PAGES = frozenset({"threading", "multiprocessing", "asyncio", "subprocess", "socket", "urllib", "http", "os"})
+
+SQL = re.compile(
+    r"\b(select\s.+\sfrom|insert\s+(or\s+\w+\s+)?into|update\s+\w+\s+set|delete\s+from|create\s+table)\s", re.I
+)
+SQL_PLACES = ("aisbench_core/running/ledger.py", "aisbench_core/warehouse")
+ENVIRONMENT_PLACES = ("aisbench_core/settings.py", "aisbench_core/sandbox")
+SANDBOX_STARTS_HERE = "aisbench_core/cli/serving.py"
+
+VAGUE = frozenset({"utils", "util", "helpers", "helper", "common", "misc", "base", "manager", "managers"})
+
+MOST_LINES = 300
+LONGER_STILL = frozenset(
+    {
+        "aisbench_core/model.py",
+        "tests/flow/test_bad_here.py",
+        "tests/stores/test_warehouse_file.py",
+        "tests/stores/test_warehouse_record.py",
+    }
+)
+"""Modules over the limit. This list may only get shorter."""
+
+NOT_IN_FILES = {
+    "a path of somebody's machine": re.compile(r"(?<![\w.}>*])/(work|root|Users|home/(?!ma-user))/"),
+    "a package registry's host": re.compile(r"pypi\.org|pythonhosted\.org|--(extra-)?index-url|npmjs\.|/simple[/]"),
+    "a private key": re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY|\bAKIA[0-9A-Z]{16}\b|\bgh[ps]_\w{30,}"),
+    "a secret key": re.compile(r"""(?i)secret_?(access_?)?key["']?\s*[:=]\s*["']?[A-Za-z0-9/+_-]{32,}\b"""),
+}
+
+
+# --- who imports whom ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("part", INSIDE)
+def test_a_part_imports_only_what_it_may(part: str) -> None:
+    foreign = {
+        f"{path_of(file)} imports {name}"
+        for file in files_of(part)
+        for name in imports(file)
+        if name.split(".")[0] == PRODUCT and not is_inside(name, INSIDE[part])
+    }
+
+    assert foreign == set()
+
+
+@pytest.mark.parametrize("part", ["app.py", "pages", "aisbench_core/wiring.py", "aisbench_core/health.py"])
+def test_what_a_part_may_import_is_what_it_needs(part: str) -> None:
+    used = {name for file in files_of(part) for name in imports(file)}
+
+    needless = {
+        each for each in INSIDE[part] if each not in BELOW and not any(is_inside(name, (each,)) for name in used)
+    }
+
+    assert needless == set()
+
+
+def test_every_module_of_the_product_belongs_to_a_part() -> None:
+    assert {path_of(file) for file in product() if _part(file) is None} == set()
+
+
+@pytest.mark.parametrize("library", OUTSIDE)
+def test_a_library_is_imported_only_where_it_belongs(library: str) -> None:
+    wrong = {
+        path_of(file)
+        for file in product()
+        if any(is_inside(name, (library,)) for name in imports(file)) and not lies_in(file, OUTSIDE[library])
+    }
+
+    assert wrong == set()
+
+
+def test_errors_stand_on_the_standard_library_and_the_model_on_pydantic_too() -> None:
+    def others(module: str) -> set[str]:
+        tops = {name.split(".")[0] for name in imports(HOME / PRODUCT / module)}
+        return tops - sys.stdlib_module_names
+
+    assert others("errors.py") == set()
+    assert others("model.py") == {"pydantic"}
+
+
+def test_pages_have_no_threads_no_processes_no_sockets_and_no_environment() -> None:
+    wrong = {
+        path_of(file) for file in files_of("pages") if NOT_IN_PAGES & {name.split(".")[0] for name in imports(file)}
+    }
+
+    assert wrong == set()
+
+
+def test_nothing_but_tests_imports_tests() -> None:
+    assert {path_of(file) for file in product() if any(is_inside(name, ("tests",)) for name in imports(file))} == set()
+
+
+# --- where things live --------------------------------------------------------------------------------
+
+
+def test_sql_lives_in_the_ledger_and_in_the_warehouse() -> None:
+    speaking = {path_of(file) for file in product() if any(SQL.search(text) for text in texts_of(file))}
+
+    assert {name for name in speaking if not lies_in(HOME / name, SQL_PLACES)} == set()
+    assert SQL_PLACES[0] in speaking
+
+
+def test_only_the_settings_read_the_environment() -> None:
+    readers = {path_of(file) for file in product() if any(reads_environment(node) for node in ast.walk(tree_of(file)))}
+
+    assert {name for name in readers if not lies_in(HOME / name, ENVIRONMENT_PLACES)} == set()
+
+
+def test_nothing_asks_whether_a_region_is_the_sandbox() -> None:
+    asking = {
+        f"{path_of(file)}:{test.lineno}"
+        for file in product()
+        if not lies_in(file, ("aisbench_core/sandbox",)) and path_of(file) != SANDBOX_STARTS_HERE
+        for test in conditions(file)
+        if "sandbox" in ast.unparse(test).lower()
+    }
+
+    assert asking == set()
+
+
+def test_files_are_named_after_what_they_hold() -> None:
+    assert {path_of(file) for file in all_python() if file.stem.lower() in VAGUE} == set()
+
+
+def test_modules_are_short() -> None:
+    long = {path_of(file) for file in all_python() if len(file.read_text("utf-8").splitlines()) > MOST_LINES}
+
+    assert long == LONGER_STILL
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = {path_of(file) for file in product() if file.stat().st_size and not ast.get_docstring(tree_of(file))}
+
+    assert silent == set()
+
+
+# --- what no file may hold ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("what", NOT_IN_FILES)
+def test_no_file_holds(what: str) -> None:
+    found = {
+        f"{path_of(file)}:{number}: {line.strip()[:80]}"
+        for file in tracked()
+        for number, line in enumerate(lines_of(file), start=1)
+        if NOT_IN_FILES[what].search(line)
+    }
+
+    assert found == set()
+
+
+def test_the_changelog_has_a_section_for_this_version() -> None:
+    headings = re.findall(r"^## (.+)$", (HOME / "CHANGELOG.md").read_text("utf-8"), re.M)
+    version = re.search(r'^version = "(.+)"$', (HOME / "pyproject.toml").read_text("utf-8"), re.M)
+
+    assert version
+    assert headings
+    assert any(heading == "Unreleased" or heading.startswith(version[1]) for heading in headings)
+
+
+def _part(file: Path) -> str | None:
+    return next((part for part in INSIDE if lies_in(file, (part,))), None)
