@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args
 
 import yaml
-from pydantic import BaseModel, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from aisbench_core import strict_yaml
 from aisbench_core.errors import ConfigError, Problem, SpecError
@@ -26,6 +26,8 @@ HOME = Path(__file__).resolve().parent.parent
 
 class Settings(Frozen):
     """How this console works. Every field can be set in `aisbench.yaml` or as `AISBENCH_<FIELD>`."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
 
     data_dir: Annotated[Path, Field(description="Where runs, ledger and warehouse live.")] = HOME / "data"
     workloads_dir: Annotated[Path, Field(description="Where workload manifests are found.")] = HOME / "workloads"
@@ -74,6 +76,8 @@ class Settings(Frozen):
 
 class Profile(Frozen):
     """Where to run: a region's addresses, the project, the bucket. It holds no secret."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")]
     region: Annotated[str, Field(min_length=1)]
