@@ -1,0 +1,353 @@
+"""Settings, profiles and credentials: what is read from where, and that no secret is ever shown."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from aisbench_core.errors import AisbenchError, ConfigError, SpecError
+from aisbench_core.settings import (
+    HOME,
+    Credentials,
+    Profile,
+    Settings,
+    find_credentials,
+    load_profile,
+    load_settings,
+    profile_names,
+)
+
+PROFILE = {
+    "region": "cn-north-9",
+    "project_id": "project-1",
+    "obs_server": "https://obs.cn-north-9.example",
+    "bucket": "bench",
+}
+SECRET = "the-secret-key-0123456789"
+ACCESS = "ACCESSKEY0123456789AB"
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    (tmp_path / "profiles").mkdir()
+    return Settings(data_dir=tmp_path)
+
+
+def write_profile(settings: Settings, **changes: object) -> None:
+    (settings.profiles_dir / "lab.yaml").write_text(yaml.safe_dump({**PROFILE, **changes}), "utf-8")
+
+
+def write_keys(file: Path, answers: object, mode: int = 0o600) -> None:
+    file.touch()
+    file.chmod(0o600)
+    file.write_text(yaml.safe_dump(answers), "utf-8")
+    file.chmod(mode)
+
+
+def keys(access: str = ACCESS, secret: str = SECRET) -> dict[str, str]:
+    return {"access_key": access, "secret_key": secret}
+
+
+# --- settings -------------------------------------------------------------------------------------------
+
+
+def test_settings_come_from_the_file_and_variables_win(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("poll_seconds: 7\nlanguage: zh\n", "utf-8")
+
+    found = load_settings({"AISBENCH_SETTINGS": str(file), "AISBENCH_POLL_SECONDS": "0.5"})
+
+    assert (found.poll_seconds, found.language) == (0.5, "zh")
+    assert found.data_dir == HOME / "data"
+
+
+def test_every_setting_can_be_a_variable() -> None:
+    given = {"data_dir": "/srv/bench", "port": "0", "profile": "lab", "follower_threads": "2", "transfers": "3"}
+
+    found = load_settings({f"AISBENCH_{name.upper()}": value for name, value in given.items()})
+
+    assert {name: str(getattr(found, name)) for name in given} == given
+
+
+def test_no_file_and_no_variables_are_the_usual_settings() -> None:
+    assert load_settings({}) == Settings()
+    assert Settings().profile == "sandbox"
+    assert Settings().host == "127.0.0.1"
+
+
+def test_a_settings_file_that_is_named_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"nowhere\.yaml cannot be read: No such file"):
+        load_settings({"AISBENCH_SETTINGS": str(tmp_path / "nowhere.yaml")})
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "says"),
+    [
+        ("AISBENCH_PORT", "99999", "port: input should be less than or equal to 65535 (found '99999')"),
+        ("AISBENCH_PORT", "eighty", "port: input should be a valid integer"),
+        ("AISBENCH_POLL_SECONDS", "0", "poll_seconds: input should be greater than 0 (found '0')"),
+        ("AISBENCH_POLL_SECONDS", "nan", "poll_seconds: input should be a finite number (found 'nan')"),
+        ("AISBENCH_RETRY_FIRST_SECONDS", "nan", "retry_first_seconds: input should be a finite number"),
+        ("AISBENCH_REQUEST_SECONDS", "inf", "request_seconds: input should be a finite number (found 'inf')"),
+        ("AISBENCH_LANGUAGE", "fr", "language: string should match pattern '^(en|zh)$' (found 'fr')"),
+    ],
+)
+def test_a_wrong_setting_is_named_with_its_value_and_what_is_allowed(variable: str, value: str, says: str) -> None:
+    with pytest.raises(SpecError) as refused:
+        load_settings({variable: value})
+
+    assert says in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("prot: 80\n", "prot: is not a known key; allowed: data_dir, workloads_dir, profile"),
+        ("- a list\n", "must hold `key: value` lines, and it holds a list"),
+        ("port: [\n", "is not YAML: line 2"),
+        ("port: 1\nport: 2\n", "is not YAML: line 2: the key 'port' is given twice"),
+    ],
+)
+def test_a_file_that_is_no_settings_file_is_refused_in_one_sentence(tmp_path: Path, text: str, says: str) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(text, "utf-8")
+
+    with pytest.raises(AisbenchError) as refused:
+        load_settings({"AISBENCH_SETTINGS": str(file)})
+
+    assert says in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_file_that_is_not_text_is_refused_by_its_name(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_bytes(b"\xff\xfe\x00")
+
+    with pytest.raises(ConfigError, match=r"mine\.yaml is not UTF-8 text"):
+        load_settings({"AISBENCH_SETTINGS": str(file)})
+
+
+# --- profiles -------------------------------------------------------------------------------------------
+
+
+def test_profiles_are_files_and_the_sandbox_writes_its_own(settings: Settings) -> None:
+    write_profile(settings)
+    shipped = settings.data_dir / "sandbox" / "profile.yaml"
+    shipped.parent.mkdir()
+    shipped.write_text(yaml.safe_dump({**PROFILE, "rehearsal": True}), "utf-8")
+
+    assert profile_names(settings) == ["lab", "sandbox"]
+    assert load_profile(settings, "sandbox").rehearsal
+    assert load_profile(settings, "lab").training_endpoint == "https://modelarts.cn-north-9.myhuaweicloud.com"
+
+
+def test_a_profile_that_is_edited_is_read_again(settings: Settings) -> None:
+    write_profile(settings)
+    before = load_profile(settings, "lab").bucket
+    write_profile(settings, bucket="another-bucket")
+
+    assert (before, load_profile(settings, "lab").bucket) == ("bench", "another-bucket")
+
+
+def test_an_unknown_profile_is_refused_with_the_known_ones(settings: Settings) -> None:
+    write_profile(settings)
+
+    with pytest.raises(ConfigError, match="no profile named 'la'; known profiles: lab"):
+        load_profile(settings, "la")
+
+
+@pytest.mark.parametrize("name", ["../lab", "lab.yaml", "", "/etc/passwd"])
+def test_a_profiles_name_is_never_a_path(settings: Settings, name: str) -> None:
+    write_profile(settings)
+
+    with pytest.raises(ConfigError, match="no profile named"):
+        load_profile(settings, name)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"buckets": "x"}, "buckets: is not a known key; allowed: name, region, project_id"),
+        ({"bucket": "No_Such"}, "bucket: string should match pattern"),
+        ({"api": "v3"}, "api: input should be 'v2', 'v1' or 'sdk' (found 'v3')"),
+        ({"verify_tls": "perhaps"}, "verify_tls: input should be a valid boolean"),
+        ({"price_per_node_hour": {"f": -1}}, "price_per_node_hour.f: input should be greater than or equal to 0"),
+        ({"price_per_node_hour": {"f": float("nan")}}, "price_per_node_hour.f: input should be a finite number"),
+        ({"region": ""}, "region: string should have at least 1 character"),
+        ({"secret_key": SECRET}, "secret_key: is not a known key"),
+    ],
+)
+def test_a_wrong_field_of_a_profile_is_named(settings: Settings, changes: dict[str, object], says: str) -> None:
+    write_profile(settings, **changes)
+
+    with pytest.raises(SpecError) as refused:
+        load_profile(settings, "lab")
+
+    assert says in str(refused.value)
+    assert "profile lab (lab.yaml)" in str(refused.value)
+    assert SECRET not in str(refused.value)
+
+
+def test_a_profile_that_names_itself_otherwise_is_refused(settings: Settings) -> None:
+    write_profile(settings, name="other")
+
+    with pytest.raises(ConfigError, match=r"lab\.yaml says name: other"):
+        load_profile(settings, "lab")
+
+
+def test_paths_of_ours_lie_in_the_bucket_under_the_prefix() -> None:
+    profile = Profile.model_validate({**PROFILE, "name": "lab", "prefix": "/team/bench/"})
+
+    assert profile.path("output") == "/bench/team/bench/output/"
+    assert profile.path() == "/bench/team/bench/"
+
+
+# --- credentials ----------------------------------------------------------------------------------------
+
+
+def profile_of(settings: Settings, **changes: object) -> Profile:
+    write_profile(settings, **changes)
+    return load_profile(settings, "lab")
+
+
+def test_the_first_place_that_has_keys_wins(settings: Settings) -> None:
+    profile = profile_of(settings, credentials_file="own.yaml")
+    write_keys(settings.data_dir / "own.yaml", keys("from-the-profiles-file"))
+    ours = {"AISBENCH_AK": "from-aisbench", "AISBENCH_SK": SECRET}
+    sdks = {"HUAWEICLOUD_SDK_AK": "from-the-sdk", "HUAWEICLOUD_SDK_SK": SECRET}
+    write_keys(settings.credentials_path, {"lab": keys("from-the-store")})
+    plain = profile.model_copy(update={"credentials_file": ""})
+
+    found = [
+        find_credentials(settings, profile, ours | sdks),
+        find_credentials(settings, plain, ours | sdks),
+        find_credentials(settings, plain, sdks),
+        find_credentials(settings, plain, {}),
+    ]
+
+    assert [one.access_key.get_secret_value() for one in found] == [
+        "from-the-profiles-file", "from-aisbench", "from-the-sdk", "from-the-store"
+    ]  # fmt: skip
+    assert [one.source for one in found] == ["own.yaml", "AISBENCH_AK", "HUAWEICLOUD_SDK_AK", "credentials.yaml"]
+
+
+def test_a_security_token_comes_along(settings: Settings) -> None:
+    given = {"AISBENCH_AK": ACCESS, "AISBENCH_SK": SECRET, "AISBENCH_SECURITY_TOKEN": "a-token"}
+
+    found = find_credentials(settings, profile_of(settings), given)
+
+    assert found.security_token is not None
+    assert found.security_token.get_secret_value() == "a-token"
+
+
+def test_half_a_pair_of_keys_is_none(settings: Settings) -> None:
+    with pytest.raises(ConfigError, match="no keys were found for profile lab"):
+        find_credentials(settings, profile_of(settings), {"AISBENCH_AK": ACCESS})
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o660, 0o604, 0o620])
+def test_keys_that_others_can_read_are_refused_with_the_mode(settings: Settings, mode: int) -> None:
+    write_keys(settings.credentials_path, {"lab": keys()}, mode)
+
+    with pytest.raises(ConfigError) as refused:
+        find_credentials(settings, profile_of(settings), {})
+
+    assert f"can be read by others (mode {mode:04o})" in str(refused.value)
+    assert "chmod 600 credentials.yaml" in str(refused.value)
+    assert SECRET not in str(refused.value)
+
+
+def test_a_credentials_file_that_the_profile_names_must_be_there(settings: Settings) -> None:
+    with pytest.raises(ConfigError, match=r"the credentials file gone\.yaml cannot be read: No such file"):
+        find_credentials(settings, profile_of(settings, credentials_file="gone.yaml"), {})
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        {"access_key": ACCESS, "secret_key": 123456789012},
+        {"access_key": ACCESS},
+        {"access_key": "", "secret_key": SECRET},
+        {"access_key": ACCESS, "secret_key": SECRET, "password": SECRET},
+        {"access_key": ACCESS, "secret_key": [SECRET]},
+        {"access_key": ACCESS, "secret_key": {"value": SECRET}},
+    ],
+)
+def test_unusable_keys_are_refused_without_showing_them(settings: Settings, stored: dict[str, object]) -> None:
+    write_keys(settings.credentials_path, {"lab": stored})
+
+    with pytest.raises(SpecError) as refused:
+        find_credentials(settings, profile_of(settings), {})
+
+    for secret in (ACCESS, SECRET, "123456789012"):
+        assert secret not in str(refused.value)
+        assert secret not in repr(refused.value)
+    assert "credentials (credentials.yaml)" in str(refused.value)
+
+
+def test_no_text_of_the_keys_shows_them() -> None:
+    found = Credentials.model_validate({**keys(), "security_token": "a-long-token"})
+
+    shown = f"{found} {found!r} {found.model_dump()} {found.model_dump_json()} {found.masked} {vars(found)}"
+
+    for secret in (ACCESS, SECRET, "a-long-token"):
+        assert secret not in shown
+    assert found.masked == "AC…AB"
+    assert Credentials.model_validate(keys("short")).masked == "…"
+
+
+# --- Streamlit's secrets --------------------------------------------------------------------------------
+
+ASK = """
+from aisbench_core.settings import Settings, find_credentials, load_profile
+settings = Settings()
+found = find_credentials(settings, load_profile(settings, "lab"), {})
+print(found.access_key.get_secret_value(), found.secret_key.get_secret_value(), found.source)
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A console's home directory of its own: the secrets lie beside the program."""
+    core = tmp_path / "home" / "aisbench_core"
+    core.mkdir(parents=True)
+    for name in ("__init__.py", "settings.py", "model.py", "errors.py", "strict_yaml.py"):
+        (core / name).write_bytes((HOME / "aisbench_core" / name).read_bytes())
+    profiles = core.parent / "data" / "profiles"
+    profiles.mkdir(parents=True)
+    (profiles / "lab.yaml").write_text(yaml.safe_dump(PROFILE), "utf-8")
+    (core.parent / ".streamlit").mkdir()
+    return core.parent
+
+
+def asked(home: Path, secrets: str) -> "subprocess.CompletedProcess[str]":
+    (home / ".streamlit" / "secrets.toml").write_text(secrets, "utf-8")
+    return subprocess.run(
+        [sys.executable, "-c", ASK],
+        cwd=home,
+        env={"PYTHONPATH": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_streamlits_secrets_are_the_last_place(home: Path) -> None:
+    answer = asked(home, f'[aisbench.lab]\naccess_key = "{ACCESS}"\nsecret_key = "{SECRET}"\n')
+
+    assert answer.stdout.split() == [ACCESS, SECRET, "secrets.toml"], answer.stderr
+
+
+def test_secrets_that_are_not_toml_are_refused_without_showing_them(home: Path) -> None:
+    answer = asked(home, f'[aisbench.lab\nsecret_key = "{SECRET}"\n')
+
+    assert "ConfigError: the file .streamlit/secrets.toml cannot be read" in answer.stderr
+    assert SECRET not in answer.stderr
+
+
+def test_secrets_of_others_are_left_alone(home: Path) -> None:
+    answer = asked(home, 'aisbench = "text"\n[other]\nkey = 1\n')
+
+    assert "no keys were found for profile lab" in answer.stderr
