@@ -108,7 +108,7 @@ class Core:
 
     def health(self, profile: str = "") -> health.Health:
         """Whether the cloud answers, who follows, and how much is stored."""
-        return health.look(self.settings, profile or self.settings.profile, self._connect, self.followed())
+        return health.look(self.settings, profile or self.settings.profile, self._connect, self.ledger)
 
     # --- before a run -----------------------------------------------------------------------------
 

@@ -1,12 +1,13 @@
 """Whether things work: can the cloud be reached, who follows, how much is stored."""
 
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from aisbench_core.errors import AisbenchError, CloudNotFound
-from aisbench_core.running.ledger import Beat
+from aisbench_core.running.ledger import Beat, Ledger
 from aisbench_core.running.steps import Cloud, Connect
 from aisbench_core.settings import Settings
 
@@ -24,12 +25,12 @@ class ServiceHealth:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What the console has stored, in bytes; None where there is nothing yet."""
+    """What the console has stored: bytes (None where there is nothing yet), runs, and the bytes left on the disk."""
 
     ledger: int | None
     warehouse: int | None
-    runs: int | None
-    run_folders: int
+    runs: int
+    disk_free: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +42,9 @@ class Health:
     sizes: Sizes
 
 
-def look(settings: Settings, profile: str, connect: Connect, followed: Beat | None) -> Health:
+def look(settings: Settings, profile: str, connect: Connect, ledger: Ledger) -> Health:
     """Ask both services of a profile for something cheap, and measure what is stored."""
-    return Health(_services(profile, connect), followed, _sizes(settings))
+    return Health(_services(profile, connect), ledger.last_beat(), _sizes(settings, ledger))
 
 
 def _services(profile: str, connect: Connect) -> tuple[ServiceHealth, ...]:
@@ -75,14 +76,12 @@ def _asked(name: str, address: str, ask: Callable[[], object]) -> ServiceHealth:
     return ServiceHealth(name, address, True, (time.perf_counter() - start) * 1000)
 
 
-def _sizes(settings: Settings) -> Sizes:
-    folders = [path for path in settings.runs_dir.glob("*") if path.is_dir()] if settings.runs_dir.exists() else []
-    inside = sum(_size(file) or 0 for folder in folders for file in folder.rglob("*"))
-    return Sizes(_size(settings.ledger_path), _size(settings.warehouse_path), inside if folders else None, len(folders))
+def _sizes(settings: Settings, ledger: Ledger) -> Sizes:
+    free = shutil.disk_usage(settings.data_dir).free
+    return Sizes(_size(settings.ledger_path), _size(settings.warehouse_path), ledger.count(), free)
 
 
 def _size(file: Path) -> int | None:
-    try:
-        return file.stat().st_size if file.is_file() else None
-    except OSError:  # it was moved away while we looked
-        return None
+    """A database's file and what still waits in its write-ahead log."""
+    sizes = [part.stat().st_size for name in ("", "-wal", ".wal") if (part := Path(f"{file}{name}")).is_file()]
+    return sum(sizes) if sizes else None

@@ -167,8 +167,9 @@ MOVES: Mapping[RunState, frozenset[RunState]] = {
 class Run:
     """One benchmark run: what was asked for, where it stands, and the job that carries it out.
 
-    `version` is the compare-and-set token of the ledger, `updated_at` when the run came to its state. `verdict` is where COLLECTING leads. `detail` is one
-    sentence for a person. `attempts` counts failures in a row; 0 means that the last step went well.
+    `version` is the compare-and-set token of the ledger, `updated_at` when the run came to its state. `verdict` is
+    where COLLECTING leads. `detail` is one sentence for a person. `attempts` counts failures in a row; 0 means that the
+    last step went well.
     """
 
     run_id: str
@@ -205,10 +206,23 @@ class Run:
 
     @property
     def stage(self) -> tuple[int, int]:
-        """How far along the line: (states done, states in all); a finished run has done them all."""
+        """How far along the line: (states done, states in all). A run that did not complete stays where it got to."""
         if self.state in LINE:
             return LINE.index(self.state), len(LINE)
-        return len(LINE) - (self.state is RunState.STOPPING), len(LINE)
+        if self.state is RunState.COMPLETED:
+            return len(LINE), len(LINE)
+        return LINE.index(self._reached), len(LINE)
+
+    @property
+    def _reached(self) -> RunState:
+        """The furthest state that the run's facts speak of."""
+        if self.started_at:
+            return RunState.RUNNING
+        if self.job_id:
+            return RunState.QUEUED
+        if self.submitted_at:
+            return RunState.SUBMITTING
+        return RunState.UPLOADING if self.code_sha256 else RunState.PREPARING
 
     @property
     def can_stop(self) -> bool:

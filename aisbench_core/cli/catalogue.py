@@ -96,7 +96,8 @@ def _health(found: "Health", keys: str) -> str:
             ("followed", followed),
             ("ledger", shown.size(found.sizes.ledger)),
             ("warehouse", shown.size(found.sizes.warehouse)),
-            ("runs", f"{found.sizes.run_folders}, {shown.size(found.sizes.runs)}"),
+            ("runs", f"{found.sizes.runs:,}"),
+            ("disk", f"{shown.size(found.sizes.disk_free)} free"),
         ]
     )
 

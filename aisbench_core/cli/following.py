@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from aisbench_core.model import Run
 
 LOOK_SECONDS = 0.25
-FRESH_SECONDS = 15.0
 
 
 @click.command()
@@ -53,7 +52,7 @@ def say_who_follows(core: "Core") -> None:
 
 def _waits_for(core: "Core") -> str:
     beat = core.followed()
-    if beat is None or (core.clock() - beat.at).total_seconds() > FRESH_SECONDS:
+    if beat is None or not beat.is_fresh(core.clock()):
         return ""
     return f"{beat.who} follows the runs already; waiting in line to take over"
 

@@ -103,7 +103,7 @@ def _start_all(family: _Family, settings: "Settings", sandbox: bool, host: str, 
         free = ["--modelarts-port", "0", "--obs-port", "0"]  # nobody types these addresses: the profile holds them
         family.start("the sandbox", ["aisbench_core.sandbox", "--data", str(folder), *free], quiet=True)
     console = ["streamlit", "run", "app.py", "--server.address", host, "--server.port", str(port)]
-    family.start("the console", console, quiet=True)
+    family.start("the console", [*console, *_allowed_hosts(host)], quiet=True)
     if sandbox:
         _until(family, "the sandbox", lambda: _changed(folder / "profile.yaml") != before)
     family.start("the follower", ["aisbench_core.cli", "follow"], quiet=True)
@@ -145,8 +145,19 @@ def _free_port(host: str) -> int:
         return int(probe.getsockname()[1])
 
 
+def _allowed_hosts(host: str) -> list[str]:
+    """Under which names the console may be reached: on loopback only this machine's own (see config.toml)."""
+    if _is_loopback(host):
+        return []
+    return ["--server.allowedHosts", "*" if _is_everywhere(host) else host]
+
+
+def _is_everywhere(host: str) -> bool:
+    return host in ("", "0.0.0.0", "::")  # noqa: S104  # only compared: the person chose to listen everywhere
+
+
 def _shown_host(host: str) -> str:
-    if host in ("", "0.0.0.0"):  # noqa: S104  # only compared: the person chose to listen everywhere
+    if _is_everywhere(host):
         return "127.0.0.1"
     return f"[{host}]" if ":" in host else host
 

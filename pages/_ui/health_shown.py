@@ -72,10 +72,11 @@ def show_sizes(health: Health) -> None:
     """How much is stored."""
     t = words()
     st.header(t("health.stored"))
-    ledger, warehouse, runs = st.columns(3)
+    runs, ledger, warehouse, disk = st.columns(4)
+    runs.metric(t("health.runs"), number(health.sizes.runs), border=True)
     ledger.metric(t("health.ledger"), size(health.sizes.ledger), border=True)
     warehouse.metric(t("health.warehouse"), size(health.sizes.warehouse), border=True)
-    runs.metric(t("health.runs", count=health.sizes.run_folders), size(health.sizes.runs), border=True)
+    disk.metric(t("health.disk"), size(health.sizes.disk_free), border=True)
     st.caption(t("health.data_dir", path=plain(str(core().settings.data_dir))))
 
 
