@@ -13,6 +13,8 @@ TAIL_BYTES = 256 * 1024
 """How far from the end a tail looks for its lines."""
 
 PART_BYTES = 1024 * 1024
+CONTINUATION = bytes(range(0x80, 0xC0))
+"""The bytes of UTF-8 that no character begins with."""
 
 
 def fetch(objects: ObjectStore, paths: Mapping[int, str], directory: str, folder: RunFolder) -> None:
@@ -30,27 +32,38 @@ def nodes(folder: RunFolder) -> list[int]:
 
 
 def tail(file: Path, lines: int) -> str:
-    """The last lines of a log; empty when there is none yet."""
+    """The last lines of a log, whole characters only; empty when there is none yet."""
     if not file.exists():
         return ""
     with file.open("rb") as log:
         size = log.seek(0, 2)
-        log.seek(max(0, size - TAIL_BYTES))
-        text = log.read().decode("utf-8", "replace")
-    return "".join(text.splitlines(keepends=True)[-lines:])
+        start = log.seek(max(0, size - TAIL_BYTES))
+        part = log.read()
+    text, _ = _decoded(part.lstrip(CONTINUATION) if start else part)
+    found = text.splitlines(keepends=True)
+    return "".join(found[max(0, len(found) - lines) :])
 
 
 def read(file: Path, start: int) -> tuple[str, int]:
-    """At most 1 MB of a log from byte `start` on, whole characters only, and where to go on."""
+    """At most 1 MB of a log from byte `start` on, whole characters only, and where to go on.
+
+    A log that is shorter than `start` was begun anew, and is read from its beginning."""
     if not file.exists():
         return "", start
     with file.open("rb") as log:
+        start = start if start <= log.seek(0, 2) else 0
         log.seek(start)
         part = log.read(PART_BYTES)
+    text, used = _decoded(part)
+    return text, start + used
+
+
+def _decoded(part: bytes) -> tuple[str, int]:
+    """The text, and of how many bytes; a character at the end whose last bytes are yet to come is left out."""
     decoder = getincrementaldecoder("utf-8")("replace")
     text = decoder.decode(part)
     pending, _ = decoder.getstate()
-    return text, start + len(part) - len(pending)
+    return text, len(part) - len(pending)
 
 
 def _append(objects: ObjectStore, path: str, size: int, file: Path) -> None:

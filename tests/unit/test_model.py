@@ -84,10 +84,23 @@ def test_a_run_is_retrying_until_it_ends() -> None:
     assert not run_in(FAILED, attempts=3).is_retrying
 
 
-def test_the_stage_grows_along_the_line_and_is_full_at_the_end() -> None:
+def test_the_stage_grows_along_the_line_and_is_full_only_for_a_completed_run() -> None:
     assert [run_in(state).stage for state in LINE] == [(done, len(LINE)) for done in range(len(LINE))]
-    assert {run_in(state).stage for state in TERMINAL} == {(len(LINE), len(LINE))}
-    assert run_in(STOPPING).stage == (len(LINE) - 1, len(LINE))
+    assert run_in(DONE).stage == (len(LINE), len(LINE))
+
+
+@pytest.mark.parametrize("state", [STOPPING, FAILED, STOPPED])
+def test_a_run_that_did_not_complete_shows_how_far_it_got(state: RunState) -> None:
+    facts: list[dict[str, object]] = [
+        {"code_sha256": ""}, {"code_sha256": "0a"}, {"submitted_at": a.T0}, {"job_id": "job"}, {"started_at": a.T0}
+    ]  # fmt: skip
+    run = run_in(state, code_sha256="", submitted_at=None, job_id="", started_at=None)
+    stages = []
+    for fact in facts:
+        run = replace(run, **fact)  # type: ignore[arg-type]  # the names are Run's own
+        stages.append(run.stage)
+
+    assert stages == [(done, len(LINE)) for done in range(5)]
 
 
 @pytest.mark.parametrize(

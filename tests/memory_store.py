@@ -1,0 +1,54 @@
+"""An object store in memory, for tests of what reads from one."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from aisbench_core.cloud.ports import ObjectStat, OnProgress
+from aisbench_core.errors import CloudNotFound
+
+
+class MemoryStore:
+    """Keeps the contract of ObjectStore for one bucket; tests change `contents` as other people would."""
+
+    def __init__(self, contents: Mapping[str, bytes]) -> None:
+        self.contents = dict(contents)
+
+    def put(self, path: str, source: Path | bytes) -> ObjectStat:
+        self.contents[path] = source if isinstance(source, bytes) else source.read_bytes()
+        return self._stat(path)
+
+    def put_many(self, pairs: Sequence[tuple[str, Path]], on_progress: OnProgress) -> None:
+        for done, (path, source) in enumerate(pairs, start=1):
+            self.put(path, source)
+            on_progress(done, len(pairs))
+
+    def get(self, path: str, target: Path) -> None:
+        target.write_bytes(self.read(path))
+
+    def read(self, path: str, start: int = 0) -> bytes:
+        if path not in self.contents:
+            raise CloudNotFound(f"{path} is not there", operation=f"read {path}")
+        return self.contents[path][start:]
+
+    def read_many(self, paths: Iterable[str]) -> Mapping[str, bytes]:
+        return {path: self.contents[path] for path in paths if path in self.contents}
+
+    def list(self, prefix: str) -> Sequence[ObjectStat]:
+        return [self._stat(path) for path in sorted(self.contents) if path.startswith(prefix)]
+
+    def first(self, prefix: str, most: int) -> Sequence[ObjectStat]:
+        return self.list(prefix)[:most]
+
+    def head(self, path: str) -> ObjectStat | None:
+        return self._stat(path) if path in self.contents else None
+
+    def delete(self, path: str) -> None:
+        self.contents.pop(path, None)
+
+    def make_directory(self, path: str) -> None:
+        self.contents.setdefault(path, b"")
+
+    def _stat(self, path: str) -> ObjectStat:
+        content = self.contents[path]
+        return ObjectStat(path, len(content), hashlib.md5(content, usedforsecurity=False).hexdigest())
