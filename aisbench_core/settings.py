@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from aisbench_core import strict_yaml
 from aisbench_core.errors import ConfigError, Problem, SpecError
@@ -23,14 +23,17 @@ Model = TypeVar("Model", bound=BaseModel)
 
 HOME = Path(__file__).resolve().parent.parent
 
+Folder = Annotated[Path, AfterValidator(lambda path: HOME / path.expanduser())]
+"""A directory. A relative one starts at HOME: programs that work together are not started in the same directory."""
+
 
 class Settings(Frozen):
     """How this console works. Every field can be set in `aisbench.yaml` or as `AISBENCH_<FIELD>`."""
 
     model_config = ConfigDict(allow_inf_nan=False)
 
-    data_dir: Annotated[Path, Field(description="Where runs, ledger and warehouse live.")] = HOME / "data"
-    workloads_dir: Annotated[Path, Field(description="Where workload manifests are found.")] = HOME / "workloads"
+    data_dir: Annotated[Folder, Field(description="Where runs, ledger and warehouse live.")] = HOME / "data"
+    workloads_dir: Annotated[Folder, Field(description="Where workload manifests are found.")] = HOME / "workloads"
     profile: Annotated[str, Field(description="The profile to use when none is named.")] = "sandbox"
     language: Annotated[str, Field(pattern="^(en|zh)$", description="The console's first language: en or zh.")] = "en"
     host: Annotated[str, Field(description="The address the console listens on.")] = "127.0.0.1"
@@ -79,25 +82,25 @@ class Profile(Frozen):
 
     model_config = ConfigDict(allow_inf_nan=False)
 
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$")]
-    region: Annotated[str, Field(min_length=1)]
-    project_id: Annotated[str, Field(min_length=1)]
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$", description="the file's name; need not be given")]
+    region: Annotated[str, Field(min_length=1, description="the region's id, as the cloud writes it")]
+    project_id: Annotated[str, Field(min_length=1, description="the project's id in that region (My Credentials)")]
     obs_server: Annotated[str, Field(min_length=1, description="OBS address, with scheme and port if not the usual")]
     modelarts_endpoint: Annotated[str, Field(description="empty: https://modelarts.<region>.myhuaweicloud.com")] = ""
-    iam_endpoint: str = ""
-    obs_endpoint: Annotated[str, Field(description="private clouds: the OBS address that jobs use")] = ""
-    bucket: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")]
+    iam_endpoint: Annotated[str, Field(description="not used: IAM is never called, the project is named here")] = ""
+    obs_endpoint: Annotated[str, Field(description="private clouds: the OBS address that jobs use; not used yet")] = ""
+    bucket: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", description="must be there already")]
     prefix: Annotated[str, Field(description="directory in the bucket under which everything of ours lives")] = (
         "aisbench"
     )
-    api: Api = Api.V2
-    workspace_id: str = "0"
-    pool_id: str = ""
-    flavor: str = ""
-    verify_tls: bool = True
+    api: Annotated[Api, Field(description="which interface creates jobs; only v2 is there yet")] = Api.V2
+    workspace_id: Annotated[str, Field(description="the ModelArts workspace; 0 is the default one")] = "0"
+    pool_id: Annotated[str, Field(description="the dedicated pool of specs that name neither pool nor flavor")] = ""
+    flavor: Annotated[str, Field(description="the flavor of specs that name neither pool nor flavor")] = ""
+    verify_tls: Annotated[bool, Field(description="whether certificates are checked")] = True
     credentials_file: Annotated[str, Field(description="a 0600 file with access_key and secret_key")] = ""
     rehearsal: Annotated[bool, Field(description="its results are rehearsals, never measurements")] = False
-    currency: str = "CNY"
+    currency: Annotated[str, Field(description="of the prices below")] = "CNY"
     price_per_node_hour: Annotated[
         dict[str, Annotated[float, Field(ge=0)]],
         Field(default_factory=dict, description="the user's own numbers, by flavor"),
