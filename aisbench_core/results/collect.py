@@ -5,7 +5,8 @@ Files and their meaning: docs/workloads.md. Numbers are bare texts; anything els
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -14,8 +15,20 @@ from aisbench_core.errors import ResultError
 from aisbench_core.model import CollectedResult, Mode, RankResult, RunSpec, TrainResultInfo
 from aisbench_core.results.train_result_info import render
 
+RANK_SIZE = "ranksize.json"
+DATASET = "dataset.json"
+RUN_FILES = (RANK_SIZE, DATASET)
+
 MOST_THROUGHPUT = 1e100
 """Samples/s; beyond it lies no machine, and sums would overflow."""
+
+MOST_ACCURACY = 1e6
+"""Some codes write a share, some percent, some another score; sums over servers must not overflow."""
+
+NUMBER = re.compile(r"[-+]?([0-9]++(\.[0-9]*+)?|\.[0-9]++)(e[-+]?[0-9]++)?|[-+]?(nan|inf|infinity)", re.IGNORECASE)
+"""A number as programs write it; Python's float() would also take 1_000 and the digits of other scripts."""
+
+SHA256 = re.compile(r"[0-9a-fA-F]{0,64}")
 
 MOST_BYTES = 1024 * 1024
 """A result file holds one number; nothing larger is read."""
@@ -26,18 +39,24 @@ class _Files:
     """The small files of an output directory, by name below it."""
 
     contents: Mapping[str, bytes]
+    too_large: frozenset[str]
+
+    def content(self, name: str) -> bytes:
+        """A file's bytes. Raises ResultError, naming the file, when it is not there or larger than such files are."""
+        if name in self.too_large:
+            raise ResultError(f"{name} is larger than {MOST_BYTES} bytes")
+        if name not in self.contents:
+            raise ResultError(f"{name} is missing")
+        return self.contents[name]
 
     def number(self, name: str) -> float:
         """The finite number in a file. Raises ResultError, naming the file and what it holds."""
-        if name not in self.contents:
-            raise ResultError(f"{name} is missing")
-        text = self.contents[name].decode("utf-8", "replace").strip()
+        text = self.content(name).decode("utf-8", "replace").strip()
         if not text:
             raise ResultError(f"{name} is empty")
-        try:
-            value = float(text)
-        except ValueError:
-            raise ResultError(f"{name} holds {_start(text)}, and not a number") from None
+        if not NUMBER.fullmatch(text):
+            raise ResultError(f"{name} holds {_start(text)}, and not a number")
+        value = float(text)
         if not math.isfinite(value):
             raise ResultError(f"{name} holds {_start(text)}, and not a finite number")
         return value
@@ -52,8 +71,8 @@ class _Files:
     def accuracy(self, name: str) -> float:
         """The number in a file, if it can be an accuracy. Raises ResultError otherwise."""
         value = self.number(name)
-        if value < 0:
-            raise ResultError(f"{name} holds {value:g}, and an accuracy is not negative")
+        if not 0 <= value <= MOST_ACCURACY:
+            raise ResultError(f"{name} holds {value:g}; allowed: 0 to {MOST_ACCURACY:g}")
         return value
 
 
@@ -62,7 +81,7 @@ def collect(objects: ObjectStore, output_path: str, spec: RunSpec, info: TrainRe
 
     `info` brings the times that are known; throughput (samples/s) and accuracy are filled in. In cluster mode the
     throughput is the sum over ranks; in single-server mode throughput and accuracy are means over the servers."""
-    files = _read(objects, output_path)
+    files = _read(objects, output_path, {*RUN_FILES, *_accuracy_files(spec), *(name for *_, name in _rank_files(spec))})
     problems: list[str] = []
     ranks_expected = _ranks_expected(files, spec, problems)
     ranks = tuple(_ranks(files, spec, problems))
@@ -76,10 +95,12 @@ def collect(objects: ObjectStore, output_path: str, spec: RunSpec, info: TrainRe
     return CollectedResult(ranks_expected, ranks, info, render(info), synthetic, sha256, tuple(problems))
 
 
-def _read(objects: ObjectStore, output_path: str) -> _Files:
-    found = [stat for stat in objects.list(output_path) if stat.path.endswith(".json") and stat.size <= MOST_BYTES]
-    contents = objects.read_many(stat.path for stat in found)
-    return _Files({path.removeprefix(output_path): content for path, content in contents.items()})
+def _read(objects: ObjectStore, output_path: str, names: Collection[str]) -> _Files:
+    found = {stat.path.removeprefix(output_path): stat.size for stat in objects.list(output_path)}
+    small = [name for name in names if found.get(name, math.inf) <= MOST_BYTES]
+    contents = objects.read_many(output_path + name for name in small)
+    too_large = frozenset(name for name in names if found.get(name, 0) > MOST_BYTES)
+    return _Files({path.removeprefix(output_path): content for path, content in contents.items()}, too_large)
 
 
 def _ranks_expected(files: _Files, spec: RunSpec, problems: list[str]) -> int:
@@ -87,12 +108,12 @@ def _ranks_expected(files: _Files, spec: RunSpec, problems: list[str]) -> int:
     if spec.mode is Mode.SINGLE_SERVER:
         return spec.card_count
     try:
-        told = files.number("ranksize.json")
+        told = files.number(RANK_SIZE)
     except ResultError as error:
         problems.append(error.message)
         return spec.card_count
     if told != spec.card_count:
-        problems.append(f"ranksize.json holds {told:g}, and the run has {spec.card_count} cards")
+        problems.append(f"{RANK_SIZE} holds {told:g}, and the run has {spec.card_count} cards")
     return spec.card_count
 
 
@@ -120,8 +141,7 @@ def _throughput(ranks: tuple[RankResult, ...], spec: RunSpec) -> float:
 
 
 def _accuracy(files: _Files, spec: RunSpec, problems: list[str]) -> float | None:
-    single = spec.mode is Mode.SINGLE_SERVER
-    names = [f"accuracy_{server}.json" for server in range(spec.node_count)] if single else ["accuracy.json"]
+    names = _accuracy_files(spec)
     values = []
     for name in names:
         try:
@@ -131,17 +151,28 @@ def _accuracy(files: _Files, spec: RunSpec, problems: list[str]) -> float | None
     return fmean(values) if len(values) == len(names) else None
 
 
+def _accuracy_files(spec: RunSpec) -> list[str]:
+    if spec.mode is Mode.CLUSTER:
+        return ["accuracy.json"]
+    return [f"accuracy_{server}.json" for server in range(spec.node_count)]
+
+
 def _dataset(files: _Files, problems: list[str]) -> tuple[bool, str]:
     """What the code says of its data: whether it was made up, and its SHA-256 (hex). Saying nothing is allowed."""
-    content = files.contents.get("dataset.json")
-    if content is None:
+    if DATASET not in {*files.contents, *files.too_large}:
         return False, ""
     try:
-        told = json.loads(content)
-        return bool(told.get("synthetic", False)), str(told.get("sha256", ""))
-    except (ValueError, AttributeError, RecursionError):
-        problems.append("dataset.json is not a JSON object")
+        told = json.loads(files.content(DATASET))
+        synthetic, sha256 = told.get("synthetic", False), told.get("sha256", "")
+        if isinstance(synthetic, bool) and SHA256.fullmatch(sha256):
+            return synthetic, sha256
+    except ResultError as error:
+        problems.append(error.message)
         return False, ""
+    except (ValueError, AttributeError, TypeError, RecursionError):  # not JSON, no object, no text, no end
+        pass
+    problems.append(f'{DATASET} is not like {{"name": "...", "synthetic": true or false, "sha256": "hex digits"}}')
+    return False, ""
 
 
 def _start(text: str) -> str:
