@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
 from tests.browser.console_process import ConsoleProcess
-from tests.browser.visit import OpenWindow, Visit
+from tests.browser.visit import HEIGHT, OpenWindow, Visit
 from tests.sandbox_process import SandboxProcess
 
 QUICK = {"poll_seconds": "0.5", "tick_seconds": "0.1", "retry_first_seconds": "0.5", "retry_most_seconds": "1"}
@@ -49,14 +49,14 @@ def window(browser: Browser) -> Iterator[OpenWindow]:
 
         def opened(console: ConsoleProcess, *, width: int = 1280, dark: bool = False, locale: str = "en-US") -> Visit:
             context = closing.enter_context(_person(browser, width, dark, locale))
-            return Visit(context.new_page(), console.url)
+            return Visit(context.new_page(), console)
 
         yield opened
 
 
 def _person(browser: Browser, width: int, dark: bool, locale: str) -> BrowserContext:
     return browser.new_context(
-        viewport={"width": width, "height": 900},
+        viewport={"width": width, "height": HEIGHT},
         color_scheme="dark" if dark else "light",
         locale=locale,
         timezone_id="Asia/Shanghai",

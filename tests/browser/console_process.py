@@ -43,8 +43,9 @@ class ConsoleProcess:
 
     @property
     def said(self) -> str:
-        """Everything that it wrote to its log."""
-        return self._log.read_text("utf-8")
+        """Everything that it wrote, on its output and to its log."""
+        files = (self._log, self.data_dir / "console.log")
+        return "".join(file.read_text("utf-8") for file in files if file.exists())
 
     @property
     def _log(self) -> Path:
@@ -57,7 +58,8 @@ class ConsoleProcess:
             *(sys.executable, "-I", "-S", launcher.__file__, str(os.getpid())),
             *(sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(self._port)),
         ]
-        environment = os.environ | {"AISBENCH_DATA_DIR": str(self.data_dir)} | self._settings
+        who = {"LOGNAME": "ann"}  # pictures show who follows
+        environment = os.environ | who | {"AISBENCH_DATA_DIR": str(self.data_dir)} | self._settings
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
         self._wait_until_it_answers(self._process)

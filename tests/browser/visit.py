@@ -9,9 +9,14 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import ConsoleMessage, Locator, Page, Request, expect
 
+from tests.browser.console_process import ConsoleProcess
+
 PICTURES = Path(__file__).parent / "screenshots"
 WAIT_MS = 30_000
 """How long a page may take on a busy machine. Nothing here is a measurement."""
+
+HEIGHT = 900
+"""A window's height, in pixels."""
 
 QUIET = '[data-testid="stApp"][data-test-script-state="notRunning"][data-test-connection-state="CONNECTED"]'
 
@@ -24,10 +29,12 @@ OpenWindow = Callable[..., "Visit"]
 class Visit:
     """A window on one console."""
 
-    def __init__(self, page: Page, base: str) -> None:
+    def __init__(self, page: Page, console: ConsoleProcess) -> None:
         self.page = page
-        self.requested: list[str] = []
-        self._base = base
+        self._base = console.url
+        self._console = console
+        self._said_before = len(console.said)
+        self._requested: list[str] = []
         self._errors: list[str] = []
         page.set_default_timeout(WAIT_MS)
         page.set_default_navigation_timeout(WAIT_MS)
@@ -44,12 +51,13 @@ class Visit:
 
     def settle(self) -> None:
         """Wait until the page has a heading and is not busy."""
-        expect(self.page.locator("h1").first).to_be_visible(timeout=WAIT_MS)
+        expect(self.page.get_by_role("heading", level=1)).to_be_visible(timeout=WAIT_MS)
         self.rest()
 
     def rest(self) -> None:
-        """Wait until the server has answered what was done last."""
+        """Wait until the server has answered what was done last, and everything that it sent is drawn."""
         expect(self.page.locator(QUIET)).to_be_visible(timeout=WAIT_MS)
+        expect(self.page.get_by_test_id("stSkeleton")).to_have_count(0, timeout=WAIT_MS)
 
     def reload(self) -> None:
         """What F5 does."""
@@ -61,6 +69,11 @@ class Visit:
         self.page.get_by_role("navigation").get_by_role("link", name=title, exact=True).click()
         expect(self.page.get_by_role("heading", level=1, name=title, exact=True)).to_be_visible(timeout=WAIT_MS)
         self.rest()
+
+    def menu_titles(self) -> list[str]:
+        """The pages that the menu offers, without their icons."""
+        links = self.page.get_by_role("navigation").get_by_role("link")
+        return [link.inner_text().split("\n")[-1] for link in links.all()]
 
     def keyed(self, key: str) -> Locator:
         """The element of the widget with this key."""
@@ -88,27 +101,45 @@ class Visit:
         return [row[title] for row in self.rows(alt)]
 
     def picture(self, name: str) -> None:
-        """Keep a picture of the whole page for a person to look at."""
+        """Keep a picture of the window for a person to look at."""
         PICTURES.mkdir(exist_ok=True)
         self.page.screenshot(path=PICTURES / f"{name}.png")
 
-    def publish(self, name: str) -> None:
-        """The same, and put it where SCREENSHOTS_TO says: the README's pictures are made this way."""
+    def publish(self, name: str, height: int = HEIGHT) -> None:
+        """The same from a window so high, put where SCREENSHOTS_TO says: the README's pictures are made this way."""
+        self.page.mouse.move(0, 0)
+        width = self.width
+        self.page.set_viewport_size({"width": width, "height": height})
         self.picture(name)
+        self.page.set_viewport_size({"width": width, "height": HEIGHT})
         folder = os.environ.get("SCREENSHOTS_TO")
         if folder:
             shutil.copy(PICTURES / f"{name}.png", folder)
 
+    def widen(self, width: int) -> None:
+        """Give the window another width."""
+        self.page.set_viewport_size({"width": width, "height": HEIGHT})
+        self.rest()
+
+    @property
+    def width(self) -> int:
+        """The window's width in pixels."""
+        size = self.page.viewport_size
+        assert size
+        return size["width"]
+
     def troubles(self) -> list[str]:
-        """What the browser complained about, and what was asked of other hosts."""
-        return self._errors + [address for address in self.requested if not self._is_ours(address)]
+        """What the browser complained about, what was asked of other hosts, and what the console logged as a bug."""
+        elsewhere = [address for address in self._requested if not self._is_ours(address)]
+        said = self._console.said[self._said_before :]
+        return self._errors + elsewhere + ([said] if "Traceback" in said else [])
 
     def _heard(self, message: ConsoleMessage) -> None:
         if message.type == "error" and not ASKED_BELOW_A_PAGE.search(message.location.get("url", "")):
             self._errors.append(f"{message.text} ({message.location.get('url')})")
 
     def _asked(self, request: Request) -> None:
-        self.requested.append(request.url)
+        self._requested.append(request.url)
 
     def _is_ours(self, address: str) -> bool:
         parts = urlsplit(address)

@@ -1,0 +1,139 @@
+"""Every page in light and dark, narrow and wide, empty and full, English and Chinese: whole, quiet and accessible."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from filelock import FileLock
+from playwright.sync_api import expect
+
+from aisbench_core.running.ledger import Ledger
+from tests.browser.console_process import ConsoleProcess
+from tests.browser.visit import OpenWindow, Visit
+from tests.console import seeds
+from tests.sandbox_process import SandboxProcess
+
+WIDTHS = (1280, 1920)
+PEOPLE: dict[str, dict[str, Any]] = {
+    "light-english": {"dark": False, "locale": "en-US"},
+    "dark-chinese": {"dark": True, "locale": "zh-CN"},
+}
+"""Colours and words have nothing to do with each other, so two people see both of each."""
+
+GRAVE = {"serious", "critical"}
+EMPTY_PAGES = {
+    "configure": "/configure",
+    "runs": "/runs",
+    "live": "/live",
+    "leaderboard": "/leaderboard",
+    "compare": "/compare",
+    "health": "/health",
+}
+FULL_PAGES = EMPTY_PAGES | {
+    "configure-yaml": "/configure?view=yaml",
+    "live-one": f"/live?run={seeds.ACTIVE_RUN}",
+    "live-retrying": f"/live?run={seeds.RETRYING_RUN}",
+    "live-failed": f"/live?run={seeds.FAILED_RUN}",
+    "leaderboard-runs": "/leaderboard?region=cn-north-9&show=runs&invalid=1",
+    "compare-some": "/compare?ids=run-n1-0&ids=run-n2-0&ids=run-n4-0&ids=run-new-0",
+    "unknown-run": "/live?run=nothing",
+}
+LOG = "".join(f"rank 0: epoch {epoch}/90 loss 1.2345 {'a rather long line ' * 8}\n" for epoch in range(1, 91))
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
+    """A console on its first day: no profile, no run."""
+    process = ConsoleProcess.start(tmp_path_factory.mktemp("empty"))
+    yield process
+    process.stop()
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory: pytest.TempPathFactory, scripted_sandbox: SandboxProcess) -> Iterator[ConsoleProcess]:
+    """A console that was used for a while: runs in every state, results of two regions, more than a page of them."""
+    data_dir = tmp_path_factory.mktemp("full")
+    (data_dir / "sandbox").mkdir()
+    shutil.copy(scripted_sandbox.data_dir / "profile.yaml", data_dir / "sandbox")
+    _use_for_a_while(data_dir)
+    with FileLock(data_dir / "follower.lock"):  # nobody follows: the runs stay as they are
+        process = ConsoleProcess.start(data_dir)
+        yield process
+        process.stop()
+
+
+@pytest.mark.parametrize("person", [*PEOPLE])
+@pytest.mark.parametrize("name", [*EMPTY_PAGES])
+def test_every_page_looks_right_on_the_first_day(
+    empty: ConsoleProcess, window: OpenWindow, name: str, person: str
+) -> None:
+    visit = window(empty, **PEOPLE[person])
+
+    visit.open(EMPTY_PAGES[name])
+
+    assert_looks_right(visit, f"empty-{name}-{person}")
+
+
+@pytest.mark.parametrize("person", [*PEOPLE])
+@pytest.mark.parametrize("name", [*FULL_PAGES])
+def test_every_page_looks_right_after_a_while(full: ConsoleProcess, window: OpenWindow, name: str, person: str) -> None:
+    visit = window(full, **PEOPLE[person])
+
+    visit.open(FULL_PAGES[name])
+
+    assert_looks_right(visit, f"full-{name}-{person}")
+
+
+@pytest.mark.parametrize(("person", "first"), [("light-english", "Configure"), ("dark-chinese", "配置")])
+def test_the_console_speaks_the_language_of_the_browser(
+    empty: ConsoleProcess, window: OpenWindow, person: str, first: str
+) -> None:
+    visit = window(empty, **PEOPLE[person])
+
+    visit.open("/")
+
+    assert visit.menu_titles()[0] == first
+    expect(visit.page).to_have_title(first)
+
+
+def assert_looks_right(visit: Visit, name: str) -> None:
+    """Whole at both widths, nothing from elsewhere, nothing that keeps people out."""
+    expect(visit.page.get_by_test_id("stException")).to_have_count(0)
+    assert visit.page.title() not in ("", "Streamlit")
+    for width in WIDTHS:
+        visit.widen(width)
+        assert_fits(visit)
+        visit.picture(f"{name}-{width}")
+    assert grave_violations(visit) == []
+    assert visit.troubles() == []
+
+
+def assert_fits(visit: Visit) -> None:
+    """The page scrolls downwards only."""
+    wide, room = visit.page.get_by_test_id("stMain").evaluate("main => [main.scrollWidth, main.clientWidth]")
+    assert wide <= room
+    assert visit.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def grave_violations(visit: Visit) -> list[str]:
+    """What axe finds that would keep somebody from using the page: the rule, and where."""
+    found: list[dict[str, Any]] = Axe().run(visit.page).response["violations"]
+    return [
+        f"{rule['id']}: {node['html'][:200]} ({node['failureSummary'][:300]})"
+        for rule in found
+        if rule["impact"] in GRAVE
+        for node in rule["nodes"]
+    ]
+
+
+def _use_for_a_while(data_dir: Path) -> None:
+    seeds.fill(data_dir)
+    ledger = Ledger(data_dir / "ledger.sqlite3")
+    for run in seeds.many(50):
+        ledger.add(run)
+    logs = data_dir / "runs" / seeds.ACTIVE_RUN / "logs"
+    logs.mkdir(parents=True)
+    (logs / "worker-0.log").write_text(LOG, "utf-8")
