@@ -210,11 +210,12 @@ class Core:
         return read_record(folder.record, folder.metrics, folder.events)
 
     def records(self) -> Iterator[RunRecord]:
-        """Every record under data/runs/, by run id; the warehouse can be rebuilt from them."""
+        """Every record under data/runs/, by run id. They need no ledger, so the warehouse outlives a lost one.
+
+        Raises ResultError, naming the file, when one is damaged."""
         for path in sorted(self.settings.runs_dir.glob("*/record.json")):
-            record = self.record(path.parent.name)
-            if record is not None:
-                yield record
+            folder = RunFolder(path.parent)
+            yield read_record(folder.record, folder.metrics, folder.events)
 
     # --- following --------------------------------------------------------------------------------
 
