@@ -10,8 +10,11 @@ from typing import Any
 
 from aisbench_core.errors import AisbenchError, RunNotFound, StaleRun
 from aisbench_core.model import ACTIVE, Event, Level, Progress, Run, RunSpec, RunState
+from aisbench_core.running.ledger_schema import migrate
 
 BUSY_SECONDS = 30.0
+LAST_LETTER = "\U0010ffff"
+"""Sorts after every character that an id can hold."""
 
 FRESH = timedelta(seconds=10)
 """A follower gives a sign of life every second; after so long without one it is taken for gone."""
@@ -36,7 +39,7 @@ class Ledger:
         self._path = path
         path.parent.mkdir(parents=True, exist_ok=True)
         with self._connection() as con:
-            _migrate(con)
+            migrate(con)
 
     def add(self, run: Run, event: Event | None = None, token: str = "") -> Run:
         """Write down a new run. The same token is launched once: the run that has it already is returned."""
@@ -66,22 +69,23 @@ class Ledger:
         self, states: Collection[RunState] | None = None, text: str = "", limit: int = 50, offset: int = 0
     ) -> list[Run]:
         """Runs, newest first; `text` is looked for in id, workload, name, person, profile and detail."""
-        where, values = _filter(states, text)
-        query = f"select * from runs where {where} order by created_at desc, run_id desc limit ? offset ?"  # noqa: S608  # `where` holds only ? marks
+        if states is not None and not states:
+            return []
+        query, values = _newest(states, text, limit + offset)
         with self._connection() as con:
-            return [_run(row) for row in con.execute(query, [*values, limit, offset])]
+            return [_run(row) for row in con.execute(f"{query} limit ? offset ?", [*values, limit, offset])]
 
     def count(self, states: Collection[RunState] | None = None, text: str = "") -> int:
         """How many runs `page` would list in all."""
         where, values = _filter(states, text)
         with self._connection() as con:
-            return int(con.execute(f"select count(*) from runs where {where}", values).fetchone()[0])  # noqa: S608  # see page
+            return int(con.execute(f"select count(*) from runs where {where}", values).fetchone()[0])  # noqa: S608  # `where` holds only ? marks
 
     def active(self) -> list[Run]:
         """Every run that has not ended, oldest first."""
         where, values = _filter(ACTIVE, "")
         with self._connection() as con:
-            query = f"select * from runs where {where} order by created_at, run_id"  # noqa: S608  # see page
+            query = f"select * from runs where {where} order by created_at, run_id"  # noqa: S608  # `where` holds only ? marks
             return [_run(row) for row in con.execute(query, values)]
 
     def advance(self, before: Run, after: Run, event: Event | None = None) -> Run:
@@ -171,7 +175,7 @@ class Ledger:
         if not start:
             return []
         return con.execute(
-            "select * from runs where substr(run_id, 1, length(?)) = ? limit 2", [start, start]
+            "select * from runs where run_id >= ? and run_id < ? limit 2", [start, start + LAST_LETTER]
         ).fetchall()
 
     @contextmanager
@@ -193,56 +197,10 @@ class Ledger:
             try:
                 yield con
             except BaseException:
-                con.execute("rollback")
+                if con.in_transaction:  # a full disk has rolled it back already
+                    con.execute("rollback")
                 raise
             con.execute("commit")
-
-
-def _first_schema(con: sqlite3.Connection) -> None:
-    con.execute(
-        "create table runs (run_id text primary key, spec text not null, workload text not null, profile text not null,"
-        " state text not null, created_at text not null, created_by text not null, updated_at text not null,"
-        " next_step_at text not null, version integer not null, job_name text not null, job_id text not null,"
-        " phase text not null, attempts integer not null, verdict text, detail text not null,"
-        " code_sha256 text not null, submitted_at text, started_at text, ended_at text, duration_s real,"
-        " token text unique)"
-    )
-    con.execute("create index runs_by_age on runs (created_at desc, run_id desc)")
-    con.execute("create index runs_by_state on runs (state, created_at)")
-    con.execute(
-        "create table events (number integer primary key, run_id text not null, at text not null,"
-        " source text not null, level text not null, message text not null, actor text not null)"
-    )
-    con.execute("create index events_by_run on events (run_id, number)")
-    con.execute(
-        "create table progress (run_id text primary key, state text not null, done integer not null,"
-        " total integer not null, unit text not null, at text not null)"
-    )
-    con.execute("create table drafts (key text primary key, text text not null, at text not null)")
-    con.execute("create table beats (id integer primary key, who text not null, at text not null)")
-
-
-MIGRATIONS = (_first_schema,)
-"""Each brings the schema one version further; a released one is never edited."""
-
-
-def _migrate(con: sqlite3.Connection) -> None:
-    if _schema_version(con) == len(MIGRATIONS):
-        return
-    con.execute("pragma journal_mode = wal")
-    con.execute("begin exclusive")
-    found = _schema_version(con)
-    if found > len(MIGRATIONS):
-        con.execute("rollback")
-        raise AisbenchError(f"the ledger was written by a newer version (schema {found})", "update this console")
-    for migration in MIGRATIONS[found:]:
-        migration(con)
-    con.execute(f"pragma user_version = {len(MIGRATIONS)}")
-    con.execute("commit")
-
-
-def _schema_version(con: sqlite3.Connection) -> int:
-    return int(con.execute("pragma user_version").fetchone()[0])
 
 
 _RUN_FIELDS = tuple(field.name for field in fields(Run))
@@ -264,6 +222,16 @@ def _run(row: sqlite3.Row) -> Run:
     values["state"] = RunState(values["state"])
     values["verdict"] = RunState(values["verdict"]) if values["verdict"] else None
     return Run(**values)
+
+
+def _newest(states: Collection[RunState] | None, text: str, most: int) -> tuple[str, list[Any]]:
+    """A query for the newest runs, to which a limit is added.
+
+    It asks for the newest of each state, because for several states at once SQLite would sort the whole history."""
+    filters = [_filter(None, text)] if states is None else [_filter([state], text) for state in states]
+    order = "order by created_at desc, run_id desc"
+    parts = [f"select * from (select * from runs where {where} {order} limit ?)" for where, _ in filters]  # noqa: S608  # `where` holds only ? marks
+    return f"{' union all '.join(parts)} {order}", [value for _, values in filters for value in (*values, most)]
 
 
 def _filter(states: Collection[RunState] | None, text: str) -> tuple[str, list[Any]]:

@@ -1,0 +1,59 @@
+"""The ledger's tables, and the way from each version of them to the next."""
+
+import sqlite3
+
+from aisbench_core.errors import AisbenchError
+
+
+def migrate(con: sqlite3.Connection) -> None:
+    """Bring the tables up to date; others may do the same at the same time. Raises AisbenchError on newer ones."""
+    if _version(con) == len(MIGRATIONS):
+        return
+    con.execute("pragma journal_mode = wal")
+    con.execute("begin exclusive")
+    found = _version(con)
+    if found > len(MIGRATIONS):
+        con.execute("rollback")
+        raise AisbenchError(f"the ledger was written by a newer version (schema {found})", "update this console")
+    for migration in MIGRATIONS[found:]:
+        migration(con)
+    con.execute(f"pragma user_version = {len(MIGRATIONS)}")
+    con.execute("commit")
+
+
+def _first_schema(con: sqlite3.Connection) -> None:
+    con.execute(
+        "create table runs (run_id text primary key, spec text not null, workload text not null, profile text not null,"
+        " state text not null, created_at text not null, created_by text not null, updated_at text not null,"
+        " next_step_at text not null, version integer not null, job_name text not null, job_id text not null,"
+        " phase text not null, attempts integer not null, verdict text, detail text not null,"
+        " code_sha256 text not null, submitted_at text, started_at text, ended_at text, duration_s real,"
+        " token text unique)"
+    )
+    con.execute("create index runs_by_age on runs (created_at desc, run_id desc)")
+    con.execute("create index runs_by_state on runs (state, created_at)")
+    con.execute(
+        "create table events (number integer primary key, run_id text not null, at text not null,"
+        " source text not null, level text not null, message text not null, actor text not null)"
+    )
+    con.execute("create index events_by_run on events (run_id, number)")
+    con.execute(
+        "create table progress (run_id text primary key, state text not null, done integer not null,"
+        " total integer not null, unit text not null, at text not null)"
+    )
+    con.execute("create table drafts (key text primary key, text text not null, at text not null)")
+    con.execute("create table beats (id integer primary key, who text not null, at text not null)")
+
+
+def _newest_of_a_state(con: sqlite3.Connection) -> None:
+    """The index gives the newest runs of a state in order, so that a page need not sort the whole history."""
+    con.execute("drop index runs_by_state")
+    con.execute("create index runs_by_state on runs (state, created_at desc, run_id desc)")
+
+
+MIGRATIONS = (_first_schema, _newest_of_a_state)
+"""Each brings the schema one version further; a released one is never edited."""
+
+
+def _version(con: sqlite3.Connection) -> int:
+    return int(con.execute("pragma user_version").fetchone()[0])
