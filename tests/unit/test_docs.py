@@ -1,0 +1,200 @@
+"""The documents say what the code says: settings, profile keys, links, paths and make targets."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from aisbench_core.cli import main
+from aisbench_core.settings import HOME, Profile, Settings, load_settings
+from tests.source_tree import path_of, product
+
+SETTINGS = HOME / "docs" / "settings.md"
+ARCHITECTURE = HOME / "ARCHITECTURE.md"
+PAGES = [HOME / "README.md", ARCHITECTURE, HOME / "CONTRIBUTING.md", *sorted((HOME / "docs").glob("*.md"))]
+
+SETTINGS_HEAD = "| setting | variable | default | allowed | meaning |\n|---|---|---|---|---|\n"
+PROFILE_HEAD = "| key | default | allowed | meaning |\n|---|---|---|---|\n"
+
+WORDS = {
+    "^(en|zh)$": "`en` or `zh`",
+    "^[a-z0-9][a-z0-9_-]{0,39}$": "up to 40 of `a-z`, `0-9`, `-`, `_`",
+    "^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$": "3 to 63 of `a-z`, `0-9`, `-`, `.`",
+}
+"""Patterns, for people."""
+
+PATH = re.compile(r"(aisbench_core|pages|tests|docs|workloads|\.ci|\.streamlit)/[\w./*-]*")
+EXAMPLES = ("workloads/my_", ".streamlit/secrets.toml")
+"""What documents name although a fresh clone does not hold it: you make it."""
+
+OTHER_VARIABLES = {"AISBENCH_SETTINGS", "AISBENCH_DEBUG", "AISBENCH_RUN_ID"} | {
+    f"AISBENCH_{key}" for key in ("AK", "SK", "SECURITY_TOKEN")
+}
+
+
+# --- docs/settings.md ---------------------------------------------------------------------------------
+
+
+def _id(page: Path) -> str:
+    return path_of(page)
+
+
+def document() -> str:
+    """docs/settings.md with both tables as the code would write them."""
+    page = SETTINGS.read_text("utf-8")
+    page = _with_rows(page, SETTINGS_HEAD, _settings_rows(Settings.model_fields))
+    return _with_rows(page, PROFILE_HEAD, _profile_rows(Profile.model_fields))
+
+
+def _with_rows(page: str, head: str, rows: Iterable[str]) -> str:
+    before, _, after = page.partition(head)
+    return before + head + "".join(f"{row}\n" for row in rows) + re.sub(r"\A(\|.*\n)*", "", after)
+
+
+def _settings_rows(fields: Mapping[str, FieldInfo]) -> Iterator[str]:
+    for name, field in fields.items():
+        variable = f"AISBENCH_{name.upper()}"
+        yield f"| `{name}` | `{variable}` | {_default(field)} | {_allowed(field)} | {_meaning(field)} |"
+
+
+def _profile_rows(fields: Mapping[str, FieldInfo]) -> Iterator[str]:
+    for name, field in fields.items():
+        yield f"| `{name}` | {_default(field)} | {_allowed(field)} | {_meaning(field)} |"
+
+
+def _meaning(field: FieldInfo) -> str:
+    return (field.description or "").replace("<", "&lt;")
+
+
+def _default(field: FieldInfo) -> str:
+    if field.default_factory is None and field.default is PydanticUndefined:
+        return "*required*"
+    shown = field.get_default(call_default_factory=True, validated_data={})
+    if shown in ("", {}):
+        return "none"
+    if str(shown).startswith(str(HOME)):
+        return f"`{shown.relative_to(HOME)}`"
+    return f"`{shown}`".lower() if isinstance(shown, bool) else f"`{shown}`"
+
+
+def _allowed(field: FieldInfo) -> str:
+    kind: Any = field.annotation
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return ", ".join(f"`{each}`" for each in kind)
+    if kind is bool:
+        return "`true`, `false`"
+    limits = {
+        name: getattr(rule, name) for rule in field.metadata for name in ("gt", "ge", "le") if hasattr(rule, name)
+    }
+    patterns = [rule.pattern for rule in field.metadata if getattr(rule, "pattern", None)]
+    if patterns:
+        return WORDS[patterns[0]]
+    return _range(limits) or {"str": "text", "Path": "path", "dict": "flavor: number ≥ 0"}[kind.__name__]
+
+
+def _range(limits: Mapping[str, float]) -> str:
+    """`gt`, `ge` and `le` in words; no setting has a greatest value without a least one."""
+    most = f"{limits['le']:g}" if "le" in limits else ""
+    if "ge" in limits:
+        return f"{limits['ge']:g} to {most}"
+    return f"above {limits['gt']:g}" + (f", up to {most}" if most else "") if "gt" in limits else ""
+
+
+def test_the_page_lists_every_setting_and_every_key_of_a_profile() -> None:
+    rewrite = "from tests.unit.test_docs import *; SETTINGS.write_text(document(), 'utf-8')"
+
+    assert SETTINGS.read_text("utf-8") == document(), f'to write it anew: .venv/bin/python -c "{rewrite}"'
+
+
+@pytest.mark.parametrize("model", [Settings, Profile])
+def test_every_field_says_what_it_means(model: type[Settings | Profile]) -> None:
+    assert [name for name, field in model.model_fields.items() if not field.description] == []
+
+
+def test_a_relative_folder_starts_at_the_consoles_folder_wherever_a_command_is_typed() -> None:
+    assert load_settings({"AISBENCH_DATA_DIR": "there/too"}).data_dir == HOME / "there" / "too"
+    assert load_settings({"AISBENCH_DATA_DIR": "~/bench"}).data_dir == Path.home() / "bench"
+
+
+# --- what every document names ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_id)
+def test_every_link_and_picture_leads_somewhere(page: Path) -> None:
+    text = _without_blocks(page.read_text("utf-8"))
+    targets = [target for target in re.findall(r"\]\(([^)\s]+)\)", text) if not re.match(r"[a-z]+:", target)]
+
+    assert [target for target in targets if not _is_there(page, target)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_id)
+def test_every_path_that_a_document_names_is_there(page: Path) -> None:
+    named = {each for each in _code(page) if PATH.fullmatch(each) and not each.startswith(EXAMPLES)}
+
+    assert {each for each in named if not any(HOME.glob(each.rstrip("/")))} == set()
+
+
+def test_the_architecture_names_every_module_and_nothing_else() -> None:
+    named = {(HOME / folder / name) for folder, name in _named_modules()}
+
+    assert {path_of(each) for each in named if not each.is_file()} == set()
+    assert {path_of(each) for each in product() if each.name != "__init__.py" and each not in named} == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_id)
+def test_every_make_target_that_a_document_names_is_there(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (HOME / "Makefile").read_text("utf-8"), re.M))
+    named = {name for text in _code(page) for name in re.findall(r"(?:^|[;&(\s])make ([a-z][a-z-]*)", text)}
+
+    assert named - targets == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_id)
+def test_every_command_that_a_document_names_is_there(page: Path) -> None:
+    named = {name for text in _code(page) for name in re.findall(r"(?:^|[\s/$(])aisbench ([a-z]+)", text)}
+
+    assert named - set(main.commands) == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_id)
+def test_every_variable_that_a_document_names_is_known(page: Path) -> None:
+    known = {f"AISBENCH_{name.upper()}" for name in Settings.model_fields} | OTHER_VARIABLES
+
+    assert set(re.findall(r"AISBENCH_[A-Z_]+[A-Z]", page.read_text("utf-8"))) - known == set()
+
+
+def _is_there(page: Path, target: str) -> bool:
+    name, _, anchor = target.partition("#")
+    place = page.parent / name if name else page
+    if not place.exists() or HOME not in place.resolve().parents:
+        return False
+    return not anchor or anchor in _anchors(place)
+
+
+def _anchors(page: Path) -> set[str]:
+    """What GitHub makes of a page's headings."""
+    headings = re.findall(r"^#+ (.+)$", _without_blocks(page.read_text("utf-8")), re.M)
+    return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+def _code(page: Path) -> list[str]:
+    """What a page shows as code: the lines of its blocks, and what stands between backticks."""
+    text = page.read_text("utf-8")
+    blocks = [line for block in re.findall(r"^```.*?^```", text, re.M | re.S) for line in block.splitlines()[1:-1]]
+    return [*blocks, *re.findall(r"`([^`\n]+)`", _without_blocks(text))]
+
+
+def _without_blocks(text: str) -> str:
+    return re.sub(r"^[ ]*```.*?^[ ]*```", "", text, flags=re.M | re.S)
+
+
+def _named_modules() -> Iterator[tuple[str, str]]:
+    """Folder and file of every module in ARCHITECTURE.md: a row of a table begins with its folder."""
+    for row in re.findall(r"^\| `([\w/.]*/)` \|(.*)$", ARCHITECTURE.read_text("utf-8"), re.M):
+        yield from ((row[0], name) for name in re.findall(r"`(\w+\.py)`", row[1]))
+    yield from ((".", name) for name in re.findall(r"`([\w/]+\.py)`", ARCHITECTURE.read_text("utf-8")) if "/" in name)
