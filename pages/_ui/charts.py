@@ -42,7 +42,7 @@ def board_bars(rows: Sequence[BoardRow], t: Words) -> Drawing:
     unit = rows[0].throughput_unit if rows else ""
     base = _chart(values).encode(y=_names(t))
     bars = base.mark_bar().encode(
-        x=alt.X("value:Q", title=t("charts.throughput", unit=unit)),
+        x=alt.X("value:Q", title=t("charts.throughput", unit=unit), axis=_flush()),
         color=alt.Color("version:N", title=t("charts.version"), legend=alt.Legend(orient="bottom")),
         tooltip=[
             _tip("name", t("charts.what")),
@@ -50,7 +50,9 @@ def board_bars(rows: Sequence[BoardRow], t: Words) -> Drawing:
             _tip("runs", t("board.runs")),
         ],
     )
-    spans = base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q").transform_filter("datum.low != null")
+    between = base.encode(x="low:Q", x2="high:Q").transform_filter("datum.low != null")
+    # Black with a white edge is seen on bars and beside them, in light and dark.
+    spans = between.mark_rule(strokeWidth=4, color="white") + between.mark_rule(strokeWidth=2, color="black")
     return (bars + spans).properties(height=len(values) * BAR + AXIS + LEGEND)
 
 
@@ -66,7 +68,7 @@ def compared_bars(runs: Sequence[RunRow], metric: MetricComparison, t: Words) ->
         .mark_bar()
         .encode(
             y=_names(t),
-            x=alt.X("value:Q", title=metric_title(metric, t)),
+            x=alt.X("value:Q", title=metric_title(metric, t), axis=_flush()),
             color=alt.Color("name:N", legend=None, sort=None),
             tooltip=[_tip("name", t("charts.run")), _number_tip("value", metric_title(metric, t))],
         )
@@ -168,6 +170,11 @@ def _chart(values: list[dict[str, Any]]) -> Drawing:
 
 def _names(_t: Words) -> alt.Y:
     return alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=420))
+
+
+def _flush() -> alt.Axis:
+    """An axis whose last number stays inside the chart."""
+    return alt.Axis(labelFlush=True)
 
 
 def _by_run(order: list[str]) -> alt.Color:

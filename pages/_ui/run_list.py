@@ -60,7 +60,8 @@ def show_ended(text: str) -> None:
                 show_collect_again(run, key=run.run_id)
                 show_reuse(run, key=run.run_id)
             show_detail(run)
-    st.pagination(pages, key="page", on_change=address.keep, args=("page", 1))
+    if pages > 1:
+        st.pagination(pages, key="page", on_change=address.keep, args=("page", 1))
 
 
 def _heading(run: Run) -> None:

@@ -7,6 +7,7 @@ the whole page once, and stop.
 import streamlit as st
 
 from aisbench_core.model import Event, MetricSample, Run
+from aisbench_core.warehouse.values import RunRow, Validity
 from pages._ui import address, charts, places
 from pages._ui.board import kind_id
 from pages._ui.core import core
@@ -41,10 +42,12 @@ def follow_all() -> None:
 def follow_one(run_id: str) -> None:
     """One run, kept up to date until it ends."""
     t = words()
+    title = st.empty()
+    title.title(t("live.title"))  # until it is known that there is such a run
     run = core().ledger.get(run_id)
-    st.title(title_of(run))
+    title.title(title_of(run))
     st.caption(f"{plain(facts_of(run, t))} · {started_text(run, t)}")
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
         link(places.LIVE, t("live.all"), {})
         show_stop(run, key="one")
         show_collect_again(run, key="one")
@@ -101,10 +104,16 @@ def _outcome(run: Run) -> None:
     recorded = core().warehouse.run(run.run_id)
     with st.container(horizontal=True):
         if recorded:
-            link(places.LEADERBOARD, t("live.go_leaderboard"), {"region": kind_id(recorded), "show": "runs"})
+            link(places.LEADERBOARD, t("live.go_leaderboard"), _row_of(recorded))
             link(places.COMPARE, t("live.go_compare"), {"ids": [run.run_id]})
         else:
             st.caption(t("live.not_recorded"))
+
+
+def _row_of(recorded: RunRow) -> dict[str, str]:
+    """The leaderboard's address on which the run has a row, whether or not it is valid."""
+    shown = {"region": kind_id(recorded), "show": "runs"}
+    return shown if recorded.validity is Validity.VALID else shown | {"invalid": "1"}
 
 
 def _timeline(events: list[Event]) -> None:
