@@ -7,6 +7,8 @@ import asyncio
 import base64
 import hashlib
 import sys
+from collections.abc import Mapping
+from urllib.parse import parse_qsl
 
 LATENCY_S = 0.020
 
@@ -44,6 +46,10 @@ class Connection(asyncio.Protocol):
         return _answer("200 OK", b"", digest.hexdigest())
 
     def _get(self, path: str) -> bytes:
+        bucket, _, query = path.partition("?")
+        if query:
+            prefix = dict(parse_qsl(query)).get("prefix", "")
+            return _answer("200 OK", _listed(bucket.strip("/"), prefix, self._objects))
         content = self._objects.get(path)
         if content is None:
             return _answer("404 Not Found", b"<Error><Code>NoSuchKey</Code><Message>It is not there.</Message></Error>")
@@ -54,6 +60,19 @@ class Connection(asyncio.Protocol):
         self._transport.write(answer)
         if last:
             self._transport.close()
+
+
+def _listed(bucket: str, prefix: str, objects: Mapping[str, bytes]) -> bytes:
+    """One page with everything that starts with the prefix."""
+    start = f"/{bucket}/"
+    found = sorted(path.removeprefix(start) for path in objects if path.startswith(start + prefix))
+    entries = "".join(
+        f"<Contents><Key>{key}</Key><Size>{len(objects[start + key])}</Size>"
+        f"<ETag>{hashlib.md5(objects[start + key], usedforsecurity=False).hexdigest()}</ETag></Contents>"
+        for key in found
+    )
+    body = f"<Name>{bucket}</Name><IsTruncated>false</IsTruncated>{entries}"
+    return f"<ListBucketResult>{body}</ListBucketResult>".encode()
 
 
 def _answer(status: str, content: bytes, etag: str = "") -> bytes:

@@ -17,7 +17,7 @@ from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_schema import MIGRATIONS
 from tests import records as a
 
-SPAWN = multiprocessing.get_context("spawn")
+PROCESS = multiprocessing.get_context("forkserver").Process
 PROCESSES, THREADS, MOVES = 4, 4, 5
 MOST_TRIES = 5000
 
@@ -305,11 +305,11 @@ def count_one(ledger: Ledger, what: str) -> None:
 
 
 def test_processes_and_threads_lose_no_change_and_launch_a_token_once(file: Path) -> None:
-    starting = [SPAWN.Process(target=Ledger, args=(file,)) for _ in range(2)]
+    starting = [PROCESS(target=Ledger, args=(file,)) for _ in range(2)]
     for process in starting:
         process.start()
     Ledger(file).add(run("counted"))
-    processes = [SPAWN.Process(target=count_up, args=(file, number)) for number in range(PROCESSES)]
+    processes = [PROCESS(target=count_up, args=(file, number)) for number in range(PROCESSES)]
     for process in processes:
         process.start()
     for process in [*starting, *processes]:
