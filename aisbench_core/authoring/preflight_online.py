@@ -81,18 +81,6 @@ def online_dataset(subject: OnlineSubject) -> Iterator[Complaint]:
                 )
 
 
-@rule("online.output", Level.ERROR, "outputs")
-def online_output(subject: OnlineSubject) -> Iterator[Complaint]:
-    """No output goes into a directory that already holds something: old results would pass for new ones."""
-    for channel in subject.spec.outputs:
-        if is_path(channel.path) and _is_used(subject.objects, channel.path):
-            yield Complaint(
-                f"{channel.path!r} is in use",
-                "leave the output's path empty: the run then gets a directory of its own",
-                f"outputs.{channel.name}",
-            )
-
-
 @rule("online.flavor", Level.ERROR, "flavor")
 def online_flavor(subject: OnlineSubject) -> Iterator[Complaint]:
     """The region offers the flavor."""
@@ -135,7 +123,6 @@ RULES: tuple[Rule[OnlineSubject], ...] = (
     online_bucket,
     online_input,
     online_dataset,
-    online_output,
     online_flavor,
     online_engine,
     online_pool,

@@ -81,12 +81,11 @@ def output_path(run: Run, profile: Profile) -> str:
 
 
 def outputs(run: Run, profile: Profile) -> tuple[Channel, ...]:
-    """The run's outputs. One without a path of its own gets a directory that no other run uses."""
+    """The run's outputs, each in a directory that no other run uses: old results never pass for new ones."""
     return tuple(
-        channel.model_copy(update={"path": f"{profile.path('output')}{run.job_name}/{_own(position, channel)}"})
-        if not channel.path
-        else channel
+        channel.model_copy(update={"path": f"{channel.path or profile.path('output')}{run.job_name}/{own}"})
         for position, channel in enumerate(run.spec.outputs)
+        for own in ["" if position == 0 else f"{channel.name}/"]
     )
 
 
@@ -105,7 +104,3 @@ def job_request(run: Run, profile: Profile) -> JobRequest:
         environments={"AISBENCH_RUN_ID": run.run_id, **single, **run.spec.environments},
         parameters={name: str(value) for name, value in run.spec.parameters.items()},
     )
-
-
-def _own(position: int, channel: Channel) -> str:
-    return "" if position == 0 else f"{channel.name}/"

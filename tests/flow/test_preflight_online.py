@@ -93,17 +93,6 @@ def test_a_data_set_without_its_parts_is_found(region: Region, spec: RunSpec) ->
     assert "lacks val/" in finding.message
 
 
-def test_an_output_directory_must_be_empty(region: Region, spec: RunSpec) -> None:
-    mine = changed(spec, outputs=[{"name": "train_url", "path": region.path("mine")}])
-    region.objects.make_directory(region.path("mine"))
-    assert region.asked(mine) == []
-
-    region.objects.put(region.path("mine") + "throughput_0.json", b"1")
-
-    (finding,) = region.asked(mine)
-    assert (finding.rule, finding.field) == ("online.output", "outputs.train_url")
-
-
 def test_a_bucket_that_is_not_there_is_found(region: Region, spec: RunSpec) -> None:
     other = region.profile.model_copy(update={"bucket": "somebody-elses"})
 
