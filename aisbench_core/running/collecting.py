@@ -58,18 +58,23 @@ class Collecting:
         return ended
 
     def _from_cloud(self, run: Run, folder: RunFolder) -> tuple[CollectedResult | None, list[Event], list[str]]:
-        """Everything that the cloud still has; what it refuses for good is a sentence, and the rest goes on."""
+        """Everything that the cloud still has. What it refuses for good is a sentence, and the rest goes on.
+
+        Only a refused result is the run's end; logs, metrics and events that are refused are a warning beside it."""
         cloud = self.connect(run.profile)
         status = _status(cloud.training, run)
         refusals: list[str] = []
+        lacking: list[str] = []
         result = _unless_refused(refusals, lambda: self._result(cloud, run))
         self._show(run, 1)
-        _unless_refused(refusals, lambda: fetch_logs(cloud, run, status, folder))
+        _unless_refused(lacking, lambda: fetch_logs(cloud, run, status, folder))
         self._show(run, 2)
-        _unless_refused(refusals, lambda: fetch_samples(cloud, status, folder))
+        _unless_refused(lacking, lambda: fetch_samples(cloud, status, folder))
         self._show(run, 3)
-        events = _unless_refused(refusals, lambda: _events(cloud.training, run)) or []
+        events = _unless_refused(lacking, lambda: _events(cloud.training, run)) or []
         self._show(run, PARTS)
+        for sentence in lacking:
+            self.ledger.note(Event(run.run_id, self.clock(), "follower", Level.WARNING, f"not collected: {sentence}"))
         return result, events, refusals
 
     def _result(self, cloud: Cloud, run: Run) -> CollectedResult | None:

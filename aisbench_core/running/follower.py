@@ -17,6 +17,7 @@ from aisbench_core.errors import (
     CloudError,
     CloudUnavailable,
     ConfigError,
+    SpecError,
     StaleRun,
     WarehouseError,
 )
@@ -263,6 +264,6 @@ def _is_kept(run: Run, error: AisbenchError) -> bool:
         case RunState.SUBMITTING:  # an attempt whose answer was lost, or that a bug broke off, may have made a job
             return run.attempts > 0 or not isinstance(error, CloudError)
         case RunState.COLLECTING:
-            return isinstance(error, (AuthFailed, ConfigError))
+            return isinstance(error, (AuthFailed, ConfigError, SpecError))
         case _:
             return False

@@ -5,6 +5,7 @@ The process may die after any line: whatever a step does, doing it again changes
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -27,6 +28,7 @@ SETTLE_SECONDS = 10.0
 
 WRITE_SECONDS = 0.3
 DUPLICATE_NAME = "ModelArts.2751"
+JOB_GONE = "ModelArts.2775"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +104,9 @@ class Steps:
     def poll(self, run: Run, status: JobStatus | None) -> Run:
         """Take over what the cloud says of the job; `status` is None when its list does not hold the job."""
         cloud = self._connect(run.profile)
-        try:
-            status = cloud.training.detail(run.job_id) if status is None or status.has_ended else status
-        except CloudNotFound:
+        if status is None or status.has_ended:
+            status = self._job(cloud, run)
+        if status is None:
             return failed(run, f"job {run.job_id} is gone: it was deleted in the cloud", phase="")
         if not status.has_ended:
             self._watch(cloud, run, status)
@@ -142,7 +144,9 @@ class Steps:
             return cloud.training.find(run.job_name)
         try:
             return cloud.training.detail(run.job_id)
-        except CloudNotFound:
+        except CloudNotFound as error:
+            if error.code != JOB_GONE:  # a wrong address answers 404, too, and the job costs money meanwhile
+                raise
             return None
 
     def _nothing_to_stop(self, run: Run) -> Run:
@@ -171,14 +175,18 @@ class Steps:
         return run.to(RunState.COLLECTING, verdict=_verdict(run, status), detail=_why_ended(run, status))
 
     def _watch(self, cloud: Cloud, run: Run, status: JobStatus) -> None:
-        """Fetch what was added to the logs, and once a minute the metrics."""
+        """Fetch what was added to the logs, and once a minute the metrics.
+
+        A refusal does not hold the run up: both are asked for again when it is collected, which says so."""
         if not status.started_at:
             return
-        fetch_logs(cloud, run, status, self.folder(run))
+        with suppress(CloudRejected):
+            fetch_logs(cloud, run, status, self.folder(run))
         now = self._clock()
         known = self._sampled.get(run.run_id)
         if known is None or now - known >= timedelta(seconds=SAMPLE_SECONDS):
-            fetch_samples(cloud, status, self.folder(run))
+            with suppress(CloudRejected):
+                fetch_samples(cloud, status, self.folder(run))
             self._sampled[run.run_id] = now
 
     def _show_progress(self, run: Run, unit: str) -> Callable[[int, int], None]:
