@@ -1,6 +1,7 @@
 """The code of a run: which files are uploaded, and one hash that names them all."""
 
 import hashlib
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,20 +40,27 @@ class CodeManifest:
 def read_code(spec: RunSpec, workload: Workload) -> CodeManifest:
     """The code as it lies on this machine now. Raises ConfigError if it cannot be read."""
     folder = Path(spec.code_dir).expanduser()
-    sources = dict(_sources(folder))
-    if workload.reporter_file is not None:
-        sources.setdefault(REPORTER, workload.reporter_file)
     try:
+        sources = dict(_sources(folder))
+        if workload.reporter_file is not None:
+            sources.setdefault(REPORTER, workload.reporter_file)
         return CodeManifest(tuple(_code_file(name, source) for name, source in sorted(sources.items())))
     except OSError as error:
         raise ConfigError(f"the code cannot be read: {error.filename}: {error.strerror}") from error
 
 
 def _sources(folder: Path) -> Iterator[tuple[str, Path]]:
-    for path in folder.rglob("*"):
-        inside = path.relative_to(folder)
-        if path.is_file() and not LEFT_OUT.intersection(inside.parts):
-            yield inside.as_posix(), path
+    for here, directories, names in os.walk(folder, onerror=_refuse):
+        directories[:] = [name for name in directories if name not in LEFT_OUT]  # they are not even looked into
+        inside = Path(here).relative_to(folder)
+        for name in names:
+            source = Path(here, name)
+            if name not in LEFT_OUT and source.is_file():
+                yield (inside / name).as_posix(), source
+
+
+def _refuse(error: OSError) -> None:
+    raise error
 
 
 def _code_file(name: str, source: Path) -> CodeFile:

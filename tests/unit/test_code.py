@@ -1,0 +1,93 @@
+"""The code of a run: what belongs to it, and when two codes are the same."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.authoring.workloads import REPORTER, Workloads
+from aisbench_core.errors import ConfigError
+from aisbench_core.model import RunSpec
+from aisbench_core.running.code import CodeManifest, read_code
+from aisbench_core.settings import HOME
+
+WORKLOAD = Workloads(HOME / "workloads").get("quickstart_digits")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "code"
+    (folder / "models" / "deep").mkdir(parents=True)
+    (folder / "train.py").write_text("print()\n")
+    (folder / "models" / "deep" / "net.py").write_text("x = 1\n")
+    return folder
+
+
+def code_of(folder: Path) -> CodeManifest:
+    return read_code(RunSpec(workload=WORKLOAD.name, code_dir=str(folder)), WORKLOAD)
+
+
+def names(folder: Path) -> list[str]:
+    return [file.name for file in code_of(folder).files]
+
+
+def test_every_file_belongs_to_the_code_and_the_reporter_comes_along(folder: Path) -> None:
+    assert names(folder) == sorted([REPORTER, "models/deep/net.py", "train.py"])
+
+
+def test_a_reporter_of_the_code_s_own_stays(folder: Path) -> None:
+    own = folder / REPORTER
+    own.write_text("mine = True\n")
+
+    (found,) = [file for file in code_of(folder).files if file.name == REPORTER]
+
+    assert found.source == own
+
+
+def test_what_is_never_uploaded_is_not_even_looked_into(folder: Path) -> None:
+    before = code_of(folder)
+    for left_out in (folder / ".git", folder / "models" / "__pycache__"):
+        left_out.mkdir()
+        (left_out / "net.pyc").write_bytes(b"\x00")
+        left_out.chmod(0)
+    (folder / ".DS_Store").write_bytes(b"\x00")
+
+    assert code_of(folder) == before
+
+
+def test_links_to_files_are_files_and_what_is_no_file_is_left_out(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "shared.py").write_text("y = 2\n")
+    (folder / "shared.py").symlink_to(tmp_path / "shared.py")
+    (folder / "nowhere.py").symlink_to(tmp_path / "nowhere.py")
+    (folder / "elsewhere").symlink_to(tmp_path, target_is_directory=True)
+    os.mkfifo(folder / "pipe")
+
+    assert names(folder) == sorted([REPORTER, "models/deep/net.py", "shared.py", "train.py"])
+
+
+def test_equal_code_has_equal_hashes_wherever_it_lies(folder: Path, tmp_path: Path) -> None:
+    moved = tmp_path / "moved"
+    before = code_of(folder).sha256
+    folder.rename(moved)
+    (moved / "train.py").touch()
+
+    assert code_of(moved).sha256 == before
+
+
+@pytest.mark.parametrize("change", ["content", "name", "more"])
+def test_any_change_of_the_code_changes_its_hash(folder: Path, change: str) -> None:
+    before = code_of(folder).sha256
+    match change:
+        case "content":
+            (folder / "train.py").write_text("print(1)\n")
+        case "name":
+            (folder / "train.py").rename(folder / "train2.py")
+        case _:
+            (folder / "empty.py").touch()
+
+    assert code_of(folder).sha256 != before
+
+
+def test_a_folder_that_is_gone_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"the code cannot be read: .*gone: No such file or directory"):
+        code_of(tmp_path / "gone")
