@@ -67,14 +67,17 @@ class Core:
         warehouse: Warehouse,
         workloads: Workloads,
         connect: Connect,
+        look: Connect,
         clock: Clock,
     ) -> None:
+        """`connect` leads to the clouds for the follower, `look` for a person who waits for the answer."""
         self.settings = settings
         self.ledger = ledger
         self.warehouse = warehouse
         self.workloads = workloads
         self.clock = clock
         self._connect = connect
+        self._look = look
         self._flavors: dict[str, tuple[Flavor, ...]] = {}
 
     # --- where to run -----------------------------------------------------------------------------
@@ -99,16 +102,16 @@ class Core:
         """The region's instance types; asked for once. Raises CloudError, ConfigError."""
         name = profile or self.settings.profile
         if name not in self._flavors:
-            self._flavors[name] = tuple(self._connect(name).training.flavors())
+            self._flavors[name] = tuple(self._look(name).training.flavors())
         return self._flavors[name]
 
     def engines(self, profile: str = "") -> Sequence[Engine]:
         """The region's preset images. Raises CloudError, ConfigError."""
-        return self._connect(profile or self.settings.profile).training.engines()
+        return self._look(profile or self.settings.profile).training.engines()
 
     def health(self, profile: str = "") -> health.Health:
         """Whether the cloud answers, who follows, and how much is stored."""
-        return health.look(self.settings, profile or self.settings.profile, self._connect, self.ledger)
+        return health.look(self.settings, profile or self.settings.profile, self._look, self.ledger)
 
     # --- before a run -----------------------------------------------------------------------------
 
@@ -124,7 +127,7 @@ class Core:
     def preflight_online(self, spec: RunSpec, profile: str = "") -> list[Finding]:
         """What the region says against a spec. Raises CloudError when it cannot be asked."""
         place = self.profile(profile)
-        cloud = self._connect(place.name)
+        cloud = self._look(place.name)
         return online(spec, place, self.workloads, cloud.objects, cloud.training)
 
     def estimate(self, spec: RunSpec, profile: str, hours: float) -> Cost | None:

@@ -45,6 +45,7 @@ class Settings(Frozen):
     follower_threads: Annotated[int, Field(ge=1, le=64, description="Steps of different runs at once.")] = 8
     transfers: Annotated[int, Field(ge=1, le=256, description="Objects moved at once, up or down.")] = 32
     request_seconds: Annotated[float, Field(gt=0, description="Time-out of one request to the cloud.")] = 60.0
+    look_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False, description="Time-out while a person waits.")] = 8.0
 
     @property
     def ledger_path(self) -> Path:

@@ -34,7 +34,8 @@ def open_core(settings: Settings | None = None, clock: Clock = utc_now) -> Core:
         Ledger(settings.ledger_path),
         Warehouse(settings.warehouse_path),
         Workloads(settings.workloads_dir),
-        Clouds(settings),
+        Clouds(settings, settings.request_seconds),
+        Clouds(settings, settings.look_seconds),
         clock,
     )
 
@@ -42,8 +43,9 @@ def open_core(settings: Settings | None = None, clock: Clock = utc_now) -> Core:
 class Clouds:
     """The cloud of each profile; adapters are kept for as long as profile and keys stay the same."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, request_seconds: float) -> None:
         self._settings = settings
+        self._request_seconds = request_seconds
         self._guard = threading.Lock()
         self._known: dict[str, tuple[Profile, Credentials, Cloud]] = {}
 
@@ -63,7 +65,7 @@ class Clouds:
         from aisbench_core.cloud.modelarts_v2 import ModelArtsV2
         from aisbench_core.cloud.obs import ObsStore
 
-        seconds = self._settings.request_seconds
+        seconds = self._request_seconds
         return Cloud(
             profile,
             ObsStore(profile, keys, self._settings.transfers, seconds),

@@ -46,7 +46,7 @@ class Bench:
 
     def objects(self) -> ObjectStore:
         """The sandbox's OBS, as the product speaks to it."""
-        return Clouds(self.core.settings)("sandbox").objects
+        return Clouds(self.core.settings, self.core.settings.request_seconds)("sandbox").objects
 
     def run(self, run: Run) -> Run:
         """The run as it stands now."""

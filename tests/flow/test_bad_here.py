@@ -157,7 +157,8 @@ def test_a_follower_outlives_a_bug_in_its_own_loop(bench: Bench, caplog: pytest.
         Ledger(settings.ledger_path),
         Warehouse(settings.warehouse_path),
         bench.core.workloads,
-        Clouds(settings),
+        Clouds(settings, settings.request_seconds),
+        Clouds(settings, settings.look_seconds),
         clock,
     )
     run = bench.launch()
@@ -207,7 +208,8 @@ def impatient(bench: Bench) -> Bench:
         Ledger(settings.ledger_path),
         Warehouse(settings.warehouse_path, patience_s=0.2),
         bench.core.workloads,
-        Clouds(settings),
+        Clouds(settings, settings.request_seconds),
+        Clouds(settings, settings.look_seconds),
         bench.clock,
     )
     return replace(bench, core=core, follower=core.follower())
@@ -217,9 +219,8 @@ def test_a_warehouse_that_another_process_holds_is_waited_for(
     bench: Bench, sandbox: SandboxProcess, hold: Callable[[Path], "subprocess.Popen[str]"]
 ) -> None:
     bench = impatient(bench)
-    first, run = bench.launch(), bench.launch()
-    bench.follow(first)
-    bench.follow(run, RunState.COLLECTING)
+    bench.follow(bench.launch())
+    run = bench.follow(bench.launch(), RunState.COLLECTING)
     holder = hold(bench.core.settings.warehouse_path)
     for _ in range(2):
         bench.tick()

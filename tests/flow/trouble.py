@@ -77,13 +77,14 @@ def point_to_keys(data_dir: Path, file: Path) -> None:
 def with_cloud(bench: Bench, spoil: Callable[[Cloud], Cloud]) -> Bench:
     """The same bench, whose cloud is not quite what it should be."""
     settings = bench.core.settings
-    clouds = Clouds(settings)
+    clouds = Clouds(settings, settings.request_seconds)
     core = Core(
         settings,
         Ledger(settings.ledger_path),
         Warehouse(settings.warehouse_path),
         bench.core.workloads,
         lambda name: spoil(clouds(name)),
+        clouds,
         bench.clock,
     )
     return replace(bench, core=core, follower=core.follower())
