@@ -1,5 +1,6 @@
 """Settings, profiles and credentials: what is read from where, and that no secret is ever shown."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -313,8 +314,9 @@ def home(tmp_path: Path) -> Path:
     """A console's home directory of its own: the secrets lie beside the program."""
     core = tmp_path / "home" / "aisbench_core"
     core.mkdir(parents=True)
-    for name in ("__init__.py", "settings.py", "model.py", "errors.py", "strict_yaml.py"):
+    for name in ("__init__.py", "settings.py", "errors.py", "strict_yaml.py"):
         (core / name).write_bytes((HOME / "aisbench_core" / name).read_bytes())
+    shutil.copytree(HOME / "aisbench_core" / "model", core / "model")
     profiles = core.parent / "data" / "profiles"
     profiles.mkdir(parents=True)
     (profiles / "lab.yaml").write_text(yaml.safe_dump(PROFILE), "utf-8")

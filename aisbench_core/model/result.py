@@ -1,0 +1,88 @@
+"""A result: what a job left behind, and the record of a run that the warehouse stores."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from aisbench_core.model.job import MetricSample
+from aisbench_core.model.run import Event, Run
+from aisbench_core.model.spec import Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class RankResult:
+    """One card's throughput in the workload's own unit (samples/s). `server` is 0 in cluster mode."""
+
+    server: int
+    rank: int
+    throughput: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrainResultInfo:
+    """The 15 keys of upstream's block, typed. None means not measured; 0 is a measurement.
+
+    Units: throughput_ratio samples/s, powers W, energy J as upstream gives it, ratios 0 to 1, times aware UTC.
+    `efficientcy` is spelt as upstream spells it.
+    """
+
+    accuracy: float | None = None
+    throughput_ratio: float | None = None
+    average_power: float | None = None
+    max_power: float | None = None
+    energy_consumption: float | None = None
+    efficientcy: float | None = None
+    resource_util_ratio: float | None = None
+    prepare_start_time: datetime | None = None
+    prepare_end_time: datetime | None = None
+    dataload_start_time: datetime | None = None
+    dataload_end_time: datetime | None = None
+    proc_start_time: datetime | None = None
+    proc_end_time: datetime | None = None
+    total_start_time: datetime | None = None
+    total_end_time: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CollectedResult:
+    """What was found in a run's output directory.
+
+    `problems` name each file that is missing or holds no number; a result with problems is kept, but not valid.
+    """
+
+    ranks_expected: int
+    rank_results: tuple[RankResult, ...]
+    info: TrainResultInfo
+    raw: str
+    synthetic_data: bool = False
+    dataset_sha256: str = ""
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadFacts:
+    """What a run's workload said when it was launched, kept so that a record never depends on later edits."""
+
+    title: str
+    model: str
+    framework: str
+    throughput_definition: str
+    throughput_unit: str
+    dataset: str
+    accuracy_target: float | None
+    accuracy_target_source: str
+    speed_parameters: Mapping[str, Scalar]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """All that the warehouse stores of one run; written to and read from data/runs/<run_id>/ as text."""
+
+    run: Run
+    workload: WorkloadFacts
+    region: str
+    rehearsal: bool
+    accelerator: str
+    result: CollectedResult | None
+    samples: tuple[MetricSample, ...] = ()
+    events: tuple[Event, ...] = ()

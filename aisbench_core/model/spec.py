@@ -1,0 +1,108 @@
+"""What a person asks for: the spec of a run, and everything that it is made of."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Clock = Callable[[], datetime]
+"""Tells the time, aware and in UTC."""
+
+Scalar = bool | int | float | str
+"""A hyperparameter's value. Strings stay strings: "90" and 90 are different answers of a person."""
+
+
+class Frozen(BaseModel):
+    """A document that people or files hand to us: unknown keys are errors, and it never changes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+
+class Mode(StrEnum):
+    """How nodes work together: as one cluster, or each server on its own."""
+
+    CLUSTER = "cluster"
+    SINGLE_SERVER = "single_server"
+
+
+class Api(StrEnum):
+    """Which interface of the cloud creates the job."""
+
+    V2 = "v2"
+    V1 = "v1"
+    SDK = "sdk"
+
+
+class AccessMethod(StrEnum):
+    """How the training code learns a local directory: as `--name=dir`, or as environment variable `name`."""
+
+    PARAMETER = "parameter"
+    ENV = "env"
+
+
+class Channel(Frozen):
+    """One input or output of a job: a name the code knows and an OBS directory."""
+
+    name: Annotated[str, Field(min_length=1, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+    path: Annotated[str, Field(description="OBS directory, written /bucket/directory/")] = ""
+    access_method: AccessMethod = AccessMethod.PARAMETER
+
+
+class NfsVolume(Frozen):
+    """An SFS Turbo share mounted into every node."""
+
+    server_path: Annotated[str, Field(description="address:/path")]
+    local_path: str
+    read_only: bool = False
+
+
+class RunSpec(Frozen):
+    """Everything that decides a run; it is stored with the run for ever.
+
+    Empty strings mean "not set": the workload's manifest, the profile or the cloud decides then.
+    """
+
+    workload: Annotated[str, Field(min_length=1)]
+    framework_version: str = ""
+    parameters: dict[str, Scalar] = {}
+    inputs: tuple[Channel, ...] = ()
+    outputs: tuple[Channel, ...] = ()
+    code_dir: Annotated[str, Field(description="local directory; empty: the workload's own code")] = ""
+    boot_file: Annotated[str, Field(description="relative to code_dir")] = ""
+    image_url: str = ""
+    command: Annotated[str, Field(description="start command of a custom image")] = ""
+    engine_name: str = ""
+    engine_version: str = ""
+    flavor: str = ""
+    pool_id: str = ""
+    node_count: Annotated[int, Field(ge=1, le=4096)] = 1
+    cards_per_node: Annotated[int, Field(ge=1, le=64)] = 1
+    mode: Mode = Mode.CLUSTER
+    environments: dict[str, str] = {}
+    volumes: tuple[NfsVolume, ...] = ()
+    priority: Annotated[int, Field(ge=1, le=3)] = 1
+    auto_stop_hours: Annotated[int | None, Field(ge=1, le=720)] = None
+    retries: Annotated[int, Field(ge=0, le=128)] = 0
+    log_path: Annotated[str, Field(description="OBS directory; empty: the profile's")] = ""
+    name: Annotated[str, Field(description="the start of the job's name")] = ""
+    description: str = ""
+    api: Api = Api.V2
+
+    @property
+    def card_count(self) -> int:
+        """All cards of the job: nodes x cards per node."""
+        return self.node_count * self.cards_per_node
+
+    @property
+    def sha256(self) -> str:
+        """SHA-256 (hex) over the spec's canonical JSON."""
+        return hashlib.sha256(canonical_json(self.model_dump(mode="json")).encode()).hexdigest()
+
+
+def canonical_json(value: object) -> str:
+    """JSON with sorted keys and no blanks, so that equal values have equal text."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
