@@ -52,7 +52,8 @@ def show_detail(run: Run) -> None:
     """The sentence that says how things stand; trouble that passes is marked as such."""
     t = words()
     if run.is_retrying:
-        st.warning(t("live.retrying", attempts=run.attempts, detail=plain(run.detail)), icon=":material/autorenew:")
+        trouble = plain(run.detail.removeprefix("retrying: "))  # said in the person's language instead
+        st.warning(t("live.retrying", attempts=run.attempts, detail=trouble), icon=":material/autorenew:")
     elif run.state is RunState.FAILED:
         st.error(plain(run.detail) or t("state.failed"), icon=":material/cancel:")
     elif run.detail:

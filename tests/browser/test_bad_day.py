@@ -52,6 +52,7 @@ def test_a_region_that_goes_away_is_said_in_a_sentence_and_tried_again(
     retrying = visit.page.get_by_role("alert").filter(has_text="Retrying (attempt")
     expect(retrying).to_be_visible(timeout=WAIT_MS)
     assert_is_a_sentence(retrying.inner_text())
+    assert retrying.inner_text().lower().count("retrying") == 1
     visit.picture("bad-day-live")
     healthy_page_of_an_unhealthy_region(visit)
 
