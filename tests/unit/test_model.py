@@ -181,16 +181,18 @@ def test_a_jobs_name_holds_the_runs_id_and_fits_the_cloud(name: str) -> None:
     assert len(made) <= places.JOB_NAME_MOST
 
 
-def test_outputs_without_a_path_get_directories_that_no_other_run_uses() -> None:
+def test_every_output_gets_a_directory_that_no_other_run_uses() -> None:
     channels = ({"name": "train_url"}, {"name": "other"}, {"name": "mine", "path": "/bench/mine/"})
     spec = RunSpec.model_validate({"workload": "w", "outputs": channels})
     one, other = (replace(a.run("r-1", spec), job_name=name) for name in ("job-1", "job-2"))
 
     paths = [channel.path for channel in places.outputs(one, PROFILE)]
 
-    assert paths == ["/bench/aisbench/output/job-1/", "/bench/aisbench/output/job-1/other/", "/bench/mine/"]
+    assert paths == [
+        "/bench/aisbench/output/job-1/", "/bench/aisbench/output/job-1/other/", "/bench/mine/job-1/mine/"
+    ]  # fmt: skip
     assert places.output_path(one, PROFILE) == paths[0]
-    assert places.output_path(other, PROFILE) != paths[0]
+    assert not set(paths) & {channel.path for channel in places.outputs(other, PROFILE)}
 
 
 def test_code_lies_where_its_hash_says_under_its_own_directory_name() -> None:
