@@ -4,9 +4,11 @@ import logging
 import threading
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
+from pathlib import Path
 
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.core import Core
+from aisbench_core.errors import ConfigError
 from aisbench_core.model import Clock
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.steps import Cloud
@@ -27,7 +29,7 @@ def utc_now() -> datetime:
 def open_core(settings: Settings | None = None, clock: Clock = utc_now) -> Core:
     """The core with real parts. Raises ConfigError or SpecError when the settings cannot be used."""
     settings = settings or load_settings()
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    _make_data_dir(settings.data_dir)
     _log_to_file(settings)
     return Core(
         settings,
@@ -71,6 +73,15 @@ class Clouds:
             ObsStore(profile, keys, self._settings.transfers, seconds),
             ModelArtsV2(profile, keys, seconds),
         )
+
+
+def _make_data_dir(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(
+            f"{folder} cannot be used as the data folder: {error.strerror}", "set AISBENCH_DATA_DIR to another one"
+        ) from error
 
 
 def _log_to_file(settings: Settings) -> None:

@@ -1,10 +1,12 @@
 """`aisbench leaderboard`, `compare`, `export` and `warehouse`: what is known about results."""
 
+import shutil
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import SpooledTemporaryFile
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -16,6 +18,9 @@ from aisbench_core.errors import ConfigError, RunNotFound
 if TYPE_CHECKING:
     from aisbench_core.core import Core
     from aisbench_core.warehouse import BoardPage, BoardQuery, BoardRow
+
+SMALL_EXPORT = 16 * 1024 * 1024
+"""Bytes that an export may take up in memory."""
 
 _FILTERS = (
     click.option("--region", default="", help="Default: the region of the settings' profile."),
@@ -113,9 +118,17 @@ def _region(core: "Core") -> str:
 
 
 def _export_to(core: "Core", query: "BoardQuery", output: Path, now: datetime, bom: bool) -> int:
+    with SpooledTemporaryFile(SMALL_EXPORT) as whole:  # a report that is there already outlives a failure
+        count = core.warehouse.export_csv(query, whole, now, bom=bom)
+        whole.seek(0)
+        _copy(whole, output)
+    return count
+
+
+def _copy(whole: IO[bytes], output: Path) -> None:
     try:
         with output.open("wb") as target:
-            return core.warehouse.export_csv(query, target, now, bom=bom)
+            shutil.copyfileobj(whole, target)
     except OSError as error:
         raise ConfigError(f"{output} cannot be written: {error.strerror}") from error
 
@@ -153,7 +166,7 @@ def _row(row: "BoardRow") -> tuple[str, ...]:
         row.rank or shown.MISSING,
         row.workload + (" (synthetic data)" if row.synthetic_data else ""),
         row.framework_version,
-        shown.hardware(row.flavor, row.node_count, row.cards_per_node),
+        shown.hardware(row.flavor or row.pool_id, row.node_count, row.cards_per_node),
         shown.number(row.throughput, unit),
         shown.number(row.best, unit),
         shown.number(row.per_card, unit),

@@ -30,7 +30,8 @@ _GROUPS = f"""
         from runs join results using (run_id) where {CHOSEN}),
     numbers as (
         select
-            fingerprint, framework_version, flavor, node_count, cards_per_node, synthetic_data, throughput_unit,
+            fingerprint, framework_version, flavor, pool_id, node_count, cards_per_node, synthetic_data,
+            throughput_unit,
             any_value(rehearsal) as rehearsal,
             count(counted) as runs,
             count(*) filter (where validity = 'invalid') as invalid,
@@ -54,7 +55,9 @@ _GROUPS = f"""
                 struct_pack(moment := created_at, id := run_id)) as latest,
             {_DECIDED}
         from chosen
-        group by fingerprint, framework_version, flavor, node_count, cards_per_node, synthetic_data, throughput_unit),
+        group by
+            fingerprint, framework_version, flavor, pool_id, node_count, cards_per_node, synthetic_data,
+            throughput_unit),
     groups as (
         select *,
             latest.title as title,

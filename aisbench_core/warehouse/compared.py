@@ -87,6 +87,7 @@ class ScalingQuery:
     cards_per_node: int
     synthetic_data: bool = False
     rehearsal: bool = False
+    pool_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

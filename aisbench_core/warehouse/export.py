@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import BinaryIO, Protocol
+from typing import IO, Protocol
 
 from duckdb import DuckDBPyConnection
 
@@ -22,20 +22,20 @@ _CELLS = ", ".join(f"{sql or 'null'} as {name}" for name, sql in CELLS.items())
 _ROWS = f"""
     with points as ({POINTS}),
     base as (
-        select region, rehearsal, fingerprint, framework_version, flavor, cards_per_node, synthetic_data,
+        select region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data,
             min(node_count) as base_nodes, min_by(throughput, node_count) as base_throughput
         from points group by all),
     chosen as (
         select * from runs join results using (run_id)
         where {CHOSEN} and ($include_invalid or validity = 'valid'))
     select {_CELLS} from chosen left join base
-        using (region, rehearsal, fingerprint, framework_version, flavor, cards_per_node, synthetic_data)
+        using (region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data)
     order by created_at, run_id
 """  # noqa: S608 (our own words)
 
 
 def export_csv(
-    cur: DuckDBPyConnection, query: BoardQuery, target: BinaryIO, exported_at: datetime, *, bom: bool
+    cur: DuckDBPyConnection, query: BoardQuery, target: IO[bytes], exported_at: datetime, *, bom: bool
 ) -> int:
     """Write header and rows; returns the number of runs. The file is left open, and is complete when this returns."""
     cur.execute(

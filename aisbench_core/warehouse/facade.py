@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 from duckdb import DuckDBPyConnection
 
@@ -90,7 +90,7 @@ class Warehouse:
             raise RunNotFound(f"no run {run_id} in the warehouse")
         return self.scaling(scaling.query_of(run))
 
-    def export_csv(self, query: BoardQuery, target: BinaryIO, exported_at: datetime, *, bom: bool = False) -> int:
+    def export_csv(self, query: BoardQuery, target: IO[bytes], exported_at: datetime, *, bom: bool = False) -> int:
         """Write every run of the query (not only its page) as CSV, schema aisbench-compliance-csv/1.
 
         RFC 4180 in UTF-8; `bom` puts a byte order mark first, for Excel. Returns the number of runs.

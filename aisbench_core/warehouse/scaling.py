@@ -6,8 +6,8 @@ from aisbench_core.warehouse.compared import Scaling, ScalingPoint, ScalingQuery
 from aisbench_core.warehouse.values import RunRow
 
 POINTS = """
-    select region, rehearsal, fingerprint, framework_version, flavor, cards_per_node, synthetic_data, node_count,
-        throughput_unit, median(throughput_cluster) as throughput, count(*) as runs
+    select region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data,
+        node_count, throughput_unit, median(throughput_cluster) as throughput, count(*) as runs
     from runs join results using (run_id)
     where validity = 'valid' and mode = 'cluster'
     group by all
@@ -16,7 +16,8 @@ POINTS = """
 
 _CURVE = f"""
     select node_count, runs, throughput, throughput_unit from ({POINTS})
-    where region = $region and rehearsal = $rehearsal and fingerprint = $fingerprint and flavor = $flavor
+    where region = $region and rehearsal = $rehearsal and fingerprint = $fingerprint
+        and flavor = $flavor and pool_id = $pool_id
         and framework_version = $framework_version and cards_per_node = $cards_per_node
         and synthetic_data = $synthetic_data
     order by node_count
@@ -30,6 +31,7 @@ def query_of(run: RunRow) -> ScalingQuery:
         fingerprint=run.fingerprint,
         framework_version=run.framework_version,
         flavor=run.flavor,
+        pool_id=run.pool_id,
         cards_per_node=run.cards_per_node,
         synthetic_data=run.synthetic_data,
         rehearsal=run.rehearsal,
@@ -45,6 +47,7 @@ def scaling(cur: DuckDBPyConnection, query: ScalingQuery) -> Scaling:
             "rehearsal": query.rehearsal,
             "fingerprint": query.fingerprint,
             "flavor": query.flavor,
+            "pool_id": query.pool_id,
             "framework_version": query.framework_version,
             "cards_per_node": query.cards_per_node,
             "synthetic_data": query.synthetic_data,

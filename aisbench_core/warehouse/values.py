@@ -144,6 +144,7 @@ class BoardRow:
     framework_version: str
     accelerator: str
     flavor: str
+    pool_id: str
     node_count: int
     cards_per_node: int
     mode: Mode

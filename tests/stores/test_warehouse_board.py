@@ -125,6 +125,15 @@ def test_what_people_compare_along_makes_rows_of_its_own(warehouse: Warehouse) -
     assert [row.synthetic_data for row in rows].count(True) == 1
 
 
+def test_dedicated_pools_make_rows_of_their_own(warehouse: Warehouse) -> None:
+    for pool, speed in (("pool-a", 1000.0), ("pool-b", 3000.0)):
+        warehouse.record(a.record(f"in-{pool}", throughputs=[speed] * 8, flavor="", pool_id=pool))
+
+    rows = warehouse.leaderboard(BOARD).rows
+
+    assert [(row.pool_id, row.throughput) for row in rows] == [("pool-b", 24000.0), ("pool-a", 8000.0)]
+
+
 def test_accuracy_on_synthetic_data_is_not_on_the_board(warehouse: Warehouse) -> None:
     warehouse.record(a.record(synthetic_data=True))
 

@@ -57,3 +57,23 @@ def test_settings_that_cannot_be_used_are_your_input(tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert "port: " in result.stderr
     assert "found 'many'" in result.stderr
+
+
+def test_a_data_folder_that_cannot_be_made_is_your_input(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    result = typed(tmp_path / "file", "runs")
+
+    assert result.exit_code == 2
+    assert "file cannot be used as the data folder" in result.stderr
+
+
+def test_a_failed_export_leaves_the_report_that_is_there(tmp_path: Path) -> None:
+    (tmp_path / "warehouse.duckdb").write_bytes(b"no database" * 1000)
+    report = tmp_path / "report.csv"
+    report.write_text("last month\n", "utf-8")
+
+    result = typed(tmp_path, "export", "--region", "lab", "-o", str(report))
+
+    assert result.exit_code == 1, result.stderr
+    assert report.read_text("utf-8") == "last month\n"
