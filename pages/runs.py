@@ -17,6 +17,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     text = st.text_input(
         t("runs.filter"),
         key=address.text("q"),
+        placeholder=t("runs.search"),
         live=True,
         type="search",
         width=420,

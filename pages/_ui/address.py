@@ -4,10 +4,15 @@ The URL is the truth: before a widget is drawn it is set to what the URL says, a
 follows. Streamlit's own binding is not used, because it writes the option's label, which depends on the language.
 """
 
+import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
+
+PAGE_NUMBER = re.compile(r"[0-9]{1,9}")
+"""What counts as the number of a page: Python refuses to read numbers of thousands of digits."""
 
 
 def option(key: str, options: Sequence[Any], default: Any) -> str:
@@ -32,18 +37,19 @@ def flag(key: str) -> str:
     return _primed(key, st.query_params.get(key) == "1")
 
 
-def number(key: str, default: float) -> str:
-    """The key of a number field, set to the URL's number."""
+def number(key: str, default: float, most: float) -> str:
+    """The key of a number field, set to the URL's number, which is kept between 0 and `most`."""
     try:
-        return _primed(key, max(0.0, float(st.query_params.get(key, default))))
+        asked = float(st.query_params.get(key, default))
     except ValueError:
-        return _primed(key, default)
+        asked = default
+    return _primed(key, min(max(0.0, asked), most) if math.isfinite(asked) else default)
 
 
 def page(key: str, pages: int) -> int:
     """The page that the URL asks for, 1 if it asks for none, at most the last one."""
     asked = st.query_params.get(key, "1")
-    here = min(max(1, int(asked)), max(1, pages)) if asked.isascii() and asked.isdigit() else 1
+    here = min(max(1, int(asked)), max(1, pages)) if PAGE_NUMBER.fullmatch(asked) else 1
     _primed(key, here)
     return here
 

@@ -14,17 +14,21 @@ from pages._ui.words import words
 
 def read_form(draft: drafts.Draft, profile: str) -> Form | None:
     """What the form needs; None, with the reason on the page, when the draft means no spec that a form can show."""
-    if draft.problem:
-        show_error(draft.problem)
-        st.info(words()("configure.mend"), icon=":material/edit:")
-        st.button(words()("configure.discard"), key="discard", icon=":material/restart_alt:", on_click=drafts.discard)
-    if draft.spec is None:
-        return None
+    problem = draft.problem
     try:
-        return _form(draft.spec, profile)
+        form = _form(draft.spec, profile) if draft.spec else None
     except AisbenchError as error:
-        show_error(error)
-        return None
+        form, problem = None, error
+    if problem:
+        _show_problem(problem)
+    return form
+
+
+def _show_problem(problem: AisbenchError) -> None:
+    t = words()
+    show_error(problem)
+    st.info(t("configure.mend"), icon=":material/edit:")
+    st.button(t("configure.discard"), key="discard", icon=":material/restart_alt:", on_click=drafts.discard)
 
 
 def _form(spec: RunSpec, profile: str) -> Form:

@@ -10,6 +10,7 @@ import streamlit as st
 from aisbench_core.warehouse.values import BoardPage, BoardQuery, BoardRow, RegionFacts, RunPage, RunRow
 from pages._ui import address, charts
 from pages._ui.core import core
+from pages._ui.errors import plain
 from pages._ui.formats import NOT_MEASURED, duration, number, percent, when
 from pages._ui.places import COMPARE, link
 from pages._ui.words import Words, words
@@ -43,7 +44,7 @@ def choose_kind(regions: Sequence[RegionFacts]) -> RegionFacts:
 def show_kind(kind: RegionFacts) -> None:
     """A plain mark over numbers that are not measurements."""
     if kind.rehearsal:
-        st.warning(words()("board.rehearsal_long", region=kind.region), icon=":material/theater_comedy:")
+        st.warning(words()("board.rehearsal_long", region=plain(kind.region)), icon=":material/theater_comedy:")
 
 
 def choose_query(kind: RegionFacts) -> BoardQuery:

@@ -8,7 +8,6 @@ import altair as alt
 from aisbench_core.model import MetricSample, RankResult
 from aisbench_core.warehouse.compared import MetricComparison, Scaling
 from aisbench_core.warehouse.values import BoardRow, RunRow
-from pages._ui.formats import number
 from pages._ui.words import Words
 
 Drawing = Any
@@ -40,7 +39,7 @@ def board_bars(rows: Sequence[BoardRow], t: Words) -> Drawing:
         if row.throughput is not None
     ]
     unit = rows[0].throughput_unit if rows else ""
-    base = _chart(values).encode(y=_names(t))
+    base = _chart(values).encode(y=_names())
     bars = base.mark_bar().encode(
         x=alt.X("value:Q", title=t("charts.throughput", unit=unit), axis=_flush()),
         color=alt.Color("version:N", title=t("charts.version"), legend=alt.Legend(orient="bottom")),
@@ -67,7 +66,7 @@ def compared_bars(runs: Sequence[RunRow], metric: MetricComparison, t: Words) ->
         _chart(values)
         .mark_bar()
         .encode(
-            y=_names(t),
+            y=_names(),
             x=alt.X("value:Q", title=metric_title(metric, t), axis=_flush()),
             color=alt.Color("name:N", legend=None, sort=None),
             tooltip=[_tip("name", t("charts.run")), _number_tip("value", metric_title(metric, t))],
@@ -138,10 +137,10 @@ def metric_over_time(samples: Sequence[MetricSample], name: str, t: Words) -> Dr
         _chart(values)
         .mark_line(point=True)
         .encode(
-            x=alt.X("at:T", title=None, axis=alt.Axis(format="%H:%M")),
-            y=alt.Y("value:Q", title=name),
+            x=alt.X("at:T", title=None, axis=alt.Axis(format="%H:%M:%S", labelOverlap=True)),
+            y=alt.Y("value:Q", title=t.sample(name)),
             color=alt.Color("node:N", title=None, legend=alt.Legend(orient="bottom")),
-            tooltip=[alt.Tooltip("at:T", format="%H:%M:%S"), _tip("node", ""), _number_tip("value", name)],
+            tooltip=[alt.Tooltip("at:T", format="%H:%M:%S"), _tip("node", ""), _number_tip("value", t.sample(name))],
         )
         .properties(height=280)
     )
@@ -149,7 +148,9 @@ def metric_over_time(samples: Sequence[MetricSample], name: str, t: Words) -> Dr
 
 def row_name(row: BoardRow) -> str:
     """What a row of the leaderboard is about, in one line."""
-    return f"{row.model} · {row.framework_version} · {row.flavor} · {row.node_count}×{row.cards_per_node}"
+    return (
+        f"{row.model} · {row.framework_version} · {row.flavor} · {row.node_count}×{row.cards_per_node}"
+    )
 
 
 def metric_title(metric: MetricComparison, t: Words) -> str:
@@ -159,16 +160,11 @@ def metric_title(metric: MetricComparison, t: Words) -> str:
     return f"{name} ({metric.unit})" if metric.unit else name
 
 
-def metric_cell(value: float | None) -> str:
-    """One metric's value in a table."""
-    return number(value)
-
-
 def _chart(values: list[dict[str, Any]]) -> Drawing:
     return alt.Chart(alt.Data(values=values))  # type: ignore[no-untyped-call]  # Altair's generated classes have no types
 
 
-def _names(_t: Words) -> alt.Y:
+def _names() -> alt.Y:
     return alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=420))
 
 

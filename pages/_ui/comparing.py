@@ -7,6 +7,7 @@ import streamlit as st
 from aisbench_core.warehouse.compared import Comparison, FieldValues, MetricComparison, MetricValue, Verdict
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 from pages._ui import charts
+from pages._ui.board import MOST_COMPARED
 from pages._ui.core import core
 from pages._ui.errors import plain
 from pages._ui.formats import NOT_MEASURED, number, percent, when
@@ -15,13 +16,16 @@ from pages._ui.words import Words, words
 RECENT = 50
 """How many recorded runs of each region the picker offers."""
 
+SHARES = ("accuracy", "rank_cv")
+"""Metrics that are parts of a whole, and read in percent."""
+
 SHOWN = {Verdict.COMPARABLE: st.success, Verdict.NORMALISED: st.warning, Verdict.NOT_COMPARABLE: st.error}
 
 
 def choose_runs() -> list[str]:
     """The runs to compare, the baseline first; the URL holds them, so that a comparison can be sent to somebody."""
     t = words()
-    asked = st.query_params.get_all("ids")
+    asked = list(dict.fromkeys(st.query_params.get_all("ids")))[:MOST_COMPARED]
     recent = _recent()
     options = list(dict.fromkeys([*asked, *recent]))
     if not options:
@@ -33,7 +37,7 @@ def choose_runs() -> list[str]:
         options,
         format_func=lambda run_id: _run_title(run_id, recent.get(run_id), t),
         key="compared",
-        max_selections=8,
+        max_selections=MOST_COMPARED,
         help=t("compare.runs_help"),
         placeholder=t("compare.pick"),
         on_change=_chosen,
@@ -44,7 +48,7 @@ def choose_runs() -> list[str]:
 def show_verdict(comparison: Comparison) -> None:
     """Whether these runs may be compared at all, and why not."""
     t = words()
-    reasons = ", ".join(plain(_field_name(reason, t)) for reason in comparison.reasons)
+    reasons = ", ".join(plain(t.field(reason)) for reason in comparison.reasons)
     text = t(f"verdict.{comparison.verdict.name.lower()}", by=t.unit(comparison.normalise_by))
     SHOWN[comparison.verdict](f"**{text}**" + (f" {t('compare.because', reasons=reasons)}" if reasons else ""))
 
@@ -154,16 +158,11 @@ def _run_title(run_id: str, row: RunRow | None, t: Words) -> str:
 def _fields_table(comparison: Comparison, fields: tuple[FieldValues, ...], alt: str) -> None:
     t = words()
     rows = [
-        {t("compare.field"): _field_name(each.field, t)}
+        {t("compare.field"): t.field(each.field)}
         | {run.run_id: _field_text(value, t) for run, value in zip(comparison.runs, each.values, strict=True)}
         for each in fields
     ]
     st.dataframe(rows, hide_index=True, alt=alt, height="content")
-
-
-def _field_name(field: str, t: Words) -> str:
-    key = f"field.{field}"
-    return t(key) if t.knows(key) else field
 
 
 def _field_text(value: object, t: Words) -> str:
@@ -175,10 +174,10 @@ def _field_text(value: object, t: Words) -> str:
 def _metric_cells(metric: MetricComparison, runs: tuple[RunRow, ...], t: Words) -> dict[str, Any]:
     mark = "→ " if metric.decides else ""
     return {t("compare.metric"): mark + charts.metric_title(metric, t)} | {
-        run.run_id: _metric_text(value) for run, value in zip(runs, metric.values, strict=True)
+        run.run_id: _metric_text(metric.name, value) for run, value in zip(runs, metric.values, strict=True)
     }
 
 
-def _metric_text(value: MetricValue) -> str:
-    text = number(value.value)
+def _metric_text(name: str, value: MetricValue) -> str:
+    text = percent(value.value, 2) if name in SHARES else number(value.value)
     return text if value.ratio is None else f"{text} (×{number(value.ratio, digits=3)})"

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -54,30 +54,23 @@ def text(form: Form, field: str) -> None:
 
 
 def number(form: Form, field: str) -> None:
-    t = words()
-    least, most = _limits(field)
-    st.number_input(
-        t(f"field.{field}"),
-        min_value=least,
-        max_value=most,
-        step=1,
-        key=primed(field, getattr(form.spec, field)),
-        help=t(f"field.{field}_help"),
-        on_change=changed,
-        args=(field,),
-    )
-    show_beside(form.findings, field)
+    """A field of the spec that holds a whole number."""
+    _whole_number(form, field, "min")
 
 
 def optional_number(form: Form, field: str) -> None:
     """A field of the spec that holds a whole number or nothing."""
+    _whole_number(form, field, None)
+
+
+def _whole_number(form: Form, field: str, when_empty: Literal["min"] | None) -> None:
     t = words()
     least, most = _limits(field)
     st.number_input(
         t(f"field.{field}"),
         min_value=least,
         max_value=most,
-        value=None,
+        value=when_empty,
         step=1,
         key=primed(field, getattr(form.spec, field)),
         help=t(f"field.{field}_help"),

@@ -27,7 +27,7 @@ def show_all(findings: Sequence[Finding]) -> None:
     if not findings:
         st.markdown(f":material/check_circle: :green[{t('findings.none')}]")
     for finding in sorted(findings, key=lambda each: list(SIGNS).index(each.level)):
-        st.markdown(f"`{finding.field}` {finding_text(finding)}")
+        st.markdown(f"{_field_text(finding.field)} {finding_text(finding)}")
 
 
 def show_beside(findings: Sequence[Finding], *fields: str) -> None:
@@ -35,6 +35,12 @@ def show_beside(findings: Sequence[Finding], *fields: str) -> None:
     for finding in findings:
         if finding.field in fields:
             st.markdown(finding_text(finding))
+
+
+def _field_text(field: str) -> str:
+    """The field as the form names it and as YAML does."""
+    name = words().field(field)
+    return f"**{plain(name)}**" + (f" ({plain(field)})" if name != field else "")
 
 
 def finding_text(finding: Finding) -> str:

@@ -17,16 +17,12 @@ from pages._ui.words import words
 def show_workload(form: Form) -> None:
     """Which workload, in which framework version, and what it is."""
     t = words()
-    left, right = st.columns([3, 2])
-    with left:
-        known = core().workloads
-        key = primed("workload", form.spec.workload)
-        titles = {each.name: f"{t.pick(each.title, each.title_zh)} ({each.name})" for each in known.all()}
-        st.selectbox(t("field.workload"), list(titles), format_func=titles.__getitem__, key=key, on_change=_workload)
-    with right:
-        key = primed("framework_version", form.edition.version)
-        label = t("field.version_of", framework=form.workload.framework)
-        st.selectbox(label, list(form.workload.versions), key=key, on_change=_version)
+    key = primed("workload", form.spec.workload)
+    titles = {each.name: f"{t.pick(each.title, each.title_zh)} ({each.name})" for each in core().workloads.all()}
+    st.selectbox(t("field.workload"), list(titles), format_func=titles.__getitem__, key=key, on_change=_workload)
+    key = primed("framework_version", form.edition.version)
+    label = t("field.version_of", framework=form.workload.framework)
+    st.selectbox(label, list(form.workload.versions), key=key, width=240, on_change=_version)
     st.markdown(t.pick(form.workload.summary, form.workload.summary_zh))
     show_beside(form.findings, "workload", "framework_version")
 

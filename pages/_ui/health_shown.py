@@ -1,14 +1,16 @@
 """The Health page's parts."""
 
 import platform
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
+from typing import Any
 
 import streamlit as st
 
 from aisbench_core.health import Health
 from pages._ui.core import core
 from pages._ui.errors import plain, show_error
-from pages._ui.formats import number, size, when
+from pages._ui.formats import NOT_MEASURED, number, size, when
 from pages._ui.words import words
 
 LIBRARIES = ("aisbench-console", "streamlit", "duckdb", "huaweicloudsdkmodelarts", "esdk-obs-python")
@@ -60,12 +62,20 @@ def show_profile(name: str) -> None:
     t = words()
     st.header(t("health.profile"))
     profile = core().profile(name)
-    shown = profile.model_dump(mode="json")
     rows = [
-        {t("health.setting"): key, t("health.value"): "–" if value == "" else str(value)}
-        for key, value in shown.items()
+        {t("health.setting"): name, t("health.value"): NOT_MEASURED if value == "" else value}
+        for name, value in _settings(profile.model_dump(mode="json"))
     ]
     st.dataframe(rows, hide_index=True, alt=t("health.profile"), height="content")
+
+
+def _settings(shown: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Names and values as YAML writes them; what is set by flavor has a row for each flavor."""
+    for name, value in shown.items():
+        if isinstance(value, dict):
+            yield from _settings({f"{name}: {key}": each for key, each in value.items()})
+        else:
+            yield name, str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def show_sizes(health: Health) -> None:

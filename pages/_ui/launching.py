@@ -17,6 +17,9 @@ from pages._ui.findings import has_errors, show_all
 from pages._ui.formats import money, number, size
 from pages._ui.words import words
 
+MOST_HOURS = 87_600.0
+"""Ten years: how far an estimate goes."""
+
 QUESTION = "launch-question"
 """Where the open question keeps its token: a token launches once, however often the button is pressed."""
 
@@ -45,10 +48,16 @@ def choose_profile() -> str:
 def show_cost(spec: RunSpec, profile: str) -> None:
     """What the run costs by the profile's own price, for as many hours as the person expects."""
     t = words()
-    key = address.number("hours", 1.0)
-    label = t("configure.hours")
+    key = address.number("hours", 1.0, MOST_HOURS)
     hours = st.number_input(
-        label, min_value=0.0, step=0.5, format="%g", key=key, on_change=address.keep, args=(key, 1.0)
+        t("configure.hours"),
+        min_value=0.0,
+        max_value=MOST_HOURS,
+        step=0.5,
+        format="%g",
+        key=key,
+        on_change=address.keep,
+        args=(key, 1.0),
     )
     st.markdown(cost_text(spec, profile, hours))
 

@@ -68,7 +68,7 @@ def _heading(run: Run) -> None:
     t = words()
     with st.container(horizontal=True, vertical_alignment="center"):
         state_badge(run)
-        places.link(places.LIVE, title_of(run), {"run": run.run_id})
+        places.link(places.LIVE, plain(title_of(run)), {"run": run.run_id})
     took = t("runs.took", time=duration(run.duration_s)) if run.duration_s is not None else ""
     ended = t("runs.ended_at", at=when(run.ended_at)) if run.ended_at else ""
     parts = (plain(facts_of(run, t)), started_text(run, t), ended, took)

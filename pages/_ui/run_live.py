@@ -12,7 +12,7 @@ from pages._ui import address, charts, places
 from pages._ui.board import kind_id
 from pages._ui.core import core
 from pages._ui.errors import errors_shown, plain
-from pages._ui.formats import duration, when
+from pages._ui.formats import duration, number, percent, when
 from pages._ui.places import link
 from pages._ui.run_cards import (
     facts_of,
@@ -45,7 +45,7 @@ def follow_one(run_id: str) -> None:
     title = st.empty()
     title.title(t("live.title"))  # until it is known that there is such a run
     run = core().ledger.get(run_id)
-    title.title(title_of(run))
+    title.title(plain(title_of(run)))
     st.caption(f"{plain(facts_of(run, t))} · {started_text(run, t)}")
     with st.container(horizontal=True, vertical_alignment="center"):
         link(places.LIVE, t("live.all"), {})
@@ -74,7 +74,7 @@ def _all_runs(was_active: bool) -> None:
             with st.container(border=True, key=f"run-{run.run_id}"):
                 with st.container(horizontal=True, vertical_alignment="center"):
                     state_badge(run)
-                    link(places.LIVE, title_of(run), {"run": run.run_id})
+                    link(places.LIVE, plain(title_of(run)), {"run": run.run_id})
                 st.caption(f"{plain(facts_of(run, t))} · {started_text(run, t)}")
                 show_line(run, core().ledger.progress(run.run_id))
                 show_detail(run)
@@ -102,12 +102,26 @@ def _outcome(run: Run) -> None:
     if not run.state.is_terminal:
         return
     recorded = core().warehouse.run(run.run_id)
+    if recorded and recorded.throughput is not None:
+        _measured(recorded)
     with st.container(horizontal=True):
         if recorded:
             link(places.LEADERBOARD, t("live.go_leaderboard"), _row_of(recorded))
             link(places.COMPARE, t("live.go_compare"), {"ids": [run.run_id]})
         else:
             st.caption(t("live.not_recorded"))
+
+
+def _measured(recorded: RunRow) -> None:
+    """The result in three figures; those of a rehearsal are marked as such."""
+    t = words()
+    throughput, accuracy, validity = st.columns(3)
+    unit = plain(recorded.throughput_unit)
+    throughput.metric(t("charts.throughput", unit=unit), number(recorded.throughput), border=True)
+    accuracy.metric(t("board.accuracy"), percent(recorded.accuracy, 2), border=True)
+    validity.metric(t("board.validity"), t(f"validity.{recorded.validity}"), border=True)
+    if recorded.rehearsal:
+        st.caption(t("board.rehearsal"))
 
 
 def _row_of(recorded: RunRow) -> dict[str, str]:
@@ -127,7 +141,7 @@ def _timeline(events: list[Event]) -> None:
         {
             t("live.at"): when(event.at),
             t("live.after"): duration((event.at - first).total_seconds()),
-            t("live.what"): event.message,
+            t("live.what"): t.event(event.message),
             t("live.level"): t(f"level.{event.level}"),
             t("live.source"): event.actor or event.source,
         }
@@ -175,9 +189,9 @@ def _metrics(run_id: str) -> None:
         if not names:
             st.caption(t("live.no_metrics"))
             return
-        name = st.selectbox(t("live.metric"), names, key="metric", width=320)
+        name = st.selectbox(t("live.metric"), names, format_func=t.sample, key="metric", width=320)
         chosen = [sample for sample in samples if sample.name == name]
-        st.altair_chart(charts.metric_over_time(chosen, str(name), t), alt=t("charts.metric", name=name))
+        st.altair_chart(charts.metric_over_time(chosen, str(name), t), alt=t("charts.metric", name=t.sample(name)))
 
 
 def _looked() -> None:

@@ -42,6 +42,18 @@ class Words:
         """A unit of counting as the core names it; one without a translation stays as it is."""
         return self.texts.get(f"unit.{unit}", unit)
 
+    def field(self, field: str) -> str:
+        """A field's name; one without a translation stays as it is."""
+        return self.texts.get(f"field.{field}", field)
+
+    def event(self, message: str) -> str:
+        """What happened to a run; a sentence without a translation stays as it is."""
+        return self.texts.get(f"event.{message}", message)
+
+    def sample(self, name: str) -> str:
+        """What the platform measured, with its unit; one that is not known stays as it is."""
+        return self.texts.get(f"sample.{name}", name)
+
     def rule(self, rule_id: str) -> str:
         """What a preflight rule demands, where the finding itself is in another language; empty in English."""
         return chinese_rules().get(rule_id, "") if self.language is Language.ZH else ""

@@ -155,7 +155,25 @@ def test_a_question_launches_once_however_often_it_is_answered(open_page: OpenPa
         app.run()
         app.button(key="launch-yes").click().run()
         assert not app.exception
-        assert app.title[0].value.startswith("quickstart_digits")
+        assert app.title[0].value.startswith("quickstart\\_digits")
         app.switch_page("../configure.py").run()
 
     assert Ledger(data_dir / "ledger.sqlite3").count() == 1
+
+
+def test_a_name_of_somebody_elses_is_no_markup(open_page: OpenPage) -> None:
+    app = open_page("configure", view="yaml")
+
+    write_yaml(app, "workload: quickstart_digits\nparameters: {'a`b **c**': 1}\n")
+
+    assert "parameters.a\\`b \\*\\*c\\*\\*" in texts(app)
+
+
+def test_a_draft_for_an_unknown_workload_can_be_started_over(open_page: OpenPage) -> None:
+    app = open_page("configure", view="yaml")
+    write_yaml(app, "workload: nobody_knows\n")
+    assert "nobody\\_knows" in app.error[0].value
+
+    app.button(key="discard").click().run()
+
+    assert app.button(key="launch")

@@ -51,6 +51,30 @@ def test_a_run_that_does_not_exist_is_a_sentence(open_page: OpenPage) -> None:
     assert "there is no run" in app.error[0].value
 
 
+@pytest.mark.parametrize(
+    ("name", "query"),
+    [
+        ("configure", {"hours": "inf"}),
+        ("configure", {"hours": "1e308"}),
+        ("configure", {"hours": "nan"}),
+        ("runs", {"page": "9" * 5000}),
+        ("leaderboard", {"page": "9" * 5000}),
+        ("compare", {"ids": [f"run-{index}" for index in range(20)]}),
+        ("live", {"run": "../../etc/passwd"}),
+    ],
+)
+def test_no_address_makes_a_page_fail(
+    open_page: OpenPage, used: Path, name: str, query: dict[str, str | list[str]]
+) -> None:
+    assert used.exists()
+
+    app = open_page(name, **query)
+
+    assert not app.exception
+    assert "inside the console" not in texts(app)
+    assert "inf" not in texts(app).split()
+
+
 def test_without_a_profile_the_pages_say_how_to_get_one(open_page: OpenPage, data_dir: Path) -> None:
     (data_dir / "sandbox" / "profile.yaml").unlink()
 

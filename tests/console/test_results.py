@@ -100,6 +100,14 @@ def test_a_run_that_the_warehouse_does_not_have_is_a_sentence(open_page: OpenPag
     assert "run-gone" in texts(app).replace("\\", "")
 
 
+def test_a_run_that_an_address_names_twice_is_compared_once(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    app = open_page("compare", ids=["run-n1-0", "run-n1-0"])
+
+    assert "Pick at least two runs" in texts(app)
+
+
 def test_choosing_runs_changes_the_url(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
     app = open_page("compare", ids="run-n1-0")

@@ -114,6 +114,16 @@ def test_a_failed_run_says_why_and_a_completed_one_leads_on(open_page: OpenPage,
     assert "See it on the leaderboard" in texts_of_links(done)
 
 
+def test_a_completed_run_shows_what_was_measured(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    app = open_page("live", run=DONE_RUN)
+
+    measured = {each.label: each.value for each in app.metric}
+    assert measured["Throughput (samples/s)"] == "7,900"
+    assert measured["Validity"] == "valid"
+
+
 def texts_of_links(app: AppTest) -> str:
     """What the links of the page say."""
     return "\n".join(link.label for link in app.page_link)

@@ -18,8 +18,8 @@ from pages._ui.words import Language, Words, catalogue, chinese_rules, first_lan
 PAGES = Path(__file__).parents[2] / "pages"
 KEY = re.compile(r"[a-z]+\.(?!py$)[a-z_]*[a-z]")
 
-FROM_DATA = ("field.", "metric.", "unit.")
-"""Names that come from specs, the warehouse and the ledger; without a text they are shown as they are."""
+FROM_DATA = ("field.", "metric.", "unit.", "event.", "sample.")
+"""Names that come from specs, the warehouse, the ledger and the platform; without a text they are shown as they are."""
 
 
 def _family(section: str, values: Iterable[str]) -> set[str]:
