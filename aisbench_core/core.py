@@ -3,6 +3,7 @@
 import getpass
 import os
 import secrets
+import shutil
 import socket
 import string
 import threading
@@ -78,7 +79,7 @@ class Core:
         self.clock = clock
         self._connect = connect
         self._look = look
-        self._flavors: dict[str, tuple[Flavor, ...]] = {}
+        self._flavors: dict[str, tuple[Profile, tuple[Flavor, ...]]] = {}
 
     # --- where to run -----------------------------------------------------------------------------
 
@@ -99,11 +100,15 @@ class Core:
         return f"{found.masked} ({found.source})"
 
     def flavors(self, profile: str = "") -> Sequence[Flavor]:
-        """The region's instance types; asked for once. Raises CloudError, ConfigError."""
-        name = profile or self.settings.profile
-        if name not in self._flavors:
-            self._flavors[name] = tuple(self._look(name).training.flavors())
-        return self._flavors[name]
+        """The region's instance types; asked for once, and again when the profile has changed.
+
+        Raises CloudError, ConfigError."""
+        place = self.profile(profile)
+        known = self._known_flavors(place)
+        if not known:
+            known = tuple(self._look(place.name).training.flavors())
+            self._flavors[place.name] = (place, known)
+        return known
 
     def engines(self, profile: str = "") -> Sequence[Engine]:
         """The region's preset images. Raises CloudError, ConfigError."""
@@ -122,7 +127,7 @@ class Core:
     def preflight(self, spec: RunSpec, profile: str = "") -> list[Finding]:
         """What is wrong with a spec, errors first; asks no cloud."""
         place = self.profile(profile)
-        return offline.preflight(spec, place, self.workloads, self._flavors.get(place.name, ()))
+        return offline.preflight(spec, place, self.workloads, self._known_flavors(place))
 
     def preflight_online(self, spec: RunSpec, profile: str = "") -> list[Finding]:
         """What the region says against a spec. Raises CloudError when it cannot be asked."""
@@ -152,7 +157,10 @@ class Core:
         run = self._new_run(subject_of(spec, place, self.workloads).spec, place.name, who, now)
         self._write_facts(run, place)
         message = f"launched: {run.spec.node_count} x {run.spec.cards_per_node} cards, profile {place.name}"
-        return self.ledger.add(run, Event(run.run_id, now, "console", Level.INFO, message, who), token)
+        launched = self.ledger.add(run, Event(run.run_id, now, "console", Level.INFO, message, who), token)
+        if launched.run_id != run.run_id:  # the token was used before
+            shutil.rmtree(self.settings.runs_dir / run.run_id)
+        return launched
 
     def stop(self, run_id: str, who: str) -> Run:
         """Ask a run to end; one that is ending or has ended stays as it is."""
@@ -261,6 +269,10 @@ class Core:
         )
         launch_facts.write_facts(facts, folder.launch)
         write_whole(folder.spec, to_yaml(run.spec).encode())
+
+    def _known_flavors(self, place: Profile) -> tuple[Flavor, ...]:
+        asked, flavors = self._flavors.get(place.name, (place, ()))
+        return flavors if asked == place else ()
 
     def _flavors_if_known(self, profile: str) -> Sequence[Flavor]:
         try:

@@ -195,6 +195,7 @@ def test_the_same_token_launches_once(bench: Bench) -> None:
 
     assert second == first
     assert bench.core.ledger.count() == 1
+    assert [folder.name for folder in bench.core.settings.runs_dir.iterdir()] == [first.run_id]
 
 
 def test_two_hundred_running_jobs_take_at_most_five_list_calls_a_tick(bench: Bench, sandbox: SandboxProcess) -> None:

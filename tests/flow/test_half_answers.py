@@ -93,3 +93,15 @@ def test_runs_that_name_the_same_output_directory_do_not_share_results(bench: Be
     assert first.state is RunState.COMPLETED
     assert second.state is RunState.FAILED
     assert "throughput_0.json is missing" in second.detail
+
+
+def test_a_profile_that_leads_elsewhere_now_has_other_flavors(bench: Bench, sandbox: SandboxProcess) -> None:
+    bench.core.flavors()
+    file = bench.core.settings.profiles_dir / "sandbox.yaml"
+    file.write_text(file.read_text("utf-8").replace("region: sandbox", "region: elsewhere"), "utf-8")
+    sandbox.forget_requests()
+
+    for _ in range(2):
+        bench.core.flavors()
+
+    assert sum(sandbox.requests()["modelarts"].values()) == 1
