@@ -57,9 +57,10 @@ def _counted(seen: CodeFolder, entry: os.DirEntry[str], level: int) -> CodeFolde
     if entry.is_dir():
         return replace(seen, linked=seen.linked or entry.path)
     try:
+        entry.name.encode()  # OBS stores names in UTF-8
         size = entry.stat().st_size
         readable = os.access(entry.path, os.R_OK)
-    except OSError:
+    except (OSError, UnicodeEncodeError):
         size, readable = 0, False
-    unreadable = seen.unreadable or ("" if readable else entry.path)
+    unreadable = seen.unreadable or ("" if readable else entry.path.encode(errors="backslashreplace").decode())
     return replace(seen, entries=seen.entries + 1, size=seen.size + size, unreadable=unreadable)

@@ -1,5 +1,6 @@
 """What a preflight rule is: an id, a level, a field, and a function that looks at a spec and complains."""
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -65,7 +66,7 @@ class Subject:
     @property
     def code_dir(self) -> Path:
         """Where the code lies on this machine; only meaningful when the spec says so."""
-        return Path(self.spec.code_dir).expanduser()
+        return Path(os.path.expanduser(self.spec.code_dir))  # noqa: PTH111  # pathlib's raises for an unknown ~name
 
     @cached_property
     def code(self) -> CodeFolder:

@@ -86,7 +86,7 @@ def result_text(row: "RunRow | None") -> str:
     if row is None:
         return ""
     unit = row.throughput_unit
-    found = f"{row.ranks_found} of {row.ranks_expected}" if row.ranks_expected else str(row.ranks_found)
+    found = f"{row.ranks_found} of {row.ranks_expected}" if row.ranks_expected else shown.MISSING
     target = f" (target {row.accuracy_target:g})" if row.accuracy_target is not None else ""
     facts = shown.listing(
         [

@@ -1,5 +1,6 @@
 """From what is typed to a RunSpec: a workload or a file first, then the options, which win."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -147,4 +148,4 @@ def _yaml(field: str, text: str) -> Any:
 
 
 def _absolute(code_dir: str, start: Path) -> str:
-    return str((start / Path(code_dir).expanduser()).absolute())
+    return str((start / os.path.expanduser(code_dir)).absolute())  # noqa: PTH111  # pathlib's raises for an unknown ~name

@@ -1,5 +1,6 @@
 """Preflight of the code directory: the cloud's limits, links, and a walk that ends early."""
 
+import os
 import time
 from pathlib import Path
 
@@ -69,6 +70,18 @@ def test_a_link_that_leads_nowhere_is_named(resnet: RunSpec, code: Path) -> None
     (code / "weights.ckpt").symlink_to(code / "gone")
 
     assert "weights.ckpt cannot be read" in only(found(resnet), "code.unreadable").message
+
+
+def test_a_name_that_is_no_text_is_named(resnet: RunSpec, code: Path) -> None:
+    (code / os.fsdecode(b"weights-\xff.ckpt")).touch()
+
+    assert "weights-\\udcff.ckpt cannot be read" in only(found(resnet), "code.unreadable").message
+
+
+def test_the_home_of_somebody_who_does_not_exist_is_no_code_directory(resnet: RunSpec) -> None:
+    spec = resnet.model_copy(update={"code_dir": "~nobody-at-all/code"})
+
+    assert "is not an absolute path" in only(found(spec), "code.missing").message
 
 
 def test_a_link_to_a_directory_around_it_does_not_make_the_walk_endless(resnet: RunSpec, code: Path) -> None:
