@@ -107,12 +107,14 @@ def environments_key(subject: Subject) -> Iterator[Complaint]:
 
 @rule("environments.value", Level.ERROR, "environments")
 def environments_value(subject: Subject) -> Iterator[Complaint]:
-    """Each environment variable's value has at most 4096 characters."""
+    """Each environment variable's value has at most 4096 characters, and no NUL among them."""
     for key, value in subject.spec.environments.items():
         if len(value) > LONGEST_VALUE:
             yield Complaint(
                 f"the value has {len(value)} characters; allowed: {LONGEST_VALUE}", "", f"environments.{key[:80]}"
             )
+        if "\0" in value:  # no process can be started with it
+            yield Complaint("the value holds a NUL character", "leave it out", f"environments.{key[:80]}")
 
 
 @rule("environments.reserved", Level.ERROR, "environments")

@@ -155,6 +155,7 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ),
     ("environments.key", {"environments": {"1V": ""}}, "environments.1V", "'1V' is not a variable's name"),
     ("environments.value", {"environments": {"V": "v" * 4097}}, "environments.V", "4097 characters; allowed: 4096"),
+    ("environments.value", {"environments": {"V": "a\0b"}}, "environments.V", "NUL"),
     ("environments.reserved", {"environments": {"RANK_ID": "0"}}, "environments.RANK_ID", "set by the platform"),
     ("environments.secret", {"environments": {"MY_SK": "x"}}, "environments.MY_SK", "looks like a key"),
     (
