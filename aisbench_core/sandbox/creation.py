@@ -78,8 +78,11 @@ def _channels(algorithm: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
 
 def _channel(entry: dict[str, Any], kind: str, index: int) -> dict[str, Any]:
     url = str(_optional(_optional(entry, "remote"), "obs").get("obs_url") or "")
-    if not entry.get("name") or not url:
-        raise Refused(400, "ModelArts.2753", f"{kind}[{index}] needs a name and remote.obs.obs_url.")
+    # The name becomes a folder on this machine, so it must not lead anywhere else.
+    name = entry.get("name")
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or not url:
+        needs = "needs a name (letters, digits, _ and -) and remote.obs.obs_url"
+        raise Refused(400, "ModelArts.2753", f"{kind}[{index}] {needs}.")
     if entry.setdefault("access_method", "parameter") not in ("parameter", "env"):
         raise _invalid(f"algorithm.{kind}[{index}].access_method", "parameter or env")
     if kind == "outputs" or url.endswith("/"):
