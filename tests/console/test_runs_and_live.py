@@ -101,7 +101,7 @@ def test_the_log_of_the_node_in_the_url_is_shown(open_page: OpenPage, used: Path
     first = open_page("live", run=RETRYING_RUN)
     second = open_page("live", run=RETRYING_RUN, node="1")
 
-    assert "Node 0 has written no log yet" in texts(first)
+    assert "There is no log of node 0" in texts(first)
     assert "step 2" in second.code[0].value
 
 
