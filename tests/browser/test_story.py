@@ -164,6 +164,8 @@ def stop_another_one(visit: Visit) -> None:
     card.get_by_role("link", name=re.compile(run_id)).click()
     expect_state(visit, "Stopped")
     visit.picture("stopped")
+    visit.page.get_by_role("link", name="See it on the leaderboard").click()
+    expect(visit.table("Table of runs")).to_contain_text(run_id)
 
 
 def launch_the_same_on_one_node(visit: Visit) -> str:
@@ -246,7 +248,10 @@ def type_into_more(visit: Visit, label: str, text: str) -> None:
 
 
 def choose(visit: Visit, label: str, option: str) -> None:
-    visit.page.get_by_label(label, exact=True).click()
+    field = visit.page.get_by_label(label, exact=True)
+    visit.rest()
+    field.hover()  # brings it into view first: a page that is drawn anew or scrolls closes the list
+    field.click()
     visit.page.get_by_role("option", name=re.compile(re.escape(option))).click()
     visit.rest()
 

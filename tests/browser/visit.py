@@ -91,6 +91,7 @@ class Visit:
 
     def rows(self, alt: str) -> list[dict[str, str]]:
         """A table's rows by column title, from the copy for screen readers: the table itself is drawn on a canvas."""
+        expect(self.table(alt).locator("td").first).to_be_attached(timeout=WAIT_MS)
         lines: list[list[str]] = self.table(alt).evaluate(
             "table => [...table.querySelectorAll('tr')].map(row => [...row.children].map(cell => cell.textContent))"
         )
