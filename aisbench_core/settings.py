@@ -7,23 +7,27 @@ which win. A profile says where to run and holds no secret. Credentials are look
 import os
 import stat
 import tomllib
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, Any
 
-import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, SecretStr
 
-from aisbench_core import strict_yaml
-from aisbench_core.errors import ConfigError, Problem, SpecError
+from aisbench_core.documents import parse, read_yaml
+from aisbench_core.errors import ConfigError
 from aisbench_core.model import Api, Frozen
-
-Model = TypeVar("Model", bound=BaseModel)
 
 HOME = Path(__file__).resolve().parent.parent
 
-Folder = Annotated[Path, AfterValidator(lambda path: HOME / path.expanduser())]
+
+def _from_home(path: Path) -> Path:
+    try:
+        return HOME / path.expanduser()
+    except RuntimeError:  # ~name of somebody who is not known here
+        raise ValueError("names the home directory of an unknown user") from None
+
+
+Folder = Annotated[Path, AfterValidator(_from_home)]
 """A directory. A relative one starts at HOME: programs that work together are not started in the same directory."""
 
 
@@ -197,69 +201,6 @@ def find_credentials(settings: Settings, profile: Profile, environment: Mapping[
         f"no keys were found for profile {profile.name}",
         "set AISBENCH_AK and AISBENCH_SK, or write data/credentials.yaml with mode 0600",
     )
-
-
-def read_yaml(file: Path) -> dict[str, Any]:
-    """A YAML file that holds one mapping. Raises ConfigError, naming the file and the line, if it does not."""
-    try:
-        stat_now = file.stat()
-        return dict(_parsed(file, stat_now.st_mtime_ns, stat_now.st_size))
-    except OSError as error:
-        raise ConfigError(f"{file.name} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{file.name} is not UTF-8 text", "save it as UTF-8") from error
-
-
-@lru_cache(maxsize=64)
-def _parsed(file: Path, _changed_ns: int, _size: int) -> dict[str, Any]:
-    """What a file holds. Parsing is slow, and profiles are asked for at every step of every run."""
-    return parse_yaml(file.read_text("utf-8"), file.name)
-
-
-def parse_yaml(text: str, what: str) -> dict[str, Any]:
-    """YAML text that holds one mapping. Raises ConfigError, naming the line, if it does not."""
-    try:
-        answers = strict_yaml.load(text) or {}
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ConfigError(f"{what} is not YAML: line {line}: {error.problem}") from None
-    except yaml.YAMLError as error:
-        sentence = str(error).splitlines()[0]  # a character that YAML forbids, or a document that is too long
-        raise ConfigError(f"{what} is not YAML: {sentence}") from None
-    if not isinstance(answers, dict):
-        raise ConfigError(f"{what} must hold `key: value` lines, and it holds a {type(answers).__name__}")
-    return answers
-
-
-def parse(model: type[Model], answers: Mapping[str, Any], what: str) -> Model:
-    """The document as a value. Raises SpecError with one problem per field; secrets are not repeated."""
-    try:
-        return model.model_validate(answers)
-    except ValidationError as error:
-        raise SpecError(what, [_problem(model, detail) for detail in error.errors()]) from None
-
-
-def _problem(model: type[BaseModel], detail: Any) -> Problem:
-    field = ".".join(str(part) for part in detail["loc"]) or "document"
-    if detail["type"] == "extra_forbidden":
-        allowed = ", ".join(_part_of(model, detail["loc"][:-1]).model_fields)
-        return Problem(field, f"is not a known key; allowed: {allowed}")
-    found = "" if isinstance(detail["input"], dict) else repr(detail["input"])[:80]
-    secret = any(word in field for word in ("secret", "access_key", "token"))
-    return Problem(field, detail["msg"][:1].lower() + detail["msg"][1:], "" if secret else found)
-
-
-def _part_of(model: type[BaseModel], place: Iterable[Any]) -> type[BaseModel]:
-    for step in place:
-        field = model.model_fields.get(step)
-        model = (_model_in(field.annotation) if field else None) or model
-    return model
-
-
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((found for found in map(_model_in, get_args(annotation)) if found), None)
 
 
 def _profile_files(settings: Settings) -> dict[str, Path]:

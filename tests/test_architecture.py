@@ -43,7 +43,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
 }
 """Libraries (and sqlite3) that belong to one part of the product, and where they may be imported."""
 
-BELOW = ("aisbench_core.errors", "aisbench_core.model", "aisbench_core.settings", "aisbench_core.strict_yaml")
+BELOW = ("aisbench_core.documents", "aisbench_core.errors", "aisbench_core.model", "aisbench_core.settings")
 
 INSIDE: Mapping[str, tuple[str, ...]] = {
     "app.py": ("aisbench_core.wiring",),
@@ -52,6 +52,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.authoring.rules",
         "aisbench_core.authoring.specfile",
         "aisbench_core.authoring.workloads",
+        "aisbench_core.documents",
         "aisbench_core.errors",
         "aisbench_core.health",
         "aisbench_core.model",
@@ -96,11 +97,17 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *BELOW,
     ),
     "aisbench_core/results": ("aisbench_core.cloud.ports", "aisbench_core.results", *BELOW),
-    "aisbench_core/authoring": ("aisbench_core.authoring", "aisbench_core.cloud.ports", *BELOW),
+    "aisbench_core/authoring": (
+        "aisbench_core.authoring",
+        "aisbench_core.cloud.ports",
+        "aisbench_core.strict_yaml",
+        *BELOW,
+    ),
     "aisbench_core/warehouse": ("aisbench_core.errors", "aisbench_core.model", "aisbench_core.warehouse"),
     "aisbench_core/cloud": ("aisbench_core.cloud", *BELOW),
     "aisbench_core/sandbox": ("aisbench_core.sandbox",),
     "aisbench_core/settings.py": BELOW,
+    "aisbench_core/documents.py": ("aisbench_core.errors", "aisbench_core.strict_yaml"),
     "aisbench_core/strict_yaml.py": (),
     "aisbench_core/model": ("aisbench_core.model",),
     "aisbench_core/errors.py": (),
@@ -122,11 +129,8 @@ VAGUE = frozenset({"utils", "util", "helpers", "helper", "common", "misc", "base
 MOST_LINES = 300
 LONGER_STILL = frozenset(
     {
-        "tests/flow/test_bad_here.py",
-        "tests/stores/test_ledger.py",
         "tests/stores/test_warehouse_file.py",
         "tests/stores/test_warehouse_record.py",
-        "tests/unit/test_settings.py",
     }
 )
 """Modules over the limit. This list may only get shorter."""

@@ -7,7 +7,10 @@ from pathlib import Path
 MOST_ENTRIES = 1_000
 MOST_BYTES = 5 * 1024**3
 MOST_LEVELS = 32
-LEFT_OUT = frozenset({"__pycache__", ".git", ".DS_Store", ".ipynb_checkpoints"})
+LEFT_OUT = frozenset(
+    {"__pycache__", ".git", ".DS_Store", ".ipynb_checkpoints", "credentials.yaml", "secrets.toml", ".huaweicloud"}
+)
+"""What is never uploaded: leftovers of tools, and the files that keys are kept in."""
 """Names that are never uploaded, so they do not count."""
 
 

@@ -1,8 +1,8 @@
 """Spec files: a RunSpec as YAML that a person writes, reads and keeps beside the results."""
 
 from aisbench_core import strict_yaml
+from aisbench_core.documents import parse, parse_yaml
 from aisbench_core.model import RunSpec
-from aisbench_core.settings import parse, parse_yaml
 
 WHAT = "the spec"
 

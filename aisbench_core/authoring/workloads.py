@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from aisbench_core.authoring.manifest import Manifest, Parameter
+from aisbench_core.documents import parse, read_yaml
 from aisbench_core.errors import AisbenchError, ConfigError, Problem
 from aisbench_core.model import Channel, RunSpec, Scalar, WorkloadFacts
-from aisbench_core.settings import parse, read_yaml
 
 MANIFEST = "workload.yaml"
 REPORTER = "aisbench_report.py"

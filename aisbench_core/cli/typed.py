@@ -60,8 +60,8 @@ def spec_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def read_spec(typed: Typed, core: "Core") -> "RunSpec":
     """The spec that was typed; what nobody named is still open. Raises ConfigError and SpecError, naming the field."""
     from aisbench_core.authoring.specfile import WHAT
+    from aisbench_core.documents import parse
     from aisbench_core.model import RunSpec
-    from aisbench_core.settings import parse
 
     answers = _start(typed.source)
     given = {"node_count": typed.nodes, "cards_per_node": typed.cards, "framework_version": typed.framework_version}
@@ -142,7 +142,7 @@ def _parameter(answers: Answers, name: str, text: str, core: "Core") -> "Scalar"
 
 
 def _yaml(field: str, text: str) -> Any:
-    from aisbench_core.settings import parse_yaml
+    from aisbench_core.documents import parse_yaml
 
     return parse_yaml(f"value: {text}", field).get("value")
 

@@ -1,7 +1,9 @@
 """ModelArts training jobs as a TrainingService, through the official SDK's v2 calls."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any
 
 from huaweicloudsdkmodelarts.v1 import (
@@ -21,7 +23,7 @@ from huaweicloudsdkmodelarts.v1 import (
 
 from aisbench_core.cloud import replies
 from aisbench_core.cloud.job_body import job_body
-from aisbench_core.cloud.job_pages import JobPages
+from aisbench_core.cloud.job_pages import PAGE, JobPages
 from aisbench_core.cloud.modelarts_client import Caller
 from aisbench_core.errors import CloudNotFound, CloudRejected
 from aisbench_core.model import Engine, Flavor, JobEvent, JobRequest, JobStatus, LogPreview, MetricSample, Pool
@@ -29,6 +31,9 @@ from aisbench_core.settings import Credentials, Profile
 
 CLOCK_SKEW = timedelta(minutes=15)
 """How far the cloud's clock may be from ours; requests signed further off are refused."""
+
+SPARE_PAGES = 3
+"""How many pages of jobs that are not ours are read past; a job behind them is asked for by itself."""
 
 EVENTS = 100
 MOST_EVENT_PAGES = 100
@@ -61,12 +66,13 @@ class ModelArtsV2:
         return next((job for job in found if job.name == name), None)
 
     def status(self, job_ids: Iterable[str], since: datetime) -> Mapping[str, JobStatus]:
-        """Many jobs at once, by as few list calls as possible. A job that the list does not hold is left out."""
+        """Many jobs at once, by as few list calls as possible. A job that the first pages do not hold is left out."""
         missing = set(job_ids)
         found: dict[str, JobStatus] = {}
         if not missing:
             return found
-        for page in self._pages.newest_first("list jobs"):
+        most = math.ceil(len(missing) / PAGE) + SPARE_PAGES
+        for page in islice(self._pages.newest_first("list jobs"), most):
             found |= {job.job_id: job for job in page if job.job_id in missing}
             missing -= found.keys()
             if not missing or _is_before(page, since - CLOCK_SKEW):

@@ -86,7 +86,7 @@ class TrainingService(Protocol):
     def status(self, job_ids: Iterable[str], since: datetime) -> Mapping[str, JobStatus]:
         """Many jobs at once, by as few list calls as possible (50 jobs a page, newest first).
 
-        `since`: none of them was created before. A job that the list does not hold is left out."""
+        `since`: none of them was created before. A job that the first pages do not hold is left out: ask `detail`."""
 
     def detail(self, job_id: str) -> JobStatus:
         """One job with its message and exit codes. CloudNotFound if it is gone."""

@@ -20,7 +20,7 @@ from aisbench_core.model import (
     TrainResultInfo,
 )
 from aisbench_core.results.collect import collect
-from aisbench_core.results.record import read_samples, write_record, write_whole
+from aisbench_core.results.record import read_record, read_samples, write_record, write_whole
 from aisbench_core.running import places
 from aisbench_core.running.launch_facts import LaunchFacts, read_facts
 from aisbench_core.running.ledger import Ledger
@@ -65,7 +65,7 @@ class Collecting:
         status = _status(cloud.training, run)
         refusals: list[str] = []
         lacking: list[str] = []
-        result = _unless_refused(refusals, lambda: self._result(cloud, run))
+        result = _unless_refused(refusals, lambda: self._result(cloud, run, folder))
         self._show(run, 1)
         _unless_refused(lacking, lambda: fetch_logs(cloud, run, status, folder))
         self._show(run, 2)
@@ -77,14 +77,14 @@ class Collecting:
             self.ledger.note(Event(run.run_id, self.clock(), "follower", Level.WARNING, f"not collected: {sentence}"))
         return result, events, refusals
 
-    def _result(self, cloud: Cloud, run: Run) -> CollectedResult | None:
+    def _result(self, cloud: Cloud, run: Run, folder: RunFolder) -> CollectedResult | None:
         info = TrainResultInfo(
             prepare_start_time=run.created_at,
             prepare_end_time=run.submitted_at,
             proc_start_time=run.started_at,
             proc_end_time=run.ended_at,
             total_start_time=run.created_at,
-            total_end_time=self.clock(),
+            total_end_time=_first_end(folder) or self.clock(),
         )
         found = collect(cloud.objects, places.output_path(run, cloud.profile), run.spec, info)
         nothing = not found.rank_results and found.info.accuracy is None
@@ -92,6 +92,14 @@ class Collecting:
 
     def _show(self, run: Run, done: int) -> None:
         self.ledger.set_progress(Progress(run.run_id, run.state, done, PARTS, "parts", self.clock()))
+
+
+def _first_end(folder: RunFolder) -> datetime | None:
+    """When the run was collected for the first time; collecting it again days later makes it no longer."""
+    if not folder.record.exists():
+        return None
+    known = read_record(folder.record, folder.metrics, folder.events)
+    return known.result.info.total_end_time if known.result else None
 
 
 def _status(training: TrainingService, run: Run) -> JobStatus:

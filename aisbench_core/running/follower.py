@@ -30,6 +30,9 @@ from aisbench_core.settings import Settings
 LOG = logging.getLogger(__name__)
 
 LOOKED_AT = frozenset({RunState.QUEUED, RunState.RUNNING})
+SLOW = frozenset({RunState.UPLOADING, RunState.COLLECTING})
+"""States that move many bytes; they have threads of their own, so that no stop waits for an upload."""
+
 BEAT_SECONDS = 1.0
 LOCK_SECONDS = 0.5
 MOST_DOUBLINGS = 30
@@ -59,6 +62,7 @@ class Follower:
         self._clock = clock
         self._who = who
         self._pool = ThreadPoolExecutor(settings.follower_threads, "step")
+        self._slow_pool = ThreadPoolExecutor(settings.follower_threads, "slow-step")
         self._guard = threading.Lock()
         self._busy: set[str] = set()
         self._futures: set[Future[None]] = set()
@@ -88,11 +92,12 @@ class Follower:
             if run.state in LOOKED_AT:
                 looked_at[run.profile].append(run)
             else:
-                self._start(run.run_id, partial(self._take, run))
+                pool = self._slow_pool if run.state in SLOW else self._pool
+                self._start(run.run_id, partial(self._take, run), pool)
         for profile, runs in looked_at.items():
             if self._is_due(profile, now):
                 self._looked[profile] = now
-                self._start(f"look at {profile}", partial(self._look, profile, runs))
+                self._start(f"look at {profile}", partial(self._look, profile, runs), self._pool)
 
     def settle(self) -> None:
         """Wait until every step that was started has ended."""
@@ -133,13 +138,13 @@ class Follower:
         last = self._looked.get(profile)
         return last is None or now - last >= timedelta(seconds=self._settings.poll_seconds)
 
-    def _start(self, what: str, work: Callable[[], None]) -> None:
+    def _start(self, what: str, work: Callable[[], None], pool: ThreadPoolExecutor) -> None:
         """Let a thread do the work, unless it is still at the same thing."""
         with self._guard:
             if what in self._busy:
                 return
             self._busy.add(what)
-            future = self._pool.submit(work)
+            future = pool.submit(work)
             self._futures.add(future)
         future.add_done_callback(partial(self._end, what))
 
@@ -164,7 +169,7 @@ class Follower:
             self._delay_all(runs, AisbenchError(INTERNAL))
             return
         for run in runs:
-            self._start(run.run_id, partial(self._take, run, seen.get(run.job_id)))
+            self._start(run.run_id, partial(self._take, run, seen.get(run.job_id)), self._pool)
 
     def _take(self, run: Run, status: JobStatus | None = None) -> None:
         try:

@@ -13,6 +13,9 @@ TAIL_BYTES = 256 * 1024
 """How far from the end a tail looks for its lines."""
 
 PART_BYTES = 1024 * 1024
+MOST_BYTES = 64 * 1024 * 1024
+"""More than this is fetched into the file, and not through memory."""
+
 CONTINUATION = bytes(range(0x80, 0xC0))
 """The bytes of UTF-8 that no character begins with."""
 
@@ -71,10 +74,13 @@ def _append(objects: ObjectStore, path: str, size: int, file: Path) -> None:
     if size == known:
         return
     start = known if size > known else 0  # a restarted job may begin its log anew
+    file.parent.mkdir(parents=True, exist_ok=True)
     try:
+        if size - start > MOST_BYTES:
+            objects.get(path, file)
+            return
         content = objects.read(path, start)
     except CloudNotFound:
         return
-    file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("ab" if start else "wb") as log:
         log.write(content)

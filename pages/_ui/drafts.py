@@ -11,9 +11,9 @@ import streamlit as st
 
 from aisbench_core.authoring.specfile import from_yaml, to_yaml
 from aisbench_core.authoring.workloads import Workload
+from aisbench_core.documents import parse
 from aisbench_core.errors import AisbenchError
 from aisbench_core.model import Channel, Run, RunSpec, Scalar
-from aisbench_core.settings import parse
 from pages._ui.core import core
 from pages._ui.first_draft import first_spec
 

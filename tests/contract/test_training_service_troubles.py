@@ -221,6 +221,21 @@ def test_two_hundred_jobs_are_looked_at_by_five_requests_at_most(place: Region, 
         assert sandbox.requests()["modelarts"] == {"POST training-job-searches": most}
 
 
+def test_a_job_behind_very_many_younger_ones_is_left_out(place: Region, sandbox: SandboxProcess) -> None:
+    begun = datetime.now(UTC)
+    request = place.job("contract", {})
+    old = place.training.create(request).job_id
+    for number in range(250):
+        place.training.create(replace(request, name=f"contract-{number}"))
+    sandbox.forget_requests()
+
+    found = place.training.status([old], begun)
+
+    assert found == {}
+    assert sandbox.requests()["modelarts"]["POST training-job-searches"] <= 5
+    assert place.training.detail(old).job_id == old
+
+
 def test_the_list_is_read_no_further_than_the_oldest_job_can_be(place: Region, sandbox: SandboxProcess) -> None:
     request = place.job("contract", {})
     for number in range(60):

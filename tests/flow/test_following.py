@@ -148,12 +148,20 @@ def test_a_bad_result_file_fails_the_run_by_its_name_and_can_be_rescued(
     run = bench.follow(bench.launch())
     assert run.state is RunState.FAILED
     assert says in run.detail
+    first = bench.core.record(run.run_id)
 
+    bench.clock.move(86_400)
     bench.objects().put(f"/{sandbox.bucket}/aisbench/output/{run.job_name}/{name}", GOOD[name].encode())
     bench.core.collect_again(run.run_id, PERSON)
     rescued = bench.follow(run)
 
     assert rescued.state is RunState.COMPLETED
+    again = bench.core.record(run.run_id)
+    assert first is not None
+    assert first.result is not None
+    assert again is not None
+    assert again.result is not None
+    assert again.result.info.total_end_time == first.result.info.total_end_time, "a day later it took no longer"
     recorded = bench.core.warehouse.run(run.run_id)
     assert recorded is not None
     assert recorded.throughput == pytest.approx(200.0)

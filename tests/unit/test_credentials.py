@@ -158,7 +158,7 @@ def home(tmp_path: Path) -> Path:
     """A console's home directory of its own: the secrets lie beside the program."""
     core = tmp_path / "home" / "aisbench_core"
     core.mkdir(parents=True)
-    for name in ("__init__.py", "settings.py", "errors.py", "strict_yaml.py"):
+    for name in ("__init__.py", "settings.py", "documents.py", "errors.py", "strict_yaml.py"):
         (core / name).write_bytes((HOME / "aisbench_core" / name).read_bytes())
     shutil.copytree(HOME / "aisbench_core" / "model", core / "model")
     profiles = core.parent / "data" / "profiles"

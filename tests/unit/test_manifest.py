@@ -18,8 +18,9 @@ from aisbench_core.authoring.manifest import (
     VersionEdition,
 )
 from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.documents import parse, parse_yaml
 from aisbench_core.errors import SpecError
-from aisbench_core.settings import HOME, parse, parse_yaml
+from aisbench_core.settings import HOME
 from tests.unit.good_manifest import MANIFEST
 
 MODELS: dict[str, type[BaseModel]] = {

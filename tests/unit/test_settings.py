@@ -186,3 +186,8 @@ def test_paths_of_ours_lie_in_the_bucket_under_the_prefix() -> None:
 
     assert profile.path("output") == "/bench/team/bench/output/"
     assert profile.path() == "/bench/team/bench/"
+
+
+def test_the_home_directory_of_nobody_is_named() -> None:
+    with pytest.raises(SpecError, match=r"data_dir: .*unknown user"):
+        load_settings({"AISBENCH_DATA_DIR": "~nobody-of-that-name/x"})
