@@ -41,7 +41,7 @@ def board_bars(rows: Sequence[BoardRow], t: Words) -> Drawing:
     unit = rows[0].throughput_unit if rows else ""
     base = _chart(values).encode(y=_names())
     bars = base.mark_bar().encode(
-        x=alt.X("value:Q", title=t("charts.throughput", unit=unit), axis=_flush()),
+        x=alt.X("value:Q", title=t("charts.throughput", unit=unit), axis=_bound()),
         color=alt.Color("version:N", title=t("charts.version"), legend=alt.Legend(orient="bottom")),
         tooltip=[
             _tip("name", t("charts.what")),
@@ -67,7 +67,7 @@ def compared_bars(runs: Sequence[RunRow], metric: MetricComparison, t: Words) ->
         .mark_bar()
         .encode(
             y=_names(),
-            x=alt.X("value:Q", title=metric_title(metric, t), axis=_flush()),
+            x=alt.X("value:Q", title=metric_title(metric, t), axis=_bound()),
             color=alt.Color("name:N", legend=None, sort=None),
             tooltip=[_tip("name", t("charts.run")), _number_tip("value", metric_title(metric, t))],
         )
@@ -148,9 +148,7 @@ def metric_over_time(samples: Sequence[MetricSample], name: str, t: Words) -> Dr
 
 def row_name(row: BoardRow) -> str:
     """What a row of the leaderboard is about, in one line."""
-    return (
-        f"{row.model} · {row.framework_version} · {row.flavor} · {row.node_count}×{row.cards_per_node}"
-    )
+    return f"{row.model} · {row.framework_version} · {row.flavor} · {row.node_count}×{row.cards_per_node}"
 
 
 def metric_title(metric: MetricComparison, t: Words) -> str:
@@ -168,9 +166,9 @@ def _names() -> alt.Y:
     return alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=420))
 
 
-def _flush() -> alt.Axis:
-    """An axis whose last number stays inside the chart."""
-    return alt.Axis(labelFlush=True)
+def _bound() -> alt.Axis:
+    """An axis without a number that would be cut off at its end."""
+    return alt.Axis(labelBound=True)
 
 
 def _by_run(order: list[str]) -> alt.Color:
