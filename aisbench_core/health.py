@@ -3,6 +3,7 @@
 import shutil
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,10 +54,12 @@ def _services(profile: str, connect: Connect) -> tuple[ServiceHealth, ...]:
     except AisbenchError as error:
         return (ServiceHealth("credentials", "", False, None, str(error)),)
     bucket = cloud.profile.path()
-    return (
-        _asked("OBS", cloud.profile.obs_server, lambda: _look_into(cloud, bucket)),
-        _asked("ModelArts", cloud.profile.training_endpoint, cloud.training.flavors),
-    )
+    asks: dict[str, tuple[str, Callable[[], object]]] = {
+        "OBS": (cloud.profile.obs_server, lambda: _look_into(cloud, bucket)),
+        "ModelArts": (cloud.profile.training_endpoint, cloud.training.flavors),
+    }
+    with ThreadPoolExecutor(len(asks)) as both:
+        return tuple(both.map(lambda name: _asked(name, *asks[name]), asks))
 
 
 def _look_into(cloud: Cloud, directory: str) -> object:

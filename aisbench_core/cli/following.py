@@ -18,7 +18,8 @@ LOOK_SECONDS = 0.25
 
 
 @click.command()
-def follow() -> None:
+@click.option("--quiet", is_flag=True, help="Say nothing as long as nothing is wrong.")
+def follow(quiet: bool) -> None:
     """Follow all runs until stopped: upload, submit, watch, collect.
 
     Only one process follows at a time; this one waits in line while another does. End it with Ctrl-C or SIGTERM: no run
@@ -28,9 +29,10 @@ def follow() -> None:
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    shown.talk(_waits_for(core) or "following all runs; Ctrl-C ends it")
+    talk = (lambda _: None) if quiet else shown.talk
+    talk(_waits_for(core) or "following all runs; Ctrl-C ends it")
     core.follower(stop).run_forever(stop)
-    shown.talk("stopped following; runs go on in the cloud and are picked up by the next follower")
+    talk("stopped following; runs go on in the cloud and are picked up by the next follower")
 
 
 def wait_for(core: "Core", run: "Run", with_log: bool) -> "Run":

@@ -106,7 +106,7 @@ def _start_all(family: _Family, settings: "Settings", sandbox: bool, host: str, 
     family.start("the console", [*console, *_allowed_hosts(host)], quiet=True)
     if sandbox:
         _until(family, "the sandbox", lambda: _changed(folder / "profile.yaml") != before)
-    family.start("the follower", ["aisbench_core.cli", "follow"], quiet=True)
+    family.start("the follower", ["aisbench_core.cli", "follow", "--quiet"], quiet=True)
     _until(family, "the console", lambda: _answers(f"{address}/_stcore/health"))
     click.echo(f"AISBench console: {address}")
     if sandbox:

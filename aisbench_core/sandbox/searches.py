@@ -73,7 +73,7 @@ def _condition(entry: Mapping[str, Any]) -> tuple[str, str, tuple[str, ...]]:
         raise Refused(400, "ModelArts.2808", f"Invalid search condition: operator {operator} for {key}.")
     if not isinstance(values, list) or not values or not all(isinstance(value, str) for value in values):
         raise Refused(400, "ModelArts.2809", f"Invalid search condition: value of {key}.", "Give a list of strings.")
-    if operator == "between" and not (len(values) == 2 and all(value.isdigit() for value in values)):
+    if operator == "between" and not (len(values) == 2 and all(value.isdecimal() for value in values)):
         raise Refused(400, "ModelArts.2809", "Invalid search condition: between needs two times in ms.")
     return key, operator, tuple(values)
 

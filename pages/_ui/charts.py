@@ -148,7 +148,7 @@ def metric_over_time(samples: Sequence[MetricSample], name: str, t: Words) -> Dr
 
 def row_name(row: BoardRow) -> str:
     """What a row of the leaderboard is about, in one line."""
-    return f"{row.model} · {row.framework_version} · {row.flavor} · {row.node_count}×{row.cards_per_node}"
+    return f"{row.model} · {row.framework_version} · {row.flavor or row.pool_id} · {row.node_count}×{row.cards_per_node}"
 
 
 def metric_title(metric: MetricComparison, t: Words) -> str:
