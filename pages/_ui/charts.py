@@ -148,7 +148,8 @@ def metric_over_time(samples: Sequence[MetricSample], name: str, t: Words) -> Dr
 
 def row_name(row: BoardRow) -> str:
     """What a row of the leaderboard is about, in one line."""
-    return f"{row.model} · {row.framework_version} · {row.flavor or row.pool_id} · {row.node_count}×{row.cards_per_node}"
+    cards = f"{row.node_count}×{row.cards_per_node}"
+    return " · ".join([row.model, row.framework_version, row.flavor or row.pool_id, cards])
 
 
 def metric_title(metric: MetricComparison, t: Words) -> str:
