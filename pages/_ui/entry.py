@@ -1,5 +1,7 @@
 """Where every visit begins: the language, the menu, who follows, and then the page."""
 
+from pathlib import Path
+
 import streamlit as st
 
 from pages._ui.core import core
@@ -26,6 +28,7 @@ def start() -> None:
 
 
 st.set_page_config(page_icon="📊", layout="wide")
+st.logo(Path(__file__).with_name("logo.svg"), size="large")
 with errors_shown():
     choose_language(core().settings.language)
 t = words()
