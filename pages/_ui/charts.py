@@ -89,7 +89,7 @@ def ranks(runs: Sequence[RunRow], results: Mapping[str, Sequence[RankResult]], u
     tips = [_tip("run", t("charts.run")), _tip("card", t("charts.card")), _number_tip("value", unit)]
     title = t("charts.per_card", unit=unit)
     if most <= DOTS:
-        x = alt.X("value:Q", title=title, scale=alt.Scale(zero=False, padding=16))
+        x = alt.X("value:Q", title=title, scale=alt.Scale(zero=False, padding=16), axis=_bound())
         return base.mark_circle(size=90, opacity=0.75).encode(x=x, y=y, color=_by_run(order), tooltip=tips)
     x = alt.X("index:O", title=t("charts.card"), axis=alt.Axis(labelOverlap=True))
     colour = alt.Color("value:Q", title=title, scale=alt.Scale(zero=False), legend=alt.Legend(orient="bottom"))
