@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 from tests.browser.console_process import ConsoleProcess
-from tests.browser.visit import HEIGHT, OpenWindow, Visit
+from tests.browser.visit import HEIGHT, WAIT_MS, OpenWindow, Visit
 from tests.sandbox_process import SandboxProcess
 
 QUICK = {"poll_seconds": "0.5", "tick_seconds": "0.1", "retry_first_seconds": "0.5", "retry_most_seconds": "1"}
@@ -36,6 +36,7 @@ def console(region: SandboxProcess) -> Iterator[ConsoleProcess]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Chromium, one for each module: Playwright keeps an event loop, which tests elsewhere must not meet."""
+    expect.set_options(timeout=WAIT_MS)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=_chromium())
         yield chromium

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import QUICK
 from tests.browser.console_process import ConsoleProcess
-from tests.browser.visit import WAIT_MS, OpenWindow, Visit
+from tests.browser.visit import OpenWindow, Visit
 from tests.sandbox_process import SandboxProcess
 
 SECRET = "TOPSECRETKEYTHATNOBODYMAYEVERSEE00"
@@ -45,12 +45,12 @@ def test_a_region_that_goes_away_is_said_in_a_sentence_and_tried_again(
 ) -> None:
     visit = window(beside)
     run_id = launch_quickstart(visit)
-    expect(visit.page.locator(".stMarkdownBadge", has_text="Running")).to_be_visible(timeout=WAIT_MS)
+    expect(visit.page.locator(".stMarkdownBadge", has_text="Running")).to_be_visible()
 
     pretending.kill()
 
     retrying = visit.page.get_by_role("alert").filter(has_text="Retrying (attempt")
-    expect(retrying).to_be_visible(timeout=WAIT_MS)
+    expect(retrying).to_be_visible()
     assert_is_a_sentence(retrying.inner_text())
     assert retrying.inner_text().lower().count("retrying") == 1
     visit.picture("bad-day-live")
@@ -60,7 +60,7 @@ def test_a_region_that_goes_away_is_said_in_a_sentence_and_tried_again(
 
     visit.open(f"/live?run={run_id}")
     expect(visit.page.locator(".stMarkdownBadge", has_text="Running")).to_be_visible()
-    expect(retrying).to_have_count(0, timeout=WAIT_MS)
+    expect(retrying).to_have_count(0)
     assert visit.troubles() == []
 
 
@@ -77,10 +77,10 @@ def test_a_launch_into_a_region_that_is_gone_waits_for_it(
     expect(dialog).to_contain_text("The region does not answer now")
     visit.picture("bad-day-launch")
     visit.keyed("launch-yes").get_by_role("button").click()
-    expect(visit.page.get_by_role("alert").filter(has_text="Retrying (attempt")).to_be_visible(timeout=WAIT_MS)
+    expect(visit.page.get_by_role("alert").filter(has_text="Retrying (attempt")).to_be_visible()
     pretending.resume()
 
-    expect(visit.page.locator(".stMarkdownBadge", has_text="Completed")).to_be_visible(timeout=WAIT_MS)
+    expect(visit.page.locator(".stMarkdownBadge", has_text="Completed")).to_be_visible()
     assert pretending.requests()["modelarts"]["POST training-jobs"] == 1
     assert visit.troubles() == []
 
@@ -112,20 +112,18 @@ def test_a_killed_console_comes_back_with_the_run_and_the_page_reconnects(
 ) -> None:
     visit = window(beside)
     run_id = launch_quickstart(visit)
-    expect(visit.page.locator(".stMarkdownBadge", has_text="Running")).to_be_visible(timeout=WAIT_MS)
+    expect(visit.page.locator(".stMarkdownBadge", has_text="Running")).to_be_visible()
 
     beside.kill()
     expect(visit.page.locator('[data-testid="stApp"][data-test-connection-state="CONNECTED"]')).to_have_count(0)
     visit.picture("bad-day-restart")
     beside.resume()
 
-    expect(visit.page.locator('[data-testid="stApp"][data-test-connection-state="CONNECTED"]')).to_be_visible(
-        timeout=WAIT_MS
-    )
+    expect(visit.page.locator('[data-testid="stApp"][data-test-connection-state="CONNECTED"]')).to_be_visible()
     visit.settle()
     expect(visit.page.get_by_role("heading", level=1)).to_contain_text(run_id)
     expect(visit.page.locator(".stMarkdownBadge", has_text="Running")).to_be_visible()
-    expect(visit.page.get_by_role("alert").filter(has_text="Nobody follows")).to_have_count(0, timeout=WAIT_MS)
+    expect(visit.page.get_by_role("alert").filter(has_text="Nobody follows")).to_have_count(0)
 
 
 def launch_quickstart(visit: Visit) -> str:
@@ -133,7 +131,7 @@ def launch_quickstart(visit: Visit) -> str:
     visit.open("/configure")
     visit.keyed("launch").get_by_role("button").click()
     visit.keyed("launch-yes").get_by_role("button").click()
-    expect(visit.page).to_have_url(re.compile(r"/live\?.*run="), timeout=WAIT_MS)
+    expect(visit.page).to_have_url(re.compile(r"/live\?.*run="))
     found = re.search(r"run=([^&]+)", visit.page.url)
     assert found
     return found[1]

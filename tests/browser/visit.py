@@ -51,13 +51,13 @@ class Visit:
 
     def settle(self) -> None:
         """Wait until the page has a heading and is not busy."""
-        expect(self.page.get_by_role("heading", level=1)).to_be_visible(timeout=WAIT_MS)
+        expect(self.page.get_by_role("heading", level=1)).to_be_visible()
         self.rest()
 
     def rest(self) -> None:
         """Wait until the server has answered what was done last, and everything that it sent is drawn."""
-        expect(self.page.locator(QUIET)).to_be_visible(timeout=WAIT_MS)
-        expect(self.page.get_by_test_id("stSkeleton")).to_have_count(0, timeout=WAIT_MS)
+        expect(self.page.locator(QUIET)).to_be_visible()
+        expect(self.page.get_by_test_id("stSkeleton")).to_have_count(0)
 
     def reload(self) -> None:
         """What F5 does."""
@@ -67,7 +67,7 @@ class Visit:
     def menu(self, title: str) -> None:
         """Open a page by the menu."""
         self.page.get_by_role("navigation").get_by_role("link", name=title, exact=True).click()
-        expect(self.page.get_by_role("heading", level=1, name=title, exact=True)).to_be_visible(timeout=WAIT_MS)
+        expect(self.page.get_by_role("heading", level=1, name=title, exact=True)).to_be_visible()
         self.rest()
 
     def menu_titles(self) -> list[str]:
@@ -91,7 +91,7 @@ class Visit:
 
     def rows(self, alt: str) -> list[dict[str, str]]:
         """A table's rows by column title, from the copy for screen readers: the table itself is drawn on a canvas."""
-        expect(self.table(alt).locator("td").first).to_be_attached(timeout=WAIT_MS)
+        expect(self.table(alt).locator("td").first).to_be_attached()
         lines: list[list[str]] = self.table(alt).evaluate(
             "table => [...table.querySelectorAll('tr')].map(row => [...row.children].map(cell => cell.textContent))"
         )
@@ -104,12 +104,14 @@ class Visit:
     def picture(self, name: str) -> None:
         """Keep a picture of the window for a person to look at."""
         PICTURES.mkdir(exist_ok=True)
-        self.page.screenshot(path=PICTURES / f"{name}.png")
+        self.page.screenshot(path=PICTURES / f"{name}.png", animations="disabled")
 
     def publish(self, name: str, height: int = HEIGHT) -> None:
         """The same from a window so high, put where SCREENSHOTS_TO says: the README's pictures are made this way."""
-        self.page.mouse.move(0, 0)
         width = self.width
+        self.page.mouse.move(width - 1, HEIGHT - 1)
+        self.page.evaluate("document.activeElement.blur()")
+        self.page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")
         self.page.set_viewport_size({"width": width, "height": height})
         self.picture(name)
         self.page.set_viewport_size({"width": width, "height": HEIGHT})
