@@ -1,5 +1,6 @@
 """A console over an empty data folder, driven page by page without a browser."""
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +14,12 @@ from tests.console.seeds import fill
 ENTRY = Path(__file__).parents[2] / "pages" / "_ui" / "entry.py"
 
 OpenPage = Callable[..., AppTest]
+
+
+@pytest.fixture(autouse=True)
+def main_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """AppTest puts its script in the place of `__main__`, where processes started later would look for the tests."""
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
 
 
 @pytest.fixture
