@@ -1,6 +1,6 @@
 # Two commands on a fresh machine with python3, git and make: `make run` and `make test`.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-torch check bench format clean
+.PHONY: help run test test-torch check bench screenshots format clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -28,6 +28,9 @@ check: $(INSTALLED_TEST) ## style, types and the quick tests; seconds
 
 bench: $(INSTALLED_TEST) ## measure, each figure against a peer or the naive way in the same run
 	@$(BIN)/python -m pytest -q -s -p no:xdist tests/bench
+
+screenshots: $(INSTALLED_TEST) browser ## take the README's pictures anew
+	@SCREENSHOTS_TO=docs/images $(BIN)/python -m pytest -q tests/browser/test_story.py -k follows
 
 format: $(INSTALLED_TEST) ## bring all files into the common style
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --fix --quiet .
