@@ -5,8 +5,11 @@ import sys
 from pathlib import Path
 
 import click
+from pydantic import ValidationError
 
-from aisbench_core.sandbox.engine import GRACE_SECONDS, Limits, usual_cards
+from aisbench_core.sandbox.capacity import Plan
+from aisbench_core.sandbox.engine.container import Containers
+from aisbench_core.sandbox.engine.engine import GRACE_SECONDS, MANY_CARDS, Limits, usual_cards
 from aisbench_core.sandbox.region import EngineKind
 from aisbench_core.sandbox.server import CannotStart, Options, serve
 
@@ -34,6 +37,18 @@ _PORT = click.IntRange(0, 65535)
     show_default=True,
     help="Seconds that processes have to end when they are asked to.",
 )
+@click.option(
+    "--container",
+    type=click.Choice([wish.value for wish in Containers]),
+    default=Containers.AUTO.value,
+    show_default=True,
+    help="auto: jobs run in private namespaces where Linux allows it; none: never.",
+)
+@click.option(
+    "--capacity",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="JSON file: dedicated pools and their nodes.",
+)
 @click.option("--allow-remote", is_flag=True, help="Listen on an address that others can reach.")
 def main(
     data: Path,
@@ -43,6 +58,8 @@ def main(
     engine: str,
     cards: int | None,
     grace: float,
+    container: str,
+    capacity: Path | None,
     allow_remote: bool,
 ) -> None:
     """Pretend to be a ModelArts region on this machine, and really run its training jobs here.
@@ -53,11 +70,22 @@ def main(
             f"{host} can be reached by others, and whoever has the keys runs programs here: add --allow-remote"
         )
     try:
-        limits = Limits(cards or usual_cards(), grace)
-        serve(Options(data, host, modelarts_port, obs_port, EngineKind(engine), limits), _say)
+        kind = EngineKind(engine)
+        # Jobs that only pretend use no cores: they wait for each other only if somebody asks for it.
+        limits = Limits(cards or (usual_cards() if kind is EngineKind.SUBPROCESS else MANY_CARDS), grace)
+        plan = _plan(capacity) if capacity else None
+        wish = Containers(container)
+        serve(Options(data, host, modelarts_port, obs_port, kind, limits, wish, plan), _say)
     except CannotStart as error:
         click.echo(f"aisbench-sandbox: {error}", err=True)
         sys.exit(_CANNOT_START)
+
+
+def _plan(file: Path) -> Plan:
+    try:
+        return Plan.model_validate_json(file.read_bytes())
+    except ValidationError as error:
+        raise click.UsageError(f"--capacity {file}: {error}") from error
 
 
 def _say(line: str) -> None:

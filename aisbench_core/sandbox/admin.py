@@ -1,38 +1,75 @@
-"""The admin side of the sandbox: faults to come, latency, counts, scripts, reset. It asks for no signature."""
+"""The admin side of the sandbox: faults to come, latency, capacity, counts, scripts… It asks for no signature."""
 
 import asyncio
 import ipaddress
 import json
 import re
+import time
 from collections import Counter
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.routing import Route as Address
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from aisbench_core.sandbox.faults import Fault, Service, go_wrong
-from aisbench_core.sandbox.gateway import target
-from aisbench_core.sandbox.scripted import Script
+from aisbench_core.sandbox.capacity import Capacity, Plan
+from aisbench_core.sandbox.clocks import http_date
+from aisbench_core.sandbox.engine.engine import Engine
+from aisbench_core.sandbox.engine.scripted import Script
+from aisbench_core.sandbox.faults import Fault, Route, Service, go_wrong
+from aisbench_core.sandbox.service.gateway import target
+from aisbench_core.sandbox.service.lockout import Lockout
 
 _IDS = (
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "{id}"),
     (re.compile(r"worker-\d+"), "{task}"),
+    (re.compile(r"(?<=/)\d+(?=/|$)"), "{id}"),
 )
+_PREFIX = re.compile(r"/v[12]/[^/]*/?")
 _FAULTS = TypeAdapter(list[Fault])
 
 
+class RouteLatency(Route):
+    """Milliseconds that requests of one route wait."""
+
+    ms: Annotated[float, Field(ge=0, le=60_000)]
+
+
 class Latency(BaseModel):
-    """Milliseconds that every request waits before it is carried out."""
+    """Milliseconds that every request waits before it is carried out; the first route that means it decides."""
 
     model_config = ConfigDict(extra="forbid")
 
     obs_ms: Annotated[float, Field(ge=0, le=60_000)] = 0.0
     modelarts_ms: Annotated[float, Field(ge=0, le=60_000)] = 0.0
+    routes: tuple[RouteLatency, ...] = ()
+
+    def seconds(self, service: Service, scope: Scope) -> float:
+        """How long this request waits."""
+        for route in self.routes:
+            if route.means(service, scope["method"], target(scope)):
+                return route.ms / 1000
+        return (self.obs_ms if service == "obs" else self.modelarts_ms) / 1000
+
+
+class LockoutSwitch(BaseModel):
+    """Whether an access key is locked after wrong signatures."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    enabled: bool
+
+
+class Readings(BaseModel):
+    """How a sentence of the documents is meant that can be read in two ways."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    offset: Literal["entries", "pages"] = "entries"
 
 
 class Admin:
@@ -42,6 +79,8 @@ class Admin:
         self.script = Script()
         self.faults: list[Fault] = []
         self.latency = Latency()
+        self.lockout = Lockout(time.monotonic)
+        self.readings = Readings()
         self.counts: dict[Service, Counter[str]] = {"obs": Counter(), "modelarts": Counter()}
 
     def reset(self) -> None:
@@ -49,6 +88,8 @@ class Admin:
         self.script = Script()
         self.faults = []
         self.latency = Latency()
+        self.lockout.switch(False)
+        self.readings = Readings()
         self.forget_counts()
 
     def forget_counts(self) -> None:
@@ -61,8 +102,10 @@ class Admin:
         async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "http":
                 return await app(scope, receive, send)
+            scope = {**scope, "state": dict(scope.get("state", {}))}  # else a wrong clock outlives its request
+            send = _dated(scope, send)
             self.counts[service][_label(service, scope)] += 1
-            await asyncio.sleep((self.latency.obs_ms if service == "obs" else self.latency.modelarts_ms) / 1000)
+            await asyncio.sleep(self.latency.seconds(service, scope))
             fault = self._next_fault(service, scope)
             if fault is None:
                 return await app(scope, receive, send)
@@ -78,8 +121,19 @@ class Admin:
         return None
 
 
-def admin_app(admin: Admin, wipe: Callable[[], None], advance: Callable[[str], None]) -> Starlette:
-    """The addresses under /_sandbox. `wipe` forgets all jobs and objects, `advance` moves a job one phase on."""
+def _dated(scope: Scope, send: Send) -> Send:
+    """Every answer says when it was given."""
+
+    async def send_dated(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [(b"date", http_date(scope)), *message.get("headers", ())]}
+        await send(message)
+
+    return send_dated
+
+
+def admin_app(admin: Admin, wipe: Callable[[], None], engine: Engine, capacity: Capacity) -> Starlette:
+    """The addresses under /_sandbox. `wipe` forgets all jobs and objects."""
 
     async def reset(_: Request) -> Response:
         await asyncio.to_thread(wipe)
@@ -97,6 +151,15 @@ def admin_app(admin: Admin, wipe: Callable[[], None], advance: Callable[[str], N
         admin.latency = Latency.model_validate_json(await request.body())
         return JSONResponse(admin.latency.model_dump())
 
+    async def put_lockout(request: Request) -> Response:
+        switch = LockoutSwitch.model_validate_json(await request.body())
+        admin.lockout.switch(switch.enabled)
+        return JSONResponse(switch.model_dump())
+
+    async def put_readings(request: Request) -> Response:
+        admin.readings = Readings.model_validate_json(await request.body())
+        return JSONResponse(admin.readings.model_dump())
+
     async def put_script(request: Request) -> Response:
         admin.script = Script.model_validate_json(await request.body())
         return JSONResponse(admin.script.model_dump())
@@ -108,21 +171,42 @@ def admin_app(admin: Admin, wipe: Callable[[], None], advance: Callable[[str], N
         admin.forget_counts()
         return JSONResponse({})
 
-    async def advance_job(request: Request) -> Response:
-        await asyncio.to_thread(advance, request.path_params["job_id"])
-        return JSONResponse({})
-
     routes = [
-        Route("/reset", reset, methods=["POST"]),
-        Route("/faults", get_faults, methods=["GET"]),
-        Route("/faults", put_faults, methods=["PUT"]),
-        Route("/latency", put_latency, methods=["PUT"]),
-        Route("/script", put_script, methods=["PUT"]),
-        Route("/requests", get_requests, methods=["GET"]),
-        Route("/requests", delete_requests, methods=["DELETE"]),
-        Route("/jobs/{job_id}/advance", advance_job, methods=["POST"]),
+        Address("/reset", reset, methods=["POST"]),
+        Address("/faults", get_faults, methods=["GET"]),
+        Address("/faults", put_faults, methods=["PUT"]),
+        Address("/lockout", put_lockout, methods=["PUT"]),
+        Address("/latency", put_latency, methods=["PUT"]),
+        Address("/readings", put_readings, methods=["PUT"]),
+        Address("/script", put_script, methods=["PUT"]),
+        Address("/requests", get_requests, methods=["GET"]),
+        Address("/requests", delete_requests, methods=["DELETE"]),
+        *_job_addresses(engine, capacity),
     ]
     return Starlette(routes=routes, exception_handlers={ValidationError: _explain})
+
+
+def _job_addresses(engine: Engine, capacity: Capacity) -> list[Address]:
+    """What moves jobs: by hand, or by the nodes that there are."""
+
+    async def advance(request: Request) -> Response:
+        await asyncio.to_thread(engine.advance, request.path_params["job_id"])
+        return JSONResponse({})
+
+    async def get_capacity(_: Request) -> Response:
+        return JSONResponse(capacity.plan.model_dump(mode="json"))
+
+    async def put_capacity(request: Request) -> Response:
+        plan = Plan.model_validate_json(await request.body())
+        await asyncio.to_thread(capacity.set, plan)
+        await asyncio.to_thread(engine.look)
+        return await get_capacity(request)
+
+    return [
+        Address("/jobs/{job_id}/advance", advance, methods=["POST"]),
+        Address("/capacity", get_capacity, methods=["GET"]),
+        Address("/capacity", put_capacity, methods=["PUT"]),
+    ]
 
 
 class LocalOnly:
@@ -159,7 +243,7 @@ def _label(service: Service, scope: Scope) -> str:
     path: str = scope["path"]
     if service == "obs":
         return "LIST" if method == "GET" and "/" not in path.strip("/") else method
-    text = path.removeprefix("/v2/").partition("/")[2]
+    text = _PREFIX.sub("", path, count=1)
     for pattern, name in _IDS:
         text = pattern.sub(name, text)
     return f"{method} {text}"

@@ -2,10 +2,14 @@
 
 from dataclasses import dataclass
 
+ASCEND, PYTORCH, TENSORFLOW = "Ascend-Powered-Engine", "PyTorch", "TensorFlow"
+MPI_ENGINES = ("Horovod", "MPI", "MindSpore-GPU")
+"""Engines whose boot files are started by mpirun."""
+
 
 @dataclass(frozen=True, slots=True)
 class Flavor:
-    """An instance type. `kind` is CPU or Ascend; `cards` is how many processes a node runs."""
+    """An instance type. `kind` is CPU, GPU or Ascend; `cards` is how many accelerators a node pretends to have."""
 
     flavor_id: str
     name: str
@@ -16,7 +20,7 @@ class Flavor:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A preset image; whatever it is called, this sandbox runs the boot file with its own Python."""
+    """A preset image. Its name decides how boot files are started; the frameworks are what this machine has."""
 
     name: str
     version: str
@@ -34,8 +38,20 @@ FLAVORS = {
         Flavor("modelarts.kat1.2xlarge", "Ascend: 2*snt9 (pretended)", "Ascend", 2, 16),
         Flavor("modelarts.kat1.4xlarge", "Ascend: 4*snt9 (pretended)", "Ascend", 4, 16),
         Flavor("modelarts.kat1.8xlarge", "Ascend: 8*snt9 (pretended)", "Ascend", 8, 16),
+        Flavor("modelarts.p3.large.public", "GPU: 1*V100 (pretended)", "GPU", 1, 16),
+        Flavor("modelarts.p3.2xlarge.public", "GPU: 2*V100 (pretended)", "GPU", 2, 16),
+        Flavor("modelarts.p3.4xlarge.public", "GPU: 4*V100 (pretended)", "GPU", 4, 16),
+        Flavor("modelarts.p3.8xlarge.public", "GPU: 8*V100 (pretended)", "GPU", 8, 16),
     )
 }
+
+POOL_FLAVORS = {
+    f"modelarts.pool.visual.{size}": Flavor(
+        f"modelarts.pool.visual.{size}", f"Dedicated pool: {cards} of a node's cards", "Ascend", cards, 1000
+    )
+    for size, cards in (("xlarge", 1), ("2xlarge", 2), ("4xlarge", 4), ("8xlarge", 8), ("16xlarge", 16))
+}
+"""How much of a node a job in a dedicated pool takes; they are not among the public instance types."""
 
 _ASCEND = (
     "mindspore_1.3.0-cann_5.0.2-py_3.7-euler_2.8.3-aarch64",
@@ -46,16 +62,31 @@ _ASCEND = (
     "mindspore_1.10.0-cann_6.0.1-py_3.7-euler_2.8.3-aarch64",
     "mindspore_2.0.0-cann_6.3.0-py_3.7-euler_2.8.3-aarch64",
     "mindspore_2.2.12-cann_7.0.1.1-py_3.9-euler_2.10.7-aarch64-snt9b",
+    "mindspore_2.3.0-cann_8.0.rc1-py_3.9-euler_2.10.7-aarch64-snt9b",
     "pytorch_1.11.0-cann_6.3.0-py_3.7-euler_2.8.3-aarch64",
     "pytorch_2.1.0-cann_7.0.1.1-py_3.9-euler_2.10.7-aarch64-snt9b",
     "tensorflow_1.15-cann_5.1.0-py_3.7-euler_2.8.3-aarch64",
 )
 
 ENGINES = (
-    *(Engine("Ascend-Powered-Engine", version) for version in _ASCEND),
-    Engine("PyTorch", "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64"),
-    Engine("TensorFlow", "tensorflow_2.1.0-cuda_10.1-py_3.7-ubuntu_18.04-x86_64"),
+    *(Engine(ASCEND, version) for version in _ASCEND),
+    Engine(PYTORCH, "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64"),
+    Engine(TENSORFLOW, "tensorflow_2.1.0-cuda_10.1-py_3.7-ubuntu_18.04-x86_64"),
+    Engine("Horovod", "horovod_0.20.0-tensorflow_2.1.0-cuda_10.1-py_3.7-ubuntu_18.04-x86_64"),
+    Engine("Horovod", "horovod_0.22.1-pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64"),
+    Engine("MPI", "mindspore_1.3.0-cuda_10.1-py_3.7-ubuntu_1804-x86_64"),
+    Engine("MindSpore-GPU", "mindspore_1.7.0-cuda_10.1-py_3.7-ubuntu_18.04-x86_64"),
 )
+
+
+def find_flavor(flavor_id: str) -> Flavor | None:
+    """The instance type with this id, public or of dedicated pools."""
+    return FLAVORS.get(flavor_id) or POOL_FLAVORS.get(flavor_id)
+
+
+def fits(engine_name: str, flavor: Flavor) -> bool:
+    """Whether the engine has images for these accelerators. The sandbox's own CPU types take all engines."""
+    return flavor.kind == "CPU" or (flavor.kind == "Ascend") == (engine_name == ASCEND)
 
 
 def find_engine(engine_id: str, name: str, version: str) -> Engine | None:

@@ -28,3 +28,11 @@ async def cut(scope: Scope, receive: Receive) -> None:
     connection.transport.abort()
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+async def hang_up(scope: Scope, receive: Receive) -> None:
+    """Close the request's connection in the middle of its answer: what was sent arrives, no more."""
+    connection: Connection = scope["state"]["connection"]
+    connection.transport.close()
+    while (await receive())["type"] != "http.disconnect":
+        pass

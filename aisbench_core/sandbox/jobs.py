@@ -1,157 +1,25 @@
-"""Training jobs: what is known of each, how it may change, and the files that let it survive a restart."""
+"""All training jobs, and the files that let them survive a restart."""
 
 import json
+import logging
 import threading
 import uuid
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from enum import StrEnum
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from aisbench_core.sandbox.catalogue import FLAVORS, Flavor
+from aisbench_core.sandbox.attempts import Attempt, read_attempt
 from aisbench_core.sandbox.events import JobEvent
 from aisbench_core.sandbox.files import write_atomically
+from aisbench_core.sandbox.job import ENDED, Channel, Job, Phase, TaskEnd
+
+__all__ = ["ENDED", "Channel", "Clock", "Job", "Jobs", "Phase", "TaskEnd"]
+
+log = logging.getLogger(__name__)
 
 Clock = Callable[[], float]
 """Seconds since the epoch."""
-
-
-class Phase(StrEnum):
-    """Where a job stands, in the API's words."""
-
-    CREATING = "Creating"
-    PENDING = "Pending"
-    RUNNING = "Running"
-    TERMINATING = "Terminating"
-    COMPLETED = "Completed"
-    FAILED = "Failed"
-    TERMINATED = "Terminated"
-
-
-ENDED = frozenset({Phase.COMPLETED, Phase.FAILED, Phase.TERMINATED})
-
-
-@dataclass(frozen=True, slots=True)
-class TaskEnd:
-    """How one task ended."""
-
-    task: str
-    exit_code: int
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Channel:
-    """An input or output: the OBS directory, and how the code learns the local one (parameter or env)."""
-
-    name: str
-    path: str
-    access_method: str
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One training job. `body` is the accepted request; times are ms since the epoch, 0 when not reached.
-
-    `metrics` holds one value per minute by task and metric. `script` is what a scripted job pretends."""
-
-    job_id: str
-    body: Mapping[str, Any]
-    created_at: int
-    phase: Phase = Phase.CREATING
-    started_at: int = 0
-    ended_at: int = 0
-    ends: tuple[TaskEnd, ...] = ()
-    events: tuple[JobEvent, ...] = ()
-    metrics: Mapping[str, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
-    script: Mapping[str, Any] | None = None
-
-    @property
-    def name(self) -> str:
-        """The name that the user gave."""
-        return str(self.body["metadata"]["name"])
-
-    @property
-    def algorithm(self) -> Mapping[str, Any]:
-        """The request's algorithm block."""
-        block: Mapping[str, Any] = self.body["algorithm"]
-        return block
-
-    @property
-    def flavor(self) -> Flavor:
-        """The instance type of every node."""
-        return FLAVORS[self.body["spec"]["resource"]["flavor_id"]]
-
-    @property
-    def node_count(self) -> int:
-        """How many nodes."""
-        return int(self.body["spec"]["resource"]["node_count"])
-
-    @property
-    def card_count(self) -> int:
-        """All cards: nodes times cards per node."""
-        return self.node_count * self.flavor.cards
-
-    @property
-    def tasks(self) -> tuple[str, ...]:
-        """worker-0, worker-1 and so on: one task per node."""
-        return tuple(f"worker-{node}" for node in range(self.node_count))
-
-    @property
-    def has_ended(self) -> bool:
-        """Whether nothing more will happen."""
-        return self.phase in ENDED
-
-    @property
-    def log_path(self) -> str:
-        """The OBS directory for logs, or nothing."""
-        export = self.body["spec"].get("log_export_path") or {}
-        return str(export.get("obs_url") or "")
-
-    @property
-    def longest_hours(self) -> int:
-        """After how many hours of running it is stopped; 0: never."""
-        return int((self.body["spec"].get("auto_stop") or {}).get("duration") or 0)
-
-    def log_object(self, node: int) -> str:
-        """The OBS path of a node's log, or nothing."""
-        return f"{self.log_path}modelarts-job-{self.job_id}-worker-{node}.log" if self.log_path else ""
-
-    def channels(self, kind: str) -> tuple[Channel, ...]:
-        """The job's `inputs` or `outputs`."""
-        return tuple(
-            Channel(entry["name"], entry["remote"]["obs"]["obs_url"], entry.get("access_method") or "parameter")
-            for entry in self.algorithm.get(kind) or ()
-        )
-
-    def told(self, at: int, kind: str, **facts: str) -> "Job":
-        """The job with one more event."""
-        return replace(self, events=(*self.events, JobEvent(at, kind, facts)))
-
-    def queued(self, at: int) -> "Job":
-        """The job, waiting for its turn."""
-        return replace(self, phase=Phase.PENDING).told(at, "queued")
-
-    def running(self, at: int) -> "Job":
-        """The job, with nodes of its own."""
-        return replace(self, phase=Phase.RUNNING, started_at=at).told(at, "running")
-
-    def terminating(self) -> "Job":
-        """The job, asked to stop."""
-        return replace(self, phase=Phase.TERMINATING)
-
-    def terminated(self, at: int, kind: str = "terminated", **facts: str) -> "Job":
-        """The job, stopped by a person or by its longest running time."""
-        return replace(self, phase=Phase.TERMINATED, ended_at=at).told(at, kind, **facts)
-
-    def ended(self, at: int, ends: tuple[TaskEnd, ...], kind: str = "") -> "Job":
-        """The job, ended by itself: completed if every task returned 0. A job that was asked to stop is terminated."""
-        if self.phase is Phase.TERMINATING:
-            return replace(self, ends=ends).terminated(at)
-        failed = any(end.exit_code for end in ends)
-        phase = Phase.FAILED if failed else Phase.COMPLETED
-        return replace(self, phase=phase, ended_at=at, ends=ends).told(at, kind or phase.value.lower())
 
 
 class Jobs:
@@ -162,8 +30,7 @@ class Jobs:
         self._clock = clock
         self._lock = threading.RLock()
         folder.mkdir(parents=True, exist_ok=True)
-        stored = (_read(file) for file in folder.glob("*.json"))
-        self._jobs = {job.job_id: job for job in sorted(stored, key=lambda job: job.created_at)}
+        self._jobs = {job.job_id: job for job in sorted(_read_all(folder), key=lambda job: job.created_at)}
 
     def now(self) -> int:
         """The time in ms since the epoch."""
@@ -197,12 +64,21 @@ class Jobs:
             job = self._jobs.get(job_id)
             return None if job is None else self._store(step(job))
 
-    def remove(self, job_id: str) -> None:
-        """Forget the job and its files."""
+    def change_all(self, step: Callable[[Job], Job]) -> None:
+        """Every job after `step`; those that it returns as they are stay."""
         with self._lock:
-            job = self._jobs.pop(job_id)
+            for job in self.all():
+                changed = step(job)
+                if changed is not job:
+                    self._store(changed)
+
+    def remove(self, job_id: str) -> None:
+        """Forget the job and its files, if nobody else has."""
+        with self._lock:
+            job = self._jobs.pop(job_id, None)
             self._file(job_id).unlink(missing_ok=True)
-            self.remove_logs(job)
+            if job is not None:
+                self.remove_logs(job)
 
     def remove_logs(self, job: Job) -> None:
         """Forget what the job's nodes printed."""
@@ -227,6 +103,15 @@ class Jobs:
         return self._folder / f"{job_id}.json"
 
 
+def _read_all(folder: Path) -> Iterator[Job]:
+    """All jobs that can be read. A damaged file is left for a person to look at, and keeps nobody from starting."""
+    for file in folder.glob("*.json"):
+        try:
+            yield _read(file)
+        except (ValueError, KeyError, TypeError) as error:
+            log.warning("%s is damaged and its job is left out: %s", file, error)
+
+
 def _read(file: Path) -> Job:
     stored = json.loads(file.read_bytes())
     stored["phase"] = Phase(stored["phase"])
@@ -235,4 +120,12 @@ def _read(file: Path) -> Job:
     stored["metrics"] = {
         task: {name: tuple(values) for name, values in metrics.items()} for task, metrics in stored["metrics"].items()
     }
+    stored["attempts"] = _attempts(stored)
     return Job(**stored)
+
+
+def _attempts(stored: Mapping[str, Any]) -> tuple[Attempt, ...]:
+    if "attempts" in stored:
+        return tuple(read_attempt(attempt) for attempt in stored["attempts"])
+    # Written before jobs could run more than once.
+    return (Attempt(stored["started_at"], (), stored["ended_at"]),) if stored["started_at"] else ()

@@ -10,15 +10,24 @@ import yaml
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aisbench_core.sandbox.admin import Admin, LocalOnly, admin_app
+from aisbench_core.sandbox.capacity import Capacity, Plan
 from aisbench_core.sandbox.catalogue import FLAVORS
-from aisbench_core.sandbox.engine import Engine, Limits, SubprocessEngine
+from aisbench_core.sandbox.engine.container import Containers, kept_visible, why_not
+from aisbench_core.sandbox.engine.engine import Engine, Limits, SubprocessEngine
+from aisbench_core.sandbox.engine.nodes import Site
+from aisbench_core.sandbox.engine.scripted import ScriptedEngine
+from aisbench_core.sandbox.engine.training import Workshop
 from aisbench_core.sandbox.files import write_atomically
 from aisbench_core.sandbox.jobs import Jobs
-from aisbench_core.sandbox.modelarts_routes import modelarts_app
-from aisbench_core.sandbox.objects import Objects
-from aisbench_core.sandbox.obs_routes import obs_app
-from aisbench_core.sandbox.scripted import ScriptedEngine
-from aisbench_core.sandbox.training_jobs import TrainingJobs
+from aisbench_core.sandbox.obs.objects import Objects
+from aisbench_core.sandbox.obs.routes import obs_app
+from aisbench_core.sandbox.service.desk import Desk
+from aisbench_core.sandbox.service.experiments import Experiments
+from aisbench_core.sandbox.service.legacy_jobs import LegacyJobs
+from aisbench_core.sandbox.service.quotas import Quotas
+from aisbench_core.sandbox.service.routes import modelarts_app
+from aisbench_core.sandbox.service.shelf import Shelf
+from aisbench_core.sandbox.service.training_jobs import TrainingJobs
 
 PROJECT = "sandbox-project"
 BUCKET = "sandbox-bench"
@@ -45,21 +54,44 @@ class Place:
 class Region:
     """One pretend region: objects, jobs, the engine that runs them, keys, and the admin side."""
 
-    def __init__(self, place: Place, kind: EngineKind, limits: Limits) -> None:
+    def __init__(
+        self,
+        place: Place,
+        kind: EngineKind,
+        limits: Limits,
+        containers: Containers = Containers.AUTO,
+        plan: Plan | None = None,
+    ) -> None:
         self.place = place
         self.keys = _keys(place.data / "credentials.yaml")
         self._admin = Admin()
         self._objects = Objects(place.data / "obs")
         self._jobs = Jobs(place.data / "jobs", time.time)
+        self._shelf = Shelf(place.data / "service")
         self._make_bucket()
-        self._engine = self._make_engine(kind, limits)
+        self._capacity = Capacity(place.data / "capacity.json", plan, limits.cards)
+        self._engine = self._make_engine(kind, limits, containers)
 
     def modelarts_app(self) -> ASGIApp:
         """The ModelArts port: the service, and the admin side beside it."""
         script = lambda: self._admin.script.model_dump(mode="json")  # noqa: E731 - the script of the moment
-        service = TrainingJobs(self._jobs, self._engine, self._objects, self.place.obs_url, self.keys, script)
-        app = self._admin.wrap(modelarts_app(service, PROJECT, self.keys, time.time), "modelarts")
-        return _side_by_side(app, LocalOnly(admin_app(self._admin, self._wipe, self._engine.advance)))
+        shelf = self._shelf
+        quotas = Quotas(shelf, lambda: len(self._jobs.all()))
+        experiments = Experiments(shelf, self._jobs.now, self._jobs.all)
+        obs_url = self.place.obs_url
+        shared = (self._jobs, self._engine, self._objects, obs_url, self.keys, script)
+        jobs = TrainingJobs(*shared, quotas, experiments, self._capacity)
+        desk = Desk(
+            jobs,
+            quotas,
+            experiments,
+            LegacyJobs(shelf, jobs),
+            lambda: self._capacity.plan.pools,
+            time.time,
+            self._counts_pages,
+        )
+        app = self._admin.wrap(modelarts_app(desk, PROJECT, self.keys, self._admin.lockout), "modelarts")
+        return _side_by_side(app, LocalOnly(admin_app(self._admin, self._wipe, self._engine, self._capacity)))
 
     def obs_app(self) -> ASGIApp:
         """The OBS port."""
@@ -85,10 +117,15 @@ class Region:
         """End all that runs."""
         self._engine.close()
 
+    def _counts_pages(self) -> bool:
+        return self._admin.readings.offset == "pages"
+
     def _wipe(self) -> None:
         self._engine.end_all()
         for job in self._jobs.all():
             self._jobs.remove(job.job_id)
+        self._shelf.clear()
+        self._capacity.reset()
         for bucket in self._objects.buckets():
             while page := self._objects.list(bucket.name).objects:
                 for stat in page:
@@ -96,10 +133,17 @@ class Region:
             self._objects.delete_bucket(bucket.name)
         self._make_bucket()
 
-    def _make_engine(self, kind: EngineKind, limits: Limits) -> Engine:
+    def _make_engine(self, kind: EngineKind, limits: Limits, containers: Containers) -> Engine:
         if kind is EngineKind.SCRIPTED:
-            return ScriptedEngine(self._jobs, self._objects)
-        return SubprocessEngine(self._jobs, self._objects, self.place.data / "work", self.place.obs_url, limits)
+            return ScriptedEngine(self._jobs, self._objects, self._capacity)
+        work = self.place.data / "work"
+        work.mkdir(parents=True, exist_ok=True)
+        ((access_key, secret_key),) = self.keys.items()
+        kept = kept_visible(self.place.data)
+        site = Site(access_key, secret_key, self.place.modelarts_url, why_not(containers, work), kept)
+        return SubprocessEngine(
+            Workshop(self._jobs, self._objects, work, self.place.obs_url, self._capacity, limits.grace, site)
+        )
 
     def _make_bucket(self) -> None:
         if not self._objects.has_bucket(BUCKET):

@@ -12,8 +12,10 @@ import uvicorn
 from filelock import FileLock, Timeout
 from starlette.types import ASGIApp
 
+from aisbench_core.sandbox.capacity import Plan
 from aisbench_core.sandbox.connections import Connection
-from aisbench_core.sandbox.engine import Limits, usual_cards
+from aisbench_core.sandbox.engine.container import Containers
+from aisbench_core.sandbox.engine.engine import Limits, usual_cards
 from aisbench_core.sandbox.region import EngineKind, Place, Region
 
 NAME = "AISBench sandbox"
@@ -30,6 +32,8 @@ class Options:
     obs_port: int = 8611
     engine: EngineKind = EngineKind.SUBPROCESS
     limits: Limits = field(default_factory=lambda: Limits(usual_cards()))
+    containers: Containers = Containers.AUTO
+    plan: Plan | None = None
 
 
 class CannotStart(Exception):
@@ -45,7 +49,8 @@ def serve(options: Options, say: Callable[[str], None]) -> None:
         _listening(options.host, options.modelarts_port, "--modelarts-port") as modelarts,
         _listening(options.host, options.obs_port, "--obs-port") as obs,
     ):
-        region = Region(Place(data, _url(modelarts), _url(obs)), options.engine, options.limits)
+        place = Place(data, _url(modelarts), _url(obs))
+        region = Region(place, options.engine, options.limits, options.containers, options.plan)
         try:
             asyncio.run(_answer(region, modelarts, obs, say))
         finally:
@@ -86,6 +91,7 @@ def _server(app: ASGIApp) -> _Server:
             log_level="warning",
             access_log=False,
             server_header=False,
+            date_header=False,  # a fault may put the region's clock wrong
             headers=[("server", NAME)],
             timeout_keep_alive=60,
             timeout_graceful_shutdown=_LAST_ANSWERS_SECONDS,

@@ -72,20 +72,21 @@ def test_recording_one_run_is_cheap(tmp_path: Path, capsys: pytest.CaptureFixtur
     Warehouse(peer).record(finished("warm"))
 
     naive = median_ms([partial(record_row_by_row, peer, record) for record in records[:5]])
-    opening = median_ms([partial(look, warehouse)] * RECORDED)
     ours = median_ms([partial(warehouse.record, record) for record in records])
+    opened = statistics.median(seconds_open(warehouse, finished(f"open-{number}")) for number in range(RECORDED)) * 1000
 
     with capsys.disabled():
-        print(f"\nrecord one run (16 cards, 20 samples): {ours:.1f} ms with open and close (goal 30); ", end="")
-        print(f"{ours - opening:.1f} ms of it recording (goal 10), {opening:.1f} ms opening and closing; ", end="")
-        print(f"row by row {naive:.0f} ms, {naive / ours:.0f} x")
+        print(f"\nrecord one run (16 cards, 20 samples): {ours:.1f} ms with open and close (goal 30), ", end="")
+        print(f"{opened:.1f} ms with the file open (goal 10); row by row {naive:.0f} ms, {naive / ours:.0f} x")
     assert naive / ours >= 10
 
 
-def look(warehouse: Warehouse) -> None:
-    """Opens and closes the file."""
+def seconds_open(warehouse: Warehouse, record: RunRecord) -> float:
+    """How long recording takes while somebody else has the file open."""
     with warehouse.cursor():
-        pass
+        start = time.perf_counter()
+        warehouse.record(record)
+        return time.perf_counter() - start
 
 
 def test_the_leaderboard_of_ten_thousand_runs_is_made_in_sql(

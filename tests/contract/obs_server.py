@@ -16,8 +16,8 @@ import uvicorn
 from botocore.config import Config
 from obs import ObsClient
 
-from aisbench_core.sandbox.objects import Objects
-from aisbench_core.sandbox.obs_routes import obs_app
+from aisbench_core.sandbox.obs.objects import Objects
+from aisbench_core.sandbox.obs.routes import obs_app
 
 BUCKET = "sandbox-bench"
 ACCESS = "SANDBOXACCESSKEY"
@@ -42,7 +42,8 @@ class Served:
 
 @contextmanager
 def serving(root: Path) -> Iterator[Served]:
-    with socket.socket() as listener:
+    # asyncio sends small packets at once only on sockets that say they are TCP; else an answer waits 40 ms for an ACK
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
         listener.bind(("127.0.0.1", 0))
         served = Served(listener.getsockname()[1], Objects(root))
         app = obs_app(served.objects, {ACCESS: SECRET}, served.now)

@@ -48,16 +48,19 @@ def v4(
     body: bytes = b"",
     headers: Mapping[str, str] | None = None,
     query: Mapping[str, str] | None = None,
+    payload: str = "",
 ) -> dict[str, str]:
-    """All headers of a request signed as AWS4-HMAC-SHA256, its body's hash included."""
-    payload = hashlib.sha256(body).hexdigest()
+    """All headers of a request signed as AWS4-HMAC-SHA256, with its body's hash or what `payload` says instead."""
+    payload = payload or hashlib.sha256(body).hexdigest()
     stamp = f"{now:%Y%m%dT%H%M%SZ}"
     sent = {"host": host, "x-amz-date": stamp, "x-amz-content-sha256": payload, **(headers or {})}
     names = ";".join(sorted(sent))
     pairs = "&".join(f"{quote(name, safe='')}={quote(value, safe='')}" for name, value in sorted((query or {}).items()))
     lines = "".join(f"{name}:{sent[name].strip()}\n" for name in sorted(sent))
     scope = f"{stamp[:8]}/{REGION}/s3/aws4_request"
-    request = hashlib.sha256(f"{method}\n{path}\n{pairs}\n{lines}\n{names}\n{payload}".encode()).hexdigest()
+    request = hashlib.sha256(
+        f"{method}\n{path}\n{pairs}\n{lines}\n{names}\n{payload}".encode("utf-8", "surrogateescape")
+    ).hexdigest()
     key = f"AWS4{secret}".encode()
     for part in scope.split("/"):
         key = hmac.new(key, part.encode(), hashlib.sha256).digest()
@@ -68,4 +71,6 @@ def v4(
 
 
 def _sha1(secret: str, text: str) -> str:
-    return base64.b64encode(hmac.new(secret.encode(), text.encode(), hashlib.sha1).digest()).decode()
+    return base64.b64encode(
+        hmac.new(secret.encode(), text.encode("utf-8", "surrogateescape"), hashlib.sha1).digest()
+    ).decode()

@@ -1,14 +1,15 @@
 """One region as a contract test sees it."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from aisbench_core.cloud.modelarts_v1 import ModelArtsV1
 from aisbench_core.cloud.modelarts_v2 import ModelArtsV2
 from aisbench_core.cloud.obs import ObsStore
-from aisbench_core.model import Channel, JobRequest, JobStatus, RunSpec
-from aisbench_core.settings import Credentials, Profile
+from aisbench_core.model import Api, Channel, JobRequest, JobStatus, RunSpec
+from aisbench_core.settings import Credentials, Profile, find_credentials, load_profile, load_settings
 from tests.sandbox_process import SandboxProcess
 
 TRANSFERS = 16
@@ -32,8 +33,9 @@ class Region:
         return ObsStore(self.profile, self.credentials, TRANSFERS, self.request_seconds)
 
     @cached_property
-    def training(self) -> ModelArtsV2:
-        return ModelArtsV2(self.profile, self.credentials, self.request_seconds)
+    def training(self) -> ModelArtsV2 | ModelArtsV1:
+        adapter = ModelArtsV1 if self.profile.api is Api.V1 else ModelArtsV2
+        return adapter(self.profile, self.credentials, self.request_seconds)
 
     def path(self, name: str) -> str:
         return self.folder + name
@@ -47,8 +49,9 @@ class Region:
     def job(self, name: str, parameters: Mapping[str, str]) -> JobRequest:
         boot = self.path("code/train.py")
         self.objects.put(boot, BOOT)
-        for directory in ("out/", "log/"):
-            self.objects.make_directory(self.path(directory))
+        output = self.path(f"out/{name}/")
+        for directory in (output, self.path("log/")):
+            self.objects.make_directory(directory)
         engine = next(engine for engine in self.training.engines() if engine.name == "Ascend-Powered-Engine")
         return JobRequest(
             name=name,
@@ -65,14 +68,31 @@ class Region:
             boot_path=boot,
             log_path=self.path("log/"),
             inputs=(),
-            outputs=(Channel(name="train_url", path=self.path("out/")),),
+            outputs=(Channel(name="train_url", path=output),),
             environments={"AISBENCH_RUN_ID": "contract"},
             parameters=dict(parameters),
         )
 
 
-def sandbox_region(sandbox: SandboxProcess, request_seconds: float = REQUEST_SECONDS) -> Region:
-    profile = Profile.model_validate({"name": "sandbox", **sandbox.profile})
+def sandbox_region(sandbox: SandboxProcess, request_seconds: float = REQUEST_SECONDS, api: Api = Api.V2) -> Region:
+    profile = Profile.model_validate({"name": "sandbox", **sandbox.profile, "api": api})
     access_key, secret_key = sandbox.keys
     credentials = Credentials.model_validate({"access_key": access_key, "secret_key": secret_key})
     return Region(profile, credentials, profile.path("contract"), request_seconds)
+
+
+def live_region(name: str) -> Region:
+    """A real region, by the name of its profile."""
+    settings = load_settings({})
+    profile = load_profile(settings, name)
+    return Region(profile, find_credentials(settings, profile, {}), profile.path(f"contract-{uuid.uuid4().hex[:8]}"))
+
+
+def left_as_found(region: Region) -> Iterator[Region]:
+    """The region; afterwards the test's jobs are ended and forgotten, and its directory is emptied."""
+    yield region
+    for job_id in region.job_ids:
+        region.training.stop(job_id)
+        region.training.delete(job_id)
+    for stat in region.objects.list(region.folder):
+        region.objects.delete(stat.path)

@@ -176,6 +176,12 @@ def test_a_bucket_that_is_not_there_is_not_found(region: Region) -> None:
         region.objects.put(f"/{bucket}/a", b"")
     with pytest.raises(CloudNotFound, match="NoSuchBucket"):
         region.objects.read_many([f"/{bucket}/a"])
+    with pytest.raises(CloudNotFound):
+        region.objects.location(bucket)
+
+
+def test_a_bucket_tells_its_region(region: Region) -> None:
+    assert region.objects.location(region.profile.bucket) == region.profile.region
 
 
 def test_head_of_nothing_is_none(region: Region) -> None:

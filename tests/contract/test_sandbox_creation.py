@@ -9,9 +9,9 @@ import pytest
 from huaweicloudsdkcore.exceptions.exceptions import ClientRequestException
 from huaweicloudsdkmodelarts.v1 import JobSearches, ListTrainingJobsRequest
 
-from aisbench_core.sandbox.creation import accept
-from aisbench_core.sandbox.objects import Objects
+from aisbench_core.sandbox.obs.objects import Objects
 from aisbench_core.sandbox.refusals import Refused
+from aisbench_core.sandbox.service.creation import accept
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import TrainingClient, channel, job_body
 
@@ -29,6 +29,10 @@ def _changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
     return body
 
 
+def remote(**kinds: Any) -> dict[str, Any]:
+    return {"name": "a", "remote": kinds}
+
+
 BAD_REQUESTS: list[tuple[str, int, Callable[[dict[str, Any]], object]]] = [
     ("ModelArts.2825", 400, lambda body: body.update(kind="dance")),
     ("ModelArts.2788", 400, lambda body: body["metadata"].update(name="no blanks")),
@@ -44,7 +48,10 @@ BAD_REQUESTS: list[tuple[str, int, Callable[[dict[str, Any]], object]]] = [
     ("ModelArts.2753", 400, lambda body: body["algorithm"].update(outputs=[channel("a", "/sandbox-bench/o/")] * 2)),
     ("ModelArts.2753", 400, lambda body: body["algorithm"].update(outputs=[channel("/a/../b", "/sandbox-bench/o/")])),
     ("ModelArts.2753", 400, lambda body: body["algorithm"].update(inputs=[channel("../../a", "/sandbox-bench/i/")])),
+    ("ModelArts.2783", 400, lambda body: body["algorithm"].update(inputs=[remote(dataset={"id": "d"})])),
+    ("ModelArts.2854", 400, lambda body: body["algorithm"].update(inputs=[remote(sfs={"path": "/"})])),
     ("ModelArts.2791", 400, lambda body: body["algorithm"].update(outputs=[channel("a", "/sandbox-bench/o")])),
+    ("ModelArts.2791", 400, lambda body: body["algorithm"].update(outputs=[channel("a", "/nobody-has-this/o/")])),
     ("ModelArts.2791", 400, lambda body: body["algorithm"].update(code_dir="/sandbox-bench/code")),
     ("ModelArts.2757", 400, lambda body: body["algorithm"].update(code_dir="")),
     ("ModelArts.2757", 400, lambda body: body["algorithm"].update(code_dir="/sandbox-bench/nowhere/")),
@@ -54,6 +61,17 @@ BAD_REQUESTS: list[tuple[str, int, Callable[[dict[str, Any]], object]]] = [
     ("ModelArts.2758", 400, lambda body: body["algorithm"].update(boot_file="/sandbox-bench/code/train.sh")),
     ("ModelArts.2780", 400, lambda body: body["algorithm"].update(engine={"engine_name": "a", "engine_version": "b"})),
     ("ModelArts.2806", 400, lambda body: body["algorithm"].update(command="bash run.sh")),
+    ("ModelArts.2806", 400, lambda body: body["algorithm"].update(engine={"image_url": "org/image:1"})),
+    ("ModelArts.2788", 400, lambda body: body["algorithm"].update(_image("echo a\necho b"))),
+    ("ModelArts.2857", 400, lambda body: body["algorithm"].update(local_code_dir="/opt/code")),
+    ("ModelArts.2857", 400, lambda body: body["algorithm"].update(local_code_dir="code")),
+    ("ModelArts.2857", 400, lambda body: body["algorithm"].update(local_code_dir="/home/ma-user/")),
+    ("ModelArts.2857", 400, lambda body: body["algorithm"].update(local_code_dir="/home/ma-user/modelarts/inputs")),
+    ("ModelArts.2857", 400, lambda body: body["algorithm"].update(local_code_dir="/home/ma-user/infer")),
+    ("ModelArts.2857", 400, lambda body: body["algorithm"].update(local_code_dir="/home/a/../../etc")),
+    ("ModelArts.2859", 400, lambda body: body["algorithm"].update(working_dir="code")),
+    ("ModelArts.2859", 400, lambda body: body["algorithm"].update(working_dir="/home/ma-user/../..")),
+    ("ModelArts.2840", 400, lambda body: body["spec"]["resource"].update(flavor_id="modelarts.p3.large.public")),
     ("ModelArts.2763", 400, lambda body: body["spec"]["resource"].update(flavor_id="modelarts.unknown")),
     ("ModelArts.2793", 400, lambda body: body["spec"]["resource"].update(node_count=9)),
     ("ModelArts.2788", 400, lambda body: body["spec"]["resource"].update(node_count=0)),
@@ -63,6 +81,10 @@ BAD_REQUESTS: list[tuple[str, int, Callable[[dict[str, Any]], object]]] = [
     ("ModelArts.2788", 400, lambda body: body["spec"].update(auto_stop={"time_unit": "DAYS", "duration": 1})),
     ("ModelArts.2816", 400, lambda body: body["spec"].update(schedule_policy={"priority": 4})),
 ]
+
+
+def _image(command: str) -> dict[str, Any]:
+    return {"command": command, "engine": {"image_url": "org/image:1"}}
 
 
 def _names(count: int) -> list[str]:
@@ -113,6 +135,27 @@ def test_a_job_with_a_custom_image_can_be_pretended(client: TrainingClient) -> N
     assert (job.status.phase, job.algorithm.command) == ("Completed", "bash run.sh")
 
 
-def test_a_job_with_a_custom_image_cannot_really_run(real_sandbox: SandboxProcess) -> None:
-    with pytest.raises(ClientRequestException, match=r"ModelArts\.2810"):
-        TrainingClient(real_sandbox).create(custom_image())
+PLACES = [
+    ("/home/ma-user/code", "/home/ma-user/code/llm"),
+    ("/home/me", "/cache"),
+    2 * ("/home/ma-user/modelarts/user-job-dir",),
+]
+
+
+@pytest.mark.parametrize(("local_code_dir", "working_dir"), PLACES)
+def test_code_may_be_put_and_started_where_the_console_would(
+    client: TrainingClient, local_code_dir: str, working_dir: str
+) -> None:
+    body = _changed(lambda body: body["algorithm"].update(local_code_dir=local_code_dir, working_dir=working_dir))
+
+    job = client.create(body)
+
+    assert (job.algorithm.local_code_dir, job.algorithm.working_dir) == (local_code_dir, working_dir)
+
+
+def test_an_image_of_the_users_own_may_be_started_the_way_of_a_preset_engine(client: TrainingClient) -> None:
+    engine = {"engine_name": "PyTorch", "image_url": "org/pytorch:2.1"}
+
+    job = client.create(_changed(lambda body: body["algorithm"].update(engine=engine)))
+
+    assert (job.algorithm.engine.engine_name, job.algorithm.engine.image_url) == ("PyTorch", "org/pytorch:2.1")

@@ -2,6 +2,7 @@
 
 import json
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from huaweicloudsdkmodelarts.v1 import (
     ShowTrainingJobFlavorsRequest,
     ShowTrainingJobLogsPreviewRequest,
     ShowTrainingJobMetricsRequest,
-    ShowTrainingQuotasRequest,
+    ShowTrainingJobRoutePlanRequest,
     ValidateTrainingJobNameRequest,
 )
 
@@ -136,6 +137,22 @@ def test_a_deleted_job_is_gone_and_its_name_free_again(client: TrainingClient) -
         client.show(job_id)
     assert (refused.value.status_code, refused.value.error_code) == (400, "ModelArts.2775")
     client.create(job_body())
+
+
+def test_many_who_delete_a_job_at_once_are_told_that_it_is_gone_or_going(client: TrainingClient) -> None:
+    job_id = client.create(job_body()).metadata.id
+
+    def delete(_: int) -> str:
+        try:
+            client.delete(job_id)
+        except ClientRequestException as refused:
+            return str(refused.error_code)
+        return "deleted"
+
+    with ThreadPoolExecutor(16) as people:
+        answers = set(people.map(delete, range(16)))
+
+    assert "deleted" in answers <= {"deleted", "ModelArts.2775"}
 
 
 def test_a_name_is_taken_once(client: TrainingClient) -> None:
@@ -255,7 +272,7 @@ def test_another_project_does_not_exist(client: TrainingClient) -> None:
 
 def test_an_address_that_is_not_imitated_says_so_and_lists_what_is(client: TrainingClient) -> None:
     with pytest.raises(ServerResponseException) as refused:
-        client.sdk.show_training_quotas(ShowTrainingQuotasRequest())
+        client.sdk.show_training_job_route_plan(ShowTrainingJobRoutePlanRequest(training_job_id="any"))
 
     assert refused.value.status_code == 501
     assert "AISBench sandbox" in refused.value.error_msg

@@ -3,33 +3,18 @@
 import base64
 import gzip
 import hashlib
-import http.client
-import re
 import socket
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from tests.contract import obs_signer
 from tests.contract.obs_server import ACCESS, BUCKET, SECRET, Served, serving
+from tests.contract.obs_wire import ask, ask_v2, ask_v4
 
 OBJECT = f"/{BUCKET}/a"
-NOW = timedelta()
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    status: int
-    body: bytes
-    headers: Mapping[str, str]
-
-    @property
-    def code(self) -> str:
-        found = re.search(rb"<Code>(\w+)</Code>", self.body)
-        return found[1].decode() if found else ""
 
 
 @pytest.fixture(scope="module")
@@ -42,41 +27,6 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 @pytest.fixture(autouse=True)
 def one_object(served: Served) -> None:
     served.objects.put(BUCKET, "a", b"content")
-
-
-def ask(
-    served: Served, method: str, target: str, headers: Mapping[str, str], body: bytes | Iterator[bytes] | None = None
-) -> Answer:
-    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
-    chunked = body is not None and not isinstance(body, bytes)
-    connection.request(method, target, body, dict(headers), encode_chunked=chunked)
-    response = connection.getresponse()
-    answer = Answer(response.status, response.read(), {name.lower(): value for name, value in response.getheaders()})
-    connection.close()
-    return answer
-
-
-def ask_v2(served: Served, method: str, target: str, body: bytes = b"", **headers: str) -> Answer:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    signed = obs_signer.v2("OBS", ACCESS, SECRET, method, target, datetime.now(UTC), named)
-    return ask(served, method, target, signed, body or None)
-
-
-def ask_v4(
-    served: Served,
-    method: str,
-    path: str,
-    body: bytes = b"",
-    *,
-    secret: str = SECRET,
-    late: timedelta = NOW,
-    **headers: str,
-) -> Answer:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    host = f"127.0.0.1:{served.port}"
-    when = datetime.now(UTC) - late
-    signed = obs_signer.v4(ACCESS, secret, method, path, when, host=host, body=body, headers=named)
-    return ask(served, method, path, signed, body or None)
 
 
 @pytest.mark.parametrize("scheme", ["AWS", "OBS"])
@@ -196,11 +146,13 @@ def test_a_client_that_expects_100_continue_is_told_before_it_sends_the_body(ser
 
     assert first_line(served, good) == b"HTTP/1.1 100 Continue"
     assert first_line(served, bad).startswith(b"HTTP/1.1 403")
+    nowhere = obs_signer.v2("OBS", ACCESS, SECRET, "PUT", "/nowhere/a", datetime.now(UTC))
+    assert first_line(served, nowhere, "/nowhere/a").startswith(b"HTTP/1.1 404")
 
 
-def first_line(served: Served, headers: Mapping[str, str]) -> bytes:
+def first_line(served: Served, headers: Mapping[str, str], path: str = OBJECT) -> bytes:
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    head = f"PUT {OBJECT} HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\nExpect: 100-continue\r\n{lines}\r\n"
+    head = f"PUT {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\nExpect: 100-continue\r\n{lines}\r\n"
     with socket.create_connection(("127.0.0.1", served.port), timeout=20) as wire:
         wire.sendall(head.encode())
         answer = wire.recv(65536)

@@ -1,0 +1,26 @@
+"""The region's clock, which a fault may have put wrong for a request."""
+
+from collections.abc import MutableMapping
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+_OFF = "clock_off_s"
+
+Scope = MutableMapping[str, Any]
+
+
+def put_off(scope: Scope, seconds: float) -> None:
+    """From now on the clock is so many seconds late (or early: negative) for this request."""
+    scope.setdefault("state", {})[_OFF] = seconds
+
+
+def seconds_off(scope: Scope) -> float:
+    """How wrong the clock is for this request."""
+    return float(scope.get("state", {}).get(_OFF, 0.0))
+
+
+def http_date(scope: Scope) -> bytes:
+    """The time as the answer's Date header says it."""
+    instant = datetime.now(UTC) + timedelta(seconds=seconds_off(scope))
+    return format_datetime(instant.replace(microsecond=0), usegmt=True).encode()

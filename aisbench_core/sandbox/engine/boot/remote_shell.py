@@ -1,0 +1,68 @@
+"""What sshd and ssh are between the nodes of an MPI job in the cloud: one program of the standard library for both.
+
+`python remote_shell.py serve ADDRESS PORT` runs the commands that are sent to it, where it runs itself.
+`python remote_shell.py run HOST COMMAND…` sends one and ends with its code. Both know the job's secret; `run` also
+knows where everybody listens (`HOST=ADDRESS:PORT,…`)."""
+
+import hmac
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+SECRET = "SANDBOX_SHELL_SECRET"  # noqa: S105 - the variable's name
+HOSTS = "SANDBOX_SHELL_HOSTS"
+_PATIENCE_SECONDS = 120.0
+_CANNOT_REACH = 255
+_SHELL = "/bin/sh"
+
+
+def serve(address: str, port: int) -> None:
+    """Run commands until somebody ends this program."""
+    with socket.create_server((address, port)) as server:
+        while True:
+            peer, _ = server.accept()
+            threading.Thread(target=_answer, args=(peer,), daemon=True).start()
+
+
+def run(host: str, command: str) -> int:
+    """Run the command on the host; its exit code, or 255 as ssh has it when the host cannot be reached."""
+    hosts = dict(entry.split("=", 1) for entry in os.environ[HOSTS].split(",") if entry)
+    address, _, port = hosts[host].rpartition(":")
+    peer = _reach(address, int(port))
+    if peer is None:
+        print(f"{host} does not answer", file=sys.stderr, flush=True)
+        return _CANNOT_REACH
+    with peer, peer.makefile("rw") as stream:
+        stream.write(json.dumps({"secret": os.environ[SECRET], "command": command}) + "\n")
+        stream.flush()
+        return int(stream.readline() or _CANNOT_REACH)
+
+
+def _answer(peer: socket.socket) -> None:
+    with peer, peer.makefile("rw") as stream:
+        asked = json.loads(stream.readline() or "{}")
+        if hmac.compare_digest(str(asked.get("secret", "")), os.environ[SECRET]):
+            ended = subprocess.run([_SHELL, "-c", asked["command"]], stdin=subprocess.DEVNULL, check=False)
+            stream.write(f"{ended.returncode}\n")
+            stream.flush()
+
+
+def _reach(address: str, port: int) -> socket.socket | None:
+    """The other side may start later."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            return socket.create_connection((address, port))
+        except ConnectionRefusedError:
+            time.sleep(0.05)
+    return None
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "serve":
+        serve(sys.argv[2], int(sys.argv[3]))
+    sys.exit(run(sys.argv[2], " ".join(sys.argv[3:])))

@@ -1,0 +1,44 @@
+"""A Python of the node's own, so that a job may install packages without touching the sandbox's."""
+
+import os
+import sys
+from pathlib import Path
+
+NAME = f"python-{sys.version_info.major}.{sys.version_info.minor}"
+_LIBRARY = Path("lib") / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
+# The manuals' scripts call it. No job gets privileges here, least of all those of the person who runs the sandbox.
+_SUDO = """#!/bin/sh
+while [ "${1#-}" != "$1" ]; do shift; done
+exec "$@"
+"""
+MODULES = Path(__file__).parents[1] / "modules"
+"""Modules that preset images bring and that this machine may lack: moxing."""
+
+
+def make_interpreter(folder: Path) -> None:
+    """Make a virtual environment that sees the sandbox's packages, and after them the modules of preset images.
+
+    What is installed into it comes before all of them. It takes a millisecond, where the `venv` module takes many."""
+    (folder / "bin").mkdir(parents=True)
+    (folder / _LIBRARY).mkdir(parents=True)
+    base = Path(getattr(sys, "_base_executable", "") or os.path.realpath(sys.executable))
+    (folder / "pyvenv.cfg").write_text(f"home = {base.parent}\ninclude-system-site-packages = false\n", "utf-8")
+    for name in ("python", "python3", NAME.replace("-", "")):
+        (folder / "bin" / name).symlink_to(base)
+    for name in ("pip", "pip3"):
+        _write_program(folder / "bin" / name, '#!/bin/sh\nexec "$(dirname "$0")/python" -m pip "$@"\n')
+    _write_program(folder / "bin" / "sudo", _SUDO)
+    # Two files, read in this order: what the sandbox has installed, a real moxing too, comes before ours.
+    add = "".join(f"import site; site.addsitedir({path!r})\n" for path in _packages())
+    (folder / _LIBRARY / "a-sandbox.pth").write_text(add, "utf-8")
+    (folder / _LIBRARY / "b-image.pth").write_text(f"{MODULES}\n", "utf-8")
+
+
+def _packages() -> list[str]:
+    names = ("site-packages", "dist-packages")
+    return [path for path in sys.path if Path(path).name in names and Path(path).is_dir()]
+
+
+def _write_program(file: Path, text: str) -> None:
+    file.write_text(text, "utf-8")
+    file.chmod(0o755)

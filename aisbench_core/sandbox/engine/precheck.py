@@ -1,0 +1,57 @@
+"""The environment check before a job that tolerates faults: what it looks at, measured on this machine."""
+
+import shutil
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+
+_GB = 1024**3
+_ULIMITS = (
+    ("max locked memory", "RLIMIT_MEMLOCK"),
+    ("open files", "RLIMIT_NOFILE"),
+    ("stack size", "RLIMIT_STACK"),
+    ("max user processes", "RLIMIT_NPROC"),
+)
+
+
+def items(folder: Path, hosts: Sequence[str]) -> list[str]:
+    """One line per item, as the log shows it. `folder` is on the disk that stands for the root and for /cache.
+
+    The cloud demands more than 32 GB there and 1 GB of shared memory; a laptop need not have that, so it is only told.
+    """
+    return [_names(hosts), *_disks(folder), *_ulimits()]
+
+
+def _names(hosts: Sequence[str]) -> str:
+    try:
+        for host in hosts:
+            socket.getaddrinfo(host, None)
+    except OSError as error:
+        return f"item: dns, {error}"
+    return f"item: dns, {len(hosts)} host{'s' * (len(hosts) > 1)} resolved"
+
+
+def _disks(folder: Path) -> list[str]:
+    places = {"root": folder, "shm": Path("/dev/shm"), "cache": folder}  # noqa: S108 - it is only measured
+    return [
+        f"item: disk-size {name}, {shutil.disk_usage(place).total // _GB} GB"
+        for name, place in places.items()
+        if place.is_dir()
+    ]
+
+
+def _ulimits() -> list[str]:
+    try:
+        import resource
+    except ImportError:  # not a Unix
+        return []
+    found = [(label, getattr(resource, name, None)) for label, name in _ULIMITS]
+    return [
+        f"item: ulimit {label}, {_shown(resource.getrlimit(number)[0], resource.RLIM_INFINITY)}"
+        for label, number in found
+        if number is not None
+    ]
+
+
+def _shown(limit: int, infinity: int) -> str:
+    return "unlimited" if limit == infinity else str(limit)

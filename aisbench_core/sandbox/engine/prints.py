@@ -1,0 +1,156 @@
+"""What a node's processes print, from their files into the node's log, within bounds on disk."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+LOG_LIMIT = 100 << 20
+"""How many bytes of a node's log are kept from its beginning on; of one process' own file, a quarter of that."""
+TAIL = 1 << 20
+"""How many bytes are kept of the newest that is beyond the limit, to be added at the end."""
+_READ = 1 << 20
+_LONGEST_LINE = 1 << 16
+
+
+class Printed:
+    """One process' output file, to which it appends for as long as it runs.
+
+    What was read beyond the limit is cut off the file, which the process does not notice."""
+
+    def __init__(self, file: Path, limit: int) -> None:
+        self._file = file
+        self._limit = limit
+        self._done = 0
+        self._left_out = 0
+        self._tail = b""
+        self.skipped = 0
+        self._head = file.with_name(f".{file.name}.head")
+
+    def news(self, *, final: bool, is_full: Callable[[], bool]) -> Iterator[bytes]:
+        """What was added since the last time, in whole lines; half ones wait for their end, or for the final time.
+
+        Once the log `is_full`, only the newest of it."""
+        if not _is_own(self._file):
+            return
+        with self._file.open("rb") as stream:
+            # Up to its present end only: a process that prints faster than we read must not hold us here.
+            end = os.fstat(stream.fileno()).st_size
+            while self._done < end:
+                if is_full() and end - self._done > TAIL:
+                    self.skipped += end - TAIL - self._done
+                    self._done = end - TAIL
+                stream.seek(self._done)
+                chunk = stream.read(min(_READ, end - self._done))
+                is_last = self._done + len(chunk) == end
+                whole = chunk if final and is_last else _whole_lines(chunk)
+                if not whole:
+                    break
+                self._done += len(whole)
+                yield whole.decode("utf-8", "replace").encode()
+
+    def trim(self) -> None:
+        """Cut off what was read, if it is more than the limit; the beginning and the newest part are kept."""
+        if self._done <= (self._limit if not self._left_out else TAIL) or not _is_own(self._file):
+            return
+        with self._file.open("rb") as stream:
+            if not self._left_out:
+                self._head.unlink(missing_ok=True)  # whatever the job has put there
+                self._head.write_bytes(stream.read(self._limit))
+            stream.seek(max(0, self._done - TAIL))
+            self._tail = stream.read(TAIL)
+        self._left_out += self._done
+        os.truncate(self._file, 0)
+        self._done = 0
+
+    def whole(self) -> Path:
+        """The file to show when the process has ended: all of it, or its beginning and its newest part."""
+        if not self._left_out or not _is_own(self._file):
+            return self._file
+        rest = self._tail + self._file.read_bytes()
+        with self._head.open("ab") as stream:
+            stream.write(_gap(self._left_out + self._file.stat().st_size - self._head.stat().st_size) + rest[-TAIL:])
+        self._left_out = 0
+        return self._head.replace(self._file)
+
+
+class BoundedLog:
+    """A node's log: whole lines of all of its processes and the platform's, kept in `file`."""
+
+    def __init__(self, file: Path, limit: int = LOG_LIMIT) -> None:
+        self._file = file
+        self._limit = limit
+        file.touch()
+        self._size = file.stat().st_size  # a job that runs again goes on with its log
+        self._is_mid_line = False
+        self._left_out = 0
+        self._tail = b""
+        self._printed: dict[Path, Printed] = {}
+
+    @property
+    def size(self) -> int:
+        """How many bytes the file has."""
+        return self._size
+
+    def say(self, text: str) -> None:
+        """Add a line of the platform's own."""
+        self._write_line(f"[ModelArts Service Log]{text}")
+
+    def report(self, at: datetime, text: str, command: str) -> None:
+        """Add a line of the platform's toolkit, in the other of its two forms; `at` is aware of its zone."""
+        time = at.isoformat(timespec="seconds")
+        origin = f'file="{command.partition("/")[2]}.go:46" Command={command}'
+        owner = "Component=ma-training-toolkit Platform=ModelArts-Service"
+        self._write_line(f'time="{time}" level=info msg="{text}" {origin} {owner}')
+
+    def gather(self, outputs: Sequence[Path], *, final: bool = False) -> None:
+        """Take over what the node's processes have printed since the last time."""
+        for output in outputs:
+            printed = self._printed.setdefault(output, Printed(output, self._limit // 4))
+            for lines in printed.news(final=final, is_full=self._is_full):
+                self._add(lines)
+            if self._is_full():
+                printed.trim()
+        if final and self._left_out:
+            skipped = sum(printed.skipped for printed in self._printed.values())
+            self._write(_gap(self._left_out + skipped - len(self._tail)) + self._tail)
+            self._left_out, self._tail = 0, b""
+
+    def whole(self, output: Path) -> Path:
+        """The file to show of one process that has ended."""
+        return self._printed[output].whole() if output in self._printed else output
+
+    def _is_full(self) -> bool:
+        return self._size >= self._limit
+
+    def _add(self, lines: bytes) -> None:
+        if not self._is_full():
+            self._write(lines)
+            if self._is_full():
+                self.say(f"the log has {self._size} bytes: of what follows, the newest part is added at the end")
+            return
+        self._left_out += len(lines)
+        self._tail = (self._tail + lines)[-TAIL:]
+
+    def _write_line(self, line: str) -> None:
+        self._write(b"\n" * self._is_mid_line + line.encode() + b"\n")
+
+    def _write(self, content: bytes) -> None:
+        with self._file.open("ab") as stream:
+            stream.write(content)
+        self._size += len(content)
+        self._is_mid_line = not content.endswith(b"\n")
+
+
+def _is_own(file: Path) -> bool:
+    """Whether it is the file that the process prints to, and not a link that the job has put in its place."""
+    return file.is_file() and not file.is_symlink()
+
+
+def _gap(size: int) -> bytes:
+    return f"\n[ModelArts Service Log]{max(size, 0)} bytes are left out here\n".encode()
+
+
+def _whole_lines(chunk: bytes) -> bytes:
+    end = chunk.rfind(b"\n") + 1
+    return chunk[:end] if end or len(chunk) < _LONGEST_LINE else chunk

@@ -1,0 +1,154 @@
+"""What there is: questions about files and directories, in OBS and on this machine."""
+# What it stands for are the functions of os, on paths as people write them.
+# ruff: noqa: PTH110, PTH112, PTH116, PTH118, PTH202, PTH207, PTH208
+
+import fnmatch
+import glob as local_glob
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from moxing.client import Found, NotFoundError
+from moxing.places import folder_of, is_object, is_remote, local_paths_below, objects_below, parts, paths_below, store
+
+_WILD = "*?["
+
+
+@dataclass(frozen=True)
+class Stat:
+    """What `stat` returns, under the names of os.stat and of tf.gfile.Stat."""
+
+    st_size: int
+    st_mtime: float
+    is_directory: bool
+
+    @property
+    def length(self) -> int:
+        """The size in bytes."""
+        return self.st_size
+
+    @property
+    def mtime_nsec(self) -> int:
+        """When it was written, in nanoseconds since the epoch."""
+        return int(self.st_mtime * 1e9)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of a directory, as os.scandir has them."""
+
+    name: str
+    path: str
+
+    def is_dir(self) -> bool:
+        """Whether it is a directory."""
+        return is_directory(self.path)
+
+    def is_file(self) -> bool:
+        """Whether it is a file."""
+        return not self.is_dir()
+
+    def stat(self) -> Any:
+        """Its size and time."""
+        return stat(self.path)
+
+
+def exists(url: Any) -> bool:
+    """Whether there is such a file or directory."""
+    if not is_remote(url):
+        return os.path.exists(url)
+    bucket, key = parts(url)
+    return is_object(bucket, key) or is_directory(url)
+
+
+def is_directory(url: Any) -> bool:
+    """Whether there is such a directory: in OBS, whether anything lies below it."""
+    if not is_remote(url):
+        return os.path.isdir(url)
+    bucket, key = parts(url)
+    if not key.rstrip("/"):
+        return store().has_bucket(bucket)
+    try:
+        return any(True for _ in store().list(bucket, folder_of(key), most=1))
+    except NotFoundError:
+        return False
+
+
+def list_directory(url: Any, recursive: bool = False, **_: Any) -> list[str]:
+    """The names in a directory; recursive: the relative paths of all files and directories in it. NotFoundError."""
+    if not is_remote(url):
+        return os.listdir(url) if not recursive else sorted(local_paths_below(str(url)))
+    if not is_directory(url):
+        raise NotFoundError(2, "No such directory in OBS", str(url))
+    bucket, key = parts(url)
+    prefix = folder_of(key)
+    if recursive:
+        return sorted(paths_below(bucket, prefix))
+    names = (entry if isinstance(entry, str) else entry.key for entry in store().list(bucket, prefix, "/"))
+    return [name for name in (each[len(prefix) :].rstrip("/") for each in names) if name]
+
+
+def get_size(url: Any, recursive: bool = False) -> int:
+    """The size of a file in bytes; of a directory it is 0, or with recursive the sum of all in it. NotFoundError."""
+    if recursive and is_directory(url):
+        names = list_directory(url, recursive=True)
+        if not is_remote(url):
+            return sum(os.path.getsize(os.path.join(url, name)) for name in names)
+        bucket, key = parts(url)
+        return sum(found.size for found in objects_below(bucket, folder_of(key)))
+    found = stat(url)
+    return 0 if found.is_directory else found.st_size
+
+
+def stat(url: Any) -> Stat:
+    """Size, time and kind. NotFoundError."""
+    if not is_remote(url):
+        facts = os.stat(url)
+        return Stat(facts.st_size, facts.st_mtime, os.path.isdir(url))
+    bucket, key = parts(url)
+    found = store().head(bucket, key) if key and not key.endswith("/") else None
+    if found:
+        return Stat(found.size, found.modified, is_directory=False)
+    if not is_directory(url):
+        raise NotFoundError(2, "No such file or directory in OBS", str(url))
+    return Stat(0, 0.0, is_directory=True)
+
+
+def glob(url: Any) -> list[str]:
+    """The paths that a pattern of *, ? and [] fits; none of them goes beyond a slash."""
+    if not is_remote(url):
+        return local_glob.glob(url)
+    bucket, key = parts(url)
+    fixed = key[: min((key.find(sign) for sign in _WILD if sign in key), default=len(key))].rpartition("/")[0]
+    prefix = folder_of(fixed) if fixed else ""
+    scheme = str(url)[: str(url).index("://") + 3]
+    names = [prefix + name for name in paths_below(bucket, prefix)]
+    levels = key.count("/")
+    return [
+        f"{scheme}{bucket}/{name}"
+        for name in sorted(names)
+        if name.count("/") == levels and fnmatch.fnmatchcase(name, key)
+    ]
+
+
+def scan_dir(url: Any) -> Iterator[Any]:
+    """The entries of a directory, as os.scandir has them. NotFoundError."""
+    if not is_remote(url):
+        return iter(os.scandir(url))
+    return iter([Entry(name, f"{str(url).rstrip('/')}/{name}") for name in list_directory(url)])
+
+
+def walk(url: Any) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Directory, its directories and its files, from the top down."""
+    if not is_remote(url):
+        yield from os.walk(url)
+        return
+    bucket, key = parts(url)
+    prefix = folder_of(key)
+    entries = list(store().list(bucket, prefix, "/"))
+    folders = [entry[len(prefix) : -1] for entry in entries if isinstance(entry, str)]
+    files = [entry.key[len(prefix) :] for entry in entries if isinstance(entry, Found)]
+    yield str(url), folders, [name for name in files if name]
+    for folder in folders:
+        yield from walk(f"{str(url).rstrip('/')}/{folder}")

@@ -1,0 +1,114 @@
+"""What changes files and directories, in OBS and on this machine: make, remove, rename, copy."""
+# What it stands for are the functions of os, on paths as people write them.
+# ruff: noqa: PTH102, PTH103, PTH104, PTH107, PTH112, PTH118, PTH120, PTH123
+
+import builtins
+import os
+import shutil
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from moxing.client import NotFoundError
+from moxing.looking import is_directory, list_directory
+from moxing.places import folder_of, is_object, is_remote, objects_below, parts, store
+
+
+def make_dirs(url: Any) -> None:
+    """Make a directory and those above it; one that is there is fine."""
+    if not is_remote(url):
+        return os.makedirs(url, exist_ok=True)
+    bucket, key = parts(url)
+    if key and not is_directory(url):
+        store().put(bucket, folder_of(key), b"")
+    return None
+
+
+def mk_dir(url: Any) -> None:
+    """Make one directory."""
+    if not is_remote(url):
+        return os.mkdir(url)
+    return make_dirs(url)
+
+
+def remove(url: Any, recursive: bool = False) -> None:
+    """Remove a file; recursive: a directory with all in it. NotFoundError."""
+    if not is_remote(url):
+        return shutil.rmtree(url) if recursive and os.path.isdir(url) else os.remove(url)
+    bucket, key = parts(url)
+    if is_object(bucket, key):
+        store().delete(bucket, key)
+    elif not is_directory(url):
+        raise NotFoundError(2, "No such file or directory in OBS", str(url))
+    elif not recursive:
+        raise IsADirectoryError(21, "Is a directory: say recursive=True", str(url))
+    if recursive:
+        for found in objects_below(bucket, folder_of(key)):
+            store().delete(bucket, found.key)
+    return None
+
+
+def rename(src_url: Any, dst_url: Any) -> None:
+    """Move a file or a directory."""
+    if not is_remote(src_url) and not is_remote(dst_url):
+        return os.rename(src_url, dst_url)
+    copy_parallel(src_url, dst_url) if is_directory(src_url) else copy(src_url, dst_url)
+    return remove(src_url, recursive=is_directory(src_url))
+
+
+def copy(src_url: Any, dst_url: Any) -> None:
+    """Copy one file, from anywhere to anywhere. NotFoundError."""
+    source, target = is_remote(src_url), is_remote(dst_url)
+    if not source and not target:
+        shutil.copyfile(src_url, dst_url)
+    elif source and target:
+        store().copy(parts(src_url), *parts(dst_url))
+    elif target:
+        with builtins.open(src_url, "rb") as file:
+            store().put(*parts(dst_url), file)
+    else:
+        _download(*parts(src_url), str(dst_url))
+
+
+def copy_parallel(
+    src_url: Any, dst_url: Any, file_list: Sequence[str] | None = None, threads: int = 16, **_: Any
+) -> None:
+    """Copy a directory, or of it the files in `file_list`, by many threads at once. NotFoundError."""
+    if not is_directory(src_url):
+        return copy(src_url, dst_url)
+    source, target = str(src_url).rstrip("/"), str(dst_url).rstrip("/")
+    files, folders = _contents(source) if file_list is None else (list(file_list), [])
+    if not is_remote(target):
+        parents = {os.path.dirname(name) for name in files}
+        for folder in ("", *folders, *parents):
+            os.makedirs(os.path.join(target, folder), exist_ok=True)
+    elif not files:
+        make_dirs(target)
+    with ThreadPoolExecutor(max(1, threads)) as pool:
+        for each in [pool.submit(copy, f"{source}/{name}", f"{target}/{name}") for name in files]:
+            each.result()
+    return None
+
+
+def _contents(source: str) -> tuple[list[str], list[str]]:
+    """The relative paths of a directory's files and of its directories, at every depth."""
+    names = list_directory(source, recursive=True)
+    if is_remote(source):
+        bucket, key = parts(source)
+        prefix = folder_of(key)
+        files = {found.key[len(prefix) :] for found in objects_below(bucket, prefix)}
+    else:
+        files = {name for name in names if not os.path.isdir(f"{source}/{name}")}
+    return [name for name in names if name in files], [name for name in names if name not in files]
+
+
+def _download(bucket: str, key: str, target: str) -> None:
+    """Fetch an object, so that the file is there as a whole or not at all."""
+    draft = Path(f"{target}.moxing-{os.getpid()}")
+    try:
+        with draft.open("wb") as file:
+            store().get(bucket, key, file)
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)

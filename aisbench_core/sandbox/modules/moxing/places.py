@@ -1,0 +1,91 @@
+"""Where a path leads: to this machine, or into which bucket of which OBS."""
+# ruff: noqa: PTH118 - relative paths of paths as people write them
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from moxing.client import Auth, Found, Obs
+
+_SCHEMES = ("obs://", "s3://")
+_obs: list[Obs] = []  # made at the first use: the variables may still change until then
+
+
+def set_auth(
+    ak: str | None = None,
+    sk: str | None = None,
+    server: str | None = None,
+    port: int | None = None,
+    is_secure: bool | None = None,
+    ssl_verify: bool | None = None,
+    retry: int | None = None,
+    **_: Any,
+) -> None:
+    """Ask another OBS, or as somebody else; what is not given stays. Other settings of MoXing change nothing here."""
+    if server is not None:
+        scheme, _sep, rest = server.rpartition("://")
+        server = rest.rstrip("/") + (f":{port}" if port else "")
+        is_secure = scheme == "https" if scheme else is_secure
+    given = {
+        "access_key": ak,
+        "secret_key": sk,
+        "server": server,
+        "is_secure": is_secure,
+        "verify": ssl_verify,
+        "retry": retry,
+    }
+    changed = store().changed(**{name: value for name, value in given.items() if value is not None})
+    store().close()
+    _obs[:] = [changed]
+
+
+def store() -> Obs:
+    """The OBS that is asked."""
+    if not _obs:
+        _obs.append(Obs(Auth.of_the_container()))
+    return _obs[0]
+
+
+def is_remote(url: Any) -> bool:
+    """Whether a path leads into OBS."""
+    return isinstance(url, (str, os.PathLike)) and str(url).startswith(_SCHEMES)
+
+
+def parts(url: Any) -> tuple[str, str]:
+    """Bucket and key of an obs:// or s3:// address."""
+    bucket, _, key = str(url).partition("://")[2].partition("/")
+    return bucket, key
+
+
+def folder_of(key: str) -> str:
+    """The prefix of everything in the directory of this key; empty for a whole bucket."""
+    return f"{key.rstrip('/')}/" if key.rstrip("/") else ""
+
+
+def is_object(bucket: str, key: str) -> bool:
+    """Whether there is an object of exactly this key."""
+    return bool(key) and store().head(bucket, key) is not None
+
+
+def objects_below(bucket: str, prefix: str) -> Iterator[Found]:
+    """Every object below a prefix."""
+    return (found for found in store().list(bucket, prefix) if isinstance(found, Found))
+
+
+def paths_below(bucket: str, prefix: str) -> set[str]:
+    """The relative paths of all files and directories below a prefix."""
+    paths: set[str] = set()
+    for found in objects_below(bucket, prefix):
+        path = found.key[len(prefix) :].rstrip("/")
+        while path and path not in paths:
+            paths.add(path)
+            path = path.rpartition("/")[0]
+    return paths
+
+
+def local_paths_below(folder: str) -> list[str]:
+    """The relative paths of all files and directories in a directory of this machine."""
+    found = []
+    for here, folders, files in os.walk(folder):
+        found += [os.path.relpath(os.path.join(here, name), folder) for name in (*folders, *files)]
+    return found

@@ -1,0 +1,110 @@
+"""An OBS object as a file: read into memory or a temporary file when it is opened, stored when it is closed."""
+
+import io
+import os
+import tempfile
+from typing import IO, Any
+
+from moxing.client import NotFoundError, Obs
+
+_IN_MEMORY = 8 << 20
+
+
+class ObsFile:
+    """What `open` returns for an object. `mode` is r, w or a, with b for bytes and + for both ways."""
+
+    def __init__(self, obs: Obs, bucket: str, key: str, mode: str, encoding: str | None = None) -> None:
+        self.name = f"obs://{bucket}/{key}"
+        self.mode = mode
+        self._obs, self._bucket, self._key = obs, bucket, key
+        self._writes = any(letter in mode for letter in "wa+")
+        self._dirty = "w" in mode
+        self._bytes: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed in close
+        self._load()
+        self._stream: Any = self._bytes if "b" in mode else io.TextIOWrapper(self._bytes, encoding or "utf-8")
+
+    def read(self, size: int = -1) -> Any:
+        """Text or bytes; all of it, or `size` characters or bytes."""
+        return self._stream.read(size)
+
+    def readline(self) -> Any:
+        """One line with its end; empty at the end."""
+        return self._stream.readline()
+
+    def readlines(self) -> list[Any]:
+        """All lines with their ends."""
+        return list(self._stream.readlines())
+
+    def write(self, content: Any) -> int:
+        """Add text or bytes; it is stored at the next flush."""
+        if not self._writes:
+            raise io.UnsupportedOperation("not writable")
+        self._dirty = True
+        return int(self._stream.write(content))
+
+    def writelines(self, lines: Any) -> None:
+        """Add many lines, which bring their own ends."""
+        for line in lines:
+            self.write(line)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go elsewhere."""
+        return int(self._stream.seek(offset, whence))
+
+    def tell(self) -> int:
+        """Where this stands."""
+        return int(self._stream.tell())
+
+    def size(self) -> int:
+        """How many bytes there are."""
+        self._stream.flush()
+        here = self._bytes.tell()
+        end = self._bytes.seek(0, os.SEEK_END)
+        self._bytes.seek(here)
+        return end
+
+    def flush(self) -> None:
+        """Store what was written until now."""
+        self._stream.flush()
+        if self._dirty:
+            here = self._bytes.tell()
+            self._obs.put(self._bucket, self._key, self._bytes)
+            self._bytes.seek(here)
+            self._dirty = False
+
+    def close(self) -> None:
+        """Store what was written, and forget the rest."""
+        if not self.closed:
+            self.flush()
+            self._stream.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing more can be read or written."""
+        return bool(self._stream.closed)
+
+    def __enter__(self) -> "ObsFile":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Any:
+        return iter(self._stream)
+
+    def __getattr__(self, name: str) -> Any:  # whatever else readers ask of a file
+        if name == "_stream":
+            raise AttributeError(name)
+        return getattr(self._stream, name)
+
+    def _load(self) -> None:
+        if "w" in self.mode:
+            return
+        try:
+            self._obs.get(self._bucket, self._key, self._bytes)
+        except NotFoundError:
+            if "a" not in self.mode:
+                self._bytes.close()
+                raise
+        if "a" not in self.mode:
+            self._bytes.seek(0)

@@ -1,0 +1,1 @@
+"""The sandbox's OBS: buckets and objects as files, and the protocol that clients speak."""

@@ -1,0 +1,96 @@
+"""Bytes on their way to become an object: received into a file of their own, hashed while they pass."""
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from hashlib import md5
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Self
+
+Source = bytes | Path | BinaryIO
+
+_BLOCK = 1 << 20
+
+
+class Draft:
+    """A file that nobody lists. Used in a `with` statement; what is not taken away inside is removed at its end."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.size = 0
+        self._moved = False
+        self._file: BinaryIO | None = None  # opened when the first byte comes: most requests have none
+        self._md5 = md5(usedforsecurity=False)  # an ETag is an MD5
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file:
+            with suppress(OSError):  # the disk is full: what was not finished is thrown away
+                self._file.close()
+            if not self._moved:
+                self.path.unlink(missing_ok=True)
+
+    @property
+    def md5(self) -> str:
+        return self._md5.hexdigest()
+
+    def write(self, data: bytes) -> None:
+        self._out().write(data)
+        self._md5.update(data)
+        self.size += len(data)
+
+    def fill(self, source: Source) -> None:
+        """Write all of the source: bytes, a file's path, or an open file from where it stands."""
+        if isinstance(source, bytes):
+            self.write(source)
+        elif isinstance(source, Path):
+            with source.open("rb") as file:
+                self.fill(file)
+        else:
+            for block in blocks(source):
+                self.write(block)
+
+    def join(self, files: Iterable[Path]) -> None:
+        """Write all of the files, without hashing them: `md5` is worth nothing afterwards."""
+        for path in files:
+            with path.open("rb") as file:
+                shutil.copyfileobj(file, self._out(), _BLOCK)
+
+    def opened(self) -> BinaryIO:
+        """What was written so far, for reading."""
+        self._out().flush()
+        return self.path.open("rb")
+
+    def finish(self, instant: int) -> None:
+        """Close the file and date it, in nanoseconds since 1970."""
+        self._out().close()
+        os.utime(self.path, ns=(instant, instant))
+
+    def move_to(self, place: Path | str) -> None:
+        """Give the finished file its place, where it replaces what was there."""
+        self.path.replace(place)
+        self._moved = True
+
+    def _out(self) -> BinaryIO:
+        if self._file is None:
+            self._file = self.path.open("wb")
+        return self._file
+
+
+def blocks(file: BinaryIO) -> Iterator[bytes]:
+    while block := file.read(_BLOCK):
+        yield block
+
+
+def md5_of(file: BinaryIO) -> str:
+    """The MD5 of what is left of the file."""
+    digest = md5(usedforsecurity=False)
+    for block in blocks(file):
+        digest.update(block)
+    return digest.hexdigest()

@@ -1,0 +1,94 @@
+"""What is known of the objects besides their bytes (ETag, headers): a journal that cannot get out of step with them.
+
+A note counts only for a file with the very modification time and size that it was written for. It is written before
+its file gets its place, so the latest note of a key may describe an object that a crash kept from coming into being;
+therefore the one before it is kept too. A file that no note describes was put there, or changed, by a person.
+"""
+
+import json
+import os
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_Version = tuple[int, int]  # modification time in nanoseconds, size in bytes
+
+_KEPT_VERSIONS = 2
+_SLACK_LINES = 10_000  # outdated lines that are not worth a new journal
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    etag: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Notes:
+    """The notes of all objects, in memory and in one file. Not for several threads at once."""
+
+    def __init__(self, journal: Path) -> None:
+        self._journal = journal
+        self._notes: dict[tuple[str, str], dict[_Version, Note]] = {}
+        self._lines = 0
+        self._close: Callable[[], object] = lambda: None
+        if journal.exists():
+            self._replay()
+        self._rewrite()
+
+    def find(self, bucket: str, key: str, facts: os.stat_result) -> Note | None:
+        return self._notes.get((bucket, key), {}).get((facts.st_mtime_ns, facts.st_size))
+
+    def add(self, bucket: str, key: str, facts: os.stat_result, note: Note) -> None:
+        version = (facts.st_mtime_ns, facts.st_size)
+        self._keep(bucket, key, version, note)
+        self._append(_line(bucket, key, version, note))
+
+    def drop(self, bucket: str, key: str) -> None:
+        if self._notes.pop((bucket, key), None):
+            self._append(json.dumps([bucket, key]) + "\n")
+
+    def _keep(self, bucket: str, key: str, version: _Version, note: Note) -> None:
+        versions = self._notes.setdefault((bucket, key), {})
+        versions.pop(version, None)
+        versions[version] = note
+        while len(versions) > _KEPT_VERSIONS:
+            del versions[next(iter(versions))]
+
+    def _append(self, line: str) -> None:
+        if self._lines > _SLACK_LINES + 2 * _KEPT_VERSIONS * len(self._notes):
+            self._rewrite()  # what is in memory holds the line already
+            return
+        os.write(self._handle, line.encode())
+        self._lines += 1
+
+    def _rewrite(self) -> None:
+        fresh = self._journal.with_suffix(".new")
+        with fresh.open("w") as file:
+            file.writelines(self._all_lines())
+        fresh.replace(self._journal)
+        self._close()
+        self._handle = os.open(self._journal, os.O_WRONLY | os.O_APPEND)
+        self._close = weakref.finalize(self, os.close, self._handle)
+        self._lines = sum(len(versions) for versions in self._notes.values())
+
+    def _all_lines(self) -> Iterator[str]:
+        for (bucket, key), versions in self._notes.items():
+            for version, note in versions.items():
+                yield _line(bucket, key, version, note)
+
+    def _replay(self) -> None:
+        for line in self._journal.read_text().splitlines():
+            try:
+                bucket, key, *rest = json.loads(line)
+            except ValueError:  # the last line, cut short by a crash
+                continue
+            if rest:
+                version, etag, headers = rest
+                self._keep(bucket, key, (version[0], version[1]), Note(etag, headers))
+            else:
+                self._notes.pop((bucket, key), None)
+
+
+def _line(bucket: str, key: str, version: _Version, note: Note) -> str:
+    return json.dumps([bucket, key, version, note.etag, dict(note.headers)]) + "\n"

@@ -1,0 +1,178 @@
+"""Where the object of a key lies on disk, and which keys lie below a folder, in byte order.
+
+Keys read as paths: `runs/7/train.py` is the file `runs/7/train.py` below its bucket's folder, so a person can look
+at what a job wrote, or drop a data set in. What a file system cannot name is spelled with a percent sign, which is
+itself always `%25` (or part of one of these):
+
+    `.` and `..`        `%2E` and `%2E%2E`
+    the empty name      `%`        (the key `logs/` is the file `logs/%`)
+    a name too long     pieces: every one but the last is a folder whose name ends with `%+`
+    `a` beside `a/b`    the later of the two gets a `%` at its end: the file `a` and the folder `a%`
+
+A file whose name is none of these, a symbolic link, a device: not an object.
+"""
+
+# Strings and os calls, because Path objects would double the cost of a listing:
+# ruff: noqa: PTH102, PTH106, PTH120
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+
+_PIECE_BYTES = 200
+_EVERYDAY = re.compile(r"[A-Za-z0-9_\-][A-Za-z0-9_.\-]{0,99}")
+_ESCAPES = {"%": "%25", "\0": "%00"}
+_ESCAPED = re.compile(r"%(25|00|2E)")
+
+
+def is_folder(path: str) -> bool:
+    return _kind(path) == stat.S_IFDIR
+
+
+def is_file(path: str) -> bool:
+    return _kind(path) == stat.S_IFREG
+
+
+def facts_of_file(path: str) -> os.stat_result | None:
+    """None when there is no file, or something else than a file."""
+    try:
+        facts = os.lstat(path)
+    except OSError:
+        return None
+    return facts if stat.S_ISREG(facts.st_mode) else None
+
+
+def locate(root: str, key: str) -> str:
+    """The path that the object has, or would get. It is always below `root`, whatever the key says."""
+    folder, _, name = key.rpartition("/")
+    return _child(locate_folder(root, folder + "/") if "/" in key else root, name, stat.S_IFREG)
+
+
+def locate_folder(root: str, prefix: str) -> str:
+    """The folder that holds the keys beginning with `prefix`, which is empty or ends with a slash."""
+    path = root
+    for name in prefix.split("/")[:-1]:
+        path = _child(path, name, stat.S_IFDIR)
+    return path
+
+
+def make_folders(root: str, path: str) -> None:
+    """Make the folders between `root` and the file at `path`."""
+    missing = []
+    while (path := os.path.dirname(path)) != root and not is_folder(path):
+        missing.append(path)
+    for folder in reversed(missing):
+        os.mkdir(folder)
+
+
+def remove_empty_folders(root: str, path: str) -> None:
+    """Remove the folders between `root` and `path` that hold nothing any more."""
+    while (path := os.path.dirname(path)) != root:
+        try:
+            os.rmdir(path)
+        except OSError:
+            return
+
+
+def walk(root: str, prefix: str = "", after: str = "") -> Iterator[tuple[str, str]]:
+    """Every (key, path) below `root` whose key begins with `prefix` and comes after `after`, in byte order of keys.
+
+    Folders that hold no such key are not opened. An explicit stack, because a key can be 1,000 folders deep."""
+    base = prefix[: prefix.rfind("/") + 1]
+    stack = [_ordered(locate_folder(root, base), base)]
+    while stack:
+        for key, below, path in stack[-1]:
+            if not key.startswith(prefix):
+                continue
+            if below:
+                if key > after or after.startswith(key):
+                    stack.append(_ordered(path, key))
+                    break
+            elif key > after:
+                yield key, path
+        else:
+            stack.pop()
+
+
+def rolled_up(key: str, prefix: str, delimiter: str) -> str:
+    """The common prefix that stands for the key in a listing, or the key itself."""
+    end = key.find(delimiter, len(prefix)) if delimiter else -1
+    return key if end < 0 else key[: end + len(delimiter)]
+
+
+def _kind(path: str) -> int:
+    try:
+        return stat.S_IFMT(os.lstat(path).st_mode)
+    except OSError:
+        return 0
+
+
+def _child(parent: str, name: str, right_kind: int) -> str:
+    *heads, tail = _pieces(name)
+    plain = "/".join((parent, *(head + "%+" for head in heads), tail))
+    kind = _kind(plain)
+    if kind == right_kind:
+        return plain
+    marked = plain + "%"
+    return marked if kind or _kind(marked) == right_kind else plain
+
+
+def _pieces(name: str) -> list[str]:
+    """The name as one or more names that a file system takes."""
+    if _EVERYDAY.fullmatch(name):
+        return [name]
+    pieces, size = [""], 0
+    for character in name:
+        width = len(_ESCAPES.get(character, character).encode())
+        if size + width > _PIECE_BYTES:
+            pieces.append("")
+            size = 0
+        pieces[-1] += character
+        size += width
+    return [_escape(piece) for piece in pieces]
+
+
+def _escape(piece: str) -> str:
+    if piece in (".", ".."):
+        return piece.replace(".", "%2E")
+    return "".join(_ESCAPES.get(character, character) for character in piece) or "%"
+
+
+def _unescape(piece: str) -> str:
+    return "" if piece == "%" else _ESCAPED.sub(lambda found: chr(int(found[1], 16)), piece)
+
+
+def _ordered(folder: str, base: str) -> Iterator[tuple[str, bool, str]]:
+    """(key, is it a folder, path) of what a folder holds.
+
+    The key of a folder ends with a slash, which sorts it to where its keys belong."""
+    return iter(sorted((base + name + "/" * below, below, path) for name, below, path in _children(folder, ())))
+
+
+def _children(folder: str, heads: tuple[str, ...]) -> Iterator[tuple[str, bool, str]]:
+    try:
+        entries = list(os.scandir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return  # nothing there (any more): a put or a delete runs beside us
+    for entry in entries:
+        below = entry.is_dir(follow_symlinks=False)
+        if below and entry.name.endswith("%+"):
+            yield from _children(entry.path, (*heads, entry.name[:-2]))
+        elif below or entry.is_file(follow_symlinks=False):
+            name = _name((*heads, entry.name))
+            if name is not None:
+                yield name, below, entry.path
+
+
+def _name(pieces: tuple[str, ...]) -> str | None:
+    """The name that was spelled as these pieces, or None when `_pieces` would never spell one so."""
+    *heads, tail = pieces
+    tail = tail[:-1] if tail.endswith("%") and len(tail) > 1 else tail
+    if not heads and _EVERYDAY.fullmatch(tail):
+        return tail
+    name = "".join(_unescape(piece) for piece in (*heads, tail))
+    try:
+        return name if _pieces(name) == [*heads, tail] else None
+    except UnicodeEncodeError:  # a name that is not UTF-8 cannot be a key
+        return None

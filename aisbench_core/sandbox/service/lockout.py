@@ -1,0 +1,50 @@
+"""An access key that is locked after too many wrong signatures, as the cloud's gateway does."""
+
+import threading
+from collections.abc import Callable
+
+MOST_FAILURES = 5
+SECONDS = 300.0
+
+
+class Lockout:
+    """Counts consecutive failures by access key; does nothing until it is switched on. `clock` tells seconds."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._failures: dict[str, int] = {}
+        self._until: dict[str, float] = {}
+        self._on = False
+
+    @property
+    def is_on(self) -> bool:
+        """Whether keys are locked at all."""
+        return self._on
+
+    def switch(self, on: bool) -> None:
+        """Lock keys from now on, or never; either way nothing is locked at first."""
+        with self._lock:
+            self._on = on
+            self._failures.clear()
+            self._until.clear()
+
+    def is_locked(self, access_key: str) -> bool:
+        """Whether this key is refused, however it signs."""
+        with self._lock:
+            return self._on and self._clock() < self._until.get(access_key, 0.0)
+
+    def failed(self, access_key: str) -> None:
+        """A signature with this key was wrong."""
+        with self._lock:
+            if not self._on:
+                return
+            self._failures[access_key] = self._failures.get(access_key, 0) + 1
+            if self._failures[access_key] >= MOST_FAILURES:
+                self._until[access_key] = self._clock() + SECONDS
+                del self._failures[access_key]
+
+    def succeeded(self, access_key: str) -> None:
+        """A signature with this key was right."""
+        with self._lock:
+            self._failures.pop(access_key, None)

@@ -1,0 +1,41 @@
+"""Parts of a log by their line numbers, which begin at 1."""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+MOST_LINE_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines in the order that was asked for; `start` and `end` are the numbers of the first and the last one shown."""
+
+    start: int
+    end: int
+    texts: tuple[str, ...]
+
+
+def newest_first(log: Path, base: int | None, count: int) -> Lines:
+    """At most `count` lines before line `base`, or before the end, from new to old."""
+    numbered = deque(_numbered(log, None if base is None else base - 1), maxlen=count)
+    return _lines(tuple(reversed(numbered)))
+
+
+def oldest_first(log: Path, base: int | None, count: int) -> Lines:
+    """At most `count` lines after line `base`, or from the beginning, from old to new."""
+    return _lines(tuple(islice((line for line in _numbered(log, None) if line[0] > (base or 0)), count)))
+
+
+def _numbered(log: Path, last: int | None) -> Iterator[tuple[int, str]]:
+    with log.open("rb") as stream:
+        for number, line in enumerate(islice(stream, last), 1):
+            yield number, line[:MOST_LINE_BYTES].decode("utf-8", "replace").rstrip("\r\n")
+
+
+def _lines(numbered: tuple[tuple[int, str], ...]) -> Lines:
+    if not numbered:
+        return Lines(0, 0, ())
+    return Lines(numbered[0][0], numbered[-1][0], tuple(text for _, text in numbered))
