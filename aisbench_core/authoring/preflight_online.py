@@ -1,17 +1,20 @@
 """Preflight that asks the cloud: whether what the spec names is really there."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
+from aisbench_core.at_once import answers
 from aisbench_core.authoring.preflight_rules_paths import is_path
 from aisbench_core.authoring.preflight_rules_resources import POOL_FLAVOR, cards_flavor, nodes_cards, nodes_most
-from aisbench_core.authoring.rules import Complaint, Rule, Subject, rule, subject_of
+from aisbench_core.authoring.rules import Complaint, Fix, Rule, Source, Subject, rule, subject_of
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cloud.ports import ObjectStore, TrainingService
-from aisbench_core.errors import CloudNotFound
+from aisbench_core.errors import CloudNotFound, CloudRejected
 from aisbench_core.model import Channel, Engine, Finding, Level, Pool, RunSpec
 from aisbench_core.settings import Profile
+
+_OWN_DIRECTORY = "leave the output's path empty: the run then gets a directory of its own"
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,11 @@ class OnlineSubject:
         """The inputs that have a path which can be asked for."""
         return [channel for channel in self.spec.inputs if is_path(channel.path)]
 
+    @property
+    def outputs(self) -> Sequence[Channel]:
+        """The outputs that the spec sends to a directory of its own choice; the others get one for each run."""
+        return [channel for channel in self.spec.outputs if is_path(channel.path)]
+
     @cached_property
     def engines(self) -> Sequence[Engine]:
         """The region's preset images."""
@@ -43,7 +51,7 @@ class OnlineSubject:
         return self.training.pools()
 
 
-@rule("online.bucket", Level.ERROR, "profile.bucket")
+@rule("online.bucket", Level.ERROR, "profile.bucket", Source.REGION)
 def online_bucket(subject: OnlineSubject) -> Iterator[Complaint]:
     """The profile's bucket is there."""
     profile = subject.offline.profile
@@ -56,7 +64,26 @@ def online_bucket(subject: OnlineSubject) -> Iterator[Complaint]:
         )
 
 
-@rule("online.input", Level.ERROR, "inputs")
+@rule("online.region", Level.WARNING, "profile.bucket", Source.GUIDE)
+def online_region(subject: OnlineSubject) -> Iterator[Complaint]:
+    """The profile's bucket and those of the inputs lie in the region where the job runs."""
+    profile = subject.offline.profile
+    fields = {profile.bucket: "profile.bucket"}
+    fields |= {channel.path.split("/")[1]: f"inputs.{channel.name}" for channel in subject.inputs}
+    for bucket, field in fields.items():
+        try:
+            region = subject.objects.location(bucket)
+        except CloudRejected:  # not there, which others say, or keys without this right
+            continue
+        if region and region != profile.region:
+            yield Complaint(
+                f"bucket {bucket!r} lies in {region}, and jobs run in {profile.region}",
+                "use a bucket of the job's own region",
+                field,
+            )
+
+
+@rule("online.input", Level.ERROR, "inputs", Source.REGION)
 def online_input(subject: OnlineSubject) -> Iterator[Complaint]:
     """Each input's directory is there and not empty."""
     for channel in subject.inputs:
@@ -64,7 +91,7 @@ def online_input(subject: OnlineSubject) -> Iterator[Complaint]:
             yield Complaint(f"there is nothing under {channel.path!r}", "", f"inputs.{channel.name}")
 
 
-@rule("online.dataset", Level.ERROR, "inputs")
+@rule("online.dataset", Level.ERROR, "inputs", Source.MANIFEST)
 def online_dataset(subject: OnlineSubject) -> Iterator[Complaint]:
     """The data set's directory holds the entries that the workload needs."""
     if not subject.offline.workload:
@@ -81,7 +108,27 @@ def online_dataset(subject: OnlineSubject) -> Iterator[Complaint]:
                 )
 
 
-@rule("online.flavor", Level.ERROR, "flavor")
+@rule("online.output", Level.WARNING, "outputs", Source.CONSOLE)
+def online_output(subject: OnlineSubject) -> Iterator[Complaint]:
+    """The directory of each output that the spec names is empty: old results could be taken for new ones."""
+    for output in subject.outputs:
+        if _is_used(subject.objects, output.path):
+            yield Complaint(f"there is something under {output.path!r} already", _OWN_DIRECTORY, *_emptied(output))
+
+
+@rule("online.output-busy", Level.ERROR, "outputs", Source.CONSOLE)
+def online_output_busy(subject: OnlineSubject) -> Iterator[Complaint]:
+    """No job that has not ended writes to an output's directory, inside it or around it."""
+    active = subject.training.active() if subject.outputs else ()
+    for output in subject.outputs:
+        for job in active:
+            if any(_overlap(output.path, path) for path in job.outputs):
+                yield Complaint(
+                    f"job {job.name} ({job.phase}) writes to {output.path!r}, too", _OWN_DIRECTORY, *_emptied(output)
+                )
+
+
+@rule("online.flavor", Level.ERROR, "flavor", Source.REGION)
 def online_flavor(subject: OnlineSubject) -> Iterator[Complaint]:
     """The region offers the flavor."""
     flavor = subject.spec.flavor
@@ -90,7 +137,7 @@ def online_flavor(subject: OnlineSubject) -> Iterator[Complaint]:
         yield Complaint(f"{flavor!r} is not offered by {subject.offline.profile.region}; offered: {offered}")
 
 
-@rule("online.engine", Level.ERROR, "engine_version")
+@rule("online.engine", Level.ERROR, "engine_version", Source.REGION)
 def online_engine(subject: OnlineSubject) -> Iterator[Complaint]:
     """The region offers the preset engine."""
     spec = subject.spec
@@ -105,7 +152,7 @@ def online_engine(subject: OnlineSubject) -> Iterator[Complaint]:
         )
 
 
-@rule("online.pool", Level.ERROR, "pool_id")
+@rule("online.pool", Level.ERROR, "pool_id", Source.REGION)
 def online_pool(subject: OnlineSubject) -> Iterator[Complaint]:
     """The dedicated pool is there and running."""
     wanted = subject.spec.pool_id
@@ -119,27 +166,92 @@ def online_pool(subject: OnlineSubject) -> Iterator[Complaint]:
         yield Complaint(f"pool {wanted!r} is {pool.phase}; allowed: Running")
 
 
+@rule("online.pool-free", Level.WARNING, "node_count", Source.REGION)
+def online_pool_free(subject: OnlineSubject) -> Iterator[Complaint]:
+    """The dedicated pool has that many free nodes now; otherwise the job waits in its queue."""
+    spec = subject.spec
+    if not spec.pool_id:
+        return
+    for pool in subject.pools:
+        if pool.pool_id == spec.pool_id and pool.free_nodes is not None and pool.free_nodes < spec.node_count:
+            yield Complaint(
+                f"pool {spec.pool_id!r} has {pool.free_nodes} free nodes now, and {spec.node_count} are wanted",
+                "the job waits in the pool's queue until they are free",
+            )
+
+
 RULES: tuple[Rule[OnlineSubject], ...] = (
     online_bucket,
+    online_region,
     online_input,
     online_dataset,
+    online_output,
+    online_output_busy,
     online_flavor,
     online_engine,
     online_pool,
+    online_pool_free,
 )
 """Every rule that asks the cloud; the rules about cards and nodes are looked at again with the region's own flavors."""
 
 AGAIN: tuple[Rule[Subject], ...] = (nodes_cards, nodes_most, cards_flavor)
 
 
+OnProgress = Callable[[int, int], None]
+"""Called with (answered, asked) whenever the region has answered one more question."""
+
+
+def no_progress(_answered: int, _asked: int) -> None:
+    """Nobody watches."""
+
+
 def online(
-    spec: RunSpec, profile: Profile, workloads: Workloads, objects: ObjectStore, training: TrainingService
+    spec: RunSpec,
+    profile: Profile,
+    workloads: Workloads,
+    objects: ObjectStore,
+    training: TrainingService,
+    seconds: float,
+    on_progress: OnProgress = no_progress,
 ) -> list[Finding]:
-    """What the cloud says against a spec, which changes nothing there. Raises CloudError when it cannot be asked."""
+    """What the cloud says against a spec, which changes nothing there. All is asked at once.
+
+    What is not answered within `seconds` is a warning. Raises CloudError when the cloud cannot be asked."""
     offline = subject_of(spec, profile, workloads, training.flavors())
     subject = OnlineSubject(offline, objects, training)
-    asked = [finding for rule in RULES for finding in rule.findings(subject)]
+    groups: dict[str, list[Rule[OnlineSubject]]] = {}
+    for each in RULES:  # online.pool and online.pool-free share an answer, so they are asked one after the other
+        groups.setdefault(each.rule_id.partition("-")[0], []).append(each)
+    known: dict[str, list[Finding]] = {}
+    for name, found in answers({name: partial(_findings, rules, subject) for name, rules in groups.items()}, seconds):
+        if isinstance(found, BaseException):
+            raise found
+        known[name] = found
+        on_progress(len(known), len(groups))
+    asked = [finding for name, rules in groups.items() for finding in known.get(name, _late(rules, seconds))]
     return asked + [finding for rule in AGAIN for finding in rule.findings(offline)]
+
+
+def _findings(rules: Sequence[Rule[OnlineSubject]], subject: OnlineSubject) -> list[Finding]:
+    return [finding for rule in rules for finding in rule.findings(subject)]
+
+
+def _late(rules: Sequence[Rule[OnlineSubject]], seconds: float) -> list[Finding]:
+    message = f"this could not be looked at: the region did not answer within {seconds:g} s"
+    return [
+        Finding(rule.rule_id, Level.WARNING, rule.field, message, "try again", source=str(rule.source))
+        for rule in rules
+    ]
+
+
+def _overlap(one: str, other: str) -> bool:
+    one, other = (f"{path.rstrip('/')}/" for path in (one, other))
+    return one.startswith(other) or other.startswith(one)
+
+
+def _emptied(output: Channel) -> tuple[str, Fix]:
+    field = f"outputs.{output.name}"
+    return field, ((field, ""),)
 
 
 def _is_used(objects: ObjectStore, path: str) -> bool:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from aisbench_core.authoring.code_folder import MOST_BYTES, MOST_ENTRIES, MOST_LEVELS
-from aisbench_core.authoring.rules import Complaint, Subject, rule
+from aisbench_core.authoring.rules import Complaint, Source, Subject, rule
 from aisbench_core.model import Level
 
 
-@rule("code.missing", Level.ERROR, "code_dir")
+@rule("code.missing", Level.ERROR, "code_dir", Source.CONSOLE)
 def code_missing(subject: Subject) -> Iterator[Complaint]:
     """There is a code directory: the workload's own, or one that the spec names by its absolute path."""
     spec = subject.spec
@@ -26,7 +26,7 @@ def code_missing(subject: Subject) -> Iterator[Complaint]:
         yield Complaint(f"the code directory {spec.code_dir!r} is not a directory on this machine")
 
 
-@rule("code.files", Level.ERROR, "code_dir")
+@rule("code.files", Level.ERROR, "code_dir", Source.API)
 def code_files(subject: Subject) -> Iterator[Complaint]:
     """The code directory holds at most 1,000 files and directories (ModelArts.2759)."""
     if subject.code.entries > MOST_ENTRIES:
@@ -36,7 +36,7 @@ def code_files(subject: Subject) -> Iterator[Complaint]:
         )
 
 
-@rule("code.size", Level.ERROR, "code_dir")
+@rule("code.size", Level.ERROR, "code_dir", Source.API)
 def code_size(subject: Subject) -> Iterator[Complaint]:
     """The code directory holds at most 5 GB (ModelArts.2760)."""
     if subject.code.size > MOST_BYTES:
@@ -47,28 +47,28 @@ def code_size(subject: Subject) -> Iterator[Complaint]:
         )
 
 
-@rule("code.depth", Level.ERROR, "code_dir")
+@rule("code.depth", Level.ERROR, "code_dir", Source.API)
 def code_depth(subject: Subject) -> Iterator[Complaint]:
     """The code directory is at most 32 levels deep (ModelArts.2761)."""
     if subject.code.levels > MOST_LEVELS:
         yield Complaint(f"the code directory is more than {MOST_LEVELS} levels deep; allowed: {MOST_LEVELS}")
 
 
-@rule("code.unreadable", Level.ERROR, "code_dir")
+@rule("code.unreadable", Level.ERROR, "code_dir", Source.CONSOLE)
 def code_unreadable(subject: Subject) -> Iterator[Complaint]:
     """Every file of the code directory can be read, and no link leads nowhere."""
     if subject.code.unreadable:
         yield Complaint(f"{subject.code.unreadable} cannot be read", "remove it or give yourself the right to read it")
 
 
-@rule("code.link", Level.WARNING, "code_dir")
+@rule("code.link", Level.WARNING, "code_dir", Source.CONSOLE)
 def code_link(subject: Subject) -> Iterator[Complaint]:
     """The code directory holds no links to other directories: they are not uploaded."""
     if subject.code.linked:
         yield Complaint(f"{subject.code.linked} is a link to a directory and is not uploaded", "copy what it points to")
 
 
-@rule("boot.missing", Level.ERROR, "boot_file")
+@rule("boot.missing", Level.ERROR, "boot_file", Source.UPSTREAM)
 def boot_missing(subject: Subject) -> Iterator[Complaint]:
     """There is a boot file, and it is in the code directory."""
     spec = subject.spec
@@ -79,14 +79,14 @@ def boot_missing(subject: Subject) -> Iterator[Complaint]:
         yield Complaint(f"the boot file {spec.boot_file!r} is not in the code directory {spec.code_dir!r}")
 
 
-@rule("boot.python", Level.ERROR, "boot_file")
+@rule("boot.python", Level.ERROR, "boot_file", Source.UPSTREAM)
 def boot_python(subject: Subject) -> Iterator[Complaint]:
     """The boot file ends with .py."""
     if subject.spec.boot_file and not subject.spec.boot_file.endswith(".py"):
         yield Complaint(f"the boot file {subject.spec.boot_file!r} does not end with .py")
 
 
-@rule("boot.outside", Level.ERROR, "boot_file")
+@rule("boot.outside", Level.ERROR, "boot_file", Source.UPSTREAM)
 def boot_outside(subject: Subject) -> Iterator[Complaint]:
     """The boot file is inside the code directory, also after following `..` and links."""
     spec = subject.spec
@@ -100,7 +100,7 @@ def boot_outside(subject: Subject) -> Iterator[Complaint]:
         )
 
 
-@rule("image.incomplete", Level.ERROR, "image_url")
+@rule("image.incomplete", Level.ERROR, "image_url", Source.API)
 def image_incomplete(subject: Subject) -> Iterator[Complaint]:
     """A custom image comes with its start command, and the other way round (ModelArts.2806)."""
     spec = subject.written
@@ -110,17 +110,18 @@ def image_incomplete(subject: Subject) -> Iterator[Complaint]:
         yield Complaint("a start command needs a custom image, and image_url is empty", "set image_url")
 
 
-@rule("image.boot-file", Level.ERROR, "boot_file")
+@rule("image.boot-file", Level.ERROR, "boot_file", Source.API)
 def image_boot_file(subject: Subject) -> Iterator[Complaint]:
     """A custom image is started by its command and has no boot file."""
     if subject.written.boot_file and subject.has_custom_image:
         yield Complaint(
             f"both a boot file ({subject.written.boot_file!r}) and a custom image are given; allowed: one of them",
             "start the boot file in command, or leave image_url and command out",
+            fix=(("boot_file", ""),),
         )
 
 
-@rule("image.command-lines", Level.ERROR, "command")
+@rule("image.command-lines", Level.ERROR, "command", Source.API)
 def image_command_lines(subject: Subject) -> Iterator[Complaint]:
     """The start command of a custom image is one line."""
     if "\n" in subject.spec.command or "\r" in subject.spec.command:

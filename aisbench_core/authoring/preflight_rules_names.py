@@ -1,9 +1,9 @@
 """Preflight rules about the job's name, its description and its environment variables."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from aisbench_core.authoring.rules import Complaint, Subject, rule
+from aisbench_core.authoring.rules import Complaint, Source, Subject, rule
 from aisbench_core.model import Level, Mode
 
 LONGEST_JOB_NAME = 64
@@ -56,7 +56,17 @@ PLATFORM_VARIABLES = frozenset(
 """What the platform, or the spec's own mode, sets for every process."""
 
 
-@rule("name.characters", Level.ERROR, "name")
+_SWITCH = {"0": "OFF", "1": "ON"}
+LOG_LEVELS: Mapping[str, Mapping[str, str]] = {
+    "GLOG_v": {"0": "INFO", "1": "WARNING", "2": "ERROR", "3": "FATAL"},
+    "ASCEND_GLOBAL_LOG_LEVEL": {"0": "DEBUG", "1": "INFO", "2": "WARNING", "3": "ERROR", "4": "NULL"},
+    "ASCEND_GLOBAL_EVENT_ENABLE": _SWITCH,
+    "ASCEND_SLOG_PRINT_TO_STDOUT": _SWITCH,
+}
+"""The variables that say how much is logged, and what their values mean."""
+
+
+@rule("name.characters", Level.ERROR, "name", Source.API)
 def name_characters(subject: Subject) -> Iterator[Complaint]:
     """The job's name holds only letters, digits, `_` and `-`."""
     start = subject.spec.name or subject.spec.workload
@@ -64,7 +74,7 @@ def name_characters(subject: Subject) -> Iterator[Complaint]:
         yield Complaint(f"{start!r} cannot begin a job's name; allowed: letters A-Z a-z, digits, _ and -")
 
 
-@rule("name.length", Level.ERROR, "name")
+@rule("name.length", Level.ERROR, "name", Source.API)
 def name_length(subject: Subject) -> Iterator[Complaint]:
     """The job's name has at most 64 characters, the last of which are the run's id."""
     start = subject.spec.name or subject.spec.workload
@@ -72,18 +82,20 @@ def name_length(subject: Subject) -> Iterator[Complaint]:
         yield Complaint(
             f"the name has {len(start)} characters; allowed: {LONGEST_NAME}, because the run's id is added and a "
             f"job's name has at most {LONGEST_JOB_NAME}",
+            fix=(("name", start[:LONGEST_NAME]),),
         )
 
 
-@rule("description.length", Level.ERROR, "description")
+@rule("description.length", Level.ERROR, "description", Source.API)
 def description_length(subject: Subject) -> Iterator[Complaint]:
     """The description has at most 256 characters."""
     length = len(subject.spec.description)
     if length > LONGEST_DESCRIPTION:
-        yield Complaint(f"the description has {length} characters; allowed: {LONGEST_DESCRIPTION}")
+        shorter = (("description", subject.spec.description[:LONGEST_DESCRIPTION]),)
+        yield Complaint(f"the description has {length} characters; allowed: {LONGEST_DESCRIPTION}", fix=shorter)
 
 
-@rule("environments.count", Level.ERROR, "environments")
+@rule("environments.count", Level.ERROR, "environments", Source.API)
 def environments_count(subject: Subject) -> Iterator[Complaint]:
     """At most 100 environment variables are sent; one of them, in single-server mode two, are ours."""
     count = len(subject.spec.environments)
@@ -92,7 +104,7 @@ def environments_count(subject: Subject) -> Iterator[Complaint]:
         yield Complaint(f"{count} environment variables are given; allowed: {allowed} beside our own")
 
 
-@rule("environments.key", Level.ERROR, "environments")
+@rule("environments.key", Level.ERROR, "environments", Source.GUIDE)
 def environments_key(subject: Subject) -> Iterator[Complaint]:
     """Each environment variable's name is letters, digits and `_`, and does not begin with a digit."""
     for key in subject.spec.environments:
@@ -105,7 +117,7 @@ def environments_key(subject: Subject) -> Iterator[Complaint]:
             )
 
 
-@rule("environments.value", Level.ERROR, "environments")
+@rule("environments.value", Level.ERROR, "environments", Source.GUIDE)
 def environments_value(subject: Subject) -> Iterator[Complaint]:
     """Each environment variable's value has at most 4096 characters, and no NUL among them."""
     for key, value in subject.spec.environments.items():
@@ -117,13 +129,28 @@ def environments_value(subject: Subject) -> Iterator[Complaint]:
             yield Complaint("the value holds a NUL character", "leave it out", f"environments.{key[:80]}")
 
 
-@rule("environments.reserved", Level.ERROR, "environments")
+@rule("environments.log-level", Level.WARNING, "environments", Source.UPSTREAM)
+def environments_log_level(subject: Subject) -> Iterator[Complaint]:
+    """Each log level is a number that MindSpore (GLOG_v) or CANN (ASCEND_*) knows."""
+    for key, meanings in LOG_LEVELS.items():
+        value = subject.spec.environments.get(key)
+        if value is not None and value not in meanings:
+            allowed = ", ".join(f"{level} {meaning}" for level, meaning in meanings.items())
+            named = next((level for level, meaning in meanings.items() if meaning == value.upper()), "")
+            field = f"environments.{key}"
+            fix = ((field, named),) if named else ()
+            yield Complaint(f"{key} is {value[:80]!r}; allowed: {allowed}", "", field, fix)
+
+
+@rule("environments.reserved", Level.ERROR, "environments", Source.GUIDE)
 def environments_reserved(subject: Subject) -> Iterator[Complaint]:
     """No environment variable is one that the platform sets itself."""
     for key in subject.spec.environments:
         if key in PLATFORM_VARIABLES:
             hint = "set mode: single_server instead" if key == "SINGLESERVER_MODE" else "leave it out"
-            yield Complaint(f"{key} is set by the platform for every process", hint, f"environments.{key}")
+            mode = (("mode", Mode.SINGLE_SERVER),) if key == "SINGLESERVER_MODE" else ()
+            fix = ((f"environments.{key}", None), *mode)
+            yield Complaint(f"{key} is set by the platform for every process", hint, f"environments.{key}", fix)
 
 
 RULES = (
@@ -133,5 +160,6 @@ RULES = (
     environments_count,
     environments_key,
     environments_value,
+    environments_log_level,
     environments_reserved,
 )

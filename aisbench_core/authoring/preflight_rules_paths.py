@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from aisbench_core.authoring.rules import Complaint, Subject, rule
+from aisbench_core.authoring.rules import Complaint, Source, Subject, rule
 from aisbench_core.model import AccessMethod, Channel, Level
 
 LONGEST_KEY = 1024
@@ -18,24 +18,27 @@ _TAKEN_MOUNTS = ("/", "/cache", "/home/ma-user/modelarts")
 _WRITTEN = "write it /bucket/directory/"
 
 
-@rule("paths.form", Level.ERROR, "inputs")
+@rule("paths.form", Level.ERROR, "inputs", Source.OBS)
 def paths_form(subject: Subject) -> Iterator[Complaint]:
     """Each OBS path is written /bucket/directory/ without empty, `.` or `..` parts."""
     for field, path in _paths(subject):
         complaint = _form(path)
         if complaint:
-            yield Complaint(f"{path!r} {complaint}", _WRITTEN, field)
+            better = _better(path)
+            yield Complaint(f"{path!r} {complaint}", _WRITTEN, field, () if _form(better) else ((field, better),))
 
 
-@rule("paths.directory", Level.ERROR, "inputs")
+@rule("paths.directory", Level.ERROR, "inputs", Source.UPSTREAM)
 def paths_directory(subject: Subject) -> Iterator[Complaint]:
     """Each OBS path is a directory and ends with `/` (ModelArts.2791)."""
     for field, path in _paths(subject):
         if not path.endswith("/"):
-            yield Complaint(f"{path!r} does not end with /", f"if it is a directory, write {path}/", field)
+            yield Complaint(
+                f"{path!r} does not end with /", f"if it is a directory, write {path}/", field, ((field, f"{path}/"),)
+            )
 
 
-@rule("paths.bucket", Level.ERROR, "inputs")
+@rule("paths.bucket", Level.ERROR, "inputs", Source.OBS)
 def paths_bucket(subject: Subject) -> Iterator[Complaint]:
     """Each bucket name has 3 to 63 lower-case letters, digits, `-` and `.`, and is not an address."""
     named = [(field, path.split("/")[1]) for field, path in _paths(subject) if not _form(path)]
@@ -49,7 +52,7 @@ def paths_bucket(subject: Subject) -> Iterator[Complaint]:
             )
 
 
-@rule("inputs.path", Level.ERROR, "inputs")
+@rule("inputs.path", Level.ERROR, "inputs", Source.CONSOLE)
 def inputs_path(subject: Subject) -> Iterator[Complaint]:
     """Each input that the spec names has a path."""
     for channel in subject.written.inputs:
@@ -57,7 +60,7 @@ def inputs_path(subject: Subject) -> Iterator[Complaint]:
             yield Complaint(f"input {channel.name!r} has no path", _WRITTEN, f"inputs.{channel.name}")
 
 
-@rule("channels.names", Level.ERROR, "inputs")
+@rule("channels.names", Level.ERROR, "inputs", Source.API)
 def channels_names(subject: Subject) -> Iterator[Complaint]:
     """Inputs, outputs, parameters and environment variables do not share a name (ModelArts.2767)."""
     spec = subject.spec
@@ -75,7 +78,7 @@ def channels_names(subject: Subject) -> Iterator[Complaint]:
                 )
 
 
-@rule("outputs.separate", Level.ERROR, "outputs")
+@rule("outputs.separate", Level.ERROR, "outputs", Source.CONSOLE)
 def outputs_separate(subject: Subject) -> Iterator[Complaint]:
     """No output lies in an input or around it: the job would change its own data."""
     inputs = [channel for channel in subject.spec.inputs if channel.path]
@@ -86,17 +89,18 @@ def outputs_separate(subject: Subject) -> Iterator[Complaint]:
                     f"output {output.path!r} and input {channel.path!r} overlap",
                     "leave the output's path empty: the run then gets a directory of its own",
                     f"outputs.{output.name}",
+                    ((f"outputs.{output.name}", ""),),
                 )
 
 
-@rule("volumes.count", Level.ERROR, "volumes")
+@rule("volumes.count", Level.ERROR, "volumes", Source.GUIDE)
 def volumes_count(subject: Subject) -> Iterator[Complaint]:
     """At most 8 volumes are mounted."""
     if len(subject.spec.volumes) > MOST_VOLUMES:
         yield Complaint(f"{len(subject.spec.volumes)} volumes are given; allowed: {MOST_VOLUMES}")
 
 
-@rule("volumes.share", Level.ERROR, "volumes")
+@rule("volumes.share", Level.ERROR, "volumes", Source.GUIDE)
 def volumes_share(subject: Subject) -> Iterator[Complaint]:
     """Each volume's share is written address:/path."""
     for index, volume in enumerate(subject.spec.volumes):
@@ -108,7 +112,7 @@ def volumes_share(subject: Subject) -> Iterator[Complaint]:
             )
 
 
-@rule("volumes.mount", Level.ERROR, "volumes")
+@rule("volumes.mount", Level.ERROR, "volumes", Source.GUIDE)
 def volumes_mount(subject: Subject) -> Iterator[Complaint]:
     """Each volume is mounted at its own absolute path, and not over the platform's directories."""
     seen: set[str] = set()
@@ -137,6 +141,13 @@ def _paths(subject: Subject) -> Iterator[tuple[str, str]]:
     yield from ((f"outputs.{channel.name}", channel.path) for channel in spec.outputs if channel.path)
     if spec.log_path:
         yield "log_path", spec.log_path
+
+
+def _better(path: str) -> str:
+    """The path as it was probably meant: without a scheme, and without empty parts."""
+    parts = path.partition("://")[2] if path.startswith(("obs://", "s3://")) else path
+    named = [part for part in parts.split("/") if part]
+    return f"/{'/'.join(named)}/" if parts.endswith("/") else f"/{'/'.join(named)}"
 
 
 def _form(path: str) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from aisbench_core.authoring.rules import Complaint, Subject, rule
+from aisbench_core.authoring.rules import Complaint, Fix, Source, Subject, rule
 from aisbench_core.model import Api, Level
 
 POOL_FLAVOR = "modelarts.pool.visual."
@@ -15,7 +15,7 @@ _ASCEND_NAME = re.compile(r"kat1|snt[0-9]|d910|ascend|npu", re.IGNORECASE)
 _POOL_NAME = re.compile(r"[a-z][a-z0-9-]{0,62}")
 
 
-@rule("resource.missing", Level.ERROR, "flavor")
+@rule("resource.missing", Level.ERROR, "flavor", Source.API)
 def resource_missing(subject: Subject) -> Iterator[Complaint]:
     """A flavor or a dedicated pool is chosen, by the spec or by the profile."""
     if not subject.spec.flavor and not subject.spec.pool_id:
@@ -25,7 +25,7 @@ def resource_missing(subject: Subject) -> Iterator[Complaint]:
         )
 
 
-@rule("resource.both", Level.ERROR, "flavor")
+@rule("resource.both", Level.ERROR, "flavor", Source.UPSTREAM)
 def resource_both(subject: Subject) -> Iterator[Complaint]:
     """With a dedicated pool, the flavor is empty or one of the pool's own (modelarts.pool.visual.*)."""
     spec = subject.spec
@@ -34,10 +34,11 @@ def resource_both(subject: Subject) -> Iterator[Complaint]:
             f"both pool {spec.pool_id!r} and the public flavor {spec.flavor!r} are given; allowed with a pool: "
             f"no flavor, or {POOL_FLAVOR}*",
             "leave out flavor or pool_id: a job runs in one kind of pool",
+            fix=(("flavor", ""),),
         )
 
 
-@rule("flavor.unknown", Level.WARNING, "flavor")
+@rule("flavor.unknown", Level.WARNING, "flavor", Source.REGION)
 def flavor_unknown(subject: Subject) -> Iterator[Complaint]:
     """The flavor is among those that the region offered when it was last asked."""
     spec = subject.spec
@@ -46,7 +47,7 @@ def flavor_unknown(subject: Subject) -> Iterator[Complaint]:
         yield Complaint(f"{spec.flavor!r} is not offered by {subject.profile.region}; offered: {offered}")
 
 
-@rule("pool.name", Level.ERROR, "pool_id")
+@rule("pool.name", Level.ERROR, "pool_id", Source.API)
 def pool_name(subject: Subject) -> Iterator[Complaint]:
     """A pool's id has at most 63 lower-case letters, digits and `-`, and begins with a letter."""
     pool = subject.spec.pool_id
@@ -54,21 +55,25 @@ def pool_name(subject: Subject) -> Iterator[Complaint]:
         yield Complaint(f"{pool!r} is not a pool id; allowed: a-z 0-9 -, beginning with a letter, at most 63")
 
 
-@rule("pool.priority", Level.WARNING, "priority")
+@rule("pool.priority", Level.WARNING, "priority", Source.GUIDE)
 def pool_priority(subject: Subject) -> Iterator[Complaint]:
     """A priority is only given in a dedicated pool."""
     if subject.spec.priority != 1 and not subject.spec.pool_id:
-        yield Complaint(f"priority {subject.spec.priority} has no effect outside a dedicated pool", "leave it at 1")
+        yield Complaint(
+            f"priority {subject.spec.priority} has no effect outside a dedicated pool",
+            "leave it at 1",
+            fix=(("priority", 1),),
+        )
 
 
-@rule("pool.priority-right", Level.WARNING, "priority")
+@rule("pool.priority-right", Level.WARNING, "priority", Source.GUIDE)
 def pool_priority_right(subject: Subject) -> Iterator[Complaint]:
     """Priority 3 needs a right of its own."""
     if subject.spec.priority == 3 and subject.spec.pool_id:
         yield Complaint("priority 3 needs the right modelarts:trainJob:setHighPriority")
 
 
-@rule("nodes.cards", Level.ERROR, "cards_per_node")
+@rule("nodes.cards", Level.ERROR, "cards_per_node", Source.UPSTREAM)
 def nodes_cards(subject: Subject) -> Iterator[Complaint]:
     """More than one Ascend node needs nodes with all of their 8 cards (16 on supernodes)."""
     spec = subject.spec
@@ -80,16 +85,19 @@ def nodes_cards(subject: Subject) -> Iterator[Complaint]:
         )
 
 
-@rule("nodes.most", Level.ERROR, "node_count")
+@rule("nodes.most", Level.ERROR, "node_count", Source.REGION)
 def nodes_most(subject: Subject) -> Iterator[Complaint]:
     """The flavor can be had on that many nodes."""
     flavor, nodes = subject.flavor, subject.spec.node_count
     if flavor and nodes > flavor.max_nodes:
         only = "no distributed training" if flavor.max_nodes == 1 else f"1 to {flavor.max_nodes}"
-        yield Complaint(f"{nodes} nodes of {flavor.flavor_id} cannot be had; allowed: {only}")
+        yield Complaint(
+            f"{nodes} nodes of {flavor.flavor_id} cannot be had; allowed: {only}",
+            fix=(("node_count", flavor.max_nodes),),
+        )
 
 
-@rule("cards.flavor", Level.ERROR, "cards_per_node")
+@rule("cards.flavor", Level.ERROR, "cards_per_node", Source.API)
 def cards_flavor(subject: Subject) -> Iterator[Complaint]:
     """cards_per_node is what the flavor has: the platform starts one process per card."""
     cards, wanted = cards_of_flavor(subject), subject.spec.cards_per_node
@@ -98,10 +106,11 @@ def cards_flavor(subject: Subject) -> Iterator[Complaint]:
             f"{subject.spec.flavor} has {cards} {'card' if cards == 1 else 'cards'} per node, and the spec says "
             f"{wanted}",
             f"set cards_per_node: {cards}, or choose another flavor",
+            fix=(("cards_per_node", cards),),
         )
 
 
-@rule("engine.missing", Level.ERROR, "engine_version")
+@rule("engine.missing", Level.ERROR, "engine_version", Source.API)
 def engine_missing(subject: Subject) -> Iterator[Complaint]:
     """Without a custom image, a preset engine is chosen by name and version."""
     spec = subject.spec
@@ -111,32 +120,55 @@ def engine_missing(subject: Subject) -> Iterator[Complaint]:
                 yield Complaint("no preset engine is chosen, and no custom image is given", f"set {field}", field)
 
 
-@rule("retries.everywhere", Level.WARNING, "retries")
+@rule("engine.accelerator", Level.ERROR, "engine_version", Source.API)
+def engine_accelerator(subject: Subject) -> Iterator[Complaint]:
+    """The preset engine is made for the flavor's accelerators: cann for Ascend, cuda for GPU."""
+    spec = subject.spec
+    made_for = {"-cann_": "Ascend", "-cuda_": "GPU"}
+    there = subject.flavor.accelerator if subject.flavor else ""
+    for sign, kind in made_for.items():
+        if sign in spec.engine_version and there in made_for.values() and there != kind and not spec.image_url:
+            yield Complaint(
+                f"{spec.engine_version} is made for {kind}, and {spec.flavor} has {there}",
+                f"choose an engine for {there}, or a flavor with {kind}",
+            )
+
+
+@rule("retries.everywhere", Level.WARNING, "retries", Source.API)
 def retries_everywhere(subject: Subject) -> Iterator[Complaint]:
     """Retries are at most 3, which every region accepts."""
     if subject.spec.retries > RETRIES_EVERYWHERE:
         yield Complaint(
             f"{subject.spec.retries} retries are given; some regions accept only 0 to {RETRIES_EVERYWHERE}",
+            fix=(("retries", RETRIES_EVERYWHERE),),
         )
 
 
-@rule("cost.auto-stop", Level.WARNING, "auto_stop_hours")
+@rule("cost.auto-stop", Level.WARNING, "auto_stop_hours", Source.CONSOLE)
 def cost_auto_stop(subject: Subject) -> Iterator[Complaint]:
     """Where running costs money (a profile with prices that is no rehearsal), the job stops by itself."""
     costs = subject.profile.price_per_node_hour and not subject.profile.rehearsal
     if costs and subject.spec.auto_stop_hours is None:
         yield Complaint(
             "the job costs money for as long as it runs, and nothing ends it by itself",
-            "set auto_stop_hours (1 to 720); time in the queue is not counted",
+            "stop it in time yourself: api v1 ends no job"
+            if subject.spec.api is Api.V1
+            else "set auto_stop_hours (1 to 720); time in the queue is not counted",
         )
 
 
-@rule("api.available", Level.ERROR, "api")
+@rule("api.available", Level.ERROR, "api", Source.CONSOLE)
 def api_available(subject: Subject) -> Iterator[Complaint]:
     """The job is created through an interface that this console has."""
-    for field, api in (("api", subject.spec.api), ("profile.api", subject.profile.api)):
-        if api is not Api.V2:
-            yield Complaint(f"api {api} is not available; allowed: {Api.V2}", f"set api: {Api.V2}", field)
+    for field, api in (("api", subject.written.api), ("profile.api", subject.profile.api)):
+        if api is Api.SDK:
+            yield Complaint(
+                f"api {api} is not available; allowed: {Api.V1}, {Api.V2}", f"set api: {Api.V2}", field, _api_fix(field)
+            )
+
+
+def _api_fix(field: str) -> Fix:
+    return () if field.startswith("profile.") else ((field, str(Api.V2)),)
 
 
 def accelerator(subject: Subject) -> str:
@@ -155,7 +187,12 @@ def cards_of_flavor(subject: Subject) -> int:
     """Cards per node of the spec's flavor, from the region's list or from the name; 0 when neither tells."""
     if subject.flavor:
         return subject.flavor.cards
-    told = _CARDS_IN_NAME.fullmatch(subject.spec.flavor)
+    return cards_in_name(subject.spec.flavor)
+
+
+def cards_in_name(flavor: str) -> int:
+    """Cards per node as an Ascend flavor's name has it; 0 when it does not tell."""
+    told = _CARDS_IN_NAME.fullmatch(flavor)
     return int(told[1] or 1) if told else 0
 
 
@@ -170,6 +207,7 @@ RULES = (
     nodes_most,
     cards_flavor,
     engine_missing,
+    engine_accelerator,
     retries_everywhere,
     cost_auto_stop,
     api_available,

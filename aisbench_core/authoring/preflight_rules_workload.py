@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from aisbench_core.authoring.rules import Complaint, Subject, rule
+from aisbench_core.authoring.rules import Complaint, Source, Subject, rule
 from aisbench_core.model import Level, Scalar
 
 _SECRET_NAME = re.compile(
@@ -13,14 +13,14 @@ _ACCESS_KEY = re.compile(r"(?=.*[0-9])(?=.*[A-Z])[A-Z0-9]{20}")
 _SECRET_KEY = re.compile(r"(?=.*[0-9])(?=.*[A-Z])(?=.*[a-z])[A-Za-z0-9]{40}")
 
 
-@rule("workload.unknown", Level.ERROR, "workload")
+@rule("workload.unknown", Level.ERROR, "workload", Source.MANIFEST)
 def workload_unknown(subject: Subject) -> Iterator[Complaint]:
     """The workload exists and its manifest can be read."""
     if subject.trouble:
         yield Complaint(subject.trouble.message, subject.trouble.hint)
 
 
-@rule("workload.version", Level.ERROR, "framework_version")
+@rule("workload.version", Level.ERROR, "framework_version", Source.MANIFEST)
 def workload_version(subject: Subject) -> Iterator[Complaint]:
     """The framework version is one that the workload has."""
     version = subject.written.framework_version
@@ -29,7 +29,7 @@ def workload_version(subject: Subject) -> Iterator[Complaint]:
         yield Complaint(f"{subject.workload.name} has no framework version {version!r}; allowed: {known}")
 
 
-@rule("parameters.value", Level.ERROR, "parameters")
+@rule("parameters.value", Level.ERROR, "parameters", Source.MANIFEST)
 def parameters_value(subject: Subject) -> Iterator[Complaint]:
     """Each parameter is known to the workload, of the right type and an allowed value."""
     if subject.workload and subject.spec.framework_version in subject.workload.versions:
@@ -39,15 +39,19 @@ def parameters_value(subject: Subject) -> Iterator[Complaint]:
             yield Complaint(f"{problem.message} (found {problem.found})", "", problem.field)
 
 
-@rule("parameters.enable-modelarts", Level.ERROR, "parameters.enable_modelarts")
+@rule("parameters.enable-modelarts", Level.ERROR, "parameters.enable_modelarts", Source.UPSTREAM)
 def parameters_enable_modelarts(subject: Subject) -> Iterator[Complaint]:
     """enable_modelarts is true: without it the training code does not look for its data in the cloud."""
     if not _enables_modelarts(subject):
         found = subject.spec.parameters["enable_modelarts"]
-        yield Complaint(f"must be true on ModelArts (found {found!r})", "set parameters.enable_modelarts: true")
+        yield Complaint(
+            f"must be true on ModelArts (found {found!r})",
+            "set parameters.enable_modelarts: true",
+            fix=(("parameters.enable_modelarts", True),),
+        )
 
 
-@rule("parameters.train-steps-win", Level.WARNING, "parameters.epoch_size")
+@rule("parameters.train-steps-win", Level.WARNING, "parameters.epoch_size", Source.UPSTREAM)
 def parameters_train_steps_win(subject: Subject) -> Iterator[Complaint]:
     """train_steps wins over epoch_size, so a changed epoch_size has no effect beside it."""
     steps, epochs = (_number(subject.spec.parameters.get(name)) for name in ("train_steps", "epoch_size"))
@@ -55,34 +59,35 @@ def parameters_train_steps_win(subject: Subject) -> Iterator[Complaint]:
         yield Complaint(
             f"epoch_size {epochs:g} has no effect: train_steps {steps:g} decides how long the training is",
             "change train_steps instead",
+            fix=(("parameters.epoch_size", None),),
         )
 
 
-@rule("parameters.checkpoint-steps", Level.WARNING, "parameters.save_checkpoint_steps")
+@rule("parameters.checkpoint-steps", Level.WARNING, "parameters.save_checkpoint_steps", Source.UPSTREAM)
 def parameters_checkpoint_steps(subject: Subject) -> Iterator[Complaint]:
     """save_checkpoint_steps equals train_steps: saving more often costs throughput."""
     return _must_equal(subject, "save_checkpoint_steps", "train_steps")
 
 
-@rule("parameters.checkpoint-epochs", Level.WARNING, "parameters.save_checkpoint_epochs")
+@rule("parameters.checkpoint-epochs", Level.WARNING, "parameters.save_checkpoint_epochs", Source.UPSTREAM)
 def parameters_checkpoint_epochs(subject: Subject) -> Iterator[Complaint]:
     """save_checkpoint_epochs equals epoch_size: saving more often costs throughput."""
     return _must_equal(subject, "save_checkpoint_epochs", "epoch_size")
 
 
-@rule("parameters.secret", Level.WARNING, "parameters")
+@rule("parameters.secret", Level.WARNING, "parameters", Source.CONSOLE)
 def parameters_secret(subject: Subject) -> Iterator[Complaint]:
     """No parameter looks like a key or a password: parameters are stored, shown and logged."""
     return _secrets("parameters", subject.spec.parameters)
 
 
-@rule("environments.secret", Level.WARNING, "environments")
+@rule("environments.secret", Level.WARNING, "environments", Source.CONSOLE)
 def environments_secret(subject: Subject) -> Iterator[Complaint]:
     """No environment variable looks like a key or a password: they are stored and shown."""
     return _secrets("environments", dict(subject.spec.environments))
 
 
-@rule("inputs.required", Level.ERROR, "inputs")
+@rule("inputs.required", Level.ERROR, "inputs", Source.MANIFEST)
 def inputs_required(subject: Subject) -> Iterator[Complaint]:
     """The input that the workload cannot do without has a path."""
     if subject.workload and not subject.workload.dataset.optional:
@@ -97,7 +102,7 @@ def inputs_required(subject: Subject) -> Iterator[Complaint]:
             )
 
 
-@rule("inputs.synthetic", Level.INFO, "inputs")
+@rule("inputs.synthetic", Level.INFO, "inputs", Source.MANIFEST)
 def inputs_synthetic(subject: Subject) -> Iterator[Complaint]:
     """A run without its optional data set makes data up, and its result is marked as synthetic."""
     if subject.workload and subject.workload.dataset.synthetic_without:
@@ -120,6 +125,7 @@ def _must_equal(subject: Subject, name: str, other: str) -> Iterator[Complaint]:
         yield Complaint(
             f"{name} is {parameters[name]} and {other} is {parameters[other]}: saving more often costs throughput",
             f"set {name}: {parameters[other]}",
+            fix=((f"parameters.{name}", parameters[other]),),
         )
 
 
@@ -132,6 +138,7 @@ def _secrets(place: str, values: dict[str, Scalar] | dict[str, str]) -> Iterator
                 f"{name} looks like a key or a password; it would be stored with the run and shown to everybody",
                 "leave it out: the training job gets access from its agency",
                 f"{place}.{name}",
+                ((f"{place}.{name}", None),),
             )
 
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
@@ -10,10 +11,26 @@ from typing import Generic, NamedTuple, TypeVar
 from aisbench_core.authoring.code_folder import CodeFolder, measure
 from aisbench_core.authoring.workloads import Workload, Workloads
 from aisbench_core.errors import AisbenchError
-from aisbench_core.model import Finding, Flavor, Level, RunSpec
+from aisbench_core.model import Api, Finding, Flavor, Level, RunSpec, Scalar
 from aisbench_core.settings import Profile
 
 S = TypeVar("S")
+
+
+Fix = tuple[tuple[str, Scalar | None], ...]
+"""What would mend a spec: fields by their dotted names, and their new values; None takes a name away."""
+
+
+class Source(StrEnum):
+    """Who says that a rule holds."""
+
+    UPSTREAM = "AISBench manual"
+    API = "ModelArts API"
+    GUIDE = "ModelArts user guide"
+    OBS = "OBS documentation"
+    REGION = "the region"
+    MANIFEST = "the workload's manifest"
+    CONSOLE = "this console"
 
 
 class Complaint(NamedTuple):
@@ -22,6 +39,7 @@ class Complaint(NamedTuple):
     message: str
     hint: str = ""
     field: str = ""
+    fix: Fix = ()
 
 
 @dataclass(frozen=True)
@@ -31,6 +49,7 @@ class Rule(Generic[S]):
     rule_id: str
     level: Level
     field: str
+    source: Source
     check: Callable[[S], Iterable[Complaint]]
 
     @property
@@ -40,13 +59,17 @@ class Rule(Generic[S]):
 
     def findings(self, subject: S) -> Iterator[Finding]:
         """The rule's complaints about one subject."""
-        for message, hint, field in self.check(subject):
-            yield Finding(self.rule_id, self.level, field or self.field, message, hint)
+        for message, hint, field, fix in self.check(subject):
+            yield Finding(
+                self.rule_id, self.level, field or self.field, message, hint, source=str(self.source), fix=fix
+            )
 
 
-def rule(rule_id: str, level: Level, field: str) -> Callable[[Callable[[S], Iterable[Complaint]]], Rule[S]]:
+def rule(
+    rule_id: str, level: Level, field: str, source: Source
+) -> Callable[[Callable[[S], Iterable[Complaint]]], Rule[S]]:
     """Make a rule of a checking function."""
-    return lambda check: Rule(rule_id, level, field, check)
+    return lambda check: Rule(rule_id, level, field, source, check)
 
 
 @dataclass(frozen=True)
@@ -100,6 +123,8 @@ def subject_of(spec: RunSpec, profile: Profile, workloads: Workloads, flavors: S
 
 
 def _placed(spec: RunSpec, profile: Profile) -> RunSpec:
+    if spec.api is Api.V2:
+        spec = spec.model_copy(update={"api": profile.api})
     if spec.flavor or spec.pool_id:
         return spec
     return spec.model_copy(update={"flavor": profile.flavor, "pool_id": profile.pool_id})

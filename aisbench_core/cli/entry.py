@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from aisbench_core.cli import catalogue, following, launching, logs, results, runs, serving
+from aisbench_core.cli import catalogue, configs, doctor, following, launching, logs, results, runs, serving
 from aisbench_core.cli.codes import OUR_ERROR, exit_code
 from aisbench_core.cli.core import log_file
 from aisbench_core.cli.shown import talk
@@ -53,6 +53,7 @@ for _command in (
     launching.run,
     launching.preflight,
     launching.spec,
+    configs.config,
     following.follow,
     runs.runs,
     runs.show,
@@ -66,6 +67,7 @@ for _command in (
     catalogue.workloads,
     catalogue.profiles,
     catalogue.health,
+    doctor.doctor,
     serving.serve,
 ):
     main.add_command(_command)

@@ -1,5 +1,6 @@
 """`aisbench run`, `preflight` and `spec`: from a workload or a file to a run."""
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -44,16 +45,24 @@ def run(profile: str, wait: bool, with_log: bool, dry_run: bool, as_json: bool, 
 @click.command()
 @spec_options
 @profile_option
-@click.option("--online", is_flag=True, help="Ask the region too: bucket, inputs, flavor, engine, pool.")
+@click.option("--online", is_flag=True, help="Ask the region too: bucket, inputs, outputs, flavor, engine, pool.")
+@click.option("--fix", is_flag=True, help="Print the spec as YAML with every fix that the findings propose.")
 @as_json
-def preflight(profile: str, online: bool, as_json: bool, **typed: Any) -> None:
-    """Print what is wrong with a spec; exit code 2 if a launch would be refused."""
+def preflight(profile: str, online: bool, fix: bool, as_json: bool, **typed: Any) -> None:
+    """Print what is wrong with a spec; exit code 2 if a launch would be refused.
+
+    With --fix the mended spec is printed instead and the findings go to stderr; the exit code is that of the mended
+    spec, looked at without the region.
+    """
     core = open_core()
     known = core.flavors if online else _unknown
     spec = on_all_cards(core, read_spec(Typed(**typed), core), profile, known)
     findings = core.preflight(spec, profile)
     if online:
-        findings = [*findings, *core.preflight_online(spec, profile)]
+        findings = [*findings, *_asked_online(core, spec, profile)]
+    if fix:
+        _print_fixed(core, spec, profile, findings)
+        return
     shown.answer(findings, as_json, lambda: "\n".join(map(shown.finding, findings)) or "nothing was found")
     _end_with(findings)
 
@@ -66,6 +75,28 @@ def spec(**typed: Any) -> None:
 
     core = open_core()
     click.echo(to_yaml(core.filled(read_spec(Typed(**typed), core))), nl=False)
+
+
+def _asked_online(core: "Core", spec: "RunSpec", profile: str) -> "list[Finding]":
+    hidden = not sys.stderr.isatty()
+    with click.progressbar(length=1, label="asking the region", file=sys.stderr, hidden=hidden) as bar:
+
+        def show(answered: int, asked: int) -> None:
+            bar.length = asked
+            bar.update(answered - bar.pos)
+
+        return core.preflight_online(spec, profile, show)
+
+
+def _print_fixed(core: "Core", spec: "RunSpec", profile: str, findings: "list[Finding]") -> None:
+    from aisbench_core.authoring.fixes import fixed
+    from aisbench_core.authoring.specfile import to_yaml
+
+    for found in findings:
+        shown.talk(shown.finding(found) + (" – mended" if found.fix else ""))
+    mended = fixed(spec, findings)
+    click.echo(to_yaml(mended), nl=False)
+    _end_with(core.preflight(mended, profile))
 
 
 def _unknown(_: str) -> "Sequence[Flavor]":

@@ -107,7 +107,8 @@ def state(run: "Run") -> str:
 def finding(found: "Finding") -> str:
     """One finding on one line."""
     hint = f" ({found.hint})" if found.hint else ""
-    return f"{found.level}: {found.field}: {found.message}{hint} [{found.rule}]"
+    source = f", {found.source}" if found.source else ""
+    return f"{found.level}: {found.field}: {found.message}{hint} [{found.rule}{source}]"
 
 
 def _plain(value: object) -> Any:

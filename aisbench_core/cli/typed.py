@@ -103,7 +103,7 @@ def _start(source: str) -> Answers:
 
     answers: Answers = from_yaml(text).model_dump(mode="json", exclude_unset=True)
     if answers.get("code_dir"):
-        answers["code_dir"] = _absolute(answers["code_dir"], file.parent)
+        answers["code_dir"] = absolute(answers["code_dir"], file.parent)
     return answers
 
 
@@ -119,7 +119,7 @@ def _assign(answers: Answers, field: str, text: str, core: "Core") -> None:
     if not name:
         answers[field] = _yaml(field, text) if field in AS_YAML else text
         if field == "code_dir" and text:
-            answers[field] = _absolute(text, Path.cwd())
+            answers[field] = absolute(text, Path.cwd())
     elif place == "parameters":
         answers[place] = {**answers.get(place, {}), name: _parameter(answers, name, text, core)}
     elif place == "environments":
@@ -147,5 +147,5 @@ def _yaml(field: str, text: str) -> Any:
     return parse_yaml(f"value: {text}", field).get("value")
 
 
-def _absolute(code_dir: str, start: Path) -> str:
+def absolute(code_dir: str, start: Path) -> str:
     return str((start / os.path.expanduser(code_dir)).absolute())  # noqa: PTH111  # pathlib's raises for an unknown ~name

@@ -4,7 +4,7 @@ import ipaddress
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from requests.utils import get_environ_proxies, select_proxy
+from requests.utils import get_environ_proxies, select_proxy, should_bypass_proxies
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,11 @@ def is_loopback(address: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def is_led_away(host: str) -> bool:
+    """Whether programs that know nothing but the proxy variables would ask a proxy for this host."""
+    return not should_bypass_proxies(f"http://{host}", None)
 
 
 def proxy_for(address: str) -> Proxy | None:

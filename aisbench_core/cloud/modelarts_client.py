@@ -2,19 +2,20 @@
 
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-import requests
 from huaweicloudsdkcore.auth.credentials import BasicCredentials
 from huaweicloudsdkcore.client import ClientBuilder
 from huaweicloudsdkcore.exceptions.exceptions import ConnectionException, SdkException, ServiceResponseException
 from huaweicloudsdkcore.http.http_config import HttpConfig
+from huaweicloudsdkcore.invoker.invoker import SyncInvoker
 from huaweicloudsdkcore.retry.backoff_strategy import BackoffStrategy
 from huaweicloudsdkmodelarts.v1 import ModelArtsClient
 
 from aisbench_core.cloud.addresses import is_loopback, split
 from aisbench_core.cloud.refusals import Refusals
+from aisbench_core.errors import CloudError
 from aisbench_core.settings import Credentials, Profile
 
 CONNECT_SECONDS = 10.0
@@ -34,6 +35,25 @@ class Caller:
         self.sdk = _open(profile, credentials, request_seconds)
         self._refusals = Refusals("ModelArts", profile.training_endpoint, credentials)
 
+    def request(
+        self,
+        method: str,
+        path: str,
+        numbers: Mapping[str, str],
+        query: Mapping[str, object] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """An invoker for an address that the SDK has no method for. `numbers` fill the places `{…}` of the path."""
+        asked = {
+            "method": method,
+            "resource_path": path,
+            "path_params": dict(numbers),
+            "query_params": [(name, value) for name, value in (query or {}).items() if value is not None],
+            "header_params": {"Content-Type": "application/json"},
+            "body": body,
+        }
+        return SyncInvoker(self.sdk, asked)
+
     def read(self, operation: str, call: Any, parse: Callable[[Any], Value]) -> Value:
         """What `parse` makes of the JSON that a call (an SDK invoker) answers with. It only reads: tried twice."""
         return self.write(operation, call.with_retry(_passes, READ_RETRIES, _Pause()), parse)
@@ -44,15 +64,21 @@ class Caller:
             reply = call.invoke()
         except ServiceResponseException as error:
             refusal = self._refused(operation, error)
-        except (SdkException, requests.RequestException) as error:
+        except (SdkException, OSError) as error:  # requests' errors are OSErrors, and it lets others through
             raise self._refusals.unreachable(operation, error) from error
         else:
             return self._parsed(operation, reply, parse)
         raise refusal  # outside: what the SDK raised may repeat the access key, and no traceback shall show it
 
+    def refused(self, operation: str, status: int | None, code: object, message: object) -> CloudError:
+        """Our error for an answer that says no, though its status does not."""
+        return self._refusals.refused(operation, status, str(code or ""), str(message or ""), "")
+
     def _refused(self, operation: str, error: Any) -> Exception:
-        code = "" if error.error_code == str(error.status_code) else error.error_code
-        return self._refusals.refused(operation, error.status_code, code, error.error_msg or "", error.request_id or "")
+        code, message = error.error_code, error.error_msg or ""
+        if code == str(error.status_code):  # the SDK found none; the older API has a spelling of its own
+            code, message = _told_by_v1(message)
+        return self._refusals.refused(operation, error.status_code, code, message, error.request_id or "")
 
     def _parsed(self, operation: str, reply: Any, parse: Callable[[Any], Value]) -> Value:
         text = reply.raw_content.decode("utf-8", "replace")
@@ -65,6 +91,15 @@ class Caller:
         except (AttributeError, KeyError, OverflowError, OSError, TypeError, ValueError) as error:
             found = f"{type(error).__name__}: {error}"
             raise self._refusals.garbled(operation, reply.status_code, found) from error
+
+
+def _told_by_v1(text: str) -> tuple[str, str]:
+    """Code and message of a refusal as the older API (v1) writes it; of any other, no code and the text itself."""
+    try:
+        told = json.loads(text)
+        return str(told["error_code"] or ""), str(told["error_message"])
+    except (KeyError, TypeError, ValueError):
+        return "", text
 
 
 class JsonClient(ModelArtsClient):  # type: ignore[misc]  # the SDK has no types

@@ -11,7 +11,6 @@ from huaweicloudsdkmodelarts.v1 import (
     DeleteTrainingJobRequest,
     Filter,
     JobActionType,
-    ListPoolsRequest,
     ListTrainingJobEventsRequest,
     ShowTrainingJobDetailsRequest,
     ShowTrainingJobEnginesRequest,
@@ -21,12 +20,23 @@ from huaweicloudsdkmodelarts.v1 import (
     StopTrainingJobRequest,
 )
 
-from aisbench_core.cloud import replies
+from aisbench_core.cloud import pools, replies
 from aisbench_core.cloud.job_body import job_body
 from aisbench_core.cloud.job_pages import PAGE, JobPages
 from aisbench_core.cloud.modelarts_client import Caller
 from aisbench_core.errors import CloudNotFound, CloudRejected
-from aisbench_core.model import Engine, Flavor, JobEvent, JobRequest, JobStatus, LogPreview, MetricSample, Pool
+from aisbench_core.model import (
+    ENDED_PHASES,
+    Engine,
+    Flavor,
+    JobEvent,
+    JobRequest,
+    JobStatus,
+    LogPreview,
+    MetricSample,
+    Phase,
+    Pool,
+)
 from aisbench_core.settings import Credentials, Profile
 
 CLOCK_SKEW = timedelta(minutes=15)
@@ -35,6 +45,7 @@ CLOCK_SKEW = timedelta(minutes=15)
 SPARE_PAGES = 3
 """How many pages of jobs that are not ours are read past; a job behind them is asked for by itself."""
 
+ACTIVE_PAGES = 4
 EVENTS = 100
 MOST_EVENT_PAGES = 100
 
@@ -78,6 +89,14 @@ class ModelArtsV2:
             if not missing or _is_before(page, since - CLOCK_SKEW):
                 break
         return found
+
+    def active(self) -> Sequence[JobStatus]:
+        """Jobs of this workspace that have not ended, newest first; at most ACTIVE_PAGES pages of them."""
+        phases = [
+            Filter(key="phase", operator="in", value=[str(phase) for phase in Phase if phase not in ENDED_PHASES])
+        ]
+        pages = islice(self._pages.newest_first("list active jobs", phases), ACTIVE_PAGES)
+        return [job for page in pages for job in page if not job.has_ended]
 
     def detail(self, job_id: str) -> JobStatus:
         """One job with its message and exit codes. CloudNotFound if it is gone."""
@@ -159,12 +178,7 @@ class ModelArtsV2:
 
     def pools(self) -> Sequence[Pool]:
         """The dedicated pools that training jobs can use."""
-        call = self._sdk.list_pools_invoker(ListPoolsRequest(workspace_id=self._workspace_id))
-        return self._caller.read(
-            "list pools",
-            call,
-            lambda reply: [replies.pool(item) for item in reply.get("items") or () if replies.trains(item)],
-        )
+        return pools.pools(self._caller, self._workspace_id)
 
     def _event_pages(self, job_id: str) -> Iterator[list[JobEvent]]:
         for number in range(MOST_EVENT_PAGES):

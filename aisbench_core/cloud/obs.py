@@ -112,6 +112,11 @@ class ObsStore:
         page = self._page(operation, bucket, start, None, most)
         return [_stat(bucket, item.key, item.size, item.etag) for item in page.contents]
 
+    def location(self, bucket: str) -> str:
+        """The region that a bucket lies in; empty when OBS does not say."""
+        found = self._body(f"look where {bucket} is", lambda: self._client.getBucketLocation(bucket))
+        return str(found.location or "").strip()
+
     def head(self, path: str) -> ObjectStat | None:
         """One object's facts, or None when it is not there."""
         bucket, key = _split(path, f"look at {path}")

@@ -64,6 +64,9 @@ class ObjectStore(Protocol):
 
         Raises CloudNotFound if the bucket is not there."""
 
+    def location(self, bucket: str) -> str:
+        """The region that a bucket lies in; empty when the cloud does not say. CloudNotFound if it is not there."""
+
     def head(self, path: str) -> ObjectStat | None:
         """One object's facts, or None when it is not there."""
 
@@ -87,6 +90,9 @@ class TrainingService(Protocol):
         """Many jobs at once, by as few list calls as possible (50 jobs a page, newest first).
 
         `since`: none of them was created before. A job that the first pages do not hold is left out: ask `detail`."""
+
+    def active(self) -> Sequence[JobStatus]:
+        """Jobs of this workspace that have not ended, newest first; at most some hundred."""
 
     def detail(self, job_id: str) -> JobStatus:
         """One job with its message and exit codes. CloudNotFound if it is gone."""

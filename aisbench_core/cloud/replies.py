@@ -23,12 +23,13 @@ def job_status(job: Json) -> JobStatus:
         phase=str(status.get("phase") or ""),
         secondary_phase=str(status.get("secondary_phase") or ""),
         message=_message(status, tasks),
-        created_at=_moment(metadata.get("create_time")),
-        started_at=_moment(status.get("start_time")),
-        duration_s=_seconds(status.get("duration")),
+        created_at=moment(metadata.get("create_time")),
+        started_at=moment(status.get("start_time")),
+        duration_s=seconds(status.get("duration")),
         tasks=tuple(str(task) for task in status.get("tasks") or ()),
         task_statuses=tasks,
         node_count=int(((job.get("spec") or {}).get("resource") or {}).get("node_count") or 1),
+        outputs=tuple(_outputs(job.get("algorithm") or {})),
     )
 
 
@@ -80,15 +81,14 @@ def pool(reply: Json) -> Pool:
     """One dedicated pool; jobs name it by its metadata name, people by its label."""
     metadata, status = reply["metadata"], reply.get("status") or {}
     labels = metadata.get("labels") or {}
-    resources = [
-        *_listed((reply.get("spec") or {}).get("resources")),
-        *_listed((status.get("resources") or {}).get("available")),
-    ]
+    available = _listed((status.get("resources") or {}).get("available"))
+    resources = [*_listed((reply.get("spec") or {}).get("resources")), *available]
     return Pool(
         pool_id=str(metadata["name"]),
         name=str(labels.get("os.modelarts/name") or metadata["name"]),
         phase=str(status.get("phase") or ""),
         flavors=tuple(dict.fromkeys(str(resource["flavor"]) for resource in resources if resource.get("flavor"))),
+        free_nodes=_nodes(available),
     )
 
 
@@ -96,6 +96,18 @@ def trains(reply: Json) -> bool:
     """Whether a pool runs training jobs; one that does not say what it is for does."""
     scope = (reply.get("spec") or {}).get("scope")
     return not scope or "Train" in scope
+
+
+def _nodes(resources: Sequence[Json]) -> int | None:
+    counts = [resource.get("count") for resource in resources]
+    return sum(int(count) for count in counts if count is not None) if counts and None not in counts else None
+
+
+def _outputs(algorithm: Json) -> Iterator[str]:
+    for output in algorithm.get("outputs") or ():
+        path = ((output.get("remote") or {}).get("obs") or {}).get("obs_url")
+        if path:
+            yield str(path)
 
 
 def _task_status(task: Json) -> TaskStatus:
@@ -110,12 +122,12 @@ def _message(status: Json, tasks: Sequence[TaskStatus]) -> str:
     return str(status.get("message") or "; ".join(told) or records[-1].get("end_reason") or "")
 
 
-def _moment(milliseconds: object) -> datetime | None:
+def moment(milliseconds: object) -> datetime | None:
     """ModelArts counts in milliseconds; 0 stands for a time that has not come."""
     return datetime.fromtimestamp(_number(milliseconds) / 1000, UTC) if milliseconds else None
 
 
-def _seconds(milliseconds: object) -> float | None:
+def seconds(milliseconds: object) -> float | None:
     return None if milliseconds is None else _number(milliseconds) / 1000
 
 

@@ -1,0 +1,31 @@
+"""Carries out what findings propose: a spec with its mistakes mended."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from aisbench_core.authoring.specfile import WHAT
+from aisbench_core.documents import parse
+from aisbench_core.model import Finding, RunSpec, Scalar
+
+CHANNELS = ("inputs", "outputs")
+
+
+def fixed(spec: RunSpec, findings: Iterable[Finding]) -> RunSpec:
+    """The spec with every fix of these findings; what nobody proposes to change stays. Raises SpecError."""
+    answers = spec.model_dump(exclude_unset=True)
+    for finding in findings:
+        for field, value in finding.fix:
+            _change(answers, field, value)
+    return parse(RunSpec, answers, WHAT)
+
+
+def _change(answers: dict[str, Any], field: str, value: Scalar | None) -> None:
+    place, _, name = field.partition(".")
+    if not name:
+        answers[place] = value
+    elif place in CHANNELS:
+        channels = answers.get(place, ())
+        answers[place] = [{**each, "path": value} if each["name"] == name else each for each in channels]
+    else:
+        kept = {key: each for key, each in answers.get(place, {}).items() if key != name}
+        answers[place] = kept if value is None else {**kept, name: value}

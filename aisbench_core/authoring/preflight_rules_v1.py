@@ -1,0 +1,53 @@
+"""Preflight rules about what the older training API (v1) cannot do: nothing of a spec is dropped without a word."""
+
+from collections.abc import Iterator
+
+from aisbench_core.authoring.rules import Complaint, Fix, Source, Subject, rule
+from aisbench_core.model import AccessMethod, Api, Channel, Level, Mode, RunSpec
+
+INPUT, OUTPUT = "data_url", "train_url"
+"""The only channels that the API has."""
+
+_USE_V2 = "leave it out, or use api: v2"
+
+
+@rule("api.v1", Level.ERROR, "api", Source.API)
+def api_v1(subject: Subject) -> Iterator[Complaint]:
+    """With api v1, the spec asks for nothing that the older API lacks: one input data_url, one output train_url."""
+    if subject.spec.api is Api.V1:
+        yield from _channels(subject.spec)
+        yield from _settings(subject.spec)
+
+
+def _channels(spec: RunSpec) -> Iterator[Complaint]:
+    inputs = [channel for channel in spec.inputs if channel.path]
+    for kind, channels, name in (("input", inputs, INPUT), ("output", spec.outputs, OUTPUT)):
+        for channel in channels:
+            why = _unfit(channel, name)
+            if why:
+                only = f"the only {kind} is {name}, given as --{name}"
+                yield Complaint(f"api v1 has no {kind} {why}; {only}", _USE_V2, f"{kind}s.{channel.name}")
+
+
+def _unfit(channel: Channel, name: str) -> str:
+    if channel.name != name:
+        return repr(channel.name)
+    return "in an environment variable" if channel.access_method is AccessMethod.ENV else ""
+
+
+def _settings(spec: RunSpec) -> Iterator[Complaint]:
+    no_environment: Fix = tuple((f"environments.{name}", None) for name in spec.environments)
+    lacking: tuple[tuple[str, bool, str, Fix], ...] = (
+        ("environments", bool(spec.environments), "passes no environment variables to jobs", no_environment),
+        ("mode", spec.mode is Mode.SINGLE_SERVER, "passes no SINGLESERVER_MODE to jobs", ()),
+        ("auto_stop_hours", spec.auto_stop_hours is not None, "ends no job by itself", (("auto_stop_hours", None),)),
+        ("retries", spec.retries > 0, "does not try a failed job again", (("retries", 0),)),
+        ("priority", spec.priority != 1, "has no priorities", (("priority", 1),)),
+        ("flavor", bool(spec.pool_id and spec.flavor), "takes no flavor in a dedicated pool", (("flavor", ""),)),
+    )
+    for field, is_asked, what, fix in lacking:
+        if is_asked:
+            yield Complaint(f"api v1 {what}", _USE_V2, field, fix)
+
+
+RULES = (api_v1,)

@@ -1,0 +1,75 @@
+"""The keys of modelarts_config.py and config.sh, and what becomes of each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aisbench_core.model import Api
+
+ACCESS = "access_config"
+APIS: Mapping[str, Api] = {"session_config": Api.V1, "session_config_v2": Api.V2}
+"""The dicts that describe a job, and the interface that each is for."""
+
+DICTS = (ACCESS, *APIS)
+SECRET = ("access_key", "secret_access_key")
+ENDPOINTS = ("iam_endpoint", "obs_endpoint", "modelarts_endpoint")
+NAS = ("nas_type", "nas_share_addr", "nas_mount_path")
+
+LISTS: Mapping[str, tuple[str, str]] = {
+    "session_config": ("hyperparameters", "label"),
+    "session_config_v2": ("parameters", "name"),
+}
+"""Where a dict keeps its parameters, and the key under which each has its name."""
+
+INPUT, OUTPUT = "data_url", "train_url"
+"""The names under which the upstream tool passes the data and the output directory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key of a file, and what it becomes here (for docs/upstream.md)."""
+
+    name: str
+    becomes: str
+
+
+ACCESS_KEYS = (
+    Key("access_key", "`access_key` in the credentials file, if you agree"),
+    Key("secret_access_key", "`secret_key` in the credentials file, if you agree"),
+    Key("server", "profile: `obs_server`"),
+    Key("region_name", "profile: `region`, and the profile's suggested name"),
+    Key("project_id", "profile: `project_id`"),
+    Key("iam_endpoint", "profile: `iam_endpoint`, when all three endpoints are set"),
+    Key("obs_endpoint", "profile: `obs_endpoint`, when all three endpoints are set"),
+    Key("modelarts_endpoint", "profile: `modelarts_endpoint`, when all three endpoints are set"),
+)
+
+JOB_KEYS = (
+    Key("inputs", "spec: the path of input `data_url`"),
+    Key("code_dir", "nothing: code is uploaded below the profile's prefix; `boot_file` becomes relative to it"),
+    Key("boot_file", "spec: `boot_file`; tells the workload"),
+    Key("job_name", "spec: `name`; the run's id is added"),
+    Key("framework_type", "spec: `engine_name`"),
+    Key("framework_version", "spec: `engine_version`; tells `framework_version`"),
+    Key("pool_id", "spec: `pool_id`"),
+    Key("train_instance_type", "spec: `flavor`; tells `cards_per_node`"),
+    Key("train_instance_count", "spec: `node_count`"),
+    Key("nas_type", "nothing: `nfs` is the only type"),
+    Key("nas_share_addr", "spec: `volumes`, `server_path`"),
+    Key("nas_mount_path", "spec: `volumes`, `local_path`"),
+    Key("out_base_url", "spec: the path of output `train_url`; its bucket is the profile's `bucket`"),
+    Key("job_description_prefix", "spec: `description`"),
+)
+
+SHELL_KEYS = (
+    Key("PYTHON_COMMAND", "nothing: the image brings its Python"),
+    Key("SINGLESERVER_MODE", "spec: `mode`"),
+    Key("MODELARTS_VERSION", "which of the two specs is offered first"),
+)
+
+
+def keys_of(name: str) -> tuple[Key, ...]:
+    """The keys of one dict, in the order in which they are written."""
+    if name == ACCESS:
+        return ACCESS_KEYS
+    plural, label = LISTS[name]
+    return (Key(plural, f"spec: `parameters`, each by its `{label}`; text becomes what the workload wants"), *JOB_KEYS)

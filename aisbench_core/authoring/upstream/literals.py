@@ -1,0 +1,149 @@
+"""From syntax to values: literals and dicts of them; whatever would have to be executed is reported instead."""
+
+import ast
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from pydantic import SecretStr
+
+from aisbench_core.authoring.upstream.found import LineFinding, Literal, Unread, finding
+from aisbench_core.authoring.upstream.keys import SECRET
+from aisbench_core.authoring.upstream.source import Comments
+from aisbench_core.errors import ConfigError
+
+MOST_LEVELS = 32
+
+_KINDS: Mapping[type[ast.expr], str] = {
+    ast.Call: "a call",
+    ast.Name: "a name",
+    ast.Attribute: "an attribute",
+    ast.Subscript: "an element of something",
+    ast.JoinedStr: "an f-string",
+    ast.BinOp: "a calculation",
+    ast.IfExp: "a condition",
+    ast.Lambda: "a function",
+    ast.Starred: "an unpacking",
+}
+
+
+class Literals:
+    """Reads values of one file and collects what is wrong with them."""
+
+    def __init__(self, constructors: Collection[str], comments: Comments) -> None:
+        """`constructors`: the names under which EasyDict and dict are called."""
+        self.findings: list[LineFinding] = []
+        self._constructors = constructors
+        self._comments = comments
+
+    def is_dict(self, node: ast.expr) -> bool:
+        """Whether the expression makes a dict of literals, as far as its outside tells."""
+        return isinstance(node, ast.Dict) or (isinstance(node, ast.Call) and self._constructs(node.func))
+
+    def read(self, node: ast.expr, field: str, level: int = 0) -> Literal:
+        """The value, with findings for the parts that are no literals. Raises ConfigError for endless nesting."""
+        if level > MOST_LEVELS:
+            top = field.partition("[")[0]
+            raise ConfigError(f"line {node.lineno}: {top}: lists and dicts in more than {MOST_LEVELS} levels")
+        if self.is_dict(node):
+            return Literal(self._dict(node, field, level + 1), node.lineno)
+        if isinstance(node, ast.List | ast.Tuple):
+            return Literal(tuple(self._items(node.elts, field, level + 1)), node.lineno)
+        return self._plain(node, field)
+
+    def _items(self, nodes: Iterable[ast.expr], field: str, level: int) -> Iterator[Literal]:
+        for index, node in enumerate(nodes):
+            item = self.read(node, f"{field}[{index}]", level)
+            comment = self._comments.about(node.lineno, node.end_lineno or node.lineno)
+            yield Literal(item.value, item.line, comment)
+
+    def _dict(self, node: ast.expr, field: str, level: int) -> dict[str, Literal]:
+        entries: dict[str, Literal] = {}
+        for key, value, line in self._pairs(node, field):
+            inner = f"{field}.{shown(key)}"
+            if key in entries:
+                message = f"is given twice (first in line {entries[key].line}); the last one counts"
+                self.findings.append(finding("config.duplicate", inner, message, line))
+            read = self._secret(value, inner) if key in SECRET else self.read(value, inner, level)
+            entries[key] = Literal(read.value, line, read.comment)
+        return entries
+
+    def _pairs(self, node: ast.expr, field: str) -> Iterator[tuple[str, ast.expr, int]]:
+        if isinstance(node, ast.Dict):
+            for key, value in zip(node.keys, node.values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    yield key.value, value, key.lineno
+                else:
+                    self._refuse(key or value, field, "a key" if key else "an unpacking (**)")
+        elif isinstance(node, ast.Call):
+            for argument in node.args:
+                if self.is_dict(argument) and len(node.args) == 1:
+                    yield from self._pairs(argument, field)
+                else:
+                    self._refuse(argument, field)
+            for keyword in node.keywords:
+                if keyword.arg:
+                    yield keyword.arg, keyword.value, keyword.lineno
+                else:
+                    self._refuse(keyword.value, field, "an unpacking (**)")
+
+    def _secret(self, node: ast.expr, field: str) -> Literal:
+        """A key: masked from here on, and never part of a finding."""
+        quiet = Literals(self._constructors, self._comments)
+        value = quiet.read(node, field).value
+        if isinstance(value, str):
+            return Literal(SecretStr(value), node.lineno)
+        if value is not None:
+            message = "is no literal text, and nothing is executed; the key is not imported"
+            self.findings.append(finding("config.literal-key", field, message, node.lineno))
+        return Literal(None if value is None else Unread(), node.lineno)
+
+    def _plain(self, node: ast.expr, field: str) -> Literal:
+        if isinstance(node, ast.BinOp):
+            return self._joined(node, field)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
+            return self._signed(node, field)
+        if not isinstance(node, ast.Constant):
+            return self._refuse(node, field)
+        if isinstance(node.value, str) and not _is_unicode(node.value):
+            return self._refuse(node, field, "text that is no Unicode")
+        if node.value is None or isinstance(node.value, str | bool | int | float):
+            return Literal(node.value, node.lineno)
+        return self._refuse(node, field, f"of type {type(node.value).__name__}")
+
+    def _joined(self, node: ast.BinOp, field: str) -> Literal:
+        """Text that is put together with `+`, however long the chain is."""
+        parts: list[str] = []
+        left: ast.expr = node
+        while isinstance(left, ast.BinOp) and isinstance(left.op, ast.Add) and _is_text(left.right):
+            parts.append(left.right.value)  # type: ignore[attr-defined]  # _is_text has looked
+            left = left.left
+        text = "".join([left.value, *reversed(parts)]) if _is_text(left) else None  # type: ignore[attr-defined]
+        return self._refuse(node, field) if text is None or not _is_unicode(text) else Literal(text, node.lineno)
+
+    def _signed(self, node: ast.UnaryOp, field: str) -> Literal:
+        number = node.operand.value if isinstance(node.operand, ast.Constant) else None
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            return self._refuse(node, field)
+        return Literal(-number if isinstance(node.op, ast.USub) else number, node.lineno)
+
+    def _refuse(self, node: ast.expr, field: str, kind: str = "") -> Literal:
+        message = f"is no literal ({kind or _KINDS.get(type(node), 'an expression')}), and nothing is executed"
+        hint = "write the value itself" if field else ""
+        self.findings.append(finding("config.literal", field, message, node.lineno, hint))
+        return Literal(Unread(), node.lineno)
+
+    def _constructs(self, function: ast.expr) -> bool:
+        name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+        return name in self._constructors
+
+
+def shown(key: str) -> str:
+    """A key of somebody's file, fit for a line of text."""
+    return key if key.isprintable() and len(key) <= 80 else repr(key)[:80]
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _is_unicode(text: str) -> bool:
+    return not any("\ud800" <= letter <= "\udfff" for letter in text)

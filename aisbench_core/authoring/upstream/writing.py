@@ -1,0 +1,120 @@
+"""From a profile and specs to a modelarts_config.py that the upstream tool accepts; it never holds keys."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from aisbench_core.authoring.upstream.found import FoundSpec, LineFinding, finding
+from aisbench_core.authoring.upstream.keys import ACCESS_KEYS, APIS, INPUT, JOB_KEYS, LISTS, NAS, OUTPUT
+from aisbench_core.authoring.upstream.session import NFS
+from aisbench_core.errors import Problem, SpecError
+from aisbench_core.model import AccessMethod, Api, Channel, Mode, RunSpec
+from aisbench_core.settings import Profile
+
+HEAD = """# -*- coding: utf-8 -*-
+# Written by the AISBench console. Keys are never written: fill in access_key and secret_access_key
+# where the file is used, and give it to nobody then.
+from easydict import EasyDict as ed
+
+"""
+LEFT_OUT = ("environments", "auto_stop_hours", "retries", "priority", "log_path")
+"""Fields of a spec that the upstream tool knows nothing of."""
+
+Values = Mapping[str, object]
+
+
+def write(jobs: Sequence[FoundSpec], profile: Profile | None) -> str:
+    """The file, with a dict for each spec; a dict without a spec is empty.
+
+    Raises SpecError if two specs are for one dict, or if one brings its own image."""
+    by_dict = {_dict_of(job.spec): job for job in jobs}
+    if len(by_dict) < len(jobs):
+        raise SpecError("the configuration", [Problem("api", "two specs use the same interface")])
+    parts = [f"access_config = ed({_dict(_access(profile))})\n"]
+    for name in APIS:
+        text = _job(by_dict[name], name, profile) if name in by_dict else "{}"
+        parts.append(f"{name} = ed({text})\n")
+    return HEAD + "\n".join(parts)
+
+
+def left_out(spec: RunSpec) -> Iterator[LineFinding]:
+    """What of the spec has no place in the file."""
+    default = RunSpec.model_fields
+    for field in LEFT_OUT:
+        if getattr(spec, field) != default[field].get_default():
+            yield finding("config.left-out", field, "has no place in modelarts_config.py and is left out")
+    for field, name, channels in (("inputs", INPUT, spec.inputs), ("outputs", OUTPUT, spec.outputs)):
+        yield from _channels_left_out(field, name, channels)
+    if len(spec.volumes) > 1 or any(volume.read_only for volume in spec.volumes):
+        yield finding("config.left-out", "volumes", "only one volume has a place, and it can be written to")
+    if spec.mode is Mode.SINGLE_SERVER:
+        hint = "write `export SINGLESERVER_MODE=True` into code/config/config.sh"
+        yield finding("config.mode", "mode", "is single_server, which modelarts_config.py cannot say", hint=hint)
+
+
+def _channels_left_out(field: str, name: str, channels: Sequence[Channel]) -> Iterator[LineFinding]:
+    for channel in channels[1:]:
+        message = f"only one of the {field} has a place; {channel.name!r} is left out"
+        yield finding("config.left-out", f"{field}.{channel.name}", message)
+    for channel in channels[:1]:
+        if channel.name != name or channel.access_method is not AccessMethod.PARAMETER:
+            message = f"is passed to the training code as --{name}"
+            yield finding("config.left-out", f"{field}.{channel.name}", message)
+
+
+def _dict_of(spec: RunSpec) -> str:
+    if spec.image_url or spec.command:
+        problem = Problem("image_url", "a custom image cannot be named in modelarts_config.py")
+        raise SpecError("the configuration", [problem], "export a spec with a preset engine")
+    return next(name for name, api in APIS.items() if (api is Api.V1) == (spec.api is Api.V1))
+
+
+def _access(profile: Profile | None) -> Values:
+    if profile is None:
+        return {key.name: "" for key in ACCESS_KEYS}
+    known = {
+        "server": profile.obs_server,
+        "region_name": profile.region,
+        "project_id": profile.project_id,
+        "iam_endpoint": profile.iam_endpoint,
+        "obs_endpoint": profile.obs_endpoint,
+        "modelarts_endpoint": profile.modelarts_endpoint,
+    }
+    return {key.name: known.get(key.name, "") for key in ACCESS_KEYS}
+
+
+def _job(job: FoundSpec, name: str, profile: Profile | None) -> str:
+    spec = job.spec
+    code = profile.path("upstream", spec.workload) if profile else ""
+    volume = spec.volumes[0] if spec.volumes else None
+    values: dict[str, object] = {
+        "inputs": spec.inputs[0].path if spec.inputs else "",
+        "code_dir": code,
+        "boot_file": code + spec.boot_file if spec.boot_file else "",
+        "job_name": spec.name,
+        "framework_type": spec.engine_name,
+        "framework_version": spec.engine_version,
+        "pool_id": spec.pool_id or None,
+        "train_instance_type": spec.flavor or None,
+        "train_instance_count": spec.node_count,
+        "nas_type": NFS if volume else None,
+        "nas_share_addr": volume.server_path if volume else None,
+        "nas_mount_path": volume.local_path if volume else None,
+        "out_base_url": spec.outputs[0].path if spec.outputs else "",
+        "job_description_prefix": spec.description,
+    }
+    kept = {key.name: values[key.name] for key in JOB_KEYS if volume or key.name not in NAS}
+    return _dict(kept, _parameters(job, name))
+
+
+def _parameters(job: FoundSpec, name: str) -> str:
+    plural, label = LISTS[name]
+    lines = []
+    for parameter, value in job.spec.parameters.items():
+        comment = " ".join(job.comments.get(parameter, "").split())
+        lines += [f"        # {comment}\n"] if comment else []
+        lines.append(f"        {{{label!r}: {parameter!r}, 'value': {str(value)!r}}},\n")
+    return f"    {plural!r}: [\n{''.join(lines)}    ],\n"
+
+
+def _dict(values: Values, first: str = "") -> str:
+    lines = "".join(f"    {name!r}: {value!r},\n" for name, value in values.items())
+    return f"{{\n{first}{lines}}}"

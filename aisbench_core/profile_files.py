@@ -1,0 +1,89 @@
+"""Profiles and keys as files: written when a person asks for it, and never over something else."""
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from aisbench_core import strict_yaml
+from aisbench_core.documents import parse_yaml
+from aisbench_core.errors import AisbenchError, ConfigError
+from aisbench_core.settings import Credentials, Profile, Settings, load_profile, profile_names, read_private
+
+PUBLIC, PRIVATE = 0o644, 0o600
+
+
+def save_profile(settings: Settings, profile: Profile, replace: bool = False) -> bool:
+    """Write `data/profiles/<name>.yaml`; False if the same profile is there already.
+
+    Raises ConfigError if there is another one of that name, unless it may be replaced."""
+    if profile.name in profile_names(settings):
+        if _known(settings, profile.name) == profile:
+            return False
+        if not replace:
+            raise ConfigError(
+                f"there is another profile named {profile.name!r}", "choose another name, or agree to replace it"
+            )
+    settings.profiles_dir.mkdir(parents=True, exist_ok=True)
+    answers = profile.model_dump(mode="json", exclude_defaults=True, exclude={"name"})
+    _write(settings.profiles_dir / f"{profile.name}.yaml", strict_yaml.dump(answers), PUBLIC)
+    return True
+
+
+def save_keys(settings: Settings, profile: str, keys: Credentials, replace: bool = False) -> bool:
+    """Write the keys of a profile into `data/credentials.yaml`, mode 0600; False if the same are there already.
+
+    Raises ConfigError if the profile has other keys there, unless they may be replaced, and if others can read
+    the file."""
+    file = settings.credentials_path
+    stored = read_private(file) if file.exists() else {}
+    entry = _plain(keys)
+    if stored.get(profile) == entry:
+        return False
+    if profile in stored and not replace:
+        raise ConfigError(
+            f"{file.name} has other keys for profile {profile!r}", "agree to replace them, or remove them"
+        )
+    file.parent.mkdir(parents=True, exist_ok=True)
+    _write(file, _with(file, stored, profile, entry), PRIVATE)
+    return True
+
+
+def _known(settings: Settings, name: str) -> Profile | None:
+    try:
+        return load_profile(settings, name)
+    except AisbenchError:  # a broken file is certainly another profile
+        return None
+
+
+def _plain(keys: Credentials) -> dict[str, str]:
+    entry = {"access_key": keys.access_key.get_secret_value(), "secret_key": keys.secret_key.get_secret_value()}
+    token = keys.security_token.get_secret_value() if keys.security_token else ""
+    return entry | ({"security_token": token} if token else {})
+
+
+def _with(file: Path, stored: dict[str, Any], profile: str, entry: dict[str, str]) -> str:
+    """The file's text with one more entry; comments of the person stay where that is possible."""
+    wanted = stored | {profile: entry}
+    before = file.read_text("utf-8").rstrip("\n") if stored else ""
+    appended = f"{before}\n{strict_yaml.dump({profile: entry})}".lstrip("\n")
+    try:
+        if profile not in stored and parse_yaml(appended, file.name) == wanted:
+            return appended
+    except ConfigError:  # such as a document in braces
+        pass
+    return strict_yaml.dump(wanted)
+
+
+def _write(file: Path, text: str, mode: int) -> None:
+    """The whole text or nothing, readable by others only if it may be from its first byte on."""
+    new = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+    handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        new.replace(file)
+    finally:
+        new.unlink(missing_ok=True)
