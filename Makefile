@@ -1,6 +1,6 @@
 # Two commands on a fresh machine with python3, git and make: `make run` and `make test`.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-torch check bench screenshots format clean
+.PHONY: help run test test-torch test-frameworks check bench screenshots format clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -15,11 +15,15 @@ run: $(INSTALLED) ## set up, start the console and a sandbox region beside it, p
 	@$(BIN)/aisbench serve --sandbox
 
 test: $(INSTALLED_TEST) browser ## set up and run all tests, in a real browser too
-	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not torch" --ignore tests/bench
+	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not torch and not frameworks" --ignore tests/bench
 
 test-torch: $(INSTALLED_TEST) ## train the PyTorch workload in the sandbox, on 2 nodes x 2 cards
 	@$(PIP) --editable '.[torch]'
 	@$(BIN)/python -m pytest -m torch --ignore tests/bench
+
+test-frameworks: $(INSTALLED_TEST) ## run MindSpore and MPI jobs in the sandbox; downloads about 1 GB
+	@$(PIP) --editable '.[mindspore,mpi]'
+	@$(BIN)/python -m pytest -m frameworks --ignore tests/bench
 
 check: $(INSTALLED_TEST) ## style, types and the quick tests; seconds
 	@$(BIN)/ruff format --check --quiet . && $(BIN)/ruff check --quiet .

@@ -15,10 +15,12 @@ from pathlib import Path
 
 from aisbench_core import health
 from aisbench_core.authoring import preflight as offline
-from aisbench_core.authoring.preflight_online import online
+from aisbench_core.authoring.preflight_online import OnProgress, no_progress, online
 from aisbench_core.authoring.rules import subject_of
 from aisbench_core.authoring.specfile import to_yaml
+from aisbench_core.authoring.upstream.configs import Configs
 from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.doctor.examination import Doctor
 from aisbench_core.errors import AisbenchError, Problem, SpecError, StaleRun
 from aisbench_core.model import (
     Clock,
@@ -76,6 +78,8 @@ class Core:
         self.ledger = ledger
         self.warehouse = warehouse
         self.workloads = workloads
+        self.configs = Configs(settings, workloads)
+        self.doctor = Doctor(settings, look, clock)
         self.clock = clock
         self._connect = connect
         self._look = look
@@ -129,11 +133,12 @@ class Core:
         place = self.profile(profile)
         return offline.preflight(spec, place, self.workloads, self._known_flavors(place))
 
-    def preflight_online(self, spec: RunSpec, profile: str = "") -> list[Finding]:
-        """What the region says against a spec. Raises CloudError when it cannot be asked."""
+    def preflight_online(self, spec: RunSpec, profile: str = "", told: OnProgress = no_progress) -> list[Finding]:
+        """What the region says against a spec, within `look_seconds`. Raises CloudError when it cannot be asked."""
         place = self.profile(profile)
-        cloud = self._look(place.name)
-        return online(spec, place, self.workloads, cloud.objects, cloud.training)
+        cloud = self._look(place.name, subject_of(spec, place, self.workloads).spec.api)
+        seconds = self.settings.look_seconds
+        return online(spec, place, self.workloads, cloud.objects, cloud.training, seconds, told)
 
     def estimate(self, spec: RunSpec, profile: str, hours: float) -> Cost | None:
         """What so many hours would cost; None when the profile has no price for the flavor."""
@@ -163,16 +168,19 @@ class Core:
         return launched
 
     def stop(self, run_id: str, who: str) -> Run:
-        """Ask a run to end; one that is ending or has ended stays as it is."""
+        """Ask a run to end; one that is ending or has ended stays as it is.
+
+        A run whose results cannot be fetched ends as failed, and can be collected again."""
         for _ in range(STOP_TRIES):
             run = self.ledger.get(run_id)
             if not run.can_stop:
                 return run
             now = self.clock()
-            after = run.to(RunState.STOPPING, updated_at=now, next_step_at=now, attempts=0, detail=f"stopped by {who}")
             try:
                 return self.ledger.advance(
-                    run, after, Event(run.run_id, now, "console", Level.INFO, f"stop asked for by {who}", who)
+                    run,
+                    _stopping(run, who, now),
+                    Event(run.run_id, now, "console", Level.INFO, f"stop asked for by {who}", who),
                 )
             except StaleRun:  # the follower was quicker; look again
                 continue
@@ -279,6 +287,13 @@ class Core:
             return self.flavors(profile)
         except AisbenchError:  # a launch does not need the cloud; the follower will tell
             return ()
+
+
+def _stopping(run: Run, who: str, now: datetime) -> Run:
+    if run.can_give_up:
+        why = f"collecting was given up by {who}: {run.detail.removeprefix('retrying: ')}"
+        return run.to(RunState.FAILED, updated_at=now, ended_at=run.ended_at or now, attempts=0, detail=why)
+    return run.to(RunState.STOPPING, updated_at=now, next_step_at=now, attempts=0, detail=f"stopped by {who}")
 
 
 def _problem(finding: Finding) -> Problem:

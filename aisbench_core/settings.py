@@ -98,7 +98,7 @@ class Profile(Frozen):
     prefix: Annotated[str, Field(description="directory in the bucket under which everything of ours lives")] = (
         "aisbench"
     )
-    api: Annotated[Api, Field(description="which interface creates jobs; only v2 is there yet")] = Api.V2
+    api: Annotated[Api, Field(description="which API creates jobs; v1 is the older one; not yet: sdk")] = Api.V2
     workspace_id: Annotated[str, Field(description="the ModelArts workspace; 0 is the default one")] = "0"
     pool_id: Annotated[str, Field(description="the dedicated pool of specs that name neither pool nor flavor")] = ""
     flavor: Annotated[str, Field(description="the flavor of specs that name neither pool nor flavor")] = ""
@@ -179,7 +179,7 @@ def find_credentials(settings: Settings, profile: Profile, environment: Mapping[
     environ = os.environ if environment is None else environment
     if profile.credentials_file:
         file = settings.data_dir / Path(profile.credentials_file).expanduser()
-        return _credentials(_read_private(file), file.name)
+        return _credentials(read_private(file), file.name)
     for start in ("AISBENCH", "HUAWEICLOUD_SDK"):
         if environ.get(f"{start}_AK") and environ.get(f"{start}_SK"):
             return _credentials(
@@ -191,7 +191,7 @@ def find_credentials(settings: Settings, profile: Profile, environment: Mapping[
                 f"{start}_AK",
             )
     if settings.credentials_path.exists():
-        stored = _read_private(settings.credentials_path).get(profile.name)
+        stored = read_private(settings.credentials_path).get(profile.name)
         if isinstance(stored, dict):
             return _credentials(stored, settings.credentials_path.name)
     secrets = _streamlit_secrets().get(profile.name)
@@ -209,7 +209,8 @@ def _profile_files(settings: Settings) -> dict[str, Path]:
     return files | {file.stem: file for file in sorted(settings.profiles_dir.glob("*.yaml"))}
 
 
-def _read_private(file: Path) -> dict[str, Any]:
+def read_private(file: Path) -> dict[str, Any]:
+    """A YAML file with keys. Raises ConfigError if it cannot be read, or if anybody but its owner can read it."""
     try:
         mode = file.stat().st_mode
     except OSError as error:

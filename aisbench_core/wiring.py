@@ -9,7 +9,7 @@ from pathlib import Path
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.core import Core
 from aisbench_core.errors import ConfigError
-from aisbench_core.model import Clock
+from aisbench_core.model import Api, Clock
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.steps import Cloud
 from aisbench_core.settings import Credentials, Profile, Settings, find_credentials, load_profile, load_settings
@@ -49,21 +49,25 @@ class Clouds:
         self._settings = settings
         self._request_seconds = request_seconds
         self._guard = threading.Lock()
-        self._known: dict[str, tuple[Profile, Credentials, Cloud]] = {}
+        self._known: dict[tuple[str, Api], tuple[Profile, Credentials, Cloud]] = {}
 
-    def __call__(self, name: str) -> Cloud:
-        """The cloud of a profile. Raises ConfigError when the profile or its keys cannot be used."""
-        profile = load_profile(self._settings, name)
-        keys = find_credentials(self._settings, profile)
+    def __call__(self, profile: str, api: Api | None = None) -> Cloud:
+        """The cloud of a profile. Raises ConfigError when the profile or its keys cannot be used.
+
+        `api`: the one that a run was launched with; None means the profile's own."""
+        place = load_profile(self._settings, profile)
+        keys = find_credentials(self._settings, place)
+        way = api or place.api
         with self._guard:
-            known = self._known.get(name)
-            if known is None or known[:2] != (profile, keys):
-                known = (profile, keys, self._open(profile, keys))
-                self._known[name] = known
+            known = self._known.get((profile, way))
+            if known is None or known[:2] != (place, keys):
+                known = (place, keys, self._open(place, keys, way))
+                self._known[profile, way] = known
             return known[2]
 
-    def _open(self, profile: Profile, keys: Credentials) -> Cloud:
+    def _open(self, profile: Profile, keys: Credentials, api: Api) -> Cloud:
         # The SDKs take a second to load, which commands that only read results should not pay.
+        from aisbench_core.cloud.modelarts_v1 import ModelArtsV1
         from aisbench_core.cloud.modelarts_v2 import ModelArtsV2
         from aisbench_core.cloud.obs import ObsStore
 
@@ -71,7 +75,7 @@ class Clouds:
         return Cloud(
             profile,
             ObsStore(profile, keys, self._settings.transfers, seconds),
-            ModelArtsV2(profile, keys, seconds),
+            ModelArtsV1(profile, keys, seconds) if api is Api.V1 else ModelArtsV2(profile, keys, seconds),
         )
 
 

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from pages._ui.board import LEAST_COMPARED
 from pages._ui.comparing import (
     choose_runs,
     show_charts,
@@ -16,8 +17,7 @@ from pages._ui.words import words
 t = words()
 st.title(t("compare.title"))
 run_ids = choose_runs()
-if len(run_ids) < 2:
-    st.info(t("compare.too_few"), icon=":material/balance:")
+if len(run_ids) < LEAST_COMPARED:
     if run_ids:
         show_scaling(run_ids[0])
     st.stop()

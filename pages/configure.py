@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages._ui import address, drafts, launching
+from pages._ui import address, drafts, exporting, importing, launching
 from pages._ui.authoring import read_form, show_form, show_yaml
 from pages._ui.findings import show_all
 from pages._ui.launching import choose_profile, show_cost
@@ -16,15 +16,17 @@ with judging:
     profile = choose_profile()
 draft = drafts.read_draft()
 with writing:
-    view = st.radio(
-        t("configure.view"),
-        ["form", "yaml"],
-        horizontal=True,
-        format_func=lambda each: t(f"configure.view_{each}"),
-        key=address.option("view", ["form", "yaml"], "form"),
-        on_change=address.keep,
-        args=("view", "form"),
-    )
+    with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
+        view = st.radio(
+            t("configure.view"),
+            ["form", "yaml"],
+            horizontal=True,
+            format_func=lambda each: t(f"configure.view_{each}"),
+            key=address.option("view", ["form", "yaml"], "form"),
+            on_change=address.keep,
+            args=("view", "form"),
+        )
+        importing.show_import()
     form = read_form(draft, profile)
     if view == "yaml":
         show_yaml(draft)
@@ -32,6 +34,7 @@ with writing:
         show_form(form)
 with judging:
     if form and profile:
-        show_all(form.findings)
+        show_all(form.findings, drafts.mend)
         show_cost(form.filled, profile)
         launching.show_launch(form, profile)
+        exporting.show_export(form.spec, profile)

@@ -40,6 +40,11 @@ class MemoryStore:
     def first(self, prefix: str, most: int) -> Sequence[ObjectStat]:
         return self.list(prefix)[:most]
 
+    def location(self, bucket: str) -> str:
+        if not any(path.startswith(f"/{bucket}/") for path in self.contents):
+            raise CloudNotFound(f"{bucket} is not there", operation=f"look where {bucket} is")
+        return "memory"
+
     def head(self, path: str) -> ObjectStat | None:
         return self._stat(path) if path in self.contents else None
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from aisbench_core.sandbox import launcher
+from aisbench_core.sandbox.engine import launcher
 
 READY_SECONDS = 20.0
 END_SECONDS = 20.0

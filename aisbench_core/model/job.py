@@ -50,7 +50,9 @@ class TaskStatus:
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """One look at a job. `phase` is the cloud's own word; `duration_s` counts running, not queueing."""
+    """One look at a job. `phase` is the cloud's own word; `duration_s` counts running, not queueing.
+
+    `outputs`: the OBS directories that it writes to."""
 
     job_id: str
     name: str
@@ -63,6 +65,7 @@ class JobStatus:
     tasks: tuple[str, ...] = ()
     task_statuses: tuple[TaskStatus, ...] = ()
     node_count: int = 1
+    outputs: tuple[str, ...] = ()
 
     @property
     def has_ended(self) -> bool:
@@ -117,12 +120,13 @@ class Engine:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A dedicated resource pool."""
+    """A dedicated resource pool. `free_nodes` is None where the region does not tell."""
 
     pool_id: str
     name: str
     phase: str
     flavors: tuple[str, ...] = ()
+    free_nodes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
 """A run, which is ours: its states and their legal moves, its progress, events and findings."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Self
 
-from aisbench_core.model.spec import RunSpec
+from aisbench_core.model.spec import RunSpec, Scalar
 
 
 class RunState(StrEnum):
@@ -121,7 +121,12 @@ class Run:
     @property
     def can_stop(self) -> bool:
         """Whether asking to stop still changes anything."""
-        return RunState.STOPPING in MOVES[self.state]
+        return RunState.STOPPING in MOVES[self.state] or self.can_give_up
+
+    @property
+    def can_give_up(self) -> bool:
+        """Whether the job has ended and what it left cannot be fetched; `aisbench collect` tries again later."""
+        return self.state is RunState.COLLECTING and self.is_retrying
 
     @property
     def can_collect_again(self) -> bool:
@@ -168,10 +173,16 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What preflight says about one field: an error forbids the launch, a warning does not."""
+    """What preflight says about one field: an error forbids the launch, a warning does not.
+
+    `source`: who says so. `fix`: fields by their dotted names and the values that would mend them; None takes
+    a name away."""
 
     rule: str
     level: Level
     field: str
     message: str
     hint: str = ""
+    _: KW_ONLY
+    source: str = ""
+    fix: tuple[tuple[str, Scalar | None], ...] = ()

@@ -2,8 +2,10 @@
 
 import hashlib
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from aisbench_core.authoring.code_folder import LEFT_OUT
@@ -12,6 +14,11 @@ from aisbench_core.errors import ConfigError
 from aisbench_core.model import RunSpec, canonical_json
 
 BLOCK = 1024 * 1024
+REMEMBERED = 20_000
+"""Files whose hashes are remembered, so that launching code again costs a look at each file, not reading it."""
+
+SETTLED_S = 2.0
+"""A file changed later than this many seconds ago is read again: some file systems would tell no second change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +71,22 @@ def _refuse(error: OSError) -> None:
 
 
 def _code_file(name: str, source: Path) -> CodeFile:
+    facts = source.stat()
+    age = time.time() - max(facts.st_mtime, facts.st_ctime)
+    hashes = _hashes if age > SETTLED_S else _hashes.__wrapped__
+    state = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+    size, md5, sha256 = hashes(str(source), state)
+    return CodeFile(name, source, size, md5, sha256)
+
+
+@lru_cache(REMEMBERED)
+def _hashes(source: str, _state: tuple[int, ...]) -> tuple[int, str, str]:
+    """Size in bytes, MD5 and SHA-256 in hex of a file that is in this state (device, inode, size, times in ns)."""
     md5, sha256 = hashlib.md5(usedforsecurity=False), hashlib.sha256()  # MD5: OBS answers with it
     size = 0
-    with source.open("rb") as file:
+    with Path(source).open("rb") as file:
         while block := file.read(BLOCK):
             md5.update(block)
             sha256.update(block)
             size += len(block)
-    return CodeFile(name, source, size, md5.hexdigest(), sha256.hexdigest())
+    return size, md5.hexdigest(), sha256.hexdigest()

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from aisbench_core.cloud.ports import TrainingService
-from aisbench_core.errors import CloudNotFound, CloudRejected
+from aisbench_core.errors import CloudError, CloudNotFound, CloudRejected, CloudUnavailable
 from aisbench_core.model import (
     Clock,
     CollectedResult,
@@ -30,6 +30,9 @@ from aisbench_core.running.steps import Cloud, Connect, fetch_logs, fetch_sample
 T = TypeVar("T")
 
 PARTS = 4
+PATIENCE = 6
+"""Attempts after which a result no longer waits for logs, metrics and events that the cloud fails to give."""
+
 PROBLEMS_SHOWN = 3
 _LEVELS = {"Error": Level.ERROR, "Warning": Level.WARNING}
 
@@ -60,18 +63,20 @@ class Collecting:
     def _from_cloud(self, run: Run, folder: RunFolder) -> tuple[CollectedResult | None, list[Event], list[str]]:
         """Everything that the cloud still has. What it refuses for good is a sentence, and the rest goes on.
 
-        Only a refused result is the run's end; logs, metrics and events that are refused are a warning beside it."""
-        cloud = self.connect(run.profile)
+        Only a refused result is the run's end; logs, metrics and events that are refused, or fail again and again, are
+        a warning beside it."""
+        cloud = self.connect(run.profile, run.spec.api)
         status = _status(cloud.training, run)
         refusals: list[str] = []
         lacking: list[str] = []
+        given_up = (CloudRejected, CloudUnavailable) if run.attempts >= PATIENCE else (CloudRejected,)
         result = _unless_refused(refusals, lambda: self._result(cloud, run, folder))
         self._show(run, 1)
-        _unless_refused(lacking, lambda: fetch_logs(cloud, run, status, folder))
+        _unless_refused(lacking, lambda: fetch_logs(cloud, run, status, folder), given_up)
         self._show(run, 2)
-        _unless_refused(lacking, lambda: fetch_samples(cloud, status, folder))
+        _unless_refused(lacking, lambda: fetch_samples(cloud, status, folder), given_up)
         self._show(run, 3)
-        events = _unless_refused(lacking, lambda: _events(cloud.training, run)) or []
+        events = _unless_refused(lacking, lambda: _events(cloud.training, run), given_up) or []
         self._show(run, PARTS)
         for sentence in lacking:
             self.ledger.note(Event(run.run_id, self.clock(), "follower", Level.WARNING, f"not collected: {sentence}"))
@@ -112,10 +117,12 @@ def _status(training: TrainingService, run: Run) -> JobStatus:
         return JobStatus(run.job_id, run.job_name, run.phase, started_at=run.started_at, tasks=tasks, node_count=nodes)
 
 
-def _unless_refused(refusals: list[str], ask: Callable[[], T]) -> T | None:
+def _unless_refused(
+    refusals: list[str], ask: Callable[[], T], refused: tuple[type[CloudError], ...] = (CloudRejected,)
+) -> T | None:
     try:
         return ask()
-    except CloudRejected as error:
+    except refused as error:
         refusals.append(str(error))
         return None
 

@@ -21,7 +21,7 @@ from aisbench_core.errors import (
     StaleRun,
     WarehouseError,
 )
-from aisbench_core.model import Clock, Event, JobStatus, Level, Run, RunState
+from aisbench_core.model import Api, Clock, Event, JobStatus, Level, Run, RunState
 from aisbench_core.running.collecting import Collecting
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.steps import Connect, Steps, failed
@@ -66,7 +66,8 @@ class Follower:
         self._guard = threading.Lock()
         self._busy: set[str] = set()
         self._futures: set[Future[None]] = set()
-        self._looked: dict[str, datetime] = {}
+        self._looked: dict[tuple[str, Api], datetime] = {}
+        self._submitted: set[str] = set()  # runs that came to SUBMITTING here, so that nobody else asked for their job
         self._beaten: datetime | None = None
         self._trouble = ""
 
@@ -87,17 +88,17 @@ class Follower:
         with self._guard:
             busy = set(self._busy)  # before the ledger is read: a step that ends in between has changed its run
         due = [run for run in self._ledger.active() if run.run_id not in busy and run.next_step_at <= now]
-        looked_at: dict[str, list[Run]] = defaultdict(list)
+        looked_at: dict[tuple[str, Api], list[Run]] = defaultdict(list)
         for run in due:
             if run.state in LOOKED_AT:
-                looked_at[run.profile].append(run)
+                looked_at[run.profile, run.spec.api].append(run)
             else:
                 pool = self._slow_pool if run.state in SLOW else self._pool
                 self._start(run.run_id, partial(self._take, run), pool)
-        for profile, runs in looked_at.items():
-            if self._is_due(profile, now):
-                self._looked[profile] = now
-                self._start(f"look at {profile}", partial(self._look, profile, runs), self._pool)
+        for place, runs in looked_at.items():
+            if self._is_due(place, now):
+                self._looked[place] = now
+                self._start(f"look at {' by '.join(place)}", partial(self._look, *place, runs), self._pool)
 
     def settle(self) -> None:
         """Wait until every step that was started has ended."""
@@ -134,8 +135,8 @@ class Follower:
             self._ledger.beat(self._who, now)
             self._beaten = now
 
-    def _is_due(self, profile: str, now: datetime) -> bool:
-        last = self._looked.get(profile)
+    def _is_due(self, place: tuple[str, Api], now: datetime) -> bool:
+        last = self._looked.get(place)
         return last is None or now - last >= timedelta(seconds=self._settings.poll_seconds)
 
     def _start(self, what: str, work: Callable[[], None], pool: ThreadPoolExecutor) -> None:
@@ -156,10 +157,10 @@ class Follower:
         if error is not None:
             LOG.error("%s: the outcome could not be stored", what, exc_info=error)
 
-    def _look(self, profile: str, runs: list[Run]) -> None:
-        """One list call for all runs of a profile, then one step for each of them."""
+    def _look(self, profile: str, api: Api, runs: list[Run]) -> None:
+        """One list call for all runs of a profile's API, then one step for each of them."""
         try:
-            training = self._connect(profile).training
+            training = self._connect(profile, api).training
             seen = training.status([run.job_id for run in runs], min(run.created_at for run in runs))
         except AisbenchError as error:
             self._delay_all(runs, error)
@@ -214,14 +215,20 @@ class Follower:
             self._ledger.advance(before, after, self._event(before, after, now))
         except StaleRun:
             return
+        self._remember(after)
         if before.attempts:
             LOG.info("run %s: going on after %d failed attempts", before.run_id, before.attempts)
+
+    def _remember(self, run: Run) -> None:
+        if run.state is RunState.SUBMITTING:
+            self._submitted.add(run.run_id)
+        else:
+            self._submitted.discard(run.run_id)
 
     def _event(self, before: Run, after: Run, now: datetime) -> Event | None:
         if after.state is not before.state:
             level = Level.ERROR if RunState.FAILED in (after.state, after.verdict) else Level.INFO
-            message = after.state + (f": {after.detail}" if after.detail else "")
-            return Event(after.run_id, now, "follower", level, message, self._who)
+            return Event(after.run_id, now, "follower", level, _told(after), self._who)
         if before.attempts:
             return Event(after.run_id, now, "follower", Level.INFO, "going on", self._who)
         return None
@@ -248,7 +255,7 @@ class Follower:
 
     def _refuse(self, run: Run, error: AisbenchError) -> None:
         """Trying again does not help, but not every run may be given up."""
-        if _is_kept(run, error):
+        if _is_kept(run, error, run.run_id in self._submitted):
             self._delay(run, error)
         elif run.state is RunState.COLLECTING:
             self._store(run, run.to(RunState.FAILED, detail=str(error), ended_at=run.ended_at or self._clock()))
@@ -256,8 +263,14 @@ class Follower:
             self._store(run, failed(run, str(error)))
 
 
-def _is_kept(run: Run, error: AisbenchError) -> bool:
-    """Whether a run outlasts an error that does not pass by itself.
+def _told(run: Run) -> str:
+    """A move in words: the state and why, each said once."""
+    why = run.detail.removeprefix(run.state).strip()
+    return f"{run.state}: {why}" if why else run.state
+
+
+def _is_kept(run: Run, error: AisbenchError, came_here: bool) -> bool:
+    """Whether a run outlasts an error that does not pass by itself. `came_here`: to its state, by this follower.
 
     A job that may run costs money while we cannot see it, and results can be fetched once keys and profile are right.
     """
@@ -266,8 +279,8 @@ def _is_kept(run: Run, error: AisbenchError) -> bool:
             return True
         case RunState.STOPPING:
             return run.submitted_at is not None
-        case RunState.SUBMITTING:  # an attempt whose answer was lost, or that a bug broke off, may have made a job
-            return run.attempts > 0 or not isinstance(error, CloudError)
+        case RunState.SUBMITTING:  # an attempt whose answer was lost, or that was broken off, may have made a job
+            return run.attempts > 0 or not came_here or not isinstance(error, CloudError)
         case RunState.COLLECTING:
             return isinstance(error, (AuthFailed, ConfigError, SpecError))
         case _:

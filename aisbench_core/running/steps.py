@@ -8,12 +8,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from aisbench_core.authoring.preflight import preflight
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cloud.ports import ObjectStore, TrainingService
 from aisbench_core.errors import CloudNotFound, CloudRejected, CloudUnavailable, StaleRun
-from aisbench_core.model import Clock, JobStatus, Level, Phase, Progress, Run, RunState
+from aisbench_core.model import Api, Clock, JobStatus, Level, Phase, Progress, Run, RunState
 from aisbench_core.results.record import write_samples
 from aisbench_core.running import logs, places
 from aisbench_core.running.code import read_code
@@ -27,8 +28,9 @@ SETTLE_SECONDS = 10.0
 """How long a job that was asked for, and never seen, may take to appear in the cloud's list."""
 
 WRITE_SECONDS = 0.3
-DUPLICATE_NAME = "ModelArts.2751"
-JOB_GONE = "ModelArts.2775"
+DUPLICATE_NAME = frozenset({"ModelArts.2751", "ModelArts.0103"})
+JOB_GONE = frozenset({"ModelArts.2775", "ModelArts.0105"})
+"""What the newer and the older API say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +42,11 @@ class Cloud:
     training: TrainingService
 
 
-Connect = Callable[[str], Cloud]
-"""Gives the cloud of a profile, by name. Raises ConfigError."""
+class Connect(Protocol):
+    """Gives the cloud of a profile, by name. Raises ConfigError."""
+
+    def __call__(self, profile: str, api: Api | None = None, /) -> Cloud:
+        """`api`: the one that a run was launched with; None means the profile's own."""
 
 
 class Steps:
@@ -70,7 +75,7 @@ class Steps:
 
     def prepare(self, run: Run) -> Run:
         """Look at the spec again, name the code by its hash, and make the directories that the job writes to."""
-        cloud = self._connect(run.profile)
+        cloud = self._connect(run.profile, run.spec.api)
         errors = [
             f"{finding.field}: {finding.message}"
             for finding in preflight(run.spec, cloud.profile, self._workloads)
@@ -88,7 +93,7 @@ class Steps:
     def upload(self, run: Run) -> Run:
         """Upload the code as it is now, which may be newer than when it was prepared."""
         if run.spec.code_dir:
-            cloud = self._connect(run.profile)
+            cloud = self._connect(run.profile, run.spec.api)
             code = read_code(run.spec, self._workloads.get(run.spec.workload))
             run = replace(run, code_sha256=code.sha256)
             upload(cloud.objects, code, places.code_path(run, cloud.profile), self._show_progress(run, "files"))
@@ -97,13 +102,13 @@ class Steps:
 
     def submit(self, run: Run) -> Run:
         """Create the job, unless an attempt whose answer was lost did already."""
-        cloud = self._connect(run.profile)
+        cloud = self._connect(run.profile, run.spec.api)
         job = cloud.training.find(run.job_name)
         return _queued(run, job) if job else self._create(cloud, run)
 
     def poll(self, run: Run, status: JobStatus | None) -> Run:
         """Take over what the cloud says of the job; `status` is None when its list does not hold the job."""
-        cloud = self._connect(run.profile)
+        cloud = self._connect(run.profile, run.spec.api)
         if status is None or status.has_ended:
             status = self._job(cloud, run)
         if status is None:
@@ -116,7 +121,7 @@ class Steps:
         """Stop the job until the cloud agrees; a job that ended by itself meanwhile keeps its own end."""
         if run.submitted_at is None:
             return run.to(RunState.COLLECTING, verdict=RunState.STOPPED, detail="stopped before a job was created")
-        cloud = self._connect(run.profile)
+        cloud = self._connect(run.profile, run.spec.api)
         status = self._job(cloud, run)
         if status is None:
             return self._nothing_to_stop(run)
@@ -131,7 +136,7 @@ class Steps:
         try:
             job = cloud.training.create(places.job_request(run, cloud.profile))
         except CloudRejected as error:
-            if error.code != DUPLICATE_NAME:
+            if error.code not in DUPLICATE_NAME:
                 return failed(run, str(error))  # the cloud was asked and said no, so there is no job
             # Nobody else uses this name: it is the job of an attempt whose answer was lost.
             raise CloudUnavailable(
@@ -145,7 +150,7 @@ class Steps:
         try:
             return cloud.training.detail(run.job_id)
         except CloudNotFound as error:
-            if error.code != JOB_GONE:  # a wrong address answers 404, too, and the job costs money meanwhile
+            if error.code not in JOB_GONE:  # a wrong address answers 404, too, and the job costs money meanwhile
                 raise
             return None
 
@@ -247,5 +252,10 @@ def _why_ended(run: Run, status: JobStatus) -> str:
         for task in status.task_statuses
         if task.exit_code
     ]
-    by_whom = "stopped" if run.state is RunState.STOPPING else f"the job ended as {status.phase}"
+    by_whom = _stopped_by(run) if run.state is RunState.STOPPING else f"the job ended as {status.phase}"
     return "; ".join([by_whom, *([status.message] if status.message else tasks)])
+
+
+def _stopped_by(run: Run) -> str:
+    """Who asked for it, unless something else had to be told since."""
+    return run.detail if run.detail.startswith(RunState.STOPPED) else RunState.STOPPED

@@ -1,8 +1,9 @@
-"""The way to the warehouse file: opened for the first borrower, closed after the last.
+"""The way to the warehouse file: attached for the first borrower, detached after the last.
 
-DuckDB gives the file to one process at a time, so nobody keeps it open longer than a question takes; other processes
-wait a bounded time for their turn. Nothing here may open the file other than through DuckDB: closing any other handle
-on it would drop the lock that DuckDB holds.
+DuckDB gives the file to one process at a time, so nobody keeps it longer than a question takes; other processes wait a
+bounded time for their turn. What stays is an engine with an empty database in memory: starting one takes several times
+as long as attaching the file to it. Nothing here may open the file other than by attaching it: closing any other handle
+on it, one of `duckdb.connect` too, would drop the lock that DuckDB holds.
 """
 
 import contextlib
@@ -34,10 +35,13 @@ AWAY_S = 0.02
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,  # never reach for the network
     "autoload_known_extensions": False,
-    "threads": 1,  # every open starts them all, and one is as fast below 120,000 runs (a row group)
+    "threads": 1,  # one is as fast below 120,000 runs (a row group)
     "default_block_size": 16384,  # DuckDB's 256 KiB for each of 90 columns doubles the cost of recording one run
-    "checkpoint_threshold": "32kB",  # a few runs: more would make every open replay more, fewer every record slower
+    "checkpoint_threshold": "64kB",  # a few runs: more would make every open replay more, fewer every record slower
 }
+
+_NAME = "warehouse"
+"""What the file is called inside the engine."""
 
 _BROKEN = (
     duckdb.IOException,
@@ -56,7 +60,8 @@ class Connection:
         self.path = path
         self._patience_s = patience_s
         self._turn = threading.Condition()
-        self._shared: duckdb.DuckDBPyConnection | None = None
+        self._engine: duckdb.DuckDBPyConnection | None = None
+        self._is_open = False
         self._borrowers = 0
         self._waiting = 0
         self._opened_at = 0.0
@@ -99,10 +104,8 @@ class Connection:
             raise _busy(self.path)
         try:
             self._wait_in_line(deadline)
-            if self._shared is None:
-                self._shared = self._open(deadline)
-                self._opened_at = time.monotonic()
-            cur = self._shared.cursor()
+            engine = self._open(deadline)
+            cur = _cursor(engine)
             self._borrowers += 1
             return cur
         finally:
@@ -117,55 +120,79 @@ class Connection:
             self._waiting -= 1
 
     def _may_join(self) -> bool:
-        return self._shared is None or time.monotonic() - self._opened_at < HOLD_S
+        return not self._is_open or time.monotonic() - self._opened_at < HOLD_S
 
     def _open(self, deadline: float) -> duckdb.DuckDBPyConnection:
-        """Opens the file, waiting for other processes until the deadline."""
+        """The engine with the file attached to it, waiting for others until the deadline."""
+        engine = self._engine = self._engine or _started(self.path)
+        if self._is_open:
+            return engine
         time.sleep(max(0.0, self._closed_until - time.monotonic()))
         while True:
             try:
-                return _opened(self.path)
+                _attach(engine, self.path)
+                break
             except WarehouseBusy:
                 if time.monotonic() > deadline:
                     raise
+            except BaseException:
+                self._drop(engine)
+                raise
             time.sleep(RETRY_S)
+        self._is_open = True
+        self._opened_at = time.monotonic()
+        return engine
 
     def _give_back(self, cur: duckdb.DuckDBPyConnection) -> None:
         cur.close()
         with self._turn:
             self._borrowers -= 1
-            if self._borrowers == 0 and self._shared is not None:
-                self._close(self._shared)
+            if self._borrowers == 0 and self._engine is not None:
+                self._close(self._engine)
 
-    def _close(self, shared: duckdb.DuckDBPyConnection) -> None:
-        self._shared = None
+    def _close(self, engine: duckdb.DuckDBPyConnection) -> None:
+        self._is_open = False
         self._closed_until = time.monotonic() + AWAY_S if self._waiting else 0.0
         try:
-            shared.close()
-        except _BROKEN as error:
+            engine.execute(f"detach {_NAME}")
+        except duckdb.Error as error:
+            self._drop(engine)
             raise _refusal(self.path, error) from error
         finally:
             self._turn.notify_all()
 
+    def _drop(self, engine: duckdb.DuckDBPyConnection) -> None:
+        """An engine that broke stays broken; the next borrower starts another one."""
+        self._engine = None
+        with contextlib.suppress(duckdb.Error):
+            engine.close()
 
-def _opened(path: Path) -> duckdb.DuckDBPyConnection:
+
+def _started(path: Path) -> duckdb.DuckDBPyConnection:
+    engine = duckdb.connect(":memory:", config={**_CONFIG, "temp_directory": f"{path}.tmp"})
+    engine.execute("pragma disable_checkpoint_on_shutdown")  # the log is durable, and merging it costs 20 ms
+    return engine
+
+
+def _cursor(engine: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    cur = engine.cursor()
+    cur.execute(f"use {_NAME}")
+    return cur
+
+
+def _attach(engine: duckdb.DuckDBPyConnection, path: Path) -> None:
     try:
         if not path.exists():
             _create(path)
-        con = duckdb.connect(path, config=_CONFIG)
+        engine.execute(f"attach {_quoted(path)} as {_NAME} (type duckdb)")
+        with _cursor(engine) as cur:
+            migrate(cur, path)
     except (OSError, duckdb.Error) as error:
         raise _refusal(path, error) from error
-    try:
-        con.execute("pragma disable_checkpoint_on_shutdown")  # the log is durable, and merging it costs 20 ms
-        migrate(con, path)
-    except BaseException as error:
-        con.close()
-        if isinstance(error, duckdb.TransactionException):  # another thread migrates it just now
-            raise _busy(path) from error
-        if isinstance(error, _BROKEN):
-            raise _refusal(path, error) from error
-        raise
-    return con
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
 
 
 def _create(path: Path) -> None:
@@ -213,6 +240,8 @@ def _refusal(path: Path, error: Exception) -> WarehouseError:
     if "Could not set lock" in text:
         holder = re.search(r"PID (\d+)", text)
         return _busy(path, holder.group(1) if holder else "")
+    if "Unique file handle conflict" in text:  # another Connection of this process
+        return _busy(path, str(os.getpid()))
     said = text.strip().splitlines()[0] if text.strip() else type(error).__name__
     return WarehouseError(f"the warehouse {path} cannot be used: {said}", _advice(text))
 

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from aisbench_core.authoring.specfile import comments_of
 from aisbench_core.errors import AisbenchError
 from aisbench_core.model import RunSpec
 from pages._ui import drafts, forms
@@ -16,7 +17,7 @@ def read_form(draft: drafts.Draft, profile: str) -> Form | None:
     """What the form needs; None, with the reason on the page, when the draft means no spec that a form can show."""
     problem = draft.problem
     try:
-        form = _form(draft.spec, profile) if draft.spec else None
+        form = _form(draft, draft.spec, profile) if draft.spec else None
     except AisbenchError as error:
         form, problem = None, error
     if problem:
@@ -31,7 +32,7 @@ def _show_problem(problem: AisbenchError) -> None:
     st.button(t("configure.discard"), key="discard", icon=":material/restart_alt:", on_click=drafts.discard)
 
 
-def _form(spec: RunSpec, profile: str) -> Form:
+def _form(draft: drafts.Draft, spec: RunSpec, profile: str) -> Form:
     workload = core().workloads.get(spec.workload)
     flavors, reason = known_flavors(profile) if profile else ((), "")
     return Form(
@@ -43,6 +44,7 @@ def _form(spec: RunSpec, profile: str) -> Form:
         flavors=flavors,
         flavors_missing=reason,
         own_flavor=core().profile(profile).flavor if profile else "",
+        comments=comments_of(draft.text),
     )
 
 

@@ -18,7 +18,7 @@ from pages._ui.words import Words, words
 Page = TypeVar("Page", BoardPage, RunPage)
 
 PAGE = 25
-MOST_COMPARED = 8
+LEAST_COMPARED, MOST_COMPARED = 2, 8
 MOST_PAGES = 100_000
 
 
@@ -84,7 +84,7 @@ def show_groups(query: BoardQuery) -> None:
     if not page.rows:
         st.info(t("board.no_match"), icon=":material/search:")
         return
-    st.altair_chart(charts.board_bars(page.rows, t), alt=t("charts.board"))
+    charts.draw(charts.board_bars(page.rows, t), text=t("charts.board"))
     table = [_group_cells(row, t) for row in page.rows]
     chosen = _table(table, t("board.table"), "groups")
     _pages(page.total)

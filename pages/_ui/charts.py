@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
+import streamlit as st
 
 from aisbench_core.model import MetricSample, RankResult
 from aisbench_core.warehouse.compared import MetricComparison, Scaling
@@ -21,6 +22,13 @@ AXIS, LEGEND = 64, 72
 
 DOTS = 64
 """Up to so many cards per run each card is a dot; beyond, a cell of a heat map."""
+
+
+def draw(chart: Drawing, *, text: str) -> None:
+    """Put a chart on the page; `text` tells it to those who cannot see it. Streamlit's axes are too pale to read."""
+    colour = st.get_option(f"theme.{st.context.theme.type or 'light'}.grayTextColor")
+    colours = {"labelColor": colour, "titleColor": colour}
+    st.altair_chart(chart.configure_axis(**colours).configure_legend(**colours), alt=text)
 
 
 def board_bars(rows: Sequence[BoardRow], t: Words) -> Drawing:

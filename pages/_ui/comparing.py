@@ -7,7 +7,7 @@ import streamlit as st
 from aisbench_core.warehouse.compared import Comparison, FieldValues, MetricComparison, MetricValue, Verdict
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 from pages._ui import charts
-from pages._ui.board import MOST_COMPARED
+from pages._ui.board import LEAST_COMPARED, MOST_COMPARED
 from pages._ui.core import core
 from pages._ui.errors import plain
 from pages._ui.formats import NOT_MEASURED, number, percent, when
@@ -23,13 +23,13 @@ SHOWN = {Verdict.COMPARABLE: st.success, Verdict.NORMALISED: st.warning, Verdict
 
 
 def choose_runs() -> list[str]:
-    """The runs to compare, the baseline first; the URL holds them, so that a comparison can be sent to somebody."""
+    """The runs to compare, the baseline first; the URL holds them, so that a comparison can be sent to somebody.
+
+    Says what is missing for one."""
     t = words()
     asked = list(dict.fromkeys(st.query_params.get_all("ids")))[:MOST_COMPARED]
     recent = _recent()
     options = list(dict.fromkeys([*asked, *recent]))
-    if not options:
-        st.info(t("board.empty"), icon=":material/info:")
     if st.session_state.get("compared") != asked:
         st.session_state["compared"] = asked
     st.multiselect(
@@ -42,6 +42,8 @@ def choose_runs() -> list[str]:
         placeholder=t("compare.pick"),
         on_change=_chosen,
     )
+    if len(asked) < LEAST_COMPARED:
+        st.info(t("compare.too_few" if options else "board.empty"), icon=":material/balance:")
     return asked
 
 
@@ -87,8 +89,8 @@ def show_charts(comparison: Comparison) -> None:
         if not any(comparison.rank_results.values()):
             st.caption(t("compare.not_measured"))
             return
-        st.altair_chart(
-            charts.ranks(comparison.runs, comparison.rank_results, unit, t), alt=t("charts.per_card", unit=unit)
+        charts.draw(
+            charts.ranks(comparison.runs, comparison.rank_results, unit, t), text=t("charts.per_card", unit=unit)
         )
 
 
@@ -99,7 +101,7 @@ def show_scaling(run_id: str) -> None:
     if len(curve.points) < 2:
         return
     st.header(t("compare.scaling"))
-    st.altair_chart(charts.scaling(curve, t), alt=t("compare.scaling"))
+    charts.draw(charts.scaling(curve, t), text=t("compare.scaling"))
     st.caption(t("compare.scaling_legend"))
     rows = [
         {
@@ -124,7 +126,7 @@ def _show_deciding(comparison: Comparison) -> None:
         st.caption(t("compare.not_measured"))
     else:
         title = charts.metric_title(deciding, t)
-        st.altair_chart(charts.compared_bars(comparison.runs, deciding, t), alt=title)
+        charts.draw(charts.compared_bars(comparison.runs, deciding, t), text=title)
 
 
 def _chosen() -> None:

@@ -9,11 +9,12 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.authoring.specfile import from_yaml, to_yaml
+from aisbench_core.authoring.fixes import fixed
+from aisbench_core.authoring.specfile import comments_of, from_yaml, to_yaml
 from aisbench_core.authoring.workloads import Workload
 from aisbench_core.documents import parse
 from aisbench_core.errors import AisbenchError
-from aisbench_core.model import Channel, Run, RunSpec, Scalar
+from aisbench_core.model import Channel, Finding, Run, RunSpec, Scalar
 from pages._ui.core import core
 from pages._ui.first_draft import first_spec
 
@@ -55,8 +56,15 @@ def read_draft() -> Draft:
 
 
 def store(spec: RunSpec) -> None:
-    """Keep the spec as the draft."""
-    store_text(to_yaml(spec))
+    """Keep the spec as the draft; comments on parameters stay."""
+    store_text(to_yaml(spec, comments_of(read_draft().text)))
+
+
+def mend(finding: Finding) -> None:
+    """Change the draft as a finding proposes."""
+    spec = read_draft().spec
+    if spec:
+        store(fixed(spec, [finding]))
 
 
 def store_text(text: str) -> None:
@@ -73,6 +81,13 @@ def draft_from(run: Run) -> str:
     """Make a new draft of a run's spec; gives its key. The person's own draft is not touched."""
     key = f"from-{run.run_id}"
     core().ledger.save_draft(key, to_yaml(run.spec), core().clock())
+    return key
+
+
+def draft_of(spec: RunSpec, text: str) -> str:
+    """Make a new draft of a spec that was imported, as this text; gives its key. The person's own is not touched."""
+    key = f"import-{spec.sha256[:12]}"
+    core().ledger.save_draft(key, text, core().clock())
     return key
 
 

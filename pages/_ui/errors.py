@@ -1,6 +1,7 @@
 """What a person sees when something goes wrong: a sentence and a hint, never a traceback."""
 
 import logging
+import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,9 @@ from aisbench_core.errors import AisbenchError
 from pages._ui.words import words
 
 log = logging.getLogger("aisbench_core.console")
+
+_CODE = re.compile(r"(`[^`\n]+`|(?:https?://|www\.)[^\s`]*[^\s`.,;:!?)\]'\"]|[^\s`@]+@[^\s`@]+\.[^\s`@.]+)")
+_ESCAPED = frozenset("\\`*_{}[]<>#$:|~!")
 
 
 @contextmanager
@@ -46,5 +50,13 @@ def show_script_error(error: Exception) -> bool:
 
 
 def plain(text: str) -> str:
-    """Text of unknown origin as Markdown that shows it as it is: no links, pictures, formulas or colours."""
-    return "".join(f"\\{letter}" if letter in "\\`*_{}[]<>#$:|~!" else letter for letter in text)
+    """Text of unknown origin as Markdown that shows it as it is: no links, pictures, formulas or colours.
+
+    Addresses would become links even when escaped, so they are shown as code, as what stands in backticks is."""
+    return "".join(
+        f"`{part.strip('`')}`" if _CODE.fullmatch(part) else _escaped(part) for part in _CODE.split(text) if part
+    )
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"\\{letter}" if letter in _ESCAPED else letter for letter in text)

@@ -1,7 +1,7 @@
 """The form's widgets: each shows one field of the draft, changes the draft at once, and has its findings below it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -26,7 +26,8 @@ PROBLEM = "form-problem"
 class Form:
     """What the widgets show: the draft's spec, the same with the manifest's answers, and what preflight says.
 
-    `flavors` are the region's, `flavors_missing` says why there are none, `own_flavor` is the profile's."""
+    `flavors` are the region's, `flavors_missing` says why there are none, `own_flavor` is the profile's;
+    `comments` stand above parameters in the draft."""
 
     spec: RunSpec
     filled: RunSpec
@@ -36,6 +37,7 @@ class Form:
     flavors: Sequence[Flavor]
     flavors_missing: str
     own_flavor: str
+    comments: Mapping[str, str]
 
 
 def text(form: Form, field: str) -> None:

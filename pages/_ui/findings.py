@@ -1,10 +1,10 @@
 """What preflight says, as lines of text: a sign and a colour for how much each matters."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from aisbench_core.model import Finding, Level
+from aisbench_core.model import Finding, Level, Scalar
 from pages._ui.errors import plain
 from pages._ui.words import words
 
@@ -20,14 +20,19 @@ def has_errors(findings: Sequence[Finding]) -> bool:
     return any(finding.level is Level.ERROR for finding in findings)
 
 
-def show_all(findings: Sequence[Finding]) -> None:
-    """Every finding with its field, errors first; or that there is none."""
+def show_all(findings: Sequence[Finding], mend: Callable[[Finding], None] | None = None) -> None:
+    """Every finding with its field, errors first; or that there is none.
+
+    `mend` carries out what a finding proposes, at a click."""
     t = words()
     st.header(t("findings.title"))
     if not findings:
         st.markdown(f":material/check_circle: :green[{t('findings.none')}]")
-    for finding in sorted(findings, key=lambda each: list(SIGNS).index(each.level)):
+    for number, finding in enumerate(sorted(findings, key=lambda each: list(SIGNS).index(each.level))):
         st.markdown(f"{_field_text(finding.field)} {finding_text(finding)}")
+        if mend and finding.fix:
+            label = t("findings.fix", change=", ".join(_change_text(*change) for change in finding.fix))
+            st.button(label, key=f"fix.{number}", icon=":material/build:", on_click=mend, args=(finding,))
 
 
 def show_beside(findings: Sequence[Finding], *fields: str) -> None:
@@ -35,6 +40,13 @@ def show_beside(findings: Sequence[Finding], *fields: str) -> None:
     for finding in findings:
         if finding.field in fields:
             st.markdown(finding_text(finding))
+
+
+def _change_text(field: str, value: Scalar | None) -> str:
+    """One change as YAML writes it: `node_count: 16`; what is taken away is crossed out."""
+    if value is None:
+        return f"~~{plain(field)}~~"
+    return plain(f"{field}: {str(value).lower() if isinstance(value, bool) else value}")
 
 
 def _field_text(field: str) -> str:

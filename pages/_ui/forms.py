@@ -63,6 +63,8 @@ def show_parameters(form: Form) -> None:
     unknown = [name for name in form.spec.parameters if name not in form.edition.parameters]
     for name in unknown:
         st.markdown(t("configure.unknown_parameter", name=plain(name), value=plain(str(form.spec.parameters[name]))))
+        if name in form.comments:
+            st.caption(plain(form.comments[name]))
         show_beside(form.findings, f"parameters.{name}")
     if any(asked.decides_speed for asked in form.edition.parameters.values()):
         st.caption(t("configure.speed_legend", mark=SPEED))

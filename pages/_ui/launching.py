@@ -89,7 +89,7 @@ def show_launch(form: Form, profile: str) -> None:
         st.session_state[QUESTION] = secrets.token_hex(8)
     token = st.session_state.get(QUESTION)
     if token and not blocked:
-        st.dialog(t("launch.title"), width="large", on_dismiss=_forget)(_question)(form.spec, profile, token)
+        st.dialog(t("launch.title"), width="medium", on_dismiss=_forget)(_question)(form.spec, profile, token)
 
 
 def _question(spec: RunSpec, profile_name: str, token: str) -> None:
@@ -110,8 +110,6 @@ def _question(spec: RunSpec, profile_name: str, token: str) -> None:
         )
         st.markdown(_upload_text(subject))
         st.markdown(cost_text(filled, profile_name, float(st.session_state.get("hours", 1.0))))
-        st.markdown(t("launch.spec"))
-        st.code(to_yaml(filled), language="yaml", height=280)
         findings = _online(spec, profile_name, token)
         if findings:
             show_all(findings)
@@ -120,6 +118,8 @@ def _question(spec: RunSpec, profile_name: str, token: str) -> None:
         if st.button(t("launch.cancel"), key="launch-no", width="stretch"):
             _forget()
             st.rerun()
+        st.markdown(t("launch.spec"))
+        st.code(to_yaml(filled), language="yaml")
 
 
 def _upload_text(subject: Subject) -> str:

@@ -127,7 +127,8 @@ def _stop_question(run_id: str) -> None:
     with errors_shown():
         run = core().ledger.get(run_id)
         st.markdown(f"**{plain(title_of(run))}**")
-        st.markdown(t("runs.stop_question", state=t(f"state.{run.state}")))
+        question = "runs.give_up_question" if run.can_give_up else "runs.stop_question"
+        st.markdown(t(question, state=t(f"state.{run.state}")))
         if st.button(t("runs.stop_yes"), key="stop-yes", type="primary", icon=":material/front_hand:"):
             core().stop(run_id, WHO)
             _forget_stopping()

@@ -191,7 +191,7 @@ def _metrics(run_id: str) -> None:
             return
         name = st.selectbox(t("live.metric"), names, format_func=t.sample, key="metric", width=320)
         chosen = [sample for sample in samples if sample.name == name]
-        st.altair_chart(charts.metric_over_time(chosen, str(name), t), alt=t("charts.metric", name=t.sample(name)))
+        charts.draw(charts.metric_over_time(chosen, str(name), t), text=t("charts.metric", name=t.sample(name)))
 
 
 def _looked() -> None:

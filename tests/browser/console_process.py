@@ -11,7 +11,7 @@ import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 
-from aisbench_core.sandbox import launcher
+from aisbench_core.sandbox.engine import launcher
 
 ROOT = Path(__file__).parents[2]
 READY_SECONDS = 60.0
@@ -58,7 +58,7 @@ class ConsoleProcess:
             *(sys.executable, "-I", "-S", launcher.__file__, str(os.getpid())),
             *(sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(self._port)),
         ]
-        who = {"LOGNAME": "ann"}  # pictures show who follows
+        who = {"LOGNAME": "tester"}  # pictures show who follows
         environment = os.environ | who | {"AISBENCH_DATA_DIR": str(self.data_dir)} | self._settings
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)

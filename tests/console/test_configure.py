@@ -177,3 +177,18 @@ def test_a_draft_for_an_unknown_workload_can_be_started_over(open_page: OpenPage
     app.button(key="discard").click().run()
 
     assert app.button(key="launch")
+
+
+def test_a_finding_is_mended_with_one_click_and_the_rest_of_the_draft_stays(
+    open_page: OpenPage, data_dir: Path
+) -> None:
+    app = open_page("configure", view="yaml")
+    text = app.text_area(key="spec.yaml").value or ""
+    app = write_yaml(app, text + "name: kept\nretries: 9\n")
+
+    (button,) = [each for each in app.button if (each.key or "").startswith("fix.")]
+    assert button.label.replace("\\", "") == "Fix: retries: 3"
+    app = button.click().run()
+
+    assert (draft(data_dir).retries, draft(data_dir).name) == (3, "kept")
+    assert not [each for each in app.button if (each.key or "").startswith("fix.")]

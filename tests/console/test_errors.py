@@ -40,7 +40,7 @@ def test_an_error_of_ours_is_its_sentence_and_its_hint() -> None:
     app = AppTest.from_function(our_error).run()
 
     assert not app.exception
-    assert app.error[0].value == "there is no profile \\*named\\* \\`x\\`"
+    assert app.error[0].value == "there is no profile \\*named\\* `x`"
     assert app.info[0].value == "write data/profiles/x.yaml"
 
 
@@ -65,4 +65,14 @@ def test_a_page_that_ends_itself_has_met_no_error() -> None:
 
 
 def test_text_of_others_is_shown_as_it_is() -> None:
-    assert plain("![x](http://evil) :red[a] $b$ <i>") == ("\\!\\[x\\](http\\://evil) \\:red\\[a\\] \\$b\\$ \\<i\\>")
+    assert plain("![x](/evil) :red[a] $b$ <i>") == "\\!\\[x\\](/evil) \\:red\\[a\\] \\$b\\$ \\<i\\>"
+
+
+def test_addresses_and_commands_are_shown_as_code_and_never_as_links() -> None:
+    assert plain("no answer from http://127.0.0.1:8611/a_b: refused") == (
+        "no answer from `http://127.0.0.1:8611/a_b`\\: refused"
+    )
+    assert plain("ask ops@example.com (www.example.com).") == "ask `ops@example.com` (`www.example.com`)."
+    assert plain("run `aisbench collect 7` again; a lone ` stays") == (
+        "run `aisbench collect 7` again; a lone \\` stays"
+    )

@@ -142,6 +142,42 @@ def test_a_submit_without_an_answer_is_not_given_up_for_wrong_keys(
     assert_completed_once(bench, sandbox, run)
 
 
+def test_wrong_keys_after_a_crash_keep_a_run_whose_job_may_exist(
+    bench: Bench, keys: Keys, sandbox: SandboxProcess, tmp_path: Path
+) -> None:
+    run = bench.follow(bench.launch(), RunState.SUBMITTING)
+    restarted = bench_on(sandbox, tmp_path / "data", **IMPATIENT)  # whoever submitted it may have been cut off
+    point_to_keys(bench.core.settings.data_dir, keys.file)
+    keys.spoil()
+    for _ in range(3):
+        restarted.tick()
+    assert_retrying(restarted, run, RunState.SUBMITTING)
+
+    keys.mend()
+    restarted.follow(run)
+
+    assert_completed_once(restarted, sandbox, run)
+
+
+def test_collecting_can_be_given_up_while_keys_are_wrong_and_done_later(
+    bench: Bench, keys: Keys, sandbox: SandboxProcess
+) -> None:
+    run = bench.follow(bench.launch(), RunState.COLLECTING)
+    assert bench.core.stop(run.run_id, PERSON).state is RunState.COLLECTING  # it goes on by itself
+    keys.spoil()
+    bench.tick()
+
+    given_up = bench.core.stop(run.run_id, PERSON)
+
+    assert given_up.state is RunState.FAILED
+    assert given_up.detail.startswith(f"collecting was given up by {PERSON}: ")
+    assert_one_sentence(given_up.detail)
+    keys.mend()
+    bench.core.collect_again(run.run_id, PERSON)
+    bench.follow(run)
+    assert_completed_once(bench, sandbox, run)
+
+
 @pytest.mark.parametrize("state", [RunState.PREPARING, RunState.UPLOADING])
 def test_a_profile_that_is_removed_before_a_job_exists_fails_the_run(bench: Bench, state: RunState) -> None:
     run = bench.follow(bench.launch(), state)

@@ -255,3 +255,16 @@ def test_a_region_that_is_down_is_three(shell: CommandLine, sandbox: SandboxProc
 
     assert [result.exit_code for result in results] == [3, 3]
     assert "Traceback" not in results[0].stderr
+
+
+def test_preflight_prints_the_spec_with_every_fix(shell: CommandLine, tmp_path: Path) -> None:
+    broken = ("quickstart_digits", "--set", "retries=9", "--set", "log_path=obs://bench/logs/")
+
+    result = shell.type("preflight", *broken, "--fix")
+
+    assert result.exit_code == 0, result.output
+    assert "error: log_path: 'obs://bench/logs/' has a scheme" in result.stderr
+    assert "[paths.form, OBS documentation] – mended" in result.stderr
+    mended = tmp_path / "mended.yaml"
+    mended.write_text(result.stdout, "utf-8")
+    assert shell.type("preflight", str(mended)).stdout == "nothing was found\n"

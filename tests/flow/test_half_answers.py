@@ -43,6 +43,20 @@ def test_metrics_that_are_refused_delay_no_run_and_cost_no_result(bench: Bench, 
     assert set(warnings) <= {event.message for event in record.events}
 
 
+def test_metrics_that_stay_broken_hold_a_result_up_for_a_while_only(bench: Bench, sandbox: SandboxProcess) -> None:
+    run = bench.follow(bench.launch(), RunState.COLLECTING)
+    broken = {"status": 503, "code": ""}
+    sandbox.faults({**METRICS, **broken}, {**EVENTS, **broken})
+    bench.tick()
+    assert_retrying(bench, run, RunState.COLLECTING)
+
+    bench.follow(run)
+
+    assert_completed_once(bench, sandbox, run)
+    warnings = [event.message for event in bench.core.ledger.events(run.run_id) if event.level is Level.WARNING]
+    assert any(warning.startswith("not collected: ") and "metrics" in warning for warning in warnings)
+
+
 def test_a_wrong_address_is_not_taken_for_a_job_that_is_gone(bench: Bench, sandbox: SandboxProcess) -> None:
     sandbox.script(by="hold")
     run = bench.follow(bench.launch(), RunState.RUNNING)

@@ -4,16 +4,20 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.authoring.fixes import fixed
 from aisbench_core.authoring.preflight_online import online
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cloud.modelarts_v2 import ModelArtsV2
 from aisbench_core.cloud.obs import ObsStore
 from aisbench_core.errors import CloudUnavailable
-from aisbench_core.model import Channel, Finding, RunSpec
+from aisbench_core.model import Channel, Finding, Level, RunSpec
 from aisbench_core.settings import HOME, Profile, Settings, find_credentials
 from tests.sandbox_process import SandboxProcess
+from tests.training_client import TrainingClient, job_body
 from tests.unit.good_specs import changed, code_folder, good_spec
 
+SECONDS = 60.0
+POOL = "pool-aisb-0123456789abcdef0123456789abcdef"
 WORKLOADS = Workloads(HOME / "workloads")
 
 
@@ -29,7 +33,7 @@ class Region:
 
     def asked(self, spec: RunSpec, profile: Profile | None = None) -> list[Finding]:
         """What the region says against the spec."""
-        return online(spec, profile or self.profile, WORKLOADS, self.objects, self.training)
+        return online(spec, profile or self.profile, WORKLOADS, self.objects, self.training, SECONDS)
 
     def path(self, name: str) -> str:
         """A directory in the region's bucket."""
@@ -56,7 +60,8 @@ def test_a_region_that_has_everything_says_nothing(region: Region, spec: RunSpec
 
     assert region.asked(spec) == []
 
-    assert sandbox.requests()["obs"] == {"LIST": 5}
+    assert sandbox.requests()["obs"] == {"LIST": 6}
+    assert sandbox.requests()["modelarts"] == {"GET training-job-flavors": 1, "GET training-job-engines": 1}
 
 
 def test_what_the_spec_names_and_the_region_lacks_is_found(region: Region, spec: RunSpec) -> None:
@@ -113,6 +118,101 @@ def test_a_region_that_does_not_answer_is_no_finding(region: Region, spec: RunSp
 
     with pytest.raises(CloudUnavailable):
         region.asked(spec)
+
+
+def test_a_bucket_of_another_region_is_found(region: Region, spec: RunSpec) -> None:
+    other = region.profile.model_copy(update={"region": "cn-north-4"})
+
+    findings = [finding for finding in region.asked(spec, other) if finding.rule == "online.region"]
+
+    assert [(finding.field, finding.level) for finding in findings] == [("inputs.data_url", Level.WARNING)]
+    assert "lies in sandbox, and jobs run in cn-north-4" in findings[0].message
+
+
+def test_keys_that_may_not_ask_where_a_bucket_lies_are_no_hindrance(
+    region: Region, spec: RunSpec, sandbox: SandboxProcess
+) -> None:
+    sandbox.faults({"service": "obs", "path": "location", "status": 403, "code": "AccessDenied", "times": 9})
+
+    assert region.asked(spec) == []
+
+
+def test_an_output_directory_that_holds_something_is_found_with_a_fix(region: Region, spec: RunSpec) -> None:
+    region.objects.put(region.path("mine") + "old/throughput_rank_0.json", b"1")
+    mine = changed(spec, outputs=[{"name": "train_url", "path": region.path("mine")}])
+
+    (finding,) = region.asked(mine)
+
+    assert (finding.rule, finding.field, finding.level) == ("online.output", "outputs.train_url", Level.WARNING)
+    assert region.asked(fixed(mine, [finding])) == []
+
+
+@pytest.mark.parametrize("inside", ["", "deeper/"])
+def test_an_output_directory_that_an_active_job_writes_to_is_found(
+    region: Region, spec: RunSpec, sandbox: SandboxProcess, inside: str
+) -> None:
+    sandbox.script(by="hold")
+    client = TrainingClient(sandbox)
+    client.put("code/train.py", "print('hello')")
+    body = job_body("somebody-elses-job")
+    output = body["algorithm"]["outputs"][0]["remote"]["obs"]["obs_url"]
+    mine = changed(spec, outputs=[{"name": "train_url", "path": f"{output}{inside}"}])
+    client.create(body)
+
+    busy = [finding for finding in region.asked(mine) if finding.rule == "online.output-busy"]
+    sandbox.script(by="at_once")
+
+    assert [finding.field for finding in busy] == ["outputs.train_url"]
+    assert "job somebody-elses-job (" in busy[0].message
+
+
+def test_an_output_directory_of_a_job_that_has_ended_is_free(
+    region: Region, spec: RunSpec, sandbox: SandboxProcess
+) -> None:
+    sandbox.script(by="at_once")
+    client = TrainingClient(sandbox)
+    client.put("code/train.py", "print('hello')")
+    body = job_body("ended")
+    output = body["algorithm"]["outputs"][0]["remote"]["obs"]["obs_url"]
+    client.show(client.create(body).metadata.id)
+
+    findings = region.asked(changed(spec, outputs=[{"name": "train_url", "path": output}]))
+
+    assert "online.output-busy" not in {finding.rule for finding in findings}
+
+
+def test_a_pool_with_too_few_free_nodes_is_a_warning(region: Region, spec: RunSpec, sandbox: SandboxProcess) -> None:
+    pools = [{"name": POOL, "flavor": "modelarts.kat1.8xlarge", "nodes": 2, "bad": [1]}]
+    sandbox.admin("PUT", "capacity", {"pools": pools})
+    pooled = changed(spec, flavor="modelarts.pool.visual.8xlarge", pool_id=POOL)
+
+    one, two = region.asked(pooled), region.asked(changed(pooled, node_count=2))
+
+    assert one == []
+    assert [(finding.rule, finding.level) for finding in two] == [("online.pool-free", Level.WARNING)]
+    assert "has 1 free nodes now, and 2 are wanted" in two[0].message
+
+
+def test_what_is_not_answered_in_time_is_a_warning_and_the_rest_is_said(
+    region: Region, spec: RunSpec, sandbox: SandboxProcess
+) -> None:
+    sandbox.faults({"service": "modelarts", "path": "engines", "delay_s": 8, "times": 9})
+    told: list[tuple[int, int]] = []
+    missing = changed(spec, flavor="modelarts.kat9.xlarge")
+
+    findings = online(
+        missing,
+        region.profile,
+        WORKLOADS,
+        region.objects,
+        region.training,
+        3,
+        lambda answered, asked: told.append((answered, asked)),
+    )
+
+    assert [finding.rule for finding in findings] == ["online.flavor", "online.engine"]
+    assert "did not answer within 3 s" in findings[1].message
+    assert told == [(answered, 8) for answered in range(1, 8)]
 
 
 @pytest.mark.parametrize("name", WORKLOADS.names())

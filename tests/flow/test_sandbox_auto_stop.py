@@ -1,13 +1,15 @@
 """The longest running time that a job was given ends it; the clock here is the test's."""
 
-import threading
 import time
 from pathlib import Path
+from queue import Queue
 
-from aisbench_core.sandbox.creation import accept
+from aisbench_core.sandbox.capacity import Capacity
+from aisbench_core.sandbox.engine.recovery import Outcome, after
+from aisbench_core.sandbox.engine.training import Training, Workshop
 from aisbench_core.sandbox.jobs import Jobs, Phase
-from aisbench_core.sandbox.objects import Objects
-from aisbench_core.sandbox.training import Training
+from aisbench_core.sandbox.obs.objects import Objects
+from aisbench_core.sandbox.service.creation import accept
 from tests.sandbox_process import processes_of
 from tests.training_client import await_true, job_body
 
@@ -19,13 +21,15 @@ def test_a_job_that_runs_too_long_is_terminated_and_its_processes_with_it(tmp_pa
     jobs = Jobs(tmp_path / "jobs", time.time)
     body = job_body()
     body["spec"]["auto_stop"] = {"time_unit": "HOURS", "duration": 2}
-    job = jobs.add(accept(body, objects), None)
+    added = jobs.add(accept(body, objects), None)
+    assert added is not None
+    job = jobs.change(added.job_id, lambda job: job.running(jobs.now(), ("public",)))
     assert job is not None
     now = [0.0]
-    ended = threading.Event()
-    training = Training(
-        job, jobs, objects, tmp_path / "work", "", 1.0, on_end=lambda _: ended.set(), clock=lambda: now[0]
-    )
+    outcomes: Queue[Outcome] = Queue()
+    capacity = Capacity(tmp_path / "capacity.json", None, 1)
+    shop = Workshop(jobs, objects, tmp_path / "work", "", capacity, 1.0)
+    training = Training(job, shop, lambda _, outcome: outcomes.put(outcome), clock=lambda: now[0])
     training.start()
     log = jobs.log_file(job.job_id, 0)
     now[0] = 2 * 3600 - 1.0
@@ -33,9 +37,7 @@ def test_a_job_that_runs_too_long_is_terminated_and_its_processes_with_it(tmp_pa
 
     now[0] = 2 * 3600.0
 
-    assert ended.wait(30)
-    stopped = jobs.find(job.job_id)
-    assert stopped is not None
+    stopped = after(job, outcomes.get(timeout=60), jobs.now())
     assert stopped.phase is Phase.TERMINATED
     assert stopped.events[-1].message("en-us") == "Training job is terminated (maximum running time: 2h)."
     assert processes_of(job.job_id) == []

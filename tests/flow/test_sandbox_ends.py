@@ -53,7 +53,7 @@ def test_stop_ends_all_processes_even_those_that_were_started_by_them(client: Tr
     client.put("code/train.py", FOREVER)
     job_id = client.create(job_body(flavor="sandbox.cpu.2cards")).metadata.id
     await_true(lambda: client.log(job_id).count("started") == 2, "both ranks at work")
-    assert len(processes_of(job_id)) == 4
+    assert len(processes_of(job_id)) >= 4  # in containers there are helpers beside them
 
     client.stop(job_id)
 

@@ -139,6 +139,55 @@ def test_outputs_are_in_obs_while_the_job_still_runs(client: TrainingClient) -> 
     assert client.phase(job_id) == "Running"
 
 
+ODD_OUTPUTS = """
+import os, sys
+out = sys.argv[1].partition("=")[2]
+os.mkfifo(out + "/fifo")
+os.symlink("/etc/passwd", out + "/leak")
+os.symlink(out + "/zzz.ckpt", out + "/latest.ckpt")
+open(os.path.join(os.fsencode(out), b"half \\xff"), "w").write("1")
+open(out + "/zzz.ckpt", "w").write("weights")
+"""
+
+
+PASSING = """
+import time, moxing
+while not moxing.file.exists("obs://sandbox-bench/out/go"):
+    time.sleep(0.2)
+os.unlink(os.path.join(os.fsencode(out), b"half \\xff"))
+"""
+
+
+def test_an_output_that_obs_cannot_store_fails_the_job_after_all_others_were_stored(client: TrainingClient) -> None:
+    client.put("code/train.py", ODD_OUTPUTS)
+
+    job = client.wait(client.create(job_body()).metadata.id)
+
+    (end,) = job.status.task_statuses
+    assert (job.status.phase, end.message) == (
+        "Failed",
+        r"cannot upload: 'half \udcff': A key is text that UTF-8 can say.",
+    )
+    assert client.keys("out/") == ["out/latest.ckpt", "out/zzz.ckpt"]
+    assert client.get("out/latest.ckpt") == "weights"
+    lines = client.log(job.metadata.id).splitlines()
+    assert lines[-2:] == [
+        r"[ModelArts Service Log][end] cannot upload train_url: 'half \udcff': A key is text that UTF-8 can say.",
+        "[ModelArts Service Log][end] exit code 0",
+    ]
+
+
+def test_an_output_that_cannot_be_stored_for_a_while_fails_nothing(client: TrainingClient) -> None:
+    client.put("code/train.py", ODD_OUTPUTS + PASSING)
+    job_id = client.create(job_body()).metadata.id
+    await_true(lambda: "[output] train_url: not uploaded yet: " in client.log(job_id), "the trouble in the log")
+
+    client.put("out/go", "")
+
+    assert client.wait(job_id).status.phase == "Completed"
+    assert client.log(job_id).count("not uploaded yet") == 1
+
+
 def test_a_missing_input_fails_the_job_and_says_which(client: TrainingClient) -> None:
     client.put("code/train.py", "print('never')")
     body = job_body(inputs=[channel("data_url", "/sandbox-bench/nowhere/")])
@@ -195,9 +244,11 @@ def test_the_events_tell_the_story_of_a_job_in_order(client: TrainingClient) -> 
     messages = [event.message for event in client.sdk.list_training_job_events(request).events]
     assert [message for message in messages if "time used" not in message] == [
         "Training job is created.",
+        "Training job is queued and waiting for resource allocation.",
         "Training job is running.",
         "[worker-0] Downloading training code.",
         "[worker-0] training started.",
         "[worker-0] Training finished. Exit code 0.",
+        "[worker-0] Uploading training output.",
         "Training job is completed.",
     ]

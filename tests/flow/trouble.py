@@ -83,7 +83,7 @@ def with_cloud(bench: Bench, spoil: Callable[[Cloud], Cloud]) -> Bench:
         Ledger(settings.ledger_path),
         Warehouse(settings.warehouse_path),
         bench.core.workloads,
-        lambda name: spoil(clouds(name)),
+        lambda profile, api=None: spoil(clouds(profile, api)),
         clouds,
         bench.clock,
     )

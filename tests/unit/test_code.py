@@ -1,6 +1,7 @@
 """The code of a run: what belongs to it, and when two codes are the same."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from aisbench_core.authoring.workloads import REPORTER, Workloads
 from aisbench_core.errors import ConfigError
 from aisbench_core.model import RunSpec
-from aisbench_core.running.code import CodeManifest, read_code
+from aisbench_core.running.code import SETTLED_S, CodeManifest, read_code
 from aisbench_core.settings import HOME
 
 WORKLOAD = Workloads(HOME / "workloads").get("quickstart_digits")
@@ -91,3 +92,15 @@ def test_any_change_of_the_code_changes_its_hash(folder: Path, change: str) -> N
 def test_a_folder_that_is_gone_is_refused_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"the code cannot be read: .*gone: No such file or directory"):
         code_of(tmp_path / "gone")
+
+
+def test_a_change_that_keeps_size_and_time_is_still_found(folder: Path) -> None:
+    file = folder / "train.py"
+    time.sleep(SETTLED_S + 0.1)  # from now on its hashes are remembered
+    before, times = code_of(folder), (file.stat().st_atime_ns, file.stat().st_mtime_ns)
+    assert code_of(folder) == before
+
+    file.write_text("exit()\n"[: file.stat().st_size].ljust(file.stat().st_size))
+    os.utime(file, ns=times)
+
+    assert code_of(folder).sha256 != before.sha256

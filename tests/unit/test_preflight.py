@@ -136,9 +136,21 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
         "cards_per_node",
         "has 1 card per node, and the spec says 8",
     ),
+    (
+        "engine.accelerator",
+        {"engine_name": "PyTorch", "engine_version": "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64"},
+        "engine_version",
+        "is made for GPU, and modelarts.kat1.8xlarge has Ascend",
+    ),
+    ("environments.log-level", {"environments": {"GLOG_v": "info"}}, "environments.GLOG_v", "allowed: 0 INFO, 1 WARN"),
+    (
+        "environments.log-level",
+        {"environments": {"ASCEND_GLOBAL_LOG_LEVEL": "5"}},
+        "environments.ASCEND_GLOBAL_LOG_LEVEL",
+        "4 NULL",
+    ),
     ("retries.everywhere", {"retries": 4}, "retries", "accept only 0 to 3"),
-    ("api.available", {"api": "v1"}, "api", "api v1 is not available; allowed: v2"),
-    ("api.available", {"api": "sdk"}, "api", "api sdk is not available; allowed: v2"),
+    ("api.available", {"api": "sdk"}, "api", "api sdk is not available; allowed: v1, v2"),
     ("name.characters", {"name": "a.b"}, "name", "'a.b' cannot begin a job's name"),
     (
         "name.length",
@@ -194,7 +206,9 @@ def test_a_rule_names_the_field_what_was_found_and_what_is_allowed(
 
     assert finding.field == field
     assert says in finding.message
-    assert finding.level is next(rule.level for rule in RULES if rule.rule_id == rule_id)
+    assert (finding.level, finding.source) == next(
+        (rule.level, rule.source) for rule in RULES if rule.rule_id == rule_id
+    )
 
 
 def test_every_rule_has_an_id_of_its_own_and_a_sentence() -> None:
@@ -223,8 +237,9 @@ HEAD = """# What preflight looks at
 
 Before a run is launched, every rule below looks at its spec. An **error** forbids the launch, a **warning** and an
 **info** do not. The console shows findings beside the fields while one types; on the command line it is
-`aisbench preflight WORKLOAD|SPEC.yaml`. The fields are those of the spec, see `aisbench spec WORKLOAD`; a channel's
-findings are named after the channel, such as `inputs.data_url`.
+`aisbench preflight WORKLOAD|SPEC.yaml`, and with `--fix` it prints the spec with every fix that the findings propose.
+The fields are those of the spec, see `aisbench spec WORKLOAD`; a channel's findings are named after the channel, such
+as `inputs.data_url`.
 
 ## Without the cloud
 
@@ -234,8 +249,9 @@ These rules read the spec, the profile, the workload's manifest and the code dir
 ONLINE = """
 ## With the cloud
 
-These rules ask the region, and change nothing there: `aisbench preflight --online`. The rules `nodes.cards`,
-`nodes.most` and `cards.flavor` are looked at again with the flavors that the region offers.
+These rules ask the region, and change nothing there: `aisbench preflight --online`. They are asked at once; what the
+region has not answered within `look_seconds` is a warning. The rules `nodes.cards`, `nodes.most` and `cards.flavor`
+are looked at again with the flavors that the region offers.
 
 """
 
@@ -246,10 +262,10 @@ def document() -> str:
 
 
 def _table(rules: Iterable[Rule[Any]]) -> Iterator[str]:
-    yield "| rule | level | field | what must hold |"
-    yield "|---|---|---|---|"
+    yield "| rule | level | field | what must hold | who says so |"
+    yield "|---|---|---|---|---|"
     for rule in rules:
-        yield f"| `{rule.rule_id}` | {rule.level} | {rule.field} | {rule.summary} |"
+        yield f"| `{rule.rule_id}` | {rule.level} | {rule.field} | {rule.summary} | {rule.source} |"
 
 
 def test_the_document_lists_every_rule() -> None:

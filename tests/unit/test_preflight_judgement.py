@@ -89,7 +89,7 @@ def test_the_profile_answers_what_the_spec_leaves_open(resnet: RunSpec) -> None:
 
     assert found(open_spec, profile(flavor="modelarts.kat1.8xlarge")) == []
     assert found(open_spec, profile(pool_id="pool1", flavor="modelarts.pool.visual.8xlarge")) == []
-    assert only(found(resnet, profile(api=Api.V1)), "api.available").field == "profile.api"
+    assert only(found(resnet, profile(api=Api.SDK)), "api.available").field == "profile.api"
     assert only(found(resnet, profile(bucket="a..b")), "paths.bucket").field == "profile.bucket"
 
 

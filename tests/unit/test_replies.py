@@ -104,7 +104,8 @@ def test_a_pool_tells_its_flavors_as_a_list_or_as_one(available: Any) -> None:
     }
     more = ("b",) if isinstance(available, list) else ()
 
-    assert replies.pool(reply) == Pool("pool-0123", "ours", "Running", ("modelarts.bm.npu", *more))
+    free = 2 if isinstance(available, dict) else None
+    assert replies.pool(reply) == Pool("pool-0123", "ours", "Running", ("modelarts.bm.npu", *more), free)
 
 
 def test_a_pool_that_does_not_train_is_known() -> None:

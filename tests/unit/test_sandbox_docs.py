@@ -4,10 +4,11 @@ import re
 from pathlib import Path
 
 from aisbench_core.sandbox.__main__ import main
-from aisbench_core.sandbox.modelarts_routes import ROUTES
-from aisbench_core.sandbox.obs_routes import OPERATIONS
+from aisbench_core.sandbox.obs.routes import OPERATIONS
+from aisbench_core.sandbox.service.routes import LEGACY_ROUTES, ROUTES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sandbox.md").read_text("utf-8")
+SERVICE = Path(__file__).parents[2] / "aisbench_core" / "sandbox" / "service"
 METHODS = "GET|PUT|POST|HEAD|DELETE"
 
 
@@ -25,6 +26,12 @@ def test_the_page_lists_the_training_services_requests() -> None:
     }
 
 
+def test_the_page_lists_the_older_training_apis_requests() -> None:
+    assert _requests(_section("What it answers: the older training API")) == {
+        f"{method} {path}" for method, path, _ in LEGACY_ROUTES
+    }
+
+
 def test_the_page_lists_the_obs_requests() -> None:
     assert _requests(_section("What it answers: OBS")) == {str(operation) for operation in OPERATIONS}
 
@@ -33,3 +40,18 @@ def test_the_page_names_every_option() -> None:
     usage = PAGE.partition("```text")[2].partition("```")[0]
 
     assert set(re.findall(r"--[a-z-]+", usage)) == {option for each in main.params for option in each.opts}
+
+
+def test_the_page_names_every_code_that_a_create_request_is_refused_with() -> None:
+    modules = ("creation", "algorithms", "limits", "experiments", "quotas", "reading", "training_jobs")
+    code = "".join((SERVICE / f"{name}.py").read_text("utf-8") for name in modules)
+    told = set(re.findall(r"\b2\d{3}\b", _section("What it answers: training service")))
+
+    assert set(re.findall(r"ModelArts\.(\d{4})", code)) - told == {"2764", "2818", "2822"}  # of other requests
+
+
+def test_the_page_lists_the_addresses_of_the_admin_side() -> None:
+    code = (SERVICE.parent / "admin.py").read_text("utf-8")
+    told = re.findall(r"/_sandbox(/[^` ]+)`", PAGE)
+
+    assert set(re.findall(r'Address\("([^"]+)"', code)) == set(told)

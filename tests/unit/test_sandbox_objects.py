@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.sandbox.notes import Note, Notes
-from aisbench_core.sandbox.objects import ObjectError, Objects
+from aisbench_core.sandbox.obs.notes import Note, Notes
+from aisbench_core.sandbox.obs.objects import ObjectError, Objects
 
 BUCKET = "bench"
 
@@ -174,7 +174,7 @@ def test_a_killed_process_leaves_every_object_whole_with_its_etag_and_headers(tm
 
 WRITES_FOR_EVER = """
 import itertools, pathlib, sys
-from aisbench_core.sandbox.objects import Objects
+from aisbench_core.sandbox.obs.objects import Objects
 objects = Objects(pathlib.Path(sys.argv[1]))
 first = max([int(s.headers["x-obs-meta-number"]) for s in objects.list("bench").objects], default=0) + 1
 for number in itertools.count(first):
@@ -187,3 +187,44 @@ for number in itertools.count(first):
 def text_of(content: bytes) -> str:
     (word,) = set(content.split())
     return word.decode()
+
+
+def test_a_process_killed_while_it_appends_and_joins_leaves_only_whole_additions(tmp_path: Path) -> None:
+    Objects(tmp_path).create_bucket(BUCKET)
+    for life in range(4):
+        with subprocess.Popen([sys.executable, "-c", GROWS_FOR_EVER, str(tmp_path)], stdout=subprocess.PIPE) as writer:
+            assert writer.stdout
+            for _ in range(5 + 6 * life):
+                writer.stdout.readline()
+            writer.kill()
+
+        objects = Objects(tmp_path)
+        log, joined = (objects.head(BUCKET, key) for key in ("log", "joined"))
+        assert log
+        assert joined
+        assert (log.size % GROWS_BY, log.etag) == (0, md5(objects.read(BUCKET, "log")))
+        assert joined.etag.endswith("-2")
+        assert len(set(objects.read(BUCKET, "joined"))) == 1
+        assert files_below(tmp_path / ".drafts") == []
+
+
+GROWS_BY = 200_000
+GROWS_FOR_EVER = f"""
+import itertools, pathlib, sys
+from aisbench_core.sandbox.obs.objects import Objects
+from aisbench_core.sandbox.obs.uploads import Uploads
+objects = Objects(pathlib.Path(sys.argv[1]))
+uploads = Uploads(objects)
+stat = objects.head("bench", "log")
+size = stat.size if stat else 0
+for number in itertools.count():
+    size = objects.append("bench", "log", size, bytes([number % 256]) * {GROWS_BY}).size
+    upload_id = uploads.start("bench", "joined", {{}})
+    wanted = []
+    for part in (1, 2):
+        with objects.draft() as draft:
+            draft.write(bytes([number % 256]) * {GROWS_BY})
+            wanted.append((part, uploads.part("bench", "joined", upload_id, part, draft)))
+    uploads.complete("bench", "joined", upload_id, wanted)
+    print(number, flush=True)
+"""

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.sandbox.objects import Objects
-from aisbench_core.sandbox.transfers import NodeLog, OutputSync, TransferError, download
+from aisbench_core.sandbox.engine.container import View
+from aisbench_core.sandbox.engine.node_links import source
+from aisbench_core.sandbox.engine.transfers import NodeLog, OutputSync, TransferError, download
+from aisbench_core.sandbox.obs.objects import ObjectError, Objects
 
 
 @pytest.fixture
@@ -51,7 +53,7 @@ def test_nothing_to_download_is_an_error_that_names_the_path(objects: Objects, t
 
 
 def test_outputs_are_copied_when_they_are_new_or_changed(objects: Objects, tmp_path: Path) -> None:
-    sync = OutputSync(objects, tmp_path / "out", "/bench/out/")
+    sync = OutputSync(objects, tmp_path / "out", "/bench/out/", lambda file: source(tmp_path, None, file))
     (tmp_path / "out" / "0").mkdir(parents=True)
     (tmp_path / "out" / "0" / "throughput_0.json").write_text("1")
     sync.run()
@@ -63,6 +65,83 @@ def test_outputs_are_copied_when_they_are_new_or_changed(objects: Objects, tmp_p
     (tmp_path / "out" / "0" / "throughput_0.json").write_text("12.5")
     sync.run()
     assert objects.read("bench", "out/0/throughput_0.json") == b"12.5"
+
+
+def test_one_output_that_cannot_be_stored_keeps_no_other_from_being_stored(objects: Objects, tmp_path: Path) -> None:
+    sync = OutputSync(objects, tmp_path / "out", "/bench/out/", lambda file: source(tmp_path, None, file))
+    long = Path(*["d" * 200] * 6)
+    (tmp_path / "out" / "after" / long).mkdir(parents=True)
+    (tmp_path / "out" / "after" / long / "file").write_text("1")
+    (tmp_path / "out" / "zzz.ckpt").write_text("weights")
+
+    with pytest.raises(ObjectError, match=r"'after/ddd.*file': A key has 1 to 1024 bytes"):
+        sync.run()
+
+    assert objects.read("bench", "out/zzz.ckpt") == b"weights"
+
+
+def test_an_output_that_cannot_be_read_is_named(objects: Objects, tmp_path: Path) -> None:
+    def unreadable(file: Path) -> Path | None:
+        if file.name == "locked":
+            raise PermissionError(13, "Permission denied")
+        return source(tmp_path, None, file)
+
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "locked").write_text("1")
+    (tmp_path / "out" / "open").write_text("2")
+
+    with pytest.raises(ObjectError, match="'locked': Permission denied"):
+        OutputSync(objects, tmp_path / "out", "/bench/out/", unreadable).run()
+
+    assert objects.read("bench", "out/open") == b"2"
+
+
+@pytest.mark.parametrize(
+    ("target", "stored"),
+    [
+        ("real", b"weights"),
+        ("/home/ma-user/modelarts/outputs/o_0/real", b"weights"),
+        ("../../../../../cache/cached", b"cached"),
+        ("/cache/again", b"cached"),
+        ("/etc/passwd", None),
+        ("../../../../../etc/passwd", None),
+        ("../../../../../../../../../../../etc/passwd", None),
+        ("nowhere", None),
+        ("link", None),
+    ],
+)
+def test_a_link_among_the_outputs_means_what_it_means_in_the_container(
+    objects: Objects, tmp_path: Path, target: str, stored: bytes | None
+) -> None:
+    root = tmp_path / "node-0"
+    out = root / "ma-user" / "modelarts" / "outputs" / "o_0"
+    for folder in (out, root / "cache"):
+        folder.mkdir(parents=True)
+    (out / "real").write_bytes(b"weights")
+    (root / "cache" / "cached").write_bytes(b"cached")
+    (root / "cache" / "again").symlink_to("/cache/cached")
+    (out / "link").symlink_to(target)
+    view = View(root, "host", [])
+
+    OutputSync(objects, out, "/bench/out/", lambda file: source(root, view, file)).run()
+
+    there = objects.head("bench", "out/link")
+    assert (objects.read("bench", "out/link") if there else None) == stored
+
+
+def test_without_containers_links_to_the_machines_files_are_not_followed(objects: Objects, tmp_path: Path) -> None:
+    root = tmp_path / "node-0"
+    (root / "out").mkdir(parents=True)
+    (tmp_path / "secret").write_text("of the machine")
+    (root / "out" / "real").write_text("real")
+    (root / "out" / "leak").symlink_to(tmp_path / "secret")
+    (root / "out" / "away").symlink_to(tmp_path)
+    (root / "out" / "deep").symlink_to("away/secret")
+    (root / "out" / "near").symlink_to(root / "out" / "real")
+
+    OutputSync(objects, root / "out", "/bench/out/", lambda file: source(root, None, file)).run()
+
+    assert [stat.key for stat in objects.list("bench").objects] == ["out/near", "out/real"]
 
 
 def test_half_lines_wait_for_their_end_and_lines_of_two_processes_do_not_mix(objects: Objects, tmp_path: Path) -> None:

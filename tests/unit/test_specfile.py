@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from aisbench_core.authoring.specfile import from_yaml, to_yaml
+from aisbench_core.authoring.specfile import comments_of, from_yaml, to_yaml
 from aisbench_core.errors import ConfigError, SpecError
 from aisbench_core.model import AccessMethod, Api, Channel, Mode, NfsVolume, RunSpec
 
@@ -129,3 +129,27 @@ def test_a_wrong_field_is_named_with_its_value_and_what_is_allowed(text: str, fi
 
     problem = next(problem for problem in caught.value.problems if problem.field.startswith(field))
     assert says in str(problem)
+
+
+WORDS = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), max_size=30).map(
+    lambda text: " ".join(text.split())
+)
+
+
+@given(SPECS, st.data())
+def test_comments_above_parameters_are_kept_and_change_nothing(spec: RunSpec, data: st.DataObject) -> None:
+    comments = {name: data.draw(WORDS) for name in spec.parameters}
+
+    text = to_yaml(spec, comments)
+
+    assert from_yaml(text) == spec
+    assert comments_of(text) == {name: comment for name, comment in comments.items() if comment}
+
+
+def test_comments_of_a_text_that_people_wrote_are_found_where_they_stand_above_a_parameter() -> None:
+    text = (
+        "# top\nworkload: w\nparameters:\n  # one\n  # two\n  a: 1  # behind\n  b: 2\n  # c\n  'c': 3\nname: n\n  # d\n"
+    )
+
+    assert comments_of(text) == {"a": "one two", "c": "c"}
+    assert comments_of("workload: w\nparameters: {a: 1}\n") == {}

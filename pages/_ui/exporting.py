@@ -1,0 +1,35 @@
+"""The draft as a modelarts_config.py, for the tool that it came from."""
+
+import streamlit as st
+
+from aisbench_core.errors import AisbenchError
+from aisbench_core.model import RunSpec
+from pages._ui.core import core
+from pages._ui.errors import plain
+from pages._ui.findings import finding_text
+from pages._ui.words import words
+
+FILE = "modelarts_config.py"
+
+
+def show_export(spec: RunSpec, profile: str) -> None:
+    """A download, with what of the spec has no place in the file; or why there is none."""
+    t = words()
+    with st.expander(t("export.title")):
+        try:
+            exported = core().configs.write(spec, profile)
+        except AisbenchError as error:
+            st.markdown(t("export.refused", reason=plain(error.message)))
+            return
+        st.caption(t("export.what", file=FILE))
+        for each in exported.findings:
+            st.markdown(f"**{plain(words().field(each.field))}** {finding_text(each)}")
+        st.download_button(
+            t("export.download", file=FILE),
+            data=exported.text,
+            file_name=FILE,
+            mime="text/x-python",
+            key="export",
+            on_click="ignore",
+            icon=":material/download:",
+        )

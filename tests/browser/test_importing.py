@@ -1,0 +1,101 @@
+"""An old configuration in a real browser: read, looked at, kept as far as the person agrees, and taken out again."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from aisbench_core.authoring.upstream.found import ConfigFile
+from aisbench_core.authoring.upstream.reading import read
+from tests.browser.console_process import ConsoleProcess
+from tests.browser.test_looks import PEOPLE, assert_looks_right
+from tests.browser.visit import OpenWindow, Visit
+from tests.unit.upstream_files import ACCESS_KEY, LOCAL, SECRET_KEY, config, line_of, session
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
+    """A console on its first day, of somebody who comes over."""
+    process = ConsoleProcess.start(tmp_path_factory.mktemp("over"))
+    yield process
+    process.stop()
+
+
+def old_configuration(folder: Path) -> Path:
+    """A file as people have it: in GBK, with a value that only code could tell."""
+    file = folder / "modelarts_config.py"
+    file.write_text(config(LOCAL, session("session_config_v2", job_description_prefix="PREFIX")), "gbk")
+    return file
+
+
+def choose(visit: Visit, file: Path) -> None:
+    """Choose a file in the import dialog, and wait for what it says."""
+    visit.keyed("import").get_by_role("button").click()
+    visit.page.locator("input[type=file]").set_input_files(file)
+    expect(visit.keyed("import-use").get_by_role("button")).to_be_visible()
+    visit.rest()
+
+
+def test_somebody_comes_over_with_an_old_configuration(
+    alone: ConsoleProcess, window: OpenWindow, tmp_path: Path
+) -> None:
+    file = old_configuration(tmp_path)
+    visit = window(alone)
+    visit.open("/configure")
+
+    choose(visit, file)
+    line = line_of(file.read_text("gbk"), "'job_description_prefix'")
+    expect(visit.page.get_by_role("dialog")).to_contain_text(f"line {line} · session_config_v2.job_description_prefix")
+    visit.keyed("import-keys").get_by_text("Write the keys").click()
+    visit.rest()
+    visit.keyed("import-save").get_by_role("button").click()
+    expect(visit.page.get_by_text("and its keys are saved")).to_be_visible()
+    visit.keyed("import-use").get_by_role("button").click()
+
+    expect(visit.page).to_have_url(re.compile(r"draft=import-\w+&profile=cn-north-4"))
+    expect(visit.page.get_by_role("dialog")).to_have_count(0)  # it has a field of the same name
+    visit.rest()
+    expect(visit.page.get_by_label("Workload")).to_have_value(re.compile("mindspore_bert"))
+    assert SECRET_KEY in (alone.data_dir / "credentials.yaml").read_text("utf-8")
+    for text in (visit.page.content(), visit.page.url, alone.said):
+        assert SECRET_KEY not in text
+        assert ACCESS_KEY not in text
+    take_out(visit)
+    assert visit.troubles() == []
+
+
+def take_out(visit: Visit) -> None:
+    """Download the draft as the file that it came from, and see that it is one."""
+    visit.page.get_by_text("For ais-bench-stubs", exact=True).click()
+    with visit.page.expect_download() as download:
+        visit.keyed("export").get_by_role("button").click()
+    written = read([ConfigFile("modelarts_config.py", download.value.path().read_bytes())])
+    assert download.value.suggested_filename == "modelarts_config.py"
+    assert written.dicts["session_config_v2"].entries["job_name"].value == "aisbench-debug"
+    assert written.findings == ()
+
+
+def test_a_pasted_configuration_does_not_stay_in_the_field(alone: ConsoleProcess, window: OpenWindow) -> None:
+    visit = window(alone)
+    visit.open("/configure")
+    visit.keyed("import").get_by_role("button").click()
+
+    field = visit.page.get_by_role("textbox", name="Or paste the file here")
+    field.fill(f"access_config = {{'secret_access_key': '{SECRET_KEY}'")
+    field.press("Control+Enter")
+
+    expect(visit.page.get_by_text("was never closed")).to_be_visible()
+    expect(visit.page.get_by_role("textbox", name="Or paste the file here")).to_have_value("")
+    assert SECRET_KEY not in visit.page.content()
+
+
+@pytest.mark.parametrize("person", [*PEOPLE])
+def test_the_dialog_looks_right(alone: ConsoleProcess, window: OpenWindow, tmp_path: Path, person: str) -> None:
+    visit = window(alone, **PEOPLE[person])
+    visit.open("/configure?draft=looks")
+
+    choose(visit, old_configuration(tmp_path))
+
+    assert_looks_right(visit, f"import-{person}")

@@ -1,0 +1,20 @@
+"""docs/doctor.md says the same as the code."""
+
+from aisbench_core.doctor.diagnosis import CHECKS
+from aisbench_core.settings import HOME
+
+DOCUMENT = HOME / "docs" / "doctor.md"
+TABLE = "| check | what must hold |\n|---|---|\n"
+
+
+def document() -> str:
+    """docs/doctor.md with the table as the code would write it."""
+    before, _, rest = DOCUMENT.read_text("utf-8").partition(TABLE)
+    after = rest.partition("\n\n")[2]
+    return before + TABLE + "\n".join(f"| `{check}` | {what} |" for check, what in CHECKS.items()) + "\n\n" + after
+
+
+def test_the_document_lists_every_check() -> None:
+    rewrite = "from tests.unit.test_doctor_document import *; DOCUMENT.write_text(document(), 'utf-8')"
+
+    assert DOCUMENT.read_text("utf-8") == document(), f'to write it anew: .venv/bin/python -c "{rewrite}"'

@@ -1,0 +1,177 @@
+"""How one program of a job is started, in a container and without: its end, its signals, what it sees."""
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.sandbox.engine import processes
+from aisbench_core.sandbox.engine.container import Containers, View, here, is_volume, kept_visible, volume, why_not
+from aisbench_core.sandbox.engine.processes import Process
+from aisbench_core.sandbox.engine.variables import for_pip
+
+Start = Callable[..., Process]
+PYTHON = (sys.executable, "-I", "-S", "-c")
+
+
+@pytest.fixture(params=list(Containers))
+def start(request: pytest.FixtureRequest, tmp_path: Path) -> Start:
+    """Starts a program both ways, or twice without a container where the system has none."""
+    view = None
+    if not why_not(request.param, tmp_path):
+        view = View(tmp_path / "node", "a-node", [("127.0.0.2", "other.job")], ["/wished/for"])
+        view.write(kept_visible(tmp_path))
+
+    def started(*command: str, **variables: str) -> Process:
+        output = tmp_path / "output"
+        return processes.start("worker-0", "it", command, variables, tmp_path, output, view)
+
+    return started
+
+
+def ended(process: Process) -> int:
+    process.popen.wait(60)
+    assert process.exit_code is not None
+    return process.exit_code
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("raise SystemExit(7)", 7),
+        ("import os; os.kill(os.getpid(), 9)", 137),
+        ("import os; os.kill(os.getpid(), 15)", 143),
+        ("import os; os.abort()", 134),
+    ],
+)
+def test_the_exit_code_is_the_programs_own(start: Start, code: str, expected: int) -> None:
+    assert ended(start(*PYTHON, code)) == expected
+
+
+def test_a_program_that_is_not_there_is_said_and_fails(start: Start, tmp_path: Path) -> None:
+    process = start("/no/such/program")
+
+    assert ended(process) == 126
+    assert "cannot run /no/such/program: No such file or directory" in (tmp_path / "output").read_text()
+
+
+def test_a_request_to_end_reaches_the_program_which_may_tidy_up(start: Start, tmp_path: Path) -> None:
+    code = (
+        "import signal, sys, time\nsignal.signal(signal.SIGTERM, lambda *_: sys.exit(5))\nprint('ready', flush=True)\n"
+    )
+    process = start(*PYTHON, code + "time.sleep(600)")
+    until = time.monotonic() + 60
+    while "ready" not in (tmp_path / "output").read_text() and time.monotonic() < until:
+        time.sleep(0.01)
+
+    processes.end_all([process], 60, "NOTHING=")
+
+    assert process.exit_code == 5
+
+
+def test_a_program_that_was_told_to_end_before_it_began_does_not_begin(start: Start, tmp_path: Path) -> None:
+    process = start(*PYTHON, f"open({str(tmp_path / 'begun')!r}, 'w'); import time; time.sleep(600)")
+
+    os.killpg(process.popen.pid, signal.SIGTERM)
+
+    assert ended(process) == 143
+
+
+def test_the_environment_is_exactly_what_is_given(start: Start, tmp_path: Path) -> None:
+    process = start(*PYTHON, "import os; print(dict(os.environ))", ONE="1", LC_ALL="C.UTF-8")
+
+    assert ended(process) == 0
+    assert (tmp_path / "output").read_text() == "{'ONE': '1', 'LC_ALL': 'C.UTF-8'}\n"
+
+
+def test_what_must_stay_visible_is_there_also_below_a_directory_that_is_the_nodes_own(
+    start: Start, tmp_path: Path
+) -> None:
+    (tmp_path / "of the machine.txt").write_text("seen")
+
+    assert ended(start(*PYTHON, f"print(open({str(tmp_path / 'of the machine.txt')!r}).read())")) == 0
+    assert (tmp_path / "output").read_text() == "seen\n"
+
+
+def test_a_container_shows_the_nodes_directories_and_names(tmp_path: Path) -> None:
+    if why_not(Containers.AUTO, tmp_path):
+        assert "namespaces" in why_not(Containers.AUTO, tmp_path)
+        return
+    view = View(tmp_path / "node", "a-node", [("127.0.0.2", "other.job")], ["/wished/for"])
+    view.write(kept_visible(tmp_path))
+    (tmp_path / "node" / "ma-user" / "mine.txt").write_text("mine")
+    code = (
+        "import os, pwd, socket\n"
+        "print(os.getcwd(), open('mine.txt').read(), os.listdir('/wished/for'), os.listdir('/cache'))\n"
+        "print(pwd.getpwuid(os.getuid()).pw_dir, socket.gethostname(), socket.gethostbyname('other.job'))\n"
+        "print(os.listdir('/proc/' + str(os.getpid()))[:1] != [], os.access('/', os.W_OK))\n"
+        "print([path for path in ('/etc', '/usr', '/root', '/opt') if os.access(path, os.W_OK)])\n"
+    )
+    folder = tmp_path / "node" / "ma-user"
+
+    process = processes.start(
+        "worker-0", "it", [sys.executable, "-c", code], {"PATH": os.defpath}, folder, tmp_path / "output", view
+    )
+
+    assert ended(process) == 0, (tmp_path / "output").read_text()
+    assert (tmp_path / "output").read_text().splitlines() == [
+        "/home/ma-user mine [] []",
+        "/home/ma-user a-node 127.0.0.2",
+        "True False",
+        "[]",
+    ]
+
+
+def test_paths_of_this_machine_are_told_as_they_are_inside(tmp_path: Path) -> None:
+    view = View(tmp_path, "a-node", [])
+
+    assert view.inside(f"--data={tmp_path}/ma-user/modelarts/x:{tmp_path}/volumes/mnt/data") == (
+        "--data=/home/ma-user/modelarts/x:/mnt/data"
+    )
+    assert view.inside("/home/ma-user and /usr/bin stay") == "/home/ma-user and /usr/bin stay"
+
+
+@pytest.mark.parametrize(
+    ("asked", "tidied"),
+    [
+        ("/home/ma-user/modelarts/inputs/a_0/", "/home/ma-user/modelarts/inputs/a_0"),
+        ("/mnt/../mnt//data", "/mnt/data"),
+        ("/../../data", "/data"),
+        ("relative/path", ""),
+        ("/", ""),
+        ("/home", ""),
+        ("/usr/local/data", ""),
+        ("/mnt/../etc/x", ""),
+        ("", ""),
+    ],
+)
+def test_a_directory_that_a_job_asks_for_is_tidied_or_not_honoured(asked: str, tidied: str) -> None:
+    assert volume(asked) == tidied
+
+
+def test_every_path_inside_has_a_place_below_the_nodes_directory(tmp_path: Path) -> None:
+    assert here(tmp_path, "/home/ma-user/x") == tmp_path / "ma-user" / "x"
+    assert here(tmp_path, "/cache") == tmp_path / "cache"
+    assert here(tmp_path, "/home/ma-user2/x") == tmp_path / "volumes" / "home" / "ma-user2" / "x"
+    assert [is_volume(path) for path in ("/cache/x", "/cachette", "/home/ma-user")] == [False, True, False]
+
+
+def test_pip_learns_where_to_look_and_not_where_to_put(tmp_path: Path) -> None:
+    (tmp_path / ".config" / "pip").mkdir(parents=True)
+    (tmp_path / ".config" / "pip" / "pip.conf").touch()
+    machine = {
+        "HOME": str(tmp_path), "PIP_INDEX_URL": "here", "PIP_TARGET": "there", "PIP_USER": "1",
+        "HTTPS_PROXY": "p", "no_proxy": "n", "AWS_SECRET_ACCESS_KEY": "s", "PYTHONPATH": "x",
+    }  # fmt: skip
+
+    assert for_pip(machine) == {
+        "PIP_CONFIG_FILE": str(tmp_path / ".config" / "pip" / "pip.conf"),
+        "PIP_INDEX_URL": "here",
+        "HTTPS_PROXY": "p",
+        "no_proxy": "n",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    }

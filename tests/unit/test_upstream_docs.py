@@ -1,0 +1,46 @@
+"""docs/upstream.md says what the code does: every key, and every finding."""
+
+import re
+from collections.abc import Iterator
+
+from aisbench_core.authoring.upstream.found import RULES
+from aisbench_core.authoring.upstream.keys import DICTS, SHELL_KEYS, keys_of
+from aisbench_core.authoring.upstream.literals import MOST_LEVELS
+from aisbench_core.authoring.upstream.source import MOST_BYTES
+from aisbench_core.settings import HOME
+
+DOCUMENT = HOME / "docs" / "upstream.md"
+KEYS_HEAD = "| dict or file | key | what it becomes |\n|---|---|---|\n"
+RULES_HEAD = "| finding | level | what is expected |\n|---|---|---|\n"
+
+
+def document() -> str:
+    """docs/upstream.md with both tables as the code would write them."""
+    page = DOCUMENT.read_text("utf-8")
+    for head, rows in ((KEYS_HEAD, _keys()), (RULES_HEAD, _rules())):
+        before, _, after = page.partition(head)
+        page = before + head + "".join(rows) + re.sub(r"\A(\|.*\n)*", "", after)
+    return page
+
+
+def _keys() -> Iterator[str]:
+    for name, keys in [*((name, keys_of(name)) for name in DICTS), ("config.sh", SHELL_KEYS)]:
+        yield from (f"| `{name}` | `{key.name}` | {key.becomes} |\n" for key in keys)
+
+
+def _rules() -> Iterator[str]:
+    for rule, (level, expected) in RULES.items():
+        yield f"| `{rule}` | {level} | {expected} |\n"
+
+
+def test_the_page_lists_every_key_and_every_finding() -> None:
+    rewrite = "from tests.unit.test_upstream_docs import *; DOCUMENT.write_text(document(), 'utf-8')"
+
+    assert DOCUMENT.read_text("utf-8") == document(), f'to write it anew: .venv/bin/python -c "{rewrite}"'
+
+
+def test_the_page_names_the_limits() -> None:
+    page = DOCUMENT.read_text("utf-8")
+
+    assert f"larger than {MOST_BYTES // 1024} kB" in page
+    assert f"more than {MOST_LEVELS} levels" in page
