@@ -7,11 +7,10 @@ import shutil
 import socket
 import string
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 
 from aisbench_core import health
 from aisbench_core.authoring import preflight as offline
@@ -21,29 +20,27 @@ from aisbench_core.authoring.specfile import to_yaml
 from aisbench_core.authoring.upstream.configs import Configs
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.doctor.examination import Doctor
-from aisbench_core.errors import AisbenchError, Problem, SpecError, StaleRun
+from aisbench_core.errors import Problem, SpecError, StaleRun
 from aisbench_core.model import (
     Clock,
-    Engine,
     Event,
     Finding,
-    Flavor,
     Level,
-    MetricSample,
     Phase,
     Run,
-    RunRecord,
     RunSpec,
     RunState,
 )
-from aisbench_core.results.record import read_record, read_samples, write_whole
-from aisbench_core.running import launch_facts, logs, places
+from aisbench_core.regions import Regions
+from aisbench_core.results.record import write_whole
+from aisbench_core.running import launch_facts, places
 from aisbench_core.running.collecting import Collecting
 from aisbench_core.running.follower import Follower
 from aisbench_core.running.ledger import Beat, Ledger
 from aisbench_core.running.places import RunFolder
+from aisbench_core.running.run_files import RunFiles
 from aisbench_core.running.steps import Connect, Steps
-from aisbench_core.settings import Profile, Settings, find_credentials, load_profile, profile_names
+from aisbench_core.settings import Profile, Settings
 from aisbench_core.warehouse import Warehouse
 
 STOP_TRIES = 20
@@ -78,51 +75,19 @@ class Core:
         self.ledger = ledger
         self.warehouse = warehouse
         self.workloads = workloads
+        self.regions = Regions(settings, look)
+        self.files = RunFiles(settings.runs_dir, ledger)
         self.configs = Configs(settings, workloads)
         self.doctor = Doctor(settings, look, clock)
         self.clock = clock
         self._connect = connect
         self._look = look
-        self._flavors: dict[str, tuple[Profile, tuple[Flavor, ...]]] = {}
 
-    # --- where to run -----------------------------------------------------------------------------
-
-    def profile(self, name: str = "") -> Profile:
-        """A profile; the settings' own when no name is given. Raises ConfigError."""
-        return load_profile(self.settings, name or self.settings.profile)
-
-    def profile_names(self) -> list[str]:
-        """Every profile that can be used."""
-        return profile_names(self.settings)
-
-    def credentials_summary(self, profile: str = "") -> str:
-        """Which key a profile uses, masked, and where it was found; or why none can be used."""
-        try:
-            found = find_credentials(self.settings, self.profile(profile))
-        except AisbenchError as error:
-            return str(error)
-        return f"{found.masked} ({found.source})"
-
-    def flavors(self, profile: str = "") -> Sequence[Flavor]:
-        """The region's instance types; asked for once, and again when the profile has changed.
-
-        Raises CloudError, ConfigError."""
-        place = self.profile(profile)
-        known = self._known_flavors(place)
-        if not known:
-            known = tuple(self._look(place.name).training.flavors())
-            self._flavors[place.name] = (place, known)
-        return known
-
-    def engines(self, profile: str = "") -> Sequence[Engine]:
-        """The region's preset images. Raises CloudError, ConfigError."""
-        return self._look(profile or self.settings.profile).training.engines()
+    # --- before a run -----------------------------------------------------------------------------
 
     def health(self, profile: str = "") -> health.Health:
         """Whether the cloud answers, who follows, and how much is stored."""
         return health.look(self.settings, profile or self.settings.profile, self._look, self.ledger)
-
-    # --- before a run -----------------------------------------------------------------------------
 
     def filled(self, spec: RunSpec) -> RunSpec:
         """The spec with everything that the workload's manifest decides. Raises ConfigError."""
@@ -130,19 +95,19 @@ class Core:
 
     def preflight(self, spec: RunSpec, profile: str = "") -> list[Finding]:
         """What is wrong with a spec, errors first; asks no cloud."""
-        place = self.profile(profile)
-        return offline.preflight(spec, place, self.workloads, self._known_flavors(place))
+        place = self.regions.profile(profile)
+        return offline.preflight(spec, place, self.workloads, self.regions.known_flavors(place))
 
     def preflight_online(self, spec: RunSpec, profile: str = "", told: OnProgress = no_progress) -> list[Finding]:
         """What the region says against a spec, within `look_seconds`. Raises CloudError when it cannot be asked."""
-        place = self.profile(profile)
+        place = self.regions.profile(profile)
         cloud = self._look(place.name, subject_of(spec, place, self.workloads).spec.api)
         seconds = self.settings.look_seconds
         return online(spec, place, self.workloads, cloud.objects, cloud.training, seconds, told)
 
     def estimate(self, spec: RunSpec, profile: str, hours: float) -> Cost | None:
         """What so many hours would cost; None when the profile has no price for the flavor."""
-        place = self.profile(profile)
+        place = self.regions.profile(profile)
         total = offline.estimate(spec, place, hours)
         if total is None:
             return None
@@ -154,7 +119,7 @@ class Core:
         """Write down a run; the follower does the rest. The same token is launched once.
 
         Raises SpecError with every preflight error."""
-        place = self.profile(profile)
+        place = self.regions.profile(profile)
         errors = [finding for finding in self.preflight(spec, place.name) if finding.level is Level.ERROR]
         if errors:
             raise SpecError("this cannot be launched", [_problem(finding) for finding in errors])
@@ -205,37 +170,6 @@ class Core:
         message = f"collected again by {who}"
         return self.ledger.advance(run, after, Event(run.run_id, now, "console", Level.INFO, message, who))
 
-    def log_nodes(self, run_id: str) -> list[int]:
-        """The nodes whose logs are here."""
-        return logs.nodes(self._folder(run_id))
-
-    def log_tail(self, run_id: str, node: int, lines: int = 200) -> str:
-        """The last lines of a node's log."""
-        return logs.tail(self._folder(run_id).log(node), lines)
-
-    def log_read(self, run_id: str, node: int, start: int) -> tuple[str, int]:
-        """A node's log from byte `start` on (at most 1 MB), and where to go on."""
-        return logs.read(self._folder(run_id).log(node), start)
-
-    def samples(self, run_id: str) -> list[MetricSample]:
-        """The metrics that were sampled so far."""
-        return read_samples(self._folder(run_id).metrics)
-
-    def record(self, run_id: str) -> RunRecord | None:
-        """The run's record, or None before it was collected. Raises ResultError when the files are damaged."""
-        folder = self._folder(run_id)
-        if not folder.record.exists():
-            return None
-        return read_record(folder.record, folder.metrics, folder.events)
-
-    def records(self) -> Iterator[RunRecord]:
-        """Every record under data/runs/, by run id. They need no ledger, so the warehouse outlives a lost one.
-
-        Raises ResultError, naming the file, when one is damaged."""
-        for path in sorted(self.settings.runs_dir.glob("*/record.json")):
-            folder = RunFolder(path.parent)
-            yield read_record(folder.record, folder.metrics, folder.events)
-
     # --- following --------------------------------------------------------------------------------
 
     def followed(self) -> Beat | None:
@@ -262,9 +196,6 @@ class Core:
             stop.set()
             thread.join()
 
-    def _folder(self, run_id: str) -> RunFolder:
-        return RunFolder(self.settings.runs_dir / Path(self.ledger.get(run_id).run_id).name)
-
     def _new_run(self, spec: RunSpec, profile: str, who: str, now: datetime) -> Run:
         run_id = f"r{now:%Y%m%d-%H%M%S}-{''.join(secrets.choice(LETTERS) for _ in range(RUN_ID_LETTERS))}"
         run = Run(run_id, spec, profile, RunState.PREPARING, now, who, now, now)
@@ -273,20 +204,10 @@ class Core:
     def _write_facts(self, run: Run, place: Profile) -> None:
         folder = RunFolder(self.settings.runs_dir / run.run_id)
         facts = launch_facts.launch_facts(
-            run.spec, self.workloads.get(run.spec.workload), place, self._flavors_if_known(place.name)
+            run.spec, self.workloads.get(run.spec.workload), place, self.regions.flavors_if_reachable(place.name)
         )
         launch_facts.write_facts(facts, folder.launch)
         write_whole(folder.spec, to_yaml(run.spec).encode())
-
-    def _known_flavors(self, place: Profile) -> tuple[Flavor, ...]:
-        asked, flavors = self._flavors.get(place.name, (place, ()))
-        return flavors if asked == place else ()
-
-    def _flavors_if_known(self, profile: str) -> Sequence[Flavor]:
-        try:
-            return self.flavors(profile)
-        except AisbenchError:  # a launch does not need the cloud; the follower will tell
-            return ()
 
 
 def _stopping(run: Run, who: str, now: datetime) -> Run:

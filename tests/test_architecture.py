@@ -88,11 +88,13 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.authoring",
         "aisbench_core.doctor.examination",
         "aisbench_core.health",
+        "aisbench_core.regions",
         "aisbench_core.results",
         "aisbench_core.running",
         "aisbench_core.warehouse",
         *BELOW,
     ),
+    "aisbench_core/regions.py": ("aisbench_core.running.steps", *BELOW),
     "aisbench_core/health.py": ("aisbench_core.running.ledger", "aisbench_core.running.steps", *BELOW),
     "aisbench_core/doctor": (
         "aisbench_core.at_once",

@@ -43,9 +43,9 @@ def profiles(as_json: bool) -> None:
     core = open_core()
     default = core.settings.profile
     known = []
-    for name in core.profile_names():
+    for name in core.regions.names():
         try:
-            known.append((core.profile(name), core.credentials_summary(name)))
+            known.append((core.regions.profile(name), core.regions.credentials_summary(name)))
         except AisbenchError as error:  # one broken file must not hide the others
             shown.talk(f"warning: profile {name} cannot be used: {error}")
     heads = ("profile", "region", "bucket", "flavor or pool", "kind", "keys")
@@ -74,7 +74,7 @@ def health(profile: str, as_json: bool) -> None:
     """
     core = open_core()
     found = core.health(profile)
-    keys = core.credentials_summary(profile)
+    keys = core.regions.credentials_summary(profile)
     shown.answer({"keys": keys, **_named(found)}, as_json, lambda: _health(found, keys))
     if not all(service.ok for service in found.services):
         click.get_current_context().exit(CLOUD_UNAVAILABLE)

@@ -74,7 +74,7 @@ def write(profile: str, output: Path | None, as_json: bool, **typed: Any) -> Non
     """
     core = open_core()
     spec = on_all_cards(core, read_spec(Typed(**typed), core), profile, lambda _: ())
-    exported = core.configs.write(spec, core.profile(profile).name)
+    exported = core.configs.write(spec, core.regions.profile(profile).name)
     _talk_about(exported.findings)
     if output:
         _write(output, exported.text)

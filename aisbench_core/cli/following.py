@@ -76,7 +76,7 @@ def _watch(core: "Core", run: "Run", with_log: bool) -> "Run":
 def print_log(core: "Core", run_id: str, node: int, position: int, err: bool = False) -> int:
     """Print what a node's log holds from a position on; returns the next position."""
     while True:
-        text, after = core.log_read(run_id, node, position)
+        text, after = core.files.log_read(run_id, node, position)
         if after == position:
             return position
         click.echo(text, nl=False, err=err)

@@ -30,7 +30,7 @@ def run(profile: str, wait: bool, with_log: bool, dry_run: bool, as_json: bool, 
     the waiting, not the run.
     """
     core = open_core()
-    spec = on_all_cards(core, read_spec(Typed(**typed), core), profile, core.flavors)
+    spec = on_all_cards(core, read_spec(Typed(**typed), core), profile, core.regions.flavors)
     if dry_run:
         _dry_run(core, spec, profile, as_json)
         return
@@ -55,7 +55,7 @@ def preflight(profile: str, online: bool, fix: bool, as_json: bool, **typed: Any
     spec, looked at without the region.
     """
     core = open_core()
-    known = core.flavors if online else _unknown
+    known = core.regions.flavors if online else _unknown
     spec = on_all_cards(core, read_spec(Typed(**typed), core), profile, known)
     findings = core.preflight(spec, profile)
     if online:

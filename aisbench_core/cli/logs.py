@@ -27,9 +27,9 @@ def logs(run_id: str, node: int, tail: int | None, follow: bool) -> None:
         _follow(core, run_id, node)
         return
     if tail:
-        click.echo(core.log_tail(run_id, node, tail), nl=False)
+        click.echo(core.files.log_tail(run_id, node, tail), nl=False)
     elif print_log(core, run_id, node, 0) == 0:
-        known = ", ".join(map(str, core.log_nodes(run_id))) or "none yet"
+        known = ", ".join(map(str, core.files.nodes(run_id))) or "none yet"
         shown.talk(f"there is no log of node {node}; nodes with a log: {known}")
 
 

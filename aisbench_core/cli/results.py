@@ -97,7 +97,7 @@ def warehouse() -> None:
 def rebuild() -> None:
     """Build the warehouse anew from the folders of the runs; it can be repeated."""
     core = open_core()
-    count = core.warehouse.rebuild(core.records())
+    count = core.warehouse.rebuild(core.files.records())
     click.echo(f"{count} {'run' if count == 1 else 'runs'} recorded")
 
 
@@ -109,8 +109,8 @@ def _query(core: "Core", rehearsals: bool = False, region: str = "", **chosen: A
 
 def _region(core: "Core") -> str:
     """The default profile's region; without that profile, the first region that has results."""
-    if core.settings.profile in core.profile_names():
-        return core.profile().region
+    if core.settings.profile in core.regions.names():
+        return core.regions.profile().region
     regions = core.warehouse.regions()
     if not regions:
         raise ConfigError("there is no result yet, and no profile that names a region", "give --region")

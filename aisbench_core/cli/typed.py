@@ -84,7 +84,7 @@ def on_all_cards(
 
     if "cards_per_node" in spec.model_fields_set:
         return spec
-    place = core.profile(profile)
+    place = core.regions.profile(profile)
     by_name = cards_of_flavor(subject_of(spec, place, core.workloads))
     cards = by_name or cards_of_flavor(subject_of(spec, place, core.workloads, flavors(place.name)))
     return spec.model_copy(update={"cards_per_node": cards}) if cards else spec

@@ -43,7 +43,7 @@ def _form(draft: drafts.Draft, spec: RunSpec, profile: str) -> Form:
         findings=core().preflight(spec, profile) if profile else (),
         flavors=flavors,
         flavors_missing=reason,
-        own_flavor=core().profile(profile).flavor if profile else "",
+        own_flavor=core().regions.profile(profile).flavor if profile else "",
         comments=comments_of(draft.text),
     )
 

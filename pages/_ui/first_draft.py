@@ -20,7 +20,7 @@ def first_spec(profile: str) -> RunSpec:
     workload = first_workload(core().workloads.all())
     if not profile:
         return RunSpec(workload=workload)
-    own = core().profile(profile).flavor
+    own = core().regions.profile(profile).flavor
     cards = [each.cards for each in known_flavors(profile)[0] if each.flavor_id == own]
     return RunSpec(workload=workload, flavor=own, cards_per_node=cards[0] if cards else 1)
 
@@ -41,6 +41,6 @@ def known_flavors(profile: str) -> tuple[tuple[Flavor, ...], str]:
 
     Kept for a while, so that typing does not wait for a region that is down."""
     try:
-        return tuple(core().flavors(profile)), ""
+        return tuple(core().regions.flavors(profile)), ""
     except AisbenchError as error:
         return (), error.message

@@ -54,14 +54,14 @@ def show_cloud(health: Health, profile: str) -> None:
             st.success(f"{facts}: {t('health.answers', time=took)}", icon=":material/check_circle:")
         else:
             st.error(f"{facts}: {plain(service.sentence)}", icon=":material/error:")
-    st.markdown(t("health.key", summary=plain(core().credentials_summary(profile))))
+    st.markdown(t("health.key", summary=plain(core().regions.credentials_summary(profile))))
 
 
 def show_profile(name: str) -> None:
     """The profile as it is used; it holds no secret."""
     t = words()
     st.header(t("health.profile"))
-    profile = core().profile(name)
+    profile = core().regions.profile(name)
     rows = [
         {t("health.setting"): name, t("health.value"): NOT_MEASURED if value == "" else value}
         for name, value in _settings(profile.model_dump(mode="json"))

@@ -146,7 +146,7 @@ def _show_job(found: Imported) -> None:
 
 def _use(job: FoundSpec, found: Imported) -> None:
     draft = drafts.draft_of(job.spec, to_yaml(job.spec, job.comments))
-    kept = found.profile and found.profile.name in core().profile_names()
+    kept = found.profile and found.profile.name in core().regions.names()
     selection = {"draft": draft} | ({"profile": found.profile.name} if found.profile and kept else {})
     _forget()
     places.go(places.CONFIGURE, selection)

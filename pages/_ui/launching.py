@@ -30,7 +30,7 @@ ANSWER = "launch-online"
 def choose_profile() -> str:
     """The profile to run with; empty, with what to do about it on the page, when there is none."""
     t = words()
-    names = core().profile_names()
+    names = core().regions.names()
     if not names:
         st.warning(t("configure.no_profile"), icon=":material/warning:")
         return ""
@@ -38,7 +38,7 @@ def choose_profile() -> str:
     first = own if own in names else names[0]
     key = address.option("profile", names, first)
     name = st.selectbox(t("configure.profile"), names, key=key, on_change=address.keep, args=(key, first))
-    profile = core().profile(name)
+    profile = core().regions.profile(name)
     st.caption(t("configure.profile_facts", region=plain(profile.region), bucket=plain(profile.bucket)))
     if profile.rehearsal:
         st.caption(t("configure.rehearsal"))
@@ -67,7 +67,7 @@ def cost_text(spec: RunSpec, profile: str, hours: float) -> str:
     t = words()
     cost = core().estimate(spec, profile, hours)
     if cost is None:
-        return t("configure.no_price", flavor=plain(spec.flavor or core().profile(profile).flavor))
+        return t("configure.no_price", flavor=plain(spec.flavor or core().regions.profile(profile).flavor))
     return t(
         "configure.cost",
         total=money(cost.total, cost.currency),
@@ -95,7 +95,7 @@ def show_launch(form: Form, profile: str) -> None:
 def _question(spec: RunSpec, profile_name: str, token: str) -> None:
     t = words()
     with errors_shown():
-        profile = core().profile(profile_name)
+        profile = core().regions.profile(profile_name)
         subject = subject_of(spec, profile, core().workloads)
         filled = subject.spec
         st.markdown(

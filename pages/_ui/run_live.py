@@ -171,7 +171,7 @@ def _choose_node(run: Run) -> int:
 def _log(run_id: str, node: int) -> None:
     t = words()
     with errors_shown():
-        text = core().log_tail(run_id, node, LINES)
+        text = core().files.log_tail(run_id, node, LINES)
         if not text:
             st.caption(t("live.no_log", node=node))
             return
@@ -184,7 +184,7 @@ def _metrics(run_id: str) -> None:
     t = words()
     with errors_shown():
         st.header(t("live.metrics"))
-        samples: list[MetricSample] = core().samples(run_id)
+        samples: list[MetricSample] = core().files.samples(run_id)
         names = sorted({sample.name for sample in samples})
         if not names:
             st.caption(t("live.no_metrics"))

@@ -213,7 +213,7 @@ def test_a_job_that_was_deleted_in_the_cloud_fails_its_run(bench: Bench, sandbox
     assert ended.state is RunState.FAILED
     assert "was deleted in the cloud" in ended.detail
     assert_one_sentence(ended.detail)
-    assert "so far" in bench.core.log_tail(run.run_id, 0)
+    assert "so far" in bench.core.files.log_tail(run.run_id, 0)
     assert bench.core.warehouse.run(run.run_id) is not None
 
 

@@ -47,7 +47,7 @@ def test_the_folder_of_a_run_holds_what_the_warehouse_can_be_rebuilt_from(bench:
     before = bench.core.warehouse.run(run.run_id)
 
     bench.core.settings.warehouse_path.unlink()
-    count = bench.core.warehouse.rebuild(bench.core.records())
+    count = bench.core.warehouse.rebuild(bench.core.files.records())
 
     assert count == 1
     assert bench.core.warehouse.run(run.run_id) == before
@@ -58,8 +58,8 @@ def test_the_log_of_each_node_is_kept(bench: Bench) -> None:
         bench.launch(SPEC.model_copy(update={"node_count": 2, "flavor": "sandbox.cpu.1card", "cards_per_node": 1}))
     )
 
-    assert bench.core.log_nodes(run.run_id) == [0, 1]
-    assert "step 2" in bench.core.log_tail(run.run_id, 1)
+    assert bench.core.files.nodes(run.run_id) == [0, 1]
+    assert "step 2" in bench.core.files.log_tail(run.run_id, 1)
 
 
 def test_uploading_shows_its_progress_in_files(bench: Bench) -> None:
@@ -125,7 +125,7 @@ def test_a_failed_job_ends_the_run_failed_with_its_exit_code_and_its_log(bench: 
 
     assert run.state is RunState.FAILED
     assert "code 3" in run.detail
-    assert "no such file" in bench.core.log_tail(run.run_id, 0)
+    assert "no such file" in bench.core.files.log_tail(run.run_id, 0)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_a_bad_result_file_fails_the_run_by_its_name_and_can_be_rescued(
     run = bench.follow(bench.launch())
     assert run.state is RunState.FAILED
     assert says in run.detail
-    first = bench.core.record(run.run_id)
+    first = bench.core.files.record(run.run_id)
 
     bench.clock.move(86_400)
     bench.objects().put(f"/{sandbox.bucket}/aisbench/output/{run.job_name}/{name}", GOOD[name].encode())
@@ -156,7 +156,7 @@ def test_a_bad_result_file_fails_the_run_by_its_name_and_can_be_rescued(
     rescued = bench.follow(run)
 
     assert rescued.state is RunState.COMPLETED
-    again = bench.core.record(run.run_id)
+    again = bench.core.files.record(run.run_id)
     assert first is not None
     assert first.result is not None
     assert again is not None

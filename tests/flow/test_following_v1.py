@@ -64,7 +64,7 @@ def test_a_run_goes_along_the_line_and_ends_on_the_leaderboard(bench: Bench, san
     assert run.spec.api is Api.V1
     assert run.started_at is not None
     assert "/" in run.job_id
-    assert bench.core.log_tail(run.run_id, 0).endswith("step 1\nstep 2\n")
+    assert bench.core.files.log_tail(run.run_id, 0).endswith("step 1\nstep 2\n")
     assert bench.core.health("sandbox").services[1].ok
 
 
@@ -191,7 +191,7 @@ def test_the_quickstart_really_trains_and_reports_through_moxing(real_sandbox: S
 
     await_true(ended, "the end of the run", LONGEST_SECONDS)
 
-    log = bench.core.log_tail(run.run_id, 0)
+    log = bench.core.files.log_tail(run.run_id, 0)
     recorded = bench.core.warehouse.run(run.run_id)
     target = Workloads(HOME / "workloads").get("quickstart_digits").target
     assert bench.run(run).state is RunState.COMPLETED, log

@@ -38,7 +38,7 @@ def test_metrics_that_are_refused_delay_no_run_and_cost_no_result(bench: Bench, 
     assert not any("retrying" in warning for warning in warnings)
     assert any("metrics" in warning for warning in warnings)
     assert any("events" in warning for warning in warnings)
-    record = bench.core.record(run.run_id)
+    record = bench.core.files.record(run.run_id)
     assert record
     assert set(warnings) <= {event.message for event in record.events}
 
@@ -110,12 +110,12 @@ def test_runs_that_name_the_same_output_directory_do_not_share_results(bench: Be
 
 
 def test_a_profile_that_leads_elsewhere_now_has_other_flavors(bench: Bench, sandbox: SandboxProcess) -> None:
-    bench.core.flavors()
+    bench.core.regions.flavors()
     file = bench.core.settings.profiles_dir / "sandbox.yaml"
     file.write_text(file.read_text("utf-8").replace("region: sandbox", "region: elsewhere"), "utf-8")
     sandbox.forget_requests()
 
     for _ in range(2):
-        bench.core.flavors()
+        bench.core.regions.flavors()
 
     assert sum(sandbox.requests()["modelarts"].values()) == 1

@@ -24,7 +24,7 @@ def core(tmp_path: Path) -> Core:
 
 
 def test_runs_that_the_ledger_does_not_know_come_back(core: Core) -> None:
-    count = core.warehouse.rebuild(core.records())
+    count = core.warehouse.rebuild(core.files.records())
 
     assert count == 2
     found = core.warehouse.run("run-2")
@@ -33,10 +33,10 @@ def test_runs_that_the_ledger_does_not_know_come_back(core: Core) -> None:
 
 
 def test_a_damaged_record_is_named_and_the_rest_stays_as_it_was(core: Core) -> None:
-    core.warehouse.rebuild(core.records())
+    core.warehouse.rebuild(core.files.records())
     RunFolder(core.settings.runs_dir / "run-2").record.write_text("{", "utf-8")
 
     with pytest.raises(ResultError, match=r"run-2/record\.json"):
-        core.warehouse.rebuild(core.records())
+        core.warehouse.rebuild(core.files.records())
 
     assert core.warehouse.run("run-1")

@@ -1,0 +1,52 @@
+"""What is kept of a run in its folder: logs, metrics, and the record."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from aisbench_core.model import MetricSample, RunRecord
+from aisbench_core.results.record import read_record, read_samples
+from aisbench_core.running import logs
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.places import RunFolder
+
+
+class RunFiles:
+    """The folders of all runs. Every method about one run raises RunNotFound."""
+
+    def __init__(self, runs_dir: Path, ledger: Ledger) -> None:
+        self._runs_dir = runs_dir
+        self._ledger = ledger
+
+    def nodes(self, run_id: str) -> list[int]:
+        """The nodes whose logs are here."""
+        return logs.nodes(self._folder(run_id))
+
+    def log_tail(self, run_id: str, node: int, lines: int = 200) -> str:
+        """The last lines of a node's log."""
+        return logs.tail(self._folder(run_id).log(node), lines)
+
+    def log_read(self, run_id: str, node: int, start: int) -> tuple[str, int]:
+        """A node's log from byte `start` on (at most 1 MB), and where to go on."""
+        return logs.read(self._folder(run_id).log(node), start)
+
+    def samples(self, run_id: str) -> list[MetricSample]:
+        """The metrics that were sampled so far."""
+        return read_samples(self._folder(run_id).metrics)
+
+    def record(self, run_id: str) -> RunRecord | None:
+        """The run's record, or None before it was collected. Raises ResultError when the files are damaged."""
+        folder = self._folder(run_id)
+        if not folder.record.exists():
+            return None
+        return read_record(folder.record, folder.metrics, folder.events)
+
+    def records(self) -> Iterator[RunRecord]:
+        """Every record under data/runs/, by run id. They need no ledger, so the warehouse outlives a lost one.
+
+        Raises ResultError, naming the file, when one is damaged."""
+        for path in sorted(self._runs_dir.glob("*/record.json")):
+            folder = RunFolder(path.parent)
+            yield read_record(folder.record, folder.metrics, folder.events)
+
+    def _folder(self, run_id: str) -> RunFolder:
+        return RunFolder(self._runs_dir / Path(self._ledger.get(run_id).run_id).name)
