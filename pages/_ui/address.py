@@ -11,6 +11,8 @@ from typing import Any
 
 import streamlit as st
 
+from pages._ui.whole import whole
+
 PAGE_NUMBER = re.compile(r"[0-9]{1,9}")
 """What counts as the number of a page: Python refuses to read numbers of thousands of digits."""
 
@@ -54,6 +56,7 @@ def page(key: str, pages: int) -> int:
     return here
 
 
+@whole
 def keep(key: str, default: Any = None, resets: str = "") -> None:
     """For on_change: write the widget's value into the URL, and forget a page number that no longer fits."""
     value = st.session_state[key]

@@ -10,6 +10,7 @@ from pages._ui.core import core
 from pages._ui.errors import show_error
 from pages._ui.fields import PROBLEM, Form
 from pages._ui.first_draft import known_flavors
+from pages._ui.whole import whole
 from pages._ui.words import words
 
 
@@ -73,5 +74,6 @@ def show_yaml(draft: drafts.Draft) -> None:
     st.text_area(t("configure.yaml"), key="spec.yaml", height=480, help=t("configure.yaml_help"), on_change=_typed)
 
 
+@whole
 def _typed() -> None:
     drafts.store_text(st.session_state["spec.yaml"])

@@ -11,6 +11,7 @@ from pages._ui.board import LEAST_COMPARED, MOST_COMPARED
 from pages._ui.core import core
 from pages._ui.errors import plain
 from pages._ui.formats import NOT_MEASURED, number, percent, when
+from pages._ui.whole import whole
 from pages._ui.words import Words, words
 
 RECENT = 50
@@ -129,6 +130,7 @@ def _show_deciding(comparison: Comparison) -> None:
         charts.draw(charts.compared_bars(comparison.runs, deciding, t), text=title)
 
 
+@whole
 def _chosen() -> None:
     st.query_params["ids"] = st.session_state["compared"]
 

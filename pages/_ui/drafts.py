@@ -17,6 +17,7 @@ from aisbench_core.errors import AisbenchError
 from aisbench_core.model import Channel, Finding, Run, RunSpec, Scalar
 from pages._ui.core import core
 from pages._ui.first_draft import first_spec
+from pages._ui.whole import whole
 
 MINE = "draft"
 """The draft that the page shows when the URL names none."""
@@ -60,6 +61,7 @@ def store(spec: RunSpec) -> None:
     store_text(to_yaml(spec, comments_of(read_draft().text)))
 
 
+@whole
 def mend(finding: Finding) -> None:
     """Change the draft as a finding proposes."""
     spec = read_draft().spec
@@ -72,6 +74,7 @@ def store_text(text: str) -> None:
     core().ledger.save_draft(draft_key(), text, core().clock())
 
 
+@whole
 def discard() -> None:
     """Forget the draft; the page then begins a new one."""
     core().ledger.drop_draft(draft_key())

@@ -13,6 +13,7 @@ from aisbench_core.errors import SpecError
 from aisbench_core.model import Finding, Flavor, RunSpec, Scalar
 from pages._ui import drafts
 from pages._ui.findings import show_beside
+from pages._ui.whole import whole
 from pages._ui.words import words
 
 SPEED = "†"
@@ -163,10 +164,12 @@ def _limits(field: str) -> tuple[int | None, int | None]:
     return bounds.get("ge"), bounds.get("le")
 
 
+@whole
 def changed(field: str) -> None:
     _store(field, st.session_state[f"spec.{field}"])
 
 
+@whole
 def _corrected(field: str) -> None:
     text = st.session_state[f"spec.{field}.refused"]
     _store(field, _scalar(text))

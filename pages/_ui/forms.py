@@ -11,6 +11,7 @@ from pages._ui.drafts import input_channels
 from pages._ui.errors import plain
 from pages._ui.fields import SPEED, Form, choice, number, optional_number, parameter, primed, text
 from pages._ui.findings import show_beside
+from pages._ui.whole import whole
 from pages._ui.words import words
 
 
@@ -125,6 +126,7 @@ def _input(form: Form, channel: Channel) -> None:
     show_beside(form.findings, field)
 
 
+@whole
 def _input_changed(name: str) -> None:
     spec = drafts.read_draft().spec
     if spec is not None:
@@ -132,6 +134,7 @@ def _input_changed(name: str) -> None:
         drafts.store(drafts.with_input(spec, workload, name, st.session_state[f"spec.inputs.{name}"]))
 
 
+@whole
 def _flavor_changed(cards: Mapping[str, int]) -> None:
     """A flavor is taken with all its cards; fewer can be asked for afterwards."""
     spec = drafts.read_draft().spec
@@ -141,12 +144,14 @@ def _flavor_changed(cards: Mapping[str, int]) -> None:
         drafts.store(spec.model_copy(update={"flavor": flavor, "cards_per_node": own}))
 
 
+@whole
 def _workload() -> None:
     spec = drafts.read_draft().spec
     if spec is not None:
         drafts.store(drafts.with_workload(spec, st.session_state["spec.workload"]))
 
 
+@whole
 def _version() -> None:
     spec = drafts.read_draft().spec
     if spec is not None:

@@ -16,6 +16,7 @@ from pages._ui import drafts, places
 from pages._ui.core import core
 from pages._ui.errors import errors_shown, plain, show_error
 from pages._ui.findings import finding_text
+from pages._ui.whole import whole
 from pages._ui.words import words
 
 OPEN, DOCUMENT, PROBLEM, ROUND = "import-open", "import-document", "import-problem", "import-round"
@@ -67,16 +68,18 @@ def _uploader() -> str:
     return f"import-files-{st.session_state.get(ROUND, 0)}"
 
 
+@whole
 def _uploaded() -> None:
     uploaded = st.session_state[_uploader()]
-    st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
     _read([ConfigFile(each.name, each.getvalue()) for each in uploaded])
+    st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
 
 
+@whole
 def _pasted() -> None:
     text = st.session_state[PASTED]
-    st.session_state[PASTED] = ""
     _read([ConfigFile(FILE, text.encode("utf-8", "replace"))] if text.strip() else [])
+    st.session_state[PASTED] = ""
 
 
 def _read(files: Sequence[ConfigFile]) -> None:
@@ -186,6 +189,7 @@ def _save(profile: Profile, keys: Credentials | None, replace: bool) -> None:
         show_error(error)
 
 
+@whole
 def _start_over() -> None:
     _forget()
     st.session_state[OPEN] = True
