@@ -37,7 +37,7 @@ class Settings(Frozen):
     model_config = ConfigDict(allow_inf_nan=False)
 
     data_dir: Annotated[Folder, Field(description="Where runs, ledger and warehouse live.")] = HOME / "data"
-    workloads_dir: Annotated[Folder, Field(description="Where workload manifests are found.")] = HOME / "workloads"
+    workloads_dir: Annotated[Folder, Field(description="Where the shipped workloads are found.")] = HOME / "workloads"
     profile: Annotated[str, Field(description="The profile to use when none is named.")] = "sandbox"
     language: Annotated[str, Field(pattern="^(en|zh)$", description="The console's first language: en or zh.")] = "en"
     host: Annotated[str, Field(description="The address the console listens on.")] = "127.0.0.1"
@@ -65,6 +65,11 @@ class Settings(Frozen):
     def runs_dir(self) -> Path:
         """One folder per run: everything that the warehouse can be rebuilt from."""
         return self.data_dir / "runs"
+
+    @property
+    def own_workloads_dir(self) -> Path:
+        """The user's own workloads, found beside the shipped ones."""
+        return self.data_dir / "workloads"
 
     @property
     def follower_lock(self) -> Path:

@@ -35,7 +35,7 @@ def open_core(settings: Settings | None = None, clock: Clock = utc_now) -> Core:
         settings,
         Ledger(settings.ledger_path),
         Warehouse(settings.warehouse_path),
-        Workloads(settings.workloads_dir),
+        Workloads(settings.workloads_dir, settings.own_workloads_dir),
         Clouds(settings, settings.request_seconds),
         Clouds(settings, settings.look_seconds),
         clock,

@@ -1,6 +1,6 @@
-"""The registry of workloads: every folder under `workloads/` with a `workload.yaml` in it."""
+"""The registry of workloads: every folder with a `workload.yaml` in it, shipped or the user's own."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,10 +27,16 @@ class Edition:
 
 
 class Workload(Manifest):
-    """A manifest and the folder it was found in."""
+    """A manifest and the folder it was found in. `shipped_dir`: where the workloads of this console lie."""
 
     name: str
     folder: Path
+    shipped_dir: Path
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is the user's own, and not shipped."""
+        return self.folder.parent != self.shipped_dir
 
     @property
     def ships_code(self) -> bool:
@@ -45,7 +51,7 @@ class Workload(Manifest):
     @property
     def reporter_file(self) -> Path | None:
         """The module to upload beside the boot file, if the manifest asks for it."""
-        return self.folder.parent / "_reporter" / REPORTER if self.reporter else None
+        return self.shipped_dir / "_reporter" / REPORTER if self.reporter else None
 
     @property
     def default_version(self) -> str:
@@ -127,10 +133,10 @@ class Workload(Manifest):
 
 
 class Workloads:
-    """All workloads of a folder. Files are read when asked for, and again when they have changed."""
+    """The shipped workloads and the user's own. Files are read when asked for, and again when they have changed."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, own: Path | None = None) -> None:
+        self._folders = (folder,) if own in (None, folder) else (folder, own)
         self._read: dict[Path, tuple[int, Workload | AisbenchError]] = {}
 
     def names(self) -> list[str]:
@@ -143,7 +149,8 @@ class Workloads:
 
     def get(self, name: str) -> Workload:
         """One workload. Raises ConfigError if there is none of that name, and what is wrong with it if it is broken."""
-        found = self._look().get(self._folder / name / MANIFEST)
+        look = self._look()
+        found = next((each for folder in self._folders if (each := look.get(folder / name / MANIFEST))), None)
         if isinstance(found, Workload):
             return found
         if found is not None:
@@ -155,23 +162,42 @@ class Workloads:
         return [(file, found) for file, found in self._look().items() if isinstance(found, AisbenchError)]
 
     def _look(self) -> dict[Path, Workload | AisbenchError]:
-        files = sorted(file for file in self._folder.glob(f"*/{MANIFEST}") if file.parent.name[0] not in "._")
+        files = sorted((file for folder in self._folders for file in _manifests(folder)), key=_name)
         self._read = {file: self._fresh(file) for file in files}
-        return {file: found for file, (_, found) in self._read.items()}
+        found = {file: each for file, (_, each) in self._read.items()}
+        return {file: _hidden(file) if self._is_hidden(file, files) else each for file, each in found.items()}
+
+    def _is_hidden(self, file: Path, files: Collection[Path]) -> bool:
+        """Whether a shipped workload has the name of this one."""
+        shipped = self._folders[0] / _name(file) / MANIFEST
+        return file != shipped and shipped in files
 
     def _fresh(self, file: Path) -> tuple[int, Workload | AisbenchError]:
         changed = file.stat().st_mtime_ns
         known = self._read.get(file)
-        return known if known and known[0] == changed else (changed, _read_workload(file))
+        return known if known and known[0] == changed else (changed, _read_workload(file, self._folders[0]))
 
 
-def _read_workload(file: Path) -> Workload | AisbenchError:
+def _manifests(folder: Path) -> list[Path]:
+    return [file for file in folder.glob(f"*/{MANIFEST}") if file.parent.name[0] not in "._"]
+
+
+def _name(file: Path) -> str:
+    return file.parent.name
+
+
+def _hidden(file: Path) -> ConfigError:
+    name = _name(file)
+    return ConfigError(f"a workload named {name!r} is shipped, and it is the one that is used", f"rename {file.parent}")
+
+
+def _read_workload(file: Path, shipped_dir: Path) -> Workload | AisbenchError:
     try:
         answers = read_yaml(file)
         parse(Manifest, answers, f"workload {file.parent.name} ({MANIFEST})")
     except AisbenchError as error:
         return error
-    return Workload.model_validate({**answers, "name": file.parent.name, "folder": file.parent})
+    return Workload.model_validate({**answers, "name": file.parent.name, "folder": file.parent, "shipped_dir": shipped_dir})
 
 
 def _defaults(edition: Edition) -> dict[str, Scalar]:

@@ -27,7 +27,7 @@ def workloads(as_json: bool) -> None:
             each.model,
             each.framework,
             " ".join(each.versions),
-            "shipped" if each.ships_code else "bring your own",
+            ("yours" if each.is_own else "shipped") if each.ships_code else "bring your own",
         )
         for each in known
     ]

@@ -12,6 +12,9 @@ Json = Mapping[str, Any]
 
 NOT_MEASURED = -1
 
+_ARCHITECTURES = {"arm": "aarch64", "arm64": "aarch64", "aarch64": "aarch64", "x86": "x86_64", "x86_64": "x86_64"}
+"""The cloud's words for processors, which differ from place to place, and the one that images and packages use."""
+
 
 def job_status(job: Json) -> JobStatus:
     """One job, as create, detail, list and stop tell it."""
@@ -69,6 +72,7 @@ def flavor(reply: Json) -> Flavor:
         cards=max(1, int(cards or 1)),
         max_nodes=max(1, int(facts.get("max_num") or reply.get("max_num") or 1)),
         product=str(accelerator.get("product_name") or ""),
+        architecture=_ARCHITECTURES.get(str((facts.get("cpu") or {}).get("arch")).lower(), ""),
     )
 
 

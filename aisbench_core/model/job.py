@@ -99,7 +99,9 @@ class LogPreview:
 
 @dataclass(frozen=True, slots=True)
 class Flavor:
-    """An instance type of a region. `accelerator` is CPU, GPU or Ascend; `cards` is per node, at least 1."""
+    """An instance type of a region. `accelerator` is CPU, GPU or Ascend; `cards` is per node, at least 1.
+
+    `architecture`: of its processors, aarch64 or x86_64; empty when the region does not say."""
 
     flavor_id: str
     name: str
@@ -107,6 +109,7 @@ class Flavor:
     cards: int
     max_nodes: int
     product: str = ""
+    architecture: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,16 @@ def test_a_flavor_has_as_many_cards_as_it_says(info: Any, attributes: Any, cards
     assert replies.flavor(reply) == Flavor("f", "f", "Ascend", cards, 16, product)
 
 
+@pytest.mark.parametrize(
+    ("told", "architecture"), [("arm", "aarch64"), ("ARM64", "aarch64"), ("x86", "x86_64"), ("risc", ""), (None, "")]
+)
+def test_a_flavor_tells_its_architecture_by_one_name(told: str | None, architecture: str) -> None:
+    reply = {"flavor_id": "f", "flavor_info": {"cpu": {"arch": told}}}
+
+    assert replies.flavor(reply).architecture == architecture
+    assert replies.flavor({"flavor_id": "f", "flavor_info": {"cpu": None}}).architecture == ""
+
+
 def test_an_engine_may_lack_an_id() -> None:
     assert replies.engine({"engine_name": "PyTorch", "engine_version": "2.1"}) == Engine("", "PyTorch", "2.1")
 

@@ -223,3 +223,33 @@ def test_an_edited_manifest_is_read_again(tmp_path: Path) -> None:
     os.utime(file, ns=(1, 1))
 
     assert workloads.get("w").title == "New"
+
+
+def test_own_workloads_are_found_beside_the_shipped_ones_and_report_with_the_shipped_reporter(tmp_path: Path) -> None:
+    write(tmp_path / "shipped", "w", MANIFEST)
+    write(tmp_path / "own", "mine", MANIFEST | {"reporter": True})
+    workloads = Workloads(tmp_path / "shipped", tmp_path / "own")
+
+    assert workloads.names() == ["mine", "w"]
+    assert [each.is_own for each in workloads.all()] == [True, False]
+    assert workloads.get("mine").reporter_file == tmp_path / "shipped" / "_reporter" / "aisbench_report.py"
+
+
+def test_an_own_workload_never_hides_a_shipped_one_and_says_so(tmp_path: Path) -> None:
+    write(tmp_path / "shipped", "w", MANIFEST)
+    file = write(tmp_path / "own", "w", MANIFEST | {"title": "Mine"})
+    workloads = Workloads(tmp_path / "shipped", tmp_path / "own")
+
+    ((place, problem),) = workloads.problems()
+
+    assert workloads.get("w").title == "T"
+    assert workloads.names() == ["w"]
+    assert place == file
+    assert "is shipped" in str(problem)
+    assert str(file.parent) in problem.hint
+
+
+def test_one_folder_for_both_is_no_conflict(tmp_path: Path) -> None:
+    write(tmp_path, "w", MANIFEST)
+
+    assert Workloads(tmp_path, tmp_path).problems() == []

@@ -62,9 +62,10 @@ def _candidates(boot_file: str, engine: str, workloads: Workloads) -> Iterator[W
             yield each
 
 
-def _fit(workload: Workload, engine: str, parameters: Collection[str]) -> tuple[int, bool]:
+def _fit(workload: Workload, engine: str, parameters: Collection[str]) -> tuple[int, bool, bool]:
+    """How well it fits; of two that fit alike, the shipped one is meant: the user's own are named."""
     known = {name for version in workload.versions for name in workload.edition(version).parameters}
-    return len(known.intersection(parameters)), _is_exact(workload, engine)
+    return len(known.intersection(parameters)), _is_exact(workload, engine), not workload.is_own
 
 
 def _is_exact(workload: Workload, engine: str) -> bool:
