@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from aisbench_core.model import (
     CollectedResult,
     Event,
+    Imported,
     MetricSample,
     Mode,
     RankResult,
@@ -130,6 +131,29 @@ def record(
         result=replace(found, info=replace(found.info, accuracy=accuracy)) if with_result else None,
         samples=samples,
         events=events,
+    )
+
+
+def imported(
+    run_id: str = "imported-1",
+    *,
+    reported: float = 14_151.18,
+    stated: tuple[str, ...] = ("framework_version", "mode", "node_count", "cards_per_node"),
+    cards_heard: bool = False,
+    **asked: object,
+) -> RunRecord:
+    """The record of an imported result: a reported throughput, no parameters, and no single cards unless asked for."""
+    known = record(run_id, region="imported", **{"parameters": {}, "flavor": "", **asked})  # type: ignore[arg-type]
+    if known.result is None:
+        raise TypeError("an imported record has a result")
+    info = replace(known.result.info, throughput_ratio=reported)
+    ranks = known.result.rank_results if cards_heard else ()
+    return replace(
+        known,
+        workload=replace(known.workload, speed_parameters=None),
+        accelerator="",
+        result=replace(known.result, info=info, rank_results=ranks),
+        imported=Imported("logs/run1.log (1)", T0 + timedelta(days=1), stated, "not measured there: max_power"),
     )
 
 

@@ -20,6 +20,8 @@ def _verdict(comparison: "Comparison") -> str:
         lines.append(f"look at the throughput per {comparison.normalise_by}")
     if comparison.reasons:
         lines.append(f"because of: {', '.join(comparison.reasons)}")
+    if comparison.unknown:
+        lines.append(f"not known of imported runs, and taken as equal: {', '.join(comparison.unknown)}")
     return "\n".join(lines)
 
 

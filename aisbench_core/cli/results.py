@@ -30,6 +30,7 @@ _FILTERS = (
     click.option("--framework-version", "framework_versions", multiple=True, help="Only this framework version."),
     click.option("--flavor", "flavors", multiple=True, help="Only this flavor."),
     click.option("--nodes", "node_counts", type=int, multiple=True, help="Only this number of nodes."),
+    click.option("--origin", type=click.Choice(["launched", "imported"]), help="Only runs that came here this way."),
     click.option("--text", default="", help="Only runs with this in id, name or person."),
 )
 
@@ -101,10 +102,14 @@ def rebuild() -> None:
     click.echo(f"{count} {'run' if count == 1 else 'runs'} recorded")
 
 
-def _query(core: "Core", rehearsals: bool = False, region: str = "", **chosen: Any) -> "BoardQuery":
+def _query(
+    core: "Core", rehearsals: bool = False, region: str = "", origin: str | None = None, **chosen: Any
+) -> "BoardQuery":
+    from aisbench_core.model import Origin
     from aisbench_core.warehouse import BoardQuery
 
-    return BoardQuery(region=region or _region(core), rehearsal=True if rehearsals else None, **chosen)
+    kind = True if rehearsals else None
+    return BoardQuery(region or _region(core), rehearsal=kind, origin=Origin(origin) if origin else None, **chosen)
 
 
 def _region(core: "Core") -> str:
@@ -155,6 +160,7 @@ def _board(page: "BoardPage") -> str:
         ">per card",
         ">accuracy",
         ">runs",
+        "origin",
         "best run",
     )
     return shown.table(heads, [_row(row) for row in page.rows])
@@ -172,6 +178,7 @@ def _row(row: "BoardRow") -> tuple[str, ...]:
         shown.number(row.per_card, unit),
         shown.number(row.best_accuracy),
         str(row.runs) + (f" (+{row.invalid + row.incomplete} not valid)" if row.invalid + row.incomplete else ""),
+        str(row.origin),
         row.best_run_id or row.reason,
     )
 

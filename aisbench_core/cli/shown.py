@@ -94,9 +94,9 @@ def size(count: int | None) -> str:
     return f"{count} B"
 
 
-def hardware(flavor: str, nodes: int, cards: int) -> str:
+def hardware(flavor: str, nodes: int | None, cards: int | None) -> str:
     """Where a run runs: flavor, and nodes x cards."""
-    return f"{flavor or MISSING} · {nodes} × {cards}"
+    return f"{flavor or MISSING} · {nodes or MISSING} × {cards or MISSING}"
 
 
 def state(run: "Run") -> str:

@@ -15,6 +15,8 @@ from aisbench_core.model.job import (
 )
 from aisbench_core.model.result import (
     CollectedResult,
+    Imported,
+    Origin,
     RankResult,
     RunRecord,
     TrainResultInfo,
@@ -61,6 +63,7 @@ __all__ = [
     "Finding",
     "Flavor",
     "Frozen",
+    "Imported",
     "JobEvent",
     "JobRequest",
     "JobStatus",
@@ -69,6 +72,7 @@ __all__ = [
     "MetricSample",
     "Mode",
     "NfsVolume",
+    "Origin",
     "Phase",
     "Pool",
     "Progress",

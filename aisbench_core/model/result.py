@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
 from aisbench_core.model.job import MetricSample
 from aisbench_core.model.run import Event, Run
@@ -61,7 +62,9 @@ class CollectedResult:
 
 @dataclass(frozen=True, slots=True)
 class WorkloadFacts:
-    """What a run's workload said when it was launched, kept so that a record never depends on later edits."""
+    """What a run's workload said when it was launched, kept so that a record never depends on later edits.
+
+    `speed_parameters` None: not known, as of imported results."""
 
     title: str
     model: str
@@ -71,7 +74,28 @@ class WorkloadFacts:
     dataset: str
     accuracy_target: float | None
     accuracy_target_source: str
-    speed_parameters: Mapping[str, Scalar]
+    speed_parameters: Mapping[str, Scalar] | None
+
+
+class Origin(StrEnum):
+    """How a run came to be in the warehouse."""
+
+    LAUNCHED = "launched"
+    IMPORTED = "imported"
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """Where the record of a run comes from that was not launched here.
+
+    `source` names the file, and the place in it. `stated` are the spec's fields that the source or a person gave: all
+    others are not known, whatever the spec holds. `note` is for a person.
+    """
+
+    source: str
+    imported_at: datetime
+    stated: tuple[str, ...]
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +110,9 @@ class RunRecord:
     result: CollectedResult | None
     samples: tuple[MetricSample, ...] = ()
     events: tuple[Event, ...] = ()
+    imported: Imported | None = None
+
+    @property
+    def origin(self) -> Origin:
+        """Whether the run was launched here, or its result was imported."""
+        return Origin.IMPORTED if self.imported else Origin.LAUNCHED

@@ -5,7 +5,7 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.model import Mode
+from aisbench_core.model import Mode, Origin
 from aisbench_core.warehouse.filters import CHOSEN, order, parameters
 from aisbench_core.warehouse.rows import aware
 from aisbench_core.warehouse.values import BOARD_SORTS, BoardPage, BoardQuery, BoardRow
@@ -31,7 +31,7 @@ _GROUPS = f"""
     numbers as (
         select
             fingerprint, framework_version, flavor, pool_id, node_count, cards_per_node, synthetic_data,
-            throughput_unit,
+            throughput_unit, origin,
             any_value(rehearsal) as rehearsal,
             count(counted) as runs,
             count(*) filter (where validity = 'invalid') as invalid,
@@ -57,7 +57,7 @@ _GROUPS = f"""
         from chosen
         group by
             fingerprint, framework_version, flavor, pool_id, node_count, cards_per_node, synthetic_data,
-            throughput_unit),
+            throughput_unit, origin),
     groups as (
         select *,
             latest.title as title,
@@ -118,7 +118,8 @@ def leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
 def _row(values: tuple[Any, ...]) -> BoardRow:
     row = BoardRow(*values)
     best_at = aware(row.best_at) if row.best_at else None
-    return replace(row, mode=Mode(row.mode), best_at=best_at, latest_at=aware(row.latest_at))
+    origin, mode = Origin(row.origin), Mode(row.mode)
+    return replace(row, mode=mode, origin=origin, best_at=best_at, latest_at=aware(row.latest_at))
 
 
 def _total(cur: DuckDBPyConnection, query: BoardQuery) -> int:

@@ -2,13 +2,21 @@
 
 Rules V01 and V03 decide validity, V06 where an accuracy was to be measured; V02, V04 and V05 warn. A missed accuracy
 target is a warning: what it costs is up to the ruleset that a result is submitted under, and no target here is one.
+An imported result that says nothing of single cards is warned about by V03, and V04 has nothing to compare.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 
 from aisbench_core.model import CollectedResult, RunRecord, RunState, TrainResultInfo
-from aisbench_core.warehouse.throughput import STRAGGLER_SHARE, Throughput, cards_found, is_usable, is_whole
+from aisbench_core.warehouse.throughput import (
+    AS_REPORTED,
+    STRAGGLER_SHARE,
+    Throughput,
+    cards_found,
+    is_usable,
+    is_whole,
+)
 from aisbench_core.warehouse.values import Check, CheckLevel, Validity
 
 NOT_NEGATIVE = ("average_power", "max_power", "energy_consumption", "efficientcy", "resource_util_ratio")
@@ -84,6 +92,10 @@ def _ends_before_it_starts(info: TrainResultInfo, period: str) -> bool:
 
 def _ranks(record: RunRecord, result: CollectedResult) -> Check:
     cards = record.run.spec.card_count
+    if record.imported and not result.rank_results:
+        return Check(
+            "V03", CheckLevel.WARN, "a throughput of each card", "none", "the imported result holds only its sum"
+        )
     whole = is_whole(result) and result.ranks_expected == cards
     found = f"{cards_found(result)} of {result.ranks_expected} ranks"
     unusable = [
@@ -96,7 +108,7 @@ def _ranks(record: RunRecord, result: CollectedResult) -> Check:
 
 def _agreement(info: TrainResultInfo, computed: Throughput) -> Iterator[Check]:
     reported = info.throughput_ratio
-    if reported is None or computed.total is None or not is_usable(reported):
+    if reported is None or computed.total is None or not is_usable(reported) or computed.formula_id == AS_REPORTED:
         return
     agrees = math.isclose(reported, computed.total, rel_tol=AGREEMENT)
     level = CheckLevel.OK if agrees else CheckLevel.WARN
@@ -104,7 +116,7 @@ def _agreement(info: TrainResultInfo, computed: Throughput) -> Iterator[Check]:
 
 
 def _stragglers(computed: Throughput) -> Iterator[Check]:
-    if computed.total is None:
+    if computed.total is None or computed.formula_id == AS_REPORTED:
         return
     slow = [f"server {card.server} rank {card.rank}: {card.throughput}" for card in computed.stragglers]
     level = CheckLevel.WARN if slow else CheckLevel.OK

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import Problem, RunNotFound, SpecError
-from aisbench_core.model import Mode
+from aisbench_core.model import Mode, Origin
 from aisbench_core.warehouse.compared import (
     Comparison,
     FieldValues,
@@ -36,6 +36,7 @@ _DECIDING = (
 """A ratio between runs that differ in one of these says nothing; parameters that decide speed come on top."""
 
 _DESCRIBED = (
+    "origin",
     "framework",
     "framework_version",
     "accelerator",
@@ -47,10 +48,17 @@ _DESCRIBED = (
     "profile",
 )
 
+_MAY_BE_UNKNOWN = ("parameters", "mode", "node_count", "cards_per_node")
+"""Fields of a spec that decide a comparison, and that an imported result may not tell."""
+
 _ASKED = ("engine_name", "boot_file", "image_url", "command", "pool_id", "volumes", "priority", "retries", "api")
 """Fields of the spec that can change a result; names, descriptions and places of outputs cannot."""
 
 THROUGHPUT = "the workload's unit"
+
+
+Speed = dict[str, object] | None
+"""The parameters that decide a run's speed; None: not known."""
 
 
 class Metric(NamedTuple):
@@ -84,7 +92,11 @@ def compare(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> Comparison:
     asked = asked_for(cur, ids)
     fields = _fields([_configuration(run, asked[run.run_id]) for run in runs])
     speed = [asked[run.run_id].speed_parameters for run in runs]
-    verdicts = tuple(_verdict(runs[0], speed[0], run, own) for run, own in zip(runs, speed, strict=True))
+    unknown = [_unknown(run, asked[run.run_id]) for run in runs]
+    verdicts = tuple(
+        _verdict(runs[0], speed[0], run, own, unknown[0] | theirs)
+        for run, own, theirs in zip(runs, speed, unknown, strict=True)
+    )
     worst = max((one.verdict for one in verdicts), key=_SEVERITY.index)
     normalise_by = _normalise_by(worst, verdicts)
     return Comparison(
@@ -97,6 +109,7 @@ def compare(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> Comparison:
         normalise_by=normalise_by,
         verdicts=verdicts,
         rank_results=rank_results(cur, ids),
+        unknown=tuple(dict.fromkeys(name for one in verdicts for name in one.unknown)),
     )
 
 
@@ -116,9 +129,11 @@ def _configuration(run: RunRow, asked: Asked) -> dict[str, object]:
     spec = asked.spec
     named = {name: getattr(run, name) for name in (*_DECIDING, *_DESCRIBED)}
     nested = {
-        f"{group}.{name}": value for group in ("parameters", "environments") for name, value in spec[group].items()
+        f"{group}.{name}": value
+        for group in ("parameters", "environments")
+        for name, value in spec.get(group, {}).items()
     }
-    inputs = {f"inputs.{channel['name']}": channel["path"] for channel in spec["inputs"]}
+    inputs = {f"inputs.{channel['name']}": channel["path"] for channel in spec.get("inputs", ())}
     return {**named, **nested, **inputs, **{name: spec.get(name) for name in _ASKED}}
 
 
@@ -136,15 +151,23 @@ def _differs(values: Sequence[object]) -> bool:
 # --- verdict ----------------------------------------------------------------------------------------
 
 
-def _verdict(base: RunRow, base_speed: dict[str, object], run: RunRow, speed: dict[str, object]) -> RunVerdict:
-    decisive = _decisive(base, run) + _different_speed(base_speed, speed)
+def _verdict(base: RunRow, base_speed: Speed, run: RunRow, speed: Speed, unknown: frozenset[str]) -> RunVerdict:
+    told = tuple(name for name in _MAY_BE_UNKNOWN if name in unknown and run.run_id != base.run_id)
+    decisive = _decisive(base, run, unknown) + _different_speed(base_speed, speed)
     if decisive:
-        return RunVerdict(run.run_id, Verdict.NOT_COMPARABLE, decisive)
-    if base.cards_per_node != run.cards_per_node:
-        return RunVerdict(run.run_id, Verdict.NORMALISED, ("cards_per_node",), "card")
-    if base.mode is Mode.CLUSTER and base.node_count != run.node_count:
-        return RunVerdict(run.run_id, Verdict.NORMALISED, ("node_count",), "node")
-    return RunVerdict(run.run_id, Verdict.COMPARABLE)
+        return RunVerdict(run.run_id, Verdict.NOT_COMPARABLE, decisive, unknown=told)
+    if "cards_per_node" not in unknown and base.cards_per_node != run.cards_per_node:
+        return RunVerdict(run.run_id, Verdict.NORMALISED, ("cards_per_node",), "card", told)
+    if base.mode is Mode.CLUSTER and "node_count" not in unknown and base.node_count != run.node_count:
+        return RunVerdict(run.run_id, Verdict.NORMALISED, ("node_count",), "node", told)
+    return RunVerdict(run.run_id, Verdict.COMPARABLE, unknown=told)
+
+
+def _unknown(run: RunRow, asked: Asked) -> frozenset[str]:
+    """What an imported run does not tell of all that decides a comparison."""
+    if run.origin is Origin.LAUNCHED:
+        return frozenset()
+    return frozenset(name for name in _MAY_BE_UNKNOWN if name not in asked.spec)
 
 
 def _normalise_by(worst: Verdict, verdicts: Sequence[RunVerdict]) -> str:
@@ -153,14 +176,18 @@ def _normalise_by(worst: Verdict, verdicts: Sequence[RunVerdict]) -> str:
     return "card" if "card" in needed else "node" if needed else ""
 
 
-def _decisive(base: RunRow, run: RunRow) -> tuple[str, ...]:
-    different = [name for name in _DECIDING if getattr(base, name) != getattr(run, name)]
+def _decisive(base: RunRow, run: RunRow, unknown: frozenset[str]) -> tuple[str, ...]:
+    different = [name for name in _DECIDING if name not in unknown and getattr(base, name) != getattr(run, name)]
+    if not base.throughput_definition and not run.throughput_definition and base.run_id != run.run_id:
+        different.append("throughput_definition")  # nobody knows whether they count alike
     if not (base.dataset_sha256 and run.dataset_sha256) and "dataset_sha256" in different:
         different.remove("dataset_sha256")  # unknown is not different
     return tuple(different)
 
 
-def _different_speed(base: dict[str, object], other: dict[str, object]) -> tuple[str, ...]:
+def _different_speed(base: Speed, other: Speed) -> tuple[str, ...]:
+    if base is None or other is None:
+        return ()
     names = dict.fromkeys([*base, *other])
     return tuple(f"parameters.{name}" for name in names if _differs((base.get(name), other.get(name))))
 

@@ -49,12 +49,15 @@ class MetricComparison:
 
 @dataclass(frozen=True, slots=True)
 class RunVerdict:
-    """How one run compares with the first: `reasons` are the names of the fields that decide it."""
+    """How one run compares with the first: `reasons` are the names of the fields that decide it.
+
+    `unknown` are fields that would decide it, too, if both runs knew them."""
 
     run_id: str
     verdict: Verdict
     reasons: tuple[str, ...] = ()
     normalise_by: str = ""
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,7 @@ class Comparison:
     """2 to 8 runs side by side, each against the first (the baseline).
 
     `verdict` is the worst of `verdicts`, `reasons` the fields behind it, `normalise_by` "card", "node" or "".
+    `unknown` are fields that some run does not know: the verdict holds as far as they are equal.
     `rank_results` maps run_id to its cards' throughputs.
     """
 
@@ -74,6 +78,7 @@ class Comparison:
     normalise_by: str
     verdicts: tuple[RunVerdict, ...]
     rank_results: Mapping[str, tuple[RankResult, ...]]
+    unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,7 @@ class ScalingQuery:
     fingerprint: str
     framework_version: str
     flavor: str
-    cards_per_node: int
+    cards_per_node: int | None
     synthetic_data: bool = False
     rehearsal: bool = False
     pool_id: str = ""

@@ -23,7 +23,8 @@ MODE = {
     "test_mode": "'training'",
     "division": "case when rehearsal then 'rehearsal' end",
     "scenario": "",
-    "test_object_type": "case when node_count > 1 and mode = 'cluster' then 'cluster' else 'single' end",
+    "test_object_type": """case when node_count > 1 and mode = 'cluster' then 'cluster'
+        when node_count is not null or mode = 'single_server' then 'single' end""",
     "workload": "workload",
     "model_name": "model",
     "framework": "framework",
@@ -34,7 +35,7 @@ CONFIGURATION = {
     "engine_version": "engine_version",
     "accelerator": "accelerator",
     "flavor": "flavor",
-    "pool_type": "case when pool_id <> '' then 'dedicated' else 'public' end",
+    "pool_type": "case when pool_id <> '' then 'dedicated' when origin = 'launched' then 'public' end",
     "node_count": "node_count",
     "cards_per_node": "cards_per_node",
     "card_count": "card_count",
@@ -112,9 +113,16 @@ VERDICT = {
     "warned_checks": "warned_checks",
     "not_measured_fields": "array_to_string(from_json(not_measured, '[\"VARCHAR\"]'), ';')",
     "note": """concat_ws('; ', nullif(note, ''),
+        case when origin = 'imported' then 'imported from ' || source end,
         case when rehearsal then 'rehearsal in ' || region || ': not a measurement' end,
         case when not rehearsal then 'region ' || region end,
         case when synthetic_data then 'synthetic data: accuracy is not a measurement' end)""",
+}
+
+ORIGIN = {
+    "origin": "origin",
+    "source": "nullif(source, '')",
+    "imported_at_utc": "imported_at",
 }
 
 CELLS = {
@@ -128,6 +136,7 @@ CELLS = {
     **POWER,
     **UTILISATION,
     **VERDICT,
+    **ORIGIN,
 }
 
 COLUMNS = tuple(CELLS)

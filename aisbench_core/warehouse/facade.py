@@ -1,6 +1,6 @@
 """The results warehouse as the console and the command line see it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -39,6 +39,10 @@ class Warehouse:
         """Store a run's record, in place of what was stored of that run before."""
         record.record(self._connection, run_record)
 
+    def record_many(self, records: Iterable[RunRecord]) -> None:
+        """Store many records, some hundred in one transaction. Can be repeated when interrupted."""
+        record.record_many(self._connection, records)
+
     def rebuild(self, records: Iterable[RunRecord]) -> int:
         """Make the content equal to `records`; returns how many there were. Can be repeated when interrupted."""
         return record.rebuild(self._connection, records)
@@ -67,6 +71,16 @@ class Warehouse:
         """One run, or None when it was not recorded."""
         with self.cursor() as cur:
             return next(iter(runs.by_ids(cur, [run_id])), None)
+
+    def known(self, run_ids: Sequence[str]) -> frozenset[str]:
+        """Those of the runs that were recorded."""
+        with self.cursor() as cur:
+            return runs.known(cur, run_ids)
+
+    def of_jobs(self, job_ids: Sequence[str]) -> Mapping[str, str]:
+        """The launched run of each job that one was recorded of, by the job's id."""
+        with self.cursor() as cur:
+            return runs.of_jobs(cur, job_ids)
 
     def rank_results(self, run_id: str) -> tuple[RankResult, ...]:
         """The throughput of each card that holds a number, by server and rank."""

@@ -11,7 +11,7 @@ _FACETS = f"""
     select
         list(distinct model order by model), list(distinct workload order by workload),
         list(distinct framework_version order by framework_version), list(distinct flavor order by flavor),
-        list(distinct node_count order by node_count)
+        list(distinct node_count order by node_count) filter (where node_count is not null)
     from runs where {KIND}
 """  # noqa: S608 (our own words)
 

@@ -19,6 +19,7 @@ CHOSEN = f"""
     and (len($node_counts::INTEGER[]) = 0 or list_contains($node_counts::INTEGER[], node_count))
     and ($fingerprint = '' or fingerprint = $fingerprint)
     and ($synthetic_data::BOOLEAN is null or synthetic_data = $synthetic_data::BOOLEAN)
+    and ($origin = '' or origin = $origin)
     and ($text = '' or contains(lower(concat_ws(
         ' ', run_id, job_name, created_by, title, model, workload, framework_version, flavor)), lower($text)))
 """
@@ -45,6 +46,7 @@ def parameters(cur: DuckDBPyConnection, query: BoardQuery) -> Parameters:
         "node_counts": list(query.node_counts),
         "fingerprint": query.fingerprint,
         "synthetic_data": query.synthetic_data,
+        "origin": query.origin or "",
         "text": query.text,
     }
 

@@ -12,7 +12,8 @@ def fingerprint(spec: RunSpec, facts: WorkloadFacts) -> str:
 
     In it: workload, model, dataset, mode, throughput definition and every parameter that decides speed (epochs,
     batch, precision ...). Not in it: framework version, flavor, node and card counts, because those are the
-    dimensions along which people compare; nor code and data hashes, which a comparison lists as differences.
+    dimensions along which people compare; nor code and data hashes, which a comparison lists as differences. Parameters
+    that are not known are never equal to known ones.
     """
     asked = {
         "formula": FORMULA,
@@ -21,6 +22,6 @@ def fingerprint(spec: RunSpec, facts: WorkloadFacts) -> str:
         "dataset": facts.dataset,
         "mode": spec.mode.value,
         "throughput_definition": facts.throughput_definition,
-        "speed_parameters": dict(facts.speed_parameters),
+        "speed_parameters": None if facts.speed_parameters is None else dict(facts.speed_parameters),
     }
     return hashlib.sha256(canonical_json(asked).encode()).hexdigest()

@@ -19,6 +19,12 @@ def record(connection: Connection, run_record: RunRecord) -> None:
     connection.write(lambda cur: _replace(cur, [run_record]))
 
 
+def record_many(connection: Connection, records: Iterable[RunRecord]) -> None:
+    """Store many runs, CHUNK of them at a time; whoever looks meanwhile, or after a crash, finds whole chunks."""
+    for chunk in _chunks(records):
+        connection.write(lambda cur, chunk=chunk: _replace(cur, chunk))  # type: ignore[misc]  # mypy cannot infer it
+
+
 def rebuild(connection: Connection, records: Iterable[RunRecord]) -> int:
     """Make the content equal to `records`; returns how many runs that are.
 

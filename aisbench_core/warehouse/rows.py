@@ -14,9 +14,15 @@ from aisbench_core.warehouse.schema import RESULTS, RUNS
 from aisbench_core.warehouse.throughput import Throughput, cards_found, throughput
 from aisbench_core.warehouse.values import CheckLevel
 
-ORIGIN = "launched"
 UTILISATION = "npuUtil"
 """The cloud's name for the percentage of its time that a card is busy."""
+
+SIZES = {
+    "node_count": {"node_count"},
+    "cards_per_node": {"cards_per_node"},
+    "card_count": {"node_count", "cards_per_node"},
+}
+"""Which fields of a spec must be known for a size to be known."""
 
 Cells = Mapping[str, object]
 Rows = Mapping[str, Sequence[Sequence[object]]]
@@ -26,7 +32,7 @@ def rows_of(record: RunRecord) -> Rows:
     """Rows by table, their values in the order of the tables' columns (schema.py)."""
     run_id = record.run.run_id
     cards = _cards(record)
-    run, result = _run(record), _result(record, throughput(record.result, record.run.spec))
+    run, result = _run(record), _result(record, throughput(record))
     sealed = {**run, "record_sha256": _sha256([run, result, cards])}
     return {
         "runs": [[sealed[column] for column in RUNS]],
@@ -52,6 +58,7 @@ def _run(record: RunRecord) -> Cells:
     return {
         **_asked(run),
         **_happened(record),
+        **_came(record),
         "title": facts.title,
         "model": facts.model,
         "framework": facts.framework,
@@ -60,20 +67,34 @@ def _run(record: RunRecord) -> Cells:
         "dataset": facts.dataset,
         "accuracy_target": _number(facts.accuracy_target),
         "accuracy_target_source": facts.accuracy_target_source,
-        "speed_parameters": canonical_json(dict(facts.speed_parameters)),
+        "speed_parameters": canonical_json(None if facts.speed_parameters is None else dict(facts.speed_parameters)),
         "fingerprint": fingerprint(run.spec, facts),
         "region": record.region,
         "rehearsal": record.rehearsal,
         "accelerator": record.accelerator,
         "synthetic_data": record.result is not None and record.result.synthetic_data,
         "dataset_sha256": record.result.dataset_sha256 if record.result else "",
-        "origin": ORIGIN,
-        "source": "",
-        "imported_at": None,
         "series_id": "",
         "series_index": None,
         "tags": "[]",
-        "note": "",
+    }
+
+
+def _came(record: RunRecord) -> Cells:
+    """Where the run comes from; of an imported one only what is known of its spec."""
+    known: Cells = {"origin": record.origin.value, "source": "", "imported_at": None, "note": ""}
+    if record.imported is None:
+        return known
+    stated, spec = {*record.imported.stated}, record.run.spec
+    return {
+        **known,
+        "source": record.imported.source,
+        "imported_at": _utc(record.imported.imported_at),
+        "note": record.imported.note,
+        "spec": canonical_json(spec.model_dump(mode="json", include=stated)),
+        "spec_sha256": "",
+        "api": "",
+        **{name: None for name, needed in SIZES.items() if not needed <= stated},
     }
 
 

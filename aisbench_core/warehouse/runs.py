@@ -8,7 +8,7 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.model import Mode, RankResult, RunState
+from aisbench_core.model import Mode, Origin, RankResult, RunState
 from aisbench_core.warehouse.filters import CHOSEN, order, parameters
 from aisbench_core.warehouse.rows import aware
 from aisbench_core.warehouse.values import RUN_SORTS, BoardQuery, Check, CheckLevel, RunPage, RunRow, Validity
@@ -27,15 +27,17 @@ _SORTED = ", ".join(f"{_FIELDS[name]} as {name}" for name in dict.fromkeys(("run
 """Only what sorting needs: the page's rows are read whole afterwards, the other thousands are not."""
 
 _CHOSEN = f"runs join results using (run_id) where {CHOSEN} and ($include_invalid or validity = 'valid')"
-_TIMES = ("created_at", "submitted_at", "started_at", "ended_at")
+_TIMES = ("created_at", "submitted_at", "started_at", "ended_at", "imported_at")
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A run's spec as it was written, and those of its parameters that decide speed."""
+    """A run's spec as it was written, and those of its parameters that decide speed.
+
+    Of an imported run's spec, only what is known; its parameters are None."""
 
     spec: dict[str, Any]
-    speed_parameters: dict[str, object]
+    speed_parameters: dict[str, object] | None
 
 
 def page(cur: DuckDBPyConnection, query: BoardQuery) -> RunPage:
@@ -60,6 +62,22 @@ def by_ids(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> list[RunRow]:
         [list(run_ids)],
     )
     return [_row(values) for values in cur.fetchall()]
+
+
+def known(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> frozenset[str]:
+    """Those of the runs that are stored."""
+    cur.execute("select run_id from runs where list_contains(?::VARCHAR[], run_id)", [list(run_ids)])
+    return frozenset(run_id for (run_id,) in cur.fetchall())
+
+
+def of_jobs(cur: DuckDBPyConnection, job_ids: Sequence[str]) -> dict[str, str]:
+    """The launched run of each job, by the job's id; jobs without one are left out."""
+    cur.execute(
+        """select job_id, run_id from runs
+        where origin = 'launched' and job_id <> '' and list_contains(?::VARCHAR[], job_id)""",
+        [list(job_ids)],
+    )
+    return dict(cur.fetchall())
 
 
 def asked_for(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, Asked]:
@@ -91,6 +109,7 @@ def _row(values: tuple[Any, ...]) -> RunRow:
             **{name: aware(row[name]) for name in _TIMES if row[name]},
             "mode": Mode(row["mode"]),
             "state": RunState(row["state"]),
+            "origin": Origin(row["origin"]),
             "validity": Validity(row["validity"]),
             "not_measured": tuple(json.loads(row["not_measured"])),
             "checks": tuple(_check(check) for check in json.loads(row["checks"])),

@@ -9,7 +9,7 @@ POINTS = """
     select region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data,
         node_count, throughput_unit, median(throughput_cluster) as throughput, count(*) as runs
     from runs join results using (run_id)
-    where validity = 'valid' and mode = 'cluster'
+    where validity = 'valid' and mode = 'cluster' and node_count is not null and cards_per_node is not null
     group by all
 """
 """T(n) of everything that can scale: the median of the valid runs. Single servers do not work together."""

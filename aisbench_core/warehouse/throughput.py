@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from aisbench_core.model import CollectedResult, Mode, RankResult, RunSpec
+from aisbench_core.model import CollectedResult, Mode, RankResult, RunRecord, RunSpec
 
 SUM_OVER_RANKS = "throughput-sum-over-ranks/1"
 MEAN_OVER_SERVERS = "throughput-mean-over-servers-of-sums/1"
+AS_REPORTED = "throughput-as-reported/1"
+"""Of an imported result without single cards: the number that it reports."""
+
 STRAGGLER_SHARE = 0.95
 """A card below this share of the run's median card is a straggler."""
 
@@ -44,7 +47,25 @@ def is_whole(result: CollectedResult) -> bool:
     return 0 < result.ranks_expected == len(result.rank_results) == cards_found(result)
 
 
-def throughput(result: CollectedResult | None, spec: RunSpec) -> Throughput:
+def throughput(record: RunRecord) -> Throughput:
+    """Computed from the cards; what an imported result reports, where it says nothing of cards."""
+    result, spec = record.result, record.run.spec
+    if record.imported and result and not result.rank_results:
+        return _reported(result.info.throughput_ratio, spec, record.imported.stated)
+    return _computed(result, spec)
+
+
+def _reported(total: float | None, spec: RunSpec, stated: Sequence[str]) -> Throughput:
+    """A mean over servers is one server's; what needs a count that is not known is not known either."""
+    if total is None or not is_usable(total):
+        return Throughput(AS_REPORTED)
+    single = spec.mode is Mode.SINGLE_SERVER
+    per_node = total if single else total / spec.node_count if "node_count" in stated else None
+    per_card = per_node / spec.cards_per_node if per_node and "cards_per_node" in stated else None
+    return Throughput(AS_REPORTED, total, per_node, per_card)
+
+
+def _computed(result: CollectedResult | None, spec: RunSpec) -> Throughput:
     """Sum over ranks in cluster mode; in single-server mode the mean over servers of each server's sum."""
     cluster = spec.mode is Mode.CLUSTER
     formula = SUM_OVER_RANKS if cluster else MEAN_OVER_SERVERS

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from aisbench_core.model import Mode, RunState
+from aisbench_core.model import Mode, Origin, RunState
 
 
 class Validity(StrEnum):
@@ -44,6 +44,7 @@ class BoardQuery:
 
     One region, and of it either measurements or rehearsals (`rehearsal` None: the measurements if there are any,
     otherwise the rehearsals). Empty tuples and None filter nothing; `text` is looked for in ids, names and people.
+    `origin` None: launched and imported runs, which are never one row of the leaderboard.
     `sort` is one of BOARD_SORTS or RUN_SORTS; rows without a value always come last.
     """
 
@@ -62,6 +63,7 @@ class BoardQuery:
     fingerprint: str = ""
     synthetic_data: bool | None = None
     text: str = ""
+    origin: Origin | None = None
 
 
 BOARD_SORTS = (
@@ -145,8 +147,8 @@ class BoardRow:
     accelerator: str
     flavor: str
     pool_id: str
-    node_count: int
-    cards_per_node: int
+    node_count: int | None
+    cards_per_node: int | None
     mode: Mode
     throughput_definition: str
     throughput_unit: str
@@ -176,6 +178,7 @@ class BoardRow:
     reason: str
     rank_from: int | None
     rank_to: int | None
+    origin: Origin
 
     @property
     def rank(self) -> str:
@@ -200,7 +203,8 @@ class RunRow:
 
     `throughput` is the sum over ranks in cluster mode and the mean over servers of their sums in single-server mode;
     `throughput_reported` is what train_result_info says. `accuracy` is None on synthetic data, where it is not a
-    measurement (`accuracy_reported` keeps the number). `rank_cv` is the ranks' coefficient of variation.
+    measurement (`accuracy_reported` keeps the number). `rank_cv` is the ranks' coefficient of variation. Of an
+    imported run, sizes may be None and texts empty: they are not known. `source` says where it was imported from.
     """
 
     run_id: str
@@ -222,9 +226,9 @@ class RunRow:
     engine_version: str
     flavor: str
     pool_id: str
-    node_count: int
-    cards_per_node: int
-    card_count: int
+    node_count: int | None
+    cards_per_node: int | None
+    card_count: int | None
     accelerator: str
     job_id: str
     job_name: str
@@ -256,6 +260,10 @@ class RunRow:
     not_measured: tuple[str, ...]
     validity: Validity
     checks: tuple[Check, ...]
+    origin: Origin
+    source: str
+    imported_at: datetime | None
+    note: str
 
     @property
     def reasons(self) -> tuple[Check, ...]:

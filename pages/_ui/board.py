@@ -7,17 +7,19 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
+from aisbench_core.model import Origin
 from aisbench_core.warehouse.values import BoardPage, BoardQuery, BoardRow, RegionFacts, RunPage, RunRow
 from pages._ui import address, charts
 from pages._ui.core import core
 from pages._ui.errors import plain
-from pages._ui.formats import NOT_MEASURED, duration, number, percent, when
+from pages._ui.formats import NOT_MEASURED, duration, number, percent, size_of, when
 from pages._ui.places import COMPARE, link
 from pages._ui.words import Words, words
 
 Page = TypeVar("Page", BoardPage, RunPage)
 
 PAGE = 25
+EVERY = "every"
 LEAST_COMPARED, MOST_COMPARED = 2, 8
 MOST_PAGES = 100_000
 
@@ -66,6 +68,7 @@ def choose_query(kind: RegionFacts) -> BoardQuery:
         framework_versions=versions,
         flavors=flavors,
         node_counts=nodes,
+        origin=_origin(),
         include_invalid=st.toggle(
             t("board.invalid"),
             key=address.flag("invalid"),
@@ -75,6 +78,21 @@ def choose_query(kind: RegionFacts) -> BoardQuery:
         ),
         limit=PAGE,
     )
+
+
+def _origin() -> Origin | None:
+    """Launched or imported runs, or both; they are never one row."""
+    t = words()
+    chosen = st.radio(
+        t("board.origin"),
+        [EVERY, *Origin],
+        horizontal=True,
+        format_func=lambda each: t(f"origin.{each}"),
+        key=address.option("origin", [EVERY, *Origin], EVERY),
+        on_change=address.keep,
+        args=("origin", EVERY, "page"),
+    )
+    return None if chosen == EVERY else Origin(chosen)
 
 
 def show_groups(query: BoardQuery) -> None:
@@ -176,8 +194,9 @@ def _group_cells(row: BoardRow, t: Words) -> dict[str, Any]:
     return {
         t("board.rank"): row.rank or NOT_MEASURED,
         t("board.model"): row.model,
+        t("board.origin"): t(f"origin.{row.origin}"),
         t("board.version"): f"{row.framework} {row.framework_version}",
-        t("board.size"): f"{row.node_count} × {row.cards_per_node}",
+        t("board.size"): size_of(row.node_count, row.cards_per_node),
         t("board.median", unit=row.throughput_unit): number(row.throughput),
         t("board.per_card"): number(row.per_card),
         t("board.accuracy"): percent(row.best_accuracy, 2),
@@ -205,9 +224,10 @@ def _run_cells(row: RunRow, t: Words) -> dict[str, Any]:
         t("board.validity"): t(f"validity.{row.validity}"),
         t("board.reason"): reasons(row, t),
         t("board.model"): row.model,
+        t("board.origin"): t(f"origin.{row.origin}"),
         t("board.version"): f"{row.framework} {row.framework_version}",
         t("board.flavor"): row.flavor or row.pool_id,
-        t("board.size"): f"{row.node_count} × {row.cards_per_node}",
+        t("board.size"): size_of(row.node_count, row.cards_per_node),
         t("board.throughput", unit=row.throughput_unit): number(row.throughput),
         t("board.per_card"): number(row.per_card),
         t("board.accuracy"): percent(row.accuracy, 2),

@@ -6,9 +6,10 @@ from typing import Any
 import altair as alt
 import streamlit as st
 
-from aisbench_core.model import MetricSample, RankResult
+from aisbench_core.model import MetricSample, Origin, RankResult
 from aisbench_core.warehouse.compared import MetricComparison, Scaling
 from aisbench_core.warehouse.values import BoardRow, RunRow
+from pages._ui.formats import size_of
 from pages._ui.words import Words
 
 Drawing = Any
@@ -35,7 +36,7 @@ def board_bars(rows: Sequence[BoardRow], t: Words) -> Drawing:
     """Median throughput per row of the leaderboard; a line spans the 95 % interval where there is one."""
     values = [
         {
-            "name": row_name(row),
+            "name": row_name(row, t),
             "value": row.throughput,
             "low": row.ci_low,
             "high": row.ci_high,
@@ -154,10 +155,12 @@ def metric_over_time(samples: Sequence[MetricSample], name: str, t: Words) -> Dr
     )
 
 
-def row_name(row: BoardRow) -> str:
-    """What a row of the leaderboard is about, in one line."""
-    cards = f"{row.node_count}×{row.cards_per_node}"
-    return " · ".join([row.model, row.framework_version, row.flavor or row.pool_id, cards])
+def row_name(row: BoardRow, t: Words) -> str:
+    """What a row of the leaderboard is about, in one line; imported results say that they are."""
+    where = row.flavor or row.pool_id
+    parts = [row.model, row.framework_version, where, size_of(row.node_count, row.cards_per_node)]
+    origin = [t("origin.imported")] if row.origin is Origin.IMPORTED else []
+    return " · ".join([*(part for part in parts if part), *origin])
 
 
 def metric_title(metric: MetricComparison, t: Words) -> str:

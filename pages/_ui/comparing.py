@@ -4,6 +4,7 @@ from typing import Any
 
 import streamlit as st
 
+from aisbench_core.model import Origin
 from aisbench_core.warehouse.compared import Comparison, FieldValues, MetricComparison, MetricValue, Verdict
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 from pages._ui import charts
@@ -54,6 +55,9 @@ def show_verdict(comparison: Comparison) -> None:
     reasons = ", ".join(plain(t.field(reason)) for reason in comparison.reasons)
     text = t(f"verdict.{comparison.verdict.name.lower()}", by=t.unit(comparison.normalise_by))
     SHOWN[comparison.verdict](f"**{text}**" + (f" {t('compare.because', reasons=reasons)}" if reasons else ""))
+    if comparison.unknown:
+        fields = ", ".join(plain(t.field(name)) for name in comparison.unknown)
+        st.warning(t("compare.unknown", fields=fields), icon=":material/question_mark:")
 
 
 def show_differences(comparison: Comparison) -> None:
@@ -155,8 +159,10 @@ def _recent() -> dict[str, RunRow]:
 def _run_title(run_id: str, row: RunRow | None, t: Words) -> str:
     if row is None:
         return run_id
-    size = t("runs.size", nodes=row.node_count, cards=row.cards_per_node)
-    return f"{run_id} · {row.model} · {row.framework_version} · {size} · {when(row.created_at, '%m-%d %H:%M')}"
+    size = t("runs.size", nodes=row.node_count or NOT_MEASURED, cards=row.cards_per_node or NOT_MEASURED)
+    origin = f" · {t('origin.imported')}" if row.origin is Origin.IMPORTED else ""
+    at = when(row.created_at, "%m-%d %H:%M")
+    return f"{run_id} · {row.model} · {row.framework_version} · {size} · {at}{origin}"
 
 
 def _fields_table(comparison: Comparison, fields: tuple[FieldValues, ...], alt: str) -> None:

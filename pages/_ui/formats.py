@@ -37,6 +37,11 @@ def duration(seconds: float | None) -> str:
     return f"{hours} h {minutes} min"
 
 
+def size_of(nodes: int | None, cards: int | None) -> str:
+    """2 × 8: nodes and cards on each; a dash for what an imported result does not tell."""
+    return f"{nodes or NOT_MEASURED} × {cards or NOT_MEASURED}"
+
+
 def size(count: int | None) -> str:
     """Bytes as B, KiB, MiB or GiB."""
     if count is None:

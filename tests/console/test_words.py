@@ -10,7 +10,7 @@ import pytest
 
 from aisbench_core.authoring import preflight, preflight_online
 from aisbench_core.authoring.upstream import found
-from aisbench_core.model import Level, Mode, RunState
+from aisbench_core.model import Level, Mode, Origin, RunState
 from aisbench_core.warehouse.compared import Verdict
 from aisbench_core.warehouse.values import Validity
 from pages._ui import places
@@ -35,6 +35,7 @@ NAMED_BY_VALUES = (
     | _family("verdict", [verdict.name.lower() for verdict in Verdict])
     | _family("menu", [page.stem for page in places.ICONS])
     | _family("menu", [f"{page.stem}_help" for page in places.ICONS])
+    | _family("origin", ["every", *Origin])
     | _family("configure", ["view_form", "view_yaml"])
     | _family("board", ["show_groups", "show_runs"])
     | _family("board", ["model", "workload", "version", "flavor", "nodes"])

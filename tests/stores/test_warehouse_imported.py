@@ -1,0 +1,161 @@
+"""Imported results in the warehouse: seen as such everywhere, and never taken for more than they tell."""
+
+import csv
+import io
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.model import Mode, Origin, RunRecord
+from aisbench_core.results.record import read_record, write_record
+from aisbench_core.warehouse import BoardQuery, CheckLevel, RunRow, Validity, Verdict, Warehouse
+from aisbench_core.warehouse.record import CHUNK
+from tests import records as a
+
+ALL = BoardQuery("imported", include_invalid=True)
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Warehouse:
+    return Warehouse(tmp_path / "warehouse.duckdb")
+
+
+def stored(warehouse: Warehouse, record: RunRecord) -> RunRow:
+    warehouse.record(record)
+    row = warehouse.run(record.run.run_id)
+    assert row
+    return row
+
+
+def test_an_imported_run_says_where_it_comes_from(warehouse: Warehouse) -> None:
+    row = stored(warehouse, a.imported())
+
+    assert row.origin is Origin.IMPORTED
+    assert row.source == "logs/run1.log (1)"
+    assert row.imported_at == datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
+    assert row.note == "not measured there: max_power"
+    assert row.spec_sha256 == ""
+
+
+def test_without_single_cards_the_reported_throughput_counts_and_a_warning_says_so(warehouse: Warehouse) -> None:
+    row = stored(warehouse, a.imported(reported=16_000.0, node_count=2))
+
+    assert (row.throughput, row.per_node, row.per_card) == (16_000.0, 8_000.0, 1_000.0)
+    assert row.validity is Validity.VALID
+    assert [(check.id, check.level) for check in row.reasons] == [("V03", CheckLevel.WARN)]
+
+
+def test_a_mean_over_servers_is_one_servers_throughput(warehouse: Warehouse) -> None:
+    row = stored(warehouse, a.imported(reported=8_000.0, node_count=2, mode=Mode.SINGLE_SERVER))
+
+    assert (row.throughput, row.per_node, row.per_card) == (8_000.0, 8_000.0, 1_000.0)
+
+
+def test_single_cards_are_computed_from_as_ever(warehouse: Warehouse) -> None:
+    row = stored(warehouse, a.imported(reported=9_000.0, cards_heard=True))
+
+    assert (row.throughput, row.throughput_reported) == (8_000.0, 9_000.0)
+    assert [check.id for check in row.reasons] == ["V04"]
+
+
+def test_sizes_that_nobody_knows_are_empty_and_so_is_what_needs_them(warehouse: Warehouse) -> None:
+    row = stored(warehouse, a.imported(stated=("mode",)))
+
+    assert (row.node_count, row.cards_per_node, row.card_count) == (None, None, None)
+    assert (row.per_node, row.per_card) == (None, None)
+    assert row.throughput == 14_151.18
+    assert warehouse.leaderboard(ALL).rows[0].node_count is None
+    assert warehouse.facets("imported").node_counts == ()
+    assert warehouse.scaling_of(row.run_id).points == ()
+
+
+def test_launched_and_imported_runs_never_share_a_row(warehouse: Warehouse) -> None:
+    warehouse.record_many([a.imported("old"), a.record("new", region="imported", flavor="")])
+
+    page = warehouse.leaderboard(ALL)
+
+    assert sorted((row.origin, row.latest_run_id) for row in page.rows) == [("imported", "old"), ("launched", "new")]
+    assert len({row.fingerprint for row in page.rows}) == 2
+
+
+@pytest.mark.parametrize("origin", list(Origin))
+def test_a_filter_shows_only_one_origin(warehouse: Warehouse, origin: Origin) -> None:
+    warehouse.record_many([a.imported("imported"), a.record("launched", region="imported")])
+    query = BoardQuery("imported", include_invalid=True, origin=origin)
+
+    assert [row.run_id for row in warehouse.runs(query).rows] == [origin.value]
+    assert [row.origin for row in warehouse.leaderboard(query).rows] == [origin]
+
+
+def test_a_comparison_with_an_imported_run_says_what_is_not_known(warehouse: Warehouse) -> None:
+    warehouse.record_many([a.record("new", region="imported"), a.imported("old", stated=("mode", "node_count"))])
+
+    comparison = warehouse.compare(["new", "old"])
+
+    assert comparison.verdict is Verdict.COMPARABLE
+    assert comparison.unknown == ("parameters", "cards_per_node")
+    assert "origin" in {field.field for field in comparison.differences}
+
+
+def test_what_is_known_to_differ_still_forbids_a_ratio(warehouse: Warehouse) -> None:
+    warehouse.record_many([a.record("new", region="imported"), a.imported("old", mode=Mode.SINGLE_SERVER)])
+
+    comparison = warehouse.compare(["new", "old"])
+
+    assert comparison.verdict is Verdict.NOT_COMPARABLE
+    assert comparison.reasons == ("mode",)
+
+
+def test_two_definitions_that_nobody_knows_are_not_the_same(warehouse: Warehouse) -> None:
+    unknown = [
+        replace(one, workload=replace(one.workload, throughput_definition=""))
+        for one in (a.imported("old"), a.imported("older"))
+    ]
+    warehouse.record_many(unknown)
+
+    comparison = warehouse.compare(["old", "older"])
+
+    assert comparison.verdict is Verdict.NOT_COMPARABLE
+    assert comparison.reasons == ("throughput_definition",)
+
+
+def test_the_csv_names_the_origin_and_leaves_empty_what_is_not_known(warehouse: Warehouse) -> None:
+    warehouse.record(a.imported(stated=("mode",)))
+    target = io.BytesIO()
+
+    warehouse.export_csv(ALL, target, datetime(2026, 3, 3, tzinfo=UTC))
+
+    (row,) = csv.DictReader(io.StringIO(target.getvalue().decode(), newline=""))
+    assert (row["origin"], row["source"]) == ("imported", "logs/run1.log (1)")
+    assert row["imported_at_utc"] == "2026-03-02T08:00:00Z"
+    assert row["throughput_aggregation"] == "throughput-as-reported/1"
+    assert "imported from logs/run1.log (1)" in row["note"]
+    unknown = ("node_count", "card_count", "pool_type", "test_object_type", "hyperparameters_json", "spec_sha256")
+    assert {name: row[name] for name in unknown} == dict.fromkeys(unknown, "")
+
+
+def test_a_record_keeps_its_origin_in_its_folder(tmp_path: Path) -> None:
+    record = a.imported()
+    files = (tmp_path / "record.json", tmp_path / "metrics.jsonl", tmp_path / "events.jsonl")
+
+    write_record(record, *files)
+
+    assert read_record(*files) == record
+
+
+def test_many_records_at_once_replace_what_was_there(warehouse: Warehouse) -> None:
+    many = [a.imported(f"imported-{number}") for number in range(CHUNK + 1)]
+
+    warehouse.record_many(many)
+    warehouse.record_many(many)
+
+    assert warehouse.runs(ALL).total == CHUNK + 1
+    assert warehouse.known(["imported-0", "nobody"]) == {"imported-0"}
+
+
+def test_a_launched_run_is_found_by_its_job_and_an_imported_one_is_not(warehouse: Warehouse) -> None:
+    warehouse.record_many([a.record("launched"), a.imported("old")])
+
+    assert warehouse.of_jobs(["job-launched", "job-old", ""]) == {"job-launched": "launched"}
