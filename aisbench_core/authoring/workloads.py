@@ -197,7 +197,9 @@ def _read_workload(file: Path, shipped_dir: Path) -> Workload | AisbenchError:
         parse(Manifest, answers, f"workload {file.parent.name} ({MANIFEST})")
     except AisbenchError as error:
         return error
-    return Workload.model_validate({**answers, "name": file.parent.name, "folder": file.parent, "shipped_dir": shipped_dir})
+    return Workload.model_validate(
+        {**answers, "name": file.parent.name, "folder": file.parent, "shipped_dir": shipped_dir}
+    )
 
 
 def _defaults(edition: Edition) -> dict[str, Scalar]:

@@ -1,0 +1,251 @@
+"""Summaries, tests, power and steps: what they say, checked against scipy's own tests and by simulation."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from aisbench_core.statistics.difference import TTest, difference
+from aisbench_core.statistics.discovery import adjusted
+from aisbench_core.statistics.power import MOST_RUNS, SURE, power
+from aisbench_core.statistics.steps import likeliest, steps
+from aisbench_core.statistics.summary import olympic_mean, summary
+
+QUIET = (100.0, 101.0, 99.0, 100.5, 99.5, 100.2, 99.8)
+measured = st.floats(50, 150, allow_subnormal=False)
+
+
+def noise(seed: int, count: int, level: float = 100.0, sd: float = 1.0) -> list[float]:
+    """Measurements around a level."""
+    return list(np.random.default_rng(seed).normal(level, sd, count))
+
+
+# --- summaries --------------------------------------------------------------------------------------
+
+
+def test_a_summary_is_mean_spread_and_interval() -> None:
+    found = summary(QUIET)
+
+    assert found
+    low, high = stats.t.interval(0.95, len(QUIET) - 1, np.mean(QUIET), stats.sem(QUIET))
+    assert found.count == 7
+    assert found.mean == pytest.approx(100)
+    assert [found.ci_low, found.ci_high] == pytest.approx([low, high])
+    assert found.cv == pytest.approx(np.std(QUIET, ddof=1) / 100)
+
+
+def test_one_value_has_no_spread_and_none_has_no_summary() -> None:
+    one = summary([8000.0])
+
+    assert one
+    assert (one.mean, one.sd, one.cv, one.ci_low, one.olympic_mean) == (8000, None, None, None, None)
+    assert summary([]) is None
+
+
+def test_the_olympic_mean_drops_the_best_and_the_worst_from_five_values_on() -> None:
+    assert olympic_mean([1, 100, 101, 102, 900]) == 101
+    assert olympic_mean([1, 2, 3, 4]) is None
+
+
+def test_values_without_spread_and_a_mean_of_nothing_are_no_trouble() -> None:
+    same, zero = summary([5.0, 5.0]), summary([0.0, 0.0])
+
+    assert same
+    assert (same.sd, same.cv, same.ci_low, same.ci_high) == (0, 0, 5, 5)
+    assert zero
+    assert zero.cv is None
+
+
+# --- differences ------------------------------------------------------------------------------------
+
+
+@settings(deadline=None)
+@given(st.lists(measured, min_size=6, max_size=12), st.lists(measured, min_size=6, max_size=12))
+def test_large_samples_are_compared_as_welch_does(one: list[float], other: list[float]) -> None:
+    found = difference(one, other)
+
+    assert found
+    assert found.test is TTest.WELCH
+    if min(np.var(one), np.var(other)) > 1e-3:
+        theirs = stats.ttest_ind(other, one, equal_var=False)
+        assert found.p_value == pytest.approx(theirs.pvalue, abs=1e-9)
+        interval = theirs.confidence_interval(0.95)
+        assert found.ci_low == pytest.approx(interval.low / np.mean(one), abs=1e-9)
+        assert found.ci_high == pytest.approx(interval.high / np.mean(one), abs=1e-9)
+
+
+@settings(deadline=None)
+@given(st.lists(measured, min_size=3, max_size=5), st.lists(measured, min_size=3, max_size=5))
+def test_small_samples_share_their_spread(one: list[float], other: list[float]) -> None:
+    found = difference(one, other)
+
+    assert found
+    if found.test is TTest.POOLED and min(np.var(one), np.var(other)) > 1e-3:
+        assert found.p_value == pytest.approx(stats.ttest_ind(other, one).pvalue, abs=1e-9)
+
+
+def test_few_values_that_clearly_vary_more_do_not_borrow_the_calm_of_many() -> None:
+    wild = [80.0, 100.0, 97.0]
+
+    found = difference(QUIET * 3, wild)
+
+    assert found
+    assert found.test is TTest.WELCH
+    assert found.p_value > 0.3
+
+
+def test_three_runs_that_drop_three_standard_deviations_are_a_difference() -> None:
+    found = difference(noise(1, 20), [97.0, 96.5, 97.8])
+
+    assert found
+    assert found.test is TTest.POOLED
+    assert found.p_value < 0.001
+    assert found.ci_low < found.change < found.ci_high < 0
+
+
+def test_values_without_any_spread_differ_surely_or_not_at_all() -> None:
+    equal, other = difference([5.0] * 3, [5.0] * 3), difference([5.0] * 3, [4.0] * 3)
+
+    assert equal
+    assert (equal.change, equal.p_value) == (0, 1)
+    assert other
+    assert other.change == pytest.approx(-0.2)
+    assert other.p_value == 0
+
+
+@pytest.mark.parametrize(("one", "other"), [((1.0,), (1.0, 2.0)), ((1.0, 2.0), ()), ((-1.0, 1.0), (1.0, 2.0))])
+def test_one_value_or_a_baseline_of_zero_cannot_be_compared(one: Sequence[float], other: Sequence[float]) -> None:
+    assert difference(one, other) is None
+
+
+@pytest.mark.parametrize("scale", [1e-90, 1e90])
+def test_no_scale_of_numbers_leaves_floating_point(scale: float) -> None:
+    found = difference([value * scale for value in QUIET], [value * scale * 0.9 for value in QUIET])
+
+    assert found
+    assert found.change == pytest.approx(-0.1)
+    assert found.p_value < 1e-6
+
+
+# --- many tests -------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_adjusted_p_values_are_benjamini_and_hochbergs(p_values: list[float]) -> None:
+    assert adjusted(p_values) == pytest.approx(list(stats.false_discovery_control(p_values)))
+
+
+def test_nothing_tested_is_nothing_adjusted() -> None:
+    assert adjusted([]) == []
+
+
+# --- power ------------------------------------------------------------------------------------------
+
+
+def test_at_a_spread_of_four_per_mille_four_runs_show_one_percent() -> None:
+    found = power(0.004, 0.01, baseline=20, candidate=3, alpha=0.01)
+
+    assert (found.runs, found.runs_each) == (4, None)
+    assert found.visible
+    assert 0.01 < found.visible < 0.013
+
+
+@pytest.mark.parametrize(("cv", "baseline"), [(0.004, 20), (0.01, 100), (0.006, 60)])
+def test_so_many_runs_see_the_change_and_one_fewer_would_miss_it(cv: float, baseline: int) -> None:
+    runs = power(cv, 0.01, baseline, 2, 0.01).runs
+
+    assert runs
+    assert _simulated(cv, 0.01, baseline, runs) > SURE - 0.02
+    assert _simulated(cv, 0.01, baseline, runs - 1) < SURE + 0.02
+
+
+def test_a_small_baseline_must_grow_with_the_candidate() -> None:
+    found = power(0.01, 0.01, baseline=3, candidate=3, alpha=0.01)
+
+    assert found.runs is None
+    assert found.runs_each
+    assert 30 < found.runs_each < 60
+
+
+def test_a_machine_that_is_too_loud_shows_nothing() -> None:
+    found = power(0.5, 0.01, baseline=3, candidate=3, alpha=0.01)
+
+    assert (found.runs, found.runs_each) == (None, None)
+    assert MOST_RUNS < 10_000
+
+
+def test_a_machine_without_noise_shows_everything() -> None:
+    found = power(0.0, 0.01, baseline=2, candidate=2, alpha=0.01)
+
+    assert (found.runs, found.visible) == (2, 0)
+
+
+def _simulated(cv: float, change: float, baseline: int, candidate: int) -> float:
+    """How often scipy's pooled test sees the change."""
+    made = np.random.default_rng(3)
+    one = made.normal(1, cv, (4000, baseline))
+    other = made.normal(1 - change, cv, (4000, candidate))
+    return float(np.mean(stats.ttest_ind(one, other, axis=1).pvalue < 0.01))
+
+
+# --- steps ------------------------------------------------------------------------------------------
+
+
+def test_a_step_is_found_where_it_is() -> None:
+    found = steps(noise(5, 40) + noise(6, 12, level=96))
+
+    assert [step.index for step in found] == [40]
+    assert found[0].p_value < 1e-6
+
+
+def test_a_dip_is_two_steps() -> None:
+    found = steps(noise(5, 30) + noise(6, 6, level=94) + noise(7, 30))
+
+    assert [step.index for step in found] == [30, 36]
+
+
+@pytest.mark.parametrize("count", [6, 23, 60, 200])
+def test_noise_alone_has_steps_in_about_one_series_of_a_hundred(count: int) -> None:
+    found = sum(bool(steps(noise(seed, count))) for seed in range(300))
+
+    assert found <= 11
+
+
+def test_the_p_value_of_the_best_split_counts_the_search_for_it() -> None:
+    found = [step.p_value for seed in range(400) if (step := likeliest(noise(seed, 30)))]
+
+    assert len(found) == 400
+    assert 4 <= sum(p_value < 0.05 for p_value in found) <= 36
+
+
+def test_one_outlier_is_no_step() -> None:
+    values = noise(2, 40)
+    values[20] = 60.0
+    values[39] = 150.0
+
+    assert steps(values) == ()
+
+
+def test_values_without_spread_step_where_they_change() -> None:
+    assert [step.index for step in steps([5.0] * 10 + [4.0] * 4)] == [10]
+    assert steps([5.0] * 20) == ()
+    assert steps([0.0] * 20) == ()
+
+
+@pytest.mark.parametrize("count", range(6))
+def test_a_short_series_has_no_steps(count: int) -> None:
+    assert steps(noise(1, count)) == ()
+    assert likeliest(noise(1, count)) is None
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.floats(-1e100, 1e100), max_size=30))
+def test_no_numbers_break_the_search(values: list[float]) -> None:
+    found = steps(values)
+
+    assert all(0 <= step.p_value <= 0.01 and 3 <= step.index <= len(values) - 3 for step in found)
+    assert not any(math.isnan(step.p_value) for step in found)
