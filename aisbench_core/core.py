@@ -41,6 +41,7 @@ from aisbench_core.running.places import RunFolder
 from aisbench_core.running.run_files import RunFiles
 from aisbench_core.running.steps import Connect, Steps
 from aisbench_core.settings import Profile, Settings
+from aisbench_core.system.systems import Systems
 from aisbench_core.warehouse import Warehouse
 
 STOP_TRIES = 20
@@ -78,6 +79,7 @@ class Core:
         self.regions = Regions(settings, look)
         self.files = RunFiles(settings.runs_dir, ledger)
         self.configs = Configs(settings, workloads)
+        self.systems = Systems(settings, ledger, warehouse.record, clock)
         self.doctor = Doctor(settings, look, clock)
         self.clock = clock
         self._connect = connect
@@ -126,7 +128,9 @@ class Core:
         now = self.clock()
         run = self._new_run(subject_of(spec, place, self.workloads).spec, place.name, who, now)
         self._write_facts(run, place)
+        described = self.systems.take_over(run)
         message = f"launched: {run.spec.node_count} x {run.spec.cards_per_node} cards, profile {place.name}"
+        message += f", {described} kept fields of the system description taken over" if described else ""
         launched = self.ledger.add(run, Event(run.run_id, now, "console", Level.INFO, message, who), token)
         if launched.run_id != run.run_id:  # the token was used before
             shutil.rmtree(self.settings.runs_dir / run.run_id)

@@ -72,6 +72,11 @@ class Settings(Frozen):
         return self.data_dir / "workloads"
 
     @property
+    def systems_dir(self) -> Path:
+        """Holds the system descriptions that new runs take over, by profile."""
+        return self.data_dir / "systems"
+
+    @property
     def follower_lock(self) -> Path:
         """Held by the one process that follows runs."""
         return self.data_dir / "follower.lock"

@@ -53,7 +53,7 @@ def read(files: Sequence[Path], job: str | None, as_json: bool, **options: Any) 
         absolute(options["code_dir"], Path.cwd()) if options["code_dir"] else "",
         options["profile"],
     )
-    found = core.configs.understand(core.configs.read([_read(file) for file in files]), hints)
+    found = core.configs.understand(core.configs.read([file_of(file) for file in files]), hints)
     found = found.only(Api(job)) if job else found
     shown.answer(_answers(found), as_json, lambda: _text(found))
     _talk_about(found.findings)
@@ -77,13 +77,14 @@ def write(profile: str, output: Path | None, as_json: bool, **typed: Any) -> Non
     exported = core.configs.write(spec, core.regions.profile(profile).name)
     _talk_about(exported.findings)
     if output:
-        _write(output, exported.text)
+        write_file(output, exported.text)
         shown.talk(f"written: {output}")
     if as_json or not output:
         shown.answer(exported, as_json, lambda: exported.text.rstrip("\n"))
 
 
-def _read(file: Path) -> "ConfigFile":
+def file_of(file: Path) -> "ConfigFile":
+    """A file of the upstream tool, cut off where no such file goes on. Raises ConfigError."""
     from aisbench_core.authoring.upstream.found import ConfigFile
     from aisbench_core.authoring.upstream.source import MOST_BYTES
 
@@ -94,7 +95,8 @@ def _read(file: Path) -> "ConfigFile":
         raise ConfigError(f"{file} cannot be read: {error.strerror}") from None
 
 
-def _write(file: Path, text: str) -> None:
+def write_file(file: Path, text: str) -> None:
+    """Write an answer where the person wants it. Raises ConfigError."""
     try:
         file.write_text(text, "utf-8")
     except OSError as error:
@@ -119,7 +121,7 @@ def _store(core: "Core", found: "Imported", options: Mapping[str, Any]) -> None:
         new = core.configs.save_keys(found.profile.name, found.keys, replace)
         shown.talk(f"keys of {found.profile.name} {'written' if new else 'are there already'}")
     if output:
-        _write(output, _yaml(found.specs[0]))
+        write_file(output, _yaml(found.specs[0]))
         shown.talk(f"written: {output}")
 
 

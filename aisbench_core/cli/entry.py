@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from aisbench_core.cli import catalogue, configs, doctor, following, launching, logs, results, runs, serving
+from aisbench_core.cli import catalogue, configs, doctor, following, launching, logs, results, runs, serving, systems
 from aisbench_core.cli.codes import OUR_ERROR, exit_code
 from aisbench_core.cli.core import log_file
 from aisbench_core.cli.shown import talk
@@ -60,6 +60,7 @@ for _command in (
     runs.stop,
     runs.collect,
     logs.logs,
+    systems.system,
     results.leaderboard,
     results.compare,
     results.export,

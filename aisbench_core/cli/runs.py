@@ -8,6 +8,7 @@ import click
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core, user
 from aisbench_core.cli.following import say_who_follows
+from aisbench_core.cli.systems import counted
 
 if TYPE_CHECKING:
     from aisbench_core.model import Event, Progress, Run, RunState
@@ -54,7 +55,11 @@ def show(run_id: str, as_json: bool) -> None:
     shown.answer(
         {"run": run, "progress": progress, "events": events, "result": result},
         as_json,
-        lambda: "\n\n".join(part for part in (_facts(run, progress), result_text(result), _events(events)) if part),
+        lambda: "\n\n".join(
+            part
+            for part in (_facts(run, progress, counted(core, run.run_id)), result_text(result), _events(events))
+            if part
+        ),
     )
 
 
@@ -125,7 +130,7 @@ def _table(found: "Sequence[Run]") -> str:
     )
 
 
-def _facts(run: "Run", progress: "Progress | None") -> str:
+def _facts(run: "Run", progress: "Progress | None", described: str) -> str:
     spec = run.spec
     return shown.listing(
         [
@@ -145,6 +150,7 @@ def _facts(run: "Run", progress: "Progress | None") -> str:
             ("ended", shown.moment(run.ended_at)),
             ("ran for", shown.duration(run.duration_s)),
             ("code", run.code_sha256[:12]),
+            ("system", described),
         ]
     )
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 from aisbench_core.model.job import MetricSample
 from aisbench_core.model.run import Event, Run
 from aisbench_core.model.spec import Scalar
+from aisbench_core.model.system import Stated, known_from_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,9 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """All that the warehouse stores of one run; written to and read from data/runs/<run_id>/ as text."""
+    """All that the warehouse stores of one run; written to and read from data/runs/<run_id>/ as text.
+
+    `described`: what people stated of its system and test; None before anybody did."""
 
     run: Run
     workload: WorkloadFacts
@@ -111,8 +114,16 @@ class RunRecord:
     samples: tuple[MetricSample, ...] = ()
     events: tuple[Event, ...] = ()
     imported: Imported | None = None
+    described: Stated | None = None
 
     @property
     def origin(self) -> Origin:
         """Whether the run was launched here, or its result was imported."""
         return Origin.IMPORTED if self.imported else Origin.LAUNCHED
+
+    @property
+    def known(self) -> Stated:
+        """What the job itself says of its system."""
+        facts = self.workload
+        given = self.imported.stated if self.imported else None
+        return known_from_job(self.run.spec, facts.framework, facts.model, self.accelerator, given)

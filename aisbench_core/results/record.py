@@ -20,7 +20,7 @@ def write_record(record: RunRecord, record_file: Path, metrics_file: Path, event
     """Write a record, each file wholly or not at all; the record itself comes last."""
     write_samples(record.samples, metrics_file)
     write_whole(events_file, _lines(_EVENT, record.events))
-    write_whole(record_file, _RECORD.dump_json(replace(record, samples=(), events=()), indent=2))
+    write_whole(record_file, _RECORD.dump_json(replace(record, samples=(), events=(), described=None), indent=2))
 
 
 def read_record(record_file: Path, metrics_file: Path, events_file: Path) -> RunRecord:

@@ -1,10 +1,12 @@
 """What is kept of a run in its folder: logs, metrics, and the record."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from aisbench_core.model import MetricSample, RunRecord
 from aisbench_core.results.record import read_record, read_samples
+from aisbench_core.results.stated import read_stated
 from aisbench_core.running import logs
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.places import RunFolder
@@ -38,15 +40,19 @@ class RunFiles:
         folder = self._folder(run_id)
         if not folder.record.exists():
             return None
-        return read_record(folder.record, folder.metrics, folder.events)
+        return _record(folder)
 
     def records(self) -> Iterator[RunRecord]:
         """Every record under data/runs/, by run id. They need no ledger, so the warehouse outlives a lost one.
 
         Raises ResultError, naming the file, when one is damaged."""
         for path in sorted(self._runs_dir.glob("*/record.json")):
-            folder = RunFolder(path.parent)
-            yield read_record(folder.record, folder.metrics, folder.events)
+            yield _record(RunFolder(path.parent))
 
     def _folder(self, run_id: str) -> RunFolder:
         return RunFolder(self._runs_dir / Path(self._ledger.get(run_id).run_id).name)
+
+
+def _record(folder: RunFolder) -> RunRecord:
+    found = read_record(folder.record, folder.metrics, folder.events)
+    return replace(found, described=read_stated(folder.path))

@@ -12,7 +12,7 @@ IDENTITY = {
     "series_id": "series_id",
     "run_id": "run_id",
     "run_index": "series_index",
-    "test_id": "",
+    "test_id": "tester->>'$.test_id'",
     "created_by": "created_by",
     "created_at_utc": "created_at",
     "exported_at_utc": "$exported_at::TIMESTAMP",
@@ -21,8 +21,9 @@ IDENTITY = {
 
 MODE = {
     "test_mode": "'training'",
-    "division": "case when rehearsal then 'rehearsal' end",
-    "scenario": "",
+    "division": """case when rehearsal then 'rehearsal'
+        else coalesce(system->>'$.division', tester->>'$.test_division') end""",
+    "scenario": "tester->>'$.scenario'",
     "test_object_type": """case when node_count > 1 and mode = 'cluster' then 'cluster'
         when node_count is not null or mode = 'single_server' then 'single' end""",
     "workload": "workload",

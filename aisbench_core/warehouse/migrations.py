@@ -40,6 +40,12 @@ STEPS = (
     create table revision (number BIGINT);
     insert into revision values (0);
     """,
+    """
+    alter table runs add column system JSON;
+    alter table runs add column system_from_job JSON;
+    alter table runs add column system_fields INTEGER;
+    alter table runs add column tester JSON;
+    """,
 )
 
 LATEST = len(STEPS)

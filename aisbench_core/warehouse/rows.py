@@ -7,7 +7,19 @@ from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from statistics import fmean
 
-from aisbench_core.model import MetricSample, Mode, RankResult, Run, RunRecord, TrainResultInfo, canonical_json
+from aisbench_core.model import (
+    SYSTEM_FIELDS,
+    TESTER_FIELDS,
+    MetricSample,
+    Mode,
+    RankResult,
+    Run,
+    RunRecord,
+    Stated,
+    TrainResultInfo,
+    canonical_json,
+    completed,
+)
 from aisbench_core.warehouse.checks import checks, ended_as, validity
 from aisbench_core.warehouse.fingerprint import fingerprint
 from aisbench_core.warehouse.schema import RESULTS, RUNS
@@ -33,7 +45,8 @@ def rows_of(record: RunRecord) -> Rows:
     run_id = record.run.run_id
     cards = _cards(record)
     run, result = _run(record), _result(record, throughput(record))
-    sealed = {**run, "record_sha256": _sha256([run, result, cards])}
+    stated = [record.described.values] if record.described and record.described.values else []
+    sealed = {**run, **_system(record), "record_sha256": _sha256([run, result, cards, *stated])}
     return {
         "runs": [[sealed[column] for column in RUNS]],
         "results": [[result[column] for column in RESULTS]],
@@ -95,6 +108,22 @@ def _came(record: RunRecord) -> Cells:
         "spec_sha256": "",
         "api": "",
         **{name: None for name, needed in SIZES.items() if not needed <= stated},
+    }
+
+
+def _system(record: RunRecord) -> Cells:
+    """Description of the system and tester's configuration, completed by what the job says.
+
+    Only what is stated is part of the record's hash: the rest follows from what the hash covers already."""
+    stated = record.described or Stated()
+    whole = completed(stated, record.known)
+    values = whole.values
+    from_job = [name for name in SYSTEM_FIELDS if name in values and name not in stated.values]
+    return {
+        "system": canonical_json({name: values[name] for name in SYSTEM_FIELDS if name in values}),
+        "system_from_job": canonical_json(from_job),
+        "system_fields": whole.count,
+        "tester": canonical_json({name: values[name] for name in TESTER_FIELDS if name in values}),
     }
 
 

@@ -54,6 +54,10 @@ RUNS = {
     "imported_at": "TIMESTAMP",
     "tags": "JSON",
     "note": "VARCHAR",
+    "system": "JSON",
+    "system_from_job": "JSON",
+    "system_fields": "INTEGER",
+    "tester": "JSON",
 }
 
 RESULTS = {

@@ -1,0 +1,220 @@
+"""What is stated of the tested system and of the test: the report's system description and the tester's configuration.
+
+The 33 fields are those that MLPerf requires of a system description; the tester's configuration is what upstream's
+config.json holds. An empty field means "not stated".
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from dataclasses import field as value_of
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+from pydantic.fields import FieldInfo
+
+from aisbench_core.model.spec import Frozen, Mode, RunSpec
+
+MOST_LETTERS = 2000
+
+
+class SystemStatus(StrEnum):
+    """Whether others can get such a system."""
+
+    NOT_STATED = ""
+    ON_PREMISE = "Available on-premise"
+    CLOUD = "Available cloud"
+    RESEARCH = "Research/Development/Internal"
+    PREVIEW = "Preview"
+
+
+class Division(StrEnum):
+    """Which rules the result was made under."""
+
+    NOT_STATED = ""
+    CLOSED = "closed"
+    OPEN = "open"
+
+
+def _printable(text: str) -> str:
+    """Without characters that terminals, tables and databases stumble over; lines stay lines."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text).strip()
+
+
+_Text = Annotated[str, Field(max_length=MOST_LETTERS), AfterValidator(_printable)]
+_Count = Annotated[int | None, Field(ge=1, le=1_000_000)]
+
+
+def _field(title: str, description: str) -> Any:
+    return Field(title=title, description=description)
+
+
+class SystemDescription(Frozen):
+    """The tested system in 33 fields. Text with a quantity carries its unit ("768 GB"); counts are numbers."""
+
+    submitter: Annotated[_Text, _field("Submitter", "Who is responsible for the result.")] = ""
+    division: Annotated[Division, _field("Division", "closed: the reference's rules; open: changes are allowed.")] = (
+        Division.NOT_STATED
+    )
+    status: Annotated[SystemStatus, _field("Availability", "Whether others can get such a system.")] = (
+        SystemStatus.NOT_STATED
+    )
+    system_name: Annotated[_Text, _field("System name", "What the tested system is called.")] = ""
+    number_of_nodes: Annotated[_Count, _field("Nodes", "How many servers worked on the job.")] = None
+    host_processors_per_node: Annotated[_Count, _field("Processors per node", "Sockets with a CPU in each server.")] = (
+        None
+    )
+    host_processor_model_name: Annotated[_Text, _field("Processor", "Maker and model, as in Kunpeng 920-6426.")] = ""
+    host_processor_core_count: Annotated[
+        _Count, _field("Cores per processor", "Physical cores of each host processor.")
+    ] = None
+    host_processor_vcpu_count: Annotated[
+        _Count, _field("vCPUs per node", "Where a cloud sells vCPUs in place of whole processors.")
+    ] = None
+    host_processor_frequency: Annotated[_Text, _field("Processor frequency", "With its unit, as in 2600 MHz.")] = ""
+    host_processor_caches: Annotated[
+        _Text, _field("Processor caches", "L1, L2 and L3 with their units, in kB or MB.")
+    ] = ""
+    host_processor_interconnect: Annotated[
+        _Text, _field("Processor interconnect", "How the processors of a node are connected.")
+    ] = ""
+    host_memory_capacity: Annotated[_Text, _field("Memory per node", "With its unit, as in 768 GB.")] = ""
+    host_storage_type: Annotated[
+        _Text, _field("Storage", "Where the data set was read from, as in NVMe SSD or OBS.")
+    ] = ""
+    host_storage_capacity: Annotated[_Text, _field("Storage per node", "With its unit, as in 3.2 TB.")] = ""
+    host_networking: Annotated[
+        _Text, _field("Network", "Adapters of a node with their rate, as in 8 x 100 Gbit/s RoCE.")
+    ] = ""
+    host_networking_topology: Annotated[
+        _Text, _field("Network topology", "How the nodes are connected, as in fat tree.")
+    ] = ""
+    host_memory_configuration: Annotated[_Text, _field("Memory modules", "As in 24 x 32 GB DDR4-2933.")] = ""
+    accelerators_per_node: Annotated[
+        _Count, _field("Cards per node", "Accelerator cards of a node that the job used.")
+    ] = None
+    accelerator_model_name: Annotated[
+        _Text, _field("Accelerator", "Maker and model of the card, as in Ascend 910B.")
+    ] = ""
+    accelerator_host_interconnect: Annotated[_Text, _field("Accelerator to host", "As in PCIe 4.0 x16.")] = ""
+    accelerator_frequency: Annotated[_Text, _field("Accelerator frequency", "With its unit, as in 1000 MHz.")] = ""
+    accelerator_on_chip_memories: Annotated[
+        _Text, _field("On-chip memories", "Caches and buffers of the card, in kB or MB.")
+    ] = ""
+    accelerator_memory_configuration: Annotated[_Text, _field("Card memory type", "As in HBM2.")] = ""
+    accelerator_memory_capacity: Annotated[_Text, _field("Card memory", "Of one card with its unit, as in 32 GB.")] = ""
+    accelerator_interconnect: Annotated[_Text, _field("Accelerator interconnect", "Card to card, as in HCCS.")] = ""
+    accelerator_interconnect_topology: Annotated[
+        _Text, _field("Accelerator topology", "How the cards of a node are connected, as in full mesh of 4.")
+    ] = ""
+    cooling: Annotated[_Text, _field("Cooling", "As in air or liquid.")] = ""
+    hw_notes: Annotated[_Text, _field("Notes on hardware", "Power limits, firmware, anything else that matters.")] = ""
+    framework: Annotated[_Text, _field("Framework", "With its version.")] = ""
+    other_software_stack: Annotated[
+        _Text, _field("Software below it", "Image, CANN or CUDA, driver, each with its version.")
+    ] = ""
+    operating_system: Annotated[_Text, _field("Operating system", "With its version, as in EulerOS 2.8.")] = ""
+    sw_notes: Annotated[_Text, _field("Notes on software", "Patches, environment, anything else that matters.")] = ""
+
+
+class TesterConfig(Frozen):
+    """Upstream's config.json: which test this is, and the tester server that it would be reported to.
+
+    Nothing is ever sent there: upstream has not opened it."""
+
+    test_id: Annotated[_Text, _field("Test id", "Given by the tester; `testid` in the file.")] = ""
+    test_mode: Annotated[_Text, _field("Mode", "training or inference; `Mode` in the file.")] = ""
+    test_model: Annotated[_Text, _field("Model", "As the tester names it; `Model` in the file.")] = ""
+    test_division: Annotated[
+        _Text, _field("Division of the test", "As the tester names it; `Divsion` in the file.")
+    ] = ""
+    scenario: Annotated[_Text, _field("Scenario", "As in generic; `Scenario` in the file.")] = ""
+    test_object_type: Annotated[_Text, _field("Test object", "single or cluster.")] = ""
+    tester_server_ip: Annotated[_Text, _field("Tester server", "Its address; kept, and never called.")] = ""
+    tester_server_port: Annotated[
+        Annotated[int | None, Field(ge=1, le=65535)], _field("Tester's port", "Kept, and never called.")
+    ] = None
+
+
+SYSTEM_FIELDS = tuple(SystemDescription.model_fields)
+TESTER_FIELDS = tuple(TesterConfig.model_fields)
+
+FIELDS: Mapping[str, FieldInfo] = {**SystemDescription.model_fields, **TesterConfig.model_fields}
+"""Every field of both documents, with its title and what it means."""
+
+COUNTS = frozenset(name for name, field in FIELDS.items() if field.default is None)
+"""The fields that hold a number; all others hold text."""
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "system": ("submitter", "division", "status", "system_name", "number_of_nodes", "cooling", "hw_notes"),
+    "host": tuple(name for name in SYSTEM_FIELDS if name.startswith("host_")),
+    "accelerator": tuple(name for name in SYSTEM_FIELDS if name.startswith("accelerator")),
+    "software": ("framework", "other_software_stack", "operating_system", "sw_notes"),
+    "tester": TESTER_FIELDS,
+}
+"""Every field of both documents, in the order and the parts in which a person fills them in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """Both documents about one run, or about all runs of a place."""
+
+    system: SystemDescription = value_of(default_factory=SystemDescription)
+    tester: TesterConfig = value_of(default_factory=TesterConfig)
+
+    @property
+    def values(self) -> dict[str, str | int]:
+        """Every field that is stated, by its name."""
+        answers = {**self.system.model_dump(mode="json"), **self.tester.model_dump(mode="json")}
+        return {name: value for name, value in answers.items() if value not in ("", None)}
+
+    @property
+    def count(self) -> int:
+        """How many of the 33 fields of the system description are stated."""
+        return sum(name in self.values for name in SYSTEM_FIELDS)
+
+
+def stated_of(values: Mapping[str, object]) -> Stated:
+    """Both documents from fields by their names. Raises pydantic's ValidationError."""
+    return Stated(
+        SystemDescription.model_validate({name: value for name, value in values.items() if name not in TESTER_FIELDS}),
+        TesterConfig.model_validate({name: value for name, value in values.items() if name in TESTER_FIELDS}),
+    )
+
+
+DECIDED_BY: Mapping[str, str] = {
+    "system_name": "flavor",
+    "number_of_nodes": "node_count",
+    "accelerators_per_node": "cards_per_node",
+    "other_software_stack": "engine_version",
+    "test_object_type": "node_count",
+}
+"""The field of the spec that says what a field of the description is."""
+
+
+def known_from_job(
+    spec: RunSpec, framework: str, model: str, accelerator: str, given: Collection[str] | None = None
+) -> Stated:
+    """What the job itself says of its system; whatever it does not say stays empty.
+
+    `given`: the fields of an imported spec that mean something; None: all of them do."""
+    together = spec.mode is Mode.CLUSTER and spec.node_count > 1
+    version = spec.framework_version if given is None or "framework_version" in given else ""
+    texts = {
+        "system_name": spec.flavor,
+        "accelerator_model_name": accelerator,
+        "framework": f"{framework} {version}",
+        "other_software_stack": spec.image_url or spec.engine_version,
+        "test_mode": "training",
+        "test_model": model,
+        "test_object_type": "cluster" if together else "single",
+    }
+    counts = {"number_of_nodes": spec.node_count, "accelerators_per_node": spec.cards_per_node}
+    values = {**counts, **{name: text[:MOST_LETTERS] for name, text in texts.items()}}
+    not_given = {name for name, decides in DECIDED_BY.items() if given is not None and decides not in given}
+    return stated_of({name: value for name, value in values.items() if name not in not_given})
+
+
+def completed(stated: Stated, known: Stated) -> Stated:
+    """What is stated, and in the fields that are not, what is known from the job."""
+    return stated_of({**known.values, **stated.values})

@@ -1,0 +1,66 @@
+"""What is stated of a system and a test, as upstream's two files: system.json and config.json in one folder."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from aisbench_core.errors import ResultError
+from aisbench_core.model import SYSTEM_FIELDS, TESTER_FIELDS, Stated, stated_of
+from aisbench_core.results.record import write_whole
+
+SYSTEM_FILE, TESTER_FILE = "system.json", "config.json"
+
+FILE_KEYS: Mapping[str, str] = {
+    "accelerator_on_chip_memories": "accelerator_on-chip_memories",
+    "test_id": "testid",
+    "test_mode": "Mode",
+    "test_model": "Model",
+    "test_division": "Divsion",
+    "scenario": "Scenario",
+}
+"""Fields whose key in the file is another one: MLPerf's spelling, and upstream's (sic)."""
+
+_NAMES = {key: name for name, key in FILE_KEYS.items()}
+
+
+def file_text(stated: Stated, fields: tuple[str, ...], *, whole: bool) -> str:
+    """One of the two files. `whole`: fields that are not stated are there too, as empty text, as MLPerf wants it."""
+    values = stated.values
+    named = {FILE_KEYS.get(name, name): values.get(name, "") for name in fields if whole or name in values}
+    return json.dumps(named, ensure_ascii=False, indent=2) + "\n"
+
+
+def write_stated(stated: Stated, folder: Path) -> None:
+    """Keep both files, in place of those that were there; a document that states nothing has none."""
+    for name, fields in ((SYSTEM_FILE, SYSTEM_FIELDS), (TESTER_FILE, TESTER_FIELDS)):
+        if any(field in stated.values for field in fields):
+            write_whole(folder / name, file_text(stated, fields, whole=False).encode())
+        else:
+            (folder / name).unlink(missing_ok=True)
+
+
+def read_stated(folder: Path) -> Stated | None:
+    """What the files of a folder state; None when there are none. Raises ResultError when one is damaged."""
+    files = [file for file in (folder / SYSTEM_FILE, folder / TESTER_FILE) if file.exists()]
+    values = {name: value for file in files for name, value in _values(file).items()}
+    return stated_of(values) if files else None
+
+
+def _values(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(file.read_bytes())
+        values = {_NAMES.get(key, key): value for key, value in found.items()}
+        stated_of({name: value for name, value in values.items() if value not in ("", None)})
+    except (OSError, ValueError, AttributeError) as error:  # ValidationError is a ValueError
+        raise ResultError(f"{file.parent.name}/{file.name} cannot be read: {_why(error)}") from error
+    return {name: value for name, value in values.items() if value not in ("", None)}
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{first['loc'][0]}: {first['msg']}"
+    return "it is not a JSON object"
