@@ -97,9 +97,9 @@ def description_length(subject: Subject) -> Iterator[Complaint]:
 
 @rule("environments.count", Level.ERROR, "environments", Source.API)
 def environments_count(subject: Subject) -> Iterator[Complaint]:
-    """At most 100 environment variables are sent; one of them, in single-server mode two, are ours."""
+    """At most 100 environment variables are sent; the run's id, the mode and log levels are among them."""
     count = len(subject.spec.environments)
-    allowed = MOST_ENVIRONMENTS - 1 - (subject.spec.mode is Mode.SINGLE_SERVER)
+    allowed = MOST_ENVIRONMENTS - 1 - len(subject.spec.variables)
     if count > allowed:
         yield Complaint(f"{count} environment variables are given; allowed: {allowed} beside our own")
 

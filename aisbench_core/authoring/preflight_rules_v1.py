@@ -36,10 +36,11 @@ def _unfit(channel: Channel, name: str) -> str:
 
 
 def _settings(spec: RunSpec) -> Iterator[Complaint]:
+    alone = spec.mode is Mode.SINGLE_SERVER
     no_environment: Fix = tuple((f"environments.{name}", None) for name in spec.environments)
     lacking: tuple[tuple[str, bool, str, Fix], ...] = (
         ("environments", bool(spec.environments), "passes no environment variables to jobs", no_environment),
-        ("mode", spec.mode is Mode.SINGLE_SERVER, "passes no SINGLESERVER_MODE to jobs", ()),
+        ("mode", alone and bool(spec.command), "passes no SINGLESERVER_MODE to a custom image", ()),
         ("auto_stop_hours", spec.auto_stop_hours is not None, "ends no job by itself", (("auto_stop_hours", None),)),
         ("retries", spec.retries > 0, "does not try a failed job again", (("retries", 0),)),
         ("priority", spec.priority != 1, "has no priorities", (("priority", 1),)),

@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
+from aisbench_core.authoring import pre_start
 from aisbench_core.authoring.code_folder import CodeFolder, measure
 from aisbench_core.authoring.workloads import Workload, Workloads
 from aisbench_core.errors import AisbenchError
@@ -93,12 +94,14 @@ class Subject:
 
     @cached_property
     def code(self) -> CodeFolder:
-        """What the code directory holds, with the reporter that is uploaded beside it."""
+        """What the code directory holds, with the reporter, the script and the packages that are uploaded beside it."""
         if not self.spec.code_dir or not self.code_dir.is_dir():
             return CodeFolder()
         adds_reporter = self.workload is not None and self.workload.reporter
         found = measure(self.code_dir)
-        return replace(found, entries=found.entries + adds_reporter)
+        packages = pre_start.packages(self.spec).values() if pre_start.is_needed(self.spec) else ()
+        entries = found.entries + adds_reporter + len(packages) + bool(packages) + pre_start.is_needed(self.spec)
+        return replace(found, entries=entries, size=found.size + sum(map(_size, packages)))
 
     @property
     def flavor(self) -> Flavor | None:
@@ -109,6 +112,13 @@ class Subject:
     def has_custom_image(self) -> bool:
         """Whether the person brings the image instead of choosing a preset one."""
         return bool(self.spec.image_url or self.spec.command)
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except (OSError, ValueError):
+        return 0
 
 
 def subject_of(spec: RunSpec, profile: Profile, workloads: Workloads, flavors: Sequence[Flavor] = ()) -> Subject:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 Answers = dict[str, Any]
 
-NAMED = ("inputs", "outputs", "environments", "parameters")
+CHANNELS = ("inputs", "outputs")
+NAMED = (*CHANNELS, "environments", "parameters", "log_levels", "update")
 AS_YAML = (*NAMED, "volumes", "auto_stop_hours")
 """Fields whose value is YAML on the command line; every other field takes the text as it is."""
 
@@ -44,8 +45,8 @@ _OPTIONS = (
         "fields",
         multiple=True,
         metavar="FIELD=VALUE",
-        help="A field of the spec, such as flavor=NAME, inputs.NAME=/bucket/dir/, environments.NAME=TEXT; "
-        "can be repeated.",
+        help="A field of the spec, such as flavor=NAME, inputs.NAME=/bucket/dir/, environments.NAME=TEXT, "
+        "log_levels.cann=info, update.cann=FILE; can be repeated.",
     ),
 )
 
@@ -91,7 +92,7 @@ def on_all_cards(
 
 
 def _start(source: str) -> Answers:
-    """The answers of a spec file, or those of a workload's name. A relative code_dir is relative to the file."""
+    """The answers of a spec file, or those of a workload's name. Relative paths are relative to the file."""
     if not source.endswith((".yaml", ".yml")):
         return {"workload": source}
     file = Path(source)
@@ -104,6 +105,8 @@ def _start(source: str) -> Answers:
     answers: Answers = from_yaml(text).model_dump(mode="json", exclude_unset=True)
     if answers.get("code_dir"):
         answers["code_dir"] = absolute(answers["code_dir"], file.parent)
+    for package, path in answers.get("update", {}).items():
+        answers["update"][package] = absolute(path, file.parent) if path else ""
     return answers
 
 
@@ -124,7 +127,11 @@ def _assign(answers: Answers, field: str, text: str, core: "Core") -> None:
         answers[place] = {**answers.get(place, {}), name: _parameter(answers, name, text, core)}
     elif place == "environments":
         answers[place] = {**answers.get(place, {}), name: text}
-    elif place in NAMED:
+    elif place == "log_levels":
+        answers[place] = {**answers.get(place, {}), name: _yaml(field, text)}
+    elif place == "update":
+        answers[place] = {**answers.get(place, {}), name: absolute(text, Path.cwd()) if text else ""}
+    elif place in CHANNELS:
         others = [channel for channel in answers.get(place, []) if channel["name"] != name]
         answers[place] = [*others, {"name": name, "path": text}]
     else:
@@ -147,5 +154,5 @@ def _yaml(field: str, text: str) -> Any:
     return parse_yaml(f"value: {text}", field).get("value")
 
 
-def absolute(code_dir: str, start: Path) -> str:
-    return str((start / os.path.expanduser(code_dir)).absolute())  # noqa: PTH111  # pathlib's raises for an unknown ~name
+def absolute(path: str, start: Path) -> str:
+    return str((start / os.path.expanduser(path)).absolute())  # noqa: PTH111  # pathlib's raises for an unknown ~name

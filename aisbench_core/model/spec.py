@@ -60,6 +60,60 @@ class NfsVolume(Frozen):
     read_only: bool = False
 
 
+class CannLevel(StrEnum):
+    """What CANN logs (ASCEND_GLOBAL_LOG_LEVEL); the variable's number is the position here, from 0."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+    NONE = "none"
+
+
+class MindSporeLevel(StrEnum):
+    """What MindSpore logs (GLOG_v); the variable's number is the position here, from 0, as AISBench's manual counts."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+    FATAL = "fatal"
+
+
+class LogLevels(Frozen):
+    """How much CANN and MindSpore log; None leaves it to the image."""
+
+    cann: CannLevel | None = None
+    mindspore: MindSporeLevel | None = None
+    events: Annotated[bool | None, Field(description="CANN's event log")] = None
+    stdout: Annotated[bool | None, Field(description="CANN's log in the job's log, too")] = None
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment variables that say so."""
+        cann, mindspore = list(CannLevel), list(MindSporeLevel)
+        numbers = {
+            "ASCEND_GLOBAL_LOG_LEVEL": None if self.cann is None else cann.index(self.cann),
+            "GLOG_v": None if self.mindspore is None else mindspore.index(self.mindspore),
+            "ASCEND_GLOBAL_EVENT_ENABLE": self.events,
+            "ASCEND_SLOG_PRINT_TO_STDOUT": self.stdout,
+        }
+        return {name: str(int(number)) for name, number in numbers.items() if number is not None}
+
+
+class Update(Frozen):
+    """Packages that are installed over the image's own on each node: files on this machine; empty: the image's own."""
+
+    cann: Annotated[str, Field(description="Ascend-cann-nnae, -nnrt or -toolkit (.run)")] = ""
+    mindspore: Annotated[str, Field(description="a wheel of MindSpore (.whl)")] = ""
+    protobuf: Annotated[str, Field(description="a wheel of protobuf (.whl)")] = ""
+
+    @property
+    def packages(self) -> dict[str, str]:
+        """The packages that are given, by field, in the order in which they are installed."""
+        ordered = {"protobuf": self.protobuf, "mindspore": self.mindspore, "cann": self.cann}
+        return {field: path for field, path in ordered.items() if path}
+
+
 class RunSpec(Frozen):
     """Everything that decides a run; it is stored with the run for ever.
 
@@ -83,6 +137,8 @@ class RunSpec(Frozen):
     cards_per_node: Annotated[int, Field(ge=1, le=64)] = 1
     mode: Mode = Mode.CLUSTER
     environments: dict[str, str] = {}
+    log_levels: LogLevels = LogLevels()
+    update: Update = Update()
     volumes: tuple[NfsVolume, ...] = ()
     priority: Annotated[int, Field(ge=1, le=3)] = 1
     auto_stop_hours: Annotated[int | None, Field(ge=1, le=720)] = None
@@ -98,9 +154,21 @@ class RunSpec(Frozen):
         return self.node_count * self.cards_per_node
 
     @property
+    def variables(self) -> dict[str, str]:
+        """The environment variables that other fields than `environments` decide."""
+        single = {"SINGLESERVER_MODE": "True"} if self.mode is Mode.SINGLE_SERVER else {}
+        return single | self.log_levels.variables
+
+    @property
     def sha256(self) -> str:
-        """SHA-256 (hex) over the spec's canonical JSON."""
-        return hashlib.sha256(canonical_json(self.model_dump(mode="json")).encode()).hexdigest()
+        """SHA-256 (hex) over the spec's canonical JSON; fields that came later are in it only when they are set."""
+        asked = self.model_dump(mode="json")
+        unset = [name for name in _LATER if getattr(self, name) == type(self).model_fields[name].default]
+        return hashlib.sha256(canonical_json({k: v for k, v in asked.items() if k not in unset}).encode()).hexdigest()
+
+
+_LATER = ("log_levels", "update")
+"""Fields that old specs do not have: a spec without them keeps the hash under which it was stored."""
 
 
 def canonical_json(value: object) -> str:

@@ -3,15 +3,18 @@
 import hashlib
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 
+from aisbench_core.authoring import pre_start
 from aisbench_core.authoring.code_folder import LEFT_OUT
 from aisbench_core.authoring.workloads import REPORTER, Workload
 from aisbench_core.errors import ConfigError
 from aisbench_core.model import RunSpec, canonical_json
+from aisbench_core.results.record import write_whole
 
 BLOCK = 1024 * 1024
 REMEMBERED = 20_000
@@ -44,16 +47,31 @@ class CodeManifest:
         return hashlib.sha256(canonical_json([[file.name, file.sha256] for file in self.files]).encode()).hexdigest()
 
 
-def read_code(spec: RunSpec, workload: Workload) -> CodeManifest:
-    """The code as it lies on this machine now. Raises ConfigError if it cannot be read."""
+def read_code(spec: RunSpec, workload: Workload, beside: Mapping[str, Path] = MappingProxyType({})) -> CodeManifest:
+    """The code as it lies on this machine now. Raises ConfigError if it cannot be read.
+
+    `beside`: files that are uploaded with it, by their places below the code directory, over what lies there."""
     folder = Path(spec.code_dir).expanduser()
     try:
         sources = dict(_sources(folder))
         if workload.reporter_file is not None:
             sources.setdefault(REPORTER, workload.reporter_file)
+        sources |= beside
         return CodeManifest(tuple(_code_file(name, source) for name, source in sorted(sources.items())))
     except OSError as error:
         raise ConfigError(f"the code cannot be read: {error.filename}: {error.strerror}") from error
+
+
+def files_beside(spec: RunSpec, script: Path) -> dict[str, Path]:
+    """What the console adds to the code: packages, and the script that installs them, which is written to `script`.
+
+    A script of the person's own is uploaded under another name, and run by ours."""
+    if not pre_start.is_needed(spec):
+        return {}
+    own = pre_start.own_script(spec)
+    write_whole(script, pre_start.script(spec, with_own=own is not None).encode())
+    kept = {pre_start.beside(spec, pre_start.OWN): own} if own else {}
+    return {**pre_start.packages(spec), **kept, pre_start.beside(spec, pre_start.SCRIPT): script}
 
 
 def _sources(folder: Path) -> Iterator[tuple[str, Path]]:

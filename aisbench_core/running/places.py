@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from aisbench_core.model import Api, Channel, JobRequest, Mode, Run, RunSpec
+from aisbench_core.model import Api, Channel, JobRequest, Run, RunSpec
 from aisbench_core.settings import Profile
 
 JOB_NAME_MOST = 64
@@ -21,6 +21,11 @@ class RunFolder:
     def spec(self) -> Path:
         """The spec as YAML."""
         return self.path / "spec.yaml"
+
+    @property
+    def pre_start(self) -> Path:
+        """The script that the console wrote for the job, where the spec needs one."""
+        return self.path / "ma-pre-start.sh"
 
     @property
     def launch(self) -> Path:
@@ -96,7 +101,6 @@ def outputs(run: Run, profile: Profile) -> tuple[Channel, ...]:
 def job_request(run: Run, profile: Profile) -> JobRequest:
     """The run as the cloud is asked to carry it out."""
     code = "" if not run.spec.code_dir else code_path(run, profile)
-    single = {"SINGLESERVER_MODE": "True"} if run.spec.mode is Mode.SINGLE_SERVER else {}
     return JobRequest(
         name=run.job_name,
         spec=run.spec,
@@ -105,6 +109,6 @@ def job_request(run: Run, profile: Profile) -> JobRequest:
         log_path=log_path(run, profile),
         inputs=tuple(channel for channel in run.spec.inputs if channel.path),
         outputs=outputs(run, profile),
-        environments={"AISBENCH_RUN_ID": run.run_id, **single, **run.spec.environments},
+        environments={"AISBENCH_RUN_ID": run.run_id, **run.spec.variables, **run.spec.environments},
         parameters={name: str(value) for name, value in run.spec.parameters.items()},
     )

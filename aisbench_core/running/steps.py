@@ -17,7 +17,7 @@ from aisbench_core.errors import CloudNotFound, CloudRejected, CloudUnavailable,
 from aisbench_core.model import Api, Clock, JobStatus, Level, Phase, Progress, Run, RunState
 from aisbench_core.results.record import write_samples
 from aisbench_core.running import logs, places
-from aisbench_core.running.code import read_code
+from aisbench_core.running.code import CodeManifest, files_beside, read_code
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.places import RunFolder
 from aisbench_core.running.upload import upload
@@ -84,7 +84,7 @@ class Steps:
         if errors:
             return failed(run, "; ".join(errors))
         if run.spec.code_dir:
-            run = replace(run, code_sha256=read_code(run.spec, self._workloads.get(run.spec.workload)).sha256)
+            run = replace(run, code_sha256=self._code(run).sha256)
         for channel in places.outputs(run, cloud.profile):
             cloud.objects.make_directory(channel.path)
         cloud.objects.make_directory(places.log_path(run, cloud.profile))
@@ -94,11 +94,15 @@ class Steps:
         """Upload the code as it is now, which may be newer than when it was prepared."""
         if run.spec.code_dir:
             cloud = self._connect(run.profile, run.spec.api)
-            code = read_code(run.spec, self._workloads.get(run.spec.workload))
+            code = self._code(run)
             run = replace(run, code_sha256=code.sha256)
             upload(cloud.objects, code, places.code_path(run, cloud.profile), self._show_progress(run, "files"))
         # The time is written down before the job is asked for: after a crash it says that there may be one.
         return run.to(RunState.SUBMITTING, submitted_at=self._clock(), detail="")
+
+    def _code(self, run: Run) -> CodeManifest:
+        beside = files_beside(run.spec, self.folder(run).pre_start)
+        return read_code(run.spec, self._workloads.get(run.spec.workload), beside)
 
     def submit(self, run: Run) -> Run:
         """Create the job, unless an attempt whose answer was lost did already."""

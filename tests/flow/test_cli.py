@@ -118,6 +118,31 @@ def test_a_code_directory_in_a_spec_file_is_found_beside_the_file(shell: Command
     assert shell.answer("runs")["total"] == 0
 
 
+def test_packages_and_log_levels_are_named_on_the_command_line_and_in_a_file(
+    shell: CommandLine, tmp_path: Path
+) -> None:
+    name = "Ascend-cann-nnae_5.0.2.1_linux-aarch64.run"
+    (tmp_path / name).write_text("package")
+    typed = (
+        "--set",
+        f"update.cann={tmp_path / name}",
+        "--set",
+        "log_levels.cann=none",
+        "--set",
+        "log_levels.events=true",
+    )
+    (tmp_path / "spec.yaml").write_text(f"workload: quickstart_digits\nupdate: {{cann: {name}}}\n", "utf-8")
+
+    here = shell.answer("run", "quickstart_digits", *typed, "--dry-run")
+    from_file = shell.answer("run", str(tmp_path / "spec.yaml"), "--dry-run")
+
+    assert here["spec"]["update"]["cann"] == from_file["spec"]["update"]["cann"] == str(tmp_path / name)
+    assert (here["spec"]["log_levels"]["cann"], here["spec"]["log_levels"]["events"]) == ("none", True)
+    wrong = shell.type("preflight", "quickstart_digits", "--set", "log_levels.mindspore=loud")
+    assert wrong.exit_code == 2
+    assert "log_levels.mindspore" in wrong.stderr
+
+
 def test_a_run_is_stopped_and_its_log_is_followed_to_the_end(shell: CommandLine, sandbox: SandboxProcess) -> None:
     sandbox.script(by="hold", log="epoch 1\n")
     launched = shell.type("run", "quickstart_digits")

@@ -9,7 +9,7 @@ import pytest
 from aisbench_core.authoring.workloads import REPORTER, Workloads
 from aisbench_core.errors import ConfigError
 from aisbench_core.model import RunSpec
-from aisbench_core.running.code import SETTLED_S, CodeManifest, read_code
+from aisbench_core.running.code import SETTLED_S, CodeManifest, files_beside, read_code
 from aisbench_core.settings import HOME
 
 WORKLOAD = Workloads(HOME / "workloads").get("quickstart_digits")
@@ -104,3 +104,44 @@ def test_a_change_that_keeps_size_and_time_is_still_found(folder: Path) -> None:
     os.utime(file, ns=times)
 
     assert code_of(folder).sha256 != before.sha256
+
+
+# --- what the console puts beside the boot file -------------------------------------------------------
+
+CANN = "Ascend-cann-nnae_5.0.2.1_linux-aarch64.run"
+
+
+def prepared(folder: Path, script: Path, **answers: object) -> CodeManifest:
+    asked = {"workload": WORKLOAD.name, "code_dir": str(folder), "boot_file": "models/train.py", **answers}
+    spec = RunSpec.model_validate(asked)
+    return read_code(spec, WORKLOAD, files_beside(spec, script))
+
+
+def test_the_script_packages_and_an_own_script_lie_beside_the_boot_file(folder: Path, tmp_path: Path) -> None:
+    own, package, script = folder / "models" / "ma-pre-start.sh", tmp_path / CANN, tmp_path / "run" / "ma-pre-start.sh"
+    own.write_text("export OWN=1\n")
+    package.write_text("package\n")
+
+    code = prepared(folder, script, update={"cann": str(package)})
+
+    sources = {file.name: file.source for file in code.files}
+    assert sources["models/ma-pre-start.sh"] == script
+    assert sources["models/ma-pre-start.own.sh"] == own
+    assert sources[f"models/run/{CANN}"] == package
+    assert '. "$aisbench_here/ma-pre-start.own.sh"' in script.read_text("utf-8")
+
+
+def test_the_same_code_with_other_levels_is_other_code_and_without_any_it_is_as_it_was(
+    folder: Path, tmp_path: Path
+) -> None:
+    script = tmp_path / "ma-pre-start.sh"
+    plain = prepared(folder, script)
+    assert not script.exists()
+
+    once = prepared(folder, script, log_levels={"cann": "info"})
+    again = prepared(folder, script, log_levels={"cann": "info"})
+    other = prepared(folder, script, log_levels={"cann": "debug"})
+
+    assert plain.sha256 == code_of(folder).sha256
+    assert once.sha256 == again.sha256
+    assert len({plain.sha256, once.sha256, other.sha256}) == 3

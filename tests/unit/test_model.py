@@ -1,5 +1,6 @@
 """The nouns: which moves are legal, how far a run has come, and when two specs are the same."""
 
+import hashlib
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import product
@@ -16,6 +17,7 @@ from aisbench_core.model import (
     MOVES,
     TERMINAL,
     JobStatus,
+    LogLevels,
     Mode,
     Phase,
     Progress,
@@ -211,6 +213,29 @@ def test_a_job_is_told_its_run_and_the_persons_own_variables_win() -> None:
     request = places.job_request(a.run("r-1", spec), PROFILE)
 
     assert dict(request.environments) == {"AISBENCH_RUN_ID": "r-1", "SINGLESERVER_MODE": "mine", "A": "1"}
+
+
+def test_a_job_is_told_its_log_levels_by_the_manuals_numbers() -> None:
+    levels = {"cann": "none", "mindspore": "fatal", "events": False, "stdout": True}
+    spec = RunSpec.model_validate({"workload": "w", "log_levels": levels})
+
+    request = places.job_request(a.run("r-1", spec), PROFILE)
+
+    assert dict(request.environments) == {
+        "AISBENCH_RUN_ID": "r-1",
+        "ASCEND_GLOBAL_LOG_LEVEL": "4",
+        "GLOG_v": "3",
+        "ASCEND_GLOBAL_EVENT_ENABLE": "0",
+        "ASCEND_SLOG_PRINT_TO_STDOUT": "1",
+    }
+
+
+def test_fields_that_came_later_change_the_hash_only_of_specs_that_use_them() -> None:
+    plain = RunSpec(workload="w")
+    as_before = plain.model_dump(mode="json", exclude={"log_levels", "update"})
+
+    assert plain.sha256 == hashlib.sha256(canonical_json(as_before).encode()).hexdigest()
+    assert RunSpec(workload="w", log_levels=LogLevels(events=True)).sha256 != plain.sha256
 
 
 def test_the_folder_of_a_run_keeps_one_log_per_node() -> None:

@@ -33,7 +33,11 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
         "the only output is train_url",
     ),
     ({"api": "v1", "environments": {"A": "b"}}, "environments", "passes no environment variables"),
-    ({"api": "v1", "mode": "single_server"}, "mode", "passes no SINGLESERVER_MODE"),
+    (
+        {"api": "v1", "mode": "single_server", "boot_file": "", "image_url": "swr/x:1", "command": "python t.py"},
+        "mode",
+        "passes no SINGLESERVER_MODE to a custom image",
+    ),
     ({"api": "v1", "auto_stop_hours": 1}, "auto_stop_hours", "ends no job by itself"),
     ({"api": "v1", "retries": 1}, "retries", "does not try a failed job again"),
     ({"api": "v1", "flavor": "", "pool_id": "pool1", "priority": 2}, "priority", "has no priorities"),
@@ -54,6 +58,10 @@ def test_what_the_older_api_lacks_is_an_error_that_names_the_field(
     assert (finding.level, finding.field) == (Level.ERROR, field)
     assert says in finding.message
     assert not [each for each in found(changed(resnet, **(changes | {"api": "v2"}))) if each.rule == "api.v1"]
+
+
+def test_single_servers_and_log_levels_reach_preset_images_through_a_script(resnet: RunSpec) -> None:
+    assert found(changed(resnet, api="v1", mode="single_server", log_levels={"cann": "info"})) == []
 
 
 def test_what_can_be_left_out_is_left_out_on_request(resnet: RunSpec) -> None:
