@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.sandbox_process import SandboxProcess
 
@@ -25,6 +26,9 @@ def _clean_environment() -> None:
 
 _HOME = tempfile.mkdtemp(prefix="aisbench-tests-home-")
 _clean_environment()
+
+settings.register_profile("any-machine", deadline=None)  # how long an example takes is up to the machine's other work
+settings.load_profile("any-machine")
 
 
 def pytest_unconfigure() -> None:
