@@ -14,6 +14,7 @@ from datetime import datetime
 
 from aisbench_core import health
 from aisbench_core.authoring import preflight as offline
+from aisbench_core.authoring.packages.importing import Packages
 from aisbench_core.authoring.preflight_online import OnProgress, no_progress, online
 from aisbench_core.authoring.rules import subject_of
 from aisbench_core.authoring.specfile import to_yaml
@@ -80,6 +81,7 @@ class Core:
         self.files = RunFiles(settings.runs_dir, ledger)
         self.configs = Configs(settings, workloads)
         self.systems = Systems(settings, ledger, warehouse.record, clock)
+        self.packages = Packages(settings, workloads)
         self.doctor = Doctor(settings, look, clock)
         self.clock = clock
         self._connect = connect

@@ -122,6 +122,16 @@ class QualityTarget(Frozen):
     note: Annotated[str, Field(description="what the inference rests on")] = ""
 
 
+class PackageOrigin(Frozen):
+    """The package of the upstream tool that a workload was made of; written by the import."""
+
+    name: Annotated[str, Field(min_length=1, description="the package's file or folder")]
+    company: Annotated[str, Field(description="whose package it is")] = ""
+    architecture: Annotated[str, Field(description="`aarch64` or `x86_64`")] = ""
+    tool_version: Annotated[str, Field(description="version of ais-bench-stubs")] = ""
+    sha256: Annotated[str, Field(min_length=1, description="of its workload, framework version and code, in hex")]
+
+
 class Manifest(Frozen):
     """The whole of a `workload.yaml`. The workload's name is its folder's name."""
 
@@ -143,6 +153,7 @@ class Manifest(Frozen):
     versions: Annotated[
         dict[str, VersionEdition], Field(min_length=1, description="framework versions, oldest first; last: default")
     ]
+    package: Annotated[PackageOrigin | None, Field(description="the package that it was made of, if any")] = None
 
     @field_validator("versions")
     @classmethod

@@ -137,6 +137,7 @@ class Workloads:
 
     def __init__(self, folder: Path, own: Path | None = None) -> None:
         self._folders = (folder,) if own in (None, folder) else (folder, own)
+        self._joined: Mapping[Path, Workload] = {}
         self._read: dict[Path, tuple[int, Workload | AisbenchError]] = {}
 
     def names(self) -> list[str]:
@@ -157,6 +158,12 @@ class Workloads:
             raise found
         raise ConfigError(f"there is no workload named {name!r}; known workloads: {', '.join(self.names()) or 'none'}")
 
+    def joined_by(self, workload: Workload) -> "Workloads":
+        """The same with one more, which is in no folder yet."""
+        joined = Workloads(*self._folders)
+        joined._joined = {workload.folder / MANIFEST: workload}
+        return joined
+
     def problems(self) -> list[tuple[Path, AisbenchError]]:
         """Each manifest that cannot be used, and why."""
         return [(file, found) for file, found in self._look().items() if isinstance(found, AisbenchError)]
@@ -165,7 +172,8 @@ class Workloads:
         files = sorted((file for folder in self._folders for file in _manifests(folder)), key=_name)
         self._read = {file: self._fresh(file) for file in files}
         found = {file: each for file, (_, each) in self._read.items()}
-        return {file: _hidden(file) if self._is_hidden(file, files) else each for file, each in found.items()}
+        shown = {file: _hidden(file) if self._is_hidden(file, files) else each for file, each in found.items()}
+        return {**shown, **self._joined}
 
     def _is_hidden(self, file: Path, files: Collection[Path]) -> bool:
         """Whether a shipped workload has the name of this one."""

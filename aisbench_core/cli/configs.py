@@ -55,11 +55,11 @@ def read(files: Sequence[Path], job: str | None, as_json: bool, **options: Any) 
     )
     found = core.configs.understand(core.configs.read([file_of(file) for file in files]), hints)
     found = found.only(Api(job)) if job else found
-    shown.answer(_answers(found), as_json, lambda: _text(found))
-    _talk_about(found.findings)
+    shown.answer(found_answers(found), as_json, lambda: found_text(found))
+    talk_about(found.findings)
     if found.has_errors:
         click.get_current_context().exit(2)
-    _store(core, found, options)
+    store(core, found, options)
 
 
 @config.command("export")
@@ -75,7 +75,7 @@ def write(profile: str, output: Path | None, as_json: bool, **typed: Any) -> Non
     core = open_core()
     spec = on_all_cards(core, read_spec(Typed(**typed), core), profile, lambda _: ())
     exported = core.configs.write(spec, core.regions.profile(profile).name)
-    _talk_about(exported.findings)
+    talk_about(exported.findings)
     if output:
         write_file(output, exported.text)
         shown.talk(f"written: {output}")
@@ -103,17 +103,10 @@ def write_file(file: Path, text: str) -> None:
         raise ConfigError(f"{file} cannot be written: {error.strerror}") from None
 
 
-def _store(core: "Core", found: "Imported", options: Mapping[str, Any]) -> None:
+def store(core: "Core", found: "Imported", options: Mapping[str, Any]) -> None:
     """Do what the options ask for; whatever is asked for and not there is an error before anything is stored."""
+    check_store(found, options)
     output, replace = options["output"], options["replace"]
-    if output and len(found.specs) != 1:
-        raise ConfigError(
-            f"{len(found.specs)} specs were found, and one file is named", "choose one with --job v1 or v2"
-        )
-    if (options["save_profile"] or options["save_keys"]) and not found.profile:
-        raise ConfigError("no profile can be made of this file", "see the findings")
-    if options["save_keys"] and not found.keys:
-        raise ConfigError("there are no keys in this file")
     if options["save_profile"] and found.profile:
         new = core.configs.save_profile(found.profile, replace)
         shown.talk(f"profile {found.profile.name} {'written' if new else 'is there already'}")
@@ -125,12 +118,26 @@ def _store(core: "Core", found: "Imported", options: Mapping[str, Any]) -> None:
         shown.talk(f"written: {output}")
 
 
-def _answers(found: "Imported") -> dict[str, Any]:
+def check_store(found: "Imported", options: Mapping[str, Any]) -> None:
+    """Raise ConfigError if the options ask for something that is not there."""
+    if options["output"] and len(found.specs) != 1:
+        raise ConfigError(
+            f"{len(found.specs)} specs were found, and one file is named", "choose one with --job v1 or v2"
+        )
+    if (options["save_profile"] or options["save_keys"]) and not found.profile:
+        raise ConfigError("no profile can be made of this file", "see the findings")
+    if options["save_keys"] and not found.keys:
+        raise ConfigError("there are no keys in this file")
+
+
+def found_answers(found: "Imported") -> dict[str, Any]:
+    """What a configuration means, for an answer in JSON."""
     keys = "found" if found.keys else "none"
     return {"profile": found.profile, "keys": keys, "specs": found.specs, "findings": found.findings}
 
 
-def _text(found: "Imported") -> str:
+def found_text(found: "Imported") -> str:
+    """The same for a person."""
     blocks = []
     if found.profile:
         facts = found.profile.model_dump(mode="json", exclude_defaults=True).items()
@@ -138,7 +145,7 @@ def _text(found: "Imported") -> str:
         blocks.append(
             "profile\n" + shown.indented(shown.listing([*((key, str(value)) for key, value in facts), *keys]))
         )
-    blocks += [f"{each.source}\n{shown.indented(_yaml(each).rstrip())}" for each in found.specs]
+    blocks += [f"{each.source or 'spec'}\n{shown.indented(_yaml(each).rstrip())}" for each in found.specs]
     return "\n\n".join(blocks) or "nothing was found"
 
 
@@ -148,7 +155,8 @@ def _yaml(found: "FoundSpec") -> str:
     return to_yaml(found.spec, found.comments)
 
 
-def _talk_about(findings: "Sequence[LineFinding]") -> None:
+def talk_about(findings: "Sequence[LineFinding]") -> None:
+    """Say the findings, with their lines."""
     for each in findings:
         where = f"line {each.line}: " if each.line else ""
         shown.talk(

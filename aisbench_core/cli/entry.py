@@ -6,7 +6,19 @@ from typing import Any
 
 import click
 
-from aisbench_core.cli import catalogue, configs, doctor, following, launching, logs, results, runs, serving, systems
+from aisbench_core.cli import (
+    catalogue,
+    configs,
+    doctor,
+    following,
+    launching,
+    logs,
+    packages,
+    results,
+    runs,
+    serving,
+    systems,
+)
 from aisbench_core.cli.codes import OUR_ERROR, exit_code
 from aisbench_core.cli.core import log_file
 from aisbench_core.cli.shown import talk
@@ -54,6 +66,7 @@ for _command in (
     launching.preflight,
     launching.spec,
     configs.config,
+    packages.workload,
     following.follow,
     runs.runs,
     runs.show,

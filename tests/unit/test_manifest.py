@@ -13,6 +13,7 @@ from aisbench_core.authoring.manifest import (
     DatasetLayout,
     Definition,
     Manifest,
+    PackageOrigin,
     Parameter,
     QualityTarget,
     VersionEdition,
@@ -30,6 +31,7 @@ MODELS: dict[str, type[BaseModel]] = {
     "`definitions.<id>`": Definition,
     "`dataset`": DatasetLayout,
     "`target`": QualityTarget,
+    "`package`": PackageOrigin,
 }
 SHIPPED_CODE = [workload for workload in Workloads(HOME / "workloads").all() if workload.ships_code]
 

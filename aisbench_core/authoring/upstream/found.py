@@ -30,8 +30,18 @@ RULES: Mapping[str, tuple[Level, str]] = {
     "config.shell": (Level.WARNING, "config.sh only sets variables, to plain text."),
     "config.left-out": (Level.WARNING, "The upstream tool has a place for everything that the spec says."),
     "config.mode": (Level.WARNING, "Single-server mode is written into config.sh."),
+    "package.name": (Level.WARNING, "The package's name tells workload, architecture and framework version."),
+    "package.architecture": (Level.WARNING, "The package is for the architecture that it shall run on."),
+    "package.config": (Level.WARNING, "A modelarts_config.py that can be read lies in code/config."),
+    "package.boot-file": (Level.ERROR, "The boot file is told, and lies in code/code."),
+    "package.engine": (Level.ERROR, "The engine is told."),
+    "package.parameter": (Level.WARNING, "Each parameter has a name that a manifest accepts."),
+    "package.manifest": (Level.ERROR, "What the package says makes a manifest."),
+    "package.throughput": (Level.WARNING, "It is known how throughput is computed and what data is needed."),
+    "package.encoding": (Level.INFO, "Names are in UTF-8; those in GBK are written anew."),
+    "package.taken": (Level.ERROR, "No other workload has the name."),
 }
-"""Everything that reading or writing an upstream configuration may say: how grave it is, and what is expected."""
+"""Everything that reading or writing a configuration or a package may say: how grave it is, and what is expected."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def spec_of(
 
     Raises ConfigError when a workload or version that a person named does not exist."""
     taken = taking.parameters(*LISTS[taking.name])
-    boot_file, engine = _boot_file(taking), taking.text("framework_version")
+    boot_file, engine = boot_file_of(taking), taking.text("framework_version")
     workload = workload_of(boot_file, engine, [name for name, *_ in taken], workloads, hints, package)
     if workload is None:
         message = f"boot file {boot_file!r} and engine {engine!r} do not tell which workload this is"
@@ -93,7 +93,7 @@ def _float(text: str) -> Scalar:
     return number if math.isfinite(number) else text
 
 
-def _boot_file(taking: Taking) -> str:
+def boot_file_of(taking: Taking) -> str:
     """The boot file relative to the code directory; empty when it is not set or not in there."""
     boot, code = taking.text("boot_file"), taking.text("code_dir")
     if not boot.startswith("/"):

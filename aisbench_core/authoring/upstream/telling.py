@@ -44,13 +44,19 @@ def version_of(workload: Workload, engine: str, hints: Hints, package: PackageNa
     return next((each for each in _told(workload, engine, package) if each in workload.versions), "")
 
 
+def release_of(engine: str) -> str:
+    """The framework's release in an engine's name, such as 1.3; empty if it does not tell."""
+    number = _ENGINE_VERSION.match(engine)
+    return f"{number[1]}.{number[2]}" if number else ""
+
+
 def _told(workload: Workload, engine: str, package: PackageName | None) -> Iterator[str]:
     if package:
         yield package.framework_version
     yield from (name for name, edition in workload.versions.items() if edition.engine_version == engine)
-    number = _ENGINE_VERSION.match(engine)
-    if number:
-        yield from (f"r{number[1]}.{number[2]}", f"{number[1]}.{number[2]}")
+    release = release_of(engine)
+    if release:
+        yield from (f"r{release}", release)
 
 
 def _candidates(boot_file: str, engine: str, workloads: Workloads) -> Iterator[Workload]:

@@ -1,0 +1,48 @@
+"""A door for packages over an empty data folder, without console, command line or cloud."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+from aisbench_core.authoring.packages.importing import Packages
+from aisbench_core.authoring.packages.package import Answers, Described, Package
+from aisbench_core.authoring.upstream.found import LineFinding
+from aisbench_core.authoring.workloads import Workload, Workloads
+from aisbench_core.settings import Settings
+from tests.upstream_package import NAME, files, packed
+
+NO_ANSWERS = Answers()
+
+
+class Door:
+    """The packages of a console over an empty data folder."""
+
+    def __init__(self, data_dir: Path) -> None:
+        settings = Settings(data_dir=data_dir)
+        self.own = settings.own_workloads_dir
+        self.workloads = Workloads(settings.workloads_dir, self.own)
+        self.packages = Packages(settings, self.workloads)
+
+    def opened(self, name: str = NAME, **contents: Any) -> Package:
+        """A package of this name; see `files` for its contents."""
+        return self.packages.unpack(f"{name}.tar.gz", io.BytesIO(packed(files(**contents))))
+
+    def described(self, name: str = NAME, answers: Answers = NO_ANSWERS, **contents: Any) -> Described:
+        """What a package makes."""
+        return self.packages.describe(self.opened(name, **contents), answers)
+
+    def made(self, name: str = NAME, answers: Answers = NO_ANSWERS, **contents: Any) -> Workload:
+        """The workload of a package, as it is read from its folder."""
+        package = self.opened(name, **contents)
+        made = self.packages.make(package, self.packages.describe(package, answers))
+        return self.workloads.get(made.name)
+
+
+def said(described: Described, rule: str) -> list[LineFinding]:
+    """The findings of one rule."""
+    return [each for each in described.findings if each.rule == rule]
+
+
+def kept(folder: Path) -> str:
+    """Every byte below a folder."""
+    return "".join(file.read_bytes().decode("latin-1") for file in folder.rglob("*") if file.is_file())
