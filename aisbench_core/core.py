@@ -37,6 +37,7 @@ from aisbench_core.results.record import write_whole
 from aisbench_core.running import launch_facts, places
 from aisbench_core.running.collecting import Collecting
 from aisbench_core.running.follower import Follower
+from aisbench_core.running.jobs import Jobs
 from aisbench_core.running.ledger import Beat, Ledger
 from aisbench_core.running.places import RunFolder
 from aisbench_core.running.run_files import RunFiles
@@ -82,6 +83,7 @@ class Core:
         self.configs = Configs(settings, workloads)
         self.systems = Systems(settings, ledger, warehouse.record, clock)
         self.packages = Packages(settings, workloads)
+        self.jobs = Jobs(ledger, look, self.stop)
         self.doctor = Doctor(settings, look, clock)
         self.clock = clock
         self._connect = connect

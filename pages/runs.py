@@ -6,6 +6,7 @@ from aisbench_core.model import ACTIVE, TERMINAL
 from pages._ui import address
 from pages._ui.core import core
 from pages._ui.places import CONFIGURE, link
+from pages._ui.region_jobs import ask_before_stopping_a_job, show_region_jobs
 from pages._ui.run_cards import ask_before_stopping
 from pages._ui.run_list import show_active, show_ended
 from pages._ui.words import words
@@ -30,4 +31,6 @@ st.header(t("runs.active", count=ledger.count(ACTIVE, text)))
 show_active(text)
 st.header(t("runs.ended", count=ledger.count(TERMINAL, text)))
 show_ended(text)
+show_region_jobs(text)
 ask_before_stopping()
+ask_before_stopping_a_job()

@@ -75,6 +75,18 @@ class ModelArtsV1:
         except CloudNotFound:  # deleted in between, or not shown yet: taken for there, it is never made again
             return found
 
+    def named(self, name: str) -> Sequence[JobStatus]:
+        """Every version of the job with exactly this name, newest first."""
+        operation = f"look for the versions of job {name}"
+        found = self._calls.named(operation, name)
+        if found is None:
+            return ()
+        try:
+            versions = self._calls.read(operation, VERSIONS, _versions, found.job_id)
+        except CloudNotFound:  # deleted in between
+            return ()
+        return [each.status for each in sorted(versions, key=lambda each: each.number, reverse=True)]
+
     def status(self, job_ids: Iterable[str], since: datetime) -> Mapping[str, JobStatus]:
         """Many jobs at once, by as few list calls as possible; a version that is not its job's newest is left out.
 

@@ -72,9 +72,11 @@ class ModelArtsV2:
 
     def find(self, name: str) -> JobStatus | None:
         """The job with exactly this name (the newest of several), or None."""
-        like = [Filter(key="name", operator="like", value=[name])]
-        found = (job for page in self._pages.newest_first(f"find job {name}", like) for job in page)
-        return next((job for job in found if job.name == name), None)
+        return next(self._all_named(name), None)
+
+    def named(self, name: str) -> Sequence[JobStatus]:
+        """Every job with exactly this name, newest first."""
+        return list(self._all_named(name))
 
     def status(self, job_ids: Iterable[str], since: datetime) -> Mapping[str, JobStatus]:
         """Many jobs at once, by as few list calls as possible. A job that the first pages do not hold is left out."""
@@ -179,6 +181,11 @@ class ModelArtsV2:
     def pools(self) -> Sequence[Pool]:
         """The dedicated pools that training jobs can use."""
         return pools.pools(self._caller, self._workspace_id)
+
+    def _all_named(self, name: str) -> Iterator[JobStatus]:
+        like = [Filter(key="name", operator="like", value=[name])]
+        found = (job for page in self._pages.newest_first(f"find job {name}", like) for job in page)
+        return (job for job in found if job.name == name)
 
     def _event_pages(self, job_id: str) -> Iterator[list[JobEvent]]:
         for number in range(MOST_EVENT_PAGES):

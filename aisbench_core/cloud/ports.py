@@ -86,6 +86,9 @@ class TrainingService(Protocol):
     def find(self, name: str) -> JobStatus | None:
         """The job with exactly this name (the newest of several), or None."""
 
+    def named(self, name: str) -> Sequence[JobStatus]:
+        """Every job with exactly this name, newest first; where jobs have versions, each version of it."""
+
     def status(self, job_ids: Iterable[str], since: datetime) -> Mapping[str, JobStatus]:
         """Many jobs at once, by as few list calls as possible (50 jobs a page, newest first).
 

@@ -151,7 +151,14 @@ def _status(facts: Json, job: str, version_id: object, node_count: int = 1) -> J
         duration_s=seconds(facts.get("duration")),
         tasks=tuple(f"worker-{node}" for node in range(node_count)),
         node_count=node_count,
+        version=_number(facts.get("version_name")),
     )
+
+
+def _number(version_name: object) -> int:
+    """V0004 is the fourth version; 0 where an answer does not tell."""
+    digits = str(version_name or "").removeprefix("V")
+    return int(digits) if digits.isdecimal() else 0
 
 
 def _phase(status: Any) -> tuple[str, str]:

@@ -31,6 +31,7 @@ from aisbench_core.model.run import (
     Finding,
     Level,
     Progress,
+    RegionJob,
     Run,
     RunState,
 )
@@ -105,6 +106,7 @@ __all__ = [
     "Pool",
     "Progress",
     "RankResult",
+    "RegionJob",
     "Run",
     "RunRecord",
     "RunSpec",

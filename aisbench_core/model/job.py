@@ -52,7 +52,7 @@ class TaskStatus:
 class JobStatus:
     """One look at a job. `phase` is the cloud's own word; `duration_s` counts running, not queueing.
 
-    `outputs`: the OBS directories that it writes to."""
+    `outputs`: the OBS directories that it writes to. `version`: where jobs have versions, which one this is, from 1."""
 
     job_id: str
     name: str
@@ -66,6 +66,7 @@ class JobStatus:
     task_statuses: tuple[TaskStatus, ...] = ()
     node_count: int = 1
     outputs: tuple[str, ...] = ()
+    version: int = 0
 
     @property
     def has_ended(self) -> bool:

@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Self
 
+from aisbench_core.model.job import JobStatus
 from aisbench_core.model.spec import RunSpec, Scalar
 
 
@@ -186,3 +187,16 @@ class Finding:
     _: KW_ONLY
     source: str = ""
     fix: tuple[tuple[str, Scalar | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RegionJob:
+    """A job of a region. `run` is the run of this console that it carries out; None when it was made elsewhere."""
+
+    status: JobStatus
+    run: Run | None
+
+    @property
+    def can_stop(self) -> bool:
+        """Whether there is still something to stop."""
+        return self.run.can_stop if self.run else not self.status.has_ended

@@ -75,6 +75,13 @@ class Ledger:
         with self._connection() as con:
             return [_run(row) for row in con.execute(f"{query} limit ? offset ?", [*values, limit, offset])]
 
+    def of_jobs(self, job_ids: Collection[str]) -> list[Run]:
+        """The runs that these jobs of a region carry out."""
+        marks = ", ".join("?" for _ in job_ids)
+        with self._connection() as con:
+            query = f"select * from runs where job_id in ({marks})"  # noqa: S608  # only ? marks
+            return [_run(row) for row in con.execute(query, list(job_ids))]
+
     def count(self, states: Collection[RunState] | None = None, text: str = "") -> int:
         """How many runs `page` would list in all."""
         where, values = _filter(states, text)

@@ -60,6 +60,15 @@ def test_a_job_is_found_by_its_whole_name_only(region: Region) -> None:
     assert region.training.find(unused_name()) is None
 
 
+def test_every_job_with_a_name_is_found_and_none_with_a_longer_one(region: Region) -> None:
+    name = unused_name()
+    region.create(f"{name}-longer")
+    job = region.create(name)
+
+    assert [each.job_id for each in region.training.named(name)] == [job.job_id]
+    assert list(region.training.named(name[:-1])) == []
+
+
 def test_many_jobs_are_looked_at_at_once_and_unknown_ones_left_out(region: Region) -> None:
     begun = now()
     jobs = [region.create() for _ in range(3)]

@@ -1,0 +1,105 @@
+"""Jobs of the region by their names, from the shell: those of runs, and those that were made elsewhere."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.flow.command_line import CommandLine
+from tests.legacy_client import LegacyClient, configuration
+from tests.sandbox_process import SandboxProcess
+from tests.training_client import TrainingClient, job_body
+
+
+@pytest.fixture
+def shell(tmp_path: Path, sandbox: SandboxProcess) -> Iterator[CommandLine]:
+    """A command line; jobs of its region run until somebody stops them."""
+    sandbox.script(by="hold")
+    client = TrainingClient(sandbox)
+    client.put("code/train.py", "")
+    shell = CommandLine(tmp_path / "data", sandbox)
+    yield shell
+    shell.end()
+
+
+def test_a_job_that_was_made_elsewhere_is_listed_stopped_and_deleted_by_its_whole_name(
+    shell: CommandLine, sandbox: SandboxProcess
+) -> None:
+    client = TrainingClient(sandbox)
+    longer = client.create(job_body("resnet-of-somebody-else")).metadata.id
+    client.create(job_body("resnet"))
+
+    listed = shell.answer("jobs", "list")
+    stopped = shell.answer("jobs", "stop", "resnet", "--yes")
+    deleted = shell.type("jobs", "delete", "resnet", "--yes")
+
+    assert {each["status"]["name"]: each["run"] for each in listed} == {"resnet": None, "resnet-of-somebody-else": None}
+    assert stopped["status"]["phase"] == "Terminated"
+    assert deleted.stdout == "resnet: deleted\n"
+    assert [each["status"]["job_id"] for each in shell.answer("jobs", "list")] == [longer]
+
+
+def test_stopping_and_deleting_ask_first(shell: CommandLine, sandbox: SandboxProcess) -> None:
+    job_id = TrainingClient(sandbox).create(job_body("resnet")).metadata.id
+
+    answer = shell.type("jobs", "stop", "resnet")
+
+    assert answer.exit_code == 1
+    assert "Stop resnet? [y/N]" in answer.stderr
+    assert not TrainingClient(sandbox).show(job_id).status.phase.startswith("Termin")
+
+
+def test_a_job_is_also_known_by_its_id(shell: CommandLine, sandbox: SandboxProcess) -> None:
+    job_id = TrainingClient(sandbox).create(job_body("resnet")).metadata.id
+
+    assert shell.answer("jobs", "stop", job_id, "--yes")["status"]["job_id"] == job_id
+
+
+def test_the_job_of_a_run_is_stopped_as_the_run(shell: CommandLine) -> None:
+    run_id = shell.type("run", "quickstart_digits").stdout.strip()
+    follower = shell.start("follow")
+    job = _job_of(shell, run_id)
+
+    refused = shell.type("jobs", "delete", job, "--yes")
+    shell.answer("jobs", "stop", job, "--yes")
+
+    assert refused.exit_code == 2
+    assert "only a job that has ended can be deleted (found" in refused.stderr
+    assert shell.answer("show", run_id)["run"]["state"] in ("stopping", "collecting", "stopped")
+    follower.terminate()
+    follower.communicate(timeout=30)
+
+
+def test_a_given_version_of_a_job_is_stopped(shell: CommandLine, sandbox: SandboxProcess) -> None:
+    client = LegacyClient(sandbox)
+    first = client.create("old-job")
+    second = configuration(train_url="/sandbox-bench/out/V2/", log_url="/sandbox-bench/out/V2/")
+    body = {"config": {**second, "pre_version_id": first["version_id"]}}
+    client.ask("POST", f"training-jobs/{first['job_id']}/versions", body)
+
+    unknown = shell.type("jobs", "stop", "old-job", "--version", "7", "--api", "v1", "--yes")
+    older = shell.answer("jobs", "stop", "old-job", "--version", "1", "--api", "v1", "--yes")
+    newest = shell.answer("jobs", "stop", "old-job", "--api", "v1", "--yes")
+
+    assert unknown.exit_code == 2
+    assert "job 'old-job' has no version 7 (versions that exist: 2, 1)" in unknown.stderr
+    assert (older["status"]["version"], older["status"]["phase"]) == (1, "Terminated")
+    assert (newest["status"]["version"], newest["status"]["phase"]) == (2, "Terminated")
+
+
+@pytest.mark.parametrize("api", ["v1", "v2"])
+def test_a_name_that_no_job_has_is_said_to_have_none(shell: CommandLine, api: str) -> None:
+    answer = shell.type("jobs", "stop", "nobody", "--api", api, "--yes")
+
+    assert answer.exit_code == 2
+    assert "there is no job 'nobody'" in answer.stderr
+
+
+def _job_of(shell: CommandLine, run_id: str) -> str:
+    """The name of the job that carries the run out, once it is there."""
+    for _ in range(200):
+        jobs = [each for each in shell.answer("jobs", "list") if each["run"]]
+        if jobs:
+            assert jobs[0]["run"]["run_id"] == run_id
+            return str(jobs[0]["status"]["name"])
+    raise AssertionError(f"no job carries {run_id} out")
