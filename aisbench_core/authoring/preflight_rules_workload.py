@@ -33,10 +33,17 @@ def workload_version(subject: Subject) -> Iterator[Complaint]:
 def parameters_value(subject: Subject) -> Iterator[Complaint]:
     """Each parameter is known to the workload, of the right type and an allowed value."""
     if subject.workload and subject.spec.framework_version in subject.workload.versions:
+        known = subject.workload.edition(subject.spec.framework_version).parameters
         for problem in subject.workload.check_parameters(subject.written):
             if problem.field == "parameters.enable_modelarts" and not _enables_modelarts(subject):
                 continue  # its own rule says it better
-            yield Complaint(f"{problem.message} (found {problem.found})", "", problem.field)
+            is_known = problem.field.removeprefix("parameters.") in known
+            yield Complaint(
+                f"{problem.message} (found {problem.found})",
+                "" if is_known else "remove it: the code of this version does not take it",
+                problem.field,
+                () if is_known else ((problem.field, None),),
+            )
 
 
 @rule("parameters.enable-modelarts", Level.ERROR, "parameters.enable_modelarts", Source.UPSTREAM)

@@ -22,7 +22,8 @@ def show_region_jobs(text: str) -> None:
     with st.expander(t("jobs.title")):
         st.markdown(t("jobs.about"))
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            profile = st.selectbox(t("configure.profile"), core().regions.names(), key="jobs-profile", width=280)
+            names = sorted(core().regions.names(), key=lambda name: name != core().settings.profile)
+            profile = st.selectbox(t("configure.profile"), names, key="jobs-profile", width=280)
             if profile and st.button(t("jobs.ask"), key="jobs-ask", icon=":material/cloud_sync:"):
                 _ask(profile)
         asked, jobs = st.session_state.get(ANSWER, ("", ()))

@@ -127,3 +127,12 @@ def test_a_completed_run_shows_what_was_measured(open_page: OpenPage, used: Path
 def texts_of_links(app: AppTest) -> str:
     """What the links of the page say."""
     return "\n".join(link.label for link in app.page_link)
+
+
+def test_a_region_that_does_not_answer_is_said_not_to(open_page: OpenPage) -> None:
+    app = open_page("runs")
+
+    app.button(key="jobs-ask").click().run()
+
+    assert "nothing listens there" in app.error[0].value
+    assert not app.exception

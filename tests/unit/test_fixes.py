@@ -14,6 +14,7 @@ CUDA = "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64"
 
 MENDED: list[tuple[str, dict[str, Any], str, Any]] = [
     ("parameters.enable-modelarts", {"parameters": {"enable_modelarts": False}}, "parameters.enable_modelarts", True),
+    ("parameters.value", {"parameters": {"bert_network": "large_acc"}}, "parameters.bert_network", None),
     ("parameters.checkpoint-epochs", {"parameters": {"epoch_size": 10}}, "parameters.save_checkpoint_epochs", 10),
     ("parameters.secret", {"parameters": {"config_path": "A1" * 10}}, "parameters.config_path", None),
     ("paths.directory", {"log_path": "/bench/logs"}, "log_path", "/bench/logs/"),
