@@ -58,6 +58,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.health",
         "aisbench_core.model",
         "aisbench_core.settings",
+        "aisbench_core.system.described",
         "aisbench_core.warehouse.compared",
         "aisbench_core.warehouse.values",
         "aisbench_core.wiring",

@@ -25,11 +25,16 @@ def write_record(record: RunRecord, record_file: Path, metrics_file: Path, event
 
 def read_record(record_file: Path, metrics_file: Path, events_file: Path) -> RunRecord:
     """Read a record. Raises ResultError, naming the file, when one is missing or damaged."""
+    record = read_outline(record_file)
+    return replace(record, samples=tuple(read_samples(metrics_file)), events=tuple(read_lines(_EVENT, events_file)))
+
+
+def read_outline(record_file: Path) -> RunRecord:
+    """A record without its samples and events, which may be long. Raises ResultError as read_record does."""
     try:
-        record = _RECORD.validate_json(record_file.read_bytes())
+        return _RECORD.validate_json(record_file.read_bytes())
     except (OSError, ValidationError) as error:
         raise ResultError(f"{record_file.parent.name}/{record_file.name} cannot be read: {_why(error)}") from error
-    return replace(record, samples=tuple(read_samples(metrics_file)), events=tuple(read_lines(_EVENT, events_file)))
 
 
 def read_samples(metrics_file: Path) -> list[MetricSample]:

@@ -23,7 +23,7 @@ from aisbench_core.model import (
     known_from_job,
     stated_of,
 )
-from aisbench_core.results.record import read_record, write_record
+from aisbench_core.results.record import read_outline, read_record, write_record
 from aisbench_core.results.stated import file_text, read_stated, write_stated
 from aisbench_core.running.launch_facts import read_facts
 from aisbench_core.running.ledger import Ledger
@@ -129,7 +129,7 @@ class Systems:
     def _known(self, run: Run) -> Stated:
         folder = self._run_folder(run)
         if folder.record.exists():
-            return read_record(folder.record, folder.metrics, folder.events).known
+            return read_outline(folder.record).known
         try:
             facts = read_facts(folder.launch)
         except ResultError:  # its folder is lost
@@ -150,7 +150,7 @@ class Systems:
             folder = RunFolder(self._settings.runs_dir / Path(run_id).name)
             if not folder.record.exists():
                 raise
-            return read_record(folder.record, folder.metrics, folder.events).run
+            return read_outline(folder.record).run
 
     def _run_folder(self, run: Run) -> RunFolder:
         return RunFolder(self._settings.runs_dir / run.run_id)

@@ -26,6 +26,7 @@ from pages._ui.run_cards import (
     state_badge,
     title_of,
 )
+from pages._ui.system_form import show_system
 from pages._ui.words import words
 
 SECONDS = 2.5
@@ -52,6 +53,7 @@ def follow_one(run_id: str) -> None:
         show_stop(run, key="one")
         show_collect_again(run, key="one")
         show_reuse(run, key="one")
+        show_system(run)
     every = None if run.state.is_terminal else SECONDS
     st.fragment(_one_run, run_every=every)(run.run_id, run.state.is_terminal)
     node = _choose_node(run)

@@ -9,6 +9,8 @@ from pathlib import Path
 import streamlit as st
 import yaml
 
+from aisbench_core.model import FIELDS
+
 CATALOGUES = Path(__file__).parent / "texts"
 
 
@@ -47,8 +49,9 @@ class Words:
         return self.texts.get(f"field.{field}", field)
 
     def event(self, message: str) -> str:
-        """What happened to a run; a sentence without a translation stays as it is."""
-        return self.texts.get(f"event.{message}", message)
+        """What happened to a run; a sentence without a translation stays as it is, and so do facts behind a colon."""
+        sentence, colon, facts = message.partition(":")
+        return self.texts.get(f"event.{sentence}", sentence) + colon + facts
 
     def sample(self, name: str) -> str:
         """What the platform measured, with its unit; one that is not known stays as it is."""
@@ -57,6 +60,12 @@ class Words:
     def rule(self, rule_id: str) -> str:
         """What a preflight rule demands, where the finding itself is in another language; empty in English."""
         return chinese_rules().get(rule_id, "") if self.language is Language.ZH else ""
+
+    def described(self, field: str) -> tuple[str, str]:
+        """The title of a field of the system description, and what it means."""
+        known = FIELDS[field]
+        title, help_text = chinese_fields()[field]
+        return self.pick(known.title or "", title), self.pick(known.description or "", help_text)
 
     def knows(self, key: str) -> bool:
         """Whether there is a text for a key that comes from data (a metric's name, a rule's id)."""
@@ -81,6 +90,13 @@ def chinese_rules() -> Mapping[str, str]:
     """What each preflight rule demands, in Chinese: the core speaks English only."""
     rules: dict[str, str] = yaml.safe_load((CATALOGUES / "rules.zh.yaml").read_text("utf-8"))
     return rules
+
+
+@cache
+def chinese_fields() -> Mapping[str, tuple[str, str]]:
+    """Title and meaning of each field of the system description, in Chinese: the core speaks English only."""
+    fields: dict[str, list[str]] = yaml.safe_load((CATALOGUES / "system.zh.yaml").read_text("utf-8"))
+    return {name: (title, help_text) for name, (title, help_text) in fields.items()}
 
 
 def choose_language(settings_language: str) -> None:

@@ -10,11 +10,12 @@ import pytest
 
 from aisbench_core.authoring import preflight, preflight_online
 from aisbench_core.authoring.upstream import found
-from aisbench_core.model import Level, Mode, Origin, RunState
+from aisbench_core.model import FIELDS, GROUPS, Level, Mode, Origin, RunState, SystemStatus
+from aisbench_core.system import described
 from aisbench_core.warehouse.compared import Verdict
 from aisbench_core.warehouse.values import Validity
 from pages._ui import places
-from pages._ui.words import Language, Words, catalogue, chinese_rules, first_language
+from pages._ui.words import Language, Words, catalogue, chinese_fields, chinese_rules, first_language
 
 PAGES = Path(__file__).parents[2] / "pages"
 KEY = re.compile(r"[a-z]+\.(?!py$)[a-z_]*[a-z]")
@@ -38,6 +39,8 @@ NAMED_BY_VALUES = (
     | _family("origin", ["every", *Origin])
     | _family("configure", ["view_form", "view_yaml"])
     | _family("board", ["show_groups", "show_runs"])
+    | _family("system", [each.name.lower() for each in SystemStatus])
+    | _family("system", [f"group_{group}" for group in GROUPS])
     | _family("board", ["model", "workload", "version", "flavor", "nodes"])
 )
 
@@ -91,8 +94,13 @@ def test_no_chinese_text_was_left_in_english() -> None:
 def test_every_preflight_rule_is_explained_in_chinese() -> None:
     rules = {rule.rule_id for rule in preflight.RULES} | {rule.rule_id for rule in preflight_online.RULES}
 
-    assert chinese_rules().keys() == rules | found.RULES.keys()
+    assert chinese_rules().keys() == rules | found.RULES.keys() | described.RULES.keys()
     assert not [rule for rule, text in chinese_rules().items() if text.isascii()]
+
+
+def test_every_field_of_the_system_description_is_explained_in_chinese() -> None:
+    assert chinese_fields().keys() == FIELDS.keys()
+    assert not [name for name, texts in chinese_fields().items() if any(text.isascii() for text in texts)]
 
 
 def test_a_key_that_does_not_exist_is_a_bug() -> None:
