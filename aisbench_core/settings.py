@@ -102,13 +102,16 @@ class Profile(Frozen):
     project_id: Annotated[str, Field(min_length=1, description="the project's id in that region (My Credentials)")]
     obs_server: Annotated[str, Field(min_length=1, description="OBS address, with scheme and port if not the usual")]
     modelarts_endpoint: Annotated[str, Field(description="empty: https://modelarts.<region>.myhuaweicloud.com")] = ""
-    iam_endpoint: Annotated[str, Field(description="not used: IAM is never called, the project is named here")] = ""
-    obs_endpoint: Annotated[str, Field(description="private clouds: the OBS address that jobs use; not used yet")] = ""
+    iam_endpoint: Annotated[str, Field(description="told to the package of api sdk; else IAM is never called")] = ""
+    obs_endpoint: Annotated[str, Field(description="private clouds: told to the package of api sdk; else not used")] = (
+        ""
+    )
     bucket: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", description="must be there already")]
     prefix: Annotated[str, Field(description="directory in the bucket under which everything of ours lives")] = (
         "aisbench"
     )
-    api: Annotated[Api, Field(description="which API creates jobs; v1 is the older one; not yet: sdk")] = Api.V2
+    api: Annotated[Api, Field(description="what creates jobs: an API, v1 being the older, or the package")] = Api.V2
+    sdk_venv: Annotated[str, Field(description="api sdk: the virtual environment that holds the package")] = ""
     workspace_id: Annotated[str, Field(description="the ModelArts workspace; 0 is the default one")] = "0"
     pool_id: Annotated[str, Field(description="the dedicated pool of specs that name neither pool nor flavor")] = ""
     flavor: Annotated[str, Field(description="the flavor of specs that name neither pool nor flavor")] = ""

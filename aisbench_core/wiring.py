@@ -2,11 +2,13 @@
 
 import logging
 import threading
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.cloud.ports import TrainingService
 from aisbench_core.core import Core
 from aisbench_core.errors import ConfigError
 from aisbench_core.model import Api, Clock
@@ -67,16 +69,19 @@ class Clouds:
 
     def _open(self, profile: Profile, keys: Credentials, api: Api) -> Cloud:
         # The SDKs take a second to load, which commands that only read results should not pay.
+        from aisbench_core.cloud.modelarts_sdk import ModelArtsSdk
         from aisbench_core.cloud.modelarts_v1 import ModelArtsV1
         from aisbench_core.cloud.modelarts_v2 import ModelArtsV2
         from aisbench_core.cloud.obs import ObsStore
 
         seconds = self._request_seconds
-        return Cloud(
-            profile,
-            ObsStore(profile, keys, self._settings.transfers, seconds),
-            ModelArtsV1(profile, keys, seconds) if api is Api.V1 else ModelArtsV2(profile, keys, seconds),
-        )
+        adapters: Mapping[Api, Callable[[Profile, Credentials, float], TrainingService]] = {
+            Api.V2: ModelArtsV2,
+            Api.V1: ModelArtsV1,
+            Api.SDK: ModelArtsSdk,
+        }
+        objects = ObsStore(profile, keys, self._settings.transfers, seconds)
+        return Cloud(profile, objects, adapters[api](profile, keys, seconds))
 
 
 def _make_data_dir(folder: Path) -> None:

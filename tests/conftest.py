@@ -4,10 +4,12 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from tests.contract.sdk_venv import made_venv
 from tests.sandbox_process import SandboxProcess
 
 _FOREIGN = ("HUAWEICLOUD_", "AISBENCH_", "OBS_", "AWS_")
@@ -71,6 +73,12 @@ def sandbox(scripted_sandbox: SandboxProcess) -> Iterator[SandboxProcess]:
     scripted_sandbox.reset()
     yield scripted_sandbox
     scripted_sandbox.reset()
+
+
+@pytest.fixture(scope="session")
+def sdk_venv(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A virtual environment in which the package `modelarts` is a stand-in."""
+    return made_venv(tmp_path_factory.mktemp("sdk") / "venv")
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ from aisbench_core.authoring import (
     preflight_rules_names,
     preflight_rules_paths,
     preflight_rules_resources,
+    preflight_rules_sdk,
     preflight_rules_update,
     preflight_rules_v1,
     preflight_rules_workload,
@@ -22,6 +23,7 @@ RULES: tuple[Rule[Subject], ...] = (
     *preflight_rules_paths.RULES,
     *preflight_rules_resources.RULES,
     *preflight_rules_update.RULES,
+    *preflight_rules_sdk.RULES,
     *preflight_rules_v1.RULES,
     *preflight_rules_names.RULES,
 )

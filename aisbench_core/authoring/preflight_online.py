@@ -46,8 +46,8 @@ class OnlineSubject:
         return self.training.engines()
 
     @cached_property
-    def pools(self) -> Sequence[Pool]:
-        """The account's dedicated pools."""
+    def pools(self) -> Sequence[Pool] | None:
+        """The account's dedicated pools; None where the API cannot tell."""
         return self.training.pools()
 
 
@@ -156,7 +156,7 @@ def online_engine(subject: OnlineSubject) -> Iterator[Complaint]:
 def online_pool(subject: OnlineSubject) -> Iterator[Complaint]:
     """The dedicated pool is there and running."""
     wanted = subject.spec.pool_id
-    if not wanted:
+    if not wanted or subject.pools is None:
         return
     pool = next((pool for pool in subject.pools if pool.pool_id == wanted), None)
     if pool is None:
@@ -172,7 +172,7 @@ def online_pool_free(subject: OnlineSubject) -> Iterator[Complaint]:
     spec = subject.spec
     if not spec.pool_id:
         return
-    for pool in subject.pools:
+    for pool in subject.pools or ():
         if pool.pool_id == spec.pool_id and pool.free_nodes is not None and pool.free_nodes < spec.node_count:
             yield Complaint(
                 f"pool {spec.pool_id!r} has {pool.free_nodes} free nodes now, and {spec.node_count} are wanted",

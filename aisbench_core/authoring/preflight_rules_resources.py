@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from aisbench_core.authoring.rules import Complaint, Fix, Source, Subject, rule
+from aisbench_core.authoring.rules import Complaint, Source, Subject, rule
 from aisbench_core.model import Api, Level
 
 POOL_FLAVOR = "modelarts.pool.visual."
@@ -89,7 +89,7 @@ def nodes_cards(subject: Subject) -> Iterator[Complaint]:
 def nodes_most(subject: Subject) -> Iterator[Complaint]:
     """The flavor can be had on that many nodes."""
     flavor, nodes = subject.flavor, subject.spec.node_count
-    if flavor and nodes > flavor.max_nodes:
+    if flavor and flavor.max_nodes is not None and nodes > flavor.max_nodes:
         only = "no distributed training" if flavor.max_nodes == 1 else f"1 to {flavor.max_nodes}"
         yield Complaint(
             f"{nodes} nodes of {flavor.flavor_id} cannot be had; allowed: {only}",
@@ -151,29 +151,15 @@ def cost_auto_stop(subject: Subject) -> Iterator[Complaint]:
     if costs and subject.spec.auto_stop_hours is None:
         yield Complaint(
             "the job costs money for as long as it runs, and nothing ends it by itself",
-            "stop it in time yourself: api v1 ends no job"
-            if subject.spec.api is Api.V1
+            f"stop it in time yourself: api {subject.spec.api} ends no job"
+            if subject.spec.api in (Api.V1, Api.SDK)
             else "set auto_stop_hours (1 to 720); time in the queue is not counted",
         )
 
 
-@rule("api.available", Level.ERROR, "api", Source.CONSOLE)
-def api_available(subject: Subject) -> Iterator[Complaint]:
-    """The job is created through an interface that this console has."""
-    for field, api in (("api", subject.written.api), ("profile.api", subject.profile.api)):
-        if api is Api.SDK:
-            yield Complaint(
-                f"api {api} is not available; allowed: {Api.V1}, {Api.V2}", f"set api: {Api.V2}", field, _api_fix(field)
-            )
-
-
-def _api_fix(field: str) -> Fix:
-    return () if field.startswith("profile.") else ((field, str(Api.V2)),)
-
-
 def accelerator(subject: Subject) -> str:
     """CPU, GPU or Ascend, as far as the flavor, its name and the engine tell; empty when they do not."""
-    if subject.flavor:
+    if subject.flavor and subject.flavor.accelerator:
         return subject.flavor.accelerator
     spec = subject.spec
     if _ASCEND_NAME.search(spec.flavor):
@@ -185,7 +171,7 @@ def accelerator(subject: Subject) -> str:
 
 def cards_of_flavor(subject: Subject) -> int:
     """Cards per node of the spec's flavor, from the region's list or from the name; 0 when neither tells."""
-    if subject.flavor:
+    if subject.flavor and subject.flavor.cards is not None:
         return subject.flavor.cards
     return cards_in_name(subject.spec.flavor)
 
@@ -210,5 +196,4 @@ RULES = (
     engine_accelerator,
     retries_everywhere,
     cost_auto_stop,
-    api_available,
 )

@@ -1,18 +1,38 @@
-"""The list of jobs, page by page."""
+"""The list of jobs, page by page, and what is found by reading it."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import islice
 
-from huaweicloudsdkmodelarts.v1 import JobSearches, ListTrainingJobsRequest
-
-from aisbench_core.cloud import replies
-from aisbench_core.cloud.modelarts_client import Caller
-from aisbench_core.model import JobStatus
+from aisbench_core.model import ENDED_PHASES, JobStatus, Phase
 
 PAGE = 50
 """The most that one call gives."""
 
 MOST_PAGES = 1000
+
+CLOCK_SKEW = timedelta(minutes=15)
+"""How far the cloud's clock may be from ours; requests signed further off are refused."""
+
+SPARE_PAGES = 3
+"""How many pages of jobs that are not ours are read past; a job behind them is asked for by itself."""
+
+ACTIVE_PAGES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    """Which jobs a list shows: those whose `key` is like, or is in, the values."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...]
+
+
+Search = Callable[[str, int, Sequence[JobFilter]], list[JobStatus]]
+"""One page, newest first: the operation for errors, the API's `offset`, and which jobs."""
 
 
 class JobPages:
@@ -21,13 +41,45 @@ class JobPages:
     The API's text says that `offset` counts pages, the SDK's that it counts jobs. So the first list that has a second
     page asks for offset 1: nearly the same jobs again mean that jobs are counted. The answer is kept."""
 
-    def __init__(self, caller: Caller, workspace_id: str) -> None:
-        self._caller = caller
-        self._workspace_id = workspace_id
+    def __init__(self, search: Search) -> None:
+        self._search = search
         self._step: int | None = None
 
-    def newest_first(self, operation: str, filters: Sequence[Any] = ()) -> Iterator[list[JobStatus]]:
-        """Pages of jobs, newest first; the next page is asked for when the reader wants it."""
+    def find(self, name: str) -> JobStatus | None:
+        """The job with exactly this name (the newest of several), or None."""
+        return next(self._all_named(name), None)
+
+    def named(self, name: str) -> Sequence[JobStatus]:
+        """Every job with exactly this name, newest first."""
+        return list(self._all_named(name))
+
+    def status(self, job_ids: Iterable[str], since: datetime) -> Mapping[str, JobStatus]:
+        """Many jobs at once, by as few list calls as possible. A job that the first pages do not hold is left out."""
+        missing = set(job_ids)
+        found: dict[str, JobStatus] = {}
+        if not missing:
+            return found
+        most = math.ceil(len(missing) / PAGE) + SPARE_PAGES
+        for page in islice(self._newest_first("list jobs"), most):
+            found |= {job.job_id: job for job in page if job.job_id in missing}
+            missing -= found.keys()
+            if not missing or _is_before(page, since - CLOCK_SKEW):
+                break
+        return found
+
+    def active(self) -> Sequence[JobStatus]:
+        """Jobs that have not ended, newest first; at most ACTIVE_PAGES pages of them."""
+        phases = tuple(str(phase) for phase in Phase if phase not in ENDED_PHASES)
+        pages = islice(self._newest_first("list active jobs", [JobFilter("phase", "in", phases)]), ACTIVE_PAGES)
+        return [job for page in pages for job in page if not job.has_ended]
+
+    def _all_named(self, name: str) -> Iterator[JobStatus]:
+        like = [JobFilter("name", "like", (name,))]
+        found = (job for page in self._newest_first(f"find job {name}", like) for job in page)
+        return (job for job in found if job.name == name)
+
+    def _newest_first(self, operation: str, filters: Sequence[JobFilter] = ()) -> Iterator[list[JobStatus]]:
+        """Pages of jobs; the next one is asked for when the reader wants it."""
         first = self._search(operation, 0, filters)
         yield first
         if len(first) < PAGE:
@@ -38,7 +90,9 @@ class JobPages:
             if len(page) < PAGE:
                 return
 
-    def _page(self, operation: str, number: int, filters: Sequence[Any], first: Sequence[JobStatus]) -> list[JobStatus]:
+    def _page(
+        self, operation: str, number: int, filters: Sequence[JobFilter], first: Sequence[JobStatus]
+    ) -> list[JobStatus]:
         if self._step is None:
             page = self._search(operation, 1, filters)
             known = {job.job_id for job in first}
@@ -48,18 +102,7 @@ class JobPages:
                 return page
         return self._search(operation, number * self._step, filters)
 
-    def _search(self, operation: str, offset: int, filters: Sequence[Any]) -> list[JobStatus]:
-        body = JobSearches(
-            offset=offset,
-            limit=PAGE,
-            sort_by="create_time",
-            order="desc",
-            workspace_id=self._workspace_id,
-            filters=list(filters) or None,
-        )
-        call = self._caller.sdk.list_training_jobs_invoker(ListTrainingJobsRequest(body=body))
-        return self._caller.read(operation, call, _jobs)
 
-
-def _jobs(reply: Any) -> list[JobStatus]:
-    return [replies.job_status(item) for item in reply.get("items") or ()]
+def _is_before(page: Sequence[JobStatus], moment: datetime) -> bool:
+    oldest = page[-1].created_at if page else None
+    return oldest is not None and oldest < moment

@@ -1,9 +1,7 @@
 """ModelArts training jobs as a TrainingService, through the official SDK's v2 calls."""
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
-from itertools import islice
+from datetime import datetime
 from typing import Any
 
 from huaweicloudsdkmodelarts.v1 import (
@@ -11,7 +9,9 @@ from huaweicloudsdkmodelarts.v1 import (
     DeleteTrainingJobRequest,
     Filter,
     JobActionType,
+    JobSearches,
     ListTrainingJobEventsRequest,
+    ListTrainingJobsRequest,
     ShowTrainingJobDetailsRequest,
     ShowTrainingJobEnginesRequest,
     ShowTrainingJobFlavorsRequest,
@@ -22,36 +22,17 @@ from huaweicloudsdkmodelarts.v1 import (
 
 from aisbench_core.cloud import pools, replies
 from aisbench_core.cloud.job_body import job_body
-from aisbench_core.cloud.job_pages import PAGE, JobPages
+from aisbench_core.cloud.job_logs import NOTHING_YET, log_paths
+from aisbench_core.cloud.job_pages import PAGE, JobFilter, JobPages
 from aisbench_core.cloud.modelarts_client import Caller
 from aisbench_core.errors import CloudNotFound, CloudRejected
-from aisbench_core.model import (
-    ENDED_PHASES,
-    Engine,
-    Flavor,
-    JobEvent,
-    JobRequest,
-    JobStatus,
-    LogPreview,
-    MetricSample,
-    Phase,
-    Pool,
-)
+from aisbench_core.model import Engine, Flavor, JobEvent, JobRequest, JobStatus, LogPreview, MetricSample, Pool
 from aisbench_core.settings import Credentials, Profile
 
-CLOCK_SKEW = timedelta(minutes=15)
-"""How far the cloud's clock may be from ours; requests signed further off are refused."""
-
-SPARE_PAGES = 3
-"""How many pages of jobs that are not ours are read past; a job behind them is asked for by itself."""
-
-ACTIVE_PAGES = 4
 EVENTS = 100
 MOST_EVENT_PAGES = 100
 
 ENDED_ALREADY = "ModelArts.2796"
-NOTHING_YET = frozenset({"ModelArts.2776", "ModelArts.2777", "ModelArts.2818", "ModelArts.2819"})
-"""No log or metric was written yet, or the log was cleared."""
 
 
 class ModelArtsV2:
@@ -62,7 +43,7 @@ class ModelArtsV2:
         self._caller = Caller(profile, credentials, request_seconds)
         self._sdk = self._caller.sdk
         self._workspace_id = profile.workspace_id
-        self._pages = JobPages(self._caller, profile.workspace_id)
+        self._pages = JobPages(self._search)
 
     def create(self, job: JobRequest) -> JobStatus:
         """Create the job. Not repeatable by itself: look with `find` first."""
@@ -72,33 +53,19 @@ class ModelArtsV2:
 
     def find(self, name: str) -> JobStatus | None:
         """The job with exactly this name (the newest of several), or None."""
-        return next(self._all_named(name), None)
+        return self._pages.find(name)
 
     def named(self, name: str) -> Sequence[JobStatus]:
         """Every job with exactly this name, newest first."""
-        return list(self._all_named(name))
+        return self._pages.named(name)
 
     def status(self, job_ids: Iterable[str], since: datetime) -> Mapping[str, JobStatus]:
         """Many jobs at once, by as few list calls as possible. A job that the first pages do not hold is left out."""
-        missing = set(job_ids)
-        found: dict[str, JobStatus] = {}
-        if not missing:
-            return found
-        most = math.ceil(len(missing) / PAGE) + SPARE_PAGES
-        for page in islice(self._pages.newest_first("list jobs"), most):
-            found |= {job.job_id: job for job in page if job.job_id in missing}
-            missing -= found.keys()
-            if not missing or _is_before(page, since - CLOCK_SKEW):
-                break
-        return found
+        return self._pages.status(job_ids, since)
 
     def active(self) -> Sequence[JobStatus]:
-        """Jobs of this workspace that have not ended, newest first; at most ACTIVE_PAGES pages of them."""
-        phases = [
-            Filter(key="phase", operator="in", value=[str(phase) for phase in Phase if phase not in ENDED_PHASES])
-        ]
-        pages = islice(self._pages.newest_first("list active jobs", phases), ACTIVE_PAGES)
-        return [job for page in pages for job in page if not job.has_ended]
+        """Jobs of this workspace that have not ended, newest first; at most some pages of them."""
+        return self._pages.active()
 
     def detail(self, job_id: str) -> JobStatus:
         """One job with its message and exit codes. CloudNotFound if it is gone."""
@@ -138,8 +105,7 @@ class ModelArtsV2:
 
     def log_paths(self, job: JobStatus, log_path: str) -> Mapping[int, str]:
         """Where each node's log object is found, by node index, under the run's log directory."""
-        directory = log_path.rstrip("/")
-        return {node: f"{directory}/modelarts-job-{job.job_id}-worker-{node}.log" for node in range(job.node_count)}
+        return log_paths(job, log_path)
 
     def metrics(self, job_id: str, task: str, start: datetime) -> Sequence[MetricSample]:
         """The task's per-minute samples, the first of them at `start`; values that were not measured are left out."""
@@ -182,10 +148,17 @@ class ModelArtsV2:
         """The dedicated pools that training jobs can use."""
         return pools.pools(self._caller, self._workspace_id)
 
-    def _all_named(self, name: str) -> Iterator[JobStatus]:
-        like = [Filter(key="name", operator="like", value=[name])]
-        found = (job for page in self._pages.newest_first(f"find job {name}", like) for job in page)
-        return (job for job in found if job.name == name)
+    def _search(self, operation: str, offset: int, filters: Sequence[JobFilter]) -> list[JobStatus]:
+        body = JobSearches(
+            offset=offset,
+            limit=PAGE,
+            sort_by="create_time",
+            order="desc",
+            workspace_id=self._workspace_id,
+            filters=[Filter(key=each.key, operator=each.operator, value=list(each.values)) for each in filters] or None,
+        )
+        call = self._sdk.list_training_jobs_invoker(ListTrainingJobsRequest(body=body))
+        return self._caller.read(operation, call, replies.job_page)
 
     def _event_pages(self, job_id: str) -> Iterator[list[JobEvent]]:
         for number in range(MOST_EVENT_PAGES):
@@ -205,8 +178,3 @@ def _events(reply: Any) -> list[JobEvent]:
 
 def _nothing(_reply: Any) -> None:
     """An answer that says no more than that it was done."""
-
-
-def _is_before(page: Sequence[JobStatus], moment: datetime) -> bool:
-    oldest = page[-1].created_at if page else None
-    return oldest is not None and oldest < moment

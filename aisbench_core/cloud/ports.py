@@ -1,6 +1,7 @@
 """What the product needs from a cloud: an object store and a training service.
 
-Both raise only CloudUnavailable (try again later) and the CloudRejected family (give up, show the text).
+Both raise only CloudUnavailable (try again later) and the CloudRejected family (give up, show the text); ConfigError
+where a package that an adapter needs is not on this machine.
 The contract of each method is its docstring and `tests/contract/`, which runs against every implementation.
 """
 
@@ -124,5 +125,5 @@ class TrainingService(Protocol):
     def engines(self) -> Sequence[Engine]:
         """The preset images."""
 
-    def pools(self) -> Sequence[Pool]:
-        """The dedicated pools that training jobs can use."""
+    def pools(self) -> Sequence[Pool] | None:
+        """The dedicated pools that training jobs can use; None where they cannot be asked for."""

@@ -51,6 +51,11 @@ TABLE = (
     Refusal(QuotaExceeded, "let other jobs end, delete old ones, or ask for a higher quota", "0118 2815"),
     # what passes by itself
     Refusal(CloudUnavailable, "too many requests; " + _AGAIN, "SlowDown 2799", (429,)),
+    Refusal(
+        CloudUnavailable,
+        "the service has trouble of its own; " + _AGAIN,
+        "2950 2951 2952 2953 2954 2955 2956 2957 2958 2959",
+    ),
     Refusal(CloudUnavailable, "it changed on the way or while it was read; " + _AGAIN, "BadDigest IncompleteBody"),
     Refusal(CloudUnavailable, "something else happened at the same time; " + _AGAIN, "OperationAborted 2878"),
     Refusal(CloudUnavailable, _AGAIN, "RequestTimeout ServiceUnavailable InternalError", (408, 425)),

@@ -36,6 +36,11 @@ def job_status(job: Json) -> JobStatus:
     )
 
 
+def job_page(reply: Json) -> list[JobStatus]:
+    """One page of the list of jobs."""
+    return [job_status(job) for job in reply.get("items") or ()]
+
+
 def log_preview(reply: Json) -> LogPreview:
     """The newest part of a log; an answer without content is an empty log."""
     return LogPreview(

@@ -16,7 +16,7 @@ class State(StrEnum):
 CHECKS: Mapping[str, str] = {
     "profile": "The profile can be read, and its addresses are of its region.",
     "keys": "Keys are found for the profile, in a file that only its owner can read.",
-    "library": "The libraries that speak to the cloud are installed in the versions that were tested.",
+    "library": "The libraries that speak to the cloud are installed, in tested versions where these are known.",
     "proxy.loopback": "A proxy variable does not lead requests for this machine astray.",
     "proxy.obs": "Whether OBS is reached through a proxy.",
     "proxy.modelarts": "Whether ModelArts is reached through a proxy.",

@@ -46,7 +46,7 @@ class Doctor:
         return {
             "profile": _all(machine.look_at_addresses, profile),
             "keys": _all(machine.look_at_keys, self._settings, profile),
-            "library": _all(machine.look_at_libraries, PINS),
+            "library": lambda: (*machine.look_at_libraries(PINS), *machine.look_at_sdk(profile)),
             "proxy.loopback": _all(machine.look_at_loopback),
             "proxy.obs": _all(machine.look_at_way, "obs", obs, way_to_obs(obs), _in_the_house(obs)),
             "proxy.modelarts": _all(

@@ -10,6 +10,8 @@ from urllib.request import getproxies_environment
 from aisbench_core.cloud.addresses import Proxy, is_led_away, split
 from aisbench_core.doctor.diagnosis import Diagnosis, State
 from aisbench_core.errors import AisbenchError
+from aisbench_core.model import Api
+from aisbench_core.sdk_package import INSTALL, PACKAGE, installed_version, is_installed, place_of
 from aisbench_core.settings import Profile, Settings, find_credentials
 
 LIBRARIES = ("esdk-obs-python", "huaweicloudsdkcore", "huaweicloudsdkmodelarts", "requests", "urllib3")
@@ -65,6 +67,18 @@ def look_at_libraries(pins: Path) -> Iterator[Diagnosis]:
             yield Diagnosis("library", State.WARN, f"{name} {here}; tested with {wanted}", install)
         else:
             yield Diagnosis("library", State.OK, f"{name} {here}" + ("" if wanted else "; nothing to compare it with"))
+
+
+def look_at_sdk(profile: Profile) -> Iterator[Diagnosis]:
+    """Whether the package that a profile's api needs is installed; only `api: sdk` needs one."""
+    if profile.api is not Api.SDK:
+        return
+    place = place_of(profile)
+    if not is_installed(profile):
+        yield Diagnosis("library", State.FAIL, f"{PACKAGE} is not installed in {place}", INSTALL)
+        return
+    told = f"{PACKAGE} {installed_version(profile)}".strip()
+    yield Diagnosis("library", State.OK, f"{told} in {place}; nothing to compare it with")
 
 
 def look_at_loopback() -> Iterator[Diagnosis]:

@@ -102,13 +102,14 @@ class LogPreview:
 class Flavor:
     """An instance type of a region. `accelerator` is CPU, GPU or Ascend; `cards` is per node, at least 1.
 
-    `architecture`: of its processors, aarch64 or x86_64; empty when the region does not say."""
+    `architecture`: of its processors, aarch64 or x86_64. Where the region does not tell, `accelerator` and
+    `architecture` are empty, `cards` and `max_nodes` None."""
 
     flavor_id: str
     name: str
     accelerator: str
-    cards: int
-    max_nodes: int
+    cards: int | None
+    max_nodes: int | None
     product: str = ""
     architecture: str = ""
 

@@ -21,7 +21,7 @@ def first_spec(profile: str) -> RunSpec:
     if not profile:
         return RunSpec(workload=workload)
     own = core().regions.profile(profile).flavor
-    cards = [each.cards for each in known_flavors(profile)[0] if each.flavor_id == own]
+    cards = [each.cards for each in known_flavors(profile)[0] if each.flavor_id == own and each.cards is not None]
     return RunSpec(workload=workload, flavor=own, cards_per_node=cards[0] if cards else 1)
 
 

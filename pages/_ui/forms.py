@@ -95,8 +95,10 @@ def _flavor(form: Form) -> None:
     titles |= {
         each.flavor_id: t("configure.flavor", flavor=each.flavor_id, kind=each.accelerator, cards=each.cards)
         for each in form.flavors
+        if each.cards is not None
     }
-    titles.setdefault(form.spec.flavor, form.spec.flavor)
+    for name in (*(each.flavor_id for each in form.flavors), form.spec.flavor):
+        titles.setdefault(name, name)
     st.selectbox(
         t("field.flavor"),
         list(titles),
@@ -104,7 +106,7 @@ def _flavor(form: Form) -> None:
         key=primed("flavor", form.spec.flavor),
         help=t("field.flavor_help"),
         on_change=_flavor_changed,
-        args=({each.flavor_id: each.cards for each in form.flavors},),
+        args=({each.flavor_id: each.cards for each in form.flavors if each.cards is not None},),
     )
     show_beside(form.findings, "flavor")
 

@@ -1,13 +1,16 @@
 """One region as a contract test sees it."""
 
 import uuid
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
+from aisbench_core.cloud.modelarts_sdk import ModelArtsSdk
 from aisbench_core.cloud.modelarts_v1 import ModelArtsV1
 from aisbench_core.cloud.modelarts_v2 import ModelArtsV2
 from aisbench_core.cloud.obs import ObsStore
+from aisbench_core.cloud.ports import TrainingService
 from aisbench_core.model import Api, Channel, JobRequest, JobStatus, RunSpec
 from aisbench_core.settings import Credentials, Profile, find_credentials, load_profile, load_settings
 from tests.sandbox_process import SandboxProcess
@@ -33,9 +36,10 @@ class Region:
         return ObsStore(self.profile, self.credentials, TRANSFERS, self.request_seconds)
 
     @cached_property
-    def training(self) -> ModelArtsV2 | ModelArtsV1:
-        adapter = ModelArtsV1 if self.profile.api is Api.V1 else ModelArtsV2
-        return adapter(self.profile, self.credentials, self.request_seconds)
+    def training(self) -> TrainingService:
+        adapters: Mapping[Api, Callable[[Profile, Credentials, float], TrainingService]]
+        adapters = {Api.V2: ModelArtsV2, Api.V1: ModelArtsV1, Api.SDK: ModelArtsSdk}
+        return adapters[self.profile.api](self.profile, self.credentials, self.request_seconds)
 
     def path(self, name: str) -> str:
         return self.folder + name
@@ -79,6 +83,12 @@ def sandbox_region(sandbox: SandboxProcess, request_seconds: float = REQUEST_SEC
     access_key, secret_key = sandbox.keys
     credentials = Credentials.model_validate({"access_key": access_key, "secret_key": secret_key})
     return Region(profile, credentials, profile.path("contract"), request_seconds)
+
+
+def sdk_region(sandbox: SandboxProcess, venv: Path, request_seconds: float = REQUEST_SECONDS) -> Region:
+    """The sandbox through the package `modelarts` of a virtual environment."""
+    region = sandbox_region(sandbox, request_seconds, Api.SDK)
+    return replace(region, profile=region.profile.model_copy(update={"sdk_venv": str(venv)}))
 
 
 def live_region(name: str) -> Region:

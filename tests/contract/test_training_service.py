@@ -10,13 +10,13 @@ import pytest
 
 from aisbench_core.errors import CloudNotFound, CloudRejected
 from aisbench_core.model import Api, Phase
-from tests.contract.region import Region, left_as_found, live_region, sandbox_region
+from tests.contract.region import Region, left_as_found, live_region, sandbox_region, sdk_region
 from tests.sandbox_process import SandboxProcess
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
 
 
-@pytest.fixture(params=[Api.V2, Api.V1, pytest.param("live", marks=pytest.mark.live)])
+@pytest.fixture(params=[Api.V2, Api.V1, Api.SDK, pytest.param("live", marks=pytest.mark.live)])
 def region(request: pytest.FixtureRequest) -> Iterator[Region]:
     """The sandbox as each API shows it, and a real region by the API of its profile."""
     if request.param == "live":
@@ -24,7 +24,10 @@ def region(request: pytest.FixtureRequest) -> Iterator[Region]:
     else:
         sandbox: SandboxProcess = request.getfixturevalue("sandbox")
         sandbox.script(by="hold")  # as a real job, it does not end because somebody looks
-        yield from left_as_found(sandbox_region(sandbox, api=request.param))
+        if request.param is Api.SDK:
+            yield from left_as_found(sdk_region(sandbox, request.getfixturevalue("sdk_venv")))
+        else:
+            yield from left_as_found(sandbox_region(sandbox, api=request.param))
 
 
 def now() -> datetime:
@@ -168,7 +171,7 @@ def test_events_come_oldest_first_where_there_are_any(region: Region) -> None:
     events = region.training.events(job.job_id)
 
     times = [event.at for event in events]
-    assert bool(times) is (region.profile.api is not Api.V1)
+    assert bool(times) is (region.profile.api is Api.V2)
     assert times == sorted(times)
     assert all(event.message and event.at.tzinfo is UTC for event in events)
 
@@ -177,7 +180,10 @@ def test_the_flavors_tell_their_cards(region: Region) -> None:
     flavors = region.training.flavors()
 
     assert region.profile.flavor in {flavor.flavor_id for flavor in flavors}
-    assert all(flavor.cards >= 1 and flavor.max_nodes >= 1 for flavor in flavors)
+    if region.profile.api is Api.SDK:  # names alone are told, and not all of them tell more
+        assert all(flavor.max_nodes is None for flavor in flavors)
+        return
+    assert all((flavor.cards or 0) >= 1 and (flavor.max_nodes or 0) >= 1 for flavor in flavors)
     assert {flavor.accelerator for flavor in flavors} <= {"CPU", "GPU", "Ascend"}
 
 
@@ -189,7 +195,10 @@ def test_the_engines_have_names_and_versions(region: Region) -> None:
 
 
 def test_pools_are_listed(region: Region) -> None:
-    assert all(pool.pool_id for pool in region.training.pools())
+    pools = region.training.pools()
+
+    assert (pools is None) is (region.profile.api is Api.SDK)
+    assert all(pool.pool_id for pool in pools or ())
 
 
 def test_a_flavor_that_the_region_does_not_offer_is_refused(region: Region) -> None:

@@ -150,7 +150,7 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
         "4 NULL",
     ),
     ("retries.everywhere", {"retries": 4}, "retries", "accept only 0 to 3"),
-    ("api.available", {"api": "sdk"}, "api", "api sdk is not available; allowed: v1, v2"),
+    ("api.available", {"api": "sdk"}, "api", "api sdk needs the package modelarts, which is not in the console's own"),
     ("name.characters", {"name": "a.b"}, "name", "'a.b' cannot begin a job's name"),
     (
         "name.length",

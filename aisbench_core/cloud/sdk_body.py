@@ -1,0 +1,61 @@
+"""What ModelArts is asked to run: a JobRequest in the words of the package `modelarts` (its estimatorV2).
+
+It has no automatic end, retries or priority; preflight refuses specs with them (`api.sdk`)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from aisbench_core.model import Channel, JobRequest, NfsVolume
+
+
+def job_arguments(job: JobRequest) -> dict[str, Any]:
+    """The arguments of `sdk_worker.Sdk.create`. What is not set is left out, so that the cloud's default holds."""
+    spec = job.spec
+    told = {
+        "job_description": spec.description,
+        "parameters": [{"name": name, "value": value} for name, value in job.parameters.items()],
+        "train_instance_type": spec.flavor,
+        "train_instance_count": spec.node_count,
+        "pool_id": spec.pool_id,
+        "log_url": _url(job.log_path),
+        "env_variables": dict(job.environments),
+        "volumes": [_volume(volume) for volume in spec.volumes],
+        **_image(job),
+    }
+    return {
+        **{name: value for name, value in told.items() if value not in (None, "", [], {})},
+        "job_name": job.name,
+        "files": _files(job),
+        "inputs": [_channel(channel) for channel in job.inputs],
+        "outputs": [{**_channel(channel), "access_method": channel.access_method.value} for channel in job.outputs],
+    }
+
+
+def _image(job: JobRequest) -> Mapping[str, str]:
+    spec = job.spec
+    if spec.image_url:
+        return {"user_image_url": spec.image_url, "user_command": spec.command}
+    return {"framework_type": spec.engine_name, "framework_version": spec.engine_version}
+
+
+def _files(job: JobRequest) -> Mapping[str, str]:
+    told = {"code_dir": _url(job.code_path), "boot_file": "" if job.spec.image_url else _url(job.boot_path)}
+    return {name: value for name, value in told.items() if value}
+
+
+def _channel(channel: Channel) -> dict[str, str]:
+    return {"name": channel.name, "obs_path": _url(channel.path)}
+
+
+def _volume(volume: NfsVolume) -> Mapping[str, Any]:
+    share = {
+        "nfs_server_path": volume.server_path,
+        "local_path": volume.local_path,
+        "read_only": volume.read_only,
+    }
+    return {"nfs": share}
+
+
+def _url(path: str) -> str:
+    """An OBS path as the package writes it, obs://bucket/directory/."""
+    return f"obs:/{path}" if path else ""
