@@ -6,6 +6,8 @@ OUR_ERROR = 1
 YOUR_INPUT = 2
 CLOUD_UNAVAILABLE = 3
 RUN_FAILED = 4
+REGRESSION = 5
+NOT_ENOUGH_DATA = 6
 INTERRUPTED = 130
 
 _CODES: tuple[tuple[type[AisbenchError], int], ...] = (

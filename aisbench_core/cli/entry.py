@@ -15,6 +15,7 @@ from aisbench_core.cli import (
     launching,
     logs,
     packages,
+    regression,
     results,
     runs,
     serving,
@@ -58,7 +59,7 @@ def main(debug: bool) -> None:  # read by _Commands when something fails
     run shares. Settings come from aisbench.yaml and AISBENCH_* variables; keys are never arguments.
 
     Exit codes: 0 done, 1 our error, 2 your input (also when the cloud refuses it), 3 cloud unavailable, 4 the run
-    itself failed, 130 interrupted.
+    itself failed, 5 a regression was found, 6 not enough data to look for one, 130 interrupted.
     """
 
 
@@ -78,6 +79,8 @@ for _command in (
     systems.system,
     results.leaderboard,
     results.compare,
+    regression.regress,
+    regression.baseline,
     results.export,
     results.warehouse,
     catalogue.workloads,

@@ -56,7 +56,7 @@ def leaderboard(ascending: bool, as_json: bool, **chosen: Any) -> None:
     if chosen["sort"] not in BOARD_SORTS:
         raise click.BadParameter(f"{chosen['sort']!r} is not among {', '.join(BOARD_SORTS)}", param_hint="--sort")
     core = open_core()
-    query = _query(core, descending=not ascending, **chosen)
+    query = query_of(core, descending=not ascending, **chosen)
     page = core.warehouse.leaderboard(query)
     shown.answer({"region": query.region, **_named(page)}, as_json, lambda: _board(page))
     _say_what(query.region, page)
@@ -68,7 +68,7 @@ def leaderboard(ascending: bool, as_json: bool, **chosen: Any) -> None:
 def compare(run_ids: tuple[str, ...], as_json: bool) -> None:
     """Compare 2 to 8 runs with the first of them: what differs, each metric, and whether that says anything."""
     core = open_core()
-    comparison = core.warehouse.compare([_full_id(core, run_id) for run_id in run_ids])
+    comparison = core.warehouse.compare([full_id(core, run_id) for run_id in run_ids])
     shown.answer(comparison, as_json, lambda: comparison_text(comparison))
 
 
@@ -80,7 +80,7 @@ def compare(run_ids: tuple[str, ...], as_json: bool) -> None:
 def export(output: Path | None, bom: bool, valid_only: bool, **chosen: Any) -> None:
     """Write runs as CSV for a compliance report (schema aisbench-compliance-csv/1), one row per run."""
     core = open_core()
-    query = _query(core, include_invalid=not valid_only, **chosen)
+    query = query_of(core, include_invalid=not valid_only, **chosen)
     now = datetime.now(UTC)
     if output is None:
         count = core.warehouse.export_csv(query, sys.stdout.buffer, now, bom=bom)
@@ -102,9 +102,10 @@ def rebuild() -> None:
     click.echo(f"{count} {'run' if count == 1 else 'runs'} recorded")
 
 
-def _query(
+def query_of(
     core: "Core", rehearsals: bool = False, region: str = "", origin: str | None = None, **chosen: Any
 ) -> "BoardQuery":
+    """The filters that were typed, as a query."""
     from aisbench_core.model import Origin
     from aisbench_core.warehouse import BoardQuery
 
@@ -138,10 +139,11 @@ def _copy(whole: IO[bytes], output: Path) -> None:
         raise ConfigError(f"{output} cannot be written: {error.strerror}") from error
 
 
-def _full_id(core: "Core", run_id: str) -> str:
+def full_id(core: "Core", run_id: str) -> str:
+    """The id that a beginning of it means; results may be older than this ledger, so it may be unknown there."""
     try:
         return core.ledger.get(run_id).run_id
-    except RunNotFound:  # results may be older than this ledger
+    except RunNotFound:
         return run_id
 
 

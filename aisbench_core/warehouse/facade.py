@@ -10,9 +10,10 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import RunNotFound
 from aisbench_core.model import RankResult, RunRecord
-from aisbench_core.warehouse import board, compare, export, facets, record, runs, scaling
+from aisbench_core.warehouse import baselines, board, compare, export, facets, history, record, runs, scaling
 from aisbench_core.warehouse.compared import Comparison, Scaling, ScalingQuery
 from aisbench_core.warehouse.connection import PATIENCE_S, Connection
+from aisbench_core.warehouse.histories import Baseline, GroupPage, GroupRow, History, Regressions, VersionField
 from aisbench_core.warehouse.values import BoardPage, BoardQuery, Facets, RegionFacts, RunPage, RunRow
 
 
@@ -103,6 +104,45 @@ class Warehouse:
         if run is None:
             raise RunNotFound(f"no run {run_id} in the warehouse")
         return self.scaling(scaling.query_of(run))
+
+    def groups(self, query: BoardQuery) -> GroupPage:
+        """One page of the groups whose runs can be followed over time, the latest first."""
+        with self.cursor() as cur:
+            return history.groups(cur, query)
+
+    def history(
+        self,
+        row: GroupRow,
+        by: VersionField | None = None,
+        names: Sequence[str] = (),
+        *,
+        include_invalid: bool = False,
+    ) -> History:
+        """One group over time: runs, versions, changes, and the verdict on its newest runs.
+
+        `by` says what a version is, `names` the baseline (versions or run ids) instead of the group's own."""
+        with self.cursor() as cur:
+            return history.history(cur, row, by, names, include_invalid=include_invalid)
+
+    def regressions(self, query: BoardQuery, by: VersionField | None = None, names: Sequence[str] = ()) -> Regressions:
+        """The verdicts on the newest runs of every group of the query. Raises RunNotFound when none has `names`."""
+        with self.cursor() as cur:
+            return history.regressions(cur, query, by, names)
+
+    def mark_baseline(self, run_ids: Sequence[str], field: VersionField | None, who: str, at: datetime) -> Baseline:
+        """Make these runs, or with `field` all runs of their versions, their group's baseline.
+
+        Raises RunNotFound, and SpecError unless they are valid runs of one group."""
+        return baselines.mark(self._connection, run_ids, field, who, at)
+
+    def unmark_baseline(self, group_id: str) -> bool:
+        """Forget a group's baseline; says whether it had one."""
+        return baselines.unmark(self._connection, group_id)
+
+    def baselines(self) -> list[Baseline]:
+        """Every marked baseline, the oldest mark first."""
+        with self.cursor() as cur:
+            return list(baselines.by_group(cur).values())
 
     def export_csv(self, query: BoardQuery, target: IO[bytes], exported_at: datetime, *, bom: bool = False) -> int:
         """Write every run of the query (not only its page) as CSV, schema aisbench-compliance-csv/1.

@@ -46,6 +46,10 @@ STEPS = (
     alter table runs add column system_fields INTEGER;
     alter table runs add column tester JSON;
     """,
+    """
+    create table baselines (
+        group_id VARCHAR, grouped JSON, version_field VARCHAR, names JSON, marked_by VARCHAR, marked_at TIMESTAMP);
+    """,
 )
 
 LATEST = len(STEPS)

@@ -1,0 +1,92 @@
+"""Baselines that people marked, one per group at most."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+from duckdb import DuckDBPyConnection
+
+from aisbench_core.errors import Problem, RunNotFound, SpecError
+from aisbench_core.model import Origin, canonical_json
+from aisbench_core.warehouse.connection import Connection
+from aisbench_core.warehouse.histories import Baseline, HistoryGroup, VersionField
+from aisbench_core.warehouse.rows import aware
+from aisbench_core.warehouse.runs import by_ids
+from aisbench_core.warehouse.values import RunRow, Validity
+
+
+def mark(
+    connection: Connection, run_ids: Sequence[str], field: VersionField | None, who: str, at: datetime
+) -> Baseline:
+    """These runs are the baseline of their group from now on; with `field`, every run of their versions.
+
+    Raises RunNotFound, and SpecError unless they are valid runs of one group, whose versions are known."""
+    ids = tuple(dict.fromkeys(run_ids))
+    with connection.cursor() as cur:
+        runs = by_ids(cur, ids)
+    marked = _baseline(runs, ids, field, who, at)
+    connection.write(lambda cur: _store(cur, marked))
+    return marked
+
+
+def unmark(connection: Connection, group_id: str) -> bool:
+    """Forget a group's baseline; says whether it had one."""
+    with connection.cursor() as cur:
+        known = group_id in by_group(cur)
+    if known:
+        connection.write(lambda cur: cur.execute("delete from baselines where group_id = ?", [group_id]))
+    return known
+
+
+def by_group(cur: DuckDBPyConnection) -> dict[str, Baseline]:
+    """Every marked baseline by its group's id."""
+    cur.execute(
+        "select group_id, grouped, version_field, names, marked_by, marked_at from baselines order by marked_at"
+    )
+    return {group_id: _read(*values) for group_id, *values in cur.fetchall()}
+
+
+def _baseline(
+    runs: Sequence[RunRow], ids: Sequence[str], field: VersionField | None, who: str, at: datetime
+) -> Baseline:
+    missing = set(ids) - {run.run_id for run in runs}
+    if missing or not ids:
+        raise RunNotFound(f"no such run in the warehouse: {', '.join(sorted(missing)) or 'none was named'}")
+    known = {HistoryGroup.of(run) for run in runs}
+    problems = [
+        Problem(run.run_id, "must have a valid result", run.validity)
+        for run in runs
+        if run.validity is not Validity.VALID
+    ]
+    if len(known) > 1:
+        problems.append(
+            Problem("runs", "must be of one group: the same question on the same hardware", str(len(known)))
+        )
+    names = tuple(dict.fromkeys(getattr(run, field) for run in runs)) if field else tuple(ids)
+    if "" in names:
+        problems.append(Problem(str(field), "must be known of each run", "unknown"))
+    if problems:
+        raise SpecError("baseline", problems)
+    return Baseline(known.pop(), field, names, who, at)
+
+
+def _store(cur: DuckDBPyConnection, marked: Baseline) -> None:
+    cur.execute("delete from baselines where group_id = ?", [marked.group.id])
+    cur.execute(
+        "insert into baselines values (?, ?, ?, ?, ?, ?)",
+        [
+            marked.group.id,
+            canonical_json(asdict(marked.group)),
+            marked.field.value if marked.field else "",
+            canonical_json(list(marked.names)),
+            marked.marked_by,
+            marked.marked_at.astimezone(UTC).replace(tzinfo=None),
+        ],
+    )
+
+
+def _read(grouped: str, field: str, names: str, who: str, at: datetime) -> Baseline:
+    key = json.loads(grouped)
+    group = HistoryGroup(**{**key, "origin": Origin(key["origin"])})
+    return Baseline(group, VersionField(field) if field else None, tuple(json.loads(names)), who, aware(at))

@@ -1,0 +1,188 @@
+"""Runs over time: which groups there are, and one group's runs with everything that can be said about them."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from duckdb import DuckDBPyConnection
+
+from aisbench_core.errors import RunNotFound
+from aisbench_core.model import Mode, Origin
+from aisbench_core.warehouse import baselines
+from aisbench_core.warehouse.changes import boundaries, metric_histories
+from aisbench_core.warehouse.filters import CHOSEN, parameters
+from aisbench_core.warehouse.histories import (
+    Baseline,
+    GroupJudgement,
+    GroupPage,
+    GroupRow,
+    History,
+    HistoryGroup,
+    HistoryRun,
+    Judgement,
+    Regressions,
+    Rule,
+    VersionField,
+)
+from aisbench_core.warehouse.regression import GRAVEST, TRACKED, field_of, gravest, judgement, settled
+from aisbench_core.warehouse.rows import aware
+from aisbench_core.warehouse.values import BoardQuery, Validity
+
+MOST_RUNS = 500
+"""How many runs of a group are looked at: the newest ones, and of the baseline's the newest, too."""
+
+MOST_GROUPS = 200
+"""How many groups one answer judges: the latest ones."""
+
+_KEY = ", ".join(field.name for field in fields(HistoryGroup))
+_AT = "coalesce(started_at, submitted_at, created_at)"
+
+_GROUPS = f"""
+    select {_KEY},
+        max_by(title, {_AT}) as title, any_value(model) as model, any_value(workload) as workload,
+        any_value(dataset) as dataset, any_value(throughput_definition) as throughput_definition,
+        any_value(mode) as mode, count(*) as runs, count(*) filter (where validity = 'valid') as valid,
+        max({_AT}) as latest_at,
+        max_by(run_id, struct_pack(moment := {_AT}, id := run_id)) as latest_run_id,
+        count(*) over () as total
+    from runs join results using (run_id) where {CHOSEN}
+    group by {_KEY}
+    order by latest_at desc, latest_run_id limit $limit offset $offset
+"""  # noqa: S608 (our own words)
+
+_METRICS = {"throughput": "throughput_cluster", "accuracy": "accuracy_measured"}
+
+HISTORY = f"""
+    select run_id, {_AT} as moment, started_at < created_at - interval 1 minute as doubtful,
+        created_by, framework_version, engine_version, code_sha256, validity,
+        case when failed_checks = '' then state else failed_checks end as reason,
+        {", ".join(f"{_METRICS.get(metric.name, metric.name)} as {metric.name}" for metric in TRACKED)}
+    from runs join results using (run_id)
+    where {" and ".join(f"{field.name} = ${field.name}" for field in fields(HistoryGroup))}
+        and ($include_invalid or validity = 'valid')
+    order by
+        list_has_any($names::VARCHAR[], [run_id, framework_version, engine_version, code_sha256]) desc,
+        moment desc, run_id desc
+    limit $limit
+"""  # noqa: S608 (our own words)
+"""The query that history and verdicts are made of: one group's runs, those of the baseline first, then the newest."""
+
+
+def groups(cur: DuckDBPyConnection, query: BoardQuery) -> GroupPage:
+    """One page of groups, the latest first. A framework version in the query is not looked at: histories span them."""
+    chosen = parameters(cur, replace(query, framework_versions=()))
+    found = cur.execute(_GROUPS, chosen | {"limit": query.limit, "offset": query.offset}).fetchall()
+    marked = baselines.by_group(cur)
+    rows = tuple(_group_row(values[:-1], marked) for values in found)
+    return GroupPage(rows, found[0][-1] if found else 0, rehearsal=bool(chosen["rehearsal"]))
+
+
+def history(
+    cur: DuckDBPyConnection, row: GroupRow, by: VersionField | None, names: Sequence[str], *, include_invalid: bool
+) -> History:
+    """One group over time. `names` is the baseline asked for, as versions or run ids; else the marked one counts."""
+    runs, doubts, judged = _judged(cur, row, by, names, include_invalid=include_invalid)
+    return History(
+        row=row,
+        field=judged.field,
+        runs=runs,
+        older=max(0, (row.runs if include_invalid else row.valid) - len(runs)),
+        clock_doubts=doubts,
+        boundaries=boundaries(runs),
+        metrics=metric_histories(runs, row.group.throughput_unit, judged.field),
+        judgement=settled([judged])[0],
+    )
+
+
+def regressions(
+    cur: DuckDBPyConnection, query: BoardQuery, by: VersionField | None, names: Sequence[str]
+) -> Regressions:
+    """The verdict on each group that the query chooses; with `names`, on each that has one of them.
+
+    Raises RunNotFound when no group has any."""
+    page = groups(cur, replace(query, limit=MOST_GROUPS, offset=0))
+    judged = [(row, *_judged(cur, row, by, names, include_invalid=False)) for row in page.rows]
+    wanted = [(row, found) for row, _, _, found in judged if found.baseline_run_ids or not names]
+    if names and not wanted:
+        raise RunNotFound(f"no group of {query.region} has a valid run or a version named {', '.join(names)}")
+    decided = settled([found for _, found in wanted])
+    rows = [GroupJudgement(row, found) for (row, _), found in zip(wanted, decided, strict=True)]
+    rows.sort(key=lambda each: GRAVEST.index(each.judgement.outcome))
+    tests = decided[0].tests if decided else 0
+    return Regressions(tuple(rows), gravest(each.outcome for each in decided), tests, page.total, page.rehearsal)
+
+
+def _judged(
+    cur: DuckDBPyConnection, row: GroupRow, by: VersionField | None, asked: Sequence[str], *, include_invalid: bool
+) -> tuple[tuple[HistoryRun, ...], int, Judgement]:
+    """The runs in the order of time, how many of their clocks are in doubt, and the judgement, not yet settled."""
+    mark = row.baseline
+    names = tuple(asked) or (mark.names if mark else ())
+    rule = Rule.ASKED if asked else Rule.MARKED
+    runs, doubts = _runs(cur, row.group, names, include_invalid)
+    field = _field(runs, by, names, mark if not asked else None)
+    return runs, doubts, judgement(runs, row.group.throughput_unit, field, names, rule)
+
+
+def _field(
+    runs: Sequence[HistoryRun], by: VersionField | None, names: Sequence[str], mark: Baseline | None
+) -> VersionField:
+    """The field in which a name is a version; otherwise as asked, or as the runs differ."""
+    if mark and mark.field:
+        return mark.field
+    named = [field for field in VersionField if any(run.version(field) in names for run in runs)]
+    return named[0] if named else field_of(runs, by)
+
+
+def _runs(
+    cur: DuckDBPyConnection, group: HistoryGroup, names: Sequence[str], include_invalid: bool
+) -> tuple[tuple[HistoryRun, ...], int]:
+    key = {field.name: getattr(group, field.name) for field in fields(group)} | {"origin": group.origin.value}
+    found = cur.execute(
+        HISTORY, key | {"names": list(names), "include_invalid": include_invalid, "limit": MOST_RUNS}
+    ).fetchall()
+    columns = [column[0] for column in cur.description or ()]
+    rows = sorted((dict(zip(columns, values, strict=True)) for values in found), key=_in_time)
+    return tuple(_run(row) for row in rows), sum(bool(row["doubtful"]) for row in rows)
+
+
+def _in_time(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row["moment"], row["run_id"]
+
+
+def _run(row: Mapping[str, Any]) -> HistoryRun:
+    validity = Validity(row["validity"])
+    counts = validity is Validity.VALID
+    reasons = {metric.name: _left_out(row[metric.name], "" if counts else row["reason"]) for metric in TRACKED}
+    return HistoryRun(
+        run_id=row["run_id"],
+        at=aware(row["moment"]),
+        created_by=row["created_by"],
+        framework_version=row["framework_version"],
+        engine_version=row["engine_version"],
+        code_sha256=row["code_sha256"],
+        validity=validity,
+        values={name: float(row[name]) for name, reason in reasons.items() if not reason},
+        left_out={name: reason for name, reason in reasons.items() if reason},
+    )
+
+
+def _left_out(value: float | None, not_valid: str) -> str:
+    """Why a number does not count; empty when it does."""
+    if value is None:
+        return "not measured"
+    if not math.isfinite(value):
+        return "not a finite number"
+    return not_valid
+
+
+def _group_row(values: Sequence[Any], marked: Mapping[str, Baseline]) -> GroupRow:
+    size = len(fields(HistoryGroup))
+    key = dict(zip((field.name for field in fields(HistoryGroup)), values[:size], strict=True))
+    group = HistoryGroup(**{**key, "origin": Origin(key["origin"])})
+    title, model, workload, dataset, definition, mode, runs, valid, latest_at, latest = values[size:]
+    return GroupRow(
+        group, title, model, workload, dataset, definition, Mode(mode), runs, valid, aware(latest_at), latest,
+        marked.get(group.id),
+    )  # fmt: skip

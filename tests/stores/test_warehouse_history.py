@@ -1,0 +1,254 @@
+"""History and verdicts from the warehouse: which runs belong together, in which order, and what is left out and why."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.errors import RunNotFound, SpecError
+from aisbench_core.model import RunRecord, RunState
+from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse.histories import GroupRow, History, Outcome, Rule, VersionField
+from aisbench_core.warehouse.history import MOST_RUNS
+from tests import records as a
+
+BOARD = BoardQuery("cn-north-9")
+GOOD = (8000.0, 8040.0, 7960.0, 8020.0, 7980.0, 8010.0)
+BAD = (7500.0, 7540.0, 7460.0)
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Warehouse:
+    return Warehouse(tmp_path / "warehouse.duckdb")
+
+
+def later(records: Sequence[RunRecord], minutes: float, drift: timedelta | None = None) -> list[RunRecord]:
+    """The same runs so much later; `drift` moves the clock that launched them, not the cloud's."""
+    by = timedelta(minutes=minutes)
+    return [
+        replace(
+            each,
+            run=replace(
+                each.run,
+                created_at=each.run.created_at + (by if drift is None else drift),
+                started_at=each.run.started_at + by if each.run.started_at else None,
+            ),
+        )
+        for each in records
+    ]
+
+
+def two_versions(good: Sequence[float] = GOOD, bad: Sequence[float] = BAD) -> list[RunRecord]:
+    return [*a.records(good, "old"), *later(a.records(bad, "new", framework_version="r1.11"), 100)]
+
+
+def only_group(warehouse: Warehouse, query: BoardQuery = BOARD) -> GroupRow:
+    (row,) = warehouse.groups(query).rows
+    return row
+
+
+def only_history(warehouse: Warehouse) -> History:
+    return warehouse.history(only_group(warehouse))
+
+
+def test_an_empty_warehouse_has_no_history(warehouse: Warehouse) -> None:
+    assert warehouse.groups(BOARD).rows == ()
+    assert warehouse.regressions(BOARD).outcome is Outcome.NOT_ENOUGH
+    assert warehouse.baselines() == []
+
+
+def test_a_slower_version_is_found_from_what_was_recorded(warehouse: Warehouse) -> None:
+    warehouse.rebuild(two_versions())
+
+    history = only_history(warehouse)
+
+    assert [run.run_id for run in history.runs][:2] == ["old-0", "old-1"]
+    assert (history.judgement.baseline, history.judgement.candidate) == ("r1.10", "r1.11")
+    verdicts = {metric.name: metric.outcome for metric in history.judgement.metrics}
+    assert verdicts["throughput"] is Outcome.REGRESSION
+    assert verdicts["accuracy"] is Outcome.NO_CHANGE
+    assert "energy_consumption" not in verdicts
+    assert [(each.run_id, each.value) for each in history.boundaries] == [("new-0", "r1.11")]
+
+
+def test_only_the_same_question_on_the_same_hardware_is_one_group(warehouse: Warehouse) -> None:
+    other_unit = replace(a.FACTS, throughput_unit="tokens/s")
+    other_definition = replace(a.FACTS, throughput_definition="another_way")
+    warehouse.rebuild(
+        [
+            *two_versions(),
+            *a.records(GOOD, "unit", facts=other_unit),
+            *a.records(GOOD, "definition", facts=other_definition),
+            *a.records(GOOD, "nodes", node_count=2),
+            *a.records(GOOD, "flavor", flavor="another"),
+            *a.records(GOOD, "epochs", speed_parameters={"epoch_size": 1}),
+            *a.records(GOOD, "synthetic", synthetic_data=True),
+            *a.records(GOOD, "pretended", rehearsal=True),
+            *a.records(GOOD, "elsewhere", region="cn-east-3"),
+        ]
+    )
+
+    page = warehouse.groups(BOARD)
+
+    assert page.total == len(page.rows) == len({row.group.id for row in page.rows}) == 7
+    for row in page.rows:
+        prefixes = {run.run_id.split("-")[0] for run in warehouse.history(row).runs}
+        assert prefixes in ({"old", "new"}, {row.latest_run_id.split("-")[0]})
+
+
+def test_groups_come_page_by_page_the_latest_first(warehouse: Warehouse) -> None:
+    warehouse.rebuild(
+        [each for nodes in (1, 2, 4) for each in later(a.records([1.0], f"n{nodes}", node_count=nodes), nodes)]
+    )
+
+    pages = [warehouse.groups(replace(BOARD, limit=2, offset=offset)) for offset in (0, 2)]
+
+    assert [row.group.node_count for page in pages for row in page.rows] == [4, 2, 1]
+    assert pages[0].total == 3
+    assert [row.group.node_count for row in warehouse.groups(replace(BOARD, node_counts=(2,))).rows] == [2]
+
+
+def test_runs_that_are_not_valid_do_not_count_and_say_why(warehouse: Warehouse) -> None:
+    broken = a.record("broken", throughputs=[1.0] * 3, created_at=a.T0 + timedelta(days=1))
+    stopped = a.record("stopped", state=RunState.STOPPED, with_result=False, created_at=a.T0 + timedelta(days=1))
+    warehouse.rebuild([*two_versions(), broken, stopped])
+
+    without, with_all = only_history(warehouse), warehouse.history(only_group(warehouse), include_invalid=True)
+
+    assert {"broken", "stopped"}.isdisjoint(run.run_id for run in without.runs)
+    assert without.judgement == with_all.judgement
+    reasons = {run.run_id: run.left_out["duration_s"] for run in with_all.runs if not run.values}
+    assert set(reasons) == {"broken", "stopped"}
+    assert "V03" in reasons["broken"]
+    assert only_group(warehouse).valid == 9
+
+
+def test_numbers_that_are_no_numbers_are_left_out_with_a_reason(warehouse: Warehouse) -> None:
+    warehouse.rebuild(two_versions())
+    with warehouse.cursor() as cur:
+        cur.execute("update results set rank_cv = 'nan'::DOUBLE where run_id = 'old-0'")
+        cur.execute("update results set accuracy_measured = 'inf'::DOUBLE where run_id = 'old-1'")
+
+    history = only_history(warehouse)
+
+    left_out = {run.run_id: run.left_out for run in history.runs}
+    assert left_out["old-0"]["rank_cv"] == left_out["old-1"]["accuracy"] == "not a finite number"
+    assert left_out["old-0"]["energy_consumption"] == "not measured"
+    counts = {metric.name: metric.baseline.count for metric in history.judgement.metrics if metric.baseline}
+    assert counts == {"throughput": 6, "accuracy": 5, "duration_s": 6, "rank_cv": 5}
+
+
+def test_the_same_moment_twice_has_one_order_and_a_wrong_clock_is_the_clouds_business(warehouse: Warehouse) -> None:
+    same = [replace(each, run=replace(each.run, created_at=a.T0, started_at=a.T0)) for each in a.records(GOOD, "same")]
+    jumped = later(a.records(BAD, "jumped", framework_version="r1.11"), 100, drift=timedelta(days=-400))
+    ahead = later(a.records([8000.0], "ahead"), -10, drift=timedelta(days=400))
+    warehouse.rebuild([*reversed(same), *jumped, *ahead])
+
+    history = only_history(warehouse)
+
+    ids = [run.run_id for run in history.runs]
+    assert ids == ["ahead-0", *(f"same-{index}" for index in range(6)), *(f"jumped-{index}" for index in range(3))]
+    assert history.clock_doubts == 1
+
+
+def test_a_long_history_shows_its_newest_runs_and_the_baseline(warehouse: Warehouse) -> None:
+    warehouse.rebuild(a.records([8000.0 + index % 7 for index in range(MOST_RUNS + 20)], "run"))
+    row = only_group(warehouse)
+
+    newest, with_old = warehouse.history(row), warehouse.history(row, names=["run-0", "run-1"])
+
+    assert (len(newest.runs), newest.older) == (MOST_RUNS, 20)
+    assert newest.runs[-1].run_id == f"run-{MOST_RUNS + 19}"
+    assert with_old.judgement.baseline_run_ids == ("run-0", "run-1")
+    assert (with_old.judgement.rule, len(with_old.runs)) == (Rule.ASKED, MOST_RUNS)
+
+
+# --- verdicts on many groups ------------------------------------------------------------------------
+
+
+def test_one_answer_judges_every_group_and_adjusts_over_all_of_them(warehouse: Warehouse) -> None:
+    calm = [
+        *a.records(GOOD, "calm", node_count=2),
+        *later(a.records(GOOD, "also", node_count=2, framework_version="r2"), 9),
+    ]
+    warehouse.rebuild([*two_versions(), *calm, *a.records([1.0], "lonely", node_count=4)])
+
+    found = warehouse.regressions(BOARD)
+
+    outcomes = [(each.row.group.node_count, each.judgement.outcome) for each in found.groups]
+    assert outcomes == [(1, Outcome.REGRESSION), (2, Outcome.NO_CHANGE), (4, Outcome.NOT_ENOUGH)]
+    assert found.outcome is Outcome.REGRESSION
+    assert found.tests == sum(metric.p_value is not None for each in found.groups for metric in each.judgement.metrics)
+    assert {each.judgement.tests for each in found.groups} == {found.tests}
+
+
+def test_a_baseline_is_asked_for_by_version_or_by_run(warehouse: Warehouse) -> None:
+    newest = later(a.records(BAD, "newest", framework_version="r1.12"), 200)
+    warehouse.rebuild([*two_versions(), *newest, *a.records(GOOD, "other", node_count=2)])
+
+    by_version, by_run = (warehouse.regressions(BOARD, names=names) for names in (["r1.10"], ["new-0", "new-1"]))
+
+    (other, first) = sorted(by_version.groups, key=lambda each: -each.row.group.node_count)
+    assert (first.judgement.baseline, first.judgement.candidate) == ("r1.10", "r1.12")
+    assert other.judgement.outcome is Outcome.NOT_ENOUGH
+    (only,) = by_run.groups
+    assert only.judgement.baseline_run_ids == ("new-0", "new-1")
+    assert only.judgement.candidate == "r1.12"
+    with pytest.raises(RunNotFound, match=r"r9"):
+        warehouse.regressions(BOARD, names=["r9"])
+
+
+# --- marked baselines -------------------------------------------------------------------------------
+
+
+def test_a_marked_version_stays_the_baseline_until_it_is_unmarked(warehouse: Warehouse) -> None:
+    newest = later(a.records(BAD, "newest", framework_version="r1.12"), 200)
+    warehouse.rebuild([*two_versions(), *newest])
+
+    marked = warehouse.mark_baseline(["old-0"], VersionField.FRAMEWORK, "ann", a.T0)
+
+    assert (marked.names, warehouse.baselines()) == (("r1.10",), [marked])
+    history = only_history(warehouse)
+    assert (history.judgement.rule, history.judgement.baseline) == (Rule.MARKED, "r1.10")
+    assert history.row.baseline == marked
+    assert warehouse.unmark_baseline(marked.group.id)
+    assert not warehouse.unmark_baseline(marked.group.id)
+    assert only_history(warehouse).judgement.rule is Rule.VERSION_BEFORE
+
+
+def test_a_new_mark_takes_the_place_of_the_old_one(warehouse: Warehouse) -> None:
+    warehouse.rebuild(two_versions())
+    warehouse.mark_baseline(["old-0"], VersionField.FRAMEWORK, "ann", a.T0)
+
+    warehouse.mark_baseline(["old-1", "old-2"], None, "bob", a.T0 + timedelta(days=1))
+
+    (baseline,) = warehouse.baselines()
+    assert (baseline.field, baseline.names, baseline.marked_by) == (None, ("old-1", "old-2"), "bob")
+    assert only_history(warehouse).judgement.baseline_run_ids == ("old-1", "old-2")
+
+
+def test_a_rebuild_keeps_the_marks(warehouse: Warehouse) -> None:
+    warehouse.rebuild(two_versions())
+    marked = warehouse.mark_baseline(["old-0"], VersionField.FRAMEWORK, "ann", a.T0)
+
+    warehouse.rebuild(two_versions())
+
+    assert warehouse.baselines() == [marked]
+
+
+def test_what_cannot_be_a_baseline_is_refused_with_every_reason(warehouse: Warehouse) -> None:
+    broken = a.record("broken", throughputs=[1.0] * 3)
+    warehouse.rebuild([*two_versions(), *a.records(GOOD, "wide", node_count=2), broken])
+
+    with pytest.raises(RunNotFound, match="gone"):
+        warehouse.mark_baseline(["old-0", "gone"], None, "ann", a.T0)
+    with pytest.raises(RunNotFound, match="none was named"):
+        warehouse.mark_baseline([], None, "ann", a.T0)
+    with pytest.raises(SpecError) as refusal:
+        warehouse.mark_baseline(["old-0", "wide-0", "broken"], None, "ann", a.T0)
+
+    assert "one group" in str(refusal.value)
+    assert "valid" in str(refusal.value)
+    assert warehouse.baselines() == []
