@@ -22,6 +22,7 @@ from aisbench_core.authoring.upstream.configs import Configs
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.doctor.examination import Doctor
 from aisbench_core.errors import Problem, SpecError, StaleRun
+from aisbench_core.importing.history import History
 from aisbench_core.model import (
     Clock,
     Event,
@@ -85,6 +86,7 @@ class Core:
         self.packages = Packages(settings, workloads)
         self.jobs = Jobs(ledger, look, self.stop)
         self.doctor = Doctor(settings, look, clock)
+        self.history = History(settings, warehouse, workloads, self.regions, connect, clock)
         self.clock = clock
         self._connect = connect
         self._look = look

@@ -16,21 +16,24 @@ UPSTREAM_ZONE = timezone(timedelta(hours=8), "UTC+8")
 class FoundResult:
     """One run's result as a file tells it. Empty text and None: the file does not say.
 
-    `source` is the file as people know it, inside its folder or archive ("logs.zip!a/run1.log"); `number` says which
-    run in that file (from 1; in a table, the row below its header). `identity` is a SHA-256 (hex) over what tells this
-    run from all others: its values and its job. The same run under another name, in another encoding or with other
-    line ends has the same. `raw` is what was read, as decoded: the block from brace to brace, or, where there is none,
-    the lines, files or cells. `placeholders` are the keys of the block that upstream filled without a measurement;
-    `info` has None there. `server_throughputs` are sums per server in samples/s, where a log tells no single ranks.
-    `model` and `framework` come from `workload`, which is the package's in `workpath` without "train_". `config_info`
-    is upstream's own line about the test: kept as text, because its model is often another's. `problems` are sentences
-    for a person; such a result can still be imported. `run_id` is set in tables that an AISBench Console exported,
-    where `rehearsal` says that the numbers are no measurement.
+    `source` is the file as people know it, inside its folder or archive ("logs.zip!a/run1.log"); `number` says
+    which run in that file (from 1; in a table, the row below its header). `identity` is a SHA-256 (hex) over what
+    tells this run from all others: its values and its job. The same run under another name, in another encoding or
+    with other line ends has the same. `values_identity` leaves the job out: an excerpt of a log often lost it, so
+    two results with equal values are the same run if one of them knows no job. `raw` is what was read, as decoded:
+    the block from brace to brace, or, where there is none, the lines, files or cells. `placeholders` are the keys
+    of the block that upstream filled without a measurement; `info` has None there. `server_throughputs` are sums
+    per server in samples/s, where a log tells no single ranks. `model` and `framework` come from `workload`, which
+    is the package's in `workpath` without "train_". `config_info` is upstream's own line about the test: kept as
+    text, because its model is often another's. `problems` are sentences for a person; such a result can still be
+    imported. `run_id` is set in tables that an AISBench Console exported, where `rehearsal` says that the numbers
+    are no measurement.
     """
 
     source: str
     number: int
     identity: str
+    values_identity: str
     raw: str
     info: TrainResultInfo
     placeholders: tuple[str, ...] = ()

@@ -90,13 +90,14 @@ class Imported:
     """Where the record of a run comes from that was not launched here.
 
     `source` names the file, and the place in it. `stated` are the spec's fields that the source or a person gave: all
-    others are not known, whatever the spec holds. `note` is for a person.
+    others are not known, whatever the spec holds. `note` is for a person, `told` what the source says besides.
     """
 
     source: str
     imported_at: datetime
     stated: tuple[str, ...]
     note: str = ""
+    told: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,7 +171,8 @@ class Stated:
     @property
     def count(self) -> int:
         """How many of the 33 fields of the system description are stated."""
-        return sum(name in self.values for name in SYSTEM_FIELDS)
+        values = self.values
+        return sum(name in values for name in SYSTEM_FIELDS)
 
 
 def stated_of(values: Mapping[str, object]) -> Stated:

@@ -17,9 +17,12 @@ _EVENT = TypeAdapter(Event)
 
 
 def write_record(record: RunRecord, record_file: Path, metrics_file: Path, events_file: Path) -> None:
-    """Write a record, each file wholly or not at all; the record itself comes last."""
-    write_samples(record.samples, metrics_file)
-    write_whole(events_file, _lines(_EVENT, record.events))
+    """Write a record, each file wholly or not at all; the record itself comes last.
+
+    Of samples and events there is a file only if there are any, or were before."""
+    for values, adapter, file in ((record.samples, _SAMPLE, metrics_file), (record.events, _EVENT, events_file)):
+        if values or file.exists():
+            write_whole(file, _lines(adapter, values))
     write_whole(record_file, _RECORD.dump_json(replace(record, samples=(), events=(), described=None), indent=2))
 
 

@@ -78,6 +78,11 @@ class Warehouse:
         with self.cursor() as cur:
             return runs.known(cur, run_ids)
 
+    def starting_with(self, starts: Sequence[str]) -> frozenset[str]:
+        """The ids of recorded runs that begin with one of these texts, which are equally long."""
+        with self.cursor() as cur:
+            return runs.starting_with(cur, starts)
+
     def of_jobs(self, job_ids: Sequence[str]) -> Mapping[str, str]:
         """The launched run of each job that one was recorded of, by the job's id."""
         with self.cursor() as cur:

@@ -70,6 +70,15 @@ def known(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> frozenset[str]:
     return frozenset(run_id for (run_id,) in cur.fetchall())
 
 
+def starting_with(cur: DuckDBPyConnection, starts: Sequence[str]) -> frozenset[str]:
+    """The ids of stored runs that begin with one of these texts, which are equally long."""
+    cur.execute(
+        "select run_id from runs where list_contains(?::VARCHAR[], left(run_id, ?))",
+        [list(starts), max(map(len, starts), default=0)],
+    )
+    return frozenset(run_id for (run_id,) in cur.fetchall())
+
+
 def of_jobs(cur: DuckDBPyConnection, job_ids: Sequence[str]) -> dict[str, str]:
     """The launched run of each job, by the job's id; jobs without one are left out."""
     cur.execute(

@@ -3,7 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from aisbench_core.model import CollectedResult, Mode, RankResult, RunRecord, RunSpec
@@ -52,7 +52,13 @@ def throughput(record: RunRecord) -> Throughput:
     result, spec = record.result, record.run.spec
     if record.imported and result and not result.rank_results:
         return _reported(result.info.throughput_ratio, spec, record.imported.stated)
-    return _computed(result, spec)
+    computed = _computed(result, spec)
+    return computed if _nodes_known(record) else replace(computed, per_node=None)
+
+
+def _nodes_known(record: RunRecord) -> bool:
+    stated = record.imported.stated if record.imported else None
+    return stated is None or "node_count" in stated or record.run.spec.mode is Mode.SINGLE_SERVER
 
 
 def _reported(total: float | None, spec: RunSpec, stated: Sequence[str]) -> Throughput:

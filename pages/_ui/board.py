@@ -13,7 +13,7 @@ from pages._ui import address, charts
 from pages._ui.core import core
 from pages._ui.errors import plain
 from pages._ui.formats import NOT_MEASURED, duration, number, percent, size_of, when
-from pages._ui.places import COMPARE, link
+from pages._ui.places import COMPARE, LIVE, link
 from pages._ui.words import Words, words
 
 Page = TypeVar("Page", BoardPage, RunPage)
@@ -106,7 +106,7 @@ def show_groups(query: BoardQuery) -> None:
     table = [_group_cells(row, t) for row in page.rows]
     chosen = _table(table, t("board.table"), "groups")
     _pages(page.total)
-    _compare_link([page.rows[index].best_run_id or page.rows[index].latest_run_id for index in chosen])
+    _links([page.rows[index].best_run_id or page.rows[index].latest_run_id for index in chosen])
 
 
 def show_runs(query: BoardQuery) -> None:
@@ -118,7 +118,7 @@ def show_runs(query: BoardQuery) -> None:
         return
     chosen = _table([_run_cells(row, t) for row in page.rows], t("board.run_table"), "runs-table")
     _pages(page.total)
-    _compare_link([page.rows[index].run_id for index in chosen])
+    _links([page.rows[index].run_id for index in chosen])
 
 
 def show_download(query: BoardQuery) -> None:
@@ -182,8 +182,11 @@ def _table(rows: list[dict[str, Any]], alt: str, key: str) -> list[int]:
     return [index for index in event["selection"]["rows"] if index < len(rows)]
 
 
-def _compare_link(run_ids: Sequence[str]) -> None:
+def _links(run_ids: Sequence[str]) -> None:
+    """What can be done with the ticked rows: one is shown, several are compared."""
     t = words()
+    if len(run_ids) == 1:
+        link(LIVE, t("board.open", run=run_ids[0]), {"run": run_ids[0]})
     if 2 <= len(run_ids) <= MOST_COMPARED:
         link(COMPARE, t("board.compare", count=len(run_ids)), {"ids": list(run_ids)})
     else:

@@ -6,13 +6,13 @@ the whole page once, and stop.
 
 import streamlit as st
 
+from aisbench_core.errors import RunNotFound
 from aisbench_core.model import Event, MetricSample, Run
-from aisbench_core.warehouse.values import RunRow, Validity
+from aisbench_core.warehouse.values import RunRow
 from pages._ui import address, charts, places
-from pages._ui.board import kind_id
 from pages._ui.core import core
 from pages._ui.errors import errors_shown, plain
-from pages._ui.formats import duration, number, percent, when
+from pages._ui.formats import duration, when
 from pages._ui.places import link
 from pages._ui.run_cards import (
     facts_of,
@@ -26,6 +26,7 @@ from pages._ui.run_cards import (
     state_badge,
     title_of,
 )
+from pages._ui.run_recorded import row_of, show_measured, show_recorded
 from pages._ui.system_form import show_system
 from pages._ui.words import words
 
@@ -45,6 +46,11 @@ def follow_one(run_id: str) -> None:
     t = words()
     title = st.empty()
     title.title(t("live.title"))  # until it is known that there is such a run
+    recorded = _without_ledger(run_id)
+    if recorded:
+        title.empty()
+        show_recorded(recorded)
+        return
     run = core().ledger.get(run_id)
     title.title(plain(title_of(run)))
     st.caption(f"{plain(facts_of(run, t))} · {started_text(run, t)}")
@@ -59,6 +65,15 @@ def follow_one(run_id: str) -> None:
     node = _choose_node(run)
     st.fragment(_log, run_every=every)(run.run_id, node)
     st.fragment(_metrics, run_every=SECONDS * 4 if every else None)(run.run_id)
+
+
+def _without_ledger(run_id: str) -> RunRow | None:
+    """A run that only the warehouse knows: an imported one, or one that is older than the ledger."""
+    try:
+        core().ledger.get(run_id)
+    except RunNotFound:
+        return core().warehouse.run(run_id)
+    return None
 
 
 def _all_runs(was_active: bool) -> None:
@@ -105,31 +120,13 @@ def _outcome(run: Run) -> None:
         return
     recorded = core().warehouse.run(run.run_id)
     if recorded and recorded.throughput is not None:
-        _measured(recorded)
+        show_measured(recorded)
     with st.container(horizontal=True):
         if recorded:
-            link(places.LEADERBOARD, t("live.go_leaderboard"), _row_of(recorded))
+            link(places.LEADERBOARD, t("live.go_leaderboard"), row_of(recorded))
             link(places.COMPARE, t("live.go_compare"), {"ids": [run.run_id]})
         else:
             st.caption(t("live.not_recorded"))
-
-
-def _measured(recorded: RunRow) -> None:
-    """The result in three figures; those of a rehearsal are marked as such."""
-    t = words()
-    throughput, accuracy, validity = st.columns(3)
-    unit = plain(recorded.throughput_unit)
-    throughput.metric(t("charts.throughput", unit=unit), number(recorded.throughput), border=True)
-    accuracy.metric(t("board.accuracy"), percent(recorded.accuracy, 2), border=True)
-    validity.metric(t("board.validity"), t(f"validity.{recorded.validity}"), border=True)
-    if recorded.rehearsal:
-        st.caption(t("board.rehearsal"))
-
-
-def _row_of(recorded: RunRow) -> dict[str, str]:
-    """The leaderboard's address on which the run has a row, whether or not it is valid."""
-    shown = {"region": kind_id(recorded), "show": "runs"}
-    return shown if recorded.validity is Validity.VALID else shown | {"invalid": "1"}
 
 
 def _timeline(events: list[Event]) -> None:

@@ -1,0 +1,15 @@
+"""What tells one old result from all others, so that nothing is stored twice."""
+
+import hashlib
+from collections.abc import Mapping
+
+from aisbench_core.model.spec import canonical_json
+
+
+def identities(values: Mapping[str, object], job: str) -> tuple[str, str]:
+    """SHA-256 (hex) over the values with their job, and over the values alone."""
+    return _sha256({"job": job, "values": values}), _sha256({"values": values})
+
+
+def _sha256(value: Mapping[str, object]) -> str:
+    return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()

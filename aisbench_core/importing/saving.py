@@ -1,0 +1,108 @@
+"""Keeps imported results: some hundred at a time, first as text in their folders, then in the warehouse.
+
+Whoever is interrupted starts again: what the warehouse holds is passed over, everything else is stored.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from aisbench_core.history.found import FoundResult
+from aisbench_core.importing.chosen import Saved
+from aisbench_core.importing.records import run_id_of, start_of_id
+from aisbench_core.model import RunRecord
+from aisbench_core.results.record import write_record
+from aisbench_core.running.places import RunFolder
+from aisbench_core.warehouse import Warehouse
+
+CHUNK = 400
+"""Results that are held and stored together."""
+
+OnSaved = Callable[[int], None]
+"""Called with the number of results that are dealt with so far."""
+
+
+def no_progress(_: int) -> None:
+    """For those who do not watch."""
+
+
+class Here:
+    """Which results are runs already: the same import, or the run that was launched here."""
+
+    def __init__(self, warehouse: Warehouse) -> None:
+        self._warehouse = warehouse
+        self._ids: defaultdict[str, set[str]] = defaultdict(set)
+        self._launched: dict[str, str] = {}
+        self._recorded: set[str] = set()
+
+    def look(self, results: Sequence[FoundResult]) -> None:
+        """Ask the warehouse about these results, with three questions in all."""
+        starts = {start_of_id(found) for found in results}
+        for run_id in self._warehouse.starting_with(sorted(starts)):
+            self._ids[run_id[: len(next(iter(starts)))]].add(run_id)
+        self._launched.update(self._warehouse.of_jobs([found.job_id for found in results if found.job_id]))
+        self._recorded |= self._warehouse.known([found.run_id for found in results if found.run_id])
+
+    def name(self, found: FoundResult) -> str:
+        """The run that a result is already, or empty.
+
+        Equal values are the same run when one side knows no job: an excerpt of a log has often lost it."""
+        if found.run_id in self._recorded:
+            return found.run_id
+        if found.job_id in self._launched:
+            return self._launched[found.job_id]
+        start, own = start_of_id(found), run_id_of(found)
+        alike = self._ids.get(start, set())
+        if own in alike:
+            return own
+        return start if start in alike else min(alike, default="") if own == start else ""
+
+    def add(self, found: FoundResult) -> None:
+        """From now on this result is here."""
+        self._ids[start_of_id(found)].add(run_id_of(found))
+
+
+def save(
+    results: Iterable[FoundResult],
+    record: Callable[[FoundResult], RunRecord],
+    warehouse: Warehouse,
+    runs_dir: Path,
+    told: OnSaved = no_progress,
+    replace: bool = False,
+) -> Saved:
+    """Store what is not known yet. The same result twice is one run. `replace`: what was imported before, too."""
+    here = Here(warehouse)
+    new: list[str] = []
+    done = 0
+    for chunk in _chunks(results):
+        here.look(chunk)
+        records = [record(found) for found in _unknown(chunk, here, replace)]
+        for each in records:
+            _write(each, runs_dir)
+        warehouse.record_many(records)
+        new += [each.run.run_id for each in records]
+        done += len(chunk)
+        told(done)
+    return Saved(tuple(new), done - len(new))
+
+
+def _unknown(chunk: Sequence[FoundResult], here: Here, replace: bool) -> Iterator[FoundResult]:
+    replaced: set[str] = set()
+    for found in chunk:
+        name, own = here.name(found), run_id_of(found)
+        if not name or (replace and name == own and own not in replaced):
+            replaced.add(own)
+            here.add(found)
+            yield found
+
+
+def _write(record: RunRecord, runs_dir: Path) -> None:
+    folder = RunFolder(runs_dir / record.run.run_id)
+    write_record(record, folder.record, folder.metrics, folder.events)
+
+
+def _chunks(results: Iterable[FoundResult]) -> Iterator[list[FoundResult]]:
+    remaining = iter(results)
+    while chunk := list(islice(remaining, CHUNK)):
+        yield chunk

@@ -1,0 +1,111 @@
+"""One run as the warehouse knows it, without the ledger: an imported result, or one that is older than this ledger."""
+
+from collections.abc import Iterable
+from dataclasses import fields
+from datetime import datetime
+
+import streamlit as st
+
+from aisbench_core.errors import AisbenchError
+from aisbench_core.model import Origin, RunRecord, TrainResultInfo
+from aisbench_core.warehouse.values import RunRow, Validity
+from pages._ui import places
+from pages._ui.board import kind_id, reasons
+from pages._ui.core import core
+from pages._ui.errors import plain, show_sentence
+from pages._ui.formats import NOT_MEASURED, duration, number, percent, size_of, when
+from pages._ui.places import link
+from pages._ui.words import Words, words
+
+
+def show_recorded(row: RunRow) -> None:
+    """Where it comes from, what was measured, what is known of it, and the block that it was read from."""
+    t = words()
+    st.title(f"{plain(row.title)} · {row.run_id}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.badge(t(f"origin.{row.origin}"), icon=":material/history:", color="violet")
+        st.badge(t(f"validity.{row.validity}"), color="green" if row.validity is Validity.VALID else "orange")
+        link(places.LEADERBOARD, t("live.go_leaderboard"), row_of(row))
+        link(places.COMPARE, t("live.go_compare"), {"ids": [row.run_id]})
+    if row.origin is Origin.IMPORTED:
+        st.caption(t("recorded.from", source=plain(row.source), at=when(row.imported_at), who=plain(row.created_by)))
+    show_measured(row)
+    if row.reasons:
+        st.warning(plain(reasons(row, t)), icon=":material/rule:")
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.header(t("recorded.facts"))
+        _table(_facts(row, t), t("recorded.facts"), t)
+    record = _record(row.run_id)
+    if record is None:
+        return
+    with right:
+        st.header(t("recorded.block"))
+        _table(_block(record), t("recorded.block"), t)
+        st.caption(t("recorded.block_help"))
+    _show_raw(record, t)
+
+
+def show_measured(recorded: RunRow) -> None:
+    """The result in three figures; those of a rehearsal are marked as such."""
+    t = words()
+    throughput, accuracy, validity = st.columns(3)
+    unit = plain(recorded.throughput_unit)
+    throughput.metric(t("charts.throughput", unit=unit), number(recorded.throughput), border=True)
+    accuracy.metric(t("board.accuracy"), percent(recorded.accuracy, 2), border=True)
+    validity.metric(t("board.validity"), t(f"validity.{recorded.validity}"), border=True)
+    if recorded.rehearsal:
+        st.caption(t("board.rehearsal"))
+
+
+def row_of(recorded: RunRow) -> dict[str, str]:
+    """The leaderboard's address on which the run has a row, whether or not it is valid."""
+    shown = {"region": kind_id(recorded), "show": "runs"}
+    return shown if recorded.validity is Validity.VALID else shown | {"invalid": "1"}
+
+
+def _facts(row: RunRow, t: Words) -> Iterable[tuple[str, str]]:
+    unit = row.throughput_unit
+    yield t.field("workload"), row.workload
+    yield t.field("model"), row.model
+    yield t.field("framework_version"), f"{row.framework} {row.framework_version}"
+    yield t.field("mode"), t(f"mode.{row.mode}")
+    yield t("board.size"), size_of(row.node_count, row.cards_per_node)
+    yield t.field("flavor"), row.flavor
+    yield t.field("region"), row.region
+    yield t.field("throughput_definition"), row.throughput_definition
+    yield t("metric.per_node"), number(row.per_node, unit)
+    yield t("metric.per_card"), number(row.per_card, unit)
+    yield t("board.duration"), duration(row.duration_s)
+    yield t("recorded.began"), when(row.created_at)
+    yield t("recorded.ended"), when(row.ended_at)
+    yield t("recorded.job"), f"{row.job_name} {row.job_id}"
+    yield t("recorded.note"), row.note
+
+
+def _block(record: RunRecord) -> Iterable[tuple[str, str]]:
+    info = record.result.info if record.result else TrainResultInfo()
+    for key in fields(info):
+        value = getattr(info, key.name)
+        yield key.name, when(value) if isinstance(value, datetime) else number(value, digits=6)
+
+
+def _table(pairs: Iterable[tuple[str, str]], alt: str, t: Words) -> None:
+    rows = [{t("compare.field"): name, t("import.value"): value.strip() or NOT_MEASURED} for name, value in pairs]
+    st.dataframe(rows, hide_index=True, alt=alt, height="content")
+
+
+def _record(run_id: str) -> RunRecord | None:
+    try:
+        return core().history.record(run_id)
+    except AisbenchError as error:
+        show_sentence(error)
+        return None
+
+
+def _show_raw(record: RunRecord, t: Words) -> None:
+    if record.result and record.result.raw:
+        with st.expander(t("recorded.raw")):
+            st.code(record.result.raw, language=None, wrap_lines=True)
+    for text in record.imported.told if record.imported else ():
+        st.caption(plain(text))

@@ -1,0 +1,101 @@
+"""Imported results on the pages: marked on the leaderboard, shown by themselves, and named when compared."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from aisbench_core.results.record import write_record
+from aisbench_core.running.places import RunFolder
+from aisbench_core.warehouse import Warehouse
+from tests import records as a
+from tests.console.conftest import OpenPage, texts
+
+OLD = "i-0123456789abcdef"
+
+
+@pytest.fixture
+def imported(used: Path) -> Path:
+    """A console that has been used, and that somebody imported an old result into."""
+    record = a.imported(OLD)
+    folder = RunFolder(used / "runs" / OLD)
+    write_record(record, folder.record, folder.metrics, folder.events)
+    Warehouse(used / "warehouse.duckdb").record(record)
+    return used
+
+
+def tables(app: AppTest) -> dict[str, str]:
+    """All pairs of the page's two-column tables."""
+    frames: list[pd.DataFrame] = [frame.value for frame in app.dataframe]
+    return {str(row.iloc[0]): str(row.iloc[1]) for frame in frames for _, row in frame.iterrows()}
+
+
+def test_the_leaderboard_marks_imported_results(open_page: OpenPage, imported: Path) -> None:
+    assert imported.exists()
+
+    app = open_page("leaderboard", region="imported")
+
+    assert list(app.dataframe[0].value["Origin"]) == ["imported"]
+
+
+def test_the_leaderboard_can_show_one_origin_only(open_page: OpenPage, imported: Path) -> None:
+    assert imported.exists()
+    app = open_page("leaderboard", region="imported")
+
+    app.radio(key="origin").set_value("launched").run()
+
+    assert "No run matches the filters" in texts(app)
+    assert app.query_params["origin"] in ("launched", ["launched"])
+
+
+def test_a_ticked_row_leads_to_its_run(open_page: OpenPage, imported: Path) -> None:
+    assert imported.exists()
+    app = open_page("leaderboard", region="imported", show="runs")
+
+    app.session_state["runs-table"] = {"selection": {"rows": [0], "columns": [], "cells": []}}
+    app.run()
+
+    (link,) = [link for link in app.page_link if link.label == f"Show {OLD}"]
+    assert link.page.endswith("live")
+    assert f"run={OLD}" in link.proto.query_string
+
+
+def test_an_imported_run_is_shown_with_its_origin_and_its_block(open_page: OpenPage, imported: Path) -> None:
+    assert imported.exists()
+
+    app = open_page("live", run=OLD)
+
+    assert not app.exception
+    assert "Imported from logs/run1.log (1)" in texts(app).replace("\\", "")
+    shown = tables(app)
+    assert shown["throughput_ratio"].startswith("14,151")
+    assert shown["max_power"] == "–"
+    assert shown["Flavor"] == "–"
+    assert shown["Note"] == "not measured there: max_power"
+    assert app.code[0].value.startswith('{"accuracy"')
+
+
+def test_an_imported_run_is_shown_even_without_its_folder(open_page: OpenPage, imported: Path) -> None:
+    (imported / "runs" / OLD / "record.json").unlink()
+
+    app = open_page("live", run=OLD)
+
+    assert "cannot be read" in texts(app)
+    assert app.metric[0].value.startswith("14,151")
+
+
+def test_a_run_that_nobody_knows_is_still_an_error(open_page: OpenPage, imported: Path) -> None:
+    assert imported.exists()
+
+    app = open_page("live", run="i-nobody")
+
+    assert "there is no run" in texts(app)
+
+
+def test_a_comparison_names_what_an_imported_run_does_not_tell(open_page: OpenPage, imported: Path) -> None:
+    Warehouse(imported / "warehouse.duckdb").record(a.record("here", region="imported"))
+
+    app = open_page("compare", ids=["here", OLD])
+
+    assert "Imported results do not tell: Parameters." in texts(app)
