@@ -12,6 +12,7 @@ from pages._ui.comparing import (
     show_verdict,
 )
 from pages._ui.core import core
+from pages._ui.servers_shown import show_servers
 from pages._ui.words import words
 
 t = words()
@@ -27,4 +28,5 @@ show_verdict(comparison)
 show_differences(comparison)
 show_metrics(comparison)
 show_charts(comparison)
+show_servers(comparison.servers, comparison.runs[0].throughput_unit)
 show_scaling(run_ids[0])

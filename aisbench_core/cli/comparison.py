@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from aisbench_core.cli import shown
+from aisbench_core.cli.servers import servers_text
 
 if TYPE_CHECKING:
     from aisbench_core.warehouse.compared import Comparison, MetricComparison, MetricValue
@@ -11,7 +12,8 @@ if TYPE_CHECKING:
 
 def comparison_text(comparison: "Comparison") -> str:
     """The whole comparison; the first run is the baseline."""
-    return "\n\n".join([_verdict(comparison), _differences(comparison), _metrics(comparison)])
+    parts = [_verdict(comparison), _differences(comparison), _metrics(comparison)]
+    return "\n\n".join([*parts, *_servers(comparison)])
 
 
 def _verdict(comparison: "Comparison") -> str:
@@ -35,6 +37,12 @@ def _metrics(comparison: "Comparison") -> str:
     heads = ("metric", *(f">{run.run_id}" for run in comparison.runs))
     rows = [(metric.name, *_values(metric)) for metric in comparison.metrics]
     return shown.table(heads, rows)
+
+
+def _servers(comparison: "Comparison") -> Iterator[str]:
+    for run in comparison.runs:
+        if run.run_id in comparison.servers:
+            yield f"{run.run_id}: {servers_text(comparison.servers[run.run_id], run.throughput_unit)}"
 
 
 def _values(metric: "MetricComparison") -> Iterator[str]:

@@ -1,6 +1,7 @@
 """`aisbench runs`, `show`, `stop` and `collect`: runs and what can be done to them."""
 
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import click
@@ -8,6 +9,7 @@ import click
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core, user
 from aisbench_core.cli.following import say_who_follows
+from aisbench_core.cli.servers import servers_text
 from aisbench_core.cli.systems import counted
 
 if TYPE_CHECKING:
@@ -52,14 +54,17 @@ def show(run_id: str, as_json: bool) -> None:
     progress = core.ledger.progress(run.run_id)
     events = core.ledger.events(run.run_id)
     result = core.warehouse.run(run.run_id) if run.state.is_terminal else None
+    servers = core.warehouse.servers(run.run_id) if result else None
+
+    def text() -> str:
+        facts = _facts(run, progress, counted(core, run.run_id))
+        by_server = servers_text(servers, result.throughput_unit if result else "")
+        return "\n\n".join(part for part in (facts, result_text(result), by_server, _events(events)) if part)
+
     shown.answer(
-        {"run": run, "progress": progress, "events": events, "result": result},
+        {"run": run, "progress": progress, "events": events, "result": result, "servers": servers},
         as_json,
-        lambda: "\n\n".join(
-            part
-            for part in (_facts(run, progress, counted(core, run.run_id)), result_text(result), _events(events))
-            if part
-        ),
+        text,
     )
 
 
@@ -140,6 +145,9 @@ def _facts(run: "Run", progress: "Progress | None", described: str) -> str:
             ("progress", _progress(run, progress)),
             ("workload", f"{spec.workload} {spec.framework_version}".strip()),
             ("parameters", ", ".join(f"{name}={value}" for name, value in spec.parameters.items())),
+            ("mode", "" if spec.mode == "cluster" else str(spec.mode)),
+            ("installed", ", ".join(PurePath(path).name for path in spec.update.packages.values())),
+            ("log levels", _levels(run)),
             ("hardware", shown.hardware(spec.flavor or spec.pool_id, spec.node_count, spec.cards_per_node)),
             ("profile", run.profile),
             ("job", f"{run.job_name} {run.job_id}".strip()),
@@ -153,6 +161,10 @@ def _facts(run: "Run", progress: "Progress | None", described: str) -> str:
             ("system", described),
         ]
     )
+
+
+def _levels(run: "Run") -> str:
+    return ", ".join(f"{name}={value}" for name, value in run.spec.log_levels.variables.items())
 
 
 def _progress(run: "Run", progress: "Progress | None") -> str:

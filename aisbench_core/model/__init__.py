@@ -19,6 +19,7 @@ from aisbench_core.model.result import (
     Origin,
     RankResult,
     RunRecord,
+    ServerResult,
     TrainResultInfo,
     WorkloadFacts,
 )
@@ -112,6 +113,7 @@ __all__ = [
     "RunSpec",
     "RunState",
     "Scalar",
+    "ServerResult",
     "Stated",
     "SystemDescription",
     "SystemStatus",

@@ -21,6 +21,17 @@ class RankResult:
 
 
 @dataclass(frozen=True, slots=True)
+class ServerResult:
+    """What one server of a single-server run did: samples/s over all its cards, and its accuracy.
+
+    None where one of its files is missing or holds no number."""
+
+    server: int
+    throughput: float | None
+    accuracy: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class TrainResultInfo:
     """The 15 keys of upstream's block, typed. None means not measured; 0 is a measurement.
 
@@ -50,6 +61,7 @@ class CollectedResult:
     """What was found in a run's output directory.
 
     `problems` name each file that is missing or holds no number; a result with problems is kept, but not valid.
+    `server_results`: each server by itself, in single-server mode.
     """
 
     ranks_expected: int
@@ -59,6 +71,7 @@ class CollectedResult:
     synthetic_data: bool = False
     dataset_sha256: str = ""
     problems: tuple[str, ...] = ()
+    server_results: tuple[ServerResult, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

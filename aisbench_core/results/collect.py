@@ -6,13 +6,13 @@ Files and their meaning: docs/workloads.md. Numbers are bare texts; anything els
 import json
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
 from aisbench_core.cloud.ports import ObjectStore
 from aisbench_core.errors import ResultError
-from aisbench_core.model import CollectedResult, Mode, RankResult, RunSpec, TrainResultInfo
+from aisbench_core.model import CollectedResult, Mode, RankResult, RunSpec, ServerResult, TrainResultInfo
 from aisbench_core.results.train_result_info import render
 
 RANK_SIZE = "ranksize.json"
@@ -86,13 +86,15 @@ def collect(objects: ObjectStore, output_path: str, spec: RunSpec, info: TrainRe
     ranks_expected = _ranks_expected(files, spec, problems)
     ranks = tuple(_ranks(files, spec, problems))
     complete = len(ranks) == spec.card_count
+    accuracies = _accuracies(files, spec, problems)
     info = replace(
         info,
         throughput_ratio=_throughput(ranks, spec) if complete else None,
-        accuracy=_accuracy(files, spec, problems),
+        accuracy=_mean_of_all(accuracies),
     )
     synthetic, sha256 = _dataset(files, problems)
-    return CollectedResult(ranks_expected, ranks, info, render(info), synthetic, sha256, tuple(problems))
+    servers = tuple(_servers(ranks, accuracies, spec)) if spec.mode is Mode.SINGLE_SERVER else ()
+    return CollectedResult(ranks_expected, ranks, info, render(info), synthetic, sha256, tuple(problems), servers)
 
 
 def _read(objects: ObjectStore, output_path: str, names: Collection[str]) -> _Files:
@@ -140,15 +142,30 @@ def _throughput(ranks: tuple[RankResult, ...], spec: RunSpec) -> float:
     return total / spec.node_count if spec.mode is Mode.SINGLE_SERVER else total
 
 
-def _accuracy(files: _Files, spec: RunSpec, problems: list[str]) -> float | None:
-    names = _accuracy_files(spec)
-    values = []
-    for name in names:
+def _servers(
+    ranks: tuple[RankResult, ...], accuracies: Sequence[float | None], spec: RunSpec
+) -> Iterator[ServerResult]:
+    """Each server by itself; one that lacks a card's number has no throughput."""
+    for server, accuracy in enumerate(accuracies):
+        cards = [rank.throughput for rank in ranks if rank.server == server]
+        yield ServerResult(server, math.fsum(cards) if len(cards) == spec.cards_per_node else None, accuracy)
+
+
+def _accuracies(files: _Files, spec: RunSpec, problems: list[str]) -> list[float | None]:
+    """The accuracy of each server, in cluster mode of the whole; None where there is no number."""
+    values: list[float | None] = []
+    for name in _accuracy_files(spec):
         try:
             values.append(files.accuracy(name))
         except ResultError as error:
             problems.append(error.message)
-    return fmean(values) if len(values) == len(names) else None
+            values.append(None)
+    return values
+
+
+def _mean_of_all(values: Sequence[float | None]) -> float | None:
+    there = [value for value in values if value is not None]
+    return fmean(there) if len(there) == len(values) else None
 
 
 def _accuracy_files(spec: RunSpec) -> list[str]:

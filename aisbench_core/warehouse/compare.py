@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import NamedTuple
 
 from duckdb import DuckDBPyConnection
@@ -17,6 +18,7 @@ from aisbench_core.warehouse.compared import (
     Verdict,
 )
 from aisbench_core.warehouse.runs import Asked, asked_for, by_ids, rank_results
+from aisbench_core.warehouse.servers import servers
 from aisbench_core.warehouse.values import RunRow
 
 FEWEST, MOST = 2, 8
@@ -109,6 +111,7 @@ def compare(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> Comparison:
         normalise_by=normalise_by,
         verdicts=verdicts,
         rank_results=rank_results(cur, ids),
+        servers=servers(cur, ids),
         unknown=tuple(dict.fromkeys(name for one in verdicts for name in one.unknown)),
     )
 
@@ -130,11 +133,13 @@ def _configuration(run: RunRow, asked: Asked) -> dict[str, object]:
     named = {name: getattr(run, name) for name in (*_DECIDING, *_DESCRIBED)}
     nested = {
         f"{group}.{name}": value
-        for group in ("parameters", "environments")
+        for group in ("parameters", "environments", "log_levels")
         for name, value in spec.get(group, {}).items()
+        if value is not None
     }
+    packages = {f"update.{name}": PurePath(path).name for name, path in spec.get("update", {}).items() if path}
     inputs = {f"inputs.{channel['name']}": channel["path"] for channel in spec.get("inputs", ())}
-    return {**named, **nested, **inputs, **{name: spec.get(name) for name in _ASKED}}
+    return {**named, **nested, **packages, **inputs, **{name: spec.get(name) for name in _ASKED}}
 
 
 def _fields(columns: Sequence[dict[str, object]]) -> tuple[FieldValues, ...]:
@@ -177,7 +182,9 @@ def _normalise_by(worst: Verdict, verdicts: Sequence[RunVerdict]) -> str:
 
 
 def _decisive(base: RunRow, run: RunRow, unknown: frozenset[str]) -> tuple[str, ...]:
-    different = [name for name in _DECIDING if name not in unknown and getattr(base, name) != getattr(run, name)]
+    # Who does not tell the mode was a cluster as a rule: a single server is never taken for its equal.
+    forgiven = unknown - {"mode"}
+    different = [name for name in _DECIDING if name not in forgiven and getattr(base, name) != getattr(run, name)]
     if not base.throughput_definition and not run.throughput_definition and base.run_id != run.run_id:
         different.append("throughput_definition")  # nobody knows whether they count alike
     if not (base.dataset_sha256 and run.dataset_sha256) and "dataset_sha256" in different:

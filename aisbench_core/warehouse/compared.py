@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from aisbench_core.model import RankResult
+from aisbench_core.model import RankResult, ServerResult
+from aisbench_core.statistics.summary import Summary
 from aisbench_core.warehouse.values import RunRow
 
 
@@ -61,12 +62,30 @@ class RunVerdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Spread:
+    """How far the values of servers lie apart: their summary, and the smallest and the largest of them."""
+
+    summary: Summary
+    lowest: float
+    highest: float
+
+
+@dataclass(frozen=True, slots=True)
+class Servers:
+    """A single-server run, server by server, and the spread over those that have a number; None where none has."""
+
+    results: tuple[ServerResult, ...]
+    throughput: Spread | None
+    accuracy: Spread | None
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """2 to 8 runs side by side, each against the first (the baseline).
 
     `verdict` is the worst of `verdicts`, `reasons` the fields behind it, `normalise_by` "card", "node" or "".
     `unknown` are fields that some run does not know: the verdict holds as far as they are equal.
-    `rank_results` maps run_id to its cards' throughputs.
+    `rank_results` maps run_id to its cards' throughputs, `servers` those of single servers to each server's results.
     """
 
     runs: tuple[RunRow, ...]
@@ -78,6 +97,7 @@ class Comparison:
     normalise_by: str
     verdicts: tuple[RunVerdict, ...]
     rank_results: Mapping[str, tuple[RankResult, ...]]
+    servers: Mapping[str, Servers]
     unknown: tuple[str, ...] = ()
 
 

@@ -10,8 +10,8 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import RunNotFound
 from aisbench_core.model import RankResult, RunRecord
-from aisbench_core.warehouse import baselines, board, compare, export, facets, history, record, runs, scaling
-from aisbench_core.warehouse.compared import Comparison, Scaling, ScalingQuery
+from aisbench_core.warehouse import baselines, board, compare, export, facets, history, record, runs, scaling, servers
+from aisbench_core.warehouse.compared import Comparison, Scaling, ScalingQuery, Servers
 from aisbench_core.warehouse.connection import PATIENCE_S, Connection
 from aisbench_core.warehouse.histories import Baseline, GroupPage, GroupRow, History, Regressions, VersionField
 from aisbench_core.warehouse.values import BoardPage, BoardQuery, Facets, RegionFacts, RunPage, RunRow
@@ -92,6 +92,11 @@ class Warehouse:
         """The throughput of each card that holds a number, by server and rank."""
         with self.cursor() as cur:
             return runs.rank_results(cur, [run_id]).get(run_id, ())
+
+    def servers(self, run_id: str) -> Servers | None:
+        """What each server of a single-server run did; None for a cluster's run, and one that was not recorded."""
+        with self.cursor() as cur:
+            return servers.servers(cur, [run_id]).get(run_id)
 
     def compare(self, run_ids: Sequence[str]) -> Comparison:
         """2 to 8 runs against the first of them. Raises RunNotFound, and SpecError on another number of runs."""

@@ -50,6 +50,12 @@ STEPS = (
     create table baselines (
         group_id VARCHAR, grouped JSON, version_field VARCHAR, names JSON, marked_by VARCHAR, marked_at TIMESTAMP);
     """,
+    """
+    create table server_results (run_id VARCHAR, server BIGINT, throughput DOUBLE, accuracy DOUBLE);
+    insert into server_results
+        select run_id, server, case when count(throughput) = any_value(cards_per_node) then sum(throughput) end, null
+        from rank_results join runs using (run_id) where mode = 'single_server' group by run_id, server;
+    """,
 )
 
 LATEST = len(STEPS)

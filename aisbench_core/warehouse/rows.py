@@ -2,7 +2,7 @@
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from statistics import fmean
@@ -15,6 +15,8 @@ from aisbench_core.model import (
     RankResult,
     Run,
     RunRecord,
+    RunSpec,
+    ServerResult,
     Stated,
     TrainResultInfo,
     canonical_json,
@@ -51,6 +53,7 @@ def rows_of(record: RunRecord) -> Rows:
         "runs": [[sealed[column] for column in RUNS]],
         "results": [[result[column] for column in RESULTS]],
         "rank_results": cards,
+        "server_results": _servers(record),
         "metric_samples": [
             [run_id, _utc(sample.at), sample.node, sample.name, sample.value] for sample in _measured(record.samples)
         ],
@@ -203,6 +206,25 @@ def _typed(info: TrainResultInfo) -> dict[str, object]:
 def _cards(record: RunRecord) -> list[list[object]]:
     cards = record.result.rank_results if record.result else ()
     return [[record.run.run_id, card.server, card.rank, _number(card.throughput)] for card in cards]
+
+
+def _servers(record: RunRecord) -> list[list[object]]:
+    """Each server of a single-server run; records of before did not keep them, and have the sums of their cards."""
+    result = record.result
+    if result is None or record.run.spec.mode is Mode.CLUSTER:
+        return []
+    servers = result.server_results or _sums(result.rank_results, record.run.spec)
+    measured = not result.synthetic_data
+    return [
+        [record.run.run_id, each.server, _number(each.throughput), _number(each.accuracy) if measured else None]
+        for each in servers
+    ]
+
+
+def _sums(cards: Sequence[RankResult], spec: RunSpec) -> Iterator[ServerResult]:
+    for server in sorted({card.server for card in cards}):
+        values = [card.throughput for card in cards if card.server == server]
+        yield ServerResult(server, sum(values) if len(values) == spec.cards_per_node else None, None)
 
 
 def _place(card: RankResult, mode: Mode) -> str:

@@ -97,6 +97,8 @@ RESULTS = {
 
 RANK_RESULTS = {"run_id": "VARCHAR", "server": "BIGINT", "rank": "BIGINT", "throughput": "DOUBLE"}
 
+SERVER_RESULTS = {"run_id": "VARCHAR", "server": "BIGINT", "throughput": "DOUBLE", "accuracy": "DOUBLE"}
+
 METRIC_SAMPLES = {"run_id": "VARCHAR", "at_utc": "TIMESTAMP", "node": "INTEGER", "name": "VARCHAR", "value": "DOUBLE"}
 
 EVENTS = {
@@ -112,6 +114,7 @@ TABLES = {
     "runs": RUNS,
     "results": RESULTS,
     "rank_results": RANK_RESULTS,
+    "server_results": SERVER_RESULTS,
     "metric_samples": METRIC_SAMPLES,
     "events": EVENTS,
 }

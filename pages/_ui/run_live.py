@@ -27,6 +27,7 @@ from pages._ui.run_cards import (
     title_of,
 )
 from pages._ui.run_recorded import row_of, show_measured, show_recorded
+from pages._ui.servers_shown import show_servers_of
 from pages._ui.system_form import show_system
 from pages._ui.words import words
 
@@ -121,6 +122,8 @@ def _outcome(run: Run) -> None:
     recorded = core().warehouse.run(run.run_id)
     if recorded and recorded.throughput is not None:
         show_measured(recorded)
+    if recorded:
+        show_servers_of(recorded)
     with st.container(horizontal=True):
         if recorded:
             link(places.LEADERBOARD, t("live.go_leaderboard"), row_of(recorded))

@@ -15,6 +15,7 @@ from pages._ui.core import core
 from pages._ui.errors import plain, show_sentence
 from pages._ui.formats import NOT_MEASURED, duration, number, percent, size_of, when
 from pages._ui.places import link
+from pages._ui.servers_shown import show_servers_of
 from pages._ui.words import Words, words
 
 
@@ -30,6 +31,7 @@ def show_recorded(row: RunRow) -> None:
     if row.origin is Origin.IMPORTED:
         st.caption(t("recorded.from", source=plain(row.source), at=when(row.imported_at), who=plain(row.created_by)))
     show_measured(row)
+    show_servers_of(row)
     if row.reasons:
         st.warning(plain(reasons(row, t)), icon=":material/rule:")
     left, right = st.columns(2, gap="large")

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from aisbench_core.model import Api, Mode, Run, RunSpec, RunState
 from aisbench_core.warehouse.values import BoardQuery, RunRow
+from tests.flow.command_line import CommandLine
 from tests.flow.following import Bench, bench_on
 from tests.flow.jobs import LONGEST_SECONDS
 from tests.sandbox_process import SandboxProcess
@@ -163,7 +165,7 @@ def test_the_same_code_with_another_script_lies_in_another_place_and_packages_ar
 
 @pytest.mark.parametrize("api", [Api.V2, Api.V1])
 def test_single_servers_are_measured_one_by_one_from_launch_to_leaderboard(
-    bench: Bench, spec: RunSpec, api: Api
+    bench: Bench, real_sandbox: SandboxProcess, spec: RunSpec, api: Api
 ) -> None:
     run = ended(bench, spec, mode=Mode.SINGLE_SERVER, node_count=2, api=api)
 
@@ -175,6 +177,13 @@ def test_single_servers_are_measured_one_by_one_from_launch_to_leaderboard(
     assert row.accuracy == pytest.approx(0.91)
     (first,) = bench.core.warehouse.leaderboard(BoardQuery(region=row.region)).rows
     assert (first.mode, first.throughput) == (Mode.SINGLE_SERVER, row.throughput)
+    shell = CommandLine(bench.core.settings.data_dir, real_sandbox)
+    shown = shell.type("show", run.run_id).stdout
+    assert re.search(r"^mode +single_server$", shown, re.MULTILINE)
+    assert re.search(r"^  mean +211.00 +0.9100$", shown, re.MULTILINE), shown
+    servers = shell.answer("show", run.run_id)["servers"]
+    assert [(each["throughput"], each["accuracy"]) for each in servers["results"]] == [(201, 0.9), (221, 0.92)]
+    assert (servers["throughput"]["lowest"], servers["throughput"]["highest"]) == (201, 221)
     result = json.loads((bench.core.settings.runs_dir / run.run_id / "train_result_info.json").read_text("utf-8"))
     assert float(result["throughput_ratio"]) == row.throughput
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aisbench_core.model import CollectedResult, Mode, RankResult, RunSpec, TrainResultInfo
+from aisbench_core.model import CollectedResult, Mode, RankResult, RunSpec, ServerResult, TrainResultInfo
 from aisbench_core.results.collect import MOST_BYTES, collect
 from aisbench_core.results.train_result_info import render
 from tests.memory_store import MemoryStore
@@ -62,6 +62,29 @@ def test_single_servers_are_as_fast_as_one_of_them_on_average() -> None:
     assert found.info.throughput_ratio == pytest.approx(50.0)
     assert found.info.accuracy == pytest.approx(0.85)
     assert found.rank_results[2] == RankResult(1, 0, 30.0)
+    assert found.server_results == (ServerResult(0, 30.0, 0.9), ServerResult(1, 70.0, 0.8))
+
+
+def test_a_server_that_lacks_a_file_has_no_number_and_the_others_keep_theirs() -> None:
+    found = collected({**GOOD_SERVERS, "1/throughput_1.json": None, "accuracy_0.json": "much"}, SERVERS)
+
+    assert found.server_results == (ServerResult(0, 30.0, None), ServerResult(1, None, 0.8))
+    assert found.info.throughput_ratio is None
+    assert found.info.accuracy is None
+    assert len(found.problems) == 2
+
+
+@given(nodes=st.integers(1, 5), cards=st.integers(1, 16))
+def test_a_server_has_as_many_cards_as_its_flavor(nodes: int, cards: int) -> None:
+    spec = SERVERS.model_copy(update={"node_count": nodes, "cards_per_node": cards})
+    files = {f"{server}/throughput_{card}.json": "2.5" for server in range(nodes) for card in range(cards)}
+    accuracies = {f"accuracy_{server}.json": "0.5" for server in range(nodes)}
+
+    found = collected({**files, **accuracies}, spec)
+
+    assert found.problems == ()
+    assert found.info.throughput_ratio == pytest.approx(2.5 * cards)
+    assert [server.throughput for server in found.server_results] == pytest.approx([2.5 * cards] * nodes)
 
 
 @pytest.mark.parametrize("name", sorted(GOOD))

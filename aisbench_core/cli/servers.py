@@ -1,0 +1,33 @@
+"""Single-server runs as text: each server, the mean, and how far they lie apart."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from aisbench_core.cli import shown
+
+if TYPE_CHECKING:
+    from aisbench_core.warehouse.compared import Servers, Spread
+
+
+def servers_text(servers: "Servers | None", unit: str) -> str:
+    """A line for each server, and those of the spread; empty for a cluster's run."""
+    if servers is None:
+        return ""
+    return f"servers\n{shown.indented(shown.table(('server', f'>throughput ({unit})', '>accuracy'), _rows(servers)))}"
+
+
+def _rows(servers: "Servers") -> Iterator[tuple[str, str, str]]:
+    for each in servers.results:
+        yield str(each.server), shown.number(each.throughput), shown.number(each.accuracy)
+    throughput, accuracy = _spread(servers.throughput), _spread(servers.accuracy)
+    for name in throughput:
+        yield name, throughput[name], accuracy[name]
+
+
+def _spread(spread: "Spread | None") -> dict[str, str]:
+    names = ("mean", "sd", "CV", "lowest", "highest")
+    if spread is None:
+        return dict.fromkeys(names, shown.MISSING)
+    told = spread.summary
+    numbers = [shown.number(value) for value in (told.mean, told.sd, spread.lowest, spread.highest)]
+    return dict(zip(names, (*numbers[:2], shown.percent(told.cv), *numbers[2:]), strict=True))

@@ -1,0 +1,62 @@
+"""Runs in which each server trained alone: every server's numbers, and how far they lie apart."""
+
+from collections.abc import Iterator, Mapping
+
+import streamlit as st
+
+from aisbench_core.warehouse.compared import Servers, Spread
+from aisbench_core.warehouse.values import RunRow
+from pages._ui.core import core
+from pages._ui.formats import number, percent
+from pages._ui.words import Words, words
+
+
+def show_servers_of(recorded: RunRow) -> None:
+    """The servers of one run; nothing for a cluster's."""
+    servers = core().warehouse.servers(recorded.run_id)
+    show_servers({recorded.run_id: servers} if servers else {}, recorded.throughput_unit)
+
+
+def show_servers(found: Mapping[str, Servers], unit: str) -> None:
+    """The servers of one run, or of several side by side; nothing for clusters. `found` is by run_id."""
+    if not found:
+        return
+    t = words()
+    st.header(t("servers.title"))
+    st.dataframe(_by_server(found, unit, t), hide_index=True, alt=t("servers.title"), height="content")
+    st.dataframe(list(_spreads(found, unit, t)), hide_index=True, alt=t("servers.spread"), height="content")
+    st.caption(t("servers.legend"))
+
+
+def _by_server(found: Mapping[str, Servers], unit: str, t: Words) -> list[dict[str, object]]:
+    rows: dict[int, dict[str, object]] = {}
+    for run_id, servers in found.items():
+        for each in servers.results:
+            row = rows.setdefault(each.server, {t("servers.server"): each.server})
+            row[_name(run_id, found, t("charts.throughput", unit=unit))] = number(each.throughput)
+            row[_name(run_id, found, t("board.accuracy"))] = percent(each.accuracy, 2)
+    return [rows[server] for server in sorted(rows)]
+
+
+def _spreads(found: Mapping[str, Servers], unit: str, t: Words) -> Iterator[dict[str, object]]:
+    for run_id, servers in found.items():
+        throughput = _name(run_id, found, t("charts.throughput", unit=unit))
+        yield _spread(throughput, servers.throughput, len(servers.results), t)
+        yield _spread(_name(run_id, found, t("board.accuracy")), servers.accuracy, len(servers.results), t)
+
+
+def _spread(name: str, spread: Spread | None, servers: int, t: Words) -> dict[str, object]:
+    told = spread.summary if spread else None
+    return {
+        t("servers.what"): name,
+        t("servers.mean"): number(told.mean if told else None),
+        t("servers.sd"): number(told.sd if told else None),
+        t("servers.cv"): percent(told.cv if told else None, 2),
+        t("servers.lowest"): number(spread.lowest if spread else None),
+        t("servers.highest"): number(spread.highest if spread else None),
+        t("servers.measured"): t("servers.of", found=told.count if told else 0, all=servers),
+    }
+
+
+def _name(run_id: str, found: Mapping[str, Servers], what: str) -> str:
+    return what if len(found) == 1 else f"{run_id} · {what}"
