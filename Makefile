@@ -30,7 +30,8 @@ check: $(INSTALLED_TEST) ## style, types and the quick tests; seconds
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest -q -n 2 tests/unit tests/test_architecture.py
 
-bench: $(INSTALLED_TEST) ## measure, each figure against a peer or the naive way in the same run
+bench: $(INSTALLED_TEST) ## measure, each figure against a peer or the naive way in the same run; installs the peers
+	@$(PIP) --editable '.[bench]'
 	@$(BIN)/python -m pytest -q -s -p no:xdist tests/bench
 
 screenshots: $(INSTALLED_TEST) browser ## take the README's pictures anew
