@@ -43,6 +43,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "pages": (
         "aisbench_core.authoring.fixes",
         "aisbench_core.authoring.manifest",
+        "aisbench_core.authoring.packages.package",
         "aisbench_core.authoring.rules",
         "aisbench_core.authoring.specfile",
         "aisbench_core.authoring.upstream.found",

@@ -23,7 +23,7 @@ def workload() -> None:
 
 
 @workload.command("import")
-@click.argument("place", metavar="PACKAGE|FOLDER", type=click.Path(path_type=Path))
+@click.argument("place", metavar="PACKAGE|FOLDER", type=click.Path())
 @click.option("--name", default="", metavar="NAME", help="Name of the workload; default: workload and version.")
 @click.option("--boot-file", default="", metavar="FILE", help="Boot file in code/code, when nothing tells it.")
 @click.option("--engine-version", default="", metavar="V", help="Preset image, when nothing tells it.")
@@ -40,7 +40,7 @@ def workload() -> None:
 @click.option("--replace", is_flag=True, help="Replace a profile or keys of the same name.")
 @click.option("--dry-run", is_flag=True, help="Show what was found; keep nothing.")
 @as_json
-def read(place: Path, job: str | None, dry_run: bool, as_json: bool, **options: Any) -> None:
+def read(place: str, job: str | None, dry_run: bool, as_json: bool, **options: Any) -> None:
     """Make a workload of a package (….tar.gz) of ais-bench-stubs, or of one that is unpacked.
 
     Its code becomes a workload in data/workloads/, its configuration a profile and specs, as with `config import`: they
@@ -57,7 +57,7 @@ def read(place: Path, job: str | None, dry_run: bool, as_json: bool, **options: 
         made = None if failed or dry_run else _made(core, package, described, options)
     finally:
         core.packages.drop(package)
-    name = made.name if made else described.workload.name if described.workload else ""
+    name = made.name if made else described.name if described.workload else ""
     answers = {"workload": name, "new": bool(made and made.new), "package": package.name, **found_answers(found)}
     shown.answer(answers, as_json, lambda: _text(package, name, found))
     if failed:

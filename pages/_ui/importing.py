@@ -1,30 +1,32 @@
-"""From a modelarts_config.py to a profile and a draft: what was found is shown before anything is kept.
+"""From a modelarts_config.py or a package to a draft: what was found is shown before anything is kept.
 
-The file is read the moment it arrives, and the widgets that brought it are emptied: what stays in the session has its
+A file is read the moment it arrives, and the widgets that brought it are emptied: what stays in the session has its
 keys masked.
 """
 
 from collections.abc import Sequence
+from typing import IO
 
 import streamlit as st
 
+from aisbench_core.authoring.packages.package import Package
 from aisbench_core.authoring.specfile import to_yaml
-from aisbench_core.authoring.upstream.found import ConfigFile, Document, FoundSpec, Hints, Imported, LineFinding
+from aisbench_core.authoring.upstream.found import ConfigFile, Document, Hints, Imported
 from aisbench_core.errors import AisbenchError
-from aisbench_core.settings import Credentials, Profile
-from pages._ui import drafts, places
+from pages._ui import places
 from pages._ui.core import core
-from pages._ui.errors import errors_shown, plain, show_error
-from pages._ui.findings import finding_text
+from pages._ui.errors import errors_shown, show_error
+from pages._ui.imported import REFUSED, choose_job, draft_selection, profile_name, show_findings, show_profile
+from pages._ui.importing_package import show_package
 from pages._ui.whole import whole
 from pages._ui.words import words
 
-OPEN, DOCUMENT, PROBLEM, ROUND = "import-open", "import-document", "import-problem", "import-round"
-PASTED, KEYS, NAME = "import-text", "import-keys", "import-name"
-STATE = (OPEN, DOCUMENT, PROBLEM, "import-refused")
+OPEN, DOCUMENT, PACKAGE, PROBLEM = "import-open", "import-document", "import-package", "import-problem"
+PASTED, PLACE, ROUND = "import-text", "import-place", "import-round"
+STATE = (OPEN, DOCUMENT, PACKAGE, PROBLEM, REFUSED)
 FILE = "modelarts_config.py"
-MASK = "••••"
-MOST_MB = 1
+ARCHIVES = (".tar.gz", ".tgz")
+MOST_MB = 200
 
 
 def show_import() -> None:
@@ -41,11 +43,14 @@ def _dialog() -> None:
         problem = st.session_state.pop(PROBLEM, None)
         if problem:
             show_error(problem)
-        document = st.session_state.get(DOCUMENT)
-        if document is None:
-            _ask()
+        if PACKAGE in st.session_state:
+            show_package(st.session_state[PACKAGE], _keep_nothing)
+            _offer_another()
+        elif DOCUMENT in st.session_state:
+            _show(st.session_state[DOCUMENT])
+            _offer_another()
         else:
-            _show(document)
+            _ask()
 
 
 def _ask() -> None:
@@ -53,7 +58,7 @@ def _ask() -> None:
     st.markdown(t("import.what"))
     st.file_uploader(
         t("import.files", file=FILE),
-        type=["py", "sh", "txt"],
+        type=["py", "sh", "txt", "gz", "tgz"],
         accept_multiple_files=True,
         key=_uploader(),
         max_upload_size=MOST_MB,
@@ -61,6 +66,7 @@ def _ask() -> None:
         on_change=_uploaded,
     )
     st.text_area(t("import.paste"), key=PASTED, height=160, help=t("import.paste_help"), on_change=_pasted)
+    st.text_input(t("import.place"), key=PLACE, help=t("import.place_help"), on_change=_placed)
 
 
 def _uploader() -> str:
@@ -71,7 +77,11 @@ def _uploader() -> str:
 @whole
 def _uploaded() -> None:
     uploaded = st.session_state[_uploader()]
-    _read([ConfigFile(each.name, each.getvalue()) for each in uploaded])
+    archives = [each for each in uploaded if each.name.lower().endswith(ARCHIVES)]
+    if archives and len(uploaded) == 1:
+        _unpack(archives[0].name, archives[0])
+    else:
+        _read([ConfigFile(each.name, each.getvalue()) for each in uploaded])
     st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
 
 
@@ -80,6 +90,13 @@ def _pasted() -> None:
     text = st.session_state[PASTED]
     _read([ConfigFile(FILE, text.encode("utf-8", "replace"))] if text.strip() else [])
     st.session_state[PASTED] = ""
+
+
+@whole
+def _placed() -> None:
+    place = str(st.session_state[PLACE]).strip()
+    if place:
+        _open(place)
 
 
 def _read(files: Sequence[ConfigFile]) -> None:
@@ -91,13 +108,36 @@ def _read(files: Sequence[ConfigFile]) -> None:
         st.session_state[PROBLEM] = error
 
 
+def _unpack(name: str, packed: IO[bytes]) -> None:
+    try:
+        _hold(core().packages.unpack(name, packed))
+    except AisbenchError as error:
+        st.session_state[PROBLEM] = error
+
+
+def _open(place: str) -> None:
+    try:
+        _hold(core().packages.open(place))
+    except AisbenchError as error:
+        st.session_state[PROBLEM] = error
+
+
+def _hold(package: Package) -> None:
+    """Keep the package until it is made a workload or dropped; its code waits on disk."""
+    try:
+        st.session_state[PACKAGE] = package
+    except BaseException:  # Streamlit leaves the callback, and it begins again with another folder
+        core().packages.drop(package)
+        raise
+
+
 def _show(document: Document) -> None:
     t = words()
     found = core().configs.understand(document, _hints())
-    _show_findings(found.findings)
+    show_findings(found.findings)
     st.header(t("import.profile"))
     if found.profile:
-        _show_profile(found.profile, found.keys)
+        show_profile(found.profile, found.keys)
     else:
         st.markdown(t("import.no_profile"))
     st.header(t("import.jobs"))
@@ -105,7 +145,6 @@ def _show(document: Document) -> None:
         _show_job(found)
     else:
         st.markdown(t("import.no_job"))
-    st.button(t("import.again"), key="import-again", icon=":material/restart_alt:", on_click=_start_over)
 
 
 def _hints() -> Hints:
@@ -120,73 +159,20 @@ def _hints() -> Hints:
         )
     with right:
         code = st.text_input(t("field.code_dir"), key="import-code", help=t("import.code_help"))
-    return Hints(workload=workload, package=code, code_dir=code.strip(), profile=st.session_state.get(NAME, "").strip())
-
-
-def _show_findings(findings: Sequence[LineFinding]) -> None:
-    t = words()
-    st.header(t("import.findings"))
-    if not findings:
-        st.markdown(f":material/check_circle: :green[{t('findings.none')}]")
-    for each in findings:
-        line = t("import.line", line=each.line) + " · " if each.line else ""
-        st.markdown(f"**{line}{plain(each.field)}** {finding_text(each)}")
+    return Hints(workload=workload, package=code, code_dir=code.strip(), profile=profile_name())
 
 
 def _show_job(found: Imported) -> None:
-    t = words()
-    sources = {each.source: each for each in found.specs}
-    titles = {name: t("import.job", name=name, api=each.spec.api.upper()) for name, each in sources.items()}
-    first = list(sources).index(found.first.source) if found.first else 0
-    chosen = st.radio(
-        t("import.which"), list(sources), first, format_func=titles.__getitem__, horizontal=True, key="import-job"
-    )
-    job = sources[chosen]
-    if st.button(t("import.use"), key="import-use", type="primary", icon=":material/edit_note:"):
-        _use(job, found)
+    job = choose_job(found)
+    if st.button(words()("import.use"), key="import-use", type="primary", icon=":material/edit_note:"):
+        selection = draft_selection(job, found)
+        _forget()
+        places.go(places.CONFIGURE, selection)
     st.code(to_yaml(job.spec, job.comments), language="yaml", wrap_lines=True)
 
 
-def _use(job: FoundSpec, found: Imported) -> None:
-    draft = drafts.draft_of(job.spec, to_yaml(job.spec, job.comments))
-    kept = found.profile and found.profile.name in core().regions.names()
-    selection = {"draft": draft} | ({"profile": found.profile.name} if found.profile and kept else {})
-    _forget()
-    places.go(places.CONFIGURE, selection)
-
-
-def _show_profile(profile: Profile, keys: Credentials | None) -> None:
-    t = words()
-    facts = profile.model_dump(mode="json", exclude_defaults=True, exclude={"name"})
-    rows = {name: str(value) for name, value in facts.items()}
-    rows |= {"access_key": MASK, "secret_key": MASK} if keys else {}
-    st.dataframe(
-        [{t("import.setting"): name, t("import.value"): value} for name, value in rows.items()],
-        hide_index=True,
-        alt=t("import.profile"),
-        height="content",
-    )
-    st.text_input(t("import.name"), key=NAME, placeholder=profile.name, help=t("import.name_help"))
-    if keys:
-        st.checkbox(t("import.keys"), key=KEYS, help=t("import.keys_help"))
-    replace = bool(st.session_state.get("import-refused")) and st.checkbox(t("import.replace"), key="import-replace")
-    if st.button(t("import.save"), key="import-save", icon=":material/save:"):
-        _save(profile, keys if st.session_state.get(KEYS) else None, replace)
-
-
-def _save(profile: Profile, keys: Credentials | None, replace: bool) -> None:
-    """Keep the profile, and keys if there are any: they only come here when the person agreed."""
-    t = words()
-    try:
-        core().configs.save_profile(profile, replace)
-        if keys:
-            core().configs.save_keys(profile.name, keys, replace)
-            st.success(t("import.saved_keys", name=plain(profile.name)), icon=":material/check:")
-        else:
-            st.success(t("import.saved", name=plain(profile.name)), icon=":material/check:")
-    except AisbenchError as error:
-        st.session_state["import-refused"] = True
-        show_error(error)
+def _offer_another() -> None:
+    st.button(words()("import.again"), key="import-again", icon=":material/restart_alt:", on_click=_start_over)
 
 
 @whole
@@ -196,5 +182,12 @@ def _start_over() -> None:
 
 
 def _forget() -> None:
+    package = st.session_state.get(PACKAGE)
+    if package:
+        core().packages.drop(package)
+    _keep_nothing()
+
+
+def _keep_nothing() -> None:
     for key in STATE:
         st.session_state.pop(key, None)

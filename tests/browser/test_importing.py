@@ -13,6 +13,7 @@ from tests.browser.console_process import ConsoleProcess
 from tests.browser.test_looks import PEOPLE, assert_looks_right
 from tests.browser.visit import OpenWindow, Visit
 from tests.unit.upstream_files import ACCESS_KEY, LOCAL, SECRET_KEY, config, line_of, session
+from tests.upstream_package import NAME, OTHER, files, job, write_archive
 
 
 @pytest.fixture(scope="module")
@@ -30,12 +31,18 @@ def old_configuration(folder: Path) -> Path:
     return file
 
 
-def choose(visit: Visit, file: Path) -> None:
-    """Choose a file in the import dialog, and wait for what it says."""
+def choose(visit: Visit, file: Path, then: str = "import-use") -> None:
+    """Choose a file in the import dialog, and wait for the button that takes it over."""
     visit.keyed("import").get_by_role("button").click()
     visit.page.locator("input[type=file]").set_input_files(file)
-    expect(visit.keyed("import-use").get_by_role("button")).to_be_visible()
+    expect(visit.keyed(then).get_by_role("button")).to_be_visible()
     visit.rest()
+
+
+def own(console: ConsoleProcess) -> list[str]:
+    """What lies in the folder of the user's own workloads."""
+    folder = console.data_dir / "workloads"
+    return sorted(each.name for each in folder.iterdir()) if folder.exists() else []
 
 
 def test_somebody_comes_over_with_an_old_configuration(
@@ -99,3 +106,56 @@ def test_the_dialog_looks_right(alone: ConsoleProcess, window: OpenWindow, tmp_p
     choose(visit, old_configuration(tmp_path))
 
     assert_looks_right(visit, f"import-{person}")
+
+
+def test_somebody_comes_over_with_a_package(alone: ConsoleProcess, window: OpenWindow, tmp_path: Path) -> None:
+    text = config(LOCAL, job(out_base_url="'/zgwtest/out/'", inputs="'/zgwtest/imagenet/'"))
+    archive = write_archive(tmp_path, NAME, files(text))
+    visit = window(alone)
+    visit.open("/configure")
+
+    choose(visit, archive, "import-make")
+    facts = {row["Setting"]: row["Value"] for row in visit.rows("Package")}
+    assert (facts["Company"], facts["Architecture"], facts["Framework version"]) == ("huawei", "aarch64", "r1.8")
+    visit.keyed("import-make").get_by_role("button").click()
+
+    expect(visit.page).to_have_url(re.compile(r"draft=import-\w+"))
+    expect(visit.page.get_by_role("dialog")).to_have_count(0)
+    visit.rest()
+    expect(visit.page.get_by_label("Workload")).to_have_value(re.compile("train_mindspore_resnet_r1_8"))
+    assert own(alone) == ["train_mindspore_resnet_r1_8"]
+    for said in (visit.page.content(), visit.page.url, alone.said):
+        assert SECRET_KEY not in said
+    assert visit.troubles() == []
+
+
+def test_a_package_that_nobody_takes_over_leaves_nothing(
+    alone: ConsoleProcess, window: OpenWindow, tmp_path: Path
+) -> None:
+    visit = window(alone)
+    visit.open("/configure")
+    before = own(alone)
+    choose(visit, write_archive(tmp_path, OTHER), "import-make")
+    assert len(own(alone)) == len(before) + 1
+
+    visit.page.keyboard.press("Escape")
+    expect(visit.page.get_by_role("dialog")).to_have_count(0)
+    for _ in range(200):
+        if own(alone) == before:
+            break
+        visit.page.wait_for_timeout(100)
+
+    assert own(alone) == before
+    assert visit.troubles() == []
+
+
+@pytest.mark.parametrize("person", [*PEOPLE])
+def test_the_dialog_for_packages_looks_right(
+    alone: ConsoleProcess, window: OpenWindow, tmp_path: Path, person: str
+) -> None:
+    visit = window(alone, **PEOPLE[person])
+    visit.open("/configure?draft=looks")
+
+    choose(visit, write_archive(tmp_path, OTHER), "import-make")
+
+    assert_looks_right(visit, f"import-package-{person}")

@@ -104,7 +104,7 @@ def test_another_architecture_than_the_regions_is_warned_of(shell: CommandLine, 
     result = shell.type("workload", "import", str(archive))
 
     assert result.exit_code == 0
-    assert f"warning: flavor: is for aarch64, and flavor {FLAVOR} has x86_64" in result.stderr
+    assert f"warning: flavor: the package is for aarch64, and flavor {FLAVOR} has x86_64" in result.stderr
 
 
 def test_an_error_ends_with_2_and_keeps_nothing(shell: CommandLine, tmp_path: Path) -> None:

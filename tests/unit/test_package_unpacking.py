@@ -236,7 +236,7 @@ def test_a_damaged_archive_is_read_or_refused_and_never_a_bug(tmp_path: Path, da
 def test_a_folder_and_its_archive_are_the_same_package(tmp_path: Path) -> None:
     folder = write_folder(tmp_path, NAME)
 
-    from_folder = opener(tmp_path / "a").open(folder)
+    from_folder = opener(tmp_path / "a").open(str(folder))
     from_archive = unpacked(tmp_path / "b", packed(files()))
 
     assert from_folder.sha256 == from_archive.sha256
@@ -256,7 +256,7 @@ def test_a_folder_with_a_link_is_refused(tmp_path: Path, link: str) -> None:
     place.symlink_to(tmp_path / "moved")
 
     with pytest.raises(ConfigError, match=f"'{link}' is a link"):
-        opener(tmp_path / "data").open(folder)
+        opener(tmp_path / "data").open(str(folder))
 
     assert left_behind(tmp_path / "data") == []
 
@@ -266,18 +266,18 @@ def test_a_pipe_in_a_folder_is_refused_and_not_waited_for(tmp_path: Path) -> Non
     os.mkfifo(folder / "code" / "code" / "pipe")
 
     with pytest.raises(ConfigError, match="neither a file nor a directory"):
-        opener(tmp_path / "data").open(folder)
+        opener(tmp_path / "data").open(str(folder))
 
 
 def test_the_folder_around_a_package_will_do_and_around_two_will_not(tmp_path: Path) -> None:
     (tmp_path / "around").mkdir()
     write_folder(tmp_path / "around", NAME)
-    assert opener(tmp_path / "data").open(tmp_path / "around").name is not None
+    assert opener(tmp_path / "data").open(str(tmp_path / "around")).name is not None
 
     write_folder(tmp_path / "around", "other")
 
     with pytest.raises(ConfigError, match="holds 2 packages"):
-        opener(tmp_path / "data").open(tmp_path / "around")
+        opener(tmp_path / "data").open(str(tmp_path / "around"))
 
 
 @pytest.mark.parametrize(("place", "sentence"), [("empty", "holds no package"), ("nowhere.tar.gz", "No such file")])
@@ -285,7 +285,7 @@ def test_what_is_no_package_is_said(tmp_path: Path, place: str, sentence: str) -
     (tmp_path / "empty").mkdir()
 
     with pytest.raises(ConfigError, match=sentence):
-        opener(tmp_path / "data").open(tmp_path / place)
+        opener(tmp_path / "data").open(str(tmp_path / place))
 
 
 def test_folders_that_somebody_left_open_are_removed_after_a_day(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def left_open(package: Package, told: Told, known: Workload | None) -> Iterator[
         yield finding("package.name", "package", message, hint="give the file its first name back, or name it")
     if known is None:
         hint = "write it into definitions and dataset of the workload.yaml, and whether parameters decide speed"
-        message = "is not known: its throughput is compared with that of this package only"
+        message = "nobody tells how throughput is computed: it is compared with that of this package only"
         yield finding("package.throughput", "definitions", message, hint=hint)
     for name, _, _, line in told.parameters:
         if not _NAME.fullmatch(name):

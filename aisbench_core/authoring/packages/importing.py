@@ -1,5 +1,6 @@
 """Packages of the upstream tool, unpacked, looked at and made workloads: what console and command line ask for."""
 
+import os
 import re
 import secrets
 import shutil
@@ -44,8 +45,9 @@ class Packages:
         """A package as an archive. Raises ConfigError, and keeps nothing, if it cannot or must not be unpacked."""
         return self._opened(source, source, lambda intake: unpack(packed, intake, self._limits))
 
-    def open(self, place: Path) -> Package:
+    def open(self, path: str) -> Package:
         """A package on this machine: an archive or a folder, which stays as it is. Raises as `unpack` does."""
+        place = Path(os.path.expanduser(path))  # noqa: PTH111  # pathlib's raises for an unknown ~name
         if place.is_dir():
             base = opening.base_of(place).absolute()
             return self._opened(base.name, str(base), lambda intake: take_folder(base, intake))
@@ -65,6 +67,7 @@ class Packages:
         told = describing.told_by(package)
         existing = self._made_of(package)
         version = describing.version_told(package, told)
+        name = existing.name if existing else answers.name or describing.suggested_name(package)
         if existing:
             workload: Workload | None = existing
             manifest: dict[str, Any] = {}
@@ -72,11 +75,11 @@ class Packages:
             known = describing.known_workload(package, version, self._workloads)
             manifest = describing.manifest_of(package, answers, told, known)
             findings += describing.left_open(package, told, known)
-            workload = self._workload(package, answers, manifest, findings)
+            workload = self._workload(package, name, manifest, findings)
         imported = self._imported(package, workload, version, answers)
         findings += _other_architecture(package, imported, flavors, flavor)
         imported = replace(imported, findings=(*findings, *imported.findings))
-        return Described(workload, manifest, imported, existing.name if existing else "")
+        return Described(name, workload, manifest, imported, existing.name if existing else "")
 
     def make(self, package: Package, described: Described) -> Made:
         """The workload, kept in `data/workloads/`; one that was made of the same package before is used as it is.
@@ -124,10 +127,9 @@ class Packages:
         return next((each for each in own if each.package and each.package.sha256 == package.sha256), None)
 
     def _workload(
-        self, package: Package, answers: Answers, manifest: dict[str, Any], findings: list[LineFinding]
+        self, package: Package, name: str, manifest: dict[str, Any], findings: list[LineFinding]
     ) -> Workload | None:
         """The workload as it would be read from its folder; None, with findings, if it cannot be made."""
-        name = answers.name or describing.suggested_name(package)
         before = len(findings)
         findings += describing.missing(package, manifest)
         findings += _name_problems(self._settings, name)
@@ -179,10 +181,15 @@ def _other_architecture(
     hint = "look at what the code brings along: .whl, .run and .so files only work on the one that they were built for"
     if told and wanted not in told:
         who = f"flavor {chosen}" if len(offered) == 1 else "the region"
-        yield finding("package.architecture", "flavor", f"is for {wanted}, and {who} has {', '.join(told)}", hint=hint)
+        yield finding(
+            "package.architecture", "flavor", f"the package is for {wanted}, and {who} has {', '.join(told)}", hint=hint
+        )
     engine = job.spec.engine_version if job else ""
     other = {"aarch64": "x86_64", "x86_64": "aarch64"}.get(wanted, "")
     if other and other in engine:
         yield finding(
-            "package.architecture", "engine_version", f"is for {wanted}, and the engine is {engine}", hint=hint
+            "package.architecture",
+            "engine_version",
+            f"the package is for {wanted}, and the engine is {engine}",
+            hint=hint,
         )

@@ -46,10 +46,11 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """The workload that a package makes; None, with findings that say why, while it makes none.
+    """The workload that a package makes, and its name; None, with findings that say why, while it makes none.
 
     `existing` names the workload that was made of the same package before; empty: none was."""
 
+    name: str
     workload: Workload | None
     manifest: Mapping[str, Any]
     imported: Imported
