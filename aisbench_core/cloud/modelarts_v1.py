@@ -1,17 +1,15 @@
 """ModelArts training jobs as a TrainingService, through the older API (v1), whose jobs have versions."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any
 
-from aisbench_core.cloud import pools, v1_replies
-from aisbench_core.cloud.modelarts_client import Caller
-from aisbench_core.cloud.v1_body import configuration
-from aisbench_core.cloud.v1_calls import ENGINES, JOB, JOBS, PAGE, SPECS, TRAINING, VERSION, VERSIONS, V1Calls
+from aisbench_core.cloud import v1_replies
+from aisbench_core.cloud.v1_calls import PAGE, V1Calls
 from aisbench_core.cloud.v1_replies import Version
+from aisbench_core.cloud.v1_requests import V1Requests
 from aisbench_core.errors import CloudNotFound, CloudRejected, CloudUnavailable
 from aisbench_core.model import (
     Engine,
@@ -32,18 +30,19 @@ CLOCK_SKEW = timedelta(minutes=15)
 SPARE_PAGES = 2
 """How many pages of jobs that are not ours are read past; a job behind them is asked for by itself."""
 
-PREVIEW_LINES = 500
-"""The most that one call gives."""
+MOST_PAGES = 1000
+
+OpenCalls = Callable[[Profile, Credentials, float], V1Calls]
 
 
 class ModelArtsV1:
     """A TrainingService in ModelArts. Threads may share it. Its job ids are `<job>/<version>`."""
 
-    def __init__(self, profile: Profile, credentials: Credentials, request_seconds: float) -> None:
-        """`request_seconds`: time-out of one request. Nothing is sent yet."""
-        self._caller = Caller(profile, credentials, request_seconds)
-        self._calls = V1Calls(self._caller, profile.workspace_id)
-        self._workspace_id = profile.workspace_id
+    def __init__(
+        self, profile: Profile, credentials: Credentials, request_seconds: float, open_calls: OpenCalls = V1Requests
+    ) -> None:
+        """`request_seconds`: time-out of one request. Nothing is sent yet. `open_calls`: who carries the questions."""
+        self._calls = open_calls(profile, credentials, request_seconds)
         self._versions: dict[str, Version] = {}  # as they were last looked at: nodes, start and log names stay
 
     def create(self, job: JobRequest) -> JobStatus:
@@ -51,23 +50,12 @@ class ModelArtsV1:
 
         A version that writes to the same output is this very request, whose answer was lost: it is not made again."""
         operation = f"create job {job.name}"
-        config = configuration(job, self._spec_id(operation, job), self._engine_id(operation, job))
-        known = self._calls.named(operation, job.name)
-        if known is not None:
-            return self._next_version(operation, known, job, config)
-        body = {
-            "job_name": job.name,
-            "job_desc": job.spec.description,
-            "workspace_id": self._workspace_id,
-            "config": config,
-        }
-        return self._calls.write(
-            operation, "POST", JOBS, lambda reply: v1_replies.made(reply, job.spec.node_count), body=body
-        )
+        known = self._named(operation, job.name)
+        return self._calls.create(operation, job) if known is None else self._next_version(operation, known, job)
 
     def find(self, name: str) -> JobStatus | None:
         """The newest version of the job with exactly this name, or None."""
-        found = self._calls.named(f"find job {name}", name)
+        found = self._named(f"find job {name}", name)
         if found is None or _has_no_version(found):
             return None
         try:
@@ -78,11 +66,11 @@ class ModelArtsV1:
     def named(self, name: str) -> Sequence[JobStatus]:
         """Every version of the job with exactly this name, newest first."""
         operation = f"look for the versions of job {name}"
-        found = self._calls.named(operation, name)
+        found = self._named(operation, name)
         if found is None:
             return ()
         try:
-            versions = self._calls.read(operation, VERSIONS, _versions, found.job_id)
+            versions = self._calls.versions(operation, found.job_id)
         except CloudNotFound:  # deleted in between
             return ()
         return [each.status for each in sorted(versions, key=lambda each: each.number, reverse=True)]
@@ -96,7 +84,7 @@ class ModelArtsV1:
         if not missing:
             return found
         most = math.ceil(len(missing) / PAGE) + SPARE_PAGES
-        for page in islice(self._calls.newest_first("list jobs"), most):
+        for page in islice(self._newest_first("list jobs"), most):
             found |= {job.job_id: job for job in page if job.job_id in missing}
             missing -= found.keys()
             if not missing or _is_before(page, since - CLOCK_SKEW):
@@ -105,7 +93,7 @@ class ModelArtsV1:
 
     def active(self) -> Sequence[JobStatus]:
         """Jobs of this workspace whose newest version has not ended, newest first; at most PAGE of them."""
-        page = next(self._calls.newest_first("list active jobs", statuses=v1_replies.ACTIVE))
+        page = next(self._newest_first("list active jobs", statuses=v1_replies.ACTIVE))
         return [whole for listed in page if not listed.has_ended and (whole := self._whole(listed)) is not None]
 
     def detail(self, job_id: str) -> JobStatus:
@@ -115,7 +103,7 @@ class ModelArtsV1:
     def stop(self, job_id: str) -> None:
         """Ask the version to end; one that has ended or is gone is fine."""
         try:
-            self._calls.write(f"stop job {job_id}", "POST", f"{VERSION}/stop", _nothing, job_id)
+            self._calls.stop(f"stop job {job_id}", job_id)
         except CloudNotFound:
             return
         except CloudRejected:
@@ -126,30 +114,19 @@ class ModelArtsV1:
         """Remove the version's record, and its job's when there is no other version; one that is gone is fine."""
         operation = f"delete job {job_id}"
         try:
-            versions = self._calls.read(operation, VERSIONS, _versions, job_id)
-            others = [each for each in versions if each.status.job_id != job_id]
-            self._calls.write(operation, "DELETE", VERSION if others else JOB, _nothing, job_id)
+            versions = self._calls.versions(operation, job_id)
+            if any(each.status.job_id != job_id for each in versions):
+                self._calls.delete_version(operation, job_id)
+            else:
+                self._calls.delete_job(operation, job_id)
         except CloudNotFound:
             return
 
     def log_preview(self, job_id: str, task: str) -> LogPreview:
         """The newest lines of a task's log; empty when there is none. The whole log's size is not told."""
         operation = f"read the log of {task} of job {job_id}"
-        version = self._known(operation, job_id)
-        name = _log_name(version, _node(task))
-        names = self._calls.read(
-            operation, f"{VERSION}/log/file-names", lambda reply: reply.get("log_file_list") or (), job_id
-        )
-        if name not in names:
-            return LogPreview("", 0, 0)
-        text = self._calls.read(
-            operation,
-            f"{VERSION}/aom-log",
-            lambda reply: str(reply.get("content") or ""),
-            job_id,
-            log_file=name,
-            lines=PREVIEW_LINES,
-        )
+        name = _log_name(self._known(operation, job_id), _node(task))
+        text = self._calls.log(operation, job_id, name)
         return LogPreview(text, len(text.encode()), len(text.encode()))
 
     def log_paths(self, job: JobStatus, log_path: str) -> Mapping[int, str]:
@@ -166,7 +143,7 @@ class ModelArtsV1:
         if _node(task) != 0:
             return ()
         operation = f"read the metrics of {task} of job {job_id}"
-        return self._calls.read(operation, VERSION, lambda reply: _samples(reply, job_id, start), job_id)
+        return tuple(v1_replies.samples(self._calls.version(operation, job_id).metrics, start))
 
     def events(self, job_id: str) -> Sequence[JobEvent]:  # noqa: ARG002  # the protocol's
         """None: the older API tells no events."""
@@ -174,20 +151,33 @@ class ModelArtsV1:
 
     def flavors(self) -> Sequence[Flavor]:
         """The instance types that training jobs can use."""
-        return self._calls.read("list flavors", SPECS, v1_replies.flavors, job_type=TRAINING)
+        return self._calls.flavors()
 
     def engines(self) -> Sequence[Engine]:
         """The preset images."""
-        return self._calls.read("list engines", ENGINES, v1_replies.engines, job_type=TRAINING)
+        return self._calls.engines()
 
-    def pools(self) -> Sequence[Pool]:
-        """The dedicated pools that training jobs can use; they have one API for all jobs."""
-        return pools.pools(self._caller, self._workspace_id)
+    def pools(self) -> Sequence[Pool] | None:
+        """The dedicated pools that training jobs can use; None where they cannot be asked for."""
+        return self._calls.pools()
 
     # --- versions -----------------------------------------------------------------------------------
 
-    def _next_version(self, operation: str, known: JobStatus, job: JobRequest, config: Mapping[str, Any]) -> JobStatus:
-        versions = self._calls.read(operation, VERSIONS, _versions, known.job_id)
+    def _newest_first(self, operation: str, search: str = "", statuses: str | None = None) -> Iterator[list[JobStatus]]:
+        """Pages of jobs, each with its newest version; the next page is asked for when the reader wants it."""
+        for number in range(1, MOST_PAGES):
+            page = self._calls.page(operation, number, search, statuses)
+            yield page
+            if len(page) < PAGE:
+                return
+
+    def _named(self, operation: str, name: str) -> JobStatus | None:
+        """The job with exactly this name, with its newest version, as the list tells it; or None."""
+        found = (job for page in self._newest_first(operation, name) for job in page)
+        return next((job for job in found if job.name == name), None)
+
+    def _next_version(self, operation: str, known: JobStatus, job: JobRequest) -> JobStatus:
+        versions = self._calls.versions(operation, known.job_id)
         if not versions:
             raise CloudUnavailable("the job exists, but shows no version yet", operation=operation)
         output = v1_replies.directory(job.outputs[0].path)
@@ -195,18 +185,10 @@ class ModelArtsV1:
         if again is not None:
             return again.status
         previous = max(each.number for each in versions)
-        return self._calls.write(
-            operation,
-            "POST",
-            VERSIONS,
-            lambda reply: v1_replies.made(reply, job.spec.node_count),
-            known.job_id,
-            {"job_desc": job.spec.description, "config": {**config, "pre_version_id": previous}},
-        )
+        return self._calls.create_version(operation, known.job_id, previous, job)
 
     def _look(self, operation: str, job_id: str) -> Version:
-        job = job_id.partition("/")[0]
-        version = self._calls.read(operation, VERSION, lambda reply: v1_replies.version(reply, job), job_id)
+        version = self._calls.version(operation, job_id)
         self._versions[job_id] = replace(version, metrics={})
         return version
 
@@ -238,39 +220,6 @@ class ModelArtsV1:
             return True
         return status.has_ended or status.phase == Phase.TERMINATING
 
-    # --- offers -------------------------------------------------------------------------------------
-
-    def _spec_id(self, operation: str, job: JobRequest) -> int | None:
-        """The number of the job's flavor; a dedicated pool has its own."""
-        if job.spec.pool_id:
-            return None
-        specs = self._calls.read(operation, SPECS, v1_replies.spec_numbers, job_type=TRAINING)
-        return _chosen(operation, specs, job.spec.flavor, "choose a flavor of this region")
-
-    def _engine_id(self, operation: str, job: JobRequest) -> int | None:
-        """The number of the job's preset image."""
-        if job.spec.image_url:
-            return None
-        engines = self._calls.read(operation, ENGINES, v1_replies.engine_numbers, job_type=TRAINING)
-        wanted = f"{job.spec.engine_name} {job.spec.engine_version}"
-        return _chosen(operation, engines, wanted, "choose an engine of this region")
-
-
-def _chosen(operation: str, offered: Mapping[str, int], wanted: str, hint: str) -> int:
-    if wanted not in offered:
-        raise CloudRejected(f"there is no {wanted}; offered: {', '.join(offered)}", operation=operation, hint=hint)
-    return offered[wanted]
-
-
-def _versions(reply: Any) -> list[Version]:
-    job, name = str(reply["job_id"]), str(reply["job_name"])
-    return [v1_replies.version(each, job, name) for each in reply.get("versions") or ()]
-
-
-def _samples(reply: Any, job_id: str, start: datetime) -> tuple[MetricSample, ...]:
-    version = v1_replies.version(reply, job_id.partition("/")[0])
-    return tuple(v1_replies.samples(version.metrics, start))
-
 
 def _log_name(version: Version, node: int) -> str:
     return f"{version.resource_id}-job-{version.status.name}-{node}.log"
@@ -287,7 +236,3 @@ def _has_no_version(job: JobStatus) -> bool:
 def _is_before(page: Sequence[JobStatus], moment: datetime) -> bool:
     oldest = page[-1].created_at if page else None
     return oldest is not None and oldest < moment
-
-
-def _nothing(_reply: Any) -> None:
-    """An answer that says no more than that it was done."""

@@ -1,93 +1,74 @@
-"""Requests to ModelArts' older API (v1), which the official SDK has no methods for, but signs and sends."""
+"""What is asked of ModelArts' older API (v1), whoever carries the question: requests, or the package `modelarts`."""
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
-from aisbench_core.cloud import v1_replies
-from aisbench_core.cloud.modelarts_client import Caller
-from aisbench_core.errors import CloudNotFound
-from aisbench_core.model import JobStatus
+from aisbench_core.cloud.v1_replies import Version
+from aisbench_core.errors import CloudNotFound, CloudRejected
+from aisbench_core.model import Engine, Flavor, JobRequest, JobStatus, Pool
 
 PAGE = 100
-MOST_PAGES = 1000
 LONGEST_SEARCH = 64
 
-JOBS = "training-jobs"
-JOB = "training-jobs/{job}"
-VERSIONS = "training-jobs/{job}/versions"
-VERSION = "training-jobs/{job}/versions/{version}"
-SPECS = "job/resource-specs"
-ENGINES = "job/ai-engines"
-TRAINING = "train"
-"""The kind of job that specs and engines are asked for."""
 
-Value = TypeVar("Value")
-Parse = Callable[[Any], Value]
+class V1Calls(Protocol):
+    """The older API. `job_id` is `<job>/<version>`; `operation` is for errors. Raises CloudError."""
 
+    def page(self, operation: str, number: int, search: str, statuses: str | None) -> list[JobStatus]:
+        """One page of PAGE jobs, each with its newest version, newest first; `number` counts from 1.
 
-class V1Calls:
-    """Calls below /v1/{project_id}/. It says no in two ways, which become one: by status, and by `is_success`."""
+        `statuses`: only jobs with these numbers, with commas between them, where that can be asked for."""
 
-    def __init__(self, caller: Caller, workspace_id: str) -> None:
-        self._caller = caller
-        self._workspace_id = workspace_id
+    def versions(self, operation: str, job_id: str) -> list[Version]:
+        """All versions of a job."""
 
-    def read(self, operation: str, path: str, parse: Parse[Value], job_id: str = "", **query: object) -> Value:
-        """What `parse` makes of the answer. It only reads: tried twice."""
-        call = self._caller.request("GET", f"/v1/{{project_id}}/{path}", _numbers(operation, job_id, path), query)
-        return self._caller.read(operation, call, partial(self._told, operation, parse))
+    def version(self, operation: str, job_id: str) -> Version:
+        """One version, with its metrics."""
 
-    def write(
-        self,
-        operation: str,
-        method: str,
-        path: str,
-        parse: Parse[Value],
-        job_id: str = "",
-        body: Mapping[str, Any] | None = None,
-    ) -> Value:
-        """The same for a request that changes something: tried once."""
-        numbers = _numbers(operation, job_id, path)
-        call = self._caller.request(method, f"/v1/{{project_id}}/{path}", numbers, body=body)
-        return self._caller.write(operation, call, partial(self._told, operation, parse))
+    def create(self, operation: str, job: JobRequest) -> JobStatus:
+        """A new job with its first version."""
 
-    def newest_first(self, operation: str, search: str = "", statuses: str | None = None) -> Iterator[list[JobStatus]]:
-        """Pages of jobs, each with its newest version; the next page is asked for when the reader wants it.
+    def create_version(self, operation: str, job_id: str, previous: int, job: JobRequest) -> JobStatus:
+        """The next version of a job."""
 
-        `statuses`: only jobs with these numbers, with commas between them."""
-        for number in range(1, MOST_PAGES):
-            page = self.read(
-                operation,
-                JOBS,
-                lambda reply: [v1_replies.listed(job) for job in reply.get("jobs") or ()],
-                page=number,
-                per_page=PAGE,
-                sortBy="create_time",
-                order="desc",
-                status=statuses,
-                search_content=search[:LONGEST_SEARCH] or None,
-                workspace_id=self._workspace_id,
-            )
-            yield page
-            if len(page) < PAGE:
-                return
+    def stop(self, operation: str, job_id: str) -> None:
+        """Ask a version to end."""
 
-    def named(self, operation: str, name: str) -> JobStatus | None:
-        """The job with exactly this name, with its newest version, as the list tells it; or None."""
-        found = (job for page in self.newest_first(operation, name) for job in page)
-        return next((job for job in found if job.name == name), None)
+    def delete_version(self, operation: str, job_id: str) -> None:
+        """Remove one version of several."""
 
-    def _told(self, operation: str, parse: Parse[Value], reply: Any) -> Value:
-        if reply.get("is_success") is False:
-            raise self._caller.refused(operation, None, reply.get("error_code"), reply.get("error_message"))
-        return parse(reply)
+    def delete_job(self, operation: str, job_id: str) -> None:
+        """Remove a job with its versions."""
+
+    def log(self, operation: str, job_id: str, name: str) -> str:
+        """The newest part of a log; empty when there is none of this name."""
+
+    def flavors(self) -> Sequence[Flavor]:
+        """The instance types."""
+
+    def engines(self) -> Sequence[Engine]:
+        """The preset images."""
+
+    def pools(self) -> Sequence[Pool] | None:
+        """The dedicated pools; None where they cannot be asked for."""
 
 
-def _numbers(operation: str, job_id: str, path: str) -> dict[str, str]:
-    """The numbers of a job and its version in our text for both, as far as the path has places for them."""
+def numbers(operation: str, job_id: str) -> tuple[str, str]:
+    """The numbers of a job and its version in our text for both."""
     job, _, version = job_id.partition("/")
-    if job_id and not (job and version):
+    if not (job and version):
         message = f"{job_id!r} is no job of the older API, whose ids are <job>/<version>"
         raise CloudNotFound(message, operation=operation, hint="was it made by another API?")
-    return {name: part for name, part in (("job", job), ("version", version)) if f"{{{name}}}" in path}
+    return job, version
+
+
+def chosen(operation: str, wanted: str, offered: Iterable[str], kind: str) -> str:
+    """What is wanted, if it is offered. Raises CloudRejected with all that is."""
+    names = list(offered)
+    if wanted not in names:
+        raise CloudRejected(
+            f"there is no {wanted}; offered: {', '.join(names)}",
+            operation=operation,
+            hint=f"choose {'an' if kind[0] in 'aeiou' else 'a'} {kind} of this region",
+        )
+    return wanted

@@ -66,6 +66,11 @@ def listed(job: Json) -> JobStatus:
     return _status(job, str(job["job_id"]), job.get("version_id") or 0)
 
 
+def listing(reply: Json) -> list[JobStatus]:
+    """One page of the list of jobs."""
+    return [listed(job) for job in reply.get("jobs") or ()]
+
+
 def made(reply: Json, node_count: int) -> JobStatus:
     """What a creation answers, of a job or of a version."""
     return _status(reply, str(reply["job_id"]), reply["version_id"], node_count)
@@ -82,6 +87,22 @@ def version(reply: Json, job: str, name: str = "") -> Version:
         resource_id=str(reply["resource_id"]),
         metrics=reply.get("system_metric_list") or {},
     )
+
+
+def versions(reply: Json) -> list[Version]:
+    """All versions of a job."""
+    job, name = str(reply["job_id"]), str(reply["job_name"])
+    return [version(each, job, name) for each in reply.get("versions") or ()]
+
+
+def log_names(reply: Json) -> list[str]:
+    """The logs that a version has."""
+    return [str(name) for name in reply.get("log_file_list") or ()]
+
+
+def log_text(reply: Json) -> str:
+    """A part of a log."""
+    return str(reply.get("content") or "")
 
 
 def directory(path: str) -> str:
