@@ -1,4 +1,4 @@
-"""Where the package `modelarts` is, which `api: sdk` needs, and how to get it. It is looked for, never imported."""
+"""Where the package `modelarts` is, which `api: sdk` and `sdk-v1` need. It is looked for, never imported."""
 
 import sys
 from collections.abc import Iterator

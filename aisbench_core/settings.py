@@ -110,8 +110,8 @@ class Profile(Frozen):
     prefix: Annotated[str, Field(description="directory in the bucket under which everything of ours lives")] = (
         "aisbench"
     )
-    api: Annotated[Api, Field(description="what creates jobs: an API, v1 being the older, or the package")] = Api.V2
-    sdk_venv: Annotated[str, Field(description="api sdk: the virtual environment that holds the package")] = ""
+    api: Annotated[Api, Field(description="what creates jobs: an API, v1 being the older, or a package")] = Api.V2
+    sdk_venv: Annotated[str, Field(description="api sdk, sdk-v1: the virtual environment that holds the package")] = ""
     workspace_id: Annotated[str, Field(description="the ModelArts workspace; 0 is the default one")] = "0"
     pool_id: Annotated[str, Field(description="the dedicated pool of specs that name neither pool nor flavor")] = ""
     flavor: Annotated[str, Field(description="the flavor of specs that name neither pool nor flavor")] = ""

@@ -2,13 +2,11 @@
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from aisbench_core.authoring.workloads import Workloads
-from aisbench_core.cloud.ports import TrainingService
 from aisbench_core.core import Core
 from aisbench_core.errors import ConfigError
 from aisbench_core.model import Api, Clock
@@ -73,15 +71,19 @@ class Clouds:
         from aisbench_core.cloud.modelarts_v1 import ModelArtsV1
         from aisbench_core.cloud.modelarts_v2 import ModelArtsV2
         from aisbench_core.cloud.obs import ObsStore
+        from aisbench_core.cloud.sdk_v1_calls import SdkV1Calls
 
         seconds = self._request_seconds
-        adapters: Mapping[Api, Callable[[Profile, Credentials, float], TrainingService]] = {
-            Api.V2: ModelArtsV2,
-            Api.V1: ModelArtsV1,
-            Api.SDK: ModelArtsSdk,
-        }
         objects = ObsStore(profile, keys, self._settings.transfers, seconds)
-        return Cloud(profile, objects, adapters[api](profile, keys, seconds))
+        match api:
+            case Api.V2:
+                return Cloud(profile, objects, ModelArtsV2(profile, keys, seconds))
+            case Api.V1:
+                return Cloud(profile, objects, ModelArtsV1(profile, keys, seconds))
+            case Api.SDK:
+                return Cloud(profile, objects, ModelArtsSdk(profile, keys, seconds))
+            case Api.SDK_V1:
+                return Cloud(profile, objects, ModelArtsV1(profile, keys, seconds, SdkV1Calls))
 
 
 def _make_data_dir(folder: Path) -> None:

@@ -76,7 +76,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.cloud.modelarts_v1",
         "aisbench_core.cloud.modelarts_v2",
         "aisbench_core.cloud.obs",
-        "aisbench_core.cloud.ports",
+        "aisbench_core.cloud.sdk_v1_calls",
         "aisbench_core.core",
         "aisbench_core.running.ledger",
         "aisbench_core.running.steps",

@@ -152,7 +152,7 @@ def cost_auto_stop(subject: Subject) -> Iterator[Complaint]:
         yield Complaint(
             "the job costs money for as long as it runs, and nothing ends it by itself",
             f"stop it in time yourself: api {subject.spec.api} ends no job"
-            if subject.spec.api in (Api.V1, Api.SDK)
+            if subject.spec.api is not Api.V2
             else "set auto_stop_hours (1 to 720); time in the queue is not counted",
         )
 

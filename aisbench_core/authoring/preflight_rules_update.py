@@ -9,7 +9,7 @@ from aisbench_core.authoring import pre_start
 from aisbench_core.authoring.package_files import FIELDS, PATTERNS, Package, package_of, platform_of
 from aisbench_core.authoring.preflight_rules_resources import accelerator
 from aisbench_core.authoring.rules import Complaint, Source, Subject, rule
-from aisbench_core.model import Api, Level
+from aisbench_core.model import Level
 
 
 @rule("update.file", Level.ERROR, "update", Source.CONSOLE)
@@ -113,8 +113,10 @@ def log_levels_twice(subject: Subject) -> Iterator[Complaint]:
 @rule("log-levels.reach", Level.ERROR, "log_levels", Source.API)
 def log_levels_reach(subject: Subject) -> Iterator[Complaint]:
     """Log levels reach the job: api v1 has only ma-pre-start.sh for them, which a custom image does not run."""
-    if subject.spec.api is Api.V1 and subject.has_custom_image and subject.spec.log_levels.variables:
-        yield Complaint("api v1 passes no log levels to a custom image", "set them in the image, or use api: v2")
+    if subject.spec.api.has_versions and subject.has_custom_image and subject.spec.log_levels.variables:
+        yield Complaint(
+            f"api {subject.spec.api} passes no log levels to a custom image", "set them in the image, or use api: v2"
+        )
 
 
 def _packages(subject: Subject) -> list[tuple[str, Package]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from aisbench_core.authoring.rules import Complaint, Fix, Source, Subject, rule
-from aisbench_core.model import AccessMethod, Api, Channel, Level, Mode, RunSpec
+from aisbench_core.model import AccessMethod, Channel, Level, Mode, RunSpec
 
 INPUT, OUTPUT = "data_url", "train_url"
 """The only channels that the API has."""
@@ -13,8 +13,8 @@ _USE_V2 = "leave it out, or use api: v2"
 
 @rule("api.v1", Level.ERROR, "api", Source.API)
 def api_v1(subject: Subject) -> Iterator[Complaint]:
-    """With api v1, the spec asks for nothing that the older API lacks: one input data_url, one output train_url."""
-    if subject.spec.api is Api.V1:
+    """With api v1 or sdk-v1, nothing is asked for that the older API lacks: it has data_url and train_url only."""
+    if subject.spec.api.has_versions:
         yield from _channels(subject.spec)
         yield from _settings(subject.spec)
 
@@ -26,7 +26,7 @@ def _channels(spec: RunSpec) -> Iterator[Complaint]:
             why = _unfit(channel, name)
             if why:
                 only = f"the only {kind} is {name}, given as --{name}"
-                yield Complaint(f"api v1 has no {kind} {why}; {only}", _USE_V2, f"{kind}s.{channel.name}")
+                yield Complaint(f"api {spec.api} has no {kind} {why}; {only}", _USE_V2, f"{kind}s.{channel.name}")
 
 
 def _unfit(channel: Channel, name: str) -> str:
@@ -48,7 +48,7 @@ def _settings(spec: RunSpec) -> Iterator[Complaint]:
     )
     for field, is_asked, what, fix in lacking:
         if is_asked:
-            yield Complaint(f"api v1 {what}", _USE_V2, field, fix)
+            yield Complaint(f"api {spec.api} {what}", _USE_V2, field, fix)
 
 
 RULES = (api_v1,)

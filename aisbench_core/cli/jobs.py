@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 AnyCommand = Callable[..., Any]
 
 api_option: Callable[[AnyCommand], AnyCommand] = click.option(
-    "--api", type=click.Choice(["v1", "v2", "sdk"]), help="Which API is asked; default: the profile's own."
+    "--api", type=click.Choice(["v1", "v2", "sdk", "sdk-v1"]), help="Which API is asked; default: the profile's own."
 )
 version_option: Callable[[AnyCommand], AnyCommand] = click.option(
     "--version", type=click.IntRange(1), metavar="N", help="A given version of the job; default: its newest."

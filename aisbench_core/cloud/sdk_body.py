@@ -7,6 +7,8 @@ from typing import Any
 
 from aisbench_core.model import Channel, JobRequest, NfsVolume
 
+NFS = "nfs"
+
 
 def job_arguments(job: JobRequest) -> dict[str, Any]:
     """The arguments of `sdk_worker.Sdk.create`. What is not set is left out, so that the cloud's default holds."""
@@ -29,6 +31,29 @@ def job_arguments(job: JobRequest) -> dict[str, Any]:
         "inputs": [_channel(channel) for channel in job.inputs],
         "outputs": [{**_channel(channel), "access_method": channel.access_method.value} for channel in job.outputs],
     }
+
+
+def version_arguments(job: JobRequest) -> dict[str, Any]:
+    """The same for `sdk_worker.Sdk.v1_create`: the package's first class, which writes paths as the API does."""
+    spec, boots = job.spec, not job.spec.image_url
+    share = spec.volumes[0] if spec.volumes else None
+    told = {
+        "job_description": spec.description,
+        "hyperparameters": [{"label": name, "value": value} for name, value in job.parameters.items()],
+        "code_dir": job.code_path,
+        "boot_file": job.boot_path if boots else "",
+        "output_path": job.outputs[0].path,
+        "log_url": job.log_path,
+        "train_instance_type": spec.flavor,
+        "train_instance_count": spec.node_count,
+        "pool_id": spec.pool_id,
+        "nas_type": NFS if share else "",
+        "nas_share_addr": share.server_path if share else "",
+        "nas_mount_path": share.local_path if share else "",
+        **_image(job),
+    }
+    given = {name: value for name, value in told.items() if value not in (None, "", [])}
+    return {"inputs": job.inputs[0].path if job.inputs else None, **given}
 
 
 def _image(job: JobRequest) -> Mapping[str, str]:

@@ -51,8 +51,9 @@ class SdkCalls:
         Raises ConfigError when the package cannot be used here, Lacking when it has no such call."""
         with self._lent(operation) as process:
             reply = self._answer(operation, process, {"call": call, **arguments}, self._seconds)
-        if isinstance(reply, Mapping) and (reply.get("error_code") or reply.get("error_msg")):
-            code, message = str(reply.get("error_code") or ""), str(reply.get("error_msg") or "")
+        if isinstance(reply, Mapping) and _says_no(reply):
+            message = str(reply.get("error_msg") or reply.get("error_message") or "")
+            code = str(reply.get("error_code") or "")
             raise self._refusals.refused(operation, None, code, message, "")
         try:
             return parse(reply)
@@ -144,6 +145,11 @@ class SdkCalls:
         if failure["network"]:
             return self._refusals.unreachable(operation, OSError(failure["text"]))
         return self._refusals.garbled(operation, None, f"{failure['kind']}: {said}")
+
+
+def _says_no(reply: Mapping[str, Any]) -> bool:
+    told = reply.get("error_code") or reply.get("error_msg") or reply.get("error_message")
+    return bool(told) or reply.get("is_success") is False
 
 
 def _end(processes: list[SdkProcess]) -> None:

@@ -5,7 +5,7 @@ A reply of another form raises ValueError, TypeError or KeyError."""
 import re
 from typing import Any
 
-from aisbench_core.cloud import replies
+from aisbench_core.cloud import replies, v1_replies
 from aisbench_core.model import Engine, Flavor, LogPreview
 
 _ASCEND = re.compile(r"(?:kat1|pool\.visual)\.(?P<cards>[0-9]*)xlarge|kat1|snt[0-9]|d910|ascend|npu", re.IGNORECASE)
@@ -18,12 +18,16 @@ def log_preview(reply: Any) -> LogPreview:
 
 def flavors(reply: Any) -> list[Flavor]:
     """The instance types: names, or where a version of the package tells more, the API's own facts."""
-    return [replies.flavor(each) if isinstance(each, dict) else _flavor(str(each)) for each in _listed(reply)]
+    return [_described(each) if isinstance(each, dict) else _flavor(str(each)) for each in _listed(reply)]
 
 
 def engines(reply: Any) -> list[Engine]:
     """The preset images; they have no ids here."""
     return [Engine("", str(each["framework_type"]), str(each["framework_version"])) for each in _listed(reply)]
+
+
+def _described(facts: dict[str, Any]) -> Flavor:
+    return v1_replies.flavor(facts) if "spec_code" in facts else replies.flavor(facts)
 
 
 def _listed(reply: Any) -> list[Any]:

@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import Any, Callable
 
 LONGEST_TEXT = 4000
+NEWEST = -1
+"""As `start_byte` of a log: its newest part."""
+
 NETWORK = {"requests", "urllib3", "socket", "ssl", "http"}
 
 
@@ -32,18 +35,16 @@ class Sdk:
             _call(session, "set_endpoint", **endpoints)
         # Without these arguments, the package would read keys from a file in the home directory.
         self._session = session(**keys)
-        self._params = _part("train_params")
-        self._jobs = _part("estimatorV2")
 
     def create(
         self, files: dict[str, str], inputs: list[Any], outputs: list[Any], job_name: str, **asked: Any
     ) -> object:
         if files:
-            asked["training_files"] = _call(self._params, "TrainingFiles", **files)
-        asked["outputs"] = [_call(self._params, "OutputData", **each) for each in outputs]
+            asked["training_files"] = _call(_part("train_params"), "TrainingFiles", **files)
+        asked["outputs"] = [_call(_part("train_params"), "OutputData", **each) for each in outputs]
         asked["session"] = self._session
-        made = _call(self._jobs, "Estimator", **asked)
-        given = [_call(self._params, "InputData", **each) for each in inputs]
+        made = _call(_part("estimatorV2"), "Estimator", **asked)
+        given = [_call(_part("train_params"), "InputData", **each) for each in inputs]
         job = _call(made, "fit", inputs=given, wait=False, job_name=job_name)
         return job if isinstance(job, dict) else _call(job, "get_job_info")
 
@@ -51,13 +52,13 @@ class Sdk:
         return _call(self._of(job_id), "get_job_info")
 
     def jobs(self, **asked: Any) -> object:
-        return _call(self._jobs.Estimator, "get_job_list", session=self._session, **asked)
+        return _call(_part("estimatorV2").Estimator, "get_job_list", session=self._session, **asked)
 
     def stop(self, job_id: str) -> object:
-        return _call(self._jobs.Estimator, "control_job_by_id", session=self._session, job_id=job_id)
+        return _call(_part("estimatorV2").Estimator, "control_job_by_id", session=self._session, job_id=job_id)
 
     def delete(self, job_id: str) -> object:
-        return _call(self._jobs.Estimator, "delete_job_by_id", session=self._session, job_id=job_id)
+        return _call(_part("estimatorV2").Estimator, "delete_job_by_id", session=self._session, job_id=job_id)
 
     def log(self, job_id: str, task_id: str) -> object:
         return _call(self._of(job_id), "get_job_log", task_id=task_id)
@@ -66,13 +67,63 @@ class Sdk:
         return _call(self._of(job_id), "get_job_metrics", task_id=task_id)
 
     def flavors(self) -> object:
-        return _call(self._jobs.Estimator, "get_train_instance_types", session=self._session)
+        return _call(_part("estimatorV2").Estimator, "get_train_instance_types", session=self._session)
 
     def engines(self) -> object:
-        return _call(self._jobs.Estimator, "get_framework_list", session=self._session)
+        return _call(_part("estimatorV2").Estimator, "get_framework_list", session=self._session)
+
+    # --- jobs that have versions ----------------------------------------------------------------------
+
+    def v1_create(self, inputs: str | None, job_name: str, **asked: Any) -> object:
+        made = _call(_part("estimator"), "Estimator", modelarts_session=self._session, **asked)
+        job = _call(made, "fit", inputs=inputs, wait=False, job_name=job_name)
+        return job if isinstance(job, dict) else _call(job, "get_job_info")
+
+    def v1_create_version(
+        self, inputs: str | None, job_id: str, pre_version_id: int, job_desc: str, **asked: Any
+    ) -> object:
+        made = _call(_part("estimator"), "Estimator", modelarts_session=self._session, **asked)
+        about = {"job_id": job_id, "pre_version_id": pre_version_id, "job_desc": job_desc}
+        job = _call(made, "create_job_version", inputs=inputs, wait=False, **about)
+        return job if isinstance(job, dict) else _call(job, "get_job_info")
+
+    def v1_jobs(self, **asked: Any) -> object:
+        return _call(_part("estimator").Estimator, "get_job_list", modelarts_session=self._session, **asked)
+
+    def v1_versions(self, job_id: str) -> object:
+        return _call(self._v1_of(job_id=job_id), "get_job_version_info")
+
+    def v1_version(self, job_id: str, version_id: str) -> object:
+        return _call(self._v1_of(job_id=job_id, version_id=version_id), "get_job_info")
+
+    def v1_stop(self, job_id: str, version_id: str) -> object:
+        return _call(self._v1_of(job_id=job_id, version_id=version_id), "stop_job_version")
+
+    def v1_delete_version(self, job_id: str, version_id: str) -> object:
+        return _call(self._v1_of(job_id=job_id, version_id=version_id), "delete_job_version")
+
+    def v1_delete(self, job_id: str) -> object:
+        estimator = _part("estimator").Estimator
+        return _call(estimator, "delete_job_by_id", modelarts_session=self._session, job_id=job_id)
+
+    def v1_log_names(self, job_id: str, version_id: str) -> object:
+        return _call(self._v1_of(job_id=job_id, version_id=version_id), "get_job_log_file_list")
+
+    def v1_log(self, job_id: str, version_id: str, log_file: str) -> object:
+        of = self._v1_of(job_id=job_id, version_id=version_id)
+        return _call(of, "get_job_log", log_file=log_file, start_byte=NEWEST)
+
+    def v1_flavors(self) -> object:
+        return _call(_part("estimator").Estimator, "get_train_instance_types", modelarts_session=self._session)
+
+    def v1_engines(self) -> object:
+        return _call(_part("estimator").Estimator, "get_framework_list", modelarts_session=self._session)
+
+    def _v1_of(self, **which: str) -> Any:
+        return _call(_part("estimator"), "Estimator", modelarts_session=self._session, **which)
 
     def _of(self, job_id: str) -> Any:
-        return _call(self._jobs, "Estimator", session=self._session, job_id=job_id)
+        return _call(_part("estimatorV2"), "Estimator", session=self._session, job_id=job_id)
 
 
 def _part(name: str) -> Any:

@@ -120,7 +120,7 @@ def samples(metrics: Json, start: datetime) -> Iterator[MetricSample]:
 
 def flavors(reply: Json) -> list[Flavor]:
     """The instance types."""
-    return [_flavor(spec) for spec in reply.get("specs") or ()]
+    return [flavor(spec) for spec in reply.get("specs") or ()]
 
 
 def spec_numbers(reply: Json) -> dict[str, int]:
@@ -141,7 +141,7 @@ def engine_numbers(reply: Json) -> dict[str, int]:
     return {f"{each.name} {each.version}": int(each.engine_id) for each in engines(reply)}
 
 
-def _flavor(spec: Json) -> Flavor:
+def flavor(spec: Json) -> Flavor:
     """One instance type. Cards: as counted, else what its attributes or its name say, else 1."""
     code = str(spec["spec_code"])
     product = str(spec.get("gpu_type") or "")

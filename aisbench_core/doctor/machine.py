@@ -10,7 +10,6 @@ from urllib.request import getproxies_environment
 from aisbench_core.cloud.addresses import Proxy, is_led_away, split
 from aisbench_core.doctor.diagnosis import Diagnosis, State
 from aisbench_core.errors import AisbenchError
-from aisbench_core.model import Api
 from aisbench_core.sdk_package import INSTALL, PACKAGE, installed_version, is_installed, place_of
 from aisbench_core.settings import Profile, Settings, find_credentials
 
@@ -70,8 +69,8 @@ def look_at_libraries(pins: Path) -> Iterator[Diagnosis]:
 
 
 def look_at_sdk(profile: Profile) -> Iterator[Diagnosis]:
-    """Whether the package that a profile's api needs is installed; only `api: sdk` needs one."""
-    if profile.api is not Api.SDK:
+    """Whether the package that a profile's api needs is installed; only `sdk` and `sdk-v1` need one."""
+    if not profile.api.needs_package:
         return
     place = place_of(profile)
     if not is_installed(profile):

@@ -35,6 +35,17 @@ class Api(StrEnum):
     V2 = "v2"
     V1 = "v1"
     SDK = "sdk"
+    SDK_V1 = "sdk-v1"
+
+    @property
+    def has_versions(self) -> bool:
+        """Whether it is the older one, whose jobs have versions."""
+        return self in (Api.V1, Api.SDK_V1)
+
+    @property
+    def needs_package(self) -> bool:
+        """Whether the package `modelarts` carries it."""
+        return self in (Api.SDK, Api.SDK_V1)
 
 
 class AccessMethod(StrEnum):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from aisbench_core.model import Api, Channel, JobRequest, Run, RunSpec
+from aisbench_core.model import Channel, JobRequest, Run, RunSpec
 from aisbench_core.settings import Profile
 
 JOB_NAME_MOST = 64
@@ -90,7 +90,7 @@ def outputs(run: Run, profile: Profile) -> tuple[Channel, ...]:
     """The run's outputs, each in a directory that no other run uses: old results never pass for new ones.
 
     Jobs of the older API have versions, and a directory for each; a run is the first version of a job of its own."""
-    version = FIRST_VERSION if run.spec.api is Api.V1 else ""
+    version = FIRST_VERSION if run.spec.api.has_versions else ""
     return tuple(
         channel.model_copy(update={"path": f"{channel.path or profile.path('output')}{run.job_name}/{version}{own}"})
         for position, channel in enumerate(run.spec.outputs)

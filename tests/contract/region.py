@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from aisbench_core.cloud.modelarts_sdk import ModelArtsSdk
@@ -11,6 +11,7 @@ from aisbench_core.cloud.modelarts_v1 import ModelArtsV1
 from aisbench_core.cloud.modelarts_v2 import ModelArtsV2
 from aisbench_core.cloud.obs import ObsStore
 from aisbench_core.cloud.ports import TrainingService
+from aisbench_core.cloud.sdk_v1_calls import SdkV1Calls
 from aisbench_core.model import Api, Channel, JobRequest, JobStatus, RunSpec
 from aisbench_core.settings import Credentials, Profile, find_credentials, load_profile, load_settings
 from tests.sandbox_process import SandboxProcess
@@ -38,7 +39,8 @@ class Region:
     @cached_property
     def training(self) -> TrainingService:
         adapters: Mapping[Api, Callable[[Profile, Credentials, float], TrainingService]]
-        adapters = {Api.V2: ModelArtsV2, Api.V1: ModelArtsV1, Api.SDK: ModelArtsSdk}
+        by_package = partial(ModelArtsV1, open_calls=SdkV1Calls)
+        adapters = {Api.V2: ModelArtsV2, Api.V1: ModelArtsV1, Api.SDK: ModelArtsSdk, Api.SDK_V1: by_package}
         return adapters[self.profile.api](self.profile, self.credentials, self.request_seconds)
 
     def path(self, name: str) -> str:
@@ -71,7 +73,7 @@ class Region:
             code_path=self.path("code/"),
             boot_path=boot,
             log_path=self.path("log/"),
-            inputs=(),
+            inputs=(Channel(name="data_url", path=self.path("data/")),) if self.profile.api is Api.SDK_V1 else (),
             outputs=(Channel(name="train_url", path=output),),
             environments={"AISBENCH_RUN_ID": "contract"},
             parameters=dict(parameters),
@@ -85,9 +87,11 @@ def sandbox_region(sandbox: SandboxProcess, request_seconds: float = REQUEST_SEC
     return Region(profile, credentials, profile.path("contract"), request_seconds)
 
 
-def sdk_region(sandbox: SandboxProcess, venv: Path, request_seconds: float = REQUEST_SECONDS) -> Region:
+def sdk_region(
+    sandbox: SandboxProcess, venv: Path, request_seconds: float = REQUEST_SECONDS, api: Api = Api.SDK
+) -> Region:
     """The sandbox through the package `modelarts` of a virtual environment."""
-    region = sandbox_region(sandbox, request_seconds, Api.SDK)
+    region = sandbox_region(sandbox, request_seconds, api)
     return replace(region, profile=region.profile.model_copy(update={"sdk_venv": str(venv)}))
 
 

@@ -16,7 +16,7 @@ from tests.sandbox_process import SandboxProcess
 NOBODY = "00000000-0000-4000-8000-000000000000"
 
 
-@pytest.fixture(params=[Api.V2, Api.V1, Api.SDK, pytest.param("live", marks=pytest.mark.live)])
+@pytest.fixture(params=[Api.V2, Api.V1, Api.SDK, Api.SDK_V1, pytest.param("live", marks=pytest.mark.live)])
 def region(request: pytest.FixtureRequest) -> Iterator[Region]:
     """The sandbox as each API shows it, and a real region by the API of its profile."""
     if request.param == "live":
@@ -24,8 +24,8 @@ def region(request: pytest.FixtureRequest) -> Iterator[Region]:
     else:
         sandbox: SandboxProcess = request.getfixturevalue("sandbox")
         sandbox.script(by="hold")  # as a real job, it does not end because somebody looks
-        if request.param is Api.SDK:
-            yield from left_as_found(sdk_region(sandbox, request.getfixturevalue("sdk_venv")))
+        if request.param.needs_package:
+            yield from left_as_found(sdk_region(sandbox, request.getfixturevalue("sdk_venv"), api=request.param))
         else:
             yield from left_as_found(sandbox_region(sandbox, api=request.param))
 
@@ -152,7 +152,7 @@ def test_a_log_lies_in_the_log_directory_by_node(region: Region) -> None:
 
     (path,) = paths.values()
     assert list(paths) == [0]
-    if region.profile.api is Api.V1:
+    if region.profile.api.has_versions:
         assert re.fullmatch(re.escape(region.path("log/")) + rf"job\w+-job-{job.name}-0\.log", path)
     else:
         assert path == region.path(f"log/modelarts-job-{job.job_id}-worker-0.log")
@@ -180,7 +180,7 @@ def test_the_flavors_tell_their_cards(region: Region) -> None:
     flavors = region.training.flavors()
 
     assert region.profile.flavor in {flavor.flavor_id for flavor in flavors}
-    if region.profile.api is Api.SDK:  # names alone are told, and not all of them tell more
+    if region.profile.api.needs_package:  # names alone are told, and not all of them tell more
         assert all(flavor.max_nodes is None for flavor in flavors)
         return
     assert all((flavor.cards or 0) >= 1 and (flavor.max_nodes or 0) >= 1 for flavor in flavors)
@@ -197,7 +197,7 @@ def test_the_engines_have_names_and_versions(region: Region) -> None:
 def test_pools_are_listed(region: Region) -> None:
     pools = region.training.pools()
 
-    assert (pools is None) is (region.profile.api is Api.SDK)
+    assert (pools is None) is region.profile.api.needs_package
     assert all(pool.pool_id for pool in pools or ())
 
 

@@ -30,13 +30,18 @@ def at(place: Region, endpoint: str, seconds: float = 20.0) -> ModelArtsSdk:
     return ModelArtsSdk(profile, place.credentials, seconds)
 
 
-def with_package(place: Region, folder: Path, **changes: str) -> ModelArtsSdk:
-    """The adapter on a package with these files changed; an empty text removes one."""
+def venv_with(folder: Path, **changes: str) -> Path:
+    """A package with these files changed, in an environment of its own; an empty text removes one."""
     package = Path(shutil.copytree(STANDIN, folder / "modelarts"))
     for name, text in changes.items():
         file = package / f"{name}.py"
         file.write_text(text, "utf-8") if text else file.unlink()
-    venv = made_venv(folder / "venv", package)
+    return made_venv(folder / "venv", package)
+
+
+def with_package(place: Region, folder: Path, **changes: str) -> ModelArtsSdk:
+    """The adapter on such a package."""
+    venv = venv_with(folder, **changes)
     return ModelArtsSdk(place.profile.model_copy(update={"sdk_venv": str(venv)}), place.credentials, 20.0)
 
 

@@ -106,6 +106,37 @@ def test_what_it_has_no_argument_for_is_an_error_that_names_the_field(
     assert not [each for each in found(changed(resnet, **changes)) if each.rule == "api.sdk"]
 
 
+@pytest.mark.parametrize(
+    ("changes", "field", "says"),
+    [
+        ({"inputs": []}, "inputs", "needs an input data_url"),
+        (
+            {"volumes": [{"server_path": "h:/a", "local_path": "/m", "read_only": True}]},
+            "volumes",
+            "cannot mount a share read-only",
+        ),
+        (
+            {"volumes": [{"server_path": "h:/a", "local_path": "/m"}, {"server_path": "h:/b", "local_path": "/n"}]},
+            "volumes",
+            "one share at most",
+        ),
+    ],
+)
+def test_what_its_older_class_has_no_argument_for_is_an_error_that_names_the_field(
+    resnet: RunSpec, changes: dict[str, object], field: str, says: str
+) -> None:
+    finding = only(found(changed(resnet, api="sdk-v1", **changes)), "api.sdk")
+
+    assert (finding.level, finding.field) == (Level.ERROR, field)
+    assert says in finding.message
+
+
+def test_what_the_older_api_lacks_its_older_class_lacks_too(resnet: RunSpec) -> None:
+    finding = only(found(changed(resnet, api="sdk-v1", auto_stop_hours=1)), "api.v1")
+
+    assert finding.message == "api sdk-v1 ends no job by itself"
+
+
 def test_it_knows_no_workspace_but_the_default_one(resnet: RunSpec) -> None:
     place = profile(api=Api.SDK, workspace_id="0123456789abcdef0123456789abcdef")
 

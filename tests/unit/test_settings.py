@@ -155,7 +155,7 @@ def test_a_profiles_name_is_never_a_path(settings: Settings, name: str) -> None:
     [
         ({"buckets": "x"}, "buckets: is not a known key; allowed: name, region, project_id"),
         ({"bucket": "No_Such"}, "bucket: string should match pattern"),
-        ({"api": "v3"}, "api: input should be 'v2', 'v1' or 'sdk' (found 'v3')"),
+        ({"api": "v3"}, "api: input should be 'v2', 'v1', 'sdk' or 'sdk-v1' (found 'v3')"),
         ({"verify_tls": "perhaps"}, "verify_tls: input should be a valid boolean"),
         ({"price_per_node_hour": {"f": -1}}, "price_per_node_hour.f: input should be greater than or equal to 0"),
         ({"price_per_node_hour": {"f": float("nan")}}, "price_per_node_hour.f: input should be a finite number"),

@@ -6,7 +6,7 @@ from aisbench_core.authoring.upstream.found import FoundSpec, LineFinding, findi
 from aisbench_core.authoring.upstream.keys import ACCESS_KEYS, APIS, INPUT, JOB_KEYS, LISTS, NAS, OUTPUT
 from aisbench_core.authoring.upstream.session import NFS
 from aisbench_core.errors import Problem, SpecError
-from aisbench_core.model import AccessMethod, Api, Channel, Mode, RunSpec
+from aisbench_core.model import AccessMethod, Channel, Mode, RunSpec
 from aisbench_core.settings import Profile
 
 HEAD = """# -*- coding: utf-8 -*-
@@ -64,7 +64,7 @@ def _dict_of(spec: RunSpec) -> str:
     if spec.image_url or spec.command:
         problem = Problem("image_url", "a custom image cannot be named in modelarts_config.py")
         raise SpecError("the configuration", [problem], "export a spec with a preset engine")
-    return next(name for name, api in APIS.items() if (api is Api.V1) == (spec.api is Api.V1))
+    return next(name for name, api in APIS.items() if api.has_versions == spec.api.has_versions)
 
 
 def _access(profile: Profile | None) -> Values:

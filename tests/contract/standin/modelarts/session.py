@@ -56,19 +56,19 @@ class Session:
             raise ValueError("iam_endpoint, obs_endpoint, modelarts_endpoint and region_name are needed")
         ENDPOINTS[region_name] = modelarts_endpoint
 
-    def ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+    def ask(self, method: str, path: str, body: dict[str, Any] | None = None, version: str = "v2") -> Any:
         """The JSON of an answer; one that says no is told as the API's own words. Not a call of the package."""
         public = f"https://modelarts.{self.region_name}.myhuaweicloud.com"
         base = ENDPOINTS.get(str(self.region_name), public)
         keys = (str(self.access_key), str(self.secret_key))
-        status, reason, text = signed_request(base, method, f"/v2/{self.project_id}/{path}", body, keys)
+        status, reason, text = signed_request(base, method, f"/{version}/{self.project_id}/{path}", body, keys)
         if status == 204 or not text:
             return None
         try:
             answer = json.loads(text)
         except ValueError:
             raise ApiException(status, reason, text) from None
-        if status >= 400 and "error_solution" not in answer:
+        if status >= 400 and not {"error_solution", "is_success"} & answer.keys():
             raise ApiException(status, reason, text)
         if status >= 400:
             print(f"{method} {path} failed: {answer}")

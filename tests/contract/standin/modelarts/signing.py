@@ -21,7 +21,7 @@ def signed_request(
     kind = http.client.HTTPConnection if place.scheme == "http" else http.client.HTTPSConnection
     connection = kind(place.hostname or "", place.port, timeout=60)
     content = b"" if body is None else json.dumps(body).encode()
-    target = quote(path)
+    target = quote(path, safe="/?=&")
     try:
         connection.request(method, target, content, _headers(method, target, content, place.netloc, keys))
         answer = connection.getresponse()
@@ -35,7 +35,9 @@ def _headers(method: str, target: str, content: bytes, host: str, keys: tuple[st
     told = {"content-type": "application/json", "host": host, "x-sdk-date": now}
     lines = "".join(f"{name}:{told[name]}\n" for name in HEADERS)
     body = hashlib.sha256(content).hexdigest()
-    request = "\n".join([method, f"{target}/", "", lines, ";".join(HEADERS), body])
+    address, _, query = target.partition("?")
+    asked = "&".join(sorted(query.split("&")))
+    request = "\n".join([method, f"{address}/", asked, lines, ";".join(HEADERS), body])
     to_sign = "\n".join(["SDK-HMAC-SHA256", now, hashlib.sha256(request.encode()).hexdigest()])
     signature = hmac.new(keys[1].encode(), to_sign.encode(), hashlib.sha256).hexdigest()
     signer = f"SDK-HMAC-SHA256 Access={keys[0]}, SignedHeaders={';'.join(HEADERS)}, Signature={signature}"
