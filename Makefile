@@ -14,7 +14,7 @@ help: ## list the commands
 run: $(INSTALLED) ## set up, start the console and a sandbox region beside it, print the address
 	@$(BIN)/aisbench serve --sandbox
 
-test: $(INSTALLED_TEST) browser ## set up and run all tests, in a real browser too
+test: $(INSTALLED_TEST) browser postgres ## set up and run all tests, in a real browser too
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not torch and not frameworks" --ignore tests/bench
 
 test-torch: $(INSTALLED_TEST) ## train the PyTorch workload in the sandbox, on 2 nodes x 2 cards
@@ -50,6 +50,17 @@ browser:
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium fonts-wqy-microhei >/dev/null; \
 	else \
 		echo "the browser tests need chromium on the PATH: install your system's package (Debian: apt-get install chromium)" >&2; \
+		exit 1; \
+	fi
+
+.PHONY: postgres
+postgres:
+	@command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "installing PostgreSQL for the tests of team warehouses"; \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null; \
+	else \
+		echo "the tests need PostgreSQL: install your system's package (Debian: apt-get install postgresql)" >&2; \
 		exit 1; \
 	fi
 

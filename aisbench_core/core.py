@@ -44,6 +44,7 @@ from aisbench_core.running.places import RunFolder
 from aisbench_core.running.run_files import RunFiles
 from aisbench_core.running.steps import Connect, Steps
 from aisbench_core.settings import Profile, Settings
+from aisbench_core.storage import Storage
 from aisbench_core.system.systems import Systems
 from aisbench_core.warehouse import Warehouse
 
@@ -85,6 +86,7 @@ class Core:
         self.systems = Systems(settings, ledger, warehouse.record, clock)
         self.packages = Packages(settings, workloads)
         self.jobs = Jobs(ledger, look, self.stop)
+        self.storage = Storage(settings, warehouse, self.files)
         self.doctor = Doctor(settings, look, clock)
         self.history = History(settings, warehouse, workloads, self.regions, connect, clock)
         self.clock = clock

@@ -26,7 +26,7 @@ class ServiceHealth:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What the console has stored: bytes (None where there is nothing yet), runs, and the bytes left on the disk."""
+    """What the console has stored: bytes (None where nothing is here), runs, and the bytes left on the disk."""
 
     ledger: int | None
     warehouse: int | None
@@ -81,7 +81,8 @@ def _asked(name: str, address: str, ask: Callable[[], object]) -> ServiceHealth:
 
 def _sizes(settings: Settings, ledger: Ledger) -> Sizes:
     free = shutil.disk_usage(settings.data_dir).free
-    return Sizes(_size(settings.ledger_path), _size(settings.warehouse_path), ledger.count(), free)
+    warehouse = None if settings.has_team_warehouse else _size(settings.warehouse_path)
+    return Sizes(_size(settings.ledger_path), warehouse, ledger.count(), free)
 
 
 def _size(file: Path) -> int | None:

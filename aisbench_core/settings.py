@@ -42,6 +42,13 @@ class Settings(Frozen):
     language: Annotated[str, Field(pattern="^(en|zh)$", description="The console's first language: en or zh.")] = "en"
     host: Annotated[str, Field(description="The address the console listens on.")] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="The console's port.")] = 8501
+    warehouse: Annotated[
+        str, Field(description="Results: a file (none: warehouse.duckdb in data_dir), or a team's ducklake:postgres:….")
+    ] = ""
+    warehouse_data: Annotated[str, Field(description="A team warehouse's files: s3://bucket/prefix.")] = ""
+    warehouse_profile: Annotated[
+        str, Field(description="The profile whose OBS and keys lead to warehouse_data; none: profile.")
+    ] = ""
     poll_seconds: Annotated[float, Field(gt=0, le=600, description="Seconds between looks at a job.")] = 5.0
     retry_first_seconds: Annotated[float, Field(gt=0, description="Delay before the first retry.")] = 2.0
     retry_most_seconds: Annotated[float, Field(gt=0, description="The longest delay between retries.")] = 300.0
@@ -58,8 +65,15 @@ class Settings(Frozen):
 
     @property
     def warehouse_path(self) -> Path:
-        """The results warehouse (DuckDB)."""
+        """The file of a results warehouse (DuckDB) that is no team's."""
+        if self.warehouse and not self.has_team_warehouse:
+            return _from_home(Path(self.warehouse))
         return self.data_dir / "warehouse.duckdb"
+
+    @property
+    def has_team_warehouse(self) -> bool:
+        """Whether results go to a database that a team shares."""
+        return self.warehouse.startswith("ducklake:")
 
     @property
     def runs_dir(self) -> Path:
@@ -214,6 +228,18 @@ def find_credentials(settings: Settings, profile: Profile, environment: Mapping[
         f"no keys were found for profile {profile.name}",
         "set AISBENCH_AK and AISBENCH_SK, or write data/credentials.yaml with mode 0600",
     )
+
+
+def find_warehouse_password(settings: Settings, environment: Mapping[str, str] | None = None) -> str:
+    """PostgreSQL's password for a team warehouse: `AISBENCH_WAREHOUSE_PASSWORD`, or `warehouse` in the credentials.
+
+    Empty when there is neither: PostgreSQL's own client may know it. Raises ConfigError if others can read the file."""
+    environ = os.environ if environment is None else environment
+    stored: Any = environ.get("AISBENCH_WAREHOUSE_PASSWORD", "")
+    if not stored and settings.credentials_path.exists():
+        section = read_private(settings.credentials_path).get("warehouse")
+        stored = section.get("password", "") if isinstance(section, dict) else ""
+    return str(stored)
 
 
 def _profile_files(settings: Settings) -> dict[str, Path]:

@@ -13,6 +13,7 @@ from aisbench_core.model import Api, Clock
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.steps import Cloud
 from aisbench_core.settings import Credentials, Profile, Settings, find_credentials, load_profile, load_settings
+from aisbench_core.storage import warehouse_place
 from aisbench_core.warehouse import Warehouse
 
 LOG_BYTES = 5 * 1024 * 1024
@@ -34,7 +35,7 @@ def open_core(settings: Settings | None = None, clock: Clock = utc_now) -> Core:
     return Core(
         settings,
         Ledger(settings.ledger_path),
-        Warehouse(settings.warehouse_path),
+        Warehouse(warehouse_place(settings)),
         Workloads(settings.workloads_dir, settings.own_workloads_dir),
         Clouds(settings, settings.request_seconds),
         Clouds(settings, settings.look_seconds),

@@ -98,7 +98,7 @@ def warehouse() -> None:
 def rebuild() -> None:
     """Build the warehouse anew from the folders of the runs; it can be repeated."""
     core = open_core()
-    count = core.warehouse.rebuild(core.files.records())
+    count = core.storage.rebuild()
     click.echo(f"{count} {'run' if count == 1 else 'runs'} recorded")
 
 

@@ -11,13 +11,14 @@ from aisbench_core.errors import Problem, RunNotFound, SpecError
 from aisbench_core.model import Origin, canonical_json
 from aisbench_core.warehouse.connection import Connection
 from aisbench_core.warehouse.histories import Baseline, HistoryGroup, VersionField
+from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.rows import aware
 from aisbench_core.warehouse.runs import by_ids
 from aisbench_core.warehouse.values import RunRow, Validity
 
 
 def mark(
-    connection: Connection, run_ids: Sequence[str], field: VersionField | None, who: str, at: datetime
+    connection: Connection | Lake, run_ids: Sequence[str], field: VersionField | None, who: str, at: datetime
 ) -> Baseline:
     """These runs are the baseline of their group from now on; with `field`, every run of their versions.
 
@@ -30,7 +31,7 @@ def mark(
     return marked
 
 
-def unmark(connection: Connection, group_id: str) -> bool:
+def unmark(connection: Connection | Lake, group_id: str) -> bool:
     """Forget a group's baseline; says whether it had one."""
     with connection.cursor() as cur:
         known = group_id in by_group(cur)

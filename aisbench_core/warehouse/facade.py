@@ -14,38 +14,43 @@ from aisbench_core.warehouse import baselines, board, compare, export, facets, h
 from aisbench_core.warehouse.compared import Comparison, Scaling, ScalingQuery, Servers
 from aisbench_core.warehouse.connection import PATIENCE_S, Connection
 from aisbench_core.warehouse.histories import Baseline, GroupPage, GroupRow, History, Regressions, VersionField
+from aisbench_core.warehouse.lake import Lake
+from aisbench_core.warehouse.team import TeamPlace
 from aisbench_core.warehouse.values import BoardPage, BoardQuery, Facets, RegionFacts, RunPage, RunRow
 
 
 class Warehouse:
-    """Every recorded result, in one DuckDB file that is open only while somebody asks.
+    """Every recorded result: in one DuckDB file that is open only while somebody asks, or in a team's warehouse.
 
     Safe to share between threads, and to use from several processes at once. Every method raises WarehouseBusy when
-    another process holds the file for too long, and WarehouseError when the file cannot be used.
+    another process is in the way for too long, and WarehouseError when the warehouse cannot be used.
     """
 
-    def __init__(self, path: Path, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, place: Path | TeamPlace, patience_s: float = PATIENCE_S) -> None:
         """`patience_s`: how long to wait for other processes before WarehouseBusy."""
-        self._connection = Connection(path, patience_s)
+        self.place = place
+        self._connection = Lake(place, patience_s) if isinstance(place, TeamPlace) else Connection(place, patience_s)
 
     def cursor(self) -> AbstractContextManager[DuckDBPyConnection]:
         """A cursor of your own, for a moment. Do not borrow a second one while you hold it."""
         return self._connection.cursor()
 
     def revision(self) -> str:
-        """A text that changes whenever the content does; asking for it does not open the file."""
+        """A text that changes whenever the content does; asking for it opens no file."""
         return self._connection.revision()
 
     def record(self, run_record: RunRecord) -> None:
         """Store a run's record, in place of what was stored of that run before."""
         record.record(self._connection, run_record)
 
-    def record_many(self, records: Iterable[RunRecord]) -> None:
-        """Store many records, some hundred in one transaction. Can be repeated when interrupted."""
-        record.record_many(self._connection, records)
+    def record_many(self, records: Iterable[RunRecord]) -> int:
+        """Store many records, some hundred in one transaction; returns how many. Can be repeated when interrupted."""
+        return record.record_many(self._connection, records)
 
     def rebuild(self, records: Iterable[RunRecord]) -> int:
-        """Make the content equal to `records`; returns how many there were. Can be repeated when interrupted."""
+        """Make the content equal to `records`; returns how many there were. Can be repeated when interrupted.
+
+        In a team's warehouse this removes what other people recorded: use `record_many` there."""
         return record.rebuild(self._connection, records)
 
     def regions(self) -> list[RegionFacts]:

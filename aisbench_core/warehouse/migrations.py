@@ -5,7 +5,6 @@ A new column is a new step here and a new entry in schema.py.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import duckdb
 
@@ -61,34 +60,44 @@ STEPS = (
 LATEST = len(STEPS)
 
 
-def migrate(con: duckdb.DuckDBPyConnection, path: Path, steps: Sequence[str] = STEPS) -> None:
-    """Bring the tables up to date in one transaction.
+def migrate(con: duckdb.DuckDBPyConnection, place: object, steps: Sequence[str] = STEPS) -> None:
+    """Bring the tables of `place` up to date in one transaction.
 
     Raises WarehouseError when a newer version of this product wrote them, or somebody else's program."""
-    version = _version(con, path)
-    if version > len(steps):
-        raise WarehouseError(
-            f"the warehouse {path} has schema {version}, and this version knows schemas up to {len(steps)}",
-            "update this installation; nothing was changed",
-        )
+    version = _known_version(con, place, steps)
     if version < len(steps):
         _apply(con, steps, version)
 
 
-def _version(con: duckdb.DuckDBPyConnection, path: Path) -> int:
+def is_outdated(con: duckdb.DuckDBPyConnection, place: object) -> bool:
+    """Whether there is something to migrate. Raises WarehouseError as `migrate` does."""
+    return _known_version(con, place, STEPS) < LATEST
+
+
+def _known_version(con: duckdb.DuckDBPyConnection, place: object, steps: Sequence[str]) -> int:
+    version = _version(con, place)
+    if version > len(steps):
+        raise WarehouseError(
+            f"the warehouse {place} has schema {version}, and this version knows schemas up to {len(steps)}",
+            "update this installation; nothing was changed",
+        )
+    return version
+
+
+def _version(con: duckdb.DuckDBPyConnection, place: object) -> int:
     # fetchall, here and below: a result that was not read to its end keeps a transaction open, and with it the log.
     try:
         found = con.execute("select max(version) from schema_version").fetchall()
     except duckdb.CatalogException:
-        return _version_of_new(con, path)
+        return _version_of_new(con, place)
     except duckdb.BinderException as error:
-        raise _foreign(path) from error
+        raise _foreign(place) from error
     return int(found[0][0] or 0)
 
 
-def _version_of_new(con: duckdb.DuckDBPyConnection, path: Path) -> int:
-    if con.execute("select 1 from duckdb_tables() limit 1").fetchall():
-        raise _foreign(path)
+def _version_of_new(con: duckdb.DuckDBPyConnection, place: object) -> int:
+    if con.execute("select 1 from duckdb_tables() where database_name = current_database() limit 1").fetchall():
+        raise _foreign(place)
     return 0
 
 
@@ -105,5 +114,5 @@ def _apply(con: duckdb.DuckDBPyConnection, steps: Sequence[str], version: int) -
         raise
 
 
-def _foreign(path: Path) -> WarehouseError:
-    return WarehouseError(f"{path} is a database of another program", "move it away, or name another warehouse file")
+def _foreign(place: object) -> WarehouseError:
+    return WarehouseError(f"{place} is a database of another program", "move it away, or name another warehouse file")

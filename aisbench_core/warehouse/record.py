@@ -7,6 +7,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import RunRecord
 from aisbench_core.warehouse.connection import Connection
+from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.rows import rows_of
 from aisbench_core.warehouse.schema import TABLES, insert
 
@@ -14,18 +15,23 @@ CHUNK = 200
 """Runs per transaction of a rebuild: large enough for speed, small enough that others get their turn."""
 
 
-def record(connection: Connection, run_record: RunRecord) -> None:
+def record(connection: Connection | Lake, run_record: RunRecord) -> None:
     """Store one run, in place of what was stored of it before."""
     connection.write(lambda cur: _replace(cur, [run_record]))
 
 
-def record_many(connection: Connection, records: Iterable[RunRecord]) -> None:
-    """Store many runs, CHUNK of them at a time; whoever looks meanwhile, or after a crash, finds whole chunks."""
+def record_many(connection: Connection | Lake, records: Iterable[RunRecord]) -> int:
+    """Store many runs, CHUNK of them at a time, and return how many.
+
+    Whoever looks meanwhile, or after a crash, finds whole chunks."""
+    count = 0
     for chunk in _chunks(records):
         connection.write(lambda cur, chunk=chunk: _replace(cur, chunk))  # type: ignore[misc]  # mypy cannot infer it
+        count += len(chunk)
+    return count
 
 
-def rebuild(connection: Connection, records: Iterable[RunRecord]) -> int:
+def rebuild(connection: Connection | Lake, records: Iterable[RunRecord]) -> int:
     """Make the content equal to `records`; returns how many runs that are.
 
     Runs are replaced chunk by chunk and unknown ones removed at the end, so that whoever looks meanwhile, or after a

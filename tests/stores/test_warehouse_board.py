@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 from statistics import mean, median, stdev
 
 import pytest
@@ -16,11 +15,6 @@ from aisbench_core.warehouse.fingerprint import fingerprint
 from tests import records as a
 
 BOARD = BoardQuery("cn-north-9")
-
-
-@pytest.fixture
-def warehouse(tmp_path: Path) -> Warehouse:
-    return Warehouse(tmp_path / "warehouse.duckdb")
 
 
 def only_row(warehouse: Warehouse, query: BoardQuery = BOARD) -> BoardRow:

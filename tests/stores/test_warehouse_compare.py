@@ -1,7 +1,6 @@
 """Comparison and scaling: differences first, and no ratio where the question was another one."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -9,11 +8,6 @@ from aisbench_core.errors import RunNotFound, SpecError
 from aisbench_core.model import Mode, RunRecord, RunState
 from aisbench_core.warehouse import Comparison, MetricComparison, ScalingQuery, Verdict, Warehouse
 from tests import records as a
-
-
-@pytest.fixture
-def warehouse(tmp_path: Path) -> Warehouse:
-    return Warehouse(tmp_path / "warehouse.duckdb")
 
 
 def compared(warehouse: Warehouse, *records: RunRecord) -> Comparison:

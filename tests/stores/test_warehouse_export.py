@@ -28,11 +28,6 @@ NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 ALL = BoardQuery("cn-north-9", include_invalid=True)
 
 
-@pytest.fixture
-def warehouse(tmp_path: Path) -> Warehouse:
-    return Warehouse(tmp_path / "warehouse.duckdb")
-
-
 def exported(warehouse: Warehouse, query: BoardQuery = ALL, *, bom: bool = False) -> bytes:
     target = io.BytesIO()
     warehouse.export_csv(query, target, NOW, bom=bom)

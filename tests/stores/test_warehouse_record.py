@@ -16,11 +16,6 @@ from tests import records as a
 EVERYTHING = BoardQuery("cn-north-9", include_invalid=True, sort="run_id", limit=1000)
 
 
-@pytest.fixture
-def warehouse(tmp_path: Path) -> Warehouse:
-    return Warehouse(tmp_path / "warehouse.duckdb")
-
-
 def stored(warehouse: Warehouse, record: RunRecord) -> RunRow:
     warehouse.record(record)
     row = warehouse.run(record.run.run_id)

@@ -33,7 +33,7 @@ EXAMPLES = ("workloads/my_", ".streamlit/secrets.toml")
 """What documents name although a fresh clone does not hold it: you make it."""
 
 OTHER_VARIABLES = {"AISBENCH_SETTINGS", "AISBENCH_DEBUG", "AISBENCH_RUN_ID"} | {
-    f"AISBENCH_{key}" for key in ("AK", "SK", "SECURITY_TOKEN")
+    f"AISBENCH_{key}" for key in ("AK", "SK", "SECURITY_TOKEN", "WAREHOUSE_PASSWORD")
 }
 
 

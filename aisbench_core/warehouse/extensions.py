@@ -1,0 +1,38 @@
+"""DuckDB's extensions for a team's warehouse, from the installed packages: nothing is downloaded at run time."""
+
+import importlib.util
+from pathlib import Path
+
+import duckdb
+
+from aisbench_core.errors import ConfigError
+
+NAMES = ("httpfs", "postgres_scanner", "ducklake")
+"""OBS, PostgreSQL, and the lake that needs both; in the order in which they are loaded."""
+
+
+def load(engine: duckdb.DuckDBPyConnection) -> None:
+    """Load them. Raises ConfigError when the extra `team` is not installed, or belongs to another DuckDB."""
+    for name in NAMES:
+        try:
+            engine.load_extension(str(_file(name)))
+        except duckdb.Error as error:
+            said = str(error).splitlines()[0]
+            raise ConfigError(f"DuckDB cannot load its extension {name}: {said}", _INSTALL) from error
+
+
+_INSTALL = (
+    "a team warehouse needs the extra `team`: pip install --constraint constraints.txt 'aisbench-console[team]', or "
+    "--editable '.[team]' in a clone"
+)
+
+
+def _file(name: str) -> Path:
+    package = f"duckdb_extension_{name}"
+    found = importlib.util.find_spec(package)
+    if found is None or found.origin is None:
+        raise ConfigError(f"the package {package} is not installed", _INSTALL)
+    file = Path(found.origin).parent / "extensions" / f"v{duckdb.__version__}" / f"{name}.duckdb_extension"
+    if not file.is_file():
+        raise ConfigError(f"the package {package} is not for DuckDB {duckdb.__version__}", _INSTALL)
+    return file

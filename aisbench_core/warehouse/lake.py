@@ -1,0 +1,236 @@
+"""The way to a team's warehouse: a DuckLake, attached when it is first needed and then kept.
+
+Readers see one snapshot for as long as they hold their cursor, and wait for nobody. Writers take turns: DuckLake lets
+them race for the next snapshot and start anew when they lose, so that one of them may lose for many seconds. A lock in
+PostgreSQL, which serves its line in order and forgets holders that die, lets each wait for those before it only.
+"""
+
+import contextlib
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import duckdb
+
+from aisbench_core.errors import WarehouseBusy, WarehouseError
+from aisbench_core.warehouse import extensions, lake_refusals
+from aisbench_core.warehouse.migrations import is_outdated, migrate
+from aisbench_core.warehouse.team import Access, TeamPlace
+
+T = TypeVar("T")
+
+INLINED_ROWS = 500
+"""A write of up to so many rows goes into the catalogue; a larger one becomes a file of its own on OBS."""
+
+TURN_S = 600
+"""How long a writer that does nothing keeps its turn: a frozen program must not stop everybody else for ever."""
+
+RETRY_S = 0.05
+
+_NAME = "warehouse"
+"""What the lake is called inside the engine."""
+
+_LINE = "line"
+"""What the same database is called for the writers' lock."""
+
+_LOCK = 0x41495342
+"""Our number among the advisory locks of the database."""
+
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,  # never reach for the network
+    "autoload_known_extensions": False,
+    "threads": 2,  # one reads from OBS while the other works
+    "temp_directory": str(Path(tempfile.gettempdir()) / "aisbench-warehouse"),
+}
+
+_STATE = """
+    select to_regclass('ducklake_metadata') is not null as known, exists (
+        select from pg_catalog.pg_tables
+        where schemaname = current_schema() and tablename not like 'ducklake%') as others
+"""
+
+
+class Lake:
+    """A team's warehouse, lent out one cursor at a time; safe between threads, processes and machines."""
+
+    def __init__(self, place: TeamPlace, patience_s: float) -> None:
+        self.place = place
+        self._patience_s = patience_s
+        self._guard = threading.Lock()
+        self._engine: duckdb.DuckDBPyConnection | None = None
+
+    @contextlib.contextmanager
+    def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor of one's own, in a transaction: all its answers are of one moment. Raises WarehouseError."""
+        with self._words(), _transaction(self._running()) as cur:
+            yield cur
+
+    def write(self, change: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        """Carry out `change` in one transaction when it is our turn. Raises WarehouseBusy and WarehouseError."""
+        deadline = time.monotonic() + self._patience_s
+        while True:
+            with self._words():
+                try:
+                    with self.turn(deadline), _transaction(self._running()) as cur:
+                        return change(cur)
+                except duckdb.TransactionException as error:  # somebody wrote without waiting for their turn
+                    if not lake_refusals.is_conflict(error):
+                        raise
+                    if time.monotonic() > deadline:
+                        raise WarehouseBusy(
+                            f"other writers keep the warehouse {self.place} busy", "try again"
+                        ) from error
+            time.sleep(RETRY_S)
+
+    @contextlib.contextmanager
+    def turn(self, deadline: float) -> Iterator[None]:
+        """Keeps other writers away. Raises WarehouseBusy at the deadline."""
+        with self._words(), _turn(self._running(), deadline):
+            yield
+
+    def revision(self) -> str:
+        """Changes with every change of the content: the number of the newest snapshot."""
+        with self._words():
+            asked = f"from postgres_query('{_LINE}', 'select max(snapshot_id) from ducklake_snapshot')"  # noqa: S608
+            with _cursor(self._running()) as cur:
+                return str(cur.execute(asked).fetchall()[0][0])
+
+    def _running(self) -> duckdb.DuckDBPyConnection:
+        with self._guard:
+            if self._engine is None:
+                self._engine = _started(self.place, time.monotonic() + self._patience_s)
+            return self._engine
+
+    @contextlib.contextmanager
+    def _words(self) -> Iterator[None]:
+        """DuckDB's errors become ours. What broke is not used again: password and keys may have changed, too."""
+        try:
+            yield
+        except lake_refusals.BROKEN as error:
+            if lake_refusals.is_ours(error):
+                raise
+            with self._guard:
+                self._engine = None
+            raise lake_refusals.refusal(self.place, error) from error
+
+
+@contextlib.contextmanager
+def _transaction(engine: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
+    with _cursor(engine) as cur:
+        cur.execute(f"use {_NAME}")
+        cur.begin()
+        try:
+            yield cur
+            cur.commit()
+        except BaseException:
+            with contextlib.suppress(duckdb.Error):  # a failed commit has already rolled back
+                cur.rollback()
+            raise
+
+
+@contextlib.contextmanager
+def _turn(engine: duckdb.DuckDBPyConnection, deadline: float) -> Iterator[None]:
+    """PostgreSQL's advisory lock, held by a transaction of its own: it ends with us, however we end."""
+    patience_ms = max(1, int((deadline - time.monotonic()) * 1000))
+    with _cursor(engine) as line:
+        line.begin()
+        try:
+            line.execute(
+                f"call postgres_execute('{_LINE}', 'set local lock_timeout = {patience_ms}; "
+                f"set local idle_in_transaction_session_timeout = ''{TURN_S}s''; "
+                "set local tcp_keepalives_idle = 30; set local tcp_keepalives_interval = 10; "
+                f"select pg_advisory_xact_lock({_LOCK})')"
+            )
+            yield
+        finally:
+            with contextlib.suppress(duckdb.Error):  # without PostgreSQL there is no lock either
+                line.rollback()
+
+
+def _cursor(engine: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    cur = engine.cursor()
+    cur.execute("set enable_progress_bar = false")  # waiting would show one on standard output, which is the answer's
+    return cur
+
+
+def _started(place: TeamPlace, deadline: float) -> duckdb.DuckDBPyConnection:
+    access = place.access()
+    engine = duckdb.connect(":memory:", config=_CONFIG)
+    try:
+        extensions.load(engine)
+        _keep(engine, access)
+        _attach(engine, place, access, deadline)
+    except duckdb.Error as error:
+        raise lake_refusals.refusal(place, error, access.secrets) from error
+    return engine
+
+
+def _keep(engine: duckdb.DuckDBPyConnection, access: Access) -> None:
+    """Password and keys as secrets of the engine, which shows them to nobody: not in errors, not in the catalogue."""
+    bucket = access.bucket
+    _secret(engine, "catalog", type="postgres", password=access.password)
+    _secret(
+        engine,
+        "bucket",
+        type="s3",
+        key_id=bucket.access_key,
+        secret=bucket.secret_key,
+        session_token=bucket.security_token,
+        endpoint=bucket.host,
+        region=bucket.region,
+        url_style="path",
+        use_ssl=str(bucket.tls).lower(),
+        verify_ssl=str(bucket.verify_tls).lower(),
+    )
+    engine.execute("set http_proxy = ?", [bucket.proxy])  # also empty: the environment's must not lead away from here
+    engine.execute("set http_proxy_username = ?", [bucket.proxy_user])
+    engine.execute("set http_proxy_password = ?", [bucket.proxy_password])
+
+
+def _secret(engine: duckdb.DuckDBPyConnection, name: str, **values: str) -> None:
+    told = ", ".join(f"{key} {_text(value)}" for key, value in values.items() if value)
+    try:
+        engine.execute(f"create secret {name} ({told})")
+    except duckdb.Error:
+        raise WarehouseError(
+            f"DuckDB does not take the {name}'s password or keys", "look for stray characters"
+        ) from None
+
+
+def _attach(engine: duckdb.DuckDBPyConnection, place: TeamPlace, access: Access, deadline: float) -> None:
+    secret = ", secret catalog" if access.password else ""
+    engine.execute(f"attach {_text(place.connection)} as {_LINE} (type postgres{secret})")
+    [(known, others)] = engine.execute(f"from postgres_query('{_LINE}', {_text(_STATE)})").fetchall()
+    if others and not known:
+        raise lake_refusals.foreign(place)
+    if known:
+        _attach_lake(engine, place, access)
+        if not _is_outdated(engine, place):
+            return
+    with _turn(engine, deadline):
+        if not known:
+            _attach_lake(engine, place, access)
+        with _cursor(engine) as cur:
+            cur.execute(f"use {_NAME}")
+            migrate(cur, place)
+
+
+def _attach_lake(engine: duckdb.DuckDBPyConnection, place: TeamPlace, access: Access) -> None:
+    secret = ", meta_secret catalog" if access.password else ""
+    engine.execute(
+        f"attach {_text(f'ducklake:postgres:{place.connection}')} as {_NAME} (data_path {_text(place.data_path)}, "
+        f"data_inlining_row_limit {INLINED_ROWS}{secret})"
+    )
+
+
+def _is_outdated(engine: duckdb.DuckDBPyConnection, place: TeamPlace) -> bool:
+    with _cursor(engine) as cur:
+        cur.execute(f"use {_NAME}")
+        return is_outdated(cur, place)
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"

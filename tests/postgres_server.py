@@ -1,0 +1,155 @@
+"""A PostgreSQL of our own from the system's package, as a test sees it: databases, sudden death and return."""
+
+import contextlib
+import os
+import pwd
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+READY_SECONDS = 30.0
+USER = "aisbench"
+PASSWORD = "a 'quoted' password"
+_DEBIAN = Path("/usr/lib/postgresql")
+_UNPRIVILEGED = ("postgres", "nobody")
+_SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",
+    "fsync": "off",  # a process may die in these tests, the machine does not
+    "full_page_writes": "off",
+    "max_connections": "60",
+    "shared_buffers": "16MB",
+    "log_min_messages": "fatal",
+}
+
+
+class PostgresServer:
+    """Starts on a free port, over a temporary folder; PostgreSQL refuses to be root, so somebody else runs it then."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="aisbench-postgres-"))
+        self.port = _free_port()
+        self._bin = _programs()
+        self._user = next(name for name in _UNPRIVILEGED if _is_known(name)) if os.geteuid() == 0 else None
+        self._process: subprocess.Popen[bytes] | None = None
+        if self._user:
+            shutil.chown(self.folder, self._user)
+        self._make()
+
+    def resume(self) -> None:
+        """Start, and wait until it answers."""
+        options = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
+        self._process = self._start("postgres", "-D", str(self._data), "-p", str(self.port), *options)
+        until = time.monotonic() + READY_SECONDS
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > until:
+                raise AssertionError(f"PostgreSQL did not start: {(self.folder / 'log').read_text()[-2000:]}")
+            time.sleep(0.02)
+
+    def kill(self) -> None:
+        """End it as `kill -9` of all its processes does."""
+        process, self._process = self._process, None
+        assert process is not None
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        (self._data / "postmaster.pid").unlink(missing_ok=True)
+
+    def stop(self) -> None:
+        """End it and leave nothing behind."""
+        if self._process is not None:
+            self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def create(self, database: str) -> str:
+        """A new, empty database; its connection string, without the password."""
+        self.sql(f'create database "{database}"')
+        return self.address(database)
+
+    def drop(self, database: str) -> None:
+        """Remove a database, whoever is connected to it."""
+        self.sql(f'drop database if exists "{database}" with (force)')
+
+    def address(self, database: str) -> str:
+        """The connection string of a database, without the password."""
+        return f"host=127.0.0.1 port={self.port} user={USER} dbname={database}"
+
+    def sql(self, statement: str, database: str = "postgres") -> list[str]:
+        """The rows that psql prints."""
+        arguments = ["-h", "127.0.0.1", "-p", str(self.port), "-U", USER, "-d", database, "-qAtX", "-c", statement]
+        environment = {**os.environ, "PGPASSWORD": PASSWORD}
+        done = subprocess.run(
+            [self._bin / "psql", "-v", "ON_ERROR_STOP=1", *arguments], env=environment, capture_output=True, check=False
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout.decode().splitlines()
+
+    @property
+    def _data(self) -> Path:
+        return self.folder / "data"
+
+    def _make(self) -> None:
+        secret = self.folder / "password"
+        secret.write_text(PASSWORD)
+        secret.chmod(0o644)
+        options = [
+            "-U",
+            USER,
+            "--auth=scram-sha-256",
+            f"--pwfile={secret}",
+            "--no-sync",
+            "--encoding=UTF8",
+            "--locale=C",
+        ]
+        made = self._start("initdb", "-D", str(self._data), *options)
+        assert made.wait(READY_SECONDS * 2) == 0, (self.folder / "log").read_text()[-2000:]
+
+    def _start(self, program: str, *arguments: str) -> "subprocess.Popen[bytes]":
+        as_user: dict[str, Any] = {"user": self._user, "group": pwd.getpwnam(self._user).pw_gid} if self._user else {}
+        if self._user:
+            as_user["extra_groups"] = []
+        with (self.folder / "log").open("ab") as log:
+            return subprocess.Popen(
+                [self._bin / program, *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
+                start_new_session=True,
+                **as_user,
+            )
+
+    def _answers(self) -> bool:
+        with contextlib.suppress(AssertionError):
+            return self.sql("select 1") == ["1"]
+        return False
+
+
+def _programs() -> Path:
+    """Where the newest PostgreSQL of this machine has its programs."""
+    found = shutil.which("postgres")
+    folders: Sequence[Path] = [Path(found).resolve().parent] if found else list(_DEBIAN.glob("*/bin"))
+    usable = [folder for folder in folders if (folder / "initdb").exists() and (folder / "psql").exists()]
+    assert usable, "these tests need PostgreSQL: install your system's package (Debian: apt-get install postgresql)"
+    return max(usable, key=lambda folder: [int(number) for number in re.findall(r"\d+", str(folder))])
+
+
+def _is_known(name: str) -> bool:
+    try:
+        pwd.getpwnam(name)
+    except KeyError:
+        return False
+    return True
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
