@@ -17,6 +17,7 @@ from aisbench_core.authoring import preflight as offline
 from aisbench_core.authoring.packages.importing import Packages
 from aisbench_core.authoring.preflight_online import OnProgress, no_progress, online
 from aisbench_core.authoring.rules import subject_of
+from aisbench_core.authoring.software import SoftwareShelf
 from aisbench_core.authoring.specfile import to_yaml
 from aisbench_core.authoring.upstream.configs import Configs
 from aisbench_core.authoring.workloads import Workloads
@@ -85,6 +86,7 @@ class Core:
         self.configs = Configs(settings, workloads)
         self.systems = Systems(settings, ledger, warehouse.record, clock)
         self.packages = Packages(settings, workloads)
+        self.software = SoftwareShelf(settings.software_dir)
         self.jobs = Jobs(ledger, look, self.stop)
         self.storage = Storage(settings, warehouse, self.files)
         self.doctor = Doctor(settings, look, clock)

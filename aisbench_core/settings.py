@@ -86,6 +86,11 @@ class Settings(Frozen):
         return self.data_dir / "workloads"
 
     @property
+    def software_dir(self) -> Path:
+        """Packages of CANN, MindSpore and protobuf that forms offer by name."""
+        return self.data_dir / "software"
+
+    @property
     def systems_dir(self) -> Path:
         """Holds the system descriptions that new runs take over, by profile."""
         return self.data_dir / "systems"

@@ -6,9 +6,9 @@ from itertools import combinations
 from pathlib import Path
 
 from aisbench_core.authoring import pre_start
-from aisbench_core.authoring.package_files import FIELDS, PATTERNS, Package, package_of, platform_of
 from aisbench_core.authoring.preflight_rules_resources import accelerator
 from aisbench_core.authoring.rules import Complaint, Source, Subject, rule
+from aisbench_core.authoring.software import FIELDS, PATTERNS, Package, package_of, platform_of
 from aisbench_core.model import Level
 
 

@@ -10,6 +10,7 @@ from pages._ui.core import core
 from pages._ui.errors import show_error
 from pages._ui.fields import PROBLEM, Form
 from pages._ui.first_draft import known_flavors
+from pages._ui.software_form import show_software
 from pages._ui.whole import whole
 from pages._ui.words import words
 
@@ -62,6 +63,8 @@ def show_form(form: Form) -> None:
     forms.show_inputs(form)
     st.header(t("configure.parameters"))
     forms.show_parameters(form)
+    with st.expander(t("software.title")):
+        show_software(form)
     with st.expander(t("configure.more")):
         forms.show_more(form)
 

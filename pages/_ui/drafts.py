@@ -23,7 +23,7 @@ MINE = "draft"
 """The draft that the page shows when the URL names none."""
 
 KEPT = ("name", "description", "flavor", "pool_id", "node_count", "cards_per_node", "mode", "environments", "volumes")
-KEPT_TOO = ("priority", "auto_stop_hours", "retries", "log_path", "api")
+KEPT_TOO = ("priority", "auto_stop_hours", "retries", "log_path", "log_levels", "api")
 """What a person decided about where to run stays when another workload is picked; the rest is the workload's."""
 
 
@@ -95,12 +95,13 @@ def draft_of(spec: RunSpec, text: str) -> str:
 
 
 def with_field(spec: RunSpec, field: str, value: Any) -> RunSpec:
-    """The spec with one field changed: `node_count`, `parameters.epochs`.
+    """The spec with one field changed: `node_count`, `parameters.epochs`, `log_levels.cann`.
 
     Raises SpecError if the field does not take the value."""
     head, _, name = field.partition(".")
-    answer = {**spec.parameters, name: value} if name else value
-    return parse(RunSpec, {**spec.model_dump(), head: answer}, "the draft")
+    answers = spec.model_dump()
+    answers[head] = {**answers[head], name: value} if name else value
+    return parse(RunSpec, answers, "the draft")
 
 
 def with_input(spec: RunSpec, workload: Workload, name: str, path: str) -> RunSpec:

@@ -1,6 +1,6 @@
 """Runs in which each server trained alone: every server's numbers, and how far they lie apart."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import streamlit as st
 
@@ -35,27 +35,35 @@ def _by_server(found: Mapping[str, Servers], unit: str, t: Words) -> list[dict[s
             row = rows.setdefault(each.server, {t("servers.server"): each.server})
             row[_name(run_id, found, t("charts.throughput", unit=unit))] = number(each.throughput)
             row[_name(run_id, found, t("board.accuracy"))] = percent(each.accuracy, 2)
-    return [rows[server] for server in sorted(rows)]
+    names = dict.fromkeys(name for row in rows.values() for name in row)
+    return [dict.fromkeys(names, "") | rows[server] for server in sorted(rows)]
 
 
 def _spreads(found: Mapping[str, Servers], unit: str, t: Words) -> Iterator[dict[str, object]]:
     for run_id, servers in found.items():
         throughput = _name(run_id, found, t("charts.throughput", unit=unit))
-        yield _spread(throughput, servers.throughput, len(servers.results), t)
-        yield _spread(_name(run_id, found, t("board.accuracy")), servers.accuracy, len(servers.results), t)
+        accuracy = _name(run_id, found, t("board.accuracy"))
+        yield _spread(throughput, servers.throughput, len(servers.results), number, t)
+        yield _spread(accuracy, servers.accuracy, len(servers.results), _share, t)
 
 
-def _spread(name: str, spread: Spread | None, servers: int, t: Words) -> dict[str, object]:
+def _spread(
+    name: str, spread: Spread | None, servers: int, shown: Callable[[float | None], str], t: Words
+) -> dict[str, object]:
     told = spread.summary if spread else None
     return {
         t("servers.what"): name,
-        t("servers.mean"): number(told.mean if told else None),
-        t("servers.sd"): number(told.sd if told else None),
-        t("servers.cv"): percent(told.cv if told else None, 2),
-        t("servers.lowest"): number(spread.lowest if spread else None),
-        t("servers.highest"): number(spread.highest if spread else None),
+        t("servers.mean"): shown(told.mean if told else None),
+        t("servers.sd"): shown(told.sd if told else None),
+        t("servers.cv"): _share(told.cv if told else None),
+        t("servers.lowest"): shown(spread.lowest if spread else None),
+        t("servers.highest"): shown(spread.highest if spread else None),
         t("servers.measured"): t("servers.of", found=told.count if told else 0, all=servers),
     }
+
+
+def _share(value: float | None) -> str:
+    return percent(value, 2)
 
 
 def _name(run_id: str, found: Mapping[str, Servers], what: str) -> str:

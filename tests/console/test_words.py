@@ -10,7 +10,7 @@ import pytest
 
 from aisbench_core.authoring import preflight, preflight_online
 from aisbench_core.authoring.upstream import found
-from aisbench_core.model import FIELDS, GROUPS, Level, Mode, Origin, RunState, SystemStatus
+from aisbench_core.model import FIELDS, GROUPS, CannLevel, Level, MindSporeLevel, Mode, Origin, RunState, SystemStatus
 from aisbench_core.system import described
 from aisbench_core.warehouse.compared import Verdict
 from aisbench_core.warehouse.values import Validity
@@ -41,6 +41,7 @@ NAMED_BY_VALUES = (
     | _family("board", ["show_groups", "show_runs"])
     | _family("system", [each.name.lower() for each in SystemStatus])
     | _family("system", [f"group_{group}" for group in GROUPS])
+    | _family("level_name", [*CannLevel, *MindSporeLevel])
     | _family("board", ["model", "workload", "version", "flavor", "nodes"])
 )
 

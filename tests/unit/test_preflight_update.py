@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from aisbench_core.authoring.fixes import fixed
-from aisbench_core.authoring.package_files import CANN, Kind, Package, PackageShelf, Platform, package_of, platform_of
+from aisbench_core.authoring.software import CANN, Kind, Package, Platform, SoftwareShelf, package_of, platform_of
 from aisbench_core.model import Level, RunSpec
 from tests.unit.good_specs import changed, code_folder, found, good_spec, only
 
@@ -210,7 +210,7 @@ def test_the_shelf_offers_each_field_the_packages_that_it_takes(shelf: Path) -> 
         put(shelf, name)
     (shelf / NNAE.replace("nnae", "nnrt")).mkdir()
 
-    offered = PackageShelf(shelf).offered(CANN)
+    offered = SoftwareShelf(shelf).offered(CANN)
 
     assert [(path, str(package)) for path, package in offered] == [(str(shelf / NNAE), "nnae 5.0.2.1 · aarch64")]
-    assert PackageShelf(shelf / "missing").offered(CANN) == []
+    assert SoftwareShelf(shelf / "missing").offered(CANN) == []

@@ -98,7 +98,7 @@ def _python(tag: str, abi: str) -> str:
     return f"{found[1]}.{found[2]}" if found and abi != "abi3" else ""
 
 
-class PackageShelf:
+class SoftwareShelf:
     """A folder on this machine in which packages lie ready to be chosen by name."""
 
     def __init__(self, folder: Path) -> None:
