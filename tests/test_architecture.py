@@ -28,6 +28,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "huaweicloudsdkmodelarts": frozenset({"aisbench_core/cloud"}),
     "modelarts": frozenset({"aisbench_core/cloud"}),
     "obs": frozenset({"aisbench_core/cloud"}),
+    "openpyxl": frozenset({"aisbench_core/history"}),
     "requests": frozenset({"aisbench_core/cloud"}),
     "urllib3": frozenset({"aisbench_core/cloud"}),
     "scipy": frozenset({"aisbench_core/statistics"}),

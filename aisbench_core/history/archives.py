@@ -1,0 +1,170 @@
+"""Files out of archives, one after the other, without unpacking anything to a disk."""
+
+import gzip
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from typing import IO, Any, BinaryIO, cast
+
+from aisbench_core.errors import ResultError
+from aisbench_core.history.found import InputFile, Unread
+from aisbench_core.history.lines import Readable
+from aisbench_core.history.names import is_hidden
+from aisbench_core.history.opened import EXOTIC, Budget, Opened, Passed, TooMuchError, unreadable
+
+MOST_NESTED = 4
+MOST_TAR_HEADER = 1024**2
+
+Wanted = Callable[[str], bool]
+Found = Iterator[Opened | Passed | Unread]
+
+_FOREIGN = {
+    b"7z\xbc\xaf\x27\x1c": "a 7z archive: pack it as .zip or .tar.gz",
+    b"Rar!": "a RAR archive: pack it as .zip or .tar.gz",
+    b"BZh": "compressed with bzip2: pack it as .zip or .tar.gz",
+    b"\xfd7zXZ": "compressed with xz: pack it as .zip or .tar.gz",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd: pack it as .zip or .tar.gz",
+    b"\xd0\xcf\x11\xe0": "a workbook of Excel 97 to 2003: save it as .xlsx or as CSV",
+    b"\x7fELF": "a program",
+    b"%PDF": "a PDF document",
+    b"\x89PNG": "a picture",
+}
+
+
+def unpacked(files: Iterable[InputFile | Unread], wanted: Wanted) -> Found:
+    """Every file that is wanted by its name, opened; archives as the files in them. Each lasts until the next."""
+    for file in files:
+        if isinstance(file, Unread):
+            yield file
+        elif not wanted(file.name):
+            yield Passed(file.name)
+        else:
+            yield from _guarded(file.name, _open(file, wanted))
+
+
+def opened(file: BinaryIO, name: str, wanted: Wanted) -> Found:
+    """The same for one file, which is wanted whatever its name; it is left open."""
+    return _guarded(name, _inside(Opened.begin(name, file), wanted, Budget(), 0))
+
+
+def _guarded(name: str, found: Found) -> Found:
+    try:
+        yield from found
+    except TooMuchError as error:
+        yield Unread(name, str(error))
+    except (ResultError, *EXOTIC) as error:
+        yield Unread(name, str(error) if isinstance(error, ResultError) else unreadable(error))
+
+
+def _open(file: InputFile, wanted: Wanted) -> Found:
+    with closing(file.open()) as content:
+        yield from _inside(Opened.begin(file.name, content), wanted, Budget(), 0)
+
+
+def _inside(file: Opened, wanted: Wanted, budget: Budget, depth: int) -> Found:
+    foreign = next((sentence for magic, sentence in _FOREIGN.items() if file.head.startswith(magic)), "")
+    if foreign:
+        yield Unread(file.name, f"it is {foreign}")
+    elif not _is_archive(file):
+        yield file
+    elif depth == MOST_NESTED:
+        yield Unread(file.name, "it lies in too many archives: unpack the outer ones")
+    elif file.head.startswith(b"PK"):
+        yield from _of_zip(file, wanted, budget, depth + 1)
+    elif file.head.startswith(b"\x1f\x8b"):
+        content = _Metered(gzip.GzipFile(fileobj=cast("BinaryIO", file)), budget)
+        yield from _inside(Opened.begin(file.name, content), wanted, budget, depth + 1)
+    else:
+        yield from _of_tar(file, wanted, budget, depth + 1)
+
+
+def is_workbook(file: Opened) -> bool:
+    """Whether it is an Excel workbook, which is an archive, too."""
+    return file.head.startswith(b"PK") and file.name.lower().endswith((".xlsx", ".xlsm"))
+
+
+def _is_archive(file: Opened) -> bool:
+    if is_workbook(file):
+        return False
+    return file.head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b")) or file.head[257:262] == b"ustar"
+
+
+def _of_zip(file: Opened, wanted: Wanted, budget: Budget, depth: int) -> Found:
+    with zipfile.ZipFile(file.seekable()) as archive:
+        for entry in archive.infolist():
+            budget.spend(0, files=1)
+            name = _inner(file.name, _zip_name(entry))
+            if entry.is_dir() or is_hidden(_zip_name(entry)):
+                continue
+            if not wanted(name):
+                yield Passed(name)
+            elif entry.flag_bits & 1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                yield Unread(name, "it is encrypted, or compressed in an uncommon way: pack it without")
+            else:
+                yield from _member(name, archive.open(entry), wanted, budget, depth)
+
+
+def _of_tar(file: Opened, wanted: Wanted, budget: Budget, depth: int) -> Found:
+    with tarfile.open(fileobj=cast("BinaryIO", file), mode="r|", tarinfo=_SmallHeader, errorlevel=0) as archive:
+        for entry in archive:
+            budget.spend(0, files=1)
+            cast("Any", archive).members = []  # it would remember each of them
+            name = _inner(file.name, entry.name)
+            if not entry.isreg() or is_hidden(entry.name):
+                continue
+            content = archive.extractfile(entry) if wanted(name) else None
+            if content:
+                yield from _member(name, content, wanted, budget, depth)
+            else:
+                yield Passed(name)
+
+
+def _member(name: str, content: IO[bytes], wanted: Wanted, budget: Budget, depth: int) -> Found:
+    with content:
+        try:
+            yield from _inside(Opened.begin(name, _Metered(content, budget)), wanted, budget, depth)
+        except (ResultError, *EXOTIC) as error:
+            yield Unread(name, str(error) if isinstance(error, ResultError) else unreadable(error))
+
+
+class _Metered:
+    """A file in an archive: what is read of it counts."""
+
+    def __init__(self, file: Readable, budget: Budget) -> None:
+        self._file, self._budget = file, budget
+
+    def read(self, size: int, /) -> bytes:
+        part = self._file.read(size)
+        self._budget.spend(len(part))
+        return part
+
+
+class _SmallHeader(tarfile.TarInfo):
+    """A header that is not itself a bomb: names and notes of a file are read into memory as a whole."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> "_SmallHeader":
+        entry = super().frombuf(buf, encoding, errors)
+        if entry.type in (*tarfile.GNU_TYPES, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE) and (
+            entry.size > MOST_TAR_HEADER and entry.type != tarfile.GNUTYPE_SPARSE
+        ):
+            raise TooMuchError("it holds a name or a note that is larger than any")
+        return entry
+
+
+def _inner(archive: str, name: str) -> str:
+    return f"{archive}!{name.replace(chr(92), '/').removeprefix('./').lstrip('/')}"
+
+
+def _zip_name(entry: zipfile.ZipInfo) -> str:
+    """The name of a file in an archive; packers on Chinese Windows do not say that theirs is GBK."""
+    if entry.flag_bits & 0x800:
+        return entry.filename
+    raw = entry.filename.encode("cp437", "replace")
+    for encoding in ("utf-8", "gbk"):
+        try:
+            return raw.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return entry.filename

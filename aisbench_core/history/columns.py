@@ -1,0 +1,131 @@
+"""What the columns of a table mean: told by their headers, in English, in Chinese, and in upstream's words."""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+from aisbench_core.errors import ConfigError
+from aisbench_core.history.found import Column
+
+_NAMES: Mapping[Column, str] = {
+    Column.MODEL: "model, model name, 模型, 模型名称, 网络, 网络模型, network, net",
+    Column.WORKLOAD: "workload, 负载, 测试负载, 业务, 用例, testcase, case",
+    Column.FRAMEWORK: "framework, 框架, 训练框架, ai framework, ai框架",
+    Column.FRAMEWORK_VERSION: (
+        "framework version, 框架版本, 版本, version, mindspore version, mindspore版本, 训练框架版本"
+    ),
+    Column.MODE: "mode, 模式, 运行模式, test mode type, singleserver mode, 单服务器模式",
+    Column.NODE_COUNT: (
+        "node count, nodes, node, num nodes, node num, servers, server count, "
+        "train instance count, 节点数, 节点数量, 节点, 机器数, 服务器数, "
+        "服务器数量, 训练节点数, 实例数"
+    ),
+    Column.CARDS_PER_NODE: (
+        "cards per node, device num, devices per node, npus per node, 单机卡数, 每节点卡数, 单节点卡数, 每机卡数"
+    ),
+    Column.CARD_COUNT: (
+        "card count, cards, card, num cards, rank size, ranksize, world size, "
+        "npus, devices, 卡数, 总卡数, 卡数量, npu数"
+    ),
+    Column.FLAVOR: ("flavor, train instance type, instance type, 规格, 资源规格, 实例规格, 训练规格, 机型"),
+    Column.ENGINE_VERSION: "engine version, engine, 引擎, 引擎版本, 镜像, 镜像版本",
+    Column.ACCELERATOR: ("accelerator, device, chip, npu, gpu, 加速卡, 芯片, 芯片型号, 硬件, 处理器"),
+    Column.DATASET: "dataset, dataset name, data set, 数据集, 数据集名称",
+    Column.JOB_ID: "job id, jobid, 作业id, 任务id, 训练作业id",
+    Column.JOB_NAME: "job name, jobname, job, 作业, 作业名, 作业名称, 任务名, 任务名称",
+    Column.WORKPATH: "workpath, work path, 工作目录, 路径",
+    Column.CREATED_BY: ("created by, user, tester, owner, operator, 测试人, 测试人员, 执行人, 负责人, 用户"),
+    Column.NOTE: "note, notes, remark, remarks, comment, comments, 备注, 说明",
+    Column.RUN_ID: "run id",
+    Column.DIVISION: "division, divsion",
+    Column.VALIDITY: "validity, 有效性",
+    Column.ACCURACY: (
+        "accuracy, acc, top1, top 1, top1 acc, top1 accuracy, top 1 accuracy, "
+        "precision acc, mlm accuracy, 精度, 准确率, 正确率, 训练精度, "
+        "最终精度, top1精度"
+    ),
+    Column.THROUGHPUT_RATIO: (
+        "throughput ratio, throughput, throughput reported, throughput rate, "
+        "total throughput, fps, samples per second, samples/s, images/s, "
+        "imgs/s, img/s, sentences/s, tokens/s, performance, perf, 吞吐, "
+        "吞吐率, 吞吐量, 性能, 总吞吐, 总吞吐率, 总吞吐量, 集群吞吐, 训练性能"
+    ),
+    Column.AVERAGE_POWER: (
+        "average power, avg power, mean power, average power w, power, 平均功率, 平均功耗, 功耗, 功率"
+    ),
+    Column.MAX_POWER: ("max power, maximum power, peak power, max power w, 最大功率, 最大功耗, 峰值功率, 峰值功耗"),
+    Column.ENERGY_CONSUMPTION: "energy consumption, energy, 能耗, 总能耗, 能源消耗, 耗电量",
+    Column.EFFICIENTCY: ("efficientcy, efficiency, power efficiency, energy efficiency, 能效, 能效比, 效率"),
+    Column.RESOURCE_UTIL_RATIO: (
+        "resource util ratio, resource utilization, utilization, npu util, 资源利用率, 利用率, npu利用率"
+    ),
+    Column.RESOURCE_UTIL_PCT: "npu util avg pct",
+    Column.TOTAL_START_TIME: ("start time, started at, begin time, 开始时间, 启动时间, 训练开始时间, 测试开始时间"),
+    Column.TOTAL_END_TIME: ("end time, ended at, finish time, 结束时间, 完成时间, 训练结束时间, 测试结束时间"),
+}
+
+_PERIODS = ("prepare", "dataload", "proc", "total")
+_PERCENT = {Column.ACCURACY: Column.ACCURACY_PCT, Column.RESOURCE_UTIL_RATIO: Column.RESOURCE_UTIL_PCT}
+
+RESULTS = frozenset({Column.THROUGHPUT_RATIO, Column.ACCURACY, Column.ACCURACY_PCT})
+"""A table without any of these holds no results."""
+
+
+def guessed(headers: Sequence[str]) -> dict[str, Column]:
+    """What each header is taken for; of several that mean the same, the first one counts."""
+    found: dict[str, Column] = {}
+    for header in headers:
+        column = _column(header)
+        if column and column not in found.values():
+            found[header] = column
+    return found
+
+
+def chosen(headers: Sequence[str], mapping: Mapping[str, str]) -> dict[str, Column]:
+    """The guess with what somebody chose in its place. Raises ConfigError when a chosen word is no column."""
+    theirs = {header: _meant(header, mapping[header]) for header in headers if header in mapping}
+    taken = set(theirs.values())
+    ours = {header: column for header, column in guessed(headers).items() if column not in taken}
+    both = {**ours, **theirs}
+    return {header: column for header, column in both.items() if column}
+
+
+def _meant(header: str, word: str) -> Column | None:
+    if not word:
+        return None
+    try:
+        return Column(word)
+    except ValueError:
+        allowed = ", ".join(Column)
+        raise ConfigError(
+            f"column {header!r} is mapped to {word!r}, which is no column", f"allowed: {allowed}"
+        ) from None
+
+
+def _column(header: str) -> Column | None:
+    words = _words(header)
+    unit = re.search(r"[(\[（【](.*?)[)\]）】]", header)
+    bare = _words(re.sub(r"[(\[（【].*?[)\]）】]", " ", header))
+    column = _BY_NAME.get(words) or _BY_NAME.get(bare)
+    if column in _PERCENT and ("%" in header or (unit and _words(unit[1]) in ("pct", "percent", "百分比"))):
+        return _PERCENT[column]
+    return column
+
+
+def _words(header: str) -> str:
+    """The header in small letters with single blanks, without what people put around words."""
+    text = unicodedata.normalize("NFKC", header).casefold()
+    return " ".join(re.sub(r"[\s_\-%:*#]+", " ", text).split())
+
+
+def _by_name() -> dict[str, Column]:
+    found = {_words(column): column for column in Column}
+    found |= {_words(name): column for column, names in _NAMES.items() for name in names.split(",")}
+    for period in _PERIODS:
+        for end in ("start", "end"):
+            column = Column(f"{period}_{end}_time")
+            found |= {f"{period} {end} time": column, f"{period} {end} utc": column}
+    return found
+
+
+_BY_NAME = _by_name()

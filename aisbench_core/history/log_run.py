@@ -1,0 +1,249 @@
+"""What the lines of a log tell about one run, until its result is complete."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, tzinfo
+
+from aisbench_core.errors import ResultError
+from aisbench_core.model import Mode, RankResult
+from aisbench_core.results.train_result_info import read_measure, read_time
+
+CARDS_PER_SERVER = 8
+"""Upstream's own number for servers that train alone, and for nodes of which a job has more than one."""
+
+MOST_RANKS = 65536
+MOST_RAW = 64 * 1024
+
+
+@dataclass(slots=True)
+class LogRun:
+    """One run while its lines are being read. Throughputs are samples/s."""
+
+    zone: tzinfo
+    workpath: str = ""
+    config_info: str = ""
+    job_id: str = ""
+    job_version: str = ""
+    job_name: str = ""
+    flavor: str = ""
+    engine_version: str = ""
+    mode: Mode | None = None
+    node_count: int | None = None
+    cards_per_node: int | None = None
+    ranksize: int | None = None
+    ranks: dict[tuple[int, int], float] = field(default_factory=dict)
+    servers: dict[int, float] = field(default_factory=dict)
+    throughput: float | None = None
+    accuracy: float | None = None
+    begun_at: datetime | None = None
+    created_at: datetime | None = None
+    lines: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def job(self) -> str:
+        """The job as far as it is known; in the older interface all runs of a name are versions of one job."""
+        return f"{self.job_id} {self.job_version}".strip()
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether a report was printed."""
+        return self.throughput is not None or self.accuracy is not None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything says that there was a run."""
+        return bool(self.job_id or self.workpath or self.ranks or self.servers)
+
+    def is_over_at(self, text: str) -> bool:
+        """Whether this line belongs to the run after this one: it starts a job, or reports again."""
+        if found := _CREATED.search(text):
+            told = dict(_CREATED_PART.findall(found[1]))
+            return bool(self.job_id or self.is_measured) and self._job_in(told) != (self.job_id, self.job_version)
+        if _SESSION.search(text):
+            return bool(self.job_id) or self.is_measured
+        found = _TOTAL.search(text) or _LIST.search(text)
+        return found is not None and self.throughput not in (None, _number("throughput_ratio", found["total"]))
+
+    def take(self, text: str) -> None:
+        """Take what a line says, if it is one of those that upstream prints."""
+        for pattern, taken in _GRAMMAR:
+            if found := pattern.search(text):
+                taken(self, found)
+                if taken in _REPORTING and sum(map(len, self.lines)) < MOST_RAW:
+                    self.lines.append(text.strip("\r\n"))
+                return
+
+    def size(self) -> tuple[int | None, int | None]:
+        """Nodes and cards per node: as told, else as upstream's rule has it, by which several nodes have 8 cards."""
+        nodes, cards = self.node_count, self.cards_per_node
+        if self.mode is Mode.SINGLE_SERVER:
+            return nodes or len(self.servers) or None, cards or CARDS_PER_SERVER
+        total = self.ranksize or len(self.ranks)
+        return nodes_of(total, nodes) if total else (nodes, cards)
+
+    def rank_results(self) -> tuple[RankResult, ...]:
+        """Every rank whose throughput was printed, in order."""
+        return tuple(RankResult(server, rank, self.ranks[server, rank]) for server, rank in sorted(self.ranks))
+
+    def _job_in(self, told: dict[str, str]) -> tuple[str, str]:
+        return told.get("job_id") or told.get("id", ""), told.get("version_name", "")
+
+
+def _created(run: LogRun, found: re.Match[str]) -> None:
+    told = dict(_CREATED_PART.findall(found[1]))
+    run.job_id, run.job_version = run._job_in(told)
+    run.job_name = told.get("job name") or told.get("name") or run.job_name
+    if told.get("create_time", "").isascii() and told.get("create_time", "").isdigit():
+        run.created_at = _moment(int(told["create_time"]))
+
+
+def _named(run: LogRun, found: re.Match[str]) -> None:
+    run.job_name = run.job_name or found[1]
+
+
+def _session(run: LogRun, found: re.Match[str]) -> None:
+    told = {key: quoted or bare for key, quoted, bare in _SESSION_PART.findall(found[1])}
+    run.flavor = told.get("train_instance_type", "")
+    run.engine_version = told.get("framework_version", "")
+    count = told.get("train_instance_count", "")
+    run.node_count = _count(count) or run.node_count
+    run.job_name = run.job_name or told.get("job_name", "")
+
+
+def _work(run: LogRun, found: re.Match[str]) -> None:
+    run.workpath = found[1].strip()
+
+
+def _config(run: LogRun, found: re.Match[str]) -> None:
+    run.config_info = found[1].strip()
+
+
+def _begun(run: LogRun, found: re.Match[str]) -> None:
+    run.begun_at = stamp(found[0], run.zone) or run.begun_at
+
+
+def _ranksize(run: LogRun, found: re.Match[str]) -> None:
+    run.mode, run.ranksize = Mode.CLUSTER, _count(found[1])
+
+
+def _servers(run: LogRun, found: re.Match[str]) -> None:
+    run.mode, run.node_count, run.cards_per_node = Mode.SINGLE_SERVER, _count(found[1]), _count(found[2])
+
+
+def _rank(run: LogRun, found: re.Match[str]) -> None:
+    value, rank = _number("throughput_ratio", found[3]), int(found[1])
+    place = _SERVER_URL.search(found[2])
+    server = int(place[1]) if place and run.mode is Mode.SINGLE_SERVER else 0
+    if value is not None and len(run.ranks) < MOST_RANKS:
+        run.ranks[server, rank] = value
+
+
+def _server(run: LogRun, found: re.Match[str]) -> None:
+    value = _number("throughput_ratio", found[2])
+    run.mode = Mode.SINGLE_SERVER
+    if value is not None and len(run.servers) < MOST_RANKS:
+        run.servers[int(found[1])] = value
+
+
+def _total(run: LogRun, found: re.Match[str]) -> None:
+    run.mode = Mode.CLUSTER
+    run.throughput = _reported(run, "throughput_ratio", found["total"])
+
+
+def _accuracy(run: LogRun, found: re.Match[str]) -> None:
+    run.accuracy = _reported(run, "accuracy", found[1])
+
+
+def _throughputs(run: LogRun, found: re.Match[str]) -> None:
+    run.mode = Mode.SINGLE_SERVER
+    run.throughput = _reported(run, "throughput_ratio", found["total"])
+    values = [_number("throughput_ratio", part) for part in found[1].split(",")]
+    if None not in values:
+        run.servers = {server: value for server, value in enumerate(values) if value is not None}
+        run.node_count = run.node_count or len(values)
+
+
+def _accuracies(run: LogRun, found: re.Match[str]) -> None:
+    run.accuracy = _reported(run, "accuracy", found[2])
+
+
+def _reported(run: LogRun, key: str, text: str) -> float | None:
+    try:
+        return read_measure(key, text)
+    except ResultError as error:
+        run.problems.append(f"the report's {error.message}")
+        return None
+
+
+def _number(key: str, text: str) -> float | None:
+    try:
+        return read_measure(key, text)
+    except ResultError:
+        return None
+
+
+def _count(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 and int(text) else None
+
+
+def _moment(since_1970: int) -> datetime | None:
+    """A time of the cloud: milliseconds, or seconds, since 1970."""
+    seconds = since_1970 / 1000 if since_1970 > 10**11 else since_1970
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds) if seconds < 7 * 10**9 else None
+
+
+def stamp(text: str, zone: tzinfo) -> datetime | None:
+    """The time that a line of upstream begins with, if it does."""
+    found = _STAMP.search(text)
+    try:
+        return read_time(found[1], zone) if found else None
+    except ResultError:
+        return None
+
+
+def nodes_of(cards: int, nodes: int | None) -> tuple[int | None, int | None]:
+    """Nodes and cards per node of a cluster with so many cards; by upstream's rule several nodes have 8 cards each."""
+    if nodes and cards % nodes == 0:
+        return nodes, cards // nodes
+    if cards <= CARDS_PER_SERVER:
+        return 1, cards
+    return (cards // CARDS_PER_SERVER, CARDS_PER_SERVER) if cards % CARDS_PER_SERVER == 0 else (nodes, None)
+
+
+def is_told(text: str) -> bool:
+    """Whether a line is one of the sentences that upstream prints; none of them stands inside a block."""
+    return any(pattern.search(text) for pattern, _ in _GRAMMAR)
+
+
+_VALUE = r"([-+.\w]+)"
+_DIGITS = r"(\d{1,5})"
+_STAMP = re.compile(r"\[?(\d{4}-\d{1,2}-\d{1,2}[ T]\d{1,2}:\d{2}:\d{2})", re.ASCII)
+_CREATED = re.compile(r"create (?:job )?suc+ess\.?[ ,]*(.*)")
+_CREATED_PART = re.compile(r"\b(job_id|id|job name|name|version_name|create_time):\s*(\S+)")
+_SESSION = re.compile(r"session config:(.*)")
+_SESSION_PART = re.compile(
+    r"""['"](train_instance_type|framework_version|train_instance_count|job_name)['"]:\s*(?:['"]([^'"]*)['"]|(\d+))"""
+)
+_SERVER_URL = re.compile(r"/(\d{1,5})/throughput_\d+\.json", re.ASCII)
+_TOTAL = re.compile(r"report result total_throughput\s*:\s*(?P<total>[-+.\w]+)")
+_LIST = re.compile(r"throughput_list:\s*\[([^\]]*)\]\s*average:\s*(?P<total>[-+.\w]+)")
+
+_GRAMMAR: tuple[tuple[re.Pattern[str], Callable[[LogRun, re.Match[str]], None]], ...] = (
+    (_CREATED, _created),
+    (_SESSION, _session),
+    (re.compile(r"\binputs:.*\bjob_name:(\S+) ret instance:"), _named),
+    (re.compile(r"workpath:\s*(.+?)(?: go testcase|$)", re.M), _work),
+    (re.compile(r"(?:get )?ConfigInfo (.+)"), _config),
+    (re.compile(r".*ais bench stubs begin run"), _begun),
+    (re.compile(rf"url:.* read ranksize:\s*{_DIGITS}\b", re.ASCII), _ranksize),
+    (re.compile(rf"server_count:\s*{_DIGITS} cards_per_server:\s*{_DIGITS}", re.ASCII), _servers),
+    (re.compile(rf"rankid:\s*{_DIGITS} url:(.*) read throughput:\s*{_VALUE}", re.ASCII), _rank),
+    (re.compile(rf"serverid:\s*{_DIGITS} .*service_throughput:\s*{_VALUE}", re.ASCII), _server),
+    (_TOTAL, _total),
+    (re.compile(rf"report result accuracy\s*:\s*{_VALUE}"), _accuracy),
+    (_LIST, _throughputs),
+    (re.compile(rf"accuracy_list:\s*\[([^\]]*)\]\s*average:\s*{_VALUE}"), _accuracies),
+)
+_REPORTING = frozenset({_rank, _server, _total, _accuracy, _throughputs, _accuracies})

@@ -1,0 +1,52 @@
+"""What a file's name says about whether it can hold a result, so that nothing else is opened."""
+
+import re
+from pathlib import PurePosixPath
+
+_ARCHIVE = re.compile(r"\.(zip|tar|tgz|gz)$", re.I)
+_TABLE = re.compile(r"\.(csv|tsv|xlsx|xlsm|xls)$", re.I)
+_LOG = re.compile(r"\.(log|txt|out|stdout|err)([._-][\w-]+)*$|^nohup|^[^.]+$", re.I)
+_DATA = re.compile(r"\.json$|^[^.]+$", re.I)
+_RESULT = re.compile(
+    r"(ranksize|dataset|accuracy(_\d{1,5})?|throughput_\d{1,5})\.json|throughput_rank_\d{1,5}|eval_acc\.log|result\.log"
+)
+_JOB_LOG = re.compile(r"modelarts-job-(?P<id>[0-9a-f-]{8,36})-worker-\d+\.log|(?P<v1>\w+)-job-(?P<name>.+)-\d+\.log")
+_HIDDEN = re.compile(r"\.(?!\.?$).*|__MACOSX|~\$.*")
+
+
+def is_archive(name: str) -> bool:
+    """Whether it holds other files."""
+    return bool(_ARCHIVE.search(name))
+
+
+def is_table(name: str) -> bool:
+    """Whether it holds rows and columns; of a compressed file, what is in it counts."""
+    return bool(_TABLE.search(re.sub(r"\.gz$", "", name, flags=re.I)))
+
+
+def is_result_file(name: str) -> bool:
+    """Whether training code writes its result under such a name."""
+    return bool(_RESULT.fullmatch(PurePosixPath(name).name))
+
+
+def is_wanted(name: str) -> bool:
+    """Whether it is worth opening when it is one of many."""
+    last = PurePosixPath(name).name
+    return is_archive(last) or is_table(last) or is_result_file(last) or bool(_LOG.search(last) or _DATA.search(last))
+
+
+def is_silent(name: str) -> bool:
+    """Whether nobody expects a result in it, so that finding none is not worth a word: data, programs, a job's log."""
+    last = PurePosixPath(name).name
+    return bool(_DATA.search(last)) or job_of_log(last) is not None
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a part of it belongs to a system or a program: hidden folders and files, Excel's locks."""
+    return any(_HIDDEN.fullmatch(part) for part in re.split(r"[/\\]", name))
+
+
+def job_of_log(name: str) -> tuple[str, str] | None:
+    """The job's id and name, as far as the name of its own log tells them; None when it is no such log."""
+    found = _JOB_LOG.fullmatch(PurePosixPath(name).name)
+    return (found["id"] or "", found["name"] or "") if found else None

@@ -1,0 +1,104 @@
+"""A file that is being read, wherever it lies, and how much may come out of what strangers made."""
+
+import io
+import struct
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from dataclasses import dataclass, field
+from typing import BinaryIO, cast
+
+from aisbench_core.errors import ResultError
+from aisbench_core.history.lines import Readable
+
+MOST_FILES = 200_000
+MOST_BYTES = 16 * 1024**3
+MOST_IN_MEMORY = 16 * 1024**2
+HEAD = 512
+
+DAMAGED = (OSError, EOFError, zlib.error, zipfile.BadZipFile, tarfile.TarError)
+"""What reading a damaged file raises."""
+
+EXOTIC = (*DAMAGED, NotImplementedError, RuntimeError, ValueError, struct.error)
+"""What looking into an archive raises that is damaged, encrypted, or made by nobody's packer."""
+
+
+class TooMuchError(Exception):
+    """An archive unpacks to more than anybody's results; reading the rest of it makes no sense."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """What may still come out of one archive, those inside it included."""
+
+    bytes_left: int = MOST_BYTES
+    files_left: int = MOST_FILES
+
+    def spend(self, size: int, files: int = 0) -> None:
+        """Count what came out. Raises TooMuchError."""
+        self.bytes_left -= size
+        self.files_left -= files
+        if self.bytes_left < 0:
+            raise TooMuchError(f"it unpacks to more than {MOST_BYTES // 1024**3} GiB")
+        if self.files_left < 0:
+            raise TooMuchError(f"it holds more than {MOST_FILES:,} files")
+
+
+@dataclass(slots=True)
+class Opened:
+    """A file that is being read, with its first bytes; it is closed when the next one is asked for."""
+
+    name: str
+    head: bytes
+    _file: Readable
+    _rest: bytes = field(default=b"")
+
+    @classmethod
+    def begin(cls, name: str, file: Readable) -> "Opened":
+        """The file with its head read."""
+        head = b""
+        while len(head) < HEAD and (part := file.read(HEAD - len(head))):
+            head += part
+        return cls(name, head, file, head)
+
+    def read(self, size: int, /) -> bytes:
+        """Up to `size` bytes; nothing at the end. Raises ResultError when the file is damaged."""
+        part, self._rest = self._rest[:size], self._rest[size:]
+        try:
+            return part or self._file.read(size)
+        except DAMAGED as error:
+            raise ResultError(unreadable(error)) from error
+
+    def whole(self, most: int) -> bytes | None:
+        """All that is left of it; None when that is more than `most` bytes."""
+        content = b""
+        while part := self.read(most + 1 - len(content)):
+            content += part
+            if len(content) > most:
+                return None
+        return content
+
+    def seekable(self) -> BinaryIO:
+        """The same from its first byte, so that one can seek in it; what cannot is copied to a temporary file."""
+        if isinstance(self._file, io.IOBase) and self._file.seekable():
+            self._file.seek(0)
+            return cast("BinaryIO", self._file)  # and its owner closes it
+        copy = tempfile.SpooledTemporaryFile(MOST_IN_MEMORY)  # noqa: SIM115 (it ends with its last user)
+        while part := self.read(MOST_IN_MEMORY):
+            copy.write(part)
+        copy.seek(0)
+        return cast("BinaryIO", copy)
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """A file that was not opened, because its name says that it holds no result."""
+
+    name: str
+
+
+def unreadable(error: Exception) -> str:
+    """Why a file cannot be read, as the end of a sentence about it."""
+    why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return f"it cannot be read: {why or 'it is damaged'}"

@@ -1,0 +1,198 @@
+"""The result files of a run, wherever they come from: which there are for which layout, and what they say.
+
+Files and their meaning: docs/workloads.md. Numbers are bare texts; anything else is a problem that names the file.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from aisbench_core.errors import ResultError
+from aisbench_core.model import CollectedResult, Mode, RankResult, ServerResult, TrainResultInfo
+from aisbench_core.results.train_result_info import MOST_ACCURACY, MOST_THROUGHPUT, NUMBER, render
+
+RANK_SIZE = "ranksize.json"
+DATASET = "dataset.json"
+ACCURACY = "accuracy.json"
+
+SHA256 = re.compile(r"[0-9a-fA-F]{0,64}")
+
+MOST_BYTES = 1024 * 1024
+"""A result file holds one number; nothing larger is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a run's cards stand together, which decides its files. In cluster mode only the number of cards counts."""
+
+    mode: Mode
+    node_count: int
+    cards_per_node: int
+
+    @property
+    def card_count(self) -> int:
+        """All cards of the run: nodes x cards per node."""
+        return self.node_count * self.cards_per_node
+
+    @property
+    def names(self) -> set[str]:
+        """Every file that may hold something, below the output directory."""
+        return {RANK_SIZE, DATASET, *self.accuracy_files(), *(name for *_, name in self.rank_files())}
+
+    def rank_files(self) -> Iterator[tuple[int, int, str]]:
+        """Server, rank and the file that holds its throughput."""
+        if self.mode is Mode.CLUSTER:
+            for rank in range(self.card_count):
+                yield 0, rank, f"throughput_{rank}.json"
+            return
+        for server in range(self.node_count):
+            for card in range(self.cards_per_node):
+                yield server, card, f"{server}/throughput_{card}.json"
+
+    def accuracy_files(self) -> list[str]:
+        """The files whose mean is the run's accuracy."""
+        if self.mode is Mode.CLUSTER:
+            return [ACCURACY]
+        return [f"accuracy_{server}.json" for server in range(self.node_count)]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultFiles:
+    """The small files of an output directory, by name below it."""
+
+    contents: Mapping[str, bytes]
+    too_large: frozenset[str] = frozenset()
+
+    def content(self, name: str) -> bytes:
+        """A file's bytes. Raises ResultError, naming the file, when it is not there or larger than such files are."""
+        if name in self.too_large:
+            raise ResultError(f"{name} is larger than {MOST_BYTES} bytes")
+        if name not in self.contents:
+            raise ResultError(f"{name} is missing")
+        return self.contents[name]
+
+    def number(self, name: str) -> float:
+        """The finite number in a file. Raises ResultError, naming the file and what it holds."""
+        text = self.content(name).decode("utf-8", "replace").strip()
+        if not text:
+            raise ResultError(f"{name} is empty")
+        if not NUMBER.fullmatch(text):
+            raise ResultError(f"{name} holds {_start(text)}, and not a number")
+        value = float(text)
+        if not math.isfinite(value):
+            raise ResultError(f"{name} holds {_start(text)}, and not a finite number")
+        return value
+
+    def throughput(self, name: str) -> float:
+        """The number in a file, if it can be a throughput. Raises ResultError otherwise."""
+        value = self.number(name)
+        if not 0 < value <= MOST_THROUGHPUT:
+            raise ResultError(f"{name} holds {value:g}; allowed: greater than 0, at most {MOST_THROUGHPUT:g}")
+        return value
+
+    def accuracy(self, name: str) -> float:
+        """The number in a file, if it can be an accuracy. Raises ResultError otherwise."""
+        value = self.number(name)
+        if not 0 <= value <= MOST_ACCURACY:
+            raise ResultError(f"{name} holds {value:g}; allowed: 0 to {MOST_ACCURACY:g}")
+        return value
+
+
+def read_result_files(files: ResultFiles, layout: Layout, info: TrainResultInfo) -> CollectedResult:
+    """What the files hold, with one problem for each that is missing or holds no usable number.
+
+    `info` brings the times that are known; throughput (samples/s) and accuracy are filled in. In cluster mode the
+    throughput is the sum over ranks; in single-server mode throughput and accuracy are means over the servers."""
+    problems: list[str] = []
+    ranks_expected = _ranks_expected(files, layout, problems)
+    ranks = tuple(_ranks(files, layout, problems))
+    accuracies = _accuracies(files, layout, problems)
+    info = replace(
+        info,
+        throughput_ratio=_throughput(ranks, layout) if len(ranks) == layout.card_count else None,
+        accuracy=_mean_of_all(accuracies),
+    )
+    synthetic, sha256 = _dataset(files, problems)
+    servers = tuple(_servers(ranks, accuracies, layout)) if layout.mode is Mode.SINGLE_SERVER else ()
+    return CollectedResult(ranks_expected, ranks, info, render(info), synthetic, sha256, tuple(problems), servers)
+
+
+def _ranks_expected(files: ResultFiles, layout: Layout, problems: list[str]) -> int:
+    """Every card counts, whatever the file says; in single-server mode the file is not required."""
+    if layout.mode is Mode.SINGLE_SERVER:
+        return layout.card_count
+    try:
+        told = files.number(RANK_SIZE)
+    except ResultError as error:
+        problems.append(error.message)
+        return layout.card_count
+    if told != layout.card_count:
+        problems.append(f"{RANK_SIZE} holds {told:g}, and the run has {layout.card_count} cards")
+    return layout.card_count
+
+
+def _ranks(files: ResultFiles, layout: Layout, problems: list[str]) -> Iterator[RankResult]:
+    for server, rank, name in layout.rank_files():
+        try:
+            yield RankResult(server, rank, files.throughput(name))
+        except ResultError as error:
+            problems.append(error.message)
+
+
+def _throughput(ranks: tuple[RankResult, ...], layout: Layout) -> float:
+    total = math.fsum(rank.throughput for rank in ranks)
+    return total / layout.node_count if layout.mode is Mode.SINGLE_SERVER else total
+
+
+def _servers(
+    ranks: tuple[RankResult, ...], accuracies: Sequence[float | None], layout: Layout
+) -> Iterator[ServerResult]:
+    """Each server by itself; one that lacks a card's number has no throughput."""
+    cards: dict[int, list[float]] = {server: [] for server in range(len(accuracies))}
+    for rank in ranks:
+        cards[rank.server].append(rank.throughput)
+    for server, accuracy in enumerate(accuracies):
+        complete = len(cards[server]) == layout.cards_per_node
+        yield ServerResult(server, math.fsum(cards[server]) if complete else None, accuracy)
+
+
+def _accuracies(files: ResultFiles, layout: Layout, problems: list[str]) -> list[float | None]:
+    """The accuracy of each server, in cluster mode of the whole; None where there is no number."""
+    values: list[float | None] = []
+    for name in layout.accuracy_files():
+        try:
+            values.append(files.accuracy(name))
+        except ResultError as error:
+            problems.append(error.message)
+            values.append(None)
+    return values
+
+
+def _mean_of_all(values: Sequence[float | None]) -> float | None:
+    there = [value for value in values if value is not None]
+    return fmean(there) if len(there) == len(values) else None
+
+
+def _dataset(files: ResultFiles, problems: list[str]) -> tuple[bool, str]:
+    """What the code says of its data: whether it was made up, and its SHA-256 (hex). Saying nothing is allowed."""
+    if DATASET not in {*files.contents, *files.too_large}:
+        return False, ""
+    try:
+        told = json.loads(files.content(DATASET))
+        synthetic, sha256 = told.get("synthetic", False), told.get("sha256", "")
+        if isinstance(synthetic, bool) and SHA256.fullmatch(sha256):
+            return synthetic, sha256
+    except ResultError as error:
+        problems.append(error.message)
+        return False, ""
+    except (ValueError, AttributeError, TypeError, RecursionError):  # not JSON, no object, no text, no end
+        pass
+    problems.append(f'{DATASET} is not like {{"name": "...", "synthetic": true or false, "sha256": "hex digits"}}')
+    return False, ""
+
+
+def _start(text: str) -> str:
+    return repr(text if len(text) <= 40 else text[:40] + "…")

@@ -1,0 +1,367 @@
+"""Old logs: each run is found once, whatever somebody's shell, editor or network did to the file."""
+
+import io
+import random
+import tracemalloc
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aisbench_core.history.found import UPSTREAM_ZONE, FoundResult, Unread
+from aisbench_core.history.lines import MOST_LINE, lines, windows
+from aisbench_core.history.logs import read_log
+from aisbench_core.model import Mode, RankResult
+from tests.unit.old_logs import BERT, BERT_BLOCK, BERT_PATH, RESNET, RESNET_BLOCK, block, modelarts, stubs
+
+PLACEHOLDERS = (
+    "average_power",
+    "dataload_end_time",
+    "dataload_start_time",
+    "efficientcy",
+    "energy_consumption",
+    "max_power",
+    "prepare_end_time",
+    "prepare_start_time",
+    "proc_end_time",
+    "proc_start_time",
+    "resource_util_ratio",
+)
+
+
+class Pieces:
+    """A file that hands out its bytes in pieces of any size, as networks do."""
+
+    def __init__(self, content: bytes, sizes: Iterator[int]) -> None:
+        self._content, self._sizes, self._place = content, sizes, 0
+
+    def read(self, size: int, /) -> bytes:
+        end = self._place + min(size, next(self._sizes, size))
+        part, self._place = self._content[self._place : end], min(end, len(self._content))
+        return part
+
+
+def found_in(log: str | bytes) -> list[FoundResult | Unread]:
+    content = log.encode() if isinstance(log, str) else log
+    return list(read_log(io.BytesIO(content), "run.log", UPSTREAM_ZONE))
+
+
+def results(log: str | bytes) -> list[FoundResult]:
+    return [each for each in found_in(log) if isinstance(each, FoundResult)]
+
+
+def only(log: str | bytes) -> FoundResult:
+    (found,) = found_in(log)
+    assert isinstance(found, FoundResult)
+    return found
+
+
+# --- what the manual shows ----------------------------------------------------------------------------
+
+
+def test_the_manuals_bert_example_is_read_to_the_last_digit() -> None:
+    found = only(BERT)
+
+    assert (found.info.throughput_ratio, found.info.accuracy) == (450.58182754928634, 0.7138610482215881)
+    assert found.server_throughputs == (450.77798444604605, 450.38567065252664)
+    assert (found.mode, found.node_count, found.cards_per_node) == (Mode.SINGLE_SERVER, 2, 8)
+    assert (found.workload, found.model, found.framework, found.framework_version) == (
+        "mindspore_bert",
+        "bert",
+        "MindSpore",
+        "r1.3",
+    )
+    assert found.workpath == BERT_PATH
+    assert found.config_info.startswith("testid:20210126-ljp0IY, Mode:training, Model:resnet50_v1.5")
+    assert (found.raw, found.problems) == (BERT_BLOCK, ())
+
+
+def test_the_manuals_resnet_example_is_read_to_the_last_digit() -> None:
+    found = only(RESNET)
+
+    assert (found.info.throughput_ratio, found.info.accuracy) == (14151.181727494011, 0.7706197102864583)
+    assert (found.model, found.framework_version, found.raw) == ("resnet", "r1.3", RESNET_BLOCK)
+
+
+def test_what_upstream_writes_without_measuring_is_not_measured() -> None:
+    found = only(BERT)
+
+    assert found.placeholders == PLACEHOLDERS
+    assert {getattr(found.info, key) for key in PLACEHOLDERS} == {None}
+
+
+def test_times_without_a_zone_are_those_of_upstreams_machines_unless_somebody_says_otherwise() -> None:
+    (elsewhere,) = read_log(io.BytesIO(BERT.encode()), "run.log", timezone(timedelta(hours=1)))
+
+    assert only(BERT).started_at == datetime(2022, 7, 13, 3, 27, 19, tzinfo=UTC)
+    assert only(BERT).ended_at == datetime(2022, 7, 13, 5, 24, 43, tzinfo=UTC)
+    assert isinstance(elsewhere, FoundResult)
+    assert elsewhere.started_at == datetime(2022, 7, 13, 10, 27, 19, tzinfo=UTC)
+    assert elsewhere.identity == only(BERT).identity
+
+
+# --- jobs in cluster mode -----------------------------------------------------------------------------
+
+
+def test_a_log_of_train_modelarts_alone_is_a_result_with_its_job_and_every_rank() -> None:
+    found = only(modelarts())
+
+    assert found.info.throughput_ratio == sum(900.5 + rank for rank in range(16))
+    assert found.info.accuracy == 0.7612
+    assert found.rank_results == tuple(RankResult(0, rank, 900.5 + rank) for rank in range(16))
+    assert (found.mode, found.node_count, found.cards_per_node, found.ranks_expected) == (Mode.CLUSTER, 2, 8, 16)
+    assert (found.job_id, found.job_name) == (
+        "c8e62b62-9529-4696-ba08-2969f4861a5d",
+        "aisbench-debug2022_07_13-11_27_20",
+    )
+    assert found.flavor == "modelarts.kat1.8xlarge"
+    assert found.engine_version == "mindspore_1.3.0-cann_5.0.2-py_3.7-euler_2.8.3-aarch64"
+    assert found.started_at == datetime(2022, 7, 13, 3, 27, 23, tzinfo=UTC)
+    assert found.raw.count("read throughput") == 16
+
+
+def test_a_report_and_a_block_are_one_run() -> None:
+    total = str(sum(900.5 + rank for rank in range(16)))
+    log = modelarts() + stubs(BERT_PATH, "2022-7-13 11:27:19", "2022-7-13 13:24:48", block(total, "0.7612", *TIMES))
+
+    found = only(log)
+
+    assert found.job_id == "c8e62b62-9529-4696-ba08-2969f4861a5d"
+    assert (found.model, len(found.rank_results), found.problems) == ("bert", 16, ())
+
+
+def test_a_block_that_says_something_else_than_its_report_is_a_problem() -> None:
+    found = only(BERT.replace('"450.58182754928634"', '"451.5"'))
+
+    assert found.info.throughput_ratio == 451.5
+    assert "the block's throughput_ratio is 451.5, and the report above it says 450.58182754928634" in found.problems
+
+
+def test_a_version_of_a_job_in_the_older_interface_is_a_run_of_its_own() -> None:
+    def log(version: str) -> str:
+        return (
+            f"inputs:/b/d/ job_name:aisbench-debug ret instance:<x>\n"
+            f"create sucess job_id:3043 resource_id:job3be1f0e5 version_name:{version} create_time:1657682843000\n"
+            "report result total_throughput : 900.5\nreport result accuracy:0.7612\n"
+        )
+
+    first, second = results(log("V1") + log("V2"))
+
+    assert (first.job_id, first.job_name) == ("3043", "aisbench-debug")
+    assert first.identity != second.identity
+    assert first.values_identity == second.values_identity
+
+
+TIMES = ("2022-07-13 11:27:19", "2022-07-13 13:24:43")
+
+
+# --- several runs, cut off ----------------------------------------------------------------------------
+
+
+def test_several_runs_in_one_log_are_numbered() -> None:
+    found = results(BERT + RESNET + modelarts())
+
+    assert [(each.number, each.model) for each in found] == [(1, "bert"), (2, "resnet"), (3, "")]
+
+
+def test_two_jobs_without_blocks_are_two_runs() -> None:
+    found = results(modelarts("a" * 36) + modelarts("b" * 36, each=800.0))
+
+    assert [each.job_id for each in found] == ["a" * 36, "b" * 36]
+
+
+def test_a_job_without_a_result_is_named_and_does_not_lend_its_name_to_the_next() -> None:
+    failed = "create job sucess. job_id:dead  job name:first create_time:1657682843000\ntask failed\n"
+
+    unread, found = found_in(failed + modelarts("beef"))
+
+    assert unread == Unread("run.log", "job dead has no result here: it failed, or the log is cut off")
+    assert isinstance(found, FoundResult)
+    assert found.job_id == "beef"
+
+
+def test_a_log_that_is_cut_off_inside_the_block_keeps_what_is_there_and_says_so() -> None:
+    found = only(BERT[: BERT.index('"proc_end_time"')])
+
+    assert found.problems[0] == "the block train_result_info is cut off"
+    assert found.info.throughput_ratio == 450.58182754928634
+    assert "throughput_ratio comes from the report above the block" in found.problems
+
+
+def test_half_a_number_is_no_number() -> None:
+    log = stubs(BERT_PATH, *TIMES, BERT_BLOCK)
+
+    found = only(log[: log.index("8182754928634")])
+
+    assert found.info.throughput_ratio is None
+    assert any("lacks" in problem and "throughput_ratio" in problem for problem in found.problems)
+
+
+def test_a_run_that_follows_a_block_that_is_cut_off_is_found() -> None:
+    found = results(BERT[: BERT.index('"proc_end_time"')] + "\n" + RESNET)
+
+    assert [each.model for each in found] == ["bert", "resnet"]
+
+
+def test_the_end_of_a_log_is_enough_if_the_throughput_is_in_it() -> None:
+    found = only(BERT[BERT.index('   "prepare_end_time"') :])
+
+    assert found.info.throughput_ratio == 450.58182754928634
+    assert any("lacks accuracy" in problem for problem in found.problems)
+
+
+def test_a_header_without_values_is_told() -> None:
+    log = f"[2022-7-13 11:27:19][INFO]workpath:{BERT_PATH} go testcase.\n[INFO]train_result_info: "
+
+    assert [each.reason for each in found_in(log) if isinstance(each, Unread)] == [
+        "a line train_result_info is followed by no values: the log is cut off",
+        "a run has no result here: it failed, or the log is cut off",
+    ]
+
+
+def test_a_log_of_something_else_holds_nothing() -> None:
+    (unread,) = found_in("INFO: hello\nthroughput is fine\naccuracy: good\n")
+
+    assert unread == Unread("run.log", "it holds no line train_result_info and no report of upstream's tool")
+
+
+@pytest.mark.parametrize("value", ["0", "-3", "nan", "fast", "1e400", ""])
+def test_a_throughput_that_is_none_is_a_problem_and_not_a_number(value: str) -> None:
+    found = only(stubs(BERT_PATH, *TIMES, block(value, "0.7", *TIMES)))
+
+    assert found.info.throughput_ratio is None
+    assert any(problem.startswith("throughput_ratio holds") for problem in found.problems)
+
+
+# --- what becomes of files ----------------------------------------------------------------------------
+
+LOG = BERT + modelarts().replace("/opt", "/opt/测试") + "训练结束\n"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        LOG.encode("gbk"),
+        LOG.encode("utf-8-sig"),
+        LOG.encode("utf-16"),
+        LOG.replace("\n", "\r\n").encode(),
+        LOG.replace("\n", "\r").encode(),
+        LOG.replace("\n", "\r\n").encode("gbk"),
+        LOG.replace("[INFO]", "\x1b[32m[INFO]\x1b[0m").replace("report", "\x1b[1mreport").encode(),
+        LOG.replace("report result", "10%\r50%\r100%\rreport result").encode(),
+        LOG.replace("url:", "进度 ").encode() + LOG.encode(),
+        b"\0" * 5000 + LOG.encode(),
+        LOG.encode() + b"\xff\xfe\x80 garbage",
+    ],
+    ids=["GBK", "BOM", "UTF-16", "CRLF", "CR", "GBK and CRLF", "colours", "progress", "twice", "NULs", "garbage"],
+)
+def test_the_same_log_in_another_form_is_the_same_run(changed: bytes) -> None:
+    assert {each.identity for each in results(changed)} >= {each.identity for each in results(LOG)}
+
+
+def test_lines_of_other_programs_inside_a_block_do_no_harm() -> None:
+    log = BERT.replace('   "max_power"', '[WARNING] disk {"is": "full"}\n   "max_power"')
+
+    assert only(log).info == only(BERT).info
+
+
+def test_a_stamp_before_every_line_does_no_harm() -> None:
+    log = "".join(f"2022-07-13T13:24:48+08:00 stub-0 | {line}" for line in BERT.splitlines(keepends=True))
+
+    assert only(log).info == only(BERT).info
+
+
+def test_a_block_on_one_line_is_read_and_so_is_what_follows_it() -> None:
+    one = "[INFO]train_result_info: " + " ".join(BERT_BLOCK.split())
+    two = "[INFO]train_result_info: " + " ".join(RESNET_BLOCK.split())
+
+    assert [each.info.throughput_ratio for each in results(one + two)] == [450.58182754928634, 14151.181727494011]
+
+
+def test_the_raw_block_is_kept_as_it_is() -> None:
+    assert only(BERT.replace("\n", "\r\n")).raw == BERT_BLOCK.replace("\n", "\r\n")
+
+
+@given(st.lists(st.integers(1, 700), max_size=60), st.sampled_from(["utf-8", "gbk", "utf-16"]), st.booleans())
+def test_the_pieces_in_which_a_log_arrives_make_no_difference(sizes: list[int], encoding: str, crlf: bool) -> None:
+    content = (LOG.replace("\n", "\r\n") if crlf else LOG).encode(encoding)
+
+    in_pieces = list(read_log(Pieces(content, iter(sizes)), "run.log", UPSTREAM_ZONE))
+
+    assert in_pieces == found_in(content)
+
+
+@given(st.lists(st.sampled_from([b"a\n", b"\r", b"\r\n", b"b" * MOST_LINE, b"cc", b"\n"]), max_size=12), st.data())
+def test_lines_are_the_same_in_whatever_pieces_they_arrive(parts: list[bytes], data: st.DataObject) -> None:
+    content = b"".join(parts)
+    size = data.draw(st.integers(1, max(1, len(content))))
+
+    assert list(lines(Pieces(content, iter([size] * 4)))) == list(lines(io.BytesIO(content)))
+
+
+@given(st.integers(0, len(LOG)), st.integers(0, len(LOG)), st.binary(max_size=40))
+def test_a_log_with_a_hole_or_noise_in_it_can_be_read(start: int, end: int, noise: bytes) -> None:
+    content = LOG[:start].encode() + noise + LOG[end:].encode()
+
+    assert all(each.source == "run.log" for each in found_in(content))
+
+
+@given(st.binary(max_size=2000))
+def test_any_bytes_can_be_read(content: bytes) -> None:
+    found_in(b'train_result_info: {"throughput_ratio": ' + content)
+    found_in(content + BERT.encode())
+
+
+# --- size ---------------------------------------------------------------------------------------------
+
+
+class Endless:
+    """A file of so many bytes, all alike, made while it is read; something stands at its end."""
+
+    def __init__(self, size: int, fill: bytes, end: bytes = b"") -> None:
+        self._left, self._fill, self._end = size, fill, end
+
+    def read(self, size: int, /) -> bytes:
+        if self._left <= 0:
+            part, self._end = self._end, b""
+            return part
+        self._left -= size
+        return (self._fill * (size // len(self._fill) + 1))[:size]
+
+
+@pytest.mark.parametrize(
+    "fill",
+    [b"\0", b"step 1, loss 2.5\n", b"\r10%", b"rankid:1 ", b"{", b"train_result_info: ", b'"accuracy" : {'],
+    ids=["one line", "lines", "progress", "words", "braces", "headers", "keys"],
+)
+def test_64_megabytes_are_read_in_little_memory(fill: bytes) -> None:
+    file = Endless(64 * 1024**2, fill, b"\n" + BERT.encode())
+    tracemalloc.start()
+
+    found = list(read_log(file, "large.log", UPSTREAM_ZONE))
+
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [each.model for each in found if isinstance(each, FoundResult)][-1:] == ["bert"]
+    assert peak < 16 * 1024**2
+
+
+def test_a_long_line_is_kept_in_part() -> None:
+    content = b"x" * (3 * MOST_LINE) + b"\nnext\n"
+
+    assert [len(window) for window in windows(Pieces(content, iter([1000] * 500)))][-1] <= 2 * MOST_LINE
+    assert list(lines(io.BytesIO(content))) == ["x" * MOST_LINE + "\n", "next\n"]
+
+
+def test_a_log_of_noise_around_a_thousand_runs_gives_a_thousand_runs() -> None:
+    noise = random.Random(7).choices(["loss: 2.5\n", "epoch time: 12 ms\n", "进度 10%\r", "\x1b[1mok\x1b[0m\n"], k=40)
+    log = "".join(
+        "".join(noise) + stubs(BERT_PATH, *TIMES, block(f"{450 + run}", "0.7", *TIMES)) for run in range(1000)
+    )
+
+    found = results(log)
+
+    assert [each.info.throughput_ratio for each in found] == [450.0 + run for run in range(1000)]
+    assert len({each.identity for each in found}) == 1000
