@@ -43,9 +43,9 @@ def unpacked(files: Iterable[InputFile | Unread], wanted: Wanted) -> Found:
             yield from _guarded(file.name, _open(file, wanted))
 
 
-def opened(file: BinaryIO, name: str, wanted: Wanted) -> Found:
+def opened(file: BinaryIO, name: str, wanted: Wanted, budget: Budget) -> Found:
     """The same for one file, which is wanted whatever its name; it is left open."""
-    return _guarded(name, _inside(Opened.begin(name, file), wanted, Budget(), 0))
+    return _guarded(name, _begun(file, name, wanted, budget))
 
 
 def _guarded(name: str, found: Found) -> Found:
@@ -59,7 +59,11 @@ def _guarded(name: str, found: Found) -> Found:
 
 def _open(file: InputFile, wanted: Wanted) -> Found:
     with closing(file.open()) as content:
-        yield from _inside(Opened.begin(file.name, content), wanted, Budget(), 0)
+        yield from _begun(content, file.name, wanted, Budget())
+
+
+def _begun(file: BinaryIO, name: str, wanted: Wanted, budget: Budget) -> Found:
+    yield from _inside(Opened.begin(name, file), wanted, budget, 0)
 
 
 def _inside(file: Opened, wanted: Wanted, budget: Budget, depth: int) -> Found:
@@ -91,7 +95,7 @@ def _is_archive(file: Opened) -> bool:
 
 
 def _of_zip(file: Opened, wanted: Wanted, budget: Budget, depth: int) -> Found:
-    with zipfile.ZipFile(file.seekable()) as archive:
+    with file.seekable() as content, zipfile.ZipFile(content) as archive:
         for entry in archive.infolist():
             budget.spend(0, files=1)
             name = _inner(file.name, _zip_name(entry))

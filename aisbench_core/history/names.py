@@ -1,7 +1,6 @@
 """What a file's name says about whether it can hold a result, so that nothing else is opened."""
 
 import re
-from pathlib import PurePosixPath
 
 _ARCHIVE = re.compile(r"\.(zip|tar|tgz|gz)$", re.I)
 _TABLE = re.compile(r"\.(csv|tsv|xlsx|xlsm|xls)$", re.I)
@@ -12,6 +11,11 @@ _RESULT = re.compile(
 )
 _JOB_LOG = re.compile(r"modelarts-job-(?P<id>[0-9a-f-]{8,36})-worker-\d+\.log|(?P<v1>\w+)-job-(?P<name>.+)-\d+\.log")
 _HIDDEN = re.compile(r"\.(?!\.?$).*|__MACOSX|~\$.*")
+
+
+def last_part(name: str) -> str:
+    """A file's own name, without the folders and archives that it is in."""
+    return re.split(r"[/!]", name)[-1]
 
 
 def is_archive(name: str) -> bool:
@@ -26,18 +30,18 @@ def is_table(name: str) -> bool:
 
 def is_result_file(name: str) -> bool:
     """Whether training code writes its result under such a name."""
-    return bool(_RESULT.fullmatch(PurePosixPath(name).name))
+    return bool(_RESULT.fullmatch(last_part(name)))
 
 
 def is_wanted(name: str) -> bool:
     """Whether it is worth opening when it is one of many."""
-    last = PurePosixPath(name).name
+    last = last_part(name)
     return is_archive(last) or is_table(last) or is_result_file(last) or bool(_LOG.search(last) or _DATA.search(last))
 
 
 def is_silent(name: str) -> bool:
     """Whether nobody expects a result in it, so that finding none is not worth a word: data, programs, a job's log."""
-    last = PurePosixPath(name).name
+    last = last_part(name)
     return bool(_DATA.search(last)) or job_of_log(last) is not None
 
 
@@ -48,5 +52,5 @@ def is_hidden(name: str) -> bool:
 
 def job_of_log(name: str) -> tuple[str, str] | None:
     """The job's id and name, as far as the name of its own log tells them; None when it is no such log."""
-    found = _JOB_LOG.fullmatch(PurePosixPath(name).name)
+    found = _JOB_LOG.fullmatch(last_part(name))
     return (found["id"] or "", found["name"] or "") if found else None

@@ -6,6 +6,8 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import BinaryIO, cast
 
@@ -79,16 +81,18 @@ class Opened:
                 return None
         return content
 
-    def seekable(self) -> BinaryIO:
+    @contextmanager
+    def seekable(self) -> Iterator[BinaryIO]:
         """The same from its first byte, so that one can seek in it; what cannot is copied to a temporary file."""
         if isinstance(self._file, io.IOBase) and self._file.seekable():
             self._file.seek(0)
-            return cast("BinaryIO", self._file)  # and its owner closes it
-        copy = tempfile.SpooledTemporaryFile(MOST_IN_MEMORY)  # noqa: SIM115 (it ends with its last user)
-        while part := self.read(MOST_IN_MEMORY):
-            copy.write(part)
-        copy.seek(0)
-        return cast("BinaryIO", copy)
+            yield cast("BinaryIO", self._file)
+            return
+        with tempfile.SpooledTemporaryFile(MOST_IN_MEMORY) as copy:
+            while part := self.read(MOST_IN_MEMORY):
+                copy.write(part)
+            copy.seek(0)
+            yield cast("BinaryIO", copy)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from aisbench_core.history.folders import walk
 from aisbench_core.history.found import UPSTREAM_ZONE, FoundResult, InputFile, Table, Unread
 from aisbench_core.history.logs import NOTHING, read_log
 from aisbench_core.history.names import is_archive, is_result_file, is_silent, is_table, is_wanted
-from aisbench_core.history.opened import Opened, Passed, TooMuchError
+from aisbench_core.history.opened import Budget, Opened, Passed, TooMuchError
 from aisbench_core.history.result_folders import ResultFolders
 from aisbench_core.history.rows import Row, sheets
 from aisbench_core.history.tables import read_table, table_in
@@ -37,7 +37,7 @@ def read_stream(
     file: BinaryIO, name: str, mapping: Mapping[str, str] | None = None, zone: tzinfo = UPSTREAM_ZONE
 ) -> Results:
     """The same for a file that is open, as uploads are; it need not be able to seek, and stays open."""
-    return _results(opened(file, name, is_wanted), name, mapping or {}, zone)
+    return _results(opened(file, name, is_wanted, Budget()), name, mapping or {}, zone)
 
 
 def read_files(
@@ -59,7 +59,7 @@ def columns_of(path: Path) -> Iterator[Table | Unread]:
 
 def columns_of_stream(file: BinaryIO, name: str) -> Iterator[Table | Unread]:
     """The same for a file that is open."""
-    return _tables(opened(file, name, _may_hold_tables))
+    return _tables(opened(file, name, _may_hold_tables, Budget()))
 
 
 def _in_path(path: Path, wanted: Wanted) -> Found:

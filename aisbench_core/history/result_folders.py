@@ -72,7 +72,7 @@ class ResultFolders:
         """One result for each folder that holds one; `root` is the name of the folder that all of them are in."""
         self._join_servers()
         for place, folder in sorted(self._folders.items()):
-            source = place.rstrip("/") or root
+            source = place.rstrip("/!") or root
             if folder.has_ranks:
                 yield _result(folder, source)
             elif _OFFLINE_RESULT in folder.contents:

@@ -52,7 +52,8 @@ def _delimited(file: Opened) -> Iterator[Row]:
 
 def _workbook(file: Opened) -> Iterator[tuple[str, Iterator[Row]]]:
     try:
-        found = _all_sheets(file.seekable())
+        with file.seekable() as content:
+            found = _all_sheets(content)
     except (*EXOTIC, KeyError, TypeError, AttributeError, IndexError, SyntaxError, AssertionError) as error:
         raise ResultError(f"it cannot be read as a workbook: {error or type(error).__name__}") from error
     for name, rows in found:

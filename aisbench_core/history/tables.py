@@ -15,7 +15,15 @@ from aisbench_core.history.packages import told_by
 from aisbench_core.history.rows import Row
 from aisbench_core.model import Mode, TrainResultInfo
 from aisbench_core.model.spec import canonical_json
-from aisbench_core.results.train_result_info import AS_TEXT, KEYS, TIMES, is_placeholder, read_measure, read_time
+from aisbench_core.results.train_result_info import (
+    AS_TEXT,
+    KEYS,
+    TIMES,
+    is_placeholder,
+    normal,
+    read_measure,
+    read_time,
+)
 
 HEADER_WITHIN = 20
 """People put titles above their tables, but not whole pages."""
@@ -176,7 +184,7 @@ def _distinguishing(cells: _Cells, told: Mapping[str, str]) -> dict[str, object]
         Column.FLAVOR,
         Column.WORKPATH,
     )
-    return {**told, **{str(column): cells[column] for column in others}}
+    return {**normal(told), **{str(column): cells[column] for column in others}}
 
 
 def _mode(cells: _Cells) -> Mode | None:

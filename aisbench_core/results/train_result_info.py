@@ -61,7 +61,7 @@ def render(info: TrainResultInfo) -> str:
 
 
 def read(text: str, zone: tzinfo) -> ReadBlock:
-    """The block from its text, also when it is damaged: what can be told is told. Times are in `zone`, unless they say."""
+    """The block from its text, also when it is damaged: what can be told is told. `zone` is that of its times."""
     told = {key: value for key, value in _pairs(text).items() if key in KEYS}
     values: dict[str, float | datetime] = {}
     placeholders, problems = [], []
@@ -76,7 +76,7 @@ def read(text: str, zone: tzinfo) -> ReadBlock:
     missing = sorted(KEYS - told.keys() - _nulls(text))
     if missing:
         problems.append(f"the block lacks {', '.join(missing)}")
-    return ReadBlock(TrainResultInfo(**values), _normal(told), tuple(placeholders), tuple(problems))  # type: ignore[arg-type]  # by name
+    return ReadBlock(TrainResultInfo(**values), normal(told), tuple(placeholders), tuple(problems))  # type: ignore[arg-type]  # by name
 
 
 def is_placeholder(key: str, text: str) -> bool:
@@ -112,6 +112,12 @@ def read_time(text: str, zone: tzinfo) -> datetime:
         raise ResultError(f"{text[:40]!r} is not a time like 2022-07-13 13:24:43") from None
 
 
+def normal(told: Mapping[str, str]) -> dict[str, str]:
+    """Each key's value as text that is the same for equal numbers."""
+    numbers = {key: value for key, value in told.items() if key not in TIMES and NUMBER.fullmatch(value.strip())}
+    return {key: repr(float(value)) if key in numbers else value.strip() for key, value in told.items()}
+
+
 def _pairs(text: str) -> dict[str, str]:
     """The block's values as text, null left out: as JSON, else every pair that can be made out in it."""
     try:
@@ -125,11 +131,6 @@ def _pairs(text: str) -> dict[str, str]:
 
 def _nulls(text: str) -> set[str]:
     return {key for key, _, bare in _PAIR.findall(text) if bare == "null"}
-
-
-def _normal(told: Mapping[str, str]) -> dict[str, str]:
-    numbers = {key: value for key, value in told.items() if key not in TIMES and NUMBER.fullmatch(value.strip())}
-    return {key: repr(float(value)) if key in numbers else value.strip() for key, value in told.items()}
 
 
 def _shown(name: str, value: float | datetime | None) -> str | float | None:
