@@ -85,7 +85,7 @@ def decoded(line: bytes) -> str:
 
 def plain(text: str) -> str:
     """The text without colours and other commands to a terminal."""
-    return _CONTROL.sub("", text)
+    return text if text.rstrip("\r\n").isprintable() else _CONTROL.sub("", text)
 
 
 def _shortened(line: bytes) -> tuple[bytes, bool]:

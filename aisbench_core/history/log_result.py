@@ -62,7 +62,7 @@ def _result(run: LogRun, source: str, number: int, info: TrainResultInfo, values
         cards_per_node=cards_per_node,
         flavor=run.flavor,
         engine_version=run.engine_version,
-        ranks_expected=run.ranksize,
+        ranks_expected=len(run.ranks) or None,
         rank_results=run.rank_results(),
         server_throughputs=tuple(run.servers[server] for server in sorted(run.servers)),
         started_at=info.total_start_time or run.begun_at or run.created_at,

@@ -30,8 +30,6 @@ class LogRun:
     engine_version: str = ""
     mode: Mode | None = None
     node_count: int | None = None
-    cards_per_node: int | None = None
-    ranksize: int | None = None
     ranks: dict[tuple[int, int], float] = field(default_factory=dict)
     servers: dict[int, float] = field(default_factory=dict)
     throughput: float | None = None
@@ -58,30 +56,31 @@ class LogRun:
 
     def is_over_at(self, text: str) -> bool:
         """Whether this line belongs to the run after this one: it starts a job, or reports again."""
-        if found := _CREATED.search(text):
+        if "create " in text and (found := _CREATED.search(text)):
             told = dict(_CREATED_PART.findall(found[1]))
             return bool(self.job_id or self.is_measured) and self._job_in(told) != (self.job_id, self.job_version)
-        if _SESSION.search(text):
+        if "session config:" in text:
             return bool(self.job_id) or self.is_measured
-        found = _TOTAL.search(text) or _LIST.search(text)
-        return found is not None and self.throughput not in (None, _number("throughput_ratio", found["total"]))
+        if self.throughput is None:
+            return False
+        reported = _TOTAL.search(text) or _LIST.search(text)
+        return reported is not None and self.throughput != _number("throughput_ratio", reported["total"])
 
-    def take(self, text: str) -> None:
-        """Take what a line says, if it is one of those that upstream prints."""
-        for pattern, taken in _GRAMMAR:
-            if found := pattern.search(text):
+    def take(self, text: str) -> bool:
+        """Take what a line says; False if it is none of those that upstream prints."""
+        for word, pattern, taken in _GRAMMAR:
+            if word in text and (found := pattern.search(text)):
                 taken(self, found)
                 if taken in _REPORTING and sum(map(len, self.lines)) < MOST_RAW:
                     self.lines.append(text.strip("\r\n"))
-                return
+                return True
+        return False
 
     def size(self) -> tuple[int | None, int | None]:
         """Nodes and cards per node: as told, else as upstream's rule has it, by which several nodes have 8 cards."""
-        nodes, cards = self.node_count, self.cards_per_node
         if self.mode is Mode.SINGLE_SERVER:
-            return nodes or len(self.servers) or None, cards or CARDS_PER_SERVER
-        total = self.ranksize or len(self.ranks)
-        return nodes_of(total, nodes) if total else (nodes, cards)
+            return self.node_count or len(self.servers) or None, CARDS_PER_SERVER
+        return nodes_of(len(self.ranks), self.node_count) if self.ranks else (self.node_count, None)
 
     def rank_results(self) -> tuple[RankResult, ...]:
         """Every rank whose throughput was printed, in order."""
@@ -114,22 +113,11 @@ def _session(run: LogRun, found: re.Match[str]) -> None:
 
 def _work(run: LogRun, found: re.Match[str]) -> None:
     run.workpath = found[1].strip()
+    run.begun_at = stamp(found.string, run.zone) or run.begun_at
 
 
 def _config(run: LogRun, found: re.Match[str]) -> None:
     run.config_info = found[1].strip()
-
-
-def _begun(run: LogRun, found: re.Match[str]) -> None:
-    run.begun_at = stamp(found[0], run.zone) or run.begun_at
-
-
-def _ranksize(run: LogRun, found: re.Match[str]) -> None:
-    run.mode, run.ranksize = Mode.CLUSTER, _count(found[1])
-
-
-def _servers(run: LogRun, found: re.Match[str]) -> None:
-    run.mode, run.node_count, run.cards_per_node = Mode.SINGLE_SERVER, _count(found[1]), _count(found[2])
 
 
 def _rank(run: LogRun, found: re.Match[str]) -> None:
@@ -214,7 +202,7 @@ def nodes_of(cards: int, nodes: int | None) -> tuple[int | None, int | None]:
 
 def is_told(text: str) -> bool:
     """Whether a line is one of the sentences that upstream prints; none of them stands inside a block."""
-    return any(pattern.search(text) for pattern, _ in _GRAMMAR)
+    return any(word in text and pattern.search(text) for word, pattern, _ in _GRAMMAR)
 
 
 _VALUE = r"([-+.\w]+)"
@@ -230,20 +218,19 @@ _SERVER_URL = re.compile(r"/(\d{1,5})/throughput_\d+\.json", re.ASCII)
 _TOTAL = re.compile(r"report result total_throughput\s*:\s*(?P<total>[-+.\w]+)")
 _LIST = re.compile(r"throughput_list:\s*\[([^\]]*)\]\s*average:\s*(?P<total>[-+.\w]+)")
 
-_GRAMMAR: tuple[tuple[re.Pattern[str], Callable[[LogRun, re.Match[str]], None]], ...] = (
-    (_CREATED, _created),
-    (_SESSION, _session),
-    (re.compile(r"\binputs:.*\bjob_name:(\S+) ret instance:"), _named),
-    (re.compile(r"workpath:\s*(.+?)(?: go testcase|$)", re.M), _work),
-    (re.compile(r"(?:get )?ConfigInfo (.+)"), _config),
-    (re.compile(r".*ais bench stubs begin run"), _begun),
-    (re.compile(rf"url:.* read ranksize:\s*{_DIGITS}\b", re.ASCII), _ranksize),
-    (re.compile(rf"server_count:\s*{_DIGITS} cards_per_server:\s*{_DIGITS}", re.ASCII), _servers),
-    (re.compile(rf"rankid:\s*{_DIGITS} url:(.*) read throughput:\s*{_VALUE}", re.ASCII), _rank),
-    (re.compile(rf"serverid:\s*{_DIGITS} .*service_throughput:\s*{_VALUE}", re.ASCII), _server),
-    (_TOTAL, _total),
-    (re.compile(rf"report result accuracy\s*:\s*{_VALUE}"), _accuracy),
-    (_LIST, _throughputs),
-    (re.compile(rf"accuracy_list:\s*\[([^\]]*)\]\s*average:\s*{_VALUE}"), _accuracies),
+_GRAMMAR: tuple[tuple[str, re.Pattern[str], Callable[[LogRun, re.Match[str]], None]], ...] = (
+    ("create ", _CREATED, _created),
+    ("session config:", _SESSION, _session),
+    ("job_name:", re.compile(r"\binputs:.*\bjob_name:(\S+) ret instance:"), _named),
+    ("workpath:", re.compile(r"workpath:\s*(.+?)(?: go testcase|$)", re.M), _work),
+    ("ConfigInfo", re.compile(r"(?:get )?ConfigInfo (.+)"), _config),
+    ("read throughput:", re.compile(rf"rankid:\s*{_DIGITS} url:(.*) read throughput:\s*{_VALUE}", re.ASCII), _rank),
+    ("service_throughput:", re.compile(rf"serverid:\s*{_DIGITS} .*service_throughput:\s*{_VALUE}", re.ASCII), _server),
+    ("total_throughput", _TOTAL, _total),
+    ("result accuracy", re.compile(rf"report result accuracy\s*:\s*{_VALUE}"), _accuracy),
+    ("throughput_list:", _LIST, _throughputs),
+    ("accuracy_list:", re.compile(rf"accuracy_list:\s*\[([^\]]*)\]\s*average:\s*{_VALUE}"), _accuracies),
 )
+"""What upstream prints: a word that is found quickly, the sentence, and who takes it."""
+
 _REPORTING = frozenset({_rank, _server, _total, _accuracy, _throughputs, _accuracies})

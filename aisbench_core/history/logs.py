@@ -21,16 +21,9 @@ _WORDS = (
     b"train_result_info",
     b"throughput",
     b"accuracy",
-    b"read ranksize",
-    b"server_count:",
-    b" suc",
-    b"session config:",
-    b"job_name:",
+    b"job_",
     b"workpath:",
     b"ConfigInfo",
-    b"begin run",
-    b'_time"',
-    b'_power"',
 )
 """Each line that means something holds one of these. Finding them is far quicker than looking at every line."""
 
@@ -72,14 +65,12 @@ class _Reading:
                 yield from self._grow(self.block, line)
                 return
             yield from self._close(self.block)
-        if header := _HEADER.search(line):
+        if "train_result_info" in line and (header := _HEADER.search(line)):
             yield from self._grow(Block(line[: header.start()]), line[header.end() :])
             return
         if self._run.is_over_at(text):
             yield from self._flush()
-        if is_told(text):
-            self._run.take(text)
-        elif key := _KEY.search(text):
+        if not self._run.take(text) and (key := _KEY.search(text)):
             yield from self._grow(Block("", is_headless=True), text[key.start() :])
 
     def end(self) -> Iterator[FoundResult | Unread]:
@@ -89,7 +80,7 @@ class _Reading:
         yield from self._flush()
 
     def _breaks_off(self, text: str) -> bool:
-        return bool(_HEADER.search(text)) or is_told(text)
+        return not text.lstrip().startswith('"') and (bool(_HEADER.search(text)) or is_told(text))
 
     def _grow(self, block: Block, line: str) -> Iterator[FoundResult | Unread]:
         rest = block.take(line)

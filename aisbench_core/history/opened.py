@@ -67,8 +67,10 @@ class Opened:
     def read(self, size: int, /) -> bytes:
         """Up to `size` bytes; nothing at the end. Raises ResultError when the file is damaged."""
         part, self._rest = self._rest[:size], self._rest[size:]
+        if len(part) == size:
+            return part
         try:
-            return part or self._file.read(size)
+            return part + self._file.read(size - len(part))
         except DAMAGED as error:
             raise ResultError(unreadable(error)) from error
 
