@@ -5,7 +5,7 @@ import streamlit as st
 from pages._ui import address
 from pages._ui.board import choose_kind, choose_query, show_download, show_groups, show_kind, show_runs
 from pages._ui.core import core
-from pages._ui.places import CONFIGURE, link
+from pages._ui.places import CONFIGURE, IMPORT, link
 from pages._ui.words import words
 
 t = words()
@@ -14,6 +14,7 @@ regions = core().warehouse.regions()
 if not regions:
     st.info(t("board.empty"), icon=":material/info:")
     link(CONFIGURE, t("live.go_configure"), {})
+    link(IMPORT, t("history.open"), {})
     st.stop()
 
 kind = choose_kind(regions)

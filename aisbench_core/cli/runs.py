@@ -11,8 +11,10 @@ from aisbench_core.cli.core import as_json, open_core, user
 from aisbench_core.cli.following import say_who_follows
 from aisbench_core.cli.servers import servers_text
 from aisbench_core.cli.systems import counted
+from aisbench_core.errors import RunNotFound
 
 if TYPE_CHECKING:
+    from aisbench_core.core import Core
     from aisbench_core.model import Event, Progress, Run, RunState
     from aisbench_core.warehouse.values import RunRow
 
@@ -50,6 +52,10 @@ def runs(states: "tuple[RunState, ...]", text: str, limit: int, offset: int, as_
 def show(run_id: str, as_json: bool) -> None:
     """Show one run: what was asked for, where it stands, what happened, and its result."""
     core = open_core()
+    recorded = _recorded_only(core, run_id)
+    if recorded:
+        shown.answer({"run": None, "result": recorded}, as_json, lambda: _recorded_text(recorded))
+        return
     run = core.ledger.get(run_id)
     progress = core.ledger.progress(run.run_id)
     events = core.ledger.events(run.run_id)
@@ -112,6 +118,33 @@ def result_text(row: "RunRow | None") -> str:
         ]
     )
     return f"result\n{shown.indented(facts)}"
+
+
+def _recorded_only(core: "Core", run_id: str) -> "RunRow | None":
+    """A run that the ledger does not know: an imported one, or one that is older than the ledger."""
+    try:
+        core.ledger.get(run_id)
+    except RunNotFound:
+        return core.warehouse.run(run_id)
+    return None
+
+
+def _recorded_text(row: "RunRow") -> str:
+    facts = [
+        ("run", row.run_id),
+        ("origin", f"{row.origin} from {row.source}" if row.source else str(row.origin)),
+        ("imported", f"{shown.moment(row.imported_at)} by {row.created_by}" if row.imported_at else ""),
+        ("state", str(row.state)),
+        ("detail", row.detail),
+        ("workload", f"{row.workload} {row.framework_version}".strip()),
+        ("hardware", shown.hardware(row.flavor or row.pool_id, row.node_count, row.cards_per_node)),
+        ("mode", str(row.mode)),
+        ("job", f"{row.job_name} {row.job_id}".strip()),
+        ("began", shown.moment(row.created_at)),
+        ("ended", shown.moment(row.ended_at)),
+        ("note", row.note),
+    ]
+    return f"{shown.listing(facts)}\n\n{result_text(row)}"
 
 
 def _table(found: "Sequence[Run]") -> str:

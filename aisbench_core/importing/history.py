@@ -1,14 +1,22 @@
 """Results that were measured elsewhere, or before: looked at first, then kept beside those that are launched here."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import tzinfo
+from functools import partial
+from io import BytesIO
 from pathlib import Path
+from typing import BinaryIO
 
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.errors import Problem, SpecError
-from aisbench_core.history.found import FoundResult, Unread
+from aisbench_core.history.found import UPSTREAM_ZONE, Column, FoundResult, InputFile, Table, Unread
+from aisbench_core.history.names import is_result_file
+from aisbench_core.history.reading import columns_of, columns_of_stream, read_files, read_path, read_stream
 from aisbench_core.importing import records, saving
 from aisbench_core.importing.chosen import UNSAID, Choices, Preview, Saved, Where
-from aisbench_core.importing.columns import Columns
+from aisbench_core.importing.columns import Columns, checked
+from aisbench_core.importing.obs_files import files_below, obs_path
 from aisbench_core.importing.records import Catalogue
 from aisbench_core.model import Clock, RunRecord
 from aisbench_core.regions import Regions
@@ -21,6 +29,11 @@ from aisbench_core.warehouse import Warehouse
 COLUMNS_FILE = "import_columns.json"
 
 Found = FoundResult | Unread
+Upload = tuple[str, BinaryIO]
+"""A file's name and the file."""
+
+UPLOADED = "uploaded files"
+"""What the folder is called that handed-over result files come from."""
 
 
 class History:
@@ -58,6 +71,58 @@ class History:
         rehearsed = {place.region for name in self._regions.names() if (place := self._regions.profile(name)).rehearsal}
         return Where(UNSAID, True) if region in rehearsed else Where(region or UNSAID)
 
+    def read(self, path: Path, mapping: Mapping[str, str], zone: tzinfo = UPSTREAM_ZONE) -> Iterator[Found]:
+        """Every result in a file, a folder or an archive, while it is being read.
+
+        `mapping`: what columns of tables mean, beside what was said before. Raises ResultError when nothing is there,
+        and SpecError on a meaning that does not exist."""
+        return read_path(path, self._meanings(mapping), zone)
+
+    def read_uploads(self, files: Sequence[Upload], mapping: Mapping[str, str]) -> Iterator[Found]:
+        """The same for files that somebody hands over; result files among them are those of one run."""
+        meanings = self._meanings(mapping)
+        for name, file in files:
+            if not is_result_file(name):
+                file.seek(0)
+                yield from read_stream(file, name, meanings)
+        parts = [InputFile(name, None, partial(_again, file)) for name, file in files if is_result_file(name)]
+        if parts:
+            yield from read_files(parts, UPLOADED, meanings)
+
+    def read_obs(
+        self, profile: str, directory: str, mapping: Mapping[str, str], zone: tzinfo = UPSTREAM_ZONE
+    ) -> Iterator[Found]:
+        """The same for a directory in OBS (`obs://bucket/directory/`), with a profile's keys; it is listed once.
+
+        Raises SpecError on another place, CloudError, and ConfigError when the profile or its keys cannot be used."""
+        place = obs_path(directory)
+        meanings = self._meanings(mapping)
+        with files_below(self._connect(profile).objects, place) as files:
+            if not files:
+                yield Unread(directory, "there is no object below it")
+            yield from read_files(files, directory, meanings, zone)
+
+    def tables(self, path: Path) -> Iterator[Table | Unread]:
+        """The columns of each table in a file, a folder or an archive, with what they are taken for."""
+        return (self._as_said(each) for each in columns_of(path))
+
+    def tables_in_uploads(self, files: Sequence[Upload]) -> Iterator[Table | Unread]:
+        """The same for files that somebody hands over."""
+        for name, file in files:
+            file.seek(0)
+            yield from (self._as_said(each) for each in columns_of_stream(file, name))
+
+    def _meanings(self, mapping: Mapping[str, str]) -> dict[str, str]:
+        return self.columns.known() | checked(mapping)
+
+    def _as_said(self, table: Table | Unread) -> Table | Unread:
+        if isinstance(table, Unread):
+            return table
+        said = {header: column for header, column in self.columns.known().items() if header in table.columns}
+        known = {header: Column(column) for header, column in said.items() if column}
+        guessed = {header: column for header, column in table.mapping.items() if header not in said}
+        return replace(table, mapping=guessed | known)
+
     # --- keeping ----------------------------------------------------------------------------------
 
     def preview(self, results: Iterable[FoundResult], choices: Choices, who: str) -> list[Preview]:
@@ -91,3 +156,9 @@ class History:
         """All that is kept of a run, launched or imported. Raises ResultError when its folder cannot be read."""
         folder = RunFolder(self._settings.runs_dir / Path(run_id).name)
         return read_record(folder.record, folder.metrics, folder.events)
+
+
+def _again(file: BinaryIO) -> BinaryIO:
+    """The file from its beginning, to be closed by whoever reads it; result files are small."""
+    file.seek(0)
+    return BytesIO(file.read())

@@ -10,13 +10,24 @@ from pathlib import Path
 from typing import BinaryIO
 
 from aisbench_core.cloud.ports import ObjectStat, ObjectStore
+from aisbench_core.errors import Problem, SpecError
 from aisbench_core.history.found import InputFile
+
+SCHEME = "obs://"
 
 SMALL = 1024 * 1024
 """Bytes of an object that is fetched together with its neighbours; larger ones go through a file."""
 
 BATCH = 64
 """Small objects fetched together; as many are held at most."""
+
+
+def obs_path(text: str) -> str:
+    """`obs://bucket/directory` as OBS paths are written here: `/bucket/directory/`. Raises SpecError."""
+    place = text.strip().removeprefix(SCHEME).strip("/")
+    if not text.strip().startswith(SCHEME) or not place:
+        raise SpecError("directory in OBS", [Problem("path", f"must begin with {SCHEME}bucket/", repr(text))])
+    return f"/{place}/"
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 Whoever is interrupted starts again: what the warehouse holds is passed over, everything else is stored.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -27,6 +28,10 @@ def no_progress(_: int) -> None:
     """For those who do not watch."""
 
 
+OUR_RUN = re.compile(r"r\d{8}-\d{6}-[a-z0-9]{6}")
+"""A run's id, which the job's name and the directory of its results hold."""
+
+
 class Here:
     """Which results are runs already: the same import, or the run that was launched here."""
 
@@ -42,14 +47,15 @@ class Here:
         for run_id in self._warehouse.starting_with(sorted(starts)):
             self._ids[run_id[: len(next(iter(starts)))]].add(run_id)
         self._launched.update(self._warehouse.of_jobs([found.job_id for found in results if found.job_id]))
-        self._recorded |= self._warehouse.known([found.run_id for found in results if found.run_id])
+        self._recorded |= self._warehouse.known([name for found in results for name in _names(found)])
 
     def name(self, found: FoundResult) -> str:
         """The run that a result is already, or empty.
 
         Equal values are the same run when one side knows no job: an excerpt of a log has often lost it."""
-        if found.run_id in self._recorded:
-            return found.run_id
+        for name in _names(found):
+            if name in self._recorded:
+                return name
         if found.job_id in self._launched:
             return self._launched[found.job_id]
         start, own = start_of_id(found), run_id_of(found)
@@ -85,6 +91,11 @@ def save(
         done += len(chunk)
         told(done)
     return Saved(tuple(new), done - len(new))
+
+
+def _names(found: FoundResult) -> list[str]:
+    """The runs of ours that a result may be, by what it says of itself and by where it lies."""
+    return [name for name in (found.run_id, *OUR_RUN.findall(f"{found.job_name} {found.source}")) if name]
 
 
 def _unknown(chunk: Sequence[FoundResult], here: Here, replace: bool) -> Iterator[FoundResult]:

@@ -224,10 +224,10 @@ def reasons(row: RunRow, t: Words) -> str:
 def _run_cells(row: RunRow, t: Words) -> dict[str, Any]:
     return {
         t("board.run"): row.run_id,
+        t("board.origin"): t(f"origin.{row.origin}"),
         t("board.validity"): t(f"validity.{row.validity}"),
         t("board.reason"): reasons(row, t),
         t("board.model"): row.model,
-        t("board.origin"): t(f"origin.{row.origin}"),
         t("board.version"): f"{row.framework} {row.framework_version}",
         t("board.flavor"): row.flavor or row.pool_id,
         t("board.size"): size_of(row.node_count, row.cards_per_node),

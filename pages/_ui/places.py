@@ -15,6 +15,7 @@ RUNS = HERE / "runs.py"
 LIVE = HERE / "live.py"
 LEADERBOARD = HERE / "leaderboard.py"
 COMPARE = HERE / "compare.py"
+IMPORT = HERE / "import.py"
 HEALTH = HERE / "health.py"
 
 ICONS = {
@@ -23,6 +24,7 @@ ICONS = {
     LIVE: ":material/sensors:",
     LEADERBOARD: ":material/leaderboard:",
     COMPARE: ":material/balance:",
+    IMPORT: ":material/history:",
     HEALTH: ":material/monitor_heart:",
 }
 """Emoji, because Streamlit fetches a page's Material icon from another host for the browser's tab."""

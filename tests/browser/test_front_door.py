@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.visit import OpenWindow
 
-MENU = ["Configure", "Launch & stop", "Live", "Leaderboard", "Compare", "Health"]
+MENU = ["Configure", "Launch & stop", "Live", "Leaderboard", "Compare", "Import results", "Health"]
 
 TITLES = {
     "/": "Configure",
@@ -18,6 +18,7 @@ TITLES = {
     "/live": "Live",
     "/leaderboard": "Leaderboard",
     "/compare": "Compare",
+    "/import": "Import results",
     "/health": "Health",
 }
 

@@ -30,6 +30,7 @@ EMPTY_PAGES = {
     "live": "/live",
     "leaderboard": "/leaderboard",
     "compare": "/compare",
+    "import": "/import",
     "health": "/health",
 }
 FULL_PAGES = EMPTY_PAGES | {

@@ -99,6 +99,15 @@ def test_a_run_that_was_launched_here_is_not_imported_again(core: Core) -> None:
     assert preview[0].here == "launched"
 
 
+def test_a_directory_that_a_run_of_ours_wrote_is_that_run(core: Core) -> None:
+    ours = "r20260301-080000-abc123"
+    core.warehouse.record(a.record(ours))
+
+    saved = core.history.save([found(source=f"output/bench-{ours}/accuracy.json")], Choices(), WHO)
+
+    assert (saved.new, saved.known) == ((), 1)
+
+
 def test_replacing_stores_the_person_s_answers_over_those_of_before(core: Core) -> None:
     core.history.save([found()], Choices(), WHO)
 

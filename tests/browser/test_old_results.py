@@ -1,0 +1,92 @@
+"""A folder's logs in a real browser: handed over, completed, stored, and found on the leaderboard."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.console_process import ConsoleProcess
+from tests.browser.test_looks import PEOPLE, assert_looks_right
+from tests.browser.test_story import tick
+from tests.browser.visit import OpenWindow, Visit
+from tests.unit.old_logs import BERT, RESNET
+
+TABLE = "模型,版本,节点数,单机卡数,我们的数,精度\nnet,2.0,2,8,900.5,0.81\n"
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
+    """A console on its first day, of somebody who has measured before."""
+    process = ConsoleProcess.start(tmp_path_factory.mktemp("before"))
+    yield process
+    process.stop()
+
+
+def old_files(folder: Path, table: str = TABLE) -> list[Path]:
+    """Logs as people have them: in several encodings, one of them empty, and a table."""
+    contents = {
+        "bert.log": BERT.encode(),
+        "resnet.log": RESNET.replace("\n", "\r\n").encode("gbk"),
+        "nothing.log": b"Killed\n",
+        "old.csv": table.encode(),
+    }
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)
+    return [folder / name for name in contents]
+
+
+def hand_over(visit: Visit, files: list[Path]) -> None:
+    """Choose files and have them read."""
+    visit.page.locator("input[type=file]").set_input_files(files)
+    visit.rest()
+    visit.keyed("old-read-files").get_by_role("button").click()
+    expect(visit.keyed("old-save").get_by_role("button")).to_be_visible()
+    visit.rest()
+
+
+def test_somebody_brings_the_results_of_years(alone: ConsoleProcess, window: OpenWindow, tmp_path: Path) -> None:
+    visit = window(alone)
+    visit.open("/leaderboard")
+    visit.page.get_by_role("link", name="Import old results").click()
+    expect(visit.page.get_by_role("heading", level=1, name="Import results")).to_be_visible()
+
+    hand_over(visit, old_files(tmp_path))
+    assert visit.column("Found results (3)", "Model") == ["BERT-large", "ResNet-50 v1.5", "net"]
+    expect(visit.page.get_by_text("Not read (1)")).to_be_visible()
+    visit.keyed("old-save").get_by_role("button").click()
+    expect(visit.page.get_by_text("Imported: 3. Here already: 0.")).to_be_visible()
+    visit.page.get_by_role("link", name="See them on the leaderboard").click()
+
+    expect(visit.page.get_by_role("heading", level=1, name="Leaderboard")).to_be_visible()
+    visit.rest()
+    assert visit.column("Table of runs", "Origin") == ["imported"] * 3
+    run_id = visit.column("Table of runs", "Run")[0]
+    tick(visit, 0)
+    visit.page.get_by_role("link", name=f"Show {run_id}").click()
+    expect(visit.page.get_by_text("Imported from")).to_be_visible()
+    assert visit.troubles() == []
+
+
+def test_the_same_files_again_are_all_here(alone: ConsoleProcess, window: OpenWindow, tmp_path: Path) -> None:
+    visit = window(alone)
+    visit.open("/import")
+    hand_over(visit, old_files(tmp_path)[:2])
+    visit.keyed("old-save").get_by_role("button").click()
+    expect(visit.page.get_by_text("Here already:")).to_be_visible()
+
+    hand_over(visit, old_files(tmp_path)[:2])
+
+    assert all("here as i-" in state for state in visit.column("Found results (2)", "State"))
+
+
+@pytest.mark.parametrize("person", [*PEOPLE])
+def test_the_page_looks_right_with_results(
+    alone: ConsoleProcess, window: OpenWindow, tmp_path: Path, person: str
+) -> None:
+    visit = window(alone, **PEOPLE[person])
+    visit.open("/import")
+
+    hand_over(visit, old_files(tmp_path))
+
+    assert_looks_right(visit, f"old-results-{person}")

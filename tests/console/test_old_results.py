@@ -1,0 +1,144 @@
+"""Import results: what was read is shown and completed before anything is stored, and then found on the leaderboard."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from aisbench_core.history.found import Column, Table
+from aisbench_core.importing.chosen import Said
+from aisbench_core.model import Mode, Origin
+from aisbench_core.warehouse import BoardQuery, RunRow, Validity, Warehouse
+from pages._ui.old_results import said_of
+from pages._ui.old_tables import corrected
+from pages._ui.words import Language, Words, catalogue
+from tests.console.conftest import OpenPage, texts
+from tests.unit.old_logs import BERT, RESNET
+
+TABLE = "模型,版本,节点数,单机卡数,我们的数,精度\nnet,2.0,2,8,900.5,0.81\n"
+
+
+def upload(app: AppTest, *files: tuple[str, str]) -> AppTest:
+    """Hand files over, and have them read."""
+    app.file_uploader(key="old-files").set_value([(name, text.encode(), "text/plain") for name, text in files])
+    app.run()
+    return app.button(key="old-read-files").click().run()
+
+
+def imported(data_dir: Path, region: str = "imported") -> list[RunRow]:
+    query = BoardQuery(region, include_invalid=True, sort="model", descending=False)
+    return list(Warehouse(data_dir / "warehouse.duckdb").runs(query).rows)
+
+
+def test_nothing_is_stored_before_the_button_is_pressed(open_page: OpenPage, data_dir: Path) -> None:
+    app = upload(open_page("import"), ("bert.log", BERT), ("resnet.log", RESNET))
+
+    assert not app.exception
+    assert "Found results (2)" in texts(app)
+    assert imported(data_dir) == []
+
+
+def test_old_logs_are_stored_and_the_leaderboard_is_one_click_away(open_page: OpenPage, data_dir: Path) -> None:
+    app = upload(open_page("import"), ("bert.log", BERT), ("resnet.log", RESNET))
+
+    app.button(key="old-save").click().run()
+
+    assert "Imported: 2. Here already: 0." in texts(app)
+    (link,) = [link for link in app.page_link if link.label == "See them on the leaderboard"]
+    assert "region=imported&origin=imported" in link.proto.query_string
+    assert [row.workload for row in imported(data_dir)] == ["mindspore_bert", "mindspore_resnet"]
+    assert {row.validity for row in imported(data_dir)} == {Validity.VALID}
+
+
+def test_the_same_log_again_says_that_it_is_here(open_page: OpenPage, data_dir: Path) -> None:
+    upload(open_page("import"), ("bert.log", BERT)).button(key="old-save").click().run()
+
+    app = upload(open_page("import"), ("copy.log", BERT))
+    app.button(key="old-save").click().run()
+
+    assert "Imported: 0. Here already: 1." in texts(app)
+    assert len(imported(data_dir)) == 1
+
+
+def test_what_is_said_about_all_results_is_stored_with_each(open_page: OpenPage, data_dir: Path) -> None:
+    app = upload(open_page("import"), ("bert.log", BERT))
+    app.text_input(key="old-version").set_value("r1.5").run()
+    app.number_input(key="old-nodes").set_value(4).run()
+
+    app.button(key="old-save").click().run()
+
+    (row,) = imported(data_dir)
+    assert (row.framework_version, row.node_count) == ("r1.5", 4)
+
+
+def test_results_of_a_rehearsal_profile_stay_apart(open_page: OpenPage, data_dir: Path) -> None:
+    app = upload(open_page("import"), ("bert.log", BERT))
+    app.selectbox(key="old-where").set_value("sandbox").run()
+
+    app.button(key="old-save").click().run()
+
+    (row,) = imported(data_dir)
+    assert (row.region, row.rehearsal, row.origin) == ("imported", True, Origin.IMPORTED)
+
+
+def test_files_without_a_result_are_named_with_the_reason(open_page: OpenPage, data_dir: Path) -> None:
+    app = upload(open_page("import"), ("empty.log", "nothing here\n"))
+
+    assert "No result was found" in texts(app)
+    assert list(app.dataframe[0].value["File"]) == ["empty.log"]
+    assert imported(data_dir) == []
+
+
+def test_a_path_on_the_console_s_machine_is_read(open_page: OpenPage, data_dir: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "old"
+    folder.mkdir()
+    (folder / "run.log").write_bytes(BERT.encode("gbk"))
+    app = open_page("import")
+    app.text_input(key="old-path").set_value(str(folder)).run()
+
+    app.button(key="old-read-path").click().run()
+    app.button(key="old-save").click().run()
+
+    assert [row.source for row in imported(data_dir)] == ["run.log (1)"]
+
+
+def test_a_path_that_is_not_there_is_a_sentence(open_page: OpenPage, data_dir: Path) -> None:
+    app = open_page("import")
+    app.text_input(key="old-path").set_value(str(data_dir / "nowhere")).run()
+
+    app.button(key="old-read-path").click().run()
+
+    assert "is not there" in texts(app)
+
+
+def test_a_table_s_columns_are_shown_with_their_meanings(open_page: OpenPage, data_dir: Path) -> None:
+    assert data_dir.exists()
+
+    app = upload(open_page("import"), ("old.csv", TABLE))
+
+    assert not app.exception
+    assert any("Columns of the tables (6)" in each.label for each in app.expander)
+
+
+def test_a_correction_of_columns_is_carried_out_and_the_rest_stays() -> None:
+    table = Table("old.csv", ("a", "b"), {"a": Column.MODEL})
+
+    (after,) = corrected([table], {"b": "throughput_ratio"})
+
+    assert after.mapping == {"a": Column.MODEL, "b": Column.THROUGHPUT_RATIO}
+
+
+@pytest.mark.parametrize("language", list(Language))
+def test_a_change_in_a_row_is_an_answer_about_that_result(language: Language) -> None:
+    t = Words(language, catalogue(language))
+    changes: dict[str, object] = {t.field("node_count"): 4, t.field("mode"): t("mode.cluster"), t.field("model"): ""}
+
+    assert said_of(changes, t) == Said(node_count=4, mode=Mode.CLUSTER)
+
+
+def test_an_empty_leaderboard_leads_here(open_page: OpenPage, data_dir: Path) -> None:
+    assert data_dir.exists()
+
+    app = open_page("leaderboard")
+
+    assert "Import old results" in {link.label for link in app.page_link}

@@ -1,0 +1,201 @@
+"""`aisbench import`: old results from the shell, onto the leaderboard, marked, and never twice."""
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.core import Core
+from aisbench_core.model import Origin
+from aisbench_core.settings import Settings
+from aisbench_core.warehouse import BoardQuery, RunRow
+from aisbench_core.wiring import Clouds, open_core
+from tests.flow.command_line import CommandLine
+from tests.sandbox_process import SandboxProcess
+from tests.unit.old_logs import BERT, RESNET
+
+MANY = 1_000
+TABLE = "Model,Ver,Nodes,NPUs,Rate,Acc\nmy net,2.1,2,16,900.5,0.81\nmy net,2.1,4,32,1700.5,0.82\n"
+
+
+@pytest.fixture
+def shell(sandbox: SandboxProcess, tmp_path: Path) -> Iterator[CommandLine]:
+    shell = CommandLine(tmp_path / "data", sandbox)
+    yield shell
+    shell.end()
+
+
+@pytest.fixture
+def core(shell: CommandLine) -> Core:
+    return open_core(Settings(data_dir=shell.data_dir, profile="lab"))
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """The two results that the manuals print, in a folder of logs."""
+    folder = tmp_path / "old"
+    folder.mkdir()
+    (folder / "bert.log").write_text(BERT, "utf-8")
+    (folder / "resnet.log").write_bytes(RESNET.replace("\n", "\r\n").encode("gbk"))
+    return folder
+
+
+def everything(core: Core, region: str = "imported") -> list[RunRow]:
+    query = BoardQuery(region, include_invalid=True, sort="throughput", limit=2 * MANY)
+    return list(core.warehouse.runs(query).rows)
+
+
+def test_the_manuals_two_results_reach_the_leaderboard(shell: CommandLine, logs: Path) -> None:
+    saved = shell.answer("import", str(logs))
+    rows = shell.answer("leaderboard", "--region", "imported", "--origin", "imported")["rows"]
+
+    assert (len(saved["new"]), saved["known"], saved["region"]) == (2, 0, "imported")
+    assert [(row["workload"], row["framework_version"], row["node_count"]) for row in rows] == [
+        ("mindspore_resnet", "r1.3", 2),
+        ("mindspore_bert", "r1.3", 2),
+    ]
+    assert [row["throughput"] for row in rows] == [14151.181727494011, 450.58182754928634]
+    assert {row["origin"] for row in rows} == {"imported"}
+
+
+def test_a_dry_run_stores_nothing(shell: CommandLine, logs: Path, core: Core) -> None:
+    result = shell.type("import", "--dry-run", "--nodes", "4", str(logs))
+
+    assert result.exit_code == 0, result.output
+    assert "ResNet-50 v1.5" in result.stdout
+    assert "4 × 8" in result.stdout
+    assert core.warehouse.regions() == []
+    assert not (shell.data_dir / "runs").exists()
+
+
+def test_the_same_logs_again_change_nothing_and_it_is_said(shell: CommandLine, logs: Path, core: Core) -> None:
+    shell.answer("import", str(logs))
+    before = everything(core)
+
+    result = shell.type("import", str(logs), str(logs / "bert.log"), "--model", "another")
+
+    assert "0 imported into imported, 3 were here already" in result.stdout
+    assert everything(core) == before
+
+
+def test_answers_go_before_what_the_files_say(shell: CommandLine, logs: Path, core: Core) -> None:
+    shell.add_profile(
+        "team", {**core.regions.profile().model_dump(mode="json"), "region": "cn-north-9", "rehearsal": False}
+    )
+    answers = ("--profile", "team", "--framework-version", "r1.5", "--mode", "cluster", "--nodes", "3", "--cards", "8")
+
+    shell.answer("import", str(logs / "bert.log"), *answers)
+
+    (row,) = everything(core, "cn-north-9")
+    assert (row.profile, row.framework_version, row.mode, row.node_count) == ("team", "r1.5", "cluster", 3)
+    assert row.throughput_definition == "build_then_all_int_s"
+
+
+@pytest.mark.parametrize(
+    "words", [("--nodes", "0"), ("--map", "Rate=speed"), ("--map", "Rate"), ("--region", "x", "--profile", "lab")]
+)
+def test_answers_that_make_no_sense_are_refused(shell: CommandLine, logs: Path, words: tuple[str, ...]) -> None:
+    result = shell.type("import", str(logs), *words)
+
+    assert result.exit_code == 2
+    assert not (shell.data_dir / "runs").exists()
+
+
+def test_what_a_column_means_is_said_once(shell: CommandLine, tmp_path: Path, core: Core) -> None:
+    table = tmp_path / "old.csv"
+    table.write_text(TABLE, "utf-8")
+    said = ("--map", "Rate=throughput_ratio", "--map", "Ver=framework_version", "--definition", "per second")
+
+    shell.answer("import", str(table), *said)
+    seen = shell.answer("import", "--dry-run", str(table))
+
+    assert [(row.model, row.framework_version, row.throughput) for row in everything(core)] == [
+        ("my net", "2.1", 1700.5),
+        ("my net", "2.1", 900.5),
+    ]
+    assert seen["tables"]["old.csv"]["Rate"] == "throughput_ratio"
+    assert {each["here"] for each in seen["results"]} == {row.run_id for row in everything(core)}
+
+
+def test_files_without_results_are_named_and_the_others_are_read(shell: CommandLine, logs: Path) -> None:
+    (logs / "empty.log").write_text("nothing\n", "utf-8")
+
+    result = shell.type("import", str(logs))
+
+    assert result.exit_code == 0
+    assert "not read: empty.log: " in result.stderr
+    assert "2 imported into imported" in result.stdout
+
+
+def test_nothing_at_all_is_an_error(shell: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "empty.log").write_text("nothing\n", "utf-8")
+
+    result = shell.type("import", str(tmp_path / "empty.log"))
+
+    assert result.exit_code == 2
+    assert "no result was found" in result.stderr
+
+
+def test_an_imported_run_is_shown_compared_and_exported_as_such(shell: CommandLine, logs: Path) -> None:
+    ids = shell.answer("import", str(logs))["new"]
+
+    shown = shell.type("show", ids[0])
+    compared = shell.type("compare", *ids)
+    exported = shell.type("export", "--region", "imported")
+
+    assert "imported from bert.log (1)" in shown.stdout
+    assert "not known of imported runs, and taken as equal: parameters" in compared.stdout
+    assert [row["origin"] for row in csv.DictReader(exported.stdout.splitlines())] == ["imported", "imported"]
+
+
+def test_the_warehouse_is_built_anew_with_imported_results(shell: CommandLine, logs: Path, core: Core) -> None:
+    shell.answer("import", str(logs))
+    before = everything(core)
+
+    result = shell.type("warehouse", "rebuild")
+
+    assert "2 runs recorded" in result.stdout
+    assert everything(core) == before
+
+
+def test_a_directory_in_obs_is_listed_once_and_stays_a_rehearsal(
+    shell: CommandLine, core: Core, sandbox: SandboxProcess
+) -> None:
+    objects = Clouds(core.settings, 20)("lab").objects
+    place = f"/{sandbox.bucket}/old/run-1/"
+    contents = {f"throughput_{rank}.json": f"{1000 + rank}.5" for rank in range(8)}
+    contents |= {"ranksize.json": "8", "accuracy.json": "0.77"}
+    for name, text in contents.items():
+        objects.put(place + name, text.encode())
+
+    saved = shell.answer("import", f"obs:/{place}", "--profile", "lab", "--model", "my net")
+
+    (row,) = everything(core)
+    assert (saved["region"], saved["rehearsal"]) == ("imported", True)
+    assert (row.rehearsal, row.origin, row.ranks_found) == (True, Origin.IMPORTED, 8)
+    assert row.throughput == sum(1000.5 + rank for rank in range(8))
+
+
+def test_a_killed_import_is_completed_by_the_next_and_nothing_is_there_twice(
+    shell: CommandLine, tmp_path: Path, core: Core
+) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for number in range(MANY):
+        (folder / f"{number}.log").write_text(BERT.replace("450.58182754928634", f"450.{number:05}"), "utf-8")
+
+    process = shell.start("import", str(folder), "--json")
+    assert process.stderr
+    assert process.stderr.readline() == "400 results\n"
+    process.kill()
+    process.wait()
+    half = len(everything(core))
+    result = shell.type("import", str(folder), "--json")
+
+    answer = json.loads(result.stdout)
+    assert half >= 400
+    assert (len(answer["new"]), answer["known"]) == (MANY - half, half)
+    assert len({row.run_id for row in everything(core)}) == MANY
+    assert len(list((shell.data_dir / "runs").iterdir())) == MANY
