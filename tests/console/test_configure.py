@@ -3,12 +3,14 @@
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
+from yaml import safe_dump
 
 from aisbench_core.authoring.specfile import from_yaml
 from aisbench_core.model import RunSpec
 from aisbench_core.running.ledger import Ledger
 from tests.console.conftest import OpenPage, texts
 from tests.console.seeds import DONE_RUN
+from tests.sandbox_process import SandboxProcess
 
 ANOTHER = "mindspore_resnet"
 
@@ -192,3 +194,18 @@ def test_a_finding_is_mended_with_one_click_and_the_rest_of_the_draft_stays(
 
     assert (draft(data_dir).retries, draft(data_dir).name) == (3, "kept")
     assert not [each for each in app.button if (each.key or "").startswith("fix.")]
+
+
+def test_a_flavor_that_tells_no_more_than_its_name_is_chosen_without_changing_the_cards(
+    open_page: OpenPage, data_dir: Path, sandbox: SandboxProcess, sdk_venv: Path
+) -> None:
+    profile = {**sandbox.profile, "api": "sdk", "sdk_venv": str(sdk_venv)}
+    (data_dir / "sandbox" / "profile.yaml").write_text(safe_dump(profile), "utf-8")
+    app = open_page("configure")
+    app.number_input(key="spec.cards_per_node").set_value(2).run()
+
+    app.selectbox(key="spec.flavor").select("sandbox.cpu.1card").run()
+
+    assert "sandbox.cpu.1card" in app.selectbox(key="spec.flavor").options
+    assert (draft(data_dir).flavor, draft(data_dir).cards_per_node) == ("sandbox.cpu.1card", 2)
+    assert not app.exception

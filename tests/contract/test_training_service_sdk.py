@@ -4,9 +4,10 @@ import gc
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,11 @@ from aisbench_core.cloud.modelarts_v2 import ModelArtsV2
 from aisbench_core.model import AccessMethod, Channel, Flavor, JobRequest, NfsVolume, Phase
 from tests.contract.answering import answering
 from tests.contract.region import Region, sdk_region
+from tests.contract.test_training_service_sdk_troubles import venv_with
 from tests.contract.v1_service import LONG_AGO
 from tests.sandbox_process import SandboxProcess
 from tests.signed_requests import SignedRequests
+from tests.training_client import await_true
 
 
 @pytest.fixture
@@ -190,6 +193,27 @@ def test_its_processes_end_with_the_adapter(place: Region) -> None:
     assert len(children(os.getpid())) == before
 
 
+@pytest.mark.parametrize("session", ["", "import time\ntime.sleep(600)\n"], ids=["idle", "hanging"])
+def test_its_processes_end_when_the_console_is_killed_even_in_the_middle_of_a_call(
+    tmp_path: Path, session: str
+) -> None:
+    venv = venv_with(tmp_path, **({"session": session} if session else {}))
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM.format(python=str(venv / "bin" / "python")), "utf-8")
+    console = subprocess.Popen([sys.executable, str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert console.stdin is not None
+    assert console.stdout is not None
+    worker = Path("/proc") / console.stdout.readline().decode().strip()
+    assert (worker / "cmdline").exists()
+
+    console.kill()
+    console.wait()
+    console.stdin.close()
+    console.stdout.close()
+
+    await_true(lambda: not (worker / "cmdline").exists(), "the end of the worker")
+
+
 def test_the_stand_in_takes_no_argument_that_the_documents_do_not_have(sdk_venv: Path) -> None:
     code = "from modelarts.estimatorV2 import Estimator; Estimator(session=None, auto_stop=1)"
 
@@ -201,6 +225,18 @@ def test_the_stand_in_takes_no_argument_that_the_documents_do_not_have(sdk_venv:
 # --- tools --------------------------------------------------------------------------------------------
 
 
+PROGRAM = """
+from aisbench_core.cloud.sdk_process import SdkProcess
+
+process = SdkProcess({python!r})
+print(process._process.pid, flush=True)
+keys = dict.fromkeys(["access_key", "secret_key", "project_id", "region_name"], "x")
+process.ask({{"keys": keys, "endpoints": {{}}}}, 300)
+input()
+"""
+"""A console that has opened the package, or waits for that."""
+
+
 def at(place: Region, endpoint: str, seconds: float = 20.0) -> ModelArtsSdk:
     profile = place.profile.model_copy(update={"modelarts_endpoint": endpoint})
     return ModelArtsSdk(profile, place.credentials, seconds)
@@ -210,8 +246,9 @@ def children(pid: int) -> list[bytes]:
     """The command lines and environments of a process' children."""
     told: list[bytes] = []
     for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            told += _about(Path("/proc") / child)
+        with suppress(OSError):  # a thread that has just ended
+            for child in (task / "children").read_text().split():
+                told += _about(Path("/proc") / child)
     return told
 
 
