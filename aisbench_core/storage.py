@@ -12,6 +12,9 @@ from aisbench_core.settings import (
     load_profile,
 )
 from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.compacting import Compacted
+from aisbench_core.warehouse.integrity import Checked
+from aisbench_core.warehouse.moving import Moved, Told
 from aisbench_core.warehouse.team import Access, Bucket, TeamPlace, team_place
 
 
@@ -28,6 +31,24 @@ class Storage:
         if self._settings.has_team_warehouse:
             return self._warehouse.record_many(self._files.records())
         return self._warehouse.rebuild(self._files.records())
+
+    def move(self, to: str, data: str, told: Told) -> Moved:
+        """Copy everything into another warehouse, named as the setting `warehouse` names one. Can be repeated.
+
+        `data`: where a team's files go; without it, where the settings say. Raises ConfigError."""
+        named = {"warehouse": to, "warehouse_data": data or self._settings.warehouse_data}
+        place = warehouse_place(self._settings.model_copy(update=named))
+        if str(place) == str(self._warehouse.place):
+            raise ConfigError(f"{place} is the warehouse that is in use", "name another one")
+        return self._warehouse.move_to(Warehouse(place), told)
+
+    def check(self) -> Checked:
+        """Read everything, and compare it with the records in the folders of this machine. Raises ResultError."""
+        return self._warehouse.check(self._files.records())
+
+    def compact(self) -> Compacted:
+        """Make it small and quick again."""
+        return self._warehouse.compact()
 
 
 def warehouse_place(settings: Settings) -> Path | TeamPlace:

@@ -1,5 +1,6 @@
 """What all tests share: a clean environment, sandboxes, and the option that lets tests reach a real region."""
 
+import itertools
 import os
 import shutil
 import tempfile
@@ -10,9 +11,12 @@ import pytest
 from hypothesis import settings
 
 from tests.contract.sdk_venv import made_venv
+from tests.postgres_server import PostgresServer
 from tests.sandbox_process import SandboxProcess
+from tests.team_warehouse import TeamWarehouse
 
 _FOREIGN = ("HUAWEICLOUD_", "AISBENCH_", "OBS_", "AWS_")
+_NUMBERS = itertools.count(1)
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "ftp_proxy")
 
 
@@ -87,3 +91,30 @@ def real_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SandboxPr
     process = SandboxProcess.start(tmp_path_factory.mktemp("real-sandbox"), engine="subprocess")
     yield process
     process.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """One PostgreSQL for the whole session. A test may kill it, if it resumes it."""
+    server = PostgresServer()
+    try:
+        server.resume()
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def obs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SandboxProcess]:
+    """One OBS for the whole session, which keeps its objects. A test may kill it, if it resumes it."""
+    process = SandboxProcess.start(tmp_path_factory.mktemp("team-sandbox"))
+    yield process
+    process.stop()
+
+
+@pytest.fixture
+def team(postgres: PostgresServer, obs: SandboxProcess) -> Iterator[TeamWarehouse]:
+    """A team's warehouse that nobody has opened yet: an empty database and an empty directory on OBS."""
+    place = TeamWarehouse.create(postgres, obs, f"team_{next(_NUMBERS)}")
+    yield place
+    postgres.drop(place.database)

@@ -21,6 +21,7 @@ from aisbench_core.cli import (
     runs,
     serving,
     systems,
+    warehouse,
 )
 from aisbench_core.cli.codes import OUR_ERROR, exit_code
 from aisbench_core.cli.core import log_file
@@ -84,7 +85,7 @@ for _command in (
     regression.regress,
     regression.baseline,
     results.export,
-    results.warehouse,
+    warehouse.warehouse,
     catalogue.workloads,
     catalogue.profiles,
     catalogue.health,

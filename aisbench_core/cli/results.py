@@ -1,4 +1,4 @@
-"""`aisbench leaderboard`, `compare`, `export` and `warehouse`: what is known about results."""
+"""`aisbench leaderboard`, `compare` and `export`: what is known about results."""
 
 import shutil
 import sys
@@ -87,19 +87,6 @@ def export(output: Path | None, bom: bool, valid_only: bool, **chosen: Any) -> N
     else:
         count = _export_to(core, query, output, now, bom)
     shown.talk(f"{count} {'run' if count == 1 else 'runs'} of {query.region} written")
-
-
-@click.group()
-def warehouse() -> None:
-    """Look after the results warehouse."""
-
-
-@warehouse.command()
-def rebuild() -> None:
-    """Build the warehouse anew from the folders of the runs; it can be repeated."""
-    core = open_core()
-    count = core.storage.rebuild()
-    click.echo(f"{count} {'run' if count == 1 else 'runs'} recorded")
 
 
 def query_of(

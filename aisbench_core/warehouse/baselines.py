@@ -48,6 +48,22 @@ def by_group(cur: DuckDBPyConnection) -> dict[str, Baseline]:
     return {group_id: _read(*values) for group_id, *values in cur.fetchall()}
 
 
+def copy(source: Connection | Lake, target: Connection | Lake) -> None:
+    """Every baseline of the source, unless the target has a newer one for the same group."""
+    with source.cursor() as cur:
+        marks = list(by_group(cur).values())
+    if marks:
+        target.write(lambda cur: _store_newer(cur, marks))
+
+
+def _store_newer(cur: DuckDBPyConnection, marks: Sequence[Baseline]) -> None:
+    known = by_group(cur)
+    for marked in marks:
+        there = known.get(marked.group.id)
+        if there is None or there.marked_at < marked.marked_at:
+            _store(cur, marked)
+
+
 def _baseline(
     runs: Sequence[RunRow], ids: Sequence[str], field: VersionField | None, who: str, at: datetime
 ) -> Baseline:

@@ -40,7 +40,7 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "checkpoint_threshold": "64kB",  # a few runs: more would make every open replay more, fewer every record slower
 }
 
-_NAME = "warehouse"
+NAME = "warehouse"
 """What the file is called inside the engine."""
 
 _BROKEN = (
@@ -74,7 +74,7 @@ class Connection:
         try:
             yield cur
         except _BROKEN as error:
-            raise _refusal(self.path, error) from error
+            raise refusal(self.path, error) from error
         finally:
             self._give_back(cur)
 
@@ -124,7 +124,7 @@ class Connection:
 
     def _open(self, deadline: float) -> duckdb.DuckDBPyConnection:
         """The engine with the file attached to it, waiting for others until the deadline."""
-        engine = self._engine = self._engine or _started(self.path)
+        engine = self._engine = self._engine or started(self.path)
         if self._is_open:
             return engine
         time.sleep(max(0.0, self._closed_until - time.monotonic()))
@@ -154,10 +154,10 @@ class Connection:
         self._is_open = False
         self._closed_until = time.monotonic() + AWAY_S if self._waiting else 0.0
         try:
-            engine.execute(f"detach {_NAME}")
+            engine.execute(f"detach {NAME}")
         except duckdb.Error as error:
             self._drop(engine)
-            raise _refusal(self.path, error) from error
+            raise refusal(self.path, error) from error
         finally:
             self._turn.notify_all()
 
@@ -168,7 +168,8 @@ class Connection:
             engine.close()
 
 
-def _started(path: Path) -> duckdb.DuckDBPyConnection:
+def started(path: Path) -> duckdb.DuckDBPyConnection:
+    """An engine that has nothing but memory yet."""
     engine = duckdb.connect(":memory:", config={**_CONFIG, "temp_directory": f"{path}.tmp"})
     engine.execute("pragma disable_checkpoint_on_shutdown")  # the log is durable, and merging it costs 20 ms
     return engine
@@ -176,7 +177,7 @@ def _started(path: Path) -> duckdb.DuckDBPyConnection:
 
 def _cursor(engine: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     cur = engine.cursor()
-    cur.execute(f"use {_NAME}")
+    cur.execute(f"use {NAME}")
     return cur
 
 
@@ -184,14 +185,28 @@ def _attach(engine: duckdb.DuckDBPyConnection, path: Path) -> None:
     try:
         if not path.exists():
             _create(path)
-        engine.execute(f"attach {_quoted(path)} as {_NAME} (type duckdb)")
+        attached(engine, path)
         with _cursor(engine) as cur:
             migrate(cur, path)
     except (OSError, duckdb.Error) as error:
-        raise _refusal(path, error) from error
+        raise refusal(path, error) from error
 
 
-def _quoted(path: Path) -> str:
+def attached(engine: duckdb.DuckDBPyConnection, path: Path, how: str = "") -> None:
+    """Attach the file that is there; whoever compacts may have put another one in its place while we opened it."""
+    while True:
+        before = path.stat().st_ino
+        try:
+            engine.execute(f"attach {quoted(path)} as {NAME} (type duckdb{how})")
+        except duckdb.Error as error:
+            raise refusal(path, error) from error
+        if path.stat().st_ino == before:
+            return
+        engine.execute(f"detach {NAME}")
+
+
+def quoted(path: Path) -> str:
+    """A path as SQL's text."""
     return "'" + str(path).replace("'", "''") + "'"
 
 
@@ -234,7 +249,7 @@ def _busy(path: Path, holder: str = "") -> WarehouseBusy:
     return WarehouseBusy(f"the warehouse {path} is in use by {who}", "try again in a moment")
 
 
-def _refusal(path: Path, error: Exception) -> WarehouseError:
+def refusal(path: Path, error: Exception) -> WarehouseError:
     """Our error for one of DuckDB's or the system's, with what a person can do about it."""
     text = str(error)
     if "Could not set lock" in text:

@@ -10,7 +10,21 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import RunNotFound
 from aisbench_core.model import RankResult, RunRecord
-from aisbench_core.warehouse import baselines, board, compare, export, facets, history, record, runs, scaling, servers
+from aisbench_core.warehouse import (
+    baselines,
+    board,
+    compacting,
+    compare,
+    export,
+    facets,
+    history,
+    integrity,
+    moving,
+    record,
+    runs,
+    scaling,
+    servers,
+)
 from aisbench_core.warehouse.compared import Comparison, Scaling, ScalingQuery, Servers
 from aisbench_core.warehouse.connection import PATIENCE_S, Connection
 from aisbench_core.warehouse.histories import Baseline, GroupPage, GroupRow, History, Regressions, VersionField
@@ -52,6 +66,27 @@ class Warehouse:
 
         In a team's warehouse this removes what other people recorded: use `record_many` there."""
         return record.rebuild(self._connection, records)
+
+    def move_to(self, target: "Warehouse", told: moving.Told) -> moving.Moved:
+        """Copy everything into another warehouse, and compare. Can be repeated when interrupted."""
+        return moving.move(self._connection, target._connection, told)
+
+    def check(self, records: Iterable[RunRecord]) -> integrity.Checked:
+        """Read everything, and compare it with the records in the folders of the runs."""
+        return integrity.check(self._connection, records, self._loose_files())
+
+    def compact(self) -> compacting.Compacted:
+        """Make it small and quick again; others wait, or go on, meanwhile."""
+        if isinstance(self._connection, Lake):
+            return compacting.compact_lake(self._connection)
+        with self.cursor():  # makes a file that is not there yet
+            pass
+        return compacting.compact_file(self._connection.path)
+
+    def _loose_files(self) -> list[str]:
+        if isinstance(self._connection, Lake):
+            return compacting.loose_files(self._connection)
+        return compacting.loose_drafts(self._connection.path)
 
     def regions(self) -> list[RegionFacts]:
         """The regions that runs are known of; measurements first, then rehearsals."""

@@ -30,7 +30,7 @@ TURN_S = 600
 
 RETRY_S = 0.05
 
-_NAME = "warehouse"
+NAME = "warehouse"
 """What the lake is called inside the engine."""
 
 _LINE = "line"
@@ -42,7 +42,7 @@ _LOCK = 0x41495342
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,  # never reach for the network
     "autoload_known_extensions": False,
-    "threads": 2,  # one reads from OBS while the other works
+    "threads": 1,  # more of them double the work of recording one run
     "temp_directory": str(Path(tempfile.gettempdir()) / "aisbench-warehouse"),
 }
 
@@ -85,6 +85,11 @@ class Lake:
                         ) from error
             time.sleep(RETRY_S)
 
+    def upkeep(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        """Carry out work that is no transaction of ours, when it is our turn. Raises as `write` does."""
+        with self._words(), self.turn(time.monotonic() + self._patience_s), _cursor(self._running()) as cur:
+            return work(cur)
+
     @contextlib.contextmanager
     def turn(self, deadline: float) -> Iterator[None]:
         """Keeps other writers away. Raises WarehouseBusy at the deadline."""
@@ -120,9 +125,9 @@ class Lake:
 @contextlib.contextmanager
 def _transaction(engine: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
     with _cursor(engine) as cur:
-        cur.execute(f"use {_NAME}")
         cur.begin()
         try:
+            cur.execute(f"use {NAME}")  # within: outside it would be a transaction of its own
             yield cur
             cur.commit()
         except BaseException:
@@ -214,21 +219,21 @@ def _attach(engine: duckdb.DuckDBPyConnection, place: TeamPlace, access: Access,
         if not known:
             _attach_lake(engine, place, access)
         with _cursor(engine) as cur:
-            cur.execute(f"use {_NAME}")
+            cur.execute(f"use {NAME}")
             migrate(cur, place)
 
 
 def _attach_lake(engine: duckdb.DuckDBPyConnection, place: TeamPlace, access: Access) -> None:
     secret = ", meta_secret catalog" if access.password else ""
     engine.execute(
-        f"attach {_text(f'ducklake:postgres:{place.connection}')} as {_NAME} (data_path {_text(place.data_path)}, "
+        f"attach {_text(f'ducklake:postgres:{place.connection}')} as {NAME} (data_path {_text(place.data_path)}, "
         f"data_inlining_row_limit {INLINED_ROWS}{secret})"
     )
 
 
 def _is_outdated(engine: duckdb.DuckDBPyConnection, place: TeamPlace) -> bool:
     with _cursor(engine) as cur:
-        cur.execute(f"use {_NAME}")
+        cur.execute(f"use {NAME}")
         return is_outdated(cur, place)
 
 

@@ -53,13 +53,13 @@ def _chunks(records: Iterable[RunRecord]) -> Iterator[list[RunRecord]]:
 
 def _replace(cur: DuckDBPyConnection, records: Sequence[RunRecord]) -> None:
     newest = {one.run.run_id: one for one in records}
-    _forget(cur, list(newest))
+    forget(cur, list(newest))
     every_row = [rows_of(one) for one in newest.values()]
     for table in TABLES:
         insert(cur, table, [row for rows in every_row for row in rows[table]])
 
 
-def _forget(cur: DuckDBPyConnection, run_ids: list[str]) -> None:
+def forget(cur: DuckDBPyConnection, run_ids: list[str]) -> None:
     cur.execute("select 1 from runs where list_contains(?::VARCHAR[], run_id) limit 1", [run_ids])
     if cur.fetchone() is None:  # the usual case: a run is recorded once
         return

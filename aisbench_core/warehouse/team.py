@@ -75,12 +75,13 @@ def team_place(name: str, data_path: str, access: Callable[[], Access]) -> TeamP
     """The place that settings mean. Raises ConfigError, never repeating what may be a password."""
     if not name.startswith(SCHEME):
         raise ConfigError("this kind of team warehouse is not known", _HINT)
+    catalog = _catalog(name.removeprefix(SCHEME).strip())
     if not _DATA_PATH.fullmatch(data_path):
         raise ConfigError(
             f"the files of a team warehouse cannot be kept in {data_path!r}",
             "set warehouse_data (AISBENCH_WAREHOUSE_DATA) to s3://bucket/prefix",
         )
-    return TeamPlace(_catalog(name.removeprefix(SCHEME).strip()), data_path.rstrip("/") + "/", access)
+    return TeamPlace(catalog, data_path.rstrip("/") + "/", access)
 
 
 def _catalog(text: str) -> str:

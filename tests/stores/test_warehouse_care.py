@@ -1,0 +1,275 @@
+"""A warehouse is looked after: checked, made small again, and copied into another one; a file and a team's alike."""
+
+import multiprocessing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.errors import WarehouseError
+from aisbench_core.model import RunRecord
+from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse.compacting import compact_lake, loose_files
+from aisbench_core.warehouse.lake import Lake
+from tests import records as a
+from tests.postgres_server import PostgresServer
+from tests.sandbox_process import SandboxProcess
+from tests.team_warehouse import TeamWarehouse, with_many_samples
+
+BOARD = BoardQuery("cn-north-9", include_invalid=True)
+SPAWN = multiprocessing.get_context("spawn")
+NOW = timedelta(0)
+
+
+def silent(_done: int, _of: int) -> None:
+    """Nobody watches."""
+
+
+def everything(warehouse: Warehouse) -> list[object]:
+    """Every cell of runs and cards, as text."""
+    with warehouse.cursor() as cur:
+        rows = cur.execute("select * from runs join results using (run_id) order by run_id").fetchall()
+        cards = cur.execute("select * from rank_results order by run_id, server, rank").fetchall()
+        samples = cur.execute("select * from metric_samples order by run_id, at_utc, node, value").fetchall()
+    return [rows, cards, samples]
+
+
+def some(warehouse: Warehouse) -> list[RunRecord]:
+    """Five usual runs and one with many samples, recorded."""
+    records = [*a.records([8000.0, 8100.0, 8200.0, 8300.0, 8400.0]), with_many_samples("long")]
+    for record in records:
+        warehouse.record(record)
+    return records
+
+
+# --- check --------------------------------------------------------------------------------------------
+
+
+def test_a_healthy_warehouse_has_no_damage(warehouse: Warehouse) -> None:
+    records = some(warehouse)
+
+    checked = warehouse.check(records)
+
+    assert checked.damages == ()
+    assert (checked.runs, checked.compared) == (6, 6)
+    assert checked.rows == 6 * (1 + 1 + 8) + 600
+
+
+@pytest.mark.parametrize(
+    ("statement", "where", "sentence"),
+    [
+        ("insert into runs select * from runs where run_id = 'run-0'", "run-0", "there 2 times"),
+        ("insert into results select * from results where run_id = 'run-0'", "run-0", "2 results"),
+        ("delete from results where run_id = 'run-0'", "run-0", "no result row"),
+        ("delete from rank_results where run_id = 'run-0' and rank = 3", "run-0", "fewer cards"),
+        ("delete from runs where run_id = 'run-0'", "run-0", "no such run"),
+        ("update runs set record_sha256 = '' where run_id = 'run-0'", "run-0", "differs from what its folder says"),
+        ("delete from metric_samples where value < 3", "long", "differs from what its folder says"),
+    ],
+)
+def test_damage_is_found_and_named(warehouse: Warehouse, statement: str, where: str, sentence: str) -> None:
+    records = some(warehouse)
+    with warehouse.cursor() as cur:
+        cur.execute(statement)
+
+    damages = warehouse.check(records).damages
+
+    assert [each for each in damages if sentence in each.sentence and where in each.where and each.hint]
+
+
+def test_a_run_that_only_its_folder_knows_is_named(warehouse: Warehouse) -> None:
+    damages = warehouse.check([a.record("lost")]).damages
+
+    assert [(each.where, each.sentence) for each in damages] == [
+        ("run lost", "is in its folder, but not in the warehouse")
+    ]
+
+
+@pytest.mark.postgres
+def test_a_file_that_is_missing_on_obs_is_named_and_one_that_nobody_needs_too(
+    team: TeamWarehouse, obs: SandboxProcess
+) -> None:
+    warehouse = team.open()
+    some(warehouse)
+    (stored,) = list_parquet(team, obs)
+    stored.with_name("of-a-dead-writer.parquet").write_bytes(stored.read_bytes())
+    lake = Lake(team.place, 60)
+
+    assert [file.rpartition("/")[2] for file in loose_files(lake, NOW)] == ["of-a-dead-writer.parquet"]
+    stored.unlink()
+    (damage,) = team.open().check([]).damages
+    assert damage.where == "metric_samples"
+    assert "cannot be read" in damage.sentence
+
+
+def list_parquet(team: TeamWarehouse, obs: SandboxProcess) -> list[Path]:
+    """The files of a team's warehouse, as the sandbox keeps objects."""
+    return [file for file in (obs.data_dir / "obs").rglob("*.parquet") if team.database in file.parts]
+
+
+# --- compact ------------------------------------------------------------------------------------------
+
+
+def test_compacting_changes_nothing_that_is_asked(warehouse: Warehouse) -> None:
+    some(warehouse)
+    before, page = everything(warehouse), warehouse.leaderboard(BOARD)
+
+    warehouse.compact()
+    warehouse.compact()
+
+    assert everything(warehouse) == before
+    assert warehouse.leaderboard(BOARD) == page
+    warehouse.record(a.record("afterwards"))
+    assert warehouse.run("afterwards") is not None
+
+
+def test_compacting_a_file_gives_room_back(tmp_path: Path) -> None:
+    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+    warehouse.rebuild([with_many_samples(f"run-{number}") for number in range(30)])
+    warehouse.rebuild([a.record("kept")])
+
+    done = warehouse.compact()
+
+    assert done.after.bytes < done.before.bytes / 2
+    assert warehouse.runs(BOARD).total == 1
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["warehouse.duckdb"]
+
+
+def test_a_file_is_compacted_while_others_record(tmp_path: Path) -> None:
+    file = tmp_path / "warehouse.duckdb"
+    Warehouse(file).record(a.record("first"))
+    writers = [SPAWN.Process(target=record_some, args=(file, number)) for number in range(2)]
+    for writer in writers:
+        writer.start()
+
+    while any(writer.is_alive() for writer in writers):
+        Warehouse(file).compact()
+
+    for writer in writers:
+        writer.join(60)
+    assert [writer.exitcode for writer in writers] == [0, 0]
+    assert Warehouse(file).runs(BOARD).total == 41
+    assert Warehouse(file).check([]).damages == ()
+
+
+def record_some(file: Path, process: int) -> None:
+    warehouse = Warehouse(file, patience_s=60)
+    for number in range(20):
+        warehouse.record(a.record(f"run-{process}-{number}"))
+
+
+@pytest.mark.postgres
+def test_compacting_a_team_s_warehouse_makes_few_files_and_removes_old_ones(
+    team: TeamWarehouse, obs: SandboxProcess
+) -> None:
+    warehouse = team.open()
+    for number in range(4):
+        warehouse.record(with_many_samples(f"run-{number}"))
+    before = everything(warehouse)
+    lake = Lake(team.place, 60)
+
+    first = compact_lake(lake, NOW)
+    second = compact_lake(lake, NOW)
+
+    assert first.flushed >= 4 * 10
+    assert first.before.files == 4
+    assert first.removed + second.removed >= 4
+    assert len(list_parquet(team, obs)) == second.after.files <= 6
+    assert everything(warehouse) == before
+
+
+@pytest.mark.postgres
+def test_files_that_somebody_may_still_read_are_kept_for_a_while(team: TeamWarehouse) -> None:
+    warehouse = team.open()
+    for number in range(2):
+        warehouse.record(with_many_samples(f"run-{number}"))
+
+    with team.open().cursor() as reader:
+        reader.execute("select count(*) from runs").fetchall()
+        warehouse.compact()
+        warehouse.compact()
+        found = reader.execute("select count(*) from metric_samples").fetchall()
+
+    assert found == [(1200,)]
+    assert team.open().check([]).damages == ()
+
+
+# --- move ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["to the team", "to a file"])
+def ways(request: pytest.FixtureRequest, team: TeamWarehouse, tmp_path: Path) -> tuple[Warehouse, Warehouse]:
+    """From where to where."""
+    file = Warehouse(tmp_path / "warehouse.duckdb")
+    return (file, team.open()) if request.param == "to the team" else (team.open(), file)
+
+
+@pytest.mark.postgres
+def test_everything_is_copied_and_others_stay(ways: tuple[Warehouse, Warehouse]) -> None:
+    source, target = ways
+    records = some(source)
+    source.mark_baseline(["run-0"], None, "ann", datetime(2026, 3, 1, tzinfo=UTC))
+    target.record(a.record("run-0", engine_version="old"))
+    target.record(a.record("of somebody else"))
+
+    moved = source.move_to(target, silent)
+    again = source.move_to(target, silent)
+
+    assert (moved.runs, moved.copied, again.copied) == (6, 6, 0)
+    assert target.check(records).damages == ()
+    assert target.runs(BOARD).total == 7
+    assert target.run("run-0") == source.run("run-0")
+    assert target.baselines() == source.baselines() != []
+
+
+@pytest.mark.postgres
+def test_there_and_back_again_is_the_same(team: TeamWarehouse, tmp_path: Path) -> None:
+    first, last = Warehouse(tmp_path / "first.duckdb"), Warehouse(tmp_path / "last.duckdb")
+    some(first)
+
+    first.move_to(team.open(), silent)
+    team.open().move_to(last, silent)
+
+    assert everything(first) == everything(last)
+    assert first.leaderboard(BOARD) == last.leaderboard(BOARD)
+
+
+@pytest.mark.postgres
+def test_a_move_that_was_killed_is_carried_on(team: TeamWarehouse, tmp_path: Path) -> None:
+    file = tmp_path / "warehouse.duckdb"
+    Warehouse(file).rebuild(a.records([8000.0] * 450))
+    told = SPAWN.Queue()
+    mover = SPAWN.Process(target=move_and_tell, args=(file, team, told))
+    mover.start()
+    assert told.get(timeout=60) == 200
+
+    mover.kill()
+    mover.join(60)
+    moved = Warehouse(file).move_to(team.open(), silent)
+
+    assert moved.runs == 450
+    assert moved.copied <= 250
+    assert team.open().runs(BOARD).total == 450
+    assert team.open().check([]).damages == ()
+
+
+def move_and_tell(file: Path, team: TeamWarehouse, told: "multiprocessing.queues.Queue[int]") -> None:
+    Warehouse(file).move_to(team.open(), lambda done, _of: told.put(done))
+
+
+@pytest.mark.postgres
+def test_a_move_without_a_catalogue_says_so_and_changes_nothing(
+    team: TeamWarehouse, tmp_path: Path, postgres: PostgresServer
+) -> None:
+    source = Warehouse(tmp_path / "warehouse.duckdb")
+    some(source)
+    before = everything(source)
+    postgres.kill()
+    try:
+        with pytest.raises(WarehouseError, match="check that PostgreSQL runs"):
+            source.move_to(team.open(), silent)
+    finally:
+        postgres.resume()
+
+    assert everything(source) == before
+    assert source.move_to(team.open(), silent).runs == 6
