@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
@@ -89,7 +88,7 @@ class ConsoleProcess:
             try:
                 with _DIRECT.open(f"{self.url}/_stcore/health", timeout=5):
                     return
-            except (urllib.error.URLError, ConnectionError):
+            except OSError:  # refused, broken off, or no answer in time
                 time.sleep(LOOK_SECONDS)  # a process is starting; there is nothing to be told by
         process.kill()
         process.wait()
