@@ -177,15 +177,15 @@ def test_a_create_whose_answer_is_lost_is_tried_once_and_can_be_found(place: Reg
 
 
 def test_a_call_that_hangs_is_given_up_in_time_and_the_next_one_works(sandbox: SandboxProcess, sdk_venv: Path) -> None:
-    place = sdk_region(sandbox, sdk_venv, request_seconds=1.0)
+    place = sdk_region(sandbox, sdk_venv, request_seconds=4.0)
     place.training.engines()
-    sandbox.faults({"service": "modelarts", "delay_s": 20, "times": 1})
+    sandbox.faults({"service": "modelarts", "delay_s": 60, "times": 1})
     begun = time.monotonic()
 
     with pytest.raises(CloudUnavailable, match="no answer in time"):
         place.training.engines()
 
-    assert time.monotonic() - begun < 8
+    assert time.monotonic() - begun < 30
     assert place.training.engines()
 
 
