@@ -15,8 +15,8 @@ import yaml
 
 from aisbench_core.sandbox.engine import launcher
 
-READY_SECONDS = 20.0
-END_SECONDS = 20.0
+READY_SECONDS = 60.0
+END_SECONDS = 60.0
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 

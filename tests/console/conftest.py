@@ -48,7 +48,7 @@ def open_page(data_dir: Path) -> OpenPage:
     assert data_dir.exists()
 
     def opened(page: str, /, **query: str | list[str]) -> AppTest:
-        app = AppTest.from_file(str(ENTRY), default_timeout=20)
+        app = AppTest.from_file(str(ENTRY), default_timeout=60)
         if "lang" in query:
             app.query_params["lang"] = query["lang"]
         app.run()

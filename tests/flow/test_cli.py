@@ -159,7 +159,7 @@ def test_a_run_is_stopped_and_its_log_is_followed_to_the_end(shell: CommandLine,
     assert logs.wait(20) == 0
     logs.communicate()
     follower.send_signal(signal.SIGTERM)
-    said = follower.communicate(timeout=20)[1]
+    said = follower.communicate(timeout=60)[1]
     assert follower.returncode == 0, said
     assert "stopped following" in said
     assert shell.answer("show", run_id)["run"]["state"] == "stopped"
@@ -188,7 +188,7 @@ def test_ctrl_c_ends_the_waiting_and_not_the_run(shell: CommandLine, sandbox: Sa
 
     waiting.send_signal(signal.SIGINT)
 
-    _, said = waiting.communicate(timeout=20)
+    _, said = waiting.communicate(timeout=60)
     assert waiting.returncode == 130
     assert f"run {run_id} goes on" in said
     assert "Traceback" not in said

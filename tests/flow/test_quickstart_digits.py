@@ -101,10 +101,10 @@ def test_a_rank_that_does_not_come_is_named() -> None:
     port = free_port()
 
     first, second = team_members(
-        f"Team(0, 3, '127.0.0.1', {port}, timeout=5)", f"Team(1, 3, '127.0.0.1', {port}, timeout=5).sum(np.ones(2))"
+        f"Team(0, 3, '127.0.0.1', {port}, timeout=10)", f"Team(1, 3, '127.0.0.1', {port}, timeout=10).sum(np.ones(2))"
     )
 
-    assert f"rank 0 waited 5 s at 127.0.0.1:{port}, and ranks [2] did not come" in first.text
+    assert f"rank 0 waited 10 s at 127.0.0.1:{port}, and ranks [2] did not come" in first.text
     assert "rank 1 lost rank 0" in second.text
 
 
@@ -132,8 +132,8 @@ def test_ranks_with_different_models_are_told_so() -> None:
     port = free_port()
 
     first, _ = team_members(
-        f"Team(0, 2, '127.0.0.1', {port}, timeout=9).sum(np.ones(2))",
-        f"Team(1, 2, '127.0.0.1', {port}, timeout=9).sum(np.ones(3))",
+        f"Team(0, 2, '127.0.0.1', {port}, timeout=60).sum(np.ones(2))",
+        f"Team(1, 2, '127.0.0.1', {port}, timeout=60).sum(np.ones(3))",
     )
 
     assert "rank 1 sends 12 bytes, and rank 0 expects 8: were they started with the same parameters?" in first.text
@@ -143,7 +143,7 @@ def test_a_rank_that_leaves_ends_the_others() -> None:
     port = free_port()
 
     first, _ = team_members(
-        f"Team(0, 2, '127.0.0.1', {port}, timeout=9).sum(np.ones(2))", f"Team(1, 2, '127.0.0.1', {port}, timeout=9)"
+        f"Team(0, 2, '127.0.0.1', {port}, timeout=60).sum(np.ones(2))", f"Team(1, 2, '127.0.0.1', {port}, timeout=60)"
     )
 
     assert "rank 0 lost rank 1: the connection was closed" in first.text

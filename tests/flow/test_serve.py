@@ -49,7 +49,7 @@ def test_one_command_serves_the_console_and_carries_runs_to_their_end(
 ) -> None:
     address = address_of(served)
 
-    with _DIRECT.open(address, timeout=10) as page:
+    with _DIRECT.open(address, timeout=60) as page:
         status = page.status
     run = aisbench(environment, "run", "quickstart_digits", "--cards", "2", "--param", "epochs=2", "--wait")
 
@@ -62,7 +62,7 @@ def test_ending_it_ends_everything_that_it_started(served: "subprocess.Popen[str
     address_of(served)
 
     served.send_signal(signal.SIGTERM)
-    served.communicate(timeout=30)
+    served.communicate(timeout=60)
 
     assert served.returncode == 0
     with pytest.raises(ProcessLookupError):
