@@ -16,14 +16,17 @@ OWN = "ma-pre-start.own.sh"
 FOLDER = "run"
 """Where packages lie, beside the boot file."""
 
-_HEAD = """#!/bin/bash
+HEAD = """#!/bin/bash
 # Written by the AISBench console for one spec; it runs before the boot file, in the same shell.
-# shellcheck disable=SC2016  # names are meant as they are written
+"""
+"""How a script of the console's own begins."""
 
-aisbench_end() {
+_HEAD = f"""{HEAD}# shellcheck disable=SC2016  # names are meant as they are written
+
+aisbench_end() {{
     printf '[aisbench] %s; the job ends here, because it would not measure what was asked for\\n' "$1" >&2
     exit 1
-}
+}}
 """
 
 _FIND = """

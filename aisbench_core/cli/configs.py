@@ -37,7 +37,7 @@ def config() -> None:
 @click.option("--replace", is_flag=True, help="Replace a profile or keys of the same name.")
 @as_json
 def read(files: Sequence[Path], job: str | None, as_json: bool, **options: Any) -> None:
-    """Show what a modelarts_config.py, and a config.sh beside it, mean here.
+    """Show what a modelarts_config.py means here, with its config.sh and ma-pre-start.sh if they are given.
 
     The file is read as data and never executed. Nothing is stored unless an option says so, and keys are only ever
     written to the credentials file. Exits with 2, and stores nothing, when a finding is an error.
@@ -66,8 +66,11 @@ def read(files: Sequence[Path], job: str | None, as_json: bool, **options: Any) 
 @spec_options
 @profile_option
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write here instead of stdout.")
+@click.option(
+    "--script", type=click.Path(path_type=Path), metavar="FILE", help="Write ma-pre-start.sh here, if it is needed."
+)
 @as_json
-def write(profile: str, output: Path | None, as_json: bool, **typed: Any) -> None:
+def write(profile: str, output: Path | None, script: Path | None, as_json: bool, **typed: Any) -> None:
     """Write a spec as a modelarts_config.py that ais-bench-stubs accepts; its keys are left empty.
 
     Everything that manifest and profile decide is filled in. What has no place in the file is said.
@@ -79,6 +82,9 @@ def write(profile: str, output: Path | None, as_json: bool, **typed: Any) -> Non
     if output:
         write_file(output, exported.text)
         shown.talk(f"written: {output}")
+    if script and exported.script:
+        write_file(script, exported.script)
+        shown.talk(f"written: {script}")
     if as_json or not output:
         shown.answer(exported, as_json, lambda: exported.text.rstrip("\n"))
 

@@ -10,6 +10,7 @@ from pages._ui.findings import finding_text
 from pages._ui.words import words
 
 FILE = "modelarts_config.py"
+SCRIPT = "ma-pre-start.sh"
 
 
 def show_export(spec: RunSpec, profile: str) -> None:
@@ -33,3 +34,13 @@ def show_export(spec: RunSpec, profile: str) -> None:
             on_click="ignore",
             icon=":material/download:",
         )
+        if exported.script:
+            st.download_button(
+                t("export.download", file=SCRIPT),
+                data=exported.script,
+                file_name=SCRIPT,
+                mime="text/x-shellscript",
+                key="export-script",
+                on_click="ignore",
+                icon=":material/download:",
+            )

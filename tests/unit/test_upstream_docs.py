@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from aisbench_core.authoring.upstream.found import RULES
-from aisbench_core.authoring.upstream.keys import DICTS, SHELL_KEYS, keys_of
+from aisbench_core.authoring.upstream.keys import DICTS, PRE_START_KEYS, SHELL_KEYS, keys_of
 from aisbench_core.authoring.upstream.literals import MOST_LEVELS
 from aisbench_core.authoring.upstream.source import MOST_BYTES
 from aisbench_core.settings import HOME
@@ -24,7 +24,11 @@ def document() -> str:
 
 
 def _keys() -> Iterator[str]:
-    for name, keys in [*((name, keys_of(name)) for name in DICTS), ("config.sh", SHELL_KEYS)]:
+    for name, keys in [
+        *((name, keys_of(name)) for name in DICTS),
+        ("config.sh", SHELL_KEYS),
+        ("ma-pre-start.sh", PRE_START_KEYS),
+    ]:
         yield from (f"| `{name}` | `{key.name}` | {key.becomes} |\n" for key in keys)
 
 

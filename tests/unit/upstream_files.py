@@ -91,16 +91,17 @@ def v2(**changes: str) -> str:
     return config(ACCESS, session("session_config_v2", **changes))
 
 
-def document(text: str | bytes, shell: str | None = None) -> Document:
+def document(text: str | bytes, shell: str | None = None, pre_start: str | None = None) -> Document:
     """The files, read."""
     content = text if isinstance(text, bytes) else text.encode()
-    files = [ConfigFile("modelarts_config.py", content)]
-    return read(files + ([ConfigFile("config.sh", shell.encode())] if shell is not None else []))
+    scripts = {"config.sh": shell, "ma-pre-start.sh": pre_start}
+    given = [ConfigFile(name, script.encode()) for name, script in scripts.items() if script is not None]
+    return read([ConfigFile("modelarts_config.py", content), *given])
 
 
-def imported(text: str | bytes, shell: str | None = None, **hints: Any) -> Imported:
+def imported(text: str | bytes, shell: str | None = None, pre_start: str | None = None, **hints: Any) -> Imported:
     """What the files mean with the workloads that are shipped."""
-    return understand(document(text, shell), WORKLOADS, Hints(**hints))
+    return understand(document(text, shell, pre_start), WORKLOADS, Hints(**hints))
 
 
 def said(found: Imported | Document, rule: str) -> list[LineFinding]:

@@ -40,7 +40,8 @@ class Configs:
         known = subject.workload.edition(subject.spec.framework_version).parameters
         whole = _placed(subject.spec, place)
         helps = {name: parameter.help for name, parameter in known.items()}
-        return Exported(writing.write([FoundSpec("", whole, helps)], place), tuple(writing.left_out(whole)))
+        text = writing.write([FoundSpec("", whole, helps)], place)
+        return Exported(text, tuple(writing.left_out(whole)), writing.script(whole))
 
     def save_profile(self, profile: Profile, replace: bool = False) -> bool:
         """Write a profile's file; False if it is there already. Raises ConfigError for another one of that name."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pydantic import SecretStr
 
 from aisbench_core.authoring.upstream.keys import APIS
-from aisbench_core.model import Api, Finding, Level, RunSpec
+from aisbench_core.model import Api, Finding, Level, LogLevels, RunSpec
 from aisbench_core.settings import Credentials, Profile
 
 RULES: Mapping[str, tuple[Level, str]] = {
@@ -28,6 +28,7 @@ RULES: Mapping[str, tuple[Level, str]] = {
     "config.cards": (Level.INFO, "The flavor tells how many cards a node has."),
     "config.code-dir": (Level.INFO, "The training code is on this machine: the console uploads it at launch."),
     "config.shell": (Level.WARNING, "config.sh only sets variables, to plain text."),
+    "config.pre-start": (Level.INFO, "Of ma-pre-start.sh only log levels and the mode are read; it is never executed."),
     "config.left-out": (Level.WARNING, "The upstream tool has a place for everything that the spec says."),
     "config.mode": (Level.WARNING, "Single-server mode is written into config.sh."),
     "package.name": (Level.WARNING, "The package's name tells workload, architecture and framework version."),
@@ -79,12 +80,18 @@ class Assigned:
     entries: Mapping[str, Literal]
 
 
+NO_LEVELS = LogLevels()
+
+
 @dataclass(frozen=True, slots=True)
 class ShellConfig:
-    """What config.sh sets: single-server mode, and which interface is used; None when it does not say."""
+    """What config.sh and ma-pre-start.sh set: single-server mode, which interface is used, log levels.
+
+    None when they do not say."""
 
     single_server: bool | None = None
     api: Api | None = None
+    levels: LogLevels = NO_LEVELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +174,10 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A modelarts_config.py, and what of the spec has no place in it."""
+    """A modelarts_config.py, and what of the spec has no place in it.
+
+    `script`: the ma-pre-start.sh for beside the boot file, where the spec needs one; otherwise empty."""
 
     text: str
     findings: tuple[LineFinding, ...]
+    script: str = ""

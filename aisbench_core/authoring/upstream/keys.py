@@ -66,6 +66,14 @@ SHELL_KEYS = (
     Key("MODELARTS_VERSION", "which of the two specs is offered first"),
 )
 
+PRE_START_KEYS = (
+    Key("GLOG_v", "spec: `log_levels.mindspore`"),
+    Key("ASCEND_GLOBAL_LOG_LEVEL", "spec: `log_levels.cann`"),
+    Key("ASCEND_GLOBAL_EVENT_ENABLE", "spec: `log_levels.events`"),
+    Key("ASCEND_SLOG_PRINT_TO_STDOUT", "spec: `log_levels.stdout`"),
+    Key("SINGLESERVER_MODE", "spec: `mode`, where config.sh does not say"),
+)
+
 
 def keys_of(name: str) -> tuple[Key, ...]:
     """The keys of one dict, in the order in which they are written."""

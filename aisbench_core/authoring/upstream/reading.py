@@ -4,11 +4,21 @@ import ast
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
-from aisbench_core.authoring.upstream.found import Assigned, ConfigFile, Document, LineFinding, Literal, Unread, finding
+from aisbench_core.authoring.pre_start import SCRIPT
+from aisbench_core.authoring.upstream.found import (
+    Assigned,
+    ConfigFile,
+    Document,
+    LineFinding,
+    Literal,
+    ShellConfig,
+    Unread,
+    finding,
+)
 from aisbench_core.authoring.upstream.keys import DICTS, keys_of
 from aisbench_core.authoring.upstream.literals import Literals, shown
 from aisbench_core.authoring.upstream.masking import masked
-from aisbench_core.authoring.upstream.shell import read_shell
+from aisbench_core.authoring.upstream.shell import read_pre_start, read_shell
 from aisbench_core.authoring.upstream.source import comments, decoded, parsed, straight
 from aisbench_core.errors import ConfigError
 
@@ -17,20 +27,23 @@ CONSTRUCTORS = frozenset({"ed", "edict", "EasyDict", "dict"})
 
 
 def read(files: Sequence[ConfigFile]) -> Document:
-    """What a modelarts_config.py and a config.sh beside it hold.
+    """What a modelarts_config.py holds, and a config.sh and a ma-pre-start.sh that are given with it.
 
     Raises ConfigError for a file that is too large, no text or not Python, naming the line; for two files of one
     kind; and when there is no modelarts_config.py."""
-    shells = [file for file in files if PurePath(file.name).suffix == ".sh"]
-    pythons = [file for file in files if file not in shells]
-    if len(pythons) != 1 or len(shells) > 1:
+    scripts = [file for file in files if PurePath(file.name).suffix == ".sh"]
+    pre_starts = [file for file in scripts if PurePath(file.name).name == SCRIPT]
+    shells = [file for file in scripts if file not in pre_starts]
+    pythons = [file for file in files if file not in scripts]
+    if len(pythons) != 1 or len(shells) > 1 or len(pre_starts) > 1:
         names = ", ".join(file.name for file in files) or "nothing"
-        raise ConfigError(f"one modelarts_config.py is needed, and perhaps its config.sh; given: {names}")
+        raise ConfigError(f"one modelarts_config.py is needed, and perhaps its config.sh and {SCRIPT}; given: {names}")
     document = read_python(pythons[0])
-    if not shells:
-        return document
-    shell, findings = read_shell(decoded(shells[0]))
-    return Document(document.name, document.dicts, shell, (*document.findings, *findings))
+    shell, findings = read_shell(decoded(shells[0])) if shells else (ShellConfig(), [])
+    script, more = read_pre_start(decoded(pre_starts[0])) if pre_starts else (ShellConfig(), [])
+    single = script.single_server if shell.single_server is None else shell.single_server
+    both = ShellConfig(single, shell.api, script.levels)
+    return Document(document.name, document.dicts, both, (*document.findings, *findings, *more))
 
 
 def read_python(file: ConfigFile) -> Document:

@@ -66,6 +66,7 @@ def spec_of(
         "boot_file": boot_file,
         "node_count": taking.whole_number("train_instance_count"),
         "mode": Mode.SINGLE_SERVER if shell.single_server else Mode.CLUSTER,
+        "log_levels": shell.levels.model_dump(exclude_none=True),
         "volumes": _volumes(taking),
         "api": APIS[taking.name],
         **{field: taking.text(key) for field, key in TEXTS.items()},

@@ -1,7 +1,9 @@
 """From a profile and specs to a modelarts_config.py that the upstream tool accepts; it never holds keys."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import PurePath
 
+from aisbench_core.authoring import pre_start
 from aisbench_core.authoring.upstream.found import FoundSpec, LineFinding, finding
 from aisbench_core.authoring.upstream.keys import ACCESS_KEYS, APIS, INPUT, JOB_KEYS, LISTS, NAS, OUTPUT
 from aisbench_core.authoring.upstream.session import NFS
@@ -45,9 +47,28 @@ def left_out(spec: RunSpec) -> Iterator[LineFinding]:
         yield from _channels_left_out(field, name, channels)
     if len(spec.volumes) > 1 or any(volume.read_only for volume in spec.volumes):
         yield finding("config.left-out", "volumes", "only one volume has a place, and it can be written to")
+    yield from _in_script(spec)
     if spec.mode is Mode.SINGLE_SERVER:
         hint = "write `export SINGLESERVER_MODE=True` into code/config/config.sh"
         yield finding("config.mode", "mode", "is single_server, which modelarts_config.py cannot say", hint=hint)
+
+
+def script(spec: RunSpec) -> str:
+    """The ma-pre-start.sh for beside the boot file; empty where the spec needs none."""
+    placed = spec.model_copy(update={"code_dir": f"/{spec.workload}"})
+    own = bool(spec.code_dir) and pre_start.own_script(spec) is not None
+    return pre_start.script(placed, with_own=own) if pre_start.is_needed(placed) else ""
+
+
+def _in_script(spec: RunSpec) -> Iterator[LineFinding]:
+    """What upstream has in ma-pre-start.sh, and what a person has to do with it."""
+    if spec.log_levels.variables:
+        hint = f"put it beside the boot file, in code/code; name yours {pre_start.OWN} if there is one"
+        yield finding("config.pre-start", "log_levels", f"is written into {pre_start.SCRIPT}", hint=hint)
+    for field, path in spec.update.packages.items():
+        hint = f"put {PurePath(path).name} into {pre_start.FOLDER}/ beside {pre_start.SCRIPT}, in code/code"
+        message = f"is installed by {pre_start.SCRIPT}, which is written, too"
+        yield finding("config.pre-start", f"update.{field}", message, hint=hint)
 
 
 def _channels_left_out(field: str, name: str, channels: Sequence[Channel]) -> Iterator[LineFinding]:
