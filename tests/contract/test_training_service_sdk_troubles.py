@@ -231,7 +231,8 @@ def test_what_the_package_raises_of_its_own_is_told_and_gives_no_run_up(place: R
 
 
 def test_the_public_clouds_addresses_are_the_packages_own(place: Region) -> None:
-    public = Profile.model_validate({**place.profile.model_dump(), "modelarts_endpoint": "", "region": "nowhere"})
+    elsewhere = {"modelarts_endpoint": "", "region": "nowhere.invalid/"}  # an address that no name server is asked for
+    public = Profile.model_validate({**place.profile.model_dump(), **elsewhere})
 
     with pytest.raises(CloudUnavailable, match="the name is unknown"):
         ModelArtsSdk(public, place.credentials, 20.0).engines()
