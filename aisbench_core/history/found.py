@@ -23,7 +23,7 @@ class FoundResult:
     two results with equal values are the same run if one of them knows no job. `raw` is what was read, as decoded:
     the block from brace to brace, or, where there is none, the lines, files or cells. `placeholders` are the keys
     of the block that upstream filled without a measurement; `info` has None there. `server_throughputs` are sums
-    per server in samples/s, where a log tells no single ranks. `model` and `framework` come from `workload`, which
+    per server in samples/s, of servers that trained alone. `model` and `framework` come from `workload`, which
     is the package's in `workpath` without "train_". `config_info` is upstream's own line about the test: kept as
     text, because its model is often another's. `problems` are sentences for a person; such a result can still be
     imported. `run_id` is set in tables that an AISBench Console exported, where `rehearsal` says that the numbers

@@ -1,14 +1,20 @@
 """What tells one old result from all others, so that nothing is stored twice."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from aisbench_core.model import RankResult
 from aisbench_core.model.spec import canonical_json
 
 
 def identities(values: Mapping[str, object], job: str) -> tuple[str, str]:
     """SHA-256 (hex) over the values with their job, and over the values alone."""
     return _sha256({"job": job, "values": values}), _sha256({"values": values})
+
+
+def of_ranks(ranks: Iterable[RankResult], accuracy: float | None) -> dict[str, object]:
+    """The values of a run whose every rank is known, so that its log and its output directory tell the same."""
+    return {"accuracy": accuracy, "ranks": sorted([rank.server, rank.rank, rank.throughput] for rank in ranks)}
 
 
 def _sha256(value: Mapping[str, object]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import isclose
 
 from aisbench_core.history.found import FoundResult
-from aisbench_core.history.identity import identities
+from aisbench_core.history.identity import identities, of_ranks
 from aisbench_core.history.log_block import Block
 from aisbench_core.history.log_run import LogRun, stamp
 from aisbench_core.history.packages import told_by
@@ -35,7 +35,8 @@ def from_block(block: Block, run: LogRun, source: str, number: int) -> FoundResu
 def from_report(run: LogRun, source: str, number: int) -> FoundResult:
     """The result of a run that ended without its block: train_modelarts.py alone prints none."""
     info = TrainResultInfo(throughput_ratio=run.throughput, accuracy=run.accuracy)
-    return _result(run, source, number, info, {"report": _report(run)})
+    values = of_ranks(run.rank_results(), run.accuracy) if run.ranks else {"report": _report(run)}
+    return _result(run, source, number, info, values)
 
 
 def _result(run: LogRun, source: str, number: int, info: TrainResultInfo, values: Mapping[str, object]) -> FoundResult:

@@ -5,7 +5,7 @@ log may hold any of these, for several runs, in the order in which buffers were 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from datetime import tzinfo
 
 from aisbench_core.history.found import FoundResult, Unread
@@ -16,6 +16,14 @@ from aisbench_core.history.log_run import LogRun, is_told
 
 NOTHING = "it holds no line train_result_info and no report of upstream's tool"
 """Why a log is an Unread that has nothing to do with results."""
+
+MOST_UNREAD = 20
+"""Runs without a result that are worth naming in one log."""
+
+MOST_BLOCKS_ON_A_LINE = 16
+
+Taking = Generator[FoundResult | Unread, None, str]
+"""What a piece of a line completes, and in the end what is left of the line."""
 
 _WORDS = (
     b"train_result_info",
@@ -35,17 +43,21 @@ _KEY = re.compile(
 
 def read_log(file: Readable, source: str, zone: tzinfo) -> Iterator[FoundResult | Unread]:
     """Every run that a log tells of. A log without any is one Unread; so is a run that has no result."""
-    reading = _Reading(source, zone)
-    told = False
-    for line in _telling_lines(file, reading):
-        for found in reading.take(line):
-            told = True
-            yield found
-    for found in reading.end():
+    unread, told = 0, False
+    for each in _all(file, source, zone):
         told = True
-        yield found
+        unread += isinstance(each, Unread)
+        if isinstance(each, FoundResult) or unread <= MOST_UNREAD:
+            yield each
     if not told:
         yield Unread(source, NOTHING)
+
+
+def _all(file: Readable, source: str, zone: tzinfo) -> Iterator[FoundResult | Unread]:
+    reading = _Reading(source, zone)
+    for line in _telling_lines(file, reading):
+        yield from reading.take(line)
+    yield from reading.end()
 
 
 class _Reading:
@@ -59,19 +71,25 @@ class _Reading:
 
     def take(self, line: str) -> Iterator[FoundResult | Unread]:
         """Take a line, with its end. Yields the results that are complete now."""
+        rest = yield from self._take(line)
+        for _ in range(MOST_BLOCKS_ON_A_LINE):
+            if not rest.strip():
+                return
+            rest = yield from self._take(rest)
+
+    def _take(self, line: str) -> Taking:
         text = plain(line)
         if self.block:
             if not self._breaks_off(text):
-                yield from self._grow(self.block, line)
-                return
+                return (yield from self._grow(self.block, line))
             yield from self._close(self.block)
         if "train_result_info" in line and (header := _HEADER.search(line)):
-            yield from self._grow(Block(line[: header.start()]), line[header.end() :])
-            return
+            return (yield from self._grow(Block(line[: header.start()]), line[header.end() :]))
         if self._run.is_over_at(text):
             yield from self._flush()
         if not self._run.take(text) and (key := _KEY.search(text)):
-            yield from self._grow(Block("", is_headless=True), text[key.start() :])
+            return (yield from self._grow(Block("", is_headless=True), text[key.start() :]))
+        return ""
 
     def end(self) -> Iterator[FoundResult | Unread]:
         """The log has ended. Yields what is left."""
@@ -82,13 +100,12 @@ class _Reading:
     def _breaks_off(self, text: str) -> bool:
         return not text.lstrip().startswith('"') and (bool(_HEADER.search(text)) or is_told(text))
 
-    def _grow(self, block: Block, line: str) -> Iterator[FoundResult | Unread]:
+    def _grow(self, block: Block, line: str) -> Taking:
         rest = block.take(line)
         self.block = None if block.is_over else block
         if block.is_over:
             yield from self._close(block)
-        if rest.strip():
-            yield from self.take(rest)
+        return rest
 
     def _close(self, block: Block) -> Iterator[FoundResult | Unread]:
         self.block = None

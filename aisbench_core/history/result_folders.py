@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 
 from aisbench_core.history.found import FoundResult, Unread
-from aisbench_core.history.identity import identities
+from aisbench_core.history.identity import identities, of_ranks
 from aisbench_core.history.log_run import CARDS_PER_SERVER, MOST_RANKS, nodes_of
 from aisbench_core.history.logs import read_log
 from aisbench_core.history.names import job_of_log
@@ -98,10 +98,7 @@ def _result(folder: _Folder, source: str) -> FoundResult | Unread:
         return Unread(source, f"it tells of more than {MOST_RANKS:,} ranks")
     collected = read_result_files(files, layout, TrainResultInfo())
     job_id, job_name = min(folder.jobs, default=("", ""))
-    values = {
-        "ranks": [[rank.server, rank.rank, rank.throughput] for rank in collected.rank_results],
-        "accuracy": collected.info.accuracy,
-    }
+    values = of_ranks(collected.rank_results, collected.info.accuracy)
     identity, values_identity = identities(values, job_id)
     told = told_by(source)
     found = FoundResult(
@@ -119,9 +116,15 @@ def _result(folder: _Folder, source: str) -> FoundResult | Unread:
         job_name=job_name,
         synthetic_data=collected.synthetic_data,
         rank_results=collected.rank_results,
+        server_throughputs=_of_servers(collected),
         problems=collected.problems,
     )
     return _placed(found, layout, collected, folder.job_logs)
+
+
+def _of_servers(collected: CollectedResult) -> tuple[float, ...]:
+    told = [server.throughput for server in collected.server_results if server.throughput is not None]
+    return tuple(told) if len(told) == len(collected.server_results) else ()
 
 
 def _placed(found: FoundResult, layout: Layout, collected: CollectedResult, job_logs: int) -> FoundResult:

@@ -23,6 +23,9 @@ MOST_COLUMNS = 512
 MOST_WORKBOOK = 64 * 1024**2
 """Bytes that a workbook's parts may unpack to; its texts are kept in memory while it is read."""
 
+MOST_EMPTY = 500
+"""Rows after which a sheet ends, although somebody left a blank in its last cell."""
+
 _QUIETLY = threading.Lock()
 _DELIMITERS = ",;\t|"
 
@@ -74,11 +77,15 @@ def _all_sheets(content: BinaryIO) -> list[tuple[str, list[Row]]]:
 def _sheet(sheet: object) -> Iterator[Row]:
     most = min(getattr(sheet, "max_column", None) or MOST_COLUMNS, MOST_COLUMNS)
     rows = sheet.iter_rows(max_col=most, values_only=True)  # type: ignore[attr-defined]  # of either kind
+    empty = 0
     for number, row in enumerate(rows):
         _check(number)
         cells = [_text(cell) for cell in row]
         while cells and not cells[-1]:
             cells.pop()
+        empty = 0 if cells else empty + 1
+        if empty > MOST_EMPTY:
+            return
         yield tuple(cells)
 
 

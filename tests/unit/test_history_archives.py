@@ -148,11 +148,11 @@ def test_an_encrypted_file_is_told() -> None:
 
 
 def test_a_bomb_ends_at_the_limit_and_in_little_memory() -> None:
-    content = zipped({f"{number}.log": b"\0" * (32 * 1024**2) for number in range(4)})
+    content = zipped({f"{number}.log": b"\0" * (6 * 1024**2) for number in range(4)})
     tracemalloc.start()
 
     found = []
-    for file in opened(io.BytesIO(content), "bomb.zip", is_wanted, Budget(bytes_left=48 * 1024**2)):
+    for file in opened(io.BytesIO(content), "bomb.zip", is_wanted, Budget(bytes_left=9 * 1024**2)):
         found.append(file)
         with pytest.raises(TooMuchError) if len(found) == 2 else nullcontext():
             while isinstance(file, Opened) and file.read(1024**2):
@@ -162,7 +162,7 @@ def test_a_bomb_ends_at_the_limit_and_in_little_memory() -> None:
     tracemalloc.stop()
     assert [each.source for each in found if isinstance(each, Unread)] == ["bomb.zip"]
     assert (len(found), len(content) < 200_000) == (3, True)
-    assert peak < 16 * 1024**2
+    assert peak < 5 * 1024**2
 
 
 def test_so_many_files_that_nobody_has_are_not_looked_through() -> None:

@@ -63,6 +63,7 @@ def test_servers_that_trained_alone_are_one_result_with_their_means() -> None:
     assert found.info.throughput_ratio == (sum(100 + rank for rank in range(8)) + sum(200 + r for r in range(8))) / 2
     assert found.info.accuracy == 0.625
     assert (found.mode, found.node_count, found.cards_per_node) == (Mode.SINGLE_SERVER, 2, 8)
+    assert found.server_throughputs == (828.0, 1628.0)
     assert len(found.rank_results) == 16
 
 
@@ -138,6 +139,17 @@ def test_a_copy_of_a_folder_is_the_same_result_and_another_measurement_is_not() 
 
     assert [each.source for each in found] == ["output", "copy", "other"]
     assert len({each.identity for each in found}) == 2
+
+
+def test_the_log_and_the_output_directory_of_a_job_are_the_same_run() -> None:
+    logs = {f"out/modelarts-job-{JOB}-worker-{node}.log": "step 1\n" for node in range(2)}
+    files = {f"out/{name}": content for name, content in cluster().items()}
+
+    log, folder = found_in({"run.log": modelarts(JOB), **files, **logs})
+
+    assert isinstance(log, FoundResult)
+    assert isinstance(folder, FoundResult)
+    assert log.identity == folder.identity
 
 
 def test_data_of_the_reporter_is_known_to_be_made_up() -> None:
