@@ -5,6 +5,7 @@ import streamlit as st
 from pages._ui.board import LEAST_COMPARED
 from pages._ui.comparing import (
     choose_runs,
+    link_history,
     show_charts,
     show_differences,
     show_metrics,
@@ -30,3 +31,4 @@ show_metrics(comparison)
 show_charts(comparison)
 show_servers(comparison.servers, comparison.runs[0].throughput_unit)
 show_scaling(run_ids[0])
+link_history(comparison.runs[0])

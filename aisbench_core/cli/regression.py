@@ -214,7 +214,7 @@ def _powers(judged: "Judgement") -> Iterator[str]:
         sentence += f"{found.runs_each} runs on each side to see {change}"
     else:
         sentence += f"more than 200 runs to see {change}"
-    yield sentence + (f"; the runs there are show {found.visible * 100:.2g} % or more" if found.visible else "")
+    yield sentence + (f"; the runs so far would show {found.visible * 100:.2g} % or more" if found.visible else "")
 
 
 def _say_what(region: str, found: "Regressions") -> None:

@@ -51,7 +51,11 @@ _GROUPS = f"""
     order by latest_at desc, latest_run_id limit $limit offset $offset
 """  # noqa: S608 (our own words)
 
-_METRICS = {"throughput": "throughput_cluster", "accuracy": "accuracy_measured"}
+_METRICS = {
+    "throughput": "throughput_cluster",
+    "accuracy": "accuracy_measured",
+    "rank_cv": "round(rank_cv, 9)",  # equal cards differ by 1e-17, which is no spread that could double
+}
 
 HISTORY = f"""
     select run_id, {_AT} as moment, started_at < created_at - interval 1 minute as doubtful,
@@ -170,11 +174,11 @@ def _run(row: Mapping[str, Any]) -> HistoryRun:
 
 def _left_out(value: float | None, not_valid: str) -> str:
     """Why a number does not count; empty when it does."""
+    if not_valid:
+        return not_valid
     if value is None:
         return "not measured"
-    if not math.isfinite(value):
-        return "not a finite number"
-    return not_valid
+    return "" if math.isfinite(value) else "not a finite number"
 
 
 def _group_row(values: Sequence[Any], marked: Mapping[str, Baseline]) -> GroupRow:

@@ -26,20 +26,25 @@ THROUGHPUT = "the workload's unit"
 
 
 class Tracked(NamedTuple):
-    """A number of a run that is followed over time. Time in the queue is not: it tells of the pool, not of the run."""
+    """A number of a run that is followed over time. Time in the queue is not: it tells of the pool, not of the run.
+
+    `is_share`: it is a share of the throughput already, so its difference, not its ratio, has to be large enough."""
 
     name: str
     unit: str
     higher_is_better: bool
+    is_share: bool = False
 
 
 TRACKED = (
     Tracked("throughput", THROUGHPUT, higher_is_better=True),
     Tracked("accuracy", "", higher_is_better=True),
     Tracked("duration_s", "s", higher_is_better=False),
-    Tracked("rank_cv", "", higher_is_better=False),
+    Tracked("rank_cv", "", higher_is_better=False, is_share=True),
     Tracked("energy_consumption", "", higher_is_better=False),
 )
+
+_SHARES = frozenset(metric.name for metric in TRACKED if metric.is_share)
 
 GRAVEST = tuple(Outcome)
 
@@ -191,8 +196,15 @@ def _settled(one: Judgement, chances: Iterator[float], tests: int) -> Judgement:
 
 
 def _decided(metric: MetricVerdict, chance: float) -> MetricVerdict:
-    change = metric.difference.change if metric.difference else 0.0
+    change = _size(metric)
     outcome = Outcome.NO_CHANGE
     if chance <= ALPHA and abs(change) >= EFFECT:
         outcome = Outcome.IMPROVEMENT if (change > 0) is metric.higher_is_better else Outcome.REGRESSION
     return replace(metric, adjusted_p=chance, outcome=outcome)
+
+
+def _size(metric: MetricVerdict) -> float:
+    """The change that has to be EFFECT or more."""
+    if metric.difference is None or metric.baseline is None or metric.candidate is None:
+        return 0.0
+    return metric.candidate.mean - metric.baseline.mean if metric.name in _SHARES else metric.difference.change

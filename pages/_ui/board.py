@@ -58,7 +58,7 @@ def choose_query(kind: RegionFacts) -> BoardQuery:
     facets = (known.models, known.workloads, known.framework_versions, known.flavors, known.node_counts)
     for column, name, options in zip(fields, ("model", "workload", "version", "flavor", "nodes"), facets, strict=True):
         with column:
-            chosen.append(_filter(name, options))
+            chosen.append(filter_by(name, options))
     models, workloads, versions, flavors, nodes = chosen
     return BoardQuery(
         region=kind.region,
@@ -147,7 +147,8 @@ def kind_id(kind: RegionFacts | RunRow) -> str:
     return f"{kind.region}~rehearsal" if kind.rehearsal else kind.region
 
 
-def _filter(name: str, options: Sequence[Any]) -> tuple[Any, ...]:
+def filter_by(name: str, options: Sequence[Any]) -> tuple[Any, ...]:
+    """One filter with any number of choices, kept in the URL; none chosen filters nothing."""
     t = words()
     key = address.several(name, options)
     label, every = t(f"board.{name}"), t("board.every")

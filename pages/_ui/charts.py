@@ -27,9 +27,13 @@ DOTS = 64
 
 def draw(chart: Drawing, *, text: str) -> None:
     """Put a chart on the page; `text` tells it to those who cannot see it. Streamlit's axes are too pale to read."""
-    colour = st.get_option(f"theme.{st.context.theme.type or 'light'}.grayTextColor")
-    colours = {"labelColor": colour, "titleColor": colour}
+    colours = {"labelColor": ink(), "titleColor": ink()}
     st.altair_chart(chart.configure_axis(**colours).configure_legend(**colours), alt=text)
+
+
+def ink() -> str:
+    """The colour of words in charts, in the theme that the person looks at."""
+    return str(st.get_option(f"theme.{st.context.theme.type or 'light'}.grayTextColor"))
 
 
 def board_bars(rows: Sequence[BoardRow], t: Words) -> Drawing:

@@ -6,12 +6,14 @@ import streamlit as st
 
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.compared import Comparison, FieldValues, MetricComparison, MetricValue, Verdict
+from aisbench_core.warehouse.histories import HistoryGroup
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 from pages._ui import charts
-from pages._ui.board import LEAST_COMPARED, MOST_COMPARED
+from pages._ui.board import LEAST_COMPARED, MOST_COMPARED, kind_id
 from pages._ui.core import core
 from pages._ui.errors import plain
 from pages._ui.formats import NOT_MEASURED, number, percent, when
+from pages._ui.places import HISTORY, link
 from pages._ui.whole import whole
 from pages._ui.words import Words, words
 
@@ -119,6 +121,12 @@ def show_scaling(run_id: str) -> None:
         for point in curve.points
     ]
     st.dataframe(rows, hide_index=True, alt=t("compare.scaling"), height="content")
+
+
+def link_history(run: RunRow) -> None:
+    """The way to everything that the first run can be compared with over time."""
+    group = HistoryGroup.of(run).id
+    link(HISTORY, words()("compare.history"), {"region": kind_id(run), "group": group})
 
 
 def _show_deciding(comparison: Comparison) -> None:

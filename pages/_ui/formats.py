@@ -1,11 +1,13 @@
 """Values as a person reads them: numbers with units, local times, and a dash for what was not measured."""
 
+import re
 from datetime import datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
 NOT_MEASURED = "–"
+SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def number(value: float | None, unit: str = "", digits: int = 4) -> str:
@@ -22,6 +24,23 @@ def number(value: float | None, unit: str = "", digits: int = 4) -> str:
 def percent(ratio: float | None, digits: int = 1) -> str:
     """0.905 as 90.5 %."""
     return NOT_MEASURED if ratio is None else f"{ratio * 100:.{digits}f} %"
+
+
+def signed(change: float | None, digits: int = 2) -> str:
+    """A relative change: +1.20 % or -3.40 %."""
+    return NOT_MEASURED if change is None else f"{change * 100:+.{digits}f} %"
+
+
+def chance(p_value: float | None) -> str:
+    """A p-value with two digits; below a millionth it says only that."""
+    if p_value is None:
+        return NOT_MEASURED
+    return "< 0.000001" if p_value < 1e-6 else f"{p_value:.2g}"
+
+
+def short(name: str) -> str:
+    """A version's name; of a SHA-256 its first 12 digits."""
+    return name[:12] if SHA256.fullmatch(name) else name
 
 
 def duration(seconds: float | None) -> str:

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.visit import OpenWindow
 
-MENU = ["Configure", "Launch & stop", "Live", "Leaderboard", "Compare", "Import results", "Health"]
+MENU = ["Configure", "Launch & stop", "Live", "Leaderboard", "Compare", "History", "Import results", "Health"]
 
 TITLES = {
     "/": "Configure",
@@ -19,6 +19,7 @@ TITLES = {
     "/leaderboard": "Leaderboard",
     "/compare": "Compare",
     "/import": "Import results",
+    "/history": "History",
     "/health": "Health",
 }
 

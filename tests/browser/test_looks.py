@@ -31,6 +31,7 @@ EMPTY_PAGES = {
     "leaderboard": "/leaderboard",
     "compare": "/compare",
     "import": "/import",
+    "history": "/history",
     "health": "/health",
 }
 FULL_PAGES = EMPTY_PAGES | {
@@ -40,6 +41,7 @@ FULL_PAGES = EMPTY_PAGES | {
     "live-failed": f"/live?run={seeds.FAILED_RUN}",
     "leaderboard-runs": "/leaderboard?region=cn-north-9&show=runs&invalid=1",
     "compare-some": "/compare?ids=run-n1-0&ids=run-n2-0&ids=run-n4-0&ids=run-new-0",
+    "history-versions": "/history?region=cn-north-9&along=version&invalid=1",
     "unknown-run": "/live?run=nothing",
 }
 LOG = "".join(f"rank 0: epoch {epoch}/90 loss 1.2345 {'a rather long line ' * 8}\n" for epoch in range(1, 91))

@@ -1,6 +1,7 @@
 """Leaderboard and Compare: one region at a time, rehearsals marked, reasons given, links that hold everything."""
 
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pandas as pd
 from streamlit.testing.v1 import AppTest
@@ -126,3 +127,13 @@ def test_scaling_shows_speed_up_over_nodes(open_page: OpenPage, used: Path) -> N
     scaling = table(app, 3).set_index("Nodes")
     assert list(scaling.index) == [1, 2, 4]
     assert scaling.loc[4, "Speed-up"] == "3.763"
+
+
+def test_a_comparison_leads_to_the_history_of_its_baseline(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    app = open_page("compare", ids=["run-n2-0", "run-n1-0"])
+    way = next(link for link in app.page_link if link.label == "History of the first run and its like")
+    history = open_page("history", **dict(parse_qsl(way.proto.query_string)))
+
+    assert "2×8" in history.selectbox(key="group").format_func(history.selectbox(key="group").value)

@@ -13,6 +13,7 @@ from aisbench_core.authoring.upstream import found
 from aisbench_core.model import FIELDS, GROUPS, CannLevel, Level, MindSporeLevel, Mode, Origin, RunState, SystemStatus
 from aisbench_core.system import described
 from aisbench_core.warehouse.compared import Verdict
+from aisbench_core.warehouse.histories import Outcome, Rule
 from aisbench_core.warehouse.values import Validity
 from pages._ui import places
 from pages._ui.words import Language, Words, catalogue, chinese_fields, chinese_rules, first_language
@@ -42,6 +43,10 @@ NAMED_BY_VALUES = (
     | _family("system", [each.name.lower() for each in SystemStatus])
     | _family("system", [f"group_{group}" for group in GROUPS])
     | _family("level_name", [*CannLevel, *MindSporeLevel])
+    | _family("outcome", [outcome.name.lower() for outcome in Outcome])
+    | _family("rule", [rule.name.lower() for rule in Rule])
+    | _family("trend", ["along_time", "along_version", "baseline", "candidate"])
+    | _family("trend", ["not_measured", "not_a_finite_number"])
     | _family("board", ["model", "workload", "version", "flavor", "nodes"])
 )
 

@@ -71,7 +71,16 @@ def test_more_is_better_for_throughput_and_worse_for_time() -> None:
         return judged(runs(noise(1, 8), metric=metric) + runs(noise(2, 8, level=105), "r2", 8, metric)).outcome
 
     assert verdict("throughput") is verdict("accuracy") is Outcome.IMPROVEMENT
-    assert verdict("duration_s") is verdict("rank_cv") is Outcome.REGRESSION
+    assert verdict("duration_s") is verdict("energy_consumption") is Outcome.REGRESSION
+
+
+def test_a_spread_over_cards_matters_when_it_grows_by_a_percent_of_the_throughput() -> None:
+    def verdict(level: float) -> Outcome:
+        before = runs(noise(1, 8, level=0.002, sd=0.0001), metric="rank_cv")
+        return judged(before + runs(noise(2, 8, level=level, sd=0.0001), "r2", 8, "rank_cv")).outcome
+
+    assert verdict(0.004) is Outcome.NO_CHANGE
+    assert verdict(0.014) is Outcome.REGRESSION
 
 
 def test_what_is_sure_but_small_is_no_news() -> None:

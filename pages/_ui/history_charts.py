@@ -1,0 +1,193 @@
+"""The charts of the History page: every run as a dot, and behind them levels or versions with their intervals."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import altair as alt
+
+from aisbench_core.warehouse.histories import Boundary, Change, History, Level, MetricHistory, VersionField
+from pages._ui.charts import Drawing
+from pages._ui.formats import short
+from pages._ui.words import Words
+
+GREY = "#7a8699"
+WORSE, BETTER = "#d1433c", "#1d8a5f"
+HEIGHT = 360
+
+Values = list[dict[str, Any]]
+
+MOST_LABELS = 12
+"""Beyond so many boundaries their labels would cover each other; the lines and their tips stay."""
+
+
+def over_time(history: History, metric: MetricHistory, ink: str, t: Words) -> Drawing:
+    """Runs over time; a level's band is the 95 % interval of its mean, dashed lines are first runs of versions."""
+    bands = [_band(metric.levels, index) for index in range(len(metric.levels))]
+    x = alt.X("from:T", title=None, axis=alt.Axis(labelOverlap=True, format=_clock(history)))
+    y = alt.Y("value:Q", title=_title(metric, t), scale=alt.Scale(zero=False, padding=12))
+    layers = [
+        *_if_any([each for each in bands if each["low"] is not None], _interval),
+        _data(bands).mark_rule(color=GREY, strokeWidth=2).encode(x=x, x2="to:T", y="mean:Q"),
+        *_boundaries(history, ink, t),
+        *_if_any([_change(each) for each in metric.changes], lambda values: _changes(values, t)),
+        _dots(history, metric, t).encode(x=alt.X("at:T", title=None), y=y),
+    ]
+    return alt.layer(*layers).properties(height=HEIGHT)
+
+
+def over_versions(history: History, metric: MetricHistory, t: Words) -> Drawing:
+    """Runs by version, in the order of first runs; a bar spans the 95 % interval of the mean, a tick is the mean."""
+    order = [short(level.label) for level in metric.versions]
+    x = alt.X("version:N", title=t.field(history.field), sort=order, axis=alt.Axis(labelLimit=200, labelAngle=0))
+    y = alt.Y("value:Q", title=_title(metric, t), scale=alt.Scale(zero=False, padding=12))
+    values = [
+        {
+            "version": short(each.label),
+            "mean": each.summary.mean,
+            "low": each.summary.ci_low,
+            "high": each.summary.ci_high,
+        }
+        for each in metric.versions
+    ]
+    spread = [each for each in values if each["low"] is not None]
+    layers = [
+        *_if_any(spread, lambda some: _spread(some).encode(x=x)),
+        _data(values).mark_tick(color=GREY, thickness=3, size=48).encode(x=x, y="mean:Q"),
+        _dots(history, metric, t).encode(x=x, y=y),
+    ]
+    return alt.layer(*layers).properties(height=HEIGHT)
+
+
+def _if_any(values: Values, draw: Callable[[Values], Drawing]) -> list[Drawing]:
+    """A layer, unless it would be empty: a screen reader would meet a picture without a name."""
+    return [draw(values)] if values else []
+
+
+def _interval(values: Values) -> Drawing:
+    return _data(values).mark_rect(color=GREY, opacity=0.22).encode(x="from:T", x2="to:T", y="low:Q", y2="high:Q")
+
+
+def _spread(values: Values) -> Drawing:
+    return _data(values).mark_bar(color=GREY, opacity=0.3, size=34).encode(y="low:Q", y2="high:Q")
+
+
+def _dots(history: History, metric: MetricHistory, t: Words) -> Drawing:
+    order = [short(level.label) for level in metric.versions]
+    values = [
+        {
+            "run": run.run_id,
+            "at": run.at.isoformat(),
+            "version": short(run.version(history.field)),
+            "value": run.values[metric.name],
+            "by": run.created_by,
+        }
+        for run in history.runs
+        if metric.name in run.values
+    ]
+    return (
+        _data(values)
+        .mark_circle(size=80, opacity=0.8)
+        .encode(
+            color=alt.Color(
+                "version:N",
+                title=t.field(history.field),
+                sort=order,
+                legend=alt.Legend(orient="bottom", columns=6, symbolLimit=24),
+            ),
+            tooltip=[
+                alt.Tooltip("run:N", title=t("charts.run")),
+                alt.Tooltip("version:N", title=t.field(history.field)),
+                alt.Tooltip("value:Q", title=_title(metric, t), format=",.5~g"),
+                alt.Tooltip("at:T", title=t("trend.at"), format="%Y-%m-%d %H:%M"),
+                alt.Tooltip("by:N", title=t("board.by")),
+            ],
+        )
+    )
+
+
+def _boundaries(history: History, ink: str, t: Words) -> list[Drawing]:
+    values = [_boundary(each, t) for each in history.boundaries]
+    if not values:
+        return []
+    tips = [
+        alt.Tooltip("field:N", title=t("compare.field")),
+        alt.Tooltip("value:N", title=t("board.version")),
+        alt.Tooltip("run:N", title=t("charts.run")),
+    ]
+    lines = _data(values).mark_rule(color=GREY, strokeDash=[5, 4]).encode(x="at:T", tooltip=tips)
+    told = [each for each in values if each["told"]]
+    if not told or len(told) > MOST_LABELS:
+        return [lines]
+    labels = _data(told).mark_text(angle=270, align="right", baseline="bottom", dx=-4, dy=-3, color=ink)
+    return [lines, labels.encode(x="at:T", y=alt.value(0), text="value:N")]
+
+
+def _boundary(each: Boundary, t: Words) -> dict[str, Any]:
+    return {
+        "at": each.at.isoformat(),
+        "field": t.field(each.field),
+        "value": short(each.value),
+        "run": each.run_id,
+        "told": each.field is not VersionField.CODE,
+    }
+
+
+def _change(each: Change) -> dict[str, Any]:
+    return {
+        "at": each.at.isoformat(),
+        "mean": each.after.mean,
+        "change": each.change,
+        "p": each.p_value,
+        "run": each.run_id,
+        "worse": each.worse,
+        "falls": each.after.mean < each.before.mean,
+    }
+
+
+def _changes(values: Values, t: Words) -> Drawing:
+    """Triangles: they point the way that the numbers went, and their colour says whether that is worse."""
+    return (
+        _data(values)
+        .mark_point(filled=True, size=220, stroke="white", strokeWidth=1, opacity=1)
+        .encode(
+            x="at:T",
+            y="mean:Q",
+            shape=alt.condition("datum.falls", alt.value("triangle-down"), alt.value("triangle-up")),
+            color=alt.condition("datum.worse", alt.value(WORSE), alt.value(BETTER)),
+            tooltip=[
+                alt.Tooltip("run:N", title=t("trend.since")),
+                alt.Tooltip("change:Q", title=t("trend.change"), format="+.2%"),
+                alt.Tooltip("p:Q", title="p", format=".2~g"),
+            ],
+        )
+    )
+
+
+def _band(levels: tuple[Level, ...], index: int) -> dict[str, Any]:
+    """A level reaches to the first run of the next one."""
+    level = levels[index]
+    end = levels[index + 1].first_at if index + 1 < len(levels) else level.last_at
+    found = level.summary
+    return {
+        "from": level.first_at.isoformat(),
+        "to": end.isoformat(),
+        "mean": found.mean,
+        "low": found.ci_low,
+        "high": found.ci_high,
+    }
+
+
+def _clock(history: History) -> str:
+    """Days, in figures that every language reads; hours where all of it took place in a few days."""
+    times = [run.at for run in history.runs]
+    return "%m-%d %H:%M" if max(times) - min(times) < timedelta(days=4) else "%Y-%m-%d"
+
+
+def _title(metric: MetricHistory, t: Words) -> str:
+    name = t(f"metric.{metric.name}")
+    return f"{name} ({metric.unit})" if metric.unit else name
+
+
+def _data(values: Values) -> Drawing:
+    return alt.Chart(alt.Data(values=values))  # type: ignore[no-untyped-call]  # Altair's generated classes have no types

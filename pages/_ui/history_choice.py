@@ -1,0 +1,157 @@
+"""What the History page is asked for: which group, against what, and which metric; all of it in the URL."""
+
+import streamlit as st
+
+from aisbench_core.warehouse.histories import GroupRow, History, MetricHistory, VersionField
+from aisbench_core.warehouse.values import BoardQuery, RegionFacts
+from pages._ui import address
+from pages._ui.board import filter_by
+from pages._ui.core import core
+from pages._ui.formats import short
+from pages._ui.words import Words, words
+
+MOST_GROUPS = 200
+"""How many groups the picker offers, the latest ones; filters reach the others."""
+
+USUAL = "usual"
+"""The choice of those who do not choose."""
+
+
+def choose_query(kind: RegionFacts) -> BoardQuery:
+    """The filters for groups, each of them kept in the URL."""
+    known = core().warehouse.facets(kind.region, kind.rehearsal)
+    model, workload, flavor, nodes = st.columns(4)
+    with model:
+        models = filter_by("model", known.models)
+    with workload:
+        workloads = filter_by("workload", known.workloads)
+    with flavor:
+        flavors = filter_by("flavor", known.flavors)
+    with nodes:
+        node_counts = filter_by("nodes", known.node_counts)
+    return BoardQuery(
+        kind.region,
+        rehearsal=kind.rehearsal,
+        models=models,
+        workloads=workloads,
+        flavors=flavors,
+        node_counts=node_counts,
+        limit=MOST_GROUPS,
+    )
+
+
+def choose_group(query: BoardQuery) -> GroupRow | None:
+    """One group of runs that answer the same question on the same hardware."""
+    t = words()
+    page = core().warehouse.groups(query)
+    if not page.rows:
+        st.info(t("trend.no_group"), icon=":material/search:")
+        return None
+    rows = {row.group.id: row for row in page.rows}
+    asked = st.query_params.get("group", "")
+    if asked and asked not in rows:
+        st.info(t("trend.unknown_group"), icon=":material/search:")
+    chosen = st.selectbox(
+        t("trend.group"),
+        list(rows),
+        format_func=lambda each: _group_title(rows[each], t),
+        key=address.option("group", list(rows), next(iter(rows))),
+        help=t("trend.group_help"),
+        on_change=address.keep,
+        args=("group", None, "against"),
+    )
+    if page.total > len(rows):
+        st.caption(t("trend.more_groups", shown=len(rows), total=page.total))
+    return rows[chosen]
+
+
+def ask(row: GroupRow) -> History:
+    """The group's history, by the versions and against the baseline that the URL names."""
+    t = words()
+    left, middle, right = st.columns([2, 2, 2], vertical_alignment="bottom")
+    with left:
+        by = _choose_field(t)
+    invalid = right.toggle(
+        t("board.invalid"),
+        key=address.flag("invalid"),
+        help=t("board.invalid_help"),
+        on_change=address.keep,
+        args=("invalid",),
+    )
+    history = core().warehouse.history(row, by, include_invalid=invalid)
+    with middle:
+        against = _choose_baseline(history, t)
+    if against == USUAL:
+        return history
+    return core().warehouse.history(row, history.field, [against], include_invalid=invalid)
+
+
+def choose_metric(history: History) -> MetricHistory | None:
+    """One metric of those that any run has, and along what it is drawn."""
+    t = words()
+    metrics = {metric.name: metric for metric in history.metrics}
+    if not metrics:
+        st.info(t("trend.nothing_measured"), icon=":material/info:")
+        return None
+    left, right = st.columns(2)
+    chosen = left.selectbox(
+        t("trend.metric"),
+        list(metrics),
+        format_func=lambda each: t(f"metric.{each}"),
+        key=address.option("metric", list(metrics), next(iter(metrics))),
+        on_change=address.keep,
+        args=("metric",),
+    )
+    right.radio(
+        t("trend.along"),
+        ["time", "version"],
+        horizontal=True,
+        format_func=lambda each: t(f"trend.along_{each}"),
+        key=address.option("along", ["time", "version"], "time"),
+        on_change=address.keep,
+        args=("along", "time"),
+    )
+    return metrics[chosen]
+
+
+def _choose_field(t: Words) -> VersionField | None:
+    options = [USUAL, *VersionField]
+    chosen = st.selectbox(
+        t("trend.by"),
+        options,
+        format_func=lambda each: t("trend.by_usual") if each == USUAL else t.field(each),
+        key=address.option("by", options, USUAL),
+        help=t("trend.by_help"),
+        on_change=address.keep,
+        args=("by", USUAL, "against"),
+    )
+    return None if chosen == USUAL else VersionField(chosen)
+
+
+def _choose_baseline(history: History, t: Words) -> str:
+    versions = list(dict.fromkeys(run.version(history.field) for run in history.runs if run.values))
+    options = [USUAL, *(version for version in versions if version)]
+    chosen: str = st.selectbox(
+        t("trend.against"),
+        options,
+        format_func=lambda each: t("trend.against_usual") if each == USUAL else short(each),
+        key=address.option("against", options, USUAL),
+        help=t("trend.against_help"),
+        on_change=address.keep,
+        args=("against", USUAL),
+    )
+    return chosen
+
+
+def _group_title(row: GroupRow, t: Words) -> str:
+    group = row.group
+    parts = [
+        row.model,
+        group.flavor or group.pool_id,
+        t("runs.size", nodes=group.node_count, cards=group.cards_per_node),
+        t("board.synthetic") if group.synthetic_data else row.dataset,
+        t(f"origin.{group.origin}"),
+        t("trend.group_runs", valid=row.valid),
+        group.fingerprint[:8],
+    ]
+    return " · ".join(part for part in parts if part)

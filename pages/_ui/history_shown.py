@@ -1,0 +1,213 @@
+"""The History page's answers: the verdict and what it rests on, the chart, the changes, and every run."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import streamlit as st
+
+from aisbench_core.statistics.summary import Summary
+from aisbench_core.warehouse.histories import History, HistoryRun, MetricHistory, MetricVerdict, Outcome, Rule
+from pages._ui import charts, history_charts
+from pages._ui.errors import plain
+from pages._ui.formats import NOT_MEASURED, chance, number, percent, short, signed, when
+from pages._ui.words import Words, words
+
+SHOWN = {
+    Outcome.REGRESSION: (st.error, ":material/trending_down:"),
+    Outcome.IMPROVEMENT: (st.success, ":material/trending_up:"),
+    Outcome.NO_CHANGE: (st.info, ":material/trending_flat:"),
+    Outcome.NOT_ENOUGH: (st.warning, ":material/hourglass_empty:"),
+}
+
+SHARES = ("accuracy", "rank_cv")
+"""Metrics that are parts of a whole, and read in percent."""
+
+ROWS = 12
+"""Rows of the table of runs that are seen at once."""
+
+
+def show_verdict(history: History) -> None:
+    """What the newest runs say, what they were compared with and why, and what could have been seen."""
+    t = words()
+    judged = history.judgement
+    box, icon = SHOWN[judged.outcome]
+    news = "; ".join(_news(each, t) for each in judged.metrics if each.outcome is judged.outcome and each.difference)
+    told = news if judged.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT) else ""
+    box(f"**{t(f'outcome.{judged.outcome.name.lower()}')}**" + (f" – {told}" if told else ""), icon=icon)
+    st.markdown(_basis(history, t))
+    for line in _powers(history, t):
+        st.markdown(line)
+    for line in _doubts(history, t):
+        st.caption(line)
+
+
+def show_chart(history: History, metric: MetricHistory) -> None:
+    """Single runs as dots over time or by version, with the levels behind them."""
+    t = words()
+    name = t(f"metric.{metric.name}")
+    if st.session_state["along"] == "version":
+        charts.draw(history_charts.over_versions(history, metric, t), text=t("trend.chart_versions", metric=name))
+        st.caption(t("trend.legend_versions"))
+        return
+    drawing = history_charts.over_time(history, metric, charts.ink(), t)
+    charts.draw(drawing, text=t("trend.chart_time", metric=name))
+    st.caption(t("trend.legend_time"))
+
+
+def show_tests(history: History) -> None:
+    """Each metric that was tested, with the numbers that led to its verdict."""
+    t = words()
+    judged = history.judgement
+    if not judged.metrics:
+        return
+    st.header(t("trend.tests"))
+    rows = [_test_cells(metric, t) for metric in judged.metrics]
+    st.dataframe(rows, hide_index=True, alt=t("trend.tests"), height="content")
+    st.caption(t("trend.tests_legend", tests=judged.tests))
+
+
+def show_changes(metric: MetricHistory) -> None:
+    """Where the metric changed its level, and what was new there."""
+    t = words()
+    st.header(t("trend.changes", metric=t(f"metric.{metric.name}")))
+    if not metric.changes:
+        st.markdown(t("trend.no_changes"))
+        return
+    rows = [
+        {
+            t("trend.since"): each.run_id,
+            t("trend.at"): when(each.at, "%Y-%m-%d %H:%M"),
+            t("trend.way"): t("trend.worse") if each.worse else t("trend.better"),
+            t("trend.change"): signed(each.change),
+            t("trend.before"): _side(metric.name, each.before),
+            t("trend.after"): _side(metric.name, each.after),
+            "p": chance(each.p_value),
+            t("trend.new_there"): ", ".join(f"{t.field(b.field)} {short(b.value)}" for b in each.boundaries)
+            or NOT_MEASURED,
+        }
+        for each in metric.changes
+    ]
+    st.dataframe(rows, hide_index=True, alt=t("trend.changes", metric=t(f"metric.{metric.name}")), height="content")
+
+
+def show_runs(history: History, metric: MetricHistory) -> None:
+    """Every dot of the chart as a row, the newest first, and the runs that were left out with the reason."""
+    t = words()
+    st.header(t("trend.runs"))
+    rows = [_run_cells(run, history, metric.name, t) for run in reversed(history.runs)]
+    height = min(len(rows) + 1, ROWS + 1) * 35 + 3
+    st.dataframe(rows, hide_index=True, alt=t("trend.runs"), height=height, key="history-runs")
+    if history.older:
+        st.caption(t("trend.older", shown=len(history.runs), older=history.older))
+
+
+def _news(metric: MetricVerdict, t: Words) -> str:
+    found = metric.difference
+    if found is None:
+        return ""
+    return t(
+        "trend.news",
+        metric=t(f"metric.{metric.name}"),
+        change=signed(found.change),
+        low=signed(found.ci_low),
+        high=signed(found.ci_high),
+        p=chance(metric.adjusted_p),
+    )
+
+
+def _basis(history: History, t: Words) -> str:
+    judged = history.judgement
+    if judged.rule is Rule.LEVEL_BEFORE:
+        return t("trend.basis_level", version=plain(short(judged.candidate) or NOT_MEASURED))
+    return t(
+        "trend.basis",
+        candidate=plain(_versions(judged.candidate)),
+        candidate_runs=len(judged.candidate_run_ids),
+        baseline=plain(_versions(judged.baseline)),
+        baseline_runs=len(judged.baseline_run_ids),
+        rule=t(f"rule.{judged.rule.name.lower()}"),
+        field=t.field(judged.field),
+    )
+
+
+def _versions(names: str) -> str:
+    return ", ".join(short(name) for name in names.split(", ") if name) or NOT_MEASURED
+
+
+def _powers(history: History, t: Words) -> Iterator[str]:
+    """The power line, of the first metric whose spread is known."""
+    metric = next((each for each in history.judgement.metrics if each.power), None)
+    if metric is None or metric.power is None:
+        yield t("trend.power_unknown")
+        return
+    found = metric.power
+    values: dict[str, Any] = {
+        "metric": t(f"metric.{metric.name}"),
+        "cv": percent(found.cv, 2),
+        "change": percent(found.change, 0),
+        "runs": found.runs or found.runs_each,
+    }
+    key = "trend.power" if found.runs else "trend.power_each" if found.runs_each else "trend.power_never"
+    yield t(key, **values) + (f" {t('trend.visible', change=percent(found.visible, 2))}" if found.visible else "")
+
+
+def _doubts(history: History, t: Words) -> Iterator[str]:
+    if history.clock_doubts:
+        yield t("trend.clocks", runs=history.clock_doubts)
+    left_out = history.row.runs - history.row.valid
+    if left_out:
+        yield t("trend.left_out", runs=left_out)
+
+
+def _test_cells(metric: MetricVerdict, t: Words) -> dict[str, Any]:
+    found = metric.difference
+    interval = f"{signed(found.ci_low)} … {signed(found.ci_high)}" if found else NOT_MEASURED
+    name = t(f"metric.{metric.name}")
+    return {
+        t("compare.metric"): f"{name} ({metric.unit})" if metric.unit else name,
+        t("trend.outcome"): t(f"outcome.{metric.outcome.name.lower()}"),
+        t("trend.change"): signed(found.change) if found else NOT_MEASURED,
+        t("trend.interval"): interval,
+        t("trend.adjusted"): chance(metric.adjusted_p),
+        "p": chance(metric.p_value),
+        t("trend.candidate"): _side(metric.name, metric.candidate),
+        t("trend.baseline"): _side(metric.name, metric.baseline),
+        t("trend.test"): str(found.test) if found else NOT_MEASURED,
+        t("trend.since"): metric.since or NOT_MEASURED,
+    }
+
+
+def _side(name: str, side: Summary | None) -> str:
+    """8,000 (n = 20, CV 0.4 %)."""
+    if side is None:
+        return NOT_MEASURED
+    cv = f", CV {percent(side.cv, 2)}" if side.cv is not None else ""
+    return f"{_value(name, side.mean)} (n = {side.count}{cv})"
+
+
+def _value(name: str, value: float | None) -> str:
+    return percent(value, 2) if name in SHARES else number(value, digits=5)
+
+
+def _run_cells(run: HistoryRun, history: History, name: str, t: Words) -> dict[str, Any]:
+    judged = history.judgement
+    part = "baseline" if run.run_id in judged.baseline_run_ids else "candidate"
+    counts = run.run_id in (*judged.baseline_run_ids, *judged.candidate_run_ids)
+    return {
+        t("board.run"): run.run_id,
+        t("trend.at"): when(run.at, "%Y-%m-%d %H:%M"),
+        t.field("framework_version"): run.framework_version,
+        t(f"metric.{name}"): _value(name, run.values.get(name)),
+        t("trend.part"): t(f"trend.{part}") if counts else NOT_MEASURED,
+        t("board.validity"): t(f"validity.{run.validity}"),
+        t("board.reason"): _reason(run.left_out.get(name, ""), t),
+        t("board.by"): run.created_by,
+        t.field("engine_version"): run.engine_version,
+        t.field("code_sha256"): short(run.code_sha256),
+    }
+
+
+def _reason(reason: str, t: Words) -> str:
+    """Why a number does not count: a sentence of ours, or the ids of the checks that failed."""
+    key = f"trend.{reason.replace(' ', '_')}"
+    return t(key) if t.knows(key) else reason

@@ -1,0 +1,37 @@
+"""History: one question on one hardware over time; versions, changes, and whether the newest runs are worse."""
+
+import streamlit as st
+
+from pages._ui.baselines import show_baseline
+from pages._ui.board import choose_kind, show_kind
+from pages._ui.core import core
+from pages._ui.history_choice import ask, choose_group, choose_metric, choose_query
+from pages._ui.history_shown import show_changes, show_chart, show_runs, show_tests, show_verdict
+from pages._ui.places import CONFIGURE, link
+from pages._ui.words import words
+
+t = words()
+st.title(t("trend.title"))
+regions = core().warehouse.regions()
+if not regions:
+    st.info(t("board.empty"), icon=":material/info:")
+    link(CONFIGURE, t("live.go_configure"), {})
+    st.stop()
+
+kind = choose_kind(regions)
+query = choose_query(kind)
+show_kind(kind)
+group = choose_group(query)
+if group is None:
+    st.stop()
+
+history = ask(group)
+show_verdict(history)
+metric = choose_metric(history)
+if metric is not None:
+    show_chart(history, metric)
+show_tests(history)
+if metric is not None:
+    show_changes(metric)
+    show_runs(history, metric)
+show_baseline(history)

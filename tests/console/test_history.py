@@ -1,0 +1,177 @@
+"""History: the verdict and what it rests on, everything chosen in the URL, and baselines that people mark."""
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from aisbench_core.model import RunRecord
+from aisbench_core.warehouse import Warehouse
+from tests import records as a
+from tests.console.conftest import OpenPage, texts
+from tests.console.test_results import table
+
+GOOD = (8000.0, 8040.0, 7960.0, 8020.0, 7980.0, 8010.0)
+BAD = (7500.0, 7540.0, 7460.0)
+
+
+def version(name: str, totals: tuple[float, ...], day: int, **changes: object) -> list[RunRecord]:
+    """Runs of one version, all on one day; run ids begin with the version."""
+    return [
+        replace(each, run=replace(each.run, started_at=each.run.created_at + timedelta(days=day)))
+        for each in a.records(totals, name, framework_version=name, **changes)
+    ]
+
+
+@pytest.fixture
+def warehouse(data_dir: Path) -> Warehouse:
+    """Three versions, of which the second is slow and the third no better; and another group with one run."""
+    found = Warehouse(data_dir / "warehouse.duckdb")
+    broken = a.record("broken", throughputs=[1.0] * 3)
+    lonely = version("r1.9", (1.0,), -1, node_count=4)
+    found.rebuild([*version("r1.10", GOOD, 0), *version("r1.11", BAD, 1), *version("r1.12", BAD, 2), *lonely, broken])
+    return found
+
+
+def verdicts(app: AppTest) -> pd.DataFrame:
+    """The table of tests by metric."""
+    return table(app).set_index("Metric")
+
+
+def drawn(app: AppTest) -> str:
+    """The chart's drawing and data, as text."""
+    return str(app.get("vega_lite_chart")[0].proto.spec)
+
+
+def test_the_newest_version_is_compared_with_the_one_before_it(open_page: OpenPage, warehouse: Warehouse) -> None:
+    assert warehouse.revision()
+
+    app = open_page("history")
+
+    assert "No change" in texts(app)
+    assert "**r1.12** (runs: 3) against **r1.11** (runs: 3) – the version before" in texts(app).replace("\\", "")
+    assert verdicts(app).loc["Throughput (samples/s)", "Verdict"] == "No change"
+    assert "Tests in this answer: 3" in texts(app)
+    assert "you need" in texts(app)
+    assert "Runs without a valid result: 1" in texts(app)
+
+
+def test_another_baseline_is_chosen_in_the_url(open_page: OpenPage, warehouse: Warehouse) -> None:
+    assert warehouse.revision()
+
+    app = open_page("history", against="r1.10")
+
+    assert "**Regression** – Throughput -6" in app.error[0].value
+    row = verdicts(app).loc["Throughput (samples/s)"]
+    assert row["Change"].startswith("-6.")
+    assert float(row["Adjusted p"].replace("< ", "")) < 0.001
+    assert row["t test"] == "pooled"
+    assert row["Since run"] == "r1.12-0"
+
+
+def test_every_run_is_a_dot_and_a_row_beside_the_changes_of_level(open_page: OpenPage, warehouse: Warehouse) -> None:
+    assert warehouse.revision()
+
+    app = open_page("history")
+
+    assert drawn(app).count('"by": "ann"') == 12
+    changes, runs = table(app, 1), table(app, 2)
+    assert list(changes["Since run"]) == ["r1.11-0"]
+    assert list(changes["New there"]) == ["Framework version r1.11"]
+    assert list(runs["Run"])[:4] == ["r1.12-2", "r1.12-1", "r1.12-0", "r1.11-2"]
+    assert list(runs["Counted as"])[:4] == ["Candidate", "Candidate", "Candidate", "Baseline"]
+
+
+def test_versions_are_drawn_side_by_side_and_any_metric_can_be_looked_at(
+    open_page: OpenPage, warehouse: Warehouse
+) -> None:
+    assert warehouse.revision()
+
+    app = open_page("history", along="version", metric="duration_s")
+
+    assert "Ran for (s)" in drawn(app)
+    assert "ticks the means of versions" in texts(app)
+    assert app.query_params["metric"] in ("duration_s", ["duration_s"])
+
+
+def test_runs_that_are_not_valid_come_with_the_reason(open_page: OpenPage, warehouse: Warehouse) -> None:
+    assert warehouse.revision()
+    app = open_page("history")
+    assert "broken" not in set(table(app, 2)["Run"])
+
+    app.toggle(key="invalid").set_value(True).run()
+
+    row = table(app, 2).set_index("Run").loc["broken"]
+    assert "V03" in row["Reason"]
+    assert row["Throughput"] == "–"
+    assert app.query_params["invalid"] in ("1", ["1"])
+
+
+def test_a_group_with_one_run_says_that_it_is_not_enough(open_page: OpenPage, warehouse: Warehouse) -> None:
+    assert warehouse.revision()
+
+    app = open_page("history", nodes="4")
+
+    assert "Not enough data" in texts(app)
+    assert "It takes 6 runs to search" in texts(app)
+    assert "two valid runs on each side" in texts(app)
+
+
+def test_a_version_is_marked_as_the_baseline_and_unmarked(open_page: OpenPage, warehouse: Warehouse) -> None:
+    app = open_page("history")
+    assert "None is marked" in texts(app)
+
+    app.selectbox(key="baseline-choice").set_value("r1.10").run()
+    app.button(key="mark-baseline").click().run()
+
+    (marked,) = warehouse.baselines()
+    assert (marked.names, marked.marked_by) == (("r1.10",), "console")
+    assert "Framework version**: r1.10 – marked by console" in texts(app)
+    assert "Regression" in app.error[0].value
+
+    app.button(key="unmark-baseline").click().run()
+
+    assert warehouse.baselines() == []
+    assert not app.error
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"group": "nothing"},
+        {"group": ["a", "b"]},
+        {"by": "colour", "against": "r99", "metric": "size", "along": "moon"},
+        {"nodes": "4", "against": "r1.12"},
+        {"model": "none"},
+    ],
+)
+def test_no_address_makes_the_page_fail(
+    open_page: OpenPage, warehouse: Warehouse, query: dict[str, str | list[str]]
+) -> None:
+    assert warehouse.revision()
+
+    app = open_page("history", **query)
+
+    assert not app.exception
+    assert not app.error
+
+
+def test_an_address_of_an_unknown_group_says_so(open_page: OpenPage, warehouse: Warehouse) -> None:
+    assert warehouse.revision()
+
+    app = open_page("history", group="nothing")
+
+    assert "not among these" in texts(app)
+
+
+def test_names_from_data_are_shown_as_they_are(open_page: OpenPage, data_dir: Path) -> None:
+    odd = "**r2** [x](http://evil)"
+    Warehouse(data_dir / "warehouse.duckdb").rebuild([*version("r1", GOOD, 0), *version(odd, GOOD, 1)])
+
+    app = open_page("history")
+
+    assert "\\*\\*r2" in texts(app)
+    assert "](http" not in texts(app)
