@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from aisbench_core.authoring.packages.importing import Packages
+from aisbench_core.authoring.packages.intake import LIMITS, Limits
 from aisbench_core.authoring.packages.package import Answers, Described, Package
 from aisbench_core.authoring.upstream.found import LineFinding
 from aisbench_core.authoring.workloads import Workload, Workloads
@@ -12,6 +13,7 @@ from aisbench_core.settings import Settings
 from tests.upstream_package import NAME, files, packed
 
 NO_ANSWERS = Answers()
+SOURCE = f"{NAME}.tar.gz"
 
 
 class Door:
@@ -46,3 +48,18 @@ def said(described: Described, rule: str) -> list[LineFinding]:
 def kept(folder: Path) -> str:
     """Every byte below a folder."""
     return "".join(file.read_bytes().decode("latin-1") for file in folder.rglob("*") if file.is_file())
+
+
+def opener(data_dir: Path, limits: Limits = LIMITS) -> Packages:
+    """The door for packages over an empty data folder."""
+    return Packages(Settings(data_dir=data_dir), Workloads(data_dir), limits)
+
+
+def unpacked(data_dir: Path, content: bytes, limits: Limits = LIMITS) -> Package:
+    """The package of an archive."""
+    return opener(data_dir, limits).unpack(SOURCE, io.BytesIO(content))
+
+
+def left_behind(data_dir: Path) -> list[Path]:
+    """What is on disk of packages."""
+    return [*(data_dir / "workloads").iterdir()]

@@ -27,7 +27,7 @@ def first_spec(profile: str) -> RunSpec:
 
 def first_workload(known: Sequence[Workload]) -> str:
     """The name of a workload that can be launched as it is, if there is any; otherwise of the first one."""
-    complete = [each for each in known if each.ships_code and each.dataset.optional]
+    complete = [each for each in known if each.ships_code and each.dataset.optional and not each.is_own]
     measuring = [each for each in complete if not each.dataset.synthetic_without]
     names = [each.name for each in (*measuring, *complete, *known)]
     if not names:

@@ -90,6 +90,7 @@ def test_a_package_on_this_machine_is_read_where_it_lies(open_page: OpenPage, da
     app.button(key="import-make").click().run()
 
     assert own(data_dir) == ["mine"]
+    assert open_page("configure").selectbox(key="spec.workload").value == "quickstart_digits"  # it stays the first
     assert (folder / "code" / "code" / "train.py").exists()
 
 

@@ -6,15 +6,12 @@ import pytest
 import yaml
 
 from aisbench_core.authoring.packages.package import Answers
+from aisbench_core.authoring.upstream import meaning
+from aisbench_core.authoring.upstream.found import Hints
 from aisbench_core.errors import ConfigError
-from aisbench_core.model import Flavor
 from tests.package_door import Door, kept, said
-from tests.unit.upstream_files import ACCESS, config
+from tests.unit.upstream_files import ACCESS, config, document
 from tests.upstream_package import NAME, files, job, write_folder
-
-ARM = Flavor("arm", "arm", "Ascend", 8, 16, architecture="aarch64")
-X86 = Flavor("x86", "x86", "GPU", 8, 16, architecture="x86_64")
-SILENT = Flavor("silent", "silent", "GPU", 8, 16)
 
 
 @pytest.fixture
@@ -103,3 +100,21 @@ def test_code_that_vanished_before_the_workload_was_made_is_said(door: Door) -> 
         door.packages.make(package, described)
 
     assert list(door.own.iterdir()) == []
+
+
+def test_a_plain_configuration_still_means_the_shipped_workload(door: Door) -> None:
+    door.made()
+    parameters = "[{'name': 'epoch_size', 'value': '5'}, {'name': 'config_path', 'value': 'a.yaml'}]"
+    text = config(ACCESS, job(parameters=parameters))
+
+    found = meaning.understand(document(text), door.workloads, Hints())
+
+    assert found.specs[0].spec.workload == "mindspore_resnet"
+
+
+def test_a_configuration_that_only_the_own_workload_fits_means_that_one(door: Door) -> None:
+    workload = door.made()
+
+    found = meaning.understand(document(config(ACCESS, job())), door.workloads, Hints())
+
+    assert found.specs[0].spec.workload == workload.name

@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import os
 import re
 import tarfile
 from collections.abc import Iterator
@@ -12,31 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aisbench_core.authoring.packages.importing import UNPACKED, Packages
-from aisbench_core.authoring.packages.intake import LIMITS, MOST_LEVELS, Limits
-from aisbench_core.authoring.packages.package import Package
-from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.authoring.packages.intake import MOST_LEVELS, Limits
 from aisbench_core.errors import ConfigError
-from aisbench_core.settings import Settings
-from tests.upstream_package import NAME, files, member, packed, write_folder
+from tests.package_door import SOURCE, left_behind, opener, unpacked
+from tests.upstream_package import files, member, packed
 
 CODE = "./code/code"
-SOURCE = f"{NAME}.tar.gz"
-
-
-def opener(data_dir: Path, limits: Limits = LIMITS) -> Packages:
-    """The door for packages over an empty data folder."""
-    return Packages(Settings(data_dir=data_dir), Workloads(data_dir), limits)
-
-
-def unpacked(data_dir: Path, content: bytes, limits: Limits = LIMITS) -> Package:
-    """The package of an archive."""
-    return opener(data_dir, limits).unpack(SOURCE, io.BytesIO(content))
-
-
-def left_behind(data_dir: Path) -> list[Path]:
-    """What is on disk of packages."""
-    return [*(data_dir / "workloads").iterdir()]
 
 
 @pytest.fixture
@@ -228,73 +208,3 @@ def test_a_damaged_archive_is_read_or_refused_and_never_a_bug(tmp_path: Path, da
     assert all(each.is_relative_to(package.folder.resolve()) for each in inside)
     door.drop(package)
     assert left_behind(tmp_path) == []
-
-
-# --- folders ------------------------------------------------------------------------------------------
-
-
-def test_a_folder_and_its_archive_are_the_same_package(tmp_path: Path) -> None:
-    folder = write_folder(tmp_path, NAME)
-
-    from_folder = opener(tmp_path / "a").open(str(folder))
-    from_archive = unpacked(tmp_path / "b", packed(files()))
-
-    assert from_folder.sha256 == from_archive.sha256
-    assert (from_folder.name, from_folder.entries, from_folder.size) == (
-        from_archive.name,
-        from_archive.entries,
-        from_archive.size,
-    )
-
-
-@pytest.mark.parametrize("link", ["code/code/x", "code/code/src/x", "code/config/config.sh", "code", "code/code"])
-def test_a_folder_with_a_link_is_refused(tmp_path: Path, link: str) -> None:
-    folder = write_folder(tmp_path, NAME)
-    place = folder / link
-    if place.exists():
-        place.rename(tmp_path / "moved")
-    place.symlink_to(tmp_path / "moved")
-
-    with pytest.raises(ConfigError, match=f"'{link}' is a link"):
-        opener(tmp_path / "data").open(str(folder))
-
-    assert left_behind(tmp_path / "data") == []
-
-
-def test_a_pipe_in_a_folder_is_refused_and_not_waited_for(tmp_path: Path) -> None:
-    folder = write_folder(tmp_path, NAME)
-    os.mkfifo(folder / "code" / "code" / "pipe")
-
-    with pytest.raises(ConfigError, match="neither a file nor a directory"):
-        opener(tmp_path / "data").open(str(folder))
-
-
-def test_the_folder_around_a_package_will_do_and_around_two_will_not(tmp_path: Path) -> None:
-    (tmp_path / "around").mkdir()
-    write_folder(tmp_path / "around", NAME)
-    assert opener(tmp_path / "data").open(str(tmp_path / "around")).name is not None
-
-    write_folder(tmp_path / "around", "other")
-
-    with pytest.raises(ConfigError, match="holds 2 packages"):
-        opener(tmp_path / "data").open(str(tmp_path / "around"))
-
-
-@pytest.mark.parametrize(("place", "sentence"), [("empty", "holds no package"), ("nowhere.tar.gz", "No such file")])
-def test_what_is_no_package_is_said(tmp_path: Path, place: str, sentence: str) -> None:
-    (tmp_path / "empty").mkdir()
-
-    with pytest.raises(ConfigError, match=sentence):
-        opener(tmp_path / "data").open(str(tmp_path / place))
-
-
-def test_folders_that_somebody_left_open_are_removed_after_a_day(tmp_path: Path) -> None:
-    forgotten = unpacked(tmp_path, packed(files())).folder
-    fresh = unpacked(tmp_path, packed(files())).folder
-    os.utime(forgotten, (1, 1))
-
-    unpacked(tmp_path, packed(files()))
-
-    assert not forgotten.exists()
-    assert fresh.exists()
-    assert fresh.name.startswith(UNPACKED)

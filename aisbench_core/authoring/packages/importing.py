@@ -98,29 +98,25 @@ class Packages:
         shutil.rmtree(package.folder, ignore_errors=True)
 
     def _opened(self, source: str, path: str, take: Callable[[Intake], None]) -> Package:
-        folder = self._new_folder()
+        folder = self._settings.own_workloads_dir / f"{UNPACKED}{secrets.token_hex(6)}"
         try:
+            self._forget_old()
+            folder.mkdir(parents=True)
             intake = Intake(folder / "code", self._limits)
             take(intake)
             return opening.package_of(source, path, folder, intake)
-        except ConfigError as error:
+        except BaseException as error:  # such as Ctrl-C in a large archive
             shutil.rmtree(folder, ignore_errors=True)
-            raise ConfigError(f"{opening.plain(source)}: {error.message}", error.hint) from None
-        except OSError as error:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise ConfigError(f"{opening.plain(source)} cannot be unpacked: {error.strerror}") from error
-        except BaseException:  # such as Ctrl-C in a large archive
-            shutil.rmtree(folder, ignore_errors=True)
+            if isinstance(error, ConfigError):
+                raise ConfigError(f"{opening.plain(source)}: {error.message}", error.hint) from None
+            if isinstance(error, OSError):
+                raise ConfigError(f"{opening.plain(source)} cannot be unpacked: {error.strerror}") from error
             raise
 
-    def _new_folder(self) -> Path:
-        own = self._settings.own_workloads_dir
-        for forgotten in own.glob(f"{UNPACKED}*"):
+    def _forget_old(self) -> None:
+        for forgotten in self._settings.own_workloads_dir.glob(f"{UNPACKED}*"):
             if time.time() - forgotten.stat().st_mtime > FORGOTTEN_S:
                 shutil.rmtree(forgotten, ignore_errors=True)
-        folder = own / f"{UNPACKED}{secrets.token_hex(6)}"
-        folder.mkdir(parents=True)
-        return folder
 
     def _made_of(self, package: Package) -> Workload | None:
         own = (each for each in self._workloads.all() if each.package)

@@ -22,6 +22,7 @@ LONGEST_PATH = 800
 
 LONGEST_NAME = 255
 UNSAFE = "nothing of it was kept; only take packages of people whom you trust"
+LINK = "nothing of it was kept; put what the link points to in its place, and pack it again"
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 
@@ -151,9 +152,9 @@ class Intake:
         self.hashes["/".join(rest)] = digest.hexdigest()
 
 
-def refused(name: str, why: str) -> ConfigError:
+def refused(name: str, why: str, hint: str = UNSAFE) -> ConfigError:
     """An entry that is not taken, and with it the package."""
-    return ConfigError(f"{shown(name)} {why}", UNSAFE)
+    return ConfigError(f"{shown(name)} {why}", hint)
 
 
 def shown(name: str) -> str:

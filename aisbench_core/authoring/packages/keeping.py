@@ -37,7 +37,8 @@ def keep(settings: Settings, workload: Workload, package: Package, manifest: Map
     except FileNotFoundError:
         raise ConfigError(f"the code of {package.source} is not here any more", "import the package again") from None
     except OSError as error:
-        raise ConfigError(f"the workload {workload.name!r} cannot be written: {error.strerror}") from error
+        trouble = conflict(settings, workload.name)  # somebody else may have been faster
+        raise trouble or ConfigError(f"{workload.name!r} cannot be written: {error.strerror}") from error
 
 
 def _place(settings: Settings, workload: Workload) -> Path:

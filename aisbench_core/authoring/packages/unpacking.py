@@ -15,6 +15,7 @@ from aisbench_core.authoring.packages.intake import (
     CONFIG,
     CONFIG_FILES,
     LIMITS,
+    LINK,
     UNSAFE,
     Intake,
     Limits,
@@ -99,7 +100,7 @@ class _Measured:
 
 def _take(member: tarfile.TarInfo, archive: tarfile.TarFile, intake: Intake) -> None:
     if member.issym() or member.islnk():
-        raise refused(member.name, "is a link")
+        raise refused(member.name, "is a link", LINK)
     if member.isdir():
         intake.directory(member.name)
         return
@@ -119,7 +120,7 @@ def _walk(folder: Path, name: str) -> Iterator[tuple[bool, str]]:
             for entry in sorted(entries, key=lambda each: each.name):
                 path = f"{above}/{entry.name}"
                 if entry.is_symlink():
-                    raise refused(path, "is a link")
+                    raise refused(path, "is a link", LINK)
                 if entry.is_dir():
                     waiting.append((Path(entry.path), path))
                 yield entry.is_dir(), path
@@ -138,4 +139,4 @@ def _take_file(base: Path, name: str, intake: Intake) -> None:
 
 def _no_link(place: Path, name: str) -> None:
     if place.is_symlink():
-        raise refused(name, "is a link")
+        raise refused(name, "is a link", LINK)

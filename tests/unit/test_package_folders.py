@@ -1,0 +1,101 @@
+"""Packages that are unpacked, and what a machine may do to an import: the same rules, and nothing left behind."""
+
+import io
+import os
+import resource
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.authoring.packages.importing import UNPACKED
+from aisbench_core.errors import ConfigError
+from tests.package_door import left_behind, opener, unpacked
+from tests.upstream_package import NAME, files, packed, write_folder
+
+
+def test_a_folder_and_its_archive_are_the_same_package(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path, NAME)
+
+    from_folder = opener(tmp_path / "a").open(str(folder))
+    from_archive = unpacked(tmp_path / "b", packed(files()))
+
+    assert from_folder.sha256 == from_archive.sha256
+    assert (from_folder.name, from_folder.entries, from_folder.size) == (
+        from_archive.name,
+        from_archive.entries,
+        from_archive.size,
+    )
+
+
+@pytest.mark.parametrize("link", ["code/code/x", "code/code/src/x", "code/config/config.sh", "code", "code/code"])
+def test_a_folder_with_a_link_is_refused(tmp_path: Path, link: str) -> None:
+    folder = write_folder(tmp_path, NAME)
+    place = folder / link
+    if place.exists():
+        place.rename(tmp_path / "moved")
+    place.symlink_to(tmp_path / "moved")
+
+    with pytest.raises(ConfigError, match=f"'{link}' is a link"):
+        opener(tmp_path / "data").open(str(folder))
+
+    assert left_behind(tmp_path / "data") == []
+
+
+def test_a_pipe_in_a_folder_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    folder = write_folder(tmp_path, NAME)
+    os.mkfifo(folder / "code" / "code" / "pipe")
+
+    with pytest.raises(ConfigError, match="neither a file nor a directory"):
+        opener(tmp_path / "data").open(str(folder))
+
+
+def test_the_folder_around_a_package_will_do_and_around_two_will_not(tmp_path: Path) -> None:
+    (tmp_path / "around").mkdir()
+    write_folder(tmp_path / "around", NAME)
+    assert opener(tmp_path / "data").open(str(tmp_path / "around")).name is not None
+
+    write_folder(tmp_path / "around", "other")
+
+    with pytest.raises(ConfigError, match="holds 2 packages"):
+        opener(tmp_path / "data").open(str(tmp_path / "around"))
+
+
+@pytest.mark.parametrize(("place", "sentence"), [("empty", "holds no package"), ("nowhere.tar.gz", "No such file")])
+def test_what_is_no_package_is_said(tmp_path: Path, place: str, sentence: str) -> None:
+    (tmp_path / "empty").mkdir()
+
+    with pytest.raises(ConfigError, match=sentence):
+        opener(tmp_path / "data").open(str(tmp_path / place))
+
+
+def test_folders_that_somebody_left_open_are_removed_after_a_day(tmp_path: Path) -> None:
+    forgotten = unpacked(tmp_path, packed(files())).folder
+    fresh = unpacked(tmp_path, packed(files())).folder
+    os.utime(forgotten, (1, 1))
+
+    unpacked(tmp_path, packed(files()))
+
+    assert not forgotten.exists()
+    assert fresh.exists()
+    assert fresh.name.startswith(UNPACKED)
+
+
+def test_a_full_disk_ends_an_import_and_nothing_stays(tmp_path: Path) -> None:
+    content = packed(files(big="x" * 100_000))
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+
+    try:
+        with pytest.raises(ConfigError, match="cannot be unpacked: File too large"):
+            unpacked(tmp_path, content)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    assert left_behind(tmp_path) == []
+
+
+def test_a_data_folder_that_cannot_hold_workloads_is_said(tmp_path: Path) -> None:
+    (tmp_path / "workloads").write_text("in the way")
+
+    with pytest.raises(ConfigError, match="cannot be unpacked"):
+        opener(tmp_path).unpack("a.tar.gz", io.BytesIO(packed(files())))
