@@ -1,7 +1,6 @@
 """Preflight of the code directory: the cloud's limits, links, and a walk that ends early."""
 
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -106,19 +105,3 @@ def test_a_directory_of_very_many_files_is_not_walked_to_its_end(tmp_path: Path)
             (tmp_path / str(folder) / str(index)).touch()
 
     assert measure(tmp_path).entries == 1001
-
-
-def test_preflight_of_a_full_code_directory_takes_less_than_fifty_milliseconds(resnet: RunSpec, code: Path) -> None:
-    for index in range(990):
-        (code / f"{index}.py").touch()
-    found(resnet)
-
-    seconds = min(_seconds(resnet) for _ in range(5))
-
-    assert seconds < 0.05
-
-
-def _seconds(spec: RunSpec) -> float:
-    start = time.perf_counter()
-    found(spec)
-    return time.perf_counter() - start

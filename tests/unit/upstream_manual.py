@@ -1,0 +1,95 @@
+"""What the two manuals of the upstream tool name: files, commands, parameters, variables and messages."""
+
+FILES = (
+    "ais-bench-stubs",
+    "code/code",
+    "code/config/modelarts_config.py",
+    "code/config/config.sh",
+    "code/config/mindspore_env.sh",
+    "code/config/tensorflow_env.sh",
+    "code/config.json",
+    "code/system.json",
+    "code/doc",
+    "README.md",
+    "log",
+    "result",
+    "tmp",
+    "ma-pre-start.sh",
+    "Ascend-cann-nnae",
+    "Ascend-cann-nnrt",
+    "Ascend-cann-toolkit",
+    "mindspore_ascend*.whl",
+    "protobuf*.whl",
+    "/etc/hosts",
+    "train_huawei_train_mindspore_resnet-Ais-Benchmark-Stubs-aarch64-1.0-r1.3_modelarts.tar.gz",
+)
+
+COMMANDS = (
+    "pip3 install easydict",
+    "modelarts-sdk",
+    "tar xvf",
+    "./ais-bench-stubs",
+    "./ais-bench-stubs test",
+    "train_modelarts.py --action stop",
+    "--modelarts_version V2 --job_id",
+)
+
+PARAMETERS = (
+    "bert_network",
+    "enable_modelarts",
+    "distribute",
+    "epoch_size",
+    "train_steps",
+    "enable_save_ckpt",
+    "enable_lossscale",
+    "do_shuffle",
+    "enable_data_sink",
+    "data_sink_steps",
+    "accumulation_steps",
+    "save_checkpoint_steps",
+    "save_checkpoint_num",
+    "config_path",
+    "run_distribute",
+    "device_num",
+    "run_eval",
+)
+
+VARIABLES = (
+    "PYTHON_COMMAND",
+    "SINGLESERVER_MODE",
+    "CANN_RUN_PACKET",
+    "GLOG_v",
+    "ASCEND_GLOBAL_LOG_LEVEL",
+    "ASCEND_GLOBAL_EVENT_ENABLE",
+    "ASCEND_SLOG_PRINT_TO_STDOUT",
+)
+
+MESSAGES = (
+    "get valid train_instance_types：",
+    "create job sucess. job_id:",
+    "stop status:",
+    "stop jobid:",
+    "Successfully stop the job",
+    "job stop status: Terminated",
+    "report >> throughput_list",
+    "report >> accuracy_list",
+    "run_eval called",
+    "get_result called",
+    "get ConfigInfo testid:",
+    "Mode",
+    "Model",
+    "Divsion",
+    "Scenario",
+    "test_object_type",
+    "tester_server_ip",
+    "tester_server_port",
+    "ais bench stubs begin run",
+    "workpath:",
+    "Benchmanager::Init() enter",
+    "Transmit_server start listen 0.0.0.0 : 9990",
+    "train_result_info:",
+    "Transmit_server resource is released!",
+    "BenchManager stop done",
+)
+
+NAMED = (*FILES, *COMMANDS, *PARAMETERS, *VARIABLES, *MESSAGES)
