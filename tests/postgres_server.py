@@ -82,13 +82,29 @@ class PostgresServer:
 
     def sql(self, statement: str, database: str = "postgres") -> list[str]:
         """The rows that psql prints."""
-        arguments = ["-h", "127.0.0.1", "-p", str(self.port), "-U", USER, "-d", database, "-qAtX", "-c", statement]
-        environment = {**os.environ, "PGPASSWORD": PASSWORD}
+        return self._ask("psql", "-v", "ON_ERROR_STOP=1", "-d", database, "-qAtX", "-c", statement).splitlines()
+
+    def dump(self, database: str) -> str:
+        """A database as SQL that any later PostgreSQL takes."""
+        text = self._ask("pg_dump", "--no-owner", "--no-privileges", "-d", database)
+        ours = (r"\restrict", r"\unrestrict", "--")  # words to the newest psql only, and comments
+        return "".join(line for line in text.splitlines(keepends=True) if line.strip() and not line.startswith(ours))
+
+    def restore(self, database: str, text: str) -> None:
+        """What was dumped."""
+        self._ask("psql", "-v", "ON_ERROR_STOP=1", "-d", database, "-qAtX", told=text)
+
+    def _ask(self, program: str, *arguments: str, told: str = "") -> str:
         done = subprocess.run(
-            [self._bin / "psql", "-v", "ON_ERROR_STOP=1", *arguments], env=environment, capture_output=True, check=False
+            [self._bin / program, "-h", "127.0.0.1", "-p", str(self.port), "-U", USER, *arguments],
+            env={**os.environ, "PGPASSWORD": PASSWORD},
+            input=told,
+            text=True,
+            capture_output=True,
+            check=False,
         )
-        assert done.returncode == 0, done.stderr.decode()
-        return done.stdout.decode().splitlines()
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     @property
     def _data(self) -> Path:

@@ -1,0 +1,77 @@
+"""Warehouses that every earlier schema left behind, a file and a team's, are brought up to date without a loss."""
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse.migrations import LATEST
+from aisbench_core.warehouse.schema import TABLES
+from tests import records as a
+from tests.postgres_server import PostgresServer
+from tests.sandbox_process import SandboxProcess
+from tests.stored_schemas import DATABASE, catalogue_of, file_of, runs
+from tests.team_warehouse import TeamWarehouse
+
+EVERYTHING = BoardQuery("cn-north-9", include_invalid=True)
+VERSIONS = [version for version in range(1, LATEST + 1) if file_of(version).exists()]
+OF_A_FILE = [pytest.param(("file", version), id=f"file-{version}") for version in VERSIONS]
+OF_A_TEAM = [pytest.param(("team", version), id=f"team-{version}", marks=pytest.mark.postgres) for version in VERSIONS]
+
+
+@pytest.fixture
+def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Warehouse]:
+    """A copy of the warehouse that a schema version left behind."""
+    kind, version = request.param
+    if kind == "file":
+        file = tmp_path / "warehouse.duckdb"
+        file.write_bytes(gzip.decompress(file_of(version).read_bytes()))
+        yield Warehouse(file)
+        return
+    postgres: PostgresServer = request.getfixturevalue("postgres")
+    obs: SandboxProcess = request.getfixturevalue("obs")
+    team = TeamWarehouse.create(postgres, obs, DATABASE)
+    postgres.restore(DATABASE, gzip.decompress(catalogue_of(version).read_bytes()).decode())
+    yield team.open()
+    postgres.drop(DATABASE)
+
+
+def test_every_earlier_schema_is_stored() -> None:
+    missing = [
+        number for number in range(1, LATEST) if not (file_of(number).exists() and catalogue_of(number).exists())
+    ]
+
+    assert missing == [], "store it with the code that wrote it: python -m tests.stored_schemas"
+
+
+@pytest.mark.parametrize("stored", OF_A_FILE + OF_A_TEAM, indirect=True)
+def test_what_an_earlier_schema_holds_is_there(stored: Warehouse) -> None:
+    page = stored.runs(EVERYTHING)
+
+    found = {row.run_id: row for row in page.rows}
+    assert {name: row.throughput for name, row in found.items()} == {"cluster": 16000, "single": 8000, "failed": None}
+    assert {name: row.validity.value for name, row in found.items()} == {
+        "cluster": "valid",
+        "single": "valid",
+        "failed": "incomplete",
+    }
+    assert [card.throughput for card in stored.rank_results("single")] == [900.0] * 8 + [1100.0] * 8
+    with stored.cursor() as cur:
+        assert cur.execute("select max(version) from schema_version").fetchall() == [(LATEST,)]
+        assert cur.execute("select node, value from metric_samples order by node").fetchall() == [(0, 90), (1, 91)]
+        assert cur.execute("select run_id, message from events").fetchall() == [("cluster", "collecting: done")]
+        columns = {table: [name for name, *_ in cur.execute(f"describe {table}").fetchall()] for table in TABLES}
+    assert columns == {table: list(declared) for table, declared in TABLES.items()}
+
+
+@pytest.mark.parametrize("stored", OF_A_FILE[:1] + OF_A_TEAM[:1], indirect=True)
+def test_an_upgraded_warehouse_is_recorded_into_compacted_and_sound(stored: Warehouse) -> None:
+    stored.record(a.record("new"))
+    stored.record_many(runs())
+
+    stored.compact()
+
+    assert stored.check(runs()).damages == ()
+    assert stored.runs(EVERYTHING).total == 4
