@@ -60,6 +60,15 @@ def choose_query(kind: RegionFacts) -> BoardQuery:
         with column:
             chosen.append(filter_by(name, options))
     models, workloads, versions, flavors, nodes = chosen
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
+        origin = _origin()
+        invalid = st.toggle(
+            t("board.invalid"),
+            key=address.flag("invalid"),
+            help=t("board.invalid_help"),
+            on_change=address.keep,
+            args=("invalid", False, "page"),
+        )
     return BoardQuery(
         region=kind.region,
         rehearsal=kind.rehearsal,
@@ -68,14 +77,8 @@ def choose_query(kind: RegionFacts) -> BoardQuery:
         framework_versions=versions,
         flavors=flavors,
         node_counts=nodes,
-        origin=_origin(),
-        include_invalid=st.toggle(
-            t("board.invalid"),
-            key=address.flag("invalid"),
-            help=t("board.invalid_help"),
-            on_change=address.keep,
-            args=("invalid", False, "page"),
-        ),
+        origin=origin,
+        include_invalid=invalid,
         limit=PAGE,
     )
 

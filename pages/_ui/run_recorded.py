@@ -82,7 +82,6 @@ def _facts(row: RunRow, t: Words) -> Iterable[tuple[str, str]]:
     yield t("recorded.began"), when(row.created_at)
     yield t("recorded.ended"), when(row.ended_at)
     yield t("recorded.job"), f"{row.job_name} {row.job_id}"
-    yield t("recorded.note"), row.note
 
 
 def _block(record: RunRecord) -> Iterable[tuple[str, str]]:
@@ -109,5 +108,6 @@ def _show_raw(record: RunRecord, t: Words) -> None:
     if record.result and record.result.raw:
         with st.expander(t("recorded.raw")):
             st.code(record.result.raw, language=None, wrap_lines=True)
-    for text in record.imported.told if record.imported else ():
+    notes = (record.imported.note, *record.imported.told) if record.imported else ()
+    for text in filter(None, notes):
         st.caption(plain(text))
