@@ -44,9 +44,15 @@ class Difference:
 def difference(baseline: Sequence[float], candidate: Sequence[float]) -> Difference | None:
     """The candidate against the baseline; None with fewer than LEAST values on a side, or a baseline of mean 0.
 
+    Zeros on both sides are no difference.
+
     Pooled while a side has fewer than OWN_SPREAD values, unless the smaller side clearly varies more: then pooling
     would promise too much, and Welch's test is taken."""
-    if min(len(baseline), len(candidate)) < LEAST or fmean(baseline) == 0:
+    if min(len(baseline), len(candidate)) < LEAST:
+        return None
+    if not any((*baseline, *candidate)):
+        return Difference(0.0, 0.0, 0.0, 1.0, TTest.POOLED)
+    if fmean(baseline) == 0:
         return None
     test = _fitting(baseline, candidate)
     error, df = _welch(baseline, candidate) if test is TTest.WELCH else _pooled(baseline, candidate)

@@ -6,6 +6,8 @@ from datetime import timedelta
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from aisbench_core.warehouse.changes import boundaries, metric_histories
 from aisbench_core.warehouse.histories import HistoryRun, Judgement, MetricVerdict, Outcome, Rule, VersionField
@@ -245,3 +247,17 @@ def test_runs_that_do_not_count_are_not_judged() -> None:
     found = judged(runs(noise(1, 10)) + runs(noise(2, 5), "r2", 10) + invalid)
 
     assert (found.baseline, found.candidate) == ("r1", "r2")
+
+
+measured = st.lists(st.floats(1e-100, 1e100), max_size=12)
+
+
+@settings(deadline=None, max_examples=150)
+@given(measured, measured, st.booleans())
+def test_no_measurements_break_a_verdict(old: list[float], new: list[float], one_version: bool) -> None:
+    found = judged(runs(old) + runs(new, "r1b" if not one_version else "r1", len(old)))
+
+    for metric in found.metrics:
+        assert metric.p_value is None or 0 <= metric.p_value <= (metric.adjusted_p or 0) <= 1
+        assert metric.power is None or metric.power.cv >= 0
+    assert found.outcome in Outcome

@@ -117,6 +117,13 @@ def test_values_without_any_spread_differ_surely_or_not_at_all() -> None:
     assert other.p_value == 0
 
 
+def test_zeros_everywhere_are_no_difference() -> None:
+    found = difference([0.0] * 3, [0.0] * 2)
+
+    assert found
+    assert (found.change, found.p_value) == (0, 1)
+
+
 @pytest.mark.parametrize(("one", "other"), [((1.0,), (1.0, 2.0)), ((1.0, 2.0), ()), ((-1.0, 1.0), (1.0, 2.0))])
 def test_one_value_or_a_baseline_of_zero_cannot_be_compared(one: Sequence[float], other: Sequence[float]) -> None:
     assert difference(one, other) is None
