@@ -48,6 +48,9 @@ class MemoryStore:
     def head(self, path: str) -> ObjectStat | None:
         return self._stat(path) if path in self.contents else None
 
+    def copy(self, path: str, target: str) -> None:
+        self.contents[target] = self.read(path)
+
     def delete(self, path: str) -> None:
         self.contents.pop(path, None)
 

@@ -129,6 +129,11 @@ class ObsStore:
             raise self._refusals.garbled(f"look at {path}", result.status, "no ETag or no length")
         return _stat(bucket, key, result.body.contentLength, result.body.etag)
 
+    def copy(self, path: str, target: str) -> None:
+        """Copy one object to another path inside OBS. CloudNotFound if it is not there."""
+        source, place = _split(path, f"copy {path}"), _split(target, f"copy to {target}")
+        self._ask(f"copy {path}", lambda: self._client.copyObject(*source, *place))
+
     def delete(self, path: str) -> None:
         """Remove one object; one that is not there is fine."""
         bucket, key = _split(path, f"delete {path}")

@@ -71,6 +71,9 @@ class ObjectStore(Protocol):
     def head(self, path: str) -> ObjectStat | None:
         """One object's facts, or None when it is not there."""
 
+    def copy(self, path: str, target: str) -> None:
+        """Copy one object to another path inside OBS. CloudNotFound if it is not there."""
+
     def delete(self, path: str) -> None:
         """Remove one object; one that is not there is fine."""
 

@@ -76,6 +76,11 @@ def code_path(run: Run, profile: Profile) -> str:
     return f"{profile.path('code', run.spec.workload, run.code_sha256[:HASH_LETTERS])}{name}/"
 
 
+def shared_path(profile: Profile) -> str:
+    """Where large files of all code lie once, each in a directory named by its hash."""
+    return profile.path("files")
+
+
 def log_path(run: Run, profile: Profile) -> str:
     """Where the cloud writes the logs of the run's nodes."""
     return f"{run.spec.log_path or profile.path('log')}{run.job_name}/"

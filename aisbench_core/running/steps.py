@@ -96,7 +96,8 @@ class Steps:
             cloud = self._connect(run.profile, run.spec.api)
             code = self._code(run)
             run = replace(run, code_sha256=code.sha256)
-            upload(cloud.objects, code, places.code_path(run, cloud.profile), self._show_progress(run, "files"))
+            place, shared = places.code_path(run, cloud.profile), places.shared_path(cloud.profile)
+            upload(cloud.objects, code, place, shared, self._show_progress(run, "files"))
         # The time is written down before the job is asked for: after a crash it says that there may be one.
         return run.to(RunState.SUBMITTING, submitted_at=self._clock(), detail="")
 

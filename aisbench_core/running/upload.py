@@ -1,23 +1,37 @@
 """Uploading a run's code by manifest: only what is not there yet, and verified afterwards."""
 
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
 from aisbench_core.cloud.ports import ObjectStat, ObjectStore, OnProgress
-from aisbench_core.errors import CloudUnavailable
+from aisbench_core.errors import CloudRejected, CloudUnavailable
 from aisbench_core.running.code import CodeFile, CodeManifest
 
+LARGE = 16 * 1024 * 1024
+"""Bytes from which a file is kept once for all code, because sending it again costs minutes and copying it does not."""
 
-def upload(objects: ObjectStore, code: CodeManifest, directory: str, on_progress: OnProgress) -> int:
-    """Make `directory` in OBS equal to the code; returns how many files had to be sent.
 
-    Raises CloudUnavailable when the directory is not equal afterwards: a file was edited meanwhile, or got lost."""
+def upload(objects: ObjectStore, code: CodeManifest, directory: str, shared: str, on_progress: OnProgress) -> int:
+    """Make `directory` in OBS equal to the code; returns how many files had to be sent or copied.
+
+    Large files, such as packages, are sent once to `shared`, in a directory named by their hash, and copied from there
+    inside OBS. Raises CloudUnavailable when the directory is not equal afterwards: a file was edited meanwhile, or got
+    lost."""
     missing = _missing(objects, code, directory)
     on_progress(len(code.files) - len(missing), len(code.files))
     if not missing:
         return 0
     there = len(code.files) - len(missing)
+    large = {
+        file.name: f"{shared}{file.sha256}/{PurePosixPath(file.name).name}" for file in missing if file.size >= LARGE
+    }
+    sent = [file for file in missing if file.name not in large or not _is_kept(objects, file, large[file.name])]
+    copied = len(missing) - len(sent)
     objects.put_many(
-        [(directory + file.name, file.source) for file in missing],
-        lambda done, _: on_progress(there + done, len(code.files)),
+        [(large.get(file.name, directory + file.name), file.source) for file in sent],
+        lambda done, _: on_progress(there + copied + done, len(code.files)),
     )
+    _copy(objects, [file for file in missing if file.name in large], large, directory)
     lost = _missing(objects, code, directory)
     if lost:
         raise CloudUnavailable(
@@ -26,6 +40,19 @@ def upload(objects: ObjectStore, code: CodeManifest, directory: str, on_progress
             hint="it is tried again; do not edit the code while it is uploaded",
         )
     return len(missing)
+
+
+def _is_kept(objects: ObjectStore, file: CodeFile, place: str) -> bool:
+    return _is_equal(file, objects.head(place))
+
+
+def _copy(objects: ObjectStore, files: Sequence[CodeFile], places: dict[str, str], directory: str) -> None:
+    """Bring large files to the code. Where OBS refuses to copy, they are sent."""
+    for file in files:
+        try:
+            objects.copy(places[file.name], directory + file.name)
+        except CloudRejected:
+            objects.put(directory + file.name, file.source)
 
 
 def _missing(objects: ObjectStore, code: CodeManifest, directory: str) -> list[CodeFile]:

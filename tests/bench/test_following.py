@@ -96,7 +96,9 @@ def test_a_second_upload_of_unchanged_code_is_10_times_faster(
 
 def sent(objects: ObjectStore, spec: RunSpec, workload: Workload) -> int:
     """The step of a run: hash the code, and send what is not there yet; how many files were sent."""
-    return upload(objects, read_code(spec, workload), "/sandbox-bench/code/", lambda _done, _total: None)
+    return upload(
+        objects, read_code(spec, workload), "/sandbox-bench/code/", "/sandbox-bench/files/", lambda _done, _total: None
+    )
 
 
 def test_collecting_512_rank_files_is_20_times_faster_than_one_by_one(quick: str, tmp_path: Path, tell: Tell) -> None:

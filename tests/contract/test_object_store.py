@@ -34,6 +34,26 @@ def test_a_second_put_replaces_the_first(region: Region) -> None:
     assert region.objects.read(region.path("a")) == b"second one"
 
 
+def test_a_copy_is_made_inside_the_cloud_and_replaces_what_was_there(region: Region) -> None:
+    source, target = region.path("files/résumé +~&?#%20.txt"), region.path("code/a copy.txt")
+    region.objects.put(source, b"hello")
+    region.objects.put(target, b"something else")
+
+    region.objects.copy(source, target)
+
+    assert region.objects.read(target) == region.objects.read(source) == b"hello"
+    stat = region.objects.head(target)
+    assert stat is not None
+    assert (stat.size, stat.etag) == (5, md5(b"hello"))
+
+
+def test_what_is_not_there_cannot_be_copied(region: Region) -> None:
+    with pytest.raises(CloudNotFound):
+        region.objects.copy(region.path("nothing"), region.path("target"))
+
+    assert region.objects.head(region.path("target")) is None
+
+
 def test_an_empty_object_is_an_object(region: Region) -> None:
     region.objects.put(region.path("empty"), b"")
 
