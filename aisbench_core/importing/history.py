@@ -68,8 +68,7 @@ class History:
         if profile:
             place = self._regions.profile(profile)
             return Where(UNSAID if place.rehearsal else place.region, place.rehearsal, place.name)
-        rehearsed = {place.region for name in self._regions.names() if (place := self._regions.profile(name)).rehearsal}
-        return Where(UNSAID, True) if region in rehearsed else Where(region or UNSAID)
+        return Where(UNSAID, True) if region and self._is_rehearsed(region) else Where(region or UNSAID)
 
     def read(self, path: Path, mapping: Mapping[str, str], zone: tzinfo = UPSTREAM_ZONE) -> Iterator[Found]:
         """Every result in a file, a folder or an archive, while it is being read.
@@ -111,6 +110,10 @@ class History:
         for name, file in files:
             file.seek(0)
             yield from (self._as_said(each) for each in columns_of_stream(file, name))
+
+    def _is_rehearsed(self, region: str) -> bool:
+        places = map(self._regions.profile, self._regions.names())
+        return any(place.rehearsal and place.region == region for place in places)
 
     def _meanings(self, mapping: Mapping[str, str]) -> dict[str, str]:
         return self.columns.known() | checked(mapping)

@@ -110,6 +110,9 @@ def show_scaling(run_id: str) -> None:
     st.header(t("compare.scaling"))
     charts.draw(charts.scaling(curve, t), text=t("compare.scaling"))
     st.caption(t("compare.scaling_legend"))
+    row = core().warehouse.run(run_id)
+    if row and row.origin is Origin.IMPORTED:
+        st.caption(t("compare.unknown", fields=t.field("parameters")))
     rows = [
         {
             t("charts.nodes"): point.node_count,

@@ -99,3 +99,12 @@ def test_a_comparison_names_what_an_imported_run_does_not_tell(open_page: OpenPa
     app = open_page("compare", ids=["here", OLD])
 
     assert "Imported results do not tell: Parameters." in texts(app)
+
+
+def test_scaling_of_imported_runs_names_what_they_do_not_tell(open_page: OpenPage, imported: Path) -> None:
+    Warehouse(imported / "warehouse.duckdb").record(a.imported("i-two-nodes", reported=28_000.0, node_count=2))
+
+    app = open_page("compare", ids=OLD)
+
+    assert "Scaling over nodes" in texts(app)
+    assert "Imported results do not tell: Parameters." in texts(app)
