@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from aisbench_core.authoring.packages.package import Answers
-from aisbench_core.model import Flavor, Level
+from aisbench_core.model import Flavor, Level, Mode
 from tests.package_door import Door, kept, said
 from tests.unit.upstream_files import ACCESS, ACCESS_KEY, SECRET_KEY, config
 from tests.upstream_package import ENGINE, NAME, OTHER, files, job, packed
@@ -215,3 +215,32 @@ def test_another_architecture_than_the_packages_is_warned_of(
 
     assert [each.field for each in said(described, "package.architecture")] == fields
     assert described.workload is not None
+
+
+def test_a_configuration_without_a_job_makes_a_draft_of_the_workload_alone(door: Door) -> None:
+    described = door.described(text=f"from easydict import EasyDict as ed\n{ACCESS}\nsession_config_v2 = ed({{}})\n")
+
+    (found,) = described.imported.specs
+    assert (found.source, found.spec.workload) == ("", "train_mindspore_resnet_r1_8")
+    assert described.workload is not None
+    assert described.workload.boot_file == "train.py"
+
+
+def test_the_script_beside_the_boot_file_tells_mode_and_log_levels_and_stays(door: Door) -> None:
+    script = {"ma-pre-start.sh": "export SINGLESERVER_MODE=True\nexport GLOG_v=3\npip install run/*.whl\n"}
+
+    package = door.opened(**script)
+    described = door.packages.describe(package, Answers())
+
+    spec = described.imported.specs[0].spec
+    assert (spec.mode, spec.log_levels.mindspore) == (Mode.SINGLE_SERVER, "fatal")
+    assert said(described, "config.pre-start")
+    assert (package.code / "ma-pre-start.sh").read_text() == script["ma-pre-start.sh"]
+
+
+def test_a_script_that_is_no_text_does_not_hide_the_configuration(door: Door) -> None:
+    contents = files() | {"code/code/ma-pre-start.sh": b"\xff" * 9}
+    package = door.packages.unpack(f"{NAME}.tar.gz", io.BytesIO(packed(contents)))
+
+    assert [each.field for each in package.findings] == ["ma-pre-start.sh"]
+    assert package.document is not None

@@ -144,14 +144,15 @@ class Packages:
     def _imported(self, package: Package, workload: Workload | None, version: str, answers: Answers) -> Imported:
         if workload is None:
             return Imported(None, None, (), ())
+        own = FoundSpec("", RunSpec(workload=workload.name), {})
         if package.document is None:
-            return Imported(None, None, (FoundSpec("", RunSpec(workload=workload.name), {}),), ())
+            return Imported(None, None, (own,), ())
         known = version if version in workload.versions else ""
         hints = Hints(workload.name, known, "", "", answers.profile)
         imported = meaning.understand(package.document, self._workloads.joined_by(workload), hints)
         # The code is here: it is the workload's own.
         kept = tuple(each for each in imported.findings if each.rule != "config.code-dir")
-        return replace(imported, findings=kept)
+        return replace(imported, specs=imported.specs or (own,), findings=kept)
 
 
 def _name_problems(settings: Settings, name: str) -> Iterator[LineFinding]:

@@ -6,9 +6,11 @@ from pathlib import Path, PurePosixPath
 
 from aisbench_core.authoring.packages.intake import CODE, Intake
 from aisbench_core.authoring.packages.package import Package
+from aisbench_core.authoring.pre_start import SCRIPT
 from aisbench_core.authoring.upstream import reading
 from aisbench_core.authoring.upstream.found import ConfigFile, Document, LineFinding, finding
 from aisbench_core.authoring.upstream.packages import package_name
+from aisbench_core.authoring.upstream.source import MOST_BYTES, decoded
 from aisbench_core.errors import ConfigError
 from aisbench_core.model import canonical_json
 
@@ -39,7 +41,7 @@ def package_of(source: str, path: str, folder: Path, intake: Intake) -> Package:
         source=plain(source),
         name=name,
         folder=folder,
-        document=_document(intake, findings),
+        document=_document(folder, intake, findings),
         scripts=tuple(sorted((each for each in intake.hashes if each.endswith(".py")), key=_depth)),
         entries=len(intake.hashes),
         size=intake.size,
@@ -54,16 +56,30 @@ def plain(source: str) -> str:
     return "".join(letter if letter.isprintable() else "_" for letter in name)[:LONGEST_SOURCE] or "package"
 
 
-def _document(intake: Intake, findings: list[LineFinding]) -> Document | None:
+def _document(folder: Path, intake: Intake, findings: list[LineFinding]) -> Document | None:
     """The configuration; None, with a finding, if there is none that can be read."""
     if CONFIG_FILE not in intake.configs:
         findings.append(finding("package.config", CONFIG_FILE, "is not in code/config", hint="fill in the draft"))
         return None
+    files = [ConfigFile(name, content) for name, content in intake.configs.items()]
     try:
-        return reading.read([ConfigFile(name, content) for name, content in intake.configs.items()])
+        return reading.read([*files, *_pre_start(folder, intake, findings)])
     except ConfigError as error:
         findings.append(finding("package.config", CONFIG_FILE, error.message, hint=error.hint))
         return None
+
+
+def _pre_start(folder: Path, intake: Intake, findings: list[LineFinding]) -> Iterator[ConfigFile]:
+    """The script of the code that tells log levels and the mode; it stays in the code and still runs."""
+    names = sorted((each for each in intake.hashes if PurePosixPath(each).name == SCRIPT), key=_depth)
+    for name in names[:1]:
+        with (folder / "code" / name).open("rb") as opened:
+            file = ConfigFile(SCRIPT, opened.read(MOST_BYTES + 1))
+        try:
+            decoded(file)
+            yield file
+        except ConfigError as error:
+            findings.append(finding("package.config", SCRIPT, error.message, hint=error.hint))
 
 
 def _recoded(intake: Intake) -> Iterator[LineFinding]:
