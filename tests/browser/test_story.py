@@ -10,7 +10,7 @@ from aisbench_core.warehouse.csv_columns import COLUMNS
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.visit import OpenWindow, Visit
 
-RUN_MS = 120_000
+RUN_MS = 240_000
 """How long a run of a few seconds may take on a busy machine."""
 
 LONG_ENOUGH = 600  # epochs: some seconds on a quick machine, so that a page sees it run

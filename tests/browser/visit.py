@@ -12,7 +12,7 @@ from playwright.sync_api import ConsoleMessage, Locator, Page, Request, expect
 from tests.browser.console_process import ConsoleProcess
 
 PICTURES = Path(__file__).parent / "screenshots"
-WAIT_MS = 30_000
+WAIT_MS = 60_000
 """How long a page may take on a busy machine. Nothing here is a measurement."""
 
 HEIGHT = 900
