@@ -23,7 +23,8 @@ class FoundResult:
     two results with equal values are the same run if one of them knows no job. `raw` is what was read, as decoded:
     the block from brace to brace, or, where there is none, the lines, files or cells. `placeholders` are the keys
     of the block that upstream filled without a measurement; `info` has None there. `server_throughputs` are sums
-    per server in samples/s, of servers that trained alone. `model` and `framework` come from `workload`, which
+    per server in samples/s, of servers that trained alone, and `server_accuracies` what each of them reached. `model`
+    and `framework` come from `workload`, which
     is the package's in `workpath` without "train_". `config_info` is upstream's own line about the test: kept as
     text, because its model is often another's. `problems` are sentences for a person; such a result can still be
     imported. `run_id` is set in tables that an AISBench Console exported, where `rehearsal` says that the numbers
@@ -60,6 +61,7 @@ class FoundResult:
     ranks_expected: int | None = None
     rank_results: tuple[RankResult, ...] = ()
     server_throughputs: tuple[float, ...] = ()
+    server_accuracies: tuple[float, ...] = ()
     started_at: datetime | None = None
     ended_at: datetime | None = None
     problems: tuple[str, ...] = ()

@@ -66,6 +66,7 @@ def _result(run: LogRun, source: str, number: int, info: TrainResultInfo, values
         ranks_expected=len(run.ranks) or None,
         rank_results=run.rank_results(),
         server_throughputs=tuple(run.servers[server] for server in sorted(run.servers)),
+        server_accuracies=run.accuracies,
         started_at=info.total_start_time or run.begun_at or run.created_at,
         problems=tuple(run.problems),
     )

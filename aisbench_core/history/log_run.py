@@ -32,6 +32,7 @@ class LogRun:
     node_count: int | None = None
     ranks: dict[tuple[int, int], float] = field(default_factory=dict)
     servers: dict[int, float] = field(default_factory=dict)
+    accuracies: tuple[float, ...] = ()
     throughput: float | None = None
     accuracy: float | None = None
     begun_at: datetime | None = None
@@ -155,6 +156,8 @@ def _throughputs(run: LogRun, found: re.Match[str]) -> None:
 
 def _accuracies(run: LogRun, found: re.Match[str]) -> None:
     run.accuracy = _reported(run, "accuracy", found[2])
+    values = [_number("accuracy", part) for part in found[1].split(",")]
+    run.accuracies = tuple(value for value in values if value is not None) if None not in values else ()
 
 
 def _reported(run: LogRun, key: str, text: str) -> float | None:

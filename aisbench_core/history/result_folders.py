@@ -3,7 +3,7 @@
 import io
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 
@@ -116,15 +116,17 @@ def _result(folder: _Folder, source: str) -> FoundResult | Unread:
         job_name=job_name,
         synthetic_data=collected.synthetic_data,
         rank_results=collected.rank_results,
-        server_throughputs=_of_servers(collected),
+        server_throughputs=_of_servers([server.throughput for server in collected.server_results]),
+        server_accuracies=_of_servers([server.accuracy for server in collected.server_results]),
         problems=collected.problems,
     )
     return _placed(found, layout, collected, folder.job_logs)
 
 
-def _of_servers(collected: CollectedResult) -> tuple[float, ...]:
-    told = [server.throughput for server in collected.server_results if server.throughput is not None]
-    return tuple(told) if len(told) == len(collected.server_results) else ()
+def _of_servers(values: Sequence[float | None]) -> tuple[float, ...]:
+    """The values of all servers; none where one of them has none."""
+    told = [value for value in values if value is not None]
+    return tuple(told) if len(told) == len(values) else ()
 
 
 def _placed(found: FoundResult, layout: Layout, collected: CollectedResult, job_logs: int) -> FoundResult:

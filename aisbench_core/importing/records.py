@@ -1,8 +1,9 @@
 """From a found result to the record of a run: what the file tells, what a person says, and nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
+from itertools import zip_longest
 
 from aisbench_core.authoring.workloads import Workload
 from aisbench_core.errors import Problem, SpecError
@@ -15,6 +16,7 @@ from aisbench_core.model import (
     RunRecord,
     RunSpec,
     RunState,
+    ServerResult,
     WorkloadFacts,
 )
 
@@ -81,6 +83,7 @@ def record_of(found: FoundResult, choices: Choices, catalogue: Catalogue, who: s
         found.raw,
         found.synthetic_data,
         problems=(*found.problems, *_impossible(found)),
+        server_results=tuple(_servers(found)),
     )
     return RunRecord(
         run=run,
@@ -91,6 +94,12 @@ def record_of(found: FoundResult, choices: Choices, catalogue: Catalogue, who: s
         result=result,
         imported=Imported(f"{found.source} ({found.number})", now, stated, _note(found), _told(found)),
     )
+
+
+def _servers(found: FoundResult) -> Iterator[ServerResult]:
+    """Each server that trained alone, as far as the file tells of them one by one."""
+    for server, (throughput, accuracy) in enumerate(zip_longest(found.server_throughputs, found.server_accuracies)):
+        yield ServerResult(server, throughput, accuracy)
 
 
 def _answers(found: FoundResult, choices: Choices) -> Said:

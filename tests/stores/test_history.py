@@ -12,7 +12,7 @@ from aisbench_core.errors import ConfigError, SpecError
 from aisbench_core.history.found import FoundResult
 from aisbench_core.importing import saving
 from aisbench_core.importing.chosen import Choices, Said, Where
-from aisbench_core.model import Mode, Origin, RankResult, RunState, TrainResultInfo
+from aisbench_core.model import Mode, Origin, RankResult, RunState, ServerResult, TrainResultInfo
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import BoardQuery, RunRow, Validity
 from aisbench_core.wiring import open_core
@@ -56,6 +56,16 @@ def test_a_result_of_a_known_workload_becomes_a_valid_run(core: Core) -> None:
     assert row.origin is Origin.IMPORTED
     assert (row.region, row.profile, row.flavor, row.accelerator) == ("imported", "", "", "")
     assert (row.created_by, row.imported_at, row.ended_at) == (WHO, NOW, ENDED)
+
+
+def test_servers_that_trained_alone_are_kept_one_by_one(core: Core) -> None:
+    row = imported(core, found(server_accuracies=(0.7705, 0.7707)))
+
+    servers = core.warehouse.servers(row.run_id)
+    assert servers is not None
+    assert servers.results == (ServerResult(0, 14_147.3, 0.7705), ServerResult(1, 14_155.0, 0.7707))
+    assert servers.throughput is not None
+    assert (servers.throughput.lowest, servers.throughput.highest) == (14_147.3, 14_155.0)
 
 
 def test_placeholders_are_not_measured_and_named(core: Core) -> None:

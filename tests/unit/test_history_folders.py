@@ -64,6 +64,7 @@ def test_servers_that_trained_alone_are_one_result_with_their_means() -> None:
     assert found.info.accuracy == 0.625
     assert (found.mode, found.node_count, found.cards_per_node) == (Mode.SINGLE_SERVER, 2, 8)
     assert found.server_throughputs == (828.0, 1628.0)
+    assert found.server_accuracies == (0.5, 0.75)
     assert len(found.rank_results) == 16
 
 

@@ -48,6 +48,7 @@ def test_the_manuals_bert_example_is_read_to_the_last_digit() -> None:
 
     assert (found.info.throughput_ratio, found.info.accuracy) == (450.58182754928634, 0.7138610482215881)
     assert found.server_throughputs == (450.77798444604605, 450.38567065252664)
+    assert found.server_accuracies == (0.7138142585754395, 0.7139078378677368)
     assert (found.mode, found.node_count, found.cards_per_node) == (Mode.SINGLE_SERVER, 2, 8)
     assert (found.workload, found.model, found.framework, found.framework_version) == (
         "mindspore_bert",
