@@ -6,6 +6,7 @@ Whoever is interrupted starts again: what the warehouse holds is passed over, ev
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace as replace_in
 from itertools import islice
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from aisbench_core.importing.chosen import Saved
 from aisbench_core.importing.records import run_id_of, start_of_id
 from aisbench_core.model import RunRecord
 from aisbench_core.results.record import write_record
+from aisbench_core.results.stated import read_stated
 from aisbench_core.running.places import RunFolder
 from aisbench_core.warehouse import Warehouse
 
@@ -83,9 +85,7 @@ def save(
     done = 0
     for chunk in _chunks(results):
         here.look(chunk)
-        records = [record(found) for found in _unknown(chunk, here, replace)]
-        for each in records:
-            _write(each, runs_dir)
+        records = [_written(record(found), runs_dir) for found in _unknown(chunk, here, replace)]
         warehouse.record_many(records)
         new += [each.run.run_id for each in records]
         done += len(chunk)
@@ -108,9 +108,11 @@ def _unknown(chunk: Sequence[FoundResult], here: Here, replace: bool) -> Iterato
             yield found
 
 
-def _write(record: RunRecord, runs_dir: Path) -> None:
+def _written(record: RunRecord, runs_dir: Path) -> RunRecord:
+    """The record, kept in its folder; what was stated of its system before stays."""
     folder = RunFolder(runs_dir / record.run.run_id)
     write_record(record, folder.record, folder.metrics, folder.events)
+    return replace_in(record, described=read_stated(folder.path))
 
 
 def _chunks(results: Iterable[FoundResult]) -> Iterator[list[FoundResult]]:

@@ -16,6 +16,7 @@ from pages._ui.errors import plain, show_sentence
 from pages._ui.formats import NOT_MEASURED, duration, number, percent, size_of, when
 from pages._ui.places import link
 from pages._ui.servers_shown import show_servers_of
+from pages._ui.system_form import show_system
 from pages._ui.words import Words, words
 
 
@@ -23,11 +24,14 @@ def show_recorded(row: RunRow) -> None:
     """Where it comes from, what was measured, what is known of it, and the block that it was read from."""
     t = words()
     st.title(f"{plain(row.title)} · {row.run_id}")
+    record = _record(row.run_id)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(t(f"origin.{row.origin}"), icon=":material/history:", color="violet")
         st.badge(t(f"validity.{row.validity}"), color="green" if row.validity is Validity.VALID else "orange")
         link(places.LEADERBOARD, t("live.go_leaderboard"), row_of(row))
         link(places.COMPARE, t("live.go_compare"), {"ids": [row.run_id]})
+        if record:
+            show_system(record.run)
     if row.origin is Origin.IMPORTED:
         st.caption(t("recorded.from", source=plain(row.source), at=when(row.imported_at), who=plain(row.created_by)))
     show_measured(row)
@@ -38,7 +42,6 @@ def show_recorded(row: RunRow) -> None:
     with left:
         st.header(t("recorded.facts"))
         _table(_facts(row, t), t("recorded.facts"), t)
-    record = _record(row.run_id)
     if record is None:
         return
     with right:

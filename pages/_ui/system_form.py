@@ -99,7 +99,7 @@ def _actions(run: Run, count: int) -> None:
             key="system-keep",
             icon=":material/content_copy:",
             help=t("system.keep_help", profile=plain(run.profile), flavor=plain(flavor)),
-            disabled=bool(count),
+            disabled=bool(count) or run.profile not in core().regions.names(),
             on_click=_keep,
             args=(run.run_id,),
         )

@@ -108,3 +108,14 @@ def test_scaling_of_imported_runs_names_what_they_do_not_tell(open_page: OpenPag
 
     assert "Scaling over nodes" in texts(app)
     assert "Imported results do not tell: Parameters." in texts(app)
+
+
+def test_the_system_of_an_imported_result_can_be_described(open_page: OpenPage, imported: Path) -> None:
+    app = open_page("live", run=OLD)
+    app.button(key="system").click().run()
+
+    app.text_input(key=f"system.{OLD}.cooling").set_value("air").run()
+    app.button(key="system-save").click().run()
+
+    assert (imported / "runs" / OLD / "system.json").read_text("utf-8") == '{\n  "cooling": "air"\n}\n'
+    assert app.button(key="system-keep").disabled

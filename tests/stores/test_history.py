@@ -128,6 +128,16 @@ def test_replacing_stores_the_person_s_answers_over_those_of_before(core: Core) 
     assert row.throughput_definition == "build_then_all_int_s"
 
 
+def test_replacing_keeps_what_was_stated_of_the_system(core: Core) -> None:
+    (run_id,) = core.history.save([found()], Choices(), WHO).new
+    core.systems.state(run_id, {"cooling": "air"}, WHO)
+
+    core.history.save([found()], Choices(about_all=Said(framework_version="r1.5"), replace=True), WHO)
+
+    with core.warehouse.cursor() as cur:
+        assert cur.execute("select system->>'$.cooling' from runs").fetchall() == [("air",)]
+
+
 def test_what_a_person_says_of_one_result_goes_before_what_they_say_of_all(core: Core) -> None:
     one, other = found("one"), found("other")
     about_all = Said(node_count=4, framework_version="r1.7")
