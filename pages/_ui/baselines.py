@@ -17,12 +17,14 @@ def show_baseline(history: History) -> None:
     st.header(t("trend.baseline_of_group"))
     marked = history.row.baseline
     st.markdown(_told(marked, t) if marked else t("trend.not_marked"))
-    firsts = {run.version(history.field): run.run_id for run in reversed(history.runs) if run.values}
-    versions = [version for version in reversed(firsts) if version]
-    if not versions:
+    firsts: dict[str, str] = {}
+    for run in history.runs:
+        if run.values and run.version(history.field):
+            firsts.setdefault(run.version(history.field), run.run_id)
+    if not firsts:
         return
     left, middle, right = st.columns([3, 2, 2], vertical_alignment="bottom")
-    version = left.selectbox(t.field(history.field), versions, format_func=short, key=CHOSEN)
+    version = left.selectbox(t.field(history.field), list(firsts), format_func=short, key=CHOSEN)
     with errors_shown():
         if middle.button(t("trend.mark"), key="mark-baseline", icon=":material/flag:", help=t("trend.mark_help")):
             _mark(firsts[version], history.field)

@@ -31,12 +31,12 @@ def over_time(history: History, metric: MetricHistory, ink: str, t: Words) -> Dr
         _data(bands).mark_rule(color=GREY, strokeWidth=2).encode(x=x, x2="to:T", y="mean:Q"),
         *_boundaries(history, ink, t),
         *_if_any([_change(each) for each in metric.changes], lambda values: _changes(values, t)),
-        _dots(history, metric, t).encode(x=alt.X("at:T", title=None), y=y),
+        _dots(history, metric, ink, t).encode(x=alt.X("at:T", title=None), y=y),
     ]
     return alt.layer(*layers).properties(height=HEIGHT)
 
 
-def over_versions(history: History, metric: MetricHistory, t: Words) -> Drawing:
+def over_versions(history: History, metric: MetricHistory, ink: str, t: Words) -> Drawing:
     """Runs by version, in the order of first runs; a bar spans the 95 % interval of the mean, a tick is the mean."""
     order = [short(level.label) for level in metric.versions]
     x = alt.X("version:N", title=t.field(history.field), sort=order, axis=alt.Axis(labelLimit=200, labelAngle=0))
@@ -54,7 +54,7 @@ def over_versions(history: History, metric: MetricHistory, t: Words) -> Drawing:
     layers = [
         *_if_any(spread, lambda some: _spread(some).encode(x=x)),
         _data(values).mark_tick(color=GREY, thickness=3, size=48).encode(x=x, y="mean:Q"),
-        _dots(history, metric, t).encode(x=x, y=y),
+        _dots(history, metric, ink, t).encode(x=x, y=y),
     ]
     return alt.layer(*layers).properties(height=HEIGHT)
 
@@ -72,7 +72,9 @@ def _spread(values: Values) -> Drawing:
     return _data(values).mark_bar(color=GREY, opacity=0.3, size=34).encode(y="low:Q", y2="high:Q")
 
 
-def _dots(history: History, metric: MetricHistory, t: Words) -> Drawing:
+def _dots(history: History, metric: MetricHistory, ink: str, t: Words) -> Drawing:
+    """One dot per run that counts; those of the baseline have a ring."""
+    baseline = frozenset(history.judgement.baseline_run_ids)
     order = [short(level.label) for level in metric.versions]
     values = [
         {
@@ -81,19 +83,21 @@ def _dots(history: History, metric: MetricHistory, t: Words) -> Drawing:
             "version": short(run.version(history.field)),
             "value": run.values[metric.name],
             "by": run.created_by,
+            "ring": 2 if run.run_id in baseline else 0,
         }
         for run in history.runs
         if metric.name in run.values
     ]
     return (
         _data(values)
-        .mark_circle(size=80, opacity=0.8)
+        .mark_circle(size=80, opacity=0.8, stroke=ink)
         .encode(
+            strokeWidth=alt.StrokeWidth("ring:Q", scale=None),
             color=alt.Color(
                 "version:N",
                 title=t.field(history.field),
                 sort=order,
-                legend=alt.Legend(orient="bottom", columns=6, symbolLimit=24),
+                legend=alt.Legend(orient="bottom", columns=6, symbolLimit=24, symbolStrokeWidth=0),
             ),
             tooltip=[
                 alt.Tooltip("run:N", title=t("charts.run")),

@@ -46,7 +46,9 @@ def show_chart(history: History, metric: MetricHistory) -> None:
     t = words()
     name = t(f"metric.{metric.name}")
     if st.session_state["along"] == "version":
-        charts.draw(history_charts.over_versions(history, metric, t), text=t("trend.chart_versions", metric=name))
+        charts.draw(
+            history_charts.over_versions(history, metric, charts.ink(), t), text=t("trend.chart_versions", metric=name)
+        )
         st.caption(t("trend.legend_versions"))
         return
     drawing = history_charts.over_time(history, metric, charts.ink(), t)

@@ -54,7 +54,7 @@ def test_the_newest_version_is_compared_with_the_one_before_it(open_page: OpenPa
     assert "No change" in texts(app)
     assert "**r1.12** (runs: 3) against **r1.11** (runs: 3) – the version before" in texts(app).replace("\\", "")
     assert verdicts(app).loc["Throughput (samples/s)", "Verdict"] == "No change"
-    assert "Tests in this answer: 3" in texts(app)
+    assert "Tests in this answer: 4" in texts(app)
     assert "you need" in texts(app)
     assert "Runs without a valid result: 1" in texts(app)
 
@@ -78,6 +78,7 @@ def test_every_run_is_a_dot_and_a_row_beside_the_changes_of_level(open_page: Ope
     app = open_page("history")
 
     assert drawn(app).count('"by": "ann"') == 12
+    assert drawn(app).count('"ring": 2') == 3
     changes, runs = table(app, 1), table(app, 2)
     assert list(changes["Since run"]) == ["r1.11-0"]
     assert list(changes["New there"]) == ["Framework version r1.11"]
@@ -93,7 +94,7 @@ def test_versions_are_drawn_side_by_side_and_any_metric_can_be_looked_at(
     app = open_page("history", along="version", metric="duration_s")
 
     assert "Ran for (s)" in drawn(app)
-    assert "ticks the means of versions" in texts(app)
+    assert "ticks are the means of versions" in texts(app)
     assert app.query_params["metric"] in ("duration_s", ["duration_s"])
 
 

@@ -49,7 +49,7 @@ def test_a_regression_is_exit_code_5_with_everything_that_led_to_it(tmp_path: Pa
     assert "baseline r1.10 (the version before, 6 runs), candidate r1.11 (3 runs)" in result.stdout
     assert "throughput: at your CV of 0." in result.stdout
     assert "runs to see 1 %" in result.stdout
-    assert result.stderr == "cn-north-9: 1 group, 3 tests; measurements\n"
+    assert result.stderr == "cn-north-9: 1 group, 4 tests; measurements\n"
     (group,) = answer(tmp_path, "regress")["groups"]
     throughput = group["metrics"][0]
     assert throughput["outcome"] == "regression"

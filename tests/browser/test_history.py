@@ -1,0 +1,51 @@
+"""History in a real browser: what is chosen stays in the address, and a marked baseline stays marked."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from filelock import FileLock
+from playwright.sync_api import expect
+
+from aisbench_core.warehouse import Warehouse
+from tests import records as a
+from tests.browser.console_process import ConsoleProcess
+from tests.browser.visit import OpenWindow
+
+GOOD = (8000.0, 8040.0, 7960.0, 8020.0, 7980.0, 8010.0)
+BAD = (7500.0, 7540.0, 7460.0)
+
+
+@pytest.fixture(scope="module")
+def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
+    """A console with two versions of one question, the second of them slow."""
+    data_dir = tmp_path_factory.mktemp("history")
+    old = a.records(GOOD, "old")
+    new = a.records(BAD, "slow", framework_version="r1.11")
+    Warehouse(data_dir / "warehouse.duckdb").rebuild([*old, *new])
+    with FileLock(data_dir / "follower.lock"):
+        process = ConsoleProcess.start(data_dir)
+        yield process
+        process.stop()
+
+
+def test_what_is_chosen_is_in_the_address_and_a_mark_outlives_a_reload(
+    console: ConsoleProcess, window: OpenWindow
+) -> None:
+    visit = window(console)
+    visit.open("/history")
+    expect(visit.page.get_by_role("alert").filter(has_text="Regression")).to_be_visible()
+
+    visit.page.get_by_text("Versions", exact=True).click()
+    expect(visit.page).to_have_url(re.compile("along=version"))
+    visit.rest()
+    visit.page.get_by_role("button", name="Mark as baseline").click()
+    expect(visit.page.get_by_text("marked by console")).to_be_visible()
+    visit.reload()
+
+    expect(visit.page.get_by_role("radio", name="Versions")).to_be_checked()
+    expect(visit.page.get_by_text("marked by console")).to_be_visible()
+    assert next(row["Verdict"] for row in visit.rows("Tests")) == "Regression"
+    visit.page.get_by_role("button", name="Remove the mark").click()
+    expect(visit.page.get_by_text("None is marked")).to_be_visible()
+    assert visit.troubles() == []
