@@ -53,12 +53,12 @@ def test_what_was_typed_is_there_after_a_reload_until_it_is_saved(used: ConsoleP
 
 
 @pytest.mark.parametrize("person", [*PEOPLE])
-@pytest.mark.parametrize("group", [0, 1, 4])
-def test_the_dialog_looks_right(used: ConsoleProcess, window: OpenWindow, person: str, group: int) -> None:
+def test_the_dialog_looks_right(used: ConsoleProcess, window: OpenWindow, person: str) -> None:
     visit = window(used, **PEOPLE[person])
     open_dialog(visit, seeds.STOPPED_RUN)
+    visit.picture(f"system-first-{person}")
 
-    visit.page.get_by_role("tab").nth(group).click()
+    visit.page.get_by_role("tab").last.click()
     visit.rest()
 
-    assert_looks_right(visit, f"system-{group}-{person}")
+    assert_looks_right(visit, f"system-last-{person}")

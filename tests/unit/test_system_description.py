@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from aisbench_core.authoring.upstream.found import ConfigFile
@@ -166,6 +168,23 @@ def test_a_value_that_its_field_does_not_take_is_an_error(field: str, value: Any
 def test_a_file_that_holds_no_object_is_refused_in_words(text: str) -> None:
     with pytest.raises(ConfigError, match=r"^system\.json"):
         found(text)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(sorted(FIELDS)) | st.text(), inner),
+    max_leaves=12,
+)
+
+
+@given(content=JSON, name=st.sampled_from(["system.json", "config.json", "other"]))
+def test_no_content_breaks_the_reading_and_what_is_read_can_be_stated(content: Any, name: str) -> None:
+    try:
+        what = read([ConfigFile(name, json.dumps(content).encode())])
+    except ConfigError:
+        assert not isinstance(content, dict)
+    else:
+        assert stated_of(what.values).values == what.values
 
 
 def test_every_finding_has_a_rule() -> None:
