@@ -9,7 +9,9 @@ CHUNK = 1024 * 1024
 MOST_LINE = 64 * 1024
 """What is kept of a line, in bytes: far more than any line that is understood here has."""
 
-_END = re.compile(rb"[\r\n]")
+STEP = 8 * 1024
+"""How far one kind of line end is looked for before the other: many files have only one of them."""
+
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _CONTROL = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
@@ -32,10 +34,10 @@ def windows(file: Readable, chunk: int = CHUNK) -> Iterator[bytes]:
     for read in _as_utf8(file, chunk):
         part = read
         if skipping:
-            end = _END.search(part)
-            if not end:
+            end = _end(part, 0)
+            if end < 0:
                 continue
-            part, skipping = part[end.start() :], False
+            part, skipping = part[end:], False
         part = carry + part
         whole = max(part.rfind(b"\n"), part.rfind(b"\r", 0, len(part) - 1)) + 1  # a \r at the end may be half of \r\n
         if whole:
@@ -49,13 +51,13 @@ def line_at(window: bytes, start: int) -> tuple[bytes, int]:
     """The line that begins at `start`, its line end included, and where the next one begins.
 
     Of a line longer than MOST_LINE, its beginning and its line end are kept."""
-    found = _END.search(window, start)
-    if not found:
+    end = _end(window, start)
+    if end < 0:
         return window[start : start + MOST_LINE], len(window)
-    end = found.end() + (window[found.start() : found.start() + 2] == b"\r\n")
-    if found.start() - start > MOST_LINE:
-        return window[start : start + MOST_LINE] + window[found.start() : end], end
-    return window[start:end], end
+    after = end + (2 if window.startswith(b"\r\n", end) else 1)
+    if end - start > MOST_LINE:
+        return window[start : start + MOST_LINE] + window[end:after], after
+    return window[start:after], after
 
 
 def line_start(window: bytes, inside: int) -> int:
@@ -86,6 +88,16 @@ def decoded(line: bytes) -> str:
 def plain(text: str) -> str:
     """The text without colours and other commands to a terminal."""
     return text if text.rstrip("\r\n").isprintable() else _CONTROL.sub("", text)
+
+
+def _end(window: bytes, start: int) -> int:
+    """Where the first line end is, from `start` on; -1 if there is none."""
+    for step in range(start, len(window), STEP):
+        newline = window.find(b"\n", step, step + STEP)
+        before = window.find(b"\r", step, newline if newline >= 0 else step + STEP)
+        if before >= 0 or newline >= 0:
+            return before if before >= 0 else newline
+    return -1
 
 
 def _shortened(line: bytes) -> tuple[bytes, bool]:

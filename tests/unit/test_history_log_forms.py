@@ -166,3 +166,10 @@ def test_a_line_with_too_many_blocks_and_a_log_with_too_many_failures_are_cut_sh
 
     assert len(results(blocks)) == 17
     assert len(found_in(failures)) == 20
+
+
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n"])
+def test_many_lines_end_in_whatever_way(end: str) -> None:
+    content = (end * 100_000 + "last").encode()
+
+    assert sum(1 for _ in lines(io.BytesIO(content))) == 100_001
