@@ -17,10 +17,8 @@ from aisbench_core.model import (
     RunRecord,
     RunSpec,
     ServerResult,
-    Stated,
     TrainResultInfo,
     canonical_json,
-    completed,
 )
 from aisbench_core.warehouse.checks import checks, ended_as, validity
 from aisbench_core.warehouse.fingerprint import fingerprint
@@ -118,14 +116,13 @@ def _system(record: RunRecord) -> Cells:
     """Description of the system and tester's configuration, completed by what the job says.
 
     Only what is stated is part of the record's hash: the rest follows from what the hash covers already."""
-    stated = record.described or Stated()
-    whole = completed(stated, record.known)
-    values = whole.values
-    from_job = [name for name in SYSTEM_FIELDS if name in values and name not in stated.values]
+    stated = record.described.values if record.described else {}
+    values = {**record.known.values, **stated}
+    system = {name: values[name] for name in SYSTEM_FIELDS if name in values}
     return {
-        "system": canonical_json({name: values[name] for name in SYSTEM_FIELDS if name in values}),
-        "system_from_job": canonical_json(from_job),
-        "system_fields": whole.count,
+        "system": canonical_json(system),
+        "system_from_job": canonical_json([name for name in system if name not in stated]),
+        "system_fields": len(system),
         "tester": canonical_json({name: values[name] for name in TESTER_FIELDS if name in values}),
     }
 
