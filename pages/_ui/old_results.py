@@ -16,6 +16,7 @@ from pages._ui import old_tables
 from pages._ui.core import WHO, core
 from pages._ui.formats import NOT_MEASURED, number, percent, when
 from pages._ui.places import LEADERBOARD, link
+from pages._ui.whole import whole
 from pages._ui.words import Words, words
 
 READ, ABOUT, SAVED, ROUND = "old-read", "old-about", "old-saved", "old-round"
@@ -251,6 +252,7 @@ def _cells(preview: Preview, t: Words) -> dict[str, object]:
     }
 
 
+@whole
 def _changed(identities: Sequence[str]) -> None:
     """Keep what a person says of single results, because the table is drawn anew with every answer."""
     t = words()
