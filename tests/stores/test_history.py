@@ -284,24 +284,3 @@ def test_a_record_tells_what_the_log_told(core: Core) -> None:
     assert record.imported
     assert record.imported.told[1:] == ("ConfigInfo: Model:resnet50_v1.5", "run there: r20260101-000000-abcdef")
     assert record.imported.told[0].startswith("workpath: packages/train_huawei")
-
-
-def test_what_columns_mean_is_remembered(core: Core) -> None:
-    assert core.history.columns.known() == {}
-
-    core.history.columns.remember({"吞吐": "throughput_ratio", "备注": ""})
-    core.history.columns.remember({"Accuracy %": "accuracy_pct"})
-
-    assert core.history.columns.known() == {"吞吐": "throughput_ratio", "备注": "", "Accuracy %": "accuracy_pct"}
-
-
-def test_a_meaning_that_does_not_exist_is_refused_with_those_that_do(core: Core) -> None:
-    with pytest.raises(SpecError, match="Speed: must be one of model, workload"):
-        core.history.columns.remember({"Speed": "speed"})
-
-
-def test_a_damaged_memory_of_columns_says_what_to_do(core: Core) -> None:
-    (core.settings.data_dir / "import_columns.json").write_text("[]", "utf-8")
-
-    with pytest.raises(ConfigError, match="delete it"):
-        core.history.columns.known()
