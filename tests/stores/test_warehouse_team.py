@@ -156,6 +156,24 @@ def test_a_turn_that_does_not_come_ends_in_words(team: TeamWarehouse) -> None:
     assert team.open().runs(BOARD).total == 2
 
 
+def test_a_program_that_does_not_wait_for_its_turn_is_outlasted(team: TeamWarehouse) -> None:
+    lake, stranger = Lake(team.place, 60.0), team.open()
+    stranger.record(a.record("run-1"))
+    tried: list[int] = []
+
+    def change(cur: duckdb.DuckDBPyConnection) -> None:
+        tried.append(cur.execute("select count(*) from runs").fetchall()[0][0])
+        cur.execute("delete from runs where run_id = 'run-1'")
+        if len(tried) == 1:
+            with stranger.cursor() as theirs:
+                theirs.execute("update runs set note = 'seen' where run_id = 'run-1'")
+
+    lake.write(change)
+
+    assert tried == [1, 1]
+    assert stranger.run("run-1") is None
+
+
 @contextmanager
 def turn_taken(team: TeamWarehouse) -> Iterator[None]:
     """Somebody else records, and readers are not in their way."""
