@@ -81,6 +81,16 @@ def test_a_true_drop_is_seen_among_metrics_that_did_not_change(capsys: pytest.Ca
     assert any_alarm <= 0.03
 
 
+def test_three_runs_cannot_tell_their_own_spread(capsys: pytest.CaptureFixture[str]) -> None:
+    """False alarms when the new version only varies more than the twenty runs before."""
+    alarms = {(wider, new): _alarms_when_wider(wider, new) for wider in (1, 2, 3) for new in (NEW, 2 * NEW)}
+
+    with capsys.disabled():
+        for (wider, new), share in alarms.items():
+            print(f"\nspread x {wider}, {new} new runs: false alarms {share:.3f}", end="")
+    assert all(share <= (0.15 if new == NEW and wider > 1 else 0.03) for (wider, new), share in alarms.items())
+
+
 def test_steps_are_found_faster_than_by_asv(capsys: pytest.CaptureFixture[str]) -> None:
     made = np.random.default_rng(5)
     said = []
@@ -158,6 +168,14 @@ def _score(rule: Found, case: Case, series: int = SERIES) -> tuple[float, float]
     found = [rule(*_series(made, case, case.drop)) for _ in range(series)]
     alarms = [rule(*_series(made, case, 0.0)) for _ in range(series)]
     return statistics.fmean(found), statistics.fmean(alarms)
+
+
+def _alarms_when_wider(wider: int, new: int, series: int = 1000) -> float:
+    made = np.random.default_rng(7)
+    sd = LEVEL * 0.01
+    return statistics.fmean(
+        _ours(list(made.normal(LEVEL, sd, 20)), list(made.normal(LEVEL, sd * wider, new))) for _ in range(series)
+    )
 
 
 def _series(made: np.random.Generator, case: Case, drop: float) -> tuple[list[float], list[float]]:
