@@ -7,7 +7,7 @@ from pages._ui.board import choose_kind, show_kind
 from pages._ui.core import core
 from pages._ui.history_choice import ask, choose_group, choose_metric, choose_query
 from pages._ui.history_shown import show_changes, show_chart, show_runs, show_tests, show_verdict
-from pages._ui.places import CONFIGURE, link
+from pages._ui.places import CONFIGURE, IMPORT, link
 from pages._ui.words import words
 
 t = words()
@@ -16,6 +16,7 @@ regions = core().warehouse.regions()
 if not regions:
     st.info(t("board.empty"), icon=":material/info:")
     link(CONFIGURE, t("live.go_configure"), {})
+    link(IMPORT, t("history.open"), {})
     st.stop()
 
 kind = choose_kind(regions)

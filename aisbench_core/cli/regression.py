@@ -134,7 +134,10 @@ def _as_json(found: "Regressions") -> dict[str, object]:
         "outcome": found.outcome,
         "tests": found.tests,
         "groups_in_all": found.total,
-        "groups": [{"group_id": each.row.group.id, "row": each.row, **_flat(each.judgement)} for each in found.groups],
+        "groups": [
+            {"group_id": each.row.group.id, "row": each.row, "timeless": each.timeless, **_flat(each.judgement)}
+            for each in found.groups
+        ],
     }
 
 
@@ -155,6 +158,8 @@ def _group(each: "GroupJudgement") -> str:
     )  # fmt: skip
     if judged.metrics:
         lines.append(shown.indented(shown.table(heads, (tuple(_metric(metric)) for metric in judged.metrics))))
+    if each.timeless:
+        lines.append(f"  imported runs that do not count, because their time is not known: {each.timeless}")
     return "\n".join([*lines, *(f"  {text}" for text in _powers(judged))])
 
 

@@ -140,7 +140,7 @@ def _recorded_text(row: "RunRow") -> str:
         ("hardware", shown.hardware(row.flavor or row.pool_id, row.node_count, row.cards_per_node)),
         ("mode", str(row.mode)),
         ("job", f"{row.job_name} {row.job_id}".strip()),
-        ("began", shown.moment(row.created_at)),
+        ("began", shown.moment(row.began_at)),
         ("ended", shown.moment(row.ended_at)),
         ("note", row.note),
     ]

@@ -24,7 +24,7 @@ def answer(value: object, as_json: bool, text: Callable[[], str]) -> None:
 
 def talk(text: str) -> None:
     """Say something that is not the answer."""
-    click.echo(text, err=True)
+    click.echo(_visible(text), err=True)
 
 
 def to_json(value: object) -> str:
@@ -126,7 +126,14 @@ def _plain(value: object) -> Any:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    return _visible(" ".join(text.split()))
+
+
+def _visible(text: str) -> str:
+    """Without what would command the terminal: names come from files of anybody's."""
+    return "".join(
+        letter if letter.isprintable() or letter in "\n\t" else "\N{REPLACEMENT CHARACTER}" for letter in text
+    )
 
 
 def _width(text: str) -> int:

@@ -60,8 +60,12 @@ _NAMES: Mapping[Column, str] = {
         "resource util ratio, resource utilization, utilization, npu util, 资源利用率, 利用率, npu利用率"
     ),
     Column.RESOURCE_UTIL_PCT: "npu util avg pct",
-    Column.TOTAL_START_TIME: ("start time, started at, begin time, 开始时间, 启动时间, 训练开始时间, 测试开始时间"),
-    Column.TOTAL_END_TIME: ("end time, ended at, finish time, 结束时间, 完成时间, 训练结束时间, 测试结束时间"),
+    Column.TOTAL_START_TIME: (
+        "start, start time, started at, begin, begin time, 开始时间, 启动时间, 训练开始时间, 测试开始时间"
+    ),
+    Column.TOTAL_END_TIME: (
+        "end, end time, ended at, finish, finish time, 结束时间, 完成时间, 训练结束时间, 测试结束时间"
+    ),
 }
 
 _PERIODS = ("prepare", "dataload", "proc", "total")

@@ -43,6 +43,8 @@ def sheets(file: Opened) -> Iterator[tuple[str, Iterator[Row]]]:
 def _delimited(file: Opened) -> Iterator[Row]:
     text = lines(file)
     head = list(islice(text, 20))
+    if any("\0" in line for line in head):
+        raise ResultError("it is neither text nor an Excel workbook")
     counts = {delimiter: sum(line.count(delimiter) for line in head) for delimiter in _DELIMITERS}
     delimiter = max(counts, key=lambda each: counts[each])
     try:

@@ -111,6 +111,10 @@ class GroupPage:
     rehearsal: bool
 
 
+NO_TIME = "time not known"
+"""Why imported runs do not count whose files tell no time: the moment of the import says nothing about versions."""
+
+
 @dataclass(frozen=True, slots=True)
 class HistoryRun:
     """One run of a group. `at` is its start by the cloud's clock, or its launch where it never started.
@@ -126,6 +130,11 @@ class HistoryRun:
     validity: Validity
     values: Mapping[str, float]
     left_out: Mapping[str, str]
+
+    @property
+    def is_timeless(self) -> bool:
+        """Whether it would count if its time were known."""
+        return NO_TIME in self.left_out.values()
 
     def version(self, field: VersionField) -> str:
         """The run's version as the field tells it; empty when it is not known."""
@@ -236,10 +245,11 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class GroupJudgement:
-    """A group and what its newest runs say."""
+    """A group and what its newest runs say; `timeless` runs do not count, because their time is not known."""
 
     row: GroupRow
     judgement: Judgement
+    timeless: int = 0
 
 
 @dataclass(frozen=True, slots=True)

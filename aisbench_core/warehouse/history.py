@@ -13,6 +13,7 @@ from aisbench_core.warehouse import baselines
 from aisbench_core.warehouse.changes import boundaries, metric_histories
 from aisbench_core.warehouse.filters import CHOSEN, parameters
 from aisbench_core.warehouse.histories import (
+    NO_TIME,
     Baseline,
     GroupJudgement,
     GroupPage,
@@ -59,6 +60,7 @@ _METRICS = {
 
 HISTORY = f"""
     select run_id, {_AT} as moment, started_at < created_at - interval 1 minute as doubtful,
+        coalesce(created_at >= imported_at, false) as timeless,
         created_by, framework_version, engine_version, code_sha256, validity,
         case when failed_checks = '' then state else failed_checks end as reason,
         {", ".join(f"{_METRICS.get(metric.name, metric.name)} as {metric.name}" for metric in TRACKED)}
@@ -107,11 +109,14 @@ def regressions(
     Raises RunNotFound when no group has any."""
     page = groups(cur, replace(query, limit=MOST_GROUPS, offset=0))
     judged = [(row, *_judged(cur, row, by, names, include_invalid=False)) for row in page.rows]
-    wanted = [(row, found) for row, _, _, found in judged if found.baseline_run_ids or not names]
+    wanted = [(row, runs, found) for row, runs, _, found in judged if found.baseline_run_ids or not names]
     if names and not wanted:
         raise RunNotFound(f"no group of {query.region} has a valid run or a version named {', '.join(names)}")
-    decided = settled([found for _, found in wanted])
-    rows = [GroupJudgement(row, found) for (row, _), found in zip(wanted, decided, strict=True)]
+    decided = settled([found for *_, found in wanted])
+    rows = [
+        GroupJudgement(row, found, sum(run.is_timeless for run in runs))
+        for (row, runs, _), found in zip(wanted, decided, strict=True)
+    ]
     rows.sort(key=lambda each: GRAVEST.index(each.judgement.outcome))
     tests = decided[0].tests if decided else 0
     return Regressions(tuple(rows), gravest(each.outcome for each in decided), tests, page.total, page.rehearsal)
@@ -157,8 +162,8 @@ def _in_time(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _run(row: Mapping[str, Any]) -> HistoryRun:
     validity = Validity(row["validity"])
-    counts = validity is Validity.VALID
-    reasons = {metric.name: _left_out(row[metric.name], "" if counts else row["reason"]) for metric in TRACKED}
+    why = row["reason"] if validity is not Validity.VALID else NO_TIME if row["timeless"] else ""
+    reasons = {metric.name: _left_out(row[metric.name], why) for metric in TRACKED}
     return HistoryRun(
         run_id=row["run_id"],
         at=aware(row["moment"]),
@@ -172,10 +177,10 @@ def _run(row: Mapping[str, Any]) -> HistoryRun:
     )
 
 
-def _left_out(value: float | None, not_valid: str) -> str:
-    """Why a number does not count; empty when it does."""
-    if not_valid:
-        return not_valid
+def _left_out(value: float | None, why: str) -> str:
+    """Why a number does not count; empty when it does. `why` holds for all numbers of the run."""
+    if why:
+        return why
     if value is None:
         return "not measured"
     return "" if math.isfinite(value) else "not a finite number"

@@ -266,6 +266,11 @@ class RunRow:
     note: str
 
     @property
+    def began_at(self) -> datetime | None:
+        """When it was launched, or an imported one measured; None when its files tell no time."""
+        return None if self.imported_at and self.created_at >= self.imported_at else self.created_at
+
+    @property
     def reasons(self) -> tuple[Check, ...]:
         """The checks that failed or warn, failed ones first: why a run is not valid."""
         troubled = [check for check in self.checks if check.level is not CheckLevel.OK]

@@ -156,6 +156,9 @@ def _powers(history: History, t: Words) -> Iterator[str]:
 def _doubts(history: History, t: Words) -> Iterator[str]:
     if history.clock_doubts:
         yield t("trend.clocks", runs=history.clock_doubts)
+    timeless = sum(run.is_timeless for run in history.runs)
+    if timeless:
+        yield t("trend.timeless", runs=timeless)
     left_out = history.row.runs - history.row.valid
     if left_out:
         yield t("trend.left_out", runs=left_out)

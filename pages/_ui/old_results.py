@@ -159,7 +159,9 @@ def show_preview(choices: Choices) -> None:
         [_cells(each, t) for each in previews],
         hide_index=True,
         disabled=[name for name in _cells(previews[0], t) if name not in names],
+        placeholder=NOT_MEASURED,
         column_config={
+            t("history.state"): st.column_config.TextColumn(width="medium"),
             t("field.mode"): st.column_config.SelectboxColumn(options=[t(f"mode.{each}") for each in Mode]),
             t("field.node_count"): st.column_config.NumberColumn(min_value=1, max_value=4096, step=1),
             t("field.cards_per_node"): st.column_config.NumberColumn(min_value=1, max_value=64, step=1),

@@ -82,7 +82,7 @@ def _facts(row: RunRow, t: Words) -> Iterable[tuple[str, str]]:
     yield t("metric.per_node"), number(row.per_node, unit)
     yield t("metric.per_card"), number(row.per_card, unit)
     yield t("board.duration"), duration(row.duration_s)
-    yield t("recorded.began"), when(row.created_at)
+    yield t("recorded.began"), when(row.began_at)
     yield t("recorded.ended"), when(row.ended_at)
     yield t("recorded.job"), f"{row.job_name} {row.job_id}"
 

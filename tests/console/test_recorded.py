@@ -1,5 +1,6 @@
 """Imported results on the pages: marked on the leaderboard, shown by themselves, and named when compared."""
 
+from datetime import timedelta
 from pathlib import Path
 
 import pandas as pd
@@ -74,6 +75,12 @@ def test_an_imported_run_is_shown_with_its_origin_and_its_block(open_page: OpenP
     assert shown["Flavor"] == "–"
     assert "not measured there: max_power" in texts(app).replace("\\", "")
     assert app.code[0].value.startswith('{"accuracy"')
+
+
+def test_the_moment_of_an_import_is_not_shown_as_the_runs_own(open_page: OpenPage, imported: Path) -> None:
+    Warehouse(imported / "warehouse.duckdb").record(a.imported("undated", created_at=a.T0 + timedelta(days=1)))
+
+    assert tables(open_page("live", run="undated"))["Began"] == "–"
 
 
 def test_an_imported_run_is_shown_even_without_its_folder(open_page: OpenPage, imported: Path) -> None:

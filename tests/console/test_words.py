@@ -46,7 +46,7 @@ NAMED_BY_VALUES = (
     | _family("outcome", [outcome.name.lower() for outcome in Outcome])
     | _family("rule", [rule.name.lower() for rule in Rule])
     | _family("trend", ["along_time", "along_version", "baseline", "candidate"])
-    | _family("trend", ["not_measured", "not_a_finite_number"])
+    | _family("trend", ["not_measured", "not_a_finite_number", "time_not_known"])
     | _family("board", ["model", "workload", "version", "flavor", "nodes"])
 )
 

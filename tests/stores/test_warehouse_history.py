@@ -125,6 +125,25 @@ def test_runs_that_are_not_valid_do_not_count_and_say_why(warehouse: Warehouse) 
     assert only_group(warehouse).valid == 9
 
 
+def test_imported_runs_whose_time_is_not_known_have_no_place_in_a_history(warehouse: Warehouse) -> None:
+    """Their versions would be ordered by chance, and with them the verdict."""
+    imported = a.T0 + timedelta(days=1)
+    slow = [a.imported(f"a-{n}", reported=value, created_at=imported) for n, value in enumerate(BAD)]
+    fast = [
+        a.imported(f"b-{n}", reported=value, created_at=imported, framework_version="r1.11")
+        for n, value in enumerate(GOOD)
+    ]
+    dated = [a.imported(f"c-{n}", reported=value, framework_version="r1.12") for n, value in enumerate(GOOD)]
+    warehouse.rebuild([*slow, *fast, *dated])
+
+    (judged,) = warehouse.regressions(BoardQuery("imported")).groups
+    history = warehouse.history(judged.row)
+
+    assert (judged.judgement.outcome, judged.timeless) == (Outcome.NO_CHANGE, 9)
+    assert set(judged.judgement.candidate_run_ids) <= {f"c-{n}" for n in range(6)}
+    assert {run.left_out["throughput"] for run in history.runs if not run.values} == {"time not known"}
+
+
 def test_numbers_that_are_no_numbers_are_left_out_with_a_reason(warehouse: Warehouse) -> None:
     warehouse.rebuild(two_versions())
     with warehouse.cursor() as cur:

@@ -100,3 +100,14 @@ def test_json_tells_times_in_utc_and_missing_values_as_null() -> None:
 )
 def test_each_kind_of_error_has_its_exit_code(error: AisbenchError, code: int) -> None:
     assert exit_code(error) == code
+
+
+def test_names_from_files_cannot_command_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    hostile = "A\x1b]0;title\x07B\x9b2J"
+
+    shown.talk(f"columns:\n{hostile}")
+
+    said = capsys.readouterr().err
+    assert said.startswith("columns:\nA")
+    for text in (shown.table(["model"], [[hostile]]), said):
+        assert not {"\x1b", "\x07", "\x9b"} & set(text)

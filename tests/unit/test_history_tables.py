@@ -3,7 +3,7 @@
 import io
 import zipfile
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import openpyxl
@@ -276,6 +276,18 @@ def test_a_damaged_workbook_is_told(content: bytes) -> None:
 
     assert isinstance(unread, Unread)
     assert unread.reason.startswith("it cannot be read as a workbook")
+
+
+def test_a_workbook_that_is_none_is_not_taken_for_a_text() -> None:
+    assert found_in(bytes(range(256)) * 8, "a.xlsx") == [Unread("a.xlsx", "it is neither text nor an Excel workbook")]
+
+
+def test_times_are_found_below_short_headers() -> None:
+    (found,) = results("Model,samples/s,Start,End\nbert,450,2022-07-13 09:00:00,2022-07-13 10:00:00\n")
+
+    assert found.started_at
+    assert found.ended_at
+    assert found.ended_at - found.started_at == timedelta(hours=1)
 
 
 def test_an_empty_table_is_told() -> None:
