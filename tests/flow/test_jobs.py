@@ -8,7 +8,7 @@ import pytest
 from tests.flow.command_line import CommandLine
 from tests.legacy_client import LegacyClient, configuration
 from tests.sandbox_process import SandboxProcess
-from tests.training_client import TrainingClient, job_body
+from tests.training_client import TrainingClient, await_true, job_body
 
 
 @pytest.fixture
@@ -97,9 +97,10 @@ def test_a_name_that_no_job_has_is_said_to_have_none(shell: CommandLine, api: st
 
 def _job_of(shell: CommandLine, run_id: str) -> str:
     """The name of the job that carries the run out, once it is there."""
-    for _ in range(200):
-        jobs = [each for each in shell.answer("jobs", "list") if each["run"]]
-        if jobs:
-            assert jobs[0]["run"]["run_id"] == run_id
-            return str(jobs[0]["status"]["name"])
-    raise AssertionError(f"no job carries {run_id} out")
+
+    def found() -> list[str]:
+        jobs = shell.answer("jobs", "list")
+        return [each["status"]["name"] for each in jobs if each["run"] and each["run"]["run_id"] == run_id]
+
+    await_true(lambda: bool(found()), f"a job that carries {run_id} out")
+    return found()[0]
