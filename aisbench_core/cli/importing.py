@@ -90,7 +90,7 @@ def import_results(paths: tuple[str, ...], dry_run: bool, as_json: bool, **optio
     if len(unread) > UNREAD_SHOWN:
         shown.talk(f"not read: {len(unread) - UNREAD_SHOWN} more; --json names them all")
     if not count:
-        raise ConfigError("no result was found", "docs/history.md says what can be read")
+        raise ConfigError("no result was found", "docs/import.md says what can be read")
 
 
 def _choices(core: "Core", options: Mapping[str, Any]) -> "Choices":

@@ -1,5 +1,6 @@
 """The leaderboard's parts: region, filters, chart, tables and download."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from io import BytesIO
@@ -222,7 +223,16 @@ def _group_cells(row: BoardRow, t: Words) -> dict[str, Any]:
 
 def reasons(row: RunRow, t: Words) -> str:
     """Why a run is not valid, or doubtful: each check with what it expects and what it found."""
-    return "; ".join(t("board.check", id=each.id, expected=each.expected, found=each.found) for each in row.reasons)
+    return "; ".join(
+        t("board.check", id=each.id, expected=_checked(each.expected, t), found=_checked(each.found, t))
+        for each in row.reasons
+    )
+
+
+def _checked(said: str, t: Words) -> str:
+    """What a check says, part by part; parts with names and numbers in them are shown as they are."""
+    parts = {part: "checked." + "_".join(re.findall(r"\w+", part.lower())) for part in said.split("; ")}
+    return "; ".join(t(key) if t.knows(key) else part for part, key in parts.items())
 
 
 def _run_cells(row: RunRow, t: Words) -> dict[str, Any]:

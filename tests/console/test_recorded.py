@@ -83,6 +83,14 @@ def test_the_moment_of_an_import_is_not_shown_as_the_runs_own(open_page: OpenPag
     assert tables(open_page("live", run="undated"))["Began"] == "–"
 
 
+def test_what_a_check_says_is_translated(open_page: OpenPage, imported: Path) -> None:
+    assert imported.exists()
+
+    app = open_page("live", run=OLD, lang="zh")
+
+    assert "V03：应为“有每张卡的吞吐量”，实为“无”" in texts(app)
+
+
 def test_an_imported_run_is_shown_even_without_its_folder(open_page: OpenPage, imported: Path) -> None:
     (imported / "runs" / OLD / "record.json").unlink()
 
