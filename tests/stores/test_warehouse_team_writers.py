@@ -23,7 +23,6 @@ pytestmark = pytest.mark.postgres
 BOARD = BoardQuery("cn-north-9")
 SPAWN = multiprocessing.get_context("spawn")
 PROCESSES, RUNS = 4, 500
-LONGEST_S = 5.0
 CARDS = 8
 TRIES = 600
 PACE_S = 1.0
@@ -141,8 +140,7 @@ def test_four_processes_record_five_hundred_runs_each_at_once(team: TeamWarehous
     assert wrong == []
     assert all(before <= after for before, after in pairwise(seen))
     assert assert_whole(team.open()) == len(recorded) == PROCESSES * RUNS
-    assert max(one.end - one.start for one in recorded) < LONGEST_S
-    # One turn each is what a line means; a writer who comes back quickly may be counted twice.
+    # One turn each is what a line means; a writer who comes back quickly may be counted twice. Seconds: tests/bench.
     assert most_waited_for(recorded) <= 2 * PROCESSES
 
 
