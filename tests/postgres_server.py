@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-READY_SECONDS = 30.0
+READY_SECONDS = 60.0
 USER = "aisbench"
 PASSWORD = "a 'quoted' password"
 _DEBIAN = Path("/usr/lib/postgresql")

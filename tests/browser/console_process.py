@@ -14,7 +14,7 @@ from aisbench_core.sandbox.engine import launcher
 
 ROOT = Path(__file__).parents[2]
 READY_SECONDS = 120.0
-END_SECONDS = 30.0
+END_SECONDS = 90.0
 LOOK_SECONDS = 0.05
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 

@@ -81,4 +81,4 @@ def test_it_ends_when_it_is_told_to(server: tuple["subprocess.Popen[bytes]", str
 
     process.send_signal(signal.SIGTERM)
 
-    assert process.wait(30) in (0, -signal.SIGTERM)  # after its lifespan has ended, uvicorn passes the signal on
+    assert process.wait(90) in (0, -signal.SIGTERM)  # after its lifespan has ended, uvicorn passes the signal on

@@ -27,7 +27,7 @@ class Answer:
 def ask(
     served: Served, method: str, target: str, headers: Mapping[str, str], body: bytes | Iterator[bytes] | None = None
 ) -> Answer:
-    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=60)
     chunked = body is not None and not isinstance(body, bytes)
     connection.request(method, target, body, dict(headers), encode_chunked=chunked)
     response = connection.getresponse()

@@ -107,7 +107,7 @@ def test_a_dropped_connection_is_no_answer_for_obs_clients_either(sandbox: Sandb
 
     for _ in range(2):
         with pytest.raises(requests.ConnectionError):
-            requests.put(f"{sandbox.obs_url}/bucket/key", data=b"x" * 100_000, timeout=10)
+            requests.put(f"{sandbox.obs_url}/bucket/key", data=b"x" * 100_000, timeout=60)
 
 
 def test_latency_and_delays_make_requests_wait(client: TrainingClient, sandbox: SandboxProcess) -> None:

@@ -181,7 +181,7 @@ def test_logs_are_previewed_and_linked(client: TrainingClient, sandbox: SandboxP
 
     assert preview.content.endswith("第一行\nsecond line\n")
     assert preview.current_size == preview.full_size == len(preview.content.encode())
-    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(link, timeout=10) as reply:
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(link, timeout=60) as reply:
         assert reply.read().decode() == preview.content
 
 

@@ -176,10 +176,10 @@ def test_signed_urls_of_the_sdk_and_of_boto3_open_and_expire(obs: Any, s3: Any, 
         s3.generate_presigned_url("get_object", Params=params, ExpiresIn=600),
     ]
 
-    fresh = [requests.get(url, timeout=10) for url in urls]
-    altered = [requests.get(url.replace("/a%20b/", "/a%20c/"), timeout=10) for url in urls]
+    fresh = [requests.get(url, timeout=60) for url in urls]
+    altered = [requests.get(url.replace("/a%20b/", "/a%20c/"), timeout=60) for url in urls]
     served.ahead = timedelta(seconds=601)
-    stale = [requests.get(url, timeout=10) for url in urls]
+    stale = [requests.get(url, timeout=60) for url in urls]
 
     assert [answer.text for answer in fresh] == ["content", "content"]
     assert fresh[1].headers["content-type"] == "text/plain"

@@ -125,7 +125,7 @@ def test_a_body_that_is_not_the_promised_one_is_not_stored(served: Served) -> No
 def test_a_body_that_breaks_off_is_not_stored(served: Served) -> None:
     signed = obs_signer.v2("OBS", ACCESS, SECRET, "PUT", OBJECT, datetime.now(UTC))
     lines = "".join(f"{name}: {value}\r\n" for name, value in signed.items())
-    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as wire:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=60) as wire:
         wire.sendall(f"PUT {OBJECT} HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n{lines}\r\n".encode())
         wire.sendall(b"x" * 2_000_000)
 
@@ -153,7 +153,7 @@ def test_a_client_that_expects_100_continue_is_told_before_it_sends_the_body(ser
 def first_line(served: Served, headers: Mapping[str, str], path: str = OBJECT) -> bytes:
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     head = f"PUT {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\nExpect: 100-continue\r\n{lines}\r\n"
-    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as wire:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=60) as wire:
         wire.sendall(head.encode())
         answer = wire.recv(65536)
         if b" 100 " in answer.partition(b"\r\n")[0]:

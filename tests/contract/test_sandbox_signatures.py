@@ -57,7 +57,7 @@ def ask(sandbox: SandboxProcess, headers: dict[str, str], path: str = PATH, body
     request = urllib.request.Request(sandbox.modelarts_url + path, body or None, headers)
     request.add_header("Content-Type", "application/json")
     try:
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=10) as reply:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as reply:
             return reply.status, json.loads(reply.read())
     except urllib.error.HTTPError as error:
         return error.code, json.loads(error.read())
@@ -136,7 +136,7 @@ def test_the_sandbox_says_what_it_is(sandbox: SandboxProcess) -> None:
     for address in (sandbox.modelarts_url, sandbox.obs_url):
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
-                f"{address}/nobody/signed/this", timeout=10
+                f"{address}/nobody/signed/this", timeout=60
             )
 
         assert refused.value.headers["Server"] == "AISBench sandbox"

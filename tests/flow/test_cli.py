@@ -156,7 +156,7 @@ def test_a_run_is_stopped_and_its_log_is_followed_to_the_end(shell: CommandLine,
     stopped = shell.answer("stop", run_id[:14])
 
     assert stopped["state"] == "stopping"
-    assert logs.wait(20) == 0
+    assert logs.wait(60) == 0
     logs.communicate()
     follower.send_signal(signal.SIGTERM)
     said = follower.communicate(timeout=60)[1]

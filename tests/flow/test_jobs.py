@@ -67,7 +67,7 @@ def test_the_job_of_a_run_is_stopped_as_the_run(shell: CommandLine) -> None:
     assert "only a job that has ended can be deleted (found" in refused.stderr
     assert shell.answer("show", run_id)["run"]["state"] in ("stopping", "collecting", "stopped")
     follower.terminate()
-    follower.communicate(timeout=30)
+    follower.communicate(timeout=60)
 
 
 def test_a_given_version_of_a_job_is_stopped(shell: CommandLine, sandbox: SandboxProcess) -> None:
