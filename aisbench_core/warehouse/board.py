@@ -24,6 +24,9 @@ _DECIDED = ", ".join(
 )
 """The same in every run with one fingerprint: carried along, because grouping by text is what costs."""
 
+_BEGAN = "case when imported_at is null or created_at < imported_at then created_at end"
+"""When a run began; null for imported runs whose files tell no time: they were created by the import."""
+
 _GROUPS = f"""
     chosen as (
         select *, case when validity = 'valid' then throughput_cluster end as counted
@@ -47,10 +50,10 @@ _GROUPS = f"""
             max(accuracy_measured) filter (where counted is not null) as best_accuracy,
             median(accuracy_measured) filter (where counted is not null) as median_accuracy,
             max_by(
-                struct_pack(id := run_id, who := created_by, moment := coalesce(ended_at, created_at)),
+                struct_pack(id := run_id, who := created_by, moment := coalesce(ended_at, {_BEGAN})),
                 struct_pack(speed := counted, id := run_id)) filter (where counted is not null) as winner,
             max_by(
-                struct_pack(id := run_id, moment := created_at, title := title, accelerator := accelerator,
+                struct_pack(id := run_id, moment := {_BEGAN}, title := title, accelerator := accelerator,
                     framework := framework, why := case when failed_checks = '' then state else failed_checks end),
                 struct_pack(moment := created_at, id := run_id)) as latest,
             {_DECIDED}
@@ -118,8 +121,9 @@ def leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
 def _row(values: tuple[Any, ...]) -> BoardRow:
     row = BoardRow(*values)
     best_at = aware(row.best_at) if row.best_at else None
+    latest_at = aware(row.latest_at) if row.latest_at else None
     origin, mode = Origin(row.origin), Mode(row.mode)
-    return replace(row, mode=mode, origin=origin, best_at=best_at, latest_at=aware(row.latest_at))
+    return replace(row, mode=mode, origin=origin, best_at=best_at, latest_at=latest_at)
 
 
 def _total(cur: DuckDBPyConnection, query: BoardQuery) -> int:

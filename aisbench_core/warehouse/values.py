@@ -174,7 +174,7 @@ class BoardRow:
     best_by: str | None
     best_at: datetime | None
     latest_run_id: str
-    latest_at: datetime
+    latest_at: datetime | None
     reason: str
     rank_from: int | None
     rank_to: int | None

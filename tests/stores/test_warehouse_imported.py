@@ -39,6 +39,14 @@ def test_an_imported_run_says_where_it_comes_from(warehouse: Warehouse) -> None:
     assert row.spec_sha256 == ""
 
 
+def test_the_moment_of_an_import_is_no_runs_time(warehouse: Warehouse) -> None:
+    row = stored(warehouse, a.imported(created_at=datetime(2026, 3, 2, 8, 0, tzinfo=UTC)))
+    (group,) = warehouse.leaderboard(ALL).rows
+
+    assert row.imported_at == row.created_at
+    assert (row.began_at, group.latest_at) == (None, None)
+
+
 def test_without_single_cards_the_reported_throughput_counts_and_a_warning_says_so(warehouse: Warehouse) -> None:
     row = stored(warehouse, a.imported(reported=16_000.0, node_count=2))
 
