@@ -24,6 +24,9 @@ _OURS = (
 )
 """Bugs: they stay as they are."""
 
+_BROKEN_OFF = re.compile(r"unsuccessful query result|server (terminated|closed)|failed to prepare COPY", re.I)
+"""A connection that broke off in the middle of an answer, whatever kind of error DuckDB makes of it."""
+
 _ADVICE = (
     (r"password|no pg_hba|authentication", "set AISBENCH_WAREHOUSE_PASSWORD, or `warehouse` in data/credentials.yaml"),
     (r'database ".*" does not exist', "make it: createdb with the name that the setting warehouse says"),
@@ -35,7 +38,7 @@ _ADVICE = (
     (r"\b404\b|NoSuchBucket|NoSuchKey", "look at the bucket in warehouse_data, then run `aisbench warehouse check`"),
     (r"HTTP|s3://", "check that OBS can be reached: `aisbench health`; what could not be written is tried again"),
     (
-        r"connect|connection|Postgres|translate host|timeout expired|SSL",
+        r"connect|connection|Postgres|translate host|timeout expired|SSL|unsuccessful query|server terminated|COPY",
         "check that PostgreSQL runs and that the setting warehouse names it; runs are recorded once it does",
     ),
 )
@@ -43,7 +46,9 @@ _ADVICE = (
 
 def is_ours(error: duckdb.Error) -> bool:
     """Whether it is a bug, or a race that the writer settles itself."""
-    return isinstance(error, _OURS) or (isinstance(error, duckdb.TransactionException) and is_conflict(error))
+    if isinstance(error, duckdb.TransactionException):
+        return is_conflict(error)
+    return isinstance(error, _OURS) and not _BROKEN_OFF.search(str(error))
 
 
 def is_conflict(error: duckdb.TransactionException) -> bool:

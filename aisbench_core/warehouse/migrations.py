@@ -85,20 +85,26 @@ def _known_version(con: duckdb.DuckDBPyConnection, place: object, steps: Sequenc
 
 
 def _version(con: duckdb.DuckDBPyConnection, place: object) -> int:
-    # fetchall, here and below: a result that was not read to its end keeps a transaction open, and with it the log.
     try:
-        found = con.execute("select max(version) from schema_version").fetchall()
+        return _stored_version(con)
     except duckdb.CatalogException:
         return _version_of_new(con, place)
     except duckdb.BinderException as error:
         raise _foreign(place) from error
-    return int(found[0][0] or 0)
 
 
 def _version_of_new(con: duckdb.DuckDBPyConnection, place: object) -> int:
-    if con.execute("select 1 from duckdb_tables() where database_name = current_database() limit 1").fetchall():
-        raise _foreign(place)
-    return 0
+    if not con.execute("select 1 from duckdb_tables() where database_name = current_database() limit 1").fetchall():
+        return 0
+    try:
+        return _stored_version(con)  # somebody else may have made the tables since we looked first
+    except (duckdb.CatalogException, duckdb.BinderException) as error:
+        raise _foreign(place) from error
+
+
+def _stored_version(con: duckdb.DuckDBPyConnection) -> int:
+    # fetchall, here and above: a result that was not read to its end keeps a transaction open, and with it the log.
+    return int(con.execute("select max(version) from schema_version").fetchall()[0][0] or 0)
 
 
 def _apply(con: duckdb.DuckDBPyConnection, steps: Sequence[str], version: int) -> None:

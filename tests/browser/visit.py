@@ -20,6 +20,13 @@ HEIGHT = 900
 
 QUIET = '[data-testid="stApp"][data-test-script-state="notRunning"][data-test-connection-state="CONNECTED"]'
 
+AT_REST = """addEventListener('DOMContentLoaded', () => {
+    const style = document.createElement('style');
+    style.textContent = '[data-stale="true"] { opacity: 1 !important; transition: none !important; }';
+    document.head.append(style);
+})"""
+"""Streamlit fades what it is about to draw anew; on a busy machine pictures and contrasts would be those of a fog."""
+
 # Streamlit looks for its server below a page's own address first, and then finds it at the root.
 ASKED_BELOW_A_PAGE = re.compile(r"/[a-z]+/_stcore/(health|host-config)$")
 
@@ -38,6 +45,7 @@ class Visit:
         self._errors: list[str] = []
         page.set_default_timeout(WAIT_MS)
         page.set_default_navigation_timeout(WAIT_MS)
+        page.add_init_script(AT_REST)
         page.on("console", self._heard)
         page.on("pageerror", lambda error: self._errors.append(str(error)))
         page.on("request", self._asked)

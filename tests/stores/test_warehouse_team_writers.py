@@ -79,7 +79,7 @@ class Writers:
 
     def wait_for(self, count: int) -> None:
         """Until so many runs were recorded by each."""
-        until = time.monotonic() + 120
+        until = time.monotonic() + 300
         while min(len(self.noted(name)) for name in self.notes) < count:
             assert time.monotonic() < until, "the writers do not come on"
             time.sleep(0.02)
