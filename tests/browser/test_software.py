@@ -46,15 +46,11 @@ def test_packages_are_picked_or_typed_and_levels_named_and_all_of_it_is_in_the_d
     visit = window(bench)
     opened(visit, TITLES["light-english"])
 
-    visit.keyed("spec.update.cann").locator("input").click()
-    visit.page.get_by_role("option", name=f"nnae 5.0.2.1 · aarch64 ({NNAE})").click()
-    visit.rest()
+    visit.pick(visit.keyed("spec.update.cann").locator("input"), f"nnae 5.0.2.1 · aarch64 ({NNAE})")
     visit.keyed("spec.update.protobuf").locator("input").fill("/no/such/protobuf.whl")
     visit.page.keyboard.press("Enter")
     visit.rest()
-    visit.keyed("spec.log_levels.mindspore").locator("input").click()
-    visit.page.get_by_role("option", name="error (2)").click()
-    visit.rest()
+    visit.pick(visit.keyed("spec.log_levels.mindspore").locator("input"), "error (2)")
 
     expect(visit.keyed("spec.update.protobuf").locator("input")).to_have_value("/no/such/protobuf.whl")
     visit.open("/configure?view=yaml")

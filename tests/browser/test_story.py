@@ -250,11 +250,7 @@ def type_into_more(visit: Visit, label: str, text: str) -> None:
 
 def choose(visit: Visit, label: str, option: str) -> None:
     field = visit.page.get_by_label(label, exact=True)
-    visit.rest()
-    field.hover()  # brings it into view first: a page that is drawn anew or scrolls closes the list
-    field.click()
-    visit.page.get_by_role("option", name=re.compile(re.escape(option))).click()
-    visit.rest()
+    visit.pick(field, re.compile(re.escape(option)))
 
 
 def ask_to_launch(visit: Visit) -> None:

@@ -8,12 +8,16 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from playwright.sync_api import ConsoleMessage, Locator, Page, Request, expect
+from playwright.sync_api import TimeoutError as TookTooLong
 
 from tests.browser.console_process import ConsoleProcess
 
 PICTURES = Path(__file__).parent / "screenshots"
 WAIT_MS = 60_000
 """How long a page may take on a busy machine. Nothing here is a measurement."""
+
+LISTS, LIST_MS = 8, 8_000
+"""How often a list is opened, and how long its option is looked for."""
 
 HEIGHT = 900
 """A window's height, in pixels."""
@@ -66,6 +70,22 @@ class Visit:
         """Wait until the server has answered what was done last, and everything that it sent is drawn."""
         expect(self.page.locator(QUIET)).to_be_visible()
         expect(self.page.get_by_test_id("stSkeleton")).to_have_count(0)
+
+    def pick(self, field: Locator, option: str | re.Pattern[str]) -> None:
+        """Choose from a field's list. A page that is drawn anew may close the list: it is opened again then."""
+        wanted = self.page.get_by_role("option", name=option)
+        for _ in range(LISTS):
+            self.rest()
+            field.hover()  # brings it into view first: a page that scrolls closes the list, too
+            field.click()
+            try:
+                wanted.click(timeout=LIST_MS)
+            except TookTooLong:
+                self.page.keyboard.press("Escape")
+            else:
+                self.rest()
+                return
+        raise AssertionError(f"no list of {field} shows {option}")
 
     def reload(self) -> None:
         """What F5 does."""
