@@ -6,13 +6,14 @@ import pwd
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from tests.ports import free_port
 
 READY_SECONDS = 60.0
 USER = "aisbench"
@@ -35,7 +36,7 @@ class PostgresServer:
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="aisbench-postgres-"))
-        self.port = _free_port()
+        self.port = free_port()
         self._bin = _programs()
         self._user = next(name for name in _UNPRIVILEGED if _is_known(name)) if os.geteuid() == 0 else None
         self._process: subprocess.Popen[bytes] | None = None
@@ -162,10 +163,3 @@ def _is_known(name: str) -> bool:
     except KeyError:
         return False
     return True
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -11,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from aisbench_core.sandbox.engine import launcher
+from tests.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 READY_SECONDS = 120.0
@@ -25,7 +25,7 @@ class ConsoleProcess:
     def __init__(self, data_dir: Path, settings: Mapping[str, str]) -> None:
         self.data_dir = data_dir
         self._settings = {f"AISBENCH_{name.upper()}": value for name, value in settings.items()}
-        self._port = _free_port()
+        self._port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     @classmethod
@@ -93,9 +93,3 @@ class ConsoleProcess:
         process.kill()
         process.wait()
         raise AssertionError(f"the console did not start:\n{self.said}")
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])

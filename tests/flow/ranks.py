@@ -2,13 +2,13 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from aisbench_core.authoring.workloads import Workload
+from tests.ports import free_port
 
 LONGEST_SECONDS = 120.0
 
@@ -33,7 +33,7 @@ def run_ranks(
         "JOB_ID": place.name,
         "VC_WORKER_NUM": str(nodes),
         "VC_WORKER_HOSTS": ",".join(["127.0.0.1"] * nodes),
-        "MA_TORCHRUN_MASTER_PORT": str(free_port()),
+        "MA_TORCHRUN_MASTER_PORT": str(free_port(nodes)),
         "RANK_SIZE": str(nodes * cards),
         **environment,
     }
@@ -68,13 +68,6 @@ def uploaded(workload: Workload, place: Path) -> Path:
     assert workload.reporter_file is not None
     shutil.copy(workload.reporter_file, code)
     return code / workload.boot_file
-
-
-def free_port() -> int:
-    """A port that nobody listens on at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def numbers_in(folder: Path) -> dict[str, float]:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.settings import HOME
-from tests.flow.ranks import Ended, free_port, numbers_in, run_ranks, wait
+from tests.flow.ranks import Ended, numbers_in, run_ranks, wait
+from tests.ports import free_port
 
 QUICKSTART = Workloads(HOME / "workloads").get("quickstart_digits")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.sandbox.engine.boot import remote_shell
-from tests.flow.ranks import free_port
+from tests.ports import free_port
 
 SHELL = (sys.executable, "-I", "-S", remote_shell.__file__)
 

@@ -2,7 +2,6 @@
 
 import logging
 import math
-import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -15,6 +14,7 @@ from aisbench_core.sandbox.engine import precheck, processes
 from aisbench_core.sandbox.engine.meter import Meter
 from aisbench_core.sandbox.engine.node_run import UPLOAD_SECONDS, NodeFailed, NodeRun
 from aisbench_core.sandbox.engine.nodes import Node, Site, loopback
+from aisbench_core.sandbox.engine.ports import master_port
 from aisbench_core.sandbox.engine.processes import Process
 from aisbench_core.sandbox.engine.queue import Occupied
 from aisbench_core.sandbox.engine.recovery import Outcome, goes_on
@@ -70,7 +70,7 @@ class Training:
         self._on_end = on_end
         self._clock = clock
         self._meter = Meter(clock(), job.metrics, (self._jobs.now() - job.started_at) // 60_000)
-        port = _free_port()
+        port = master_port(job.node_count)
         folders = [self._root / f"node-{index}" for index in range(job.node_count)]
         nodes = [Node(job, index, folder, port, shop.obs_url, shop.site) for index, folder in enumerate(folders)]
         self._nodes = [NodeRun(node, shop.jobs, shop.objects) for node in nodes]
@@ -259,9 +259,3 @@ def _next_time(seconds: float, *work: Callable[[], None]) -> float:
         part()
     now = time.monotonic()
     return now + max(seconds, 5 * (now - began))
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -1,15 +1,12 @@
 """What the nodes of one job agree upon before their programs start: ports of this machine, and a secret."""
 
 import json
-import random
 import secrets
-import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aisbench_core.sandbox.engine.nodes import Node
-
-_PORTS = range(5000, 10001)
+from aisbench_core.sandbox.engine.ports import role_ports
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,23 +22,7 @@ def agreement(node: Node, roles: Sequence[str]) -> Agreement:
     file = node.root.parent / "agreement.json"
     if not file.exists():
         count = node.job.node_count
-        ports = _free_ports(len(roles) * count)
+        ports = role_ports(len(roles) * count)
         by_role = {role: ports[at * count :][:count] for at, role in enumerate(roles)}
         file.write_text(json.dumps({"ports": by_role, "secret": secrets.token_hex(16)}), "utf-8")
     return Agreement(**json.loads(file.read_text("utf-8")))
-
-
-def _free_ports(count: int) -> list[int]:
-    """Of the range that the manual names."""
-    drawn = random.sample(_PORTS, len(_PORTS))
-    free = (port for port in drawn if _is_free(port))
-    return [next(free) for _ in range(count)]
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        try:
-            probe.bind(("", port))
-        except OSError:
-            return False
-    return True

@@ -1,0 +1,40 @@
+"""Ports of this machine for the programs of jobs, which listen there a moment after the port was chosen.
+
+All of them lie below the ports that systems give to outgoing connections: one of those could take a chosen port first.
+"""
+
+import random
+import socket
+from itertools import islice
+
+_ROLES = range(5000, 10001)
+"""Of TensorFlow's parameter servers and workers: the range that the manual names."""
+_MASTERS = range(10001, 32768)
+
+
+def role_ports(count: int) -> list[int]:
+    """So many free ports for the roles of a job. Raises RuntimeError when there are not so many."""
+    free = list(islice(filter(_is_free, random.sample(_ROLES, len(_ROLES))), count))
+    if len(free) < count:
+        raise RuntimeError(f"{count} free ports are needed from {_ROLES[0]} to {_ROLES[-1]}, and {len(free)} are free")
+    return free
+
+
+def master_port(count: int) -> int:
+    """The first of `count` free ports in a row: servers on their own count up from it.
+
+    Raises RuntimeError when there is no such row."""
+    starts = _MASTERS[: len(_MASTERS) - count + 1]
+    for start in random.sample(starts, len(starts)):
+        if all(_is_free(port) for port in range(start, start + count)):
+            return start
+    raise RuntimeError(f"no {count} ports in a row are free from {_MASTERS[0]} to {_MASTERS[-1]}")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("", port))
+        except OSError:
+            return False
+    return True
