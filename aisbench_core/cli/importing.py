@@ -144,12 +144,14 @@ def _save(
     saved = core.history.save(results, choices, user(), lambda done: shown.talk(f"{done} results"))
     where = choices.where
     answer = {"region": where.region, "rehearsal": where.rehearsal, "new": saved.new, "known": saved.known}
-    shown.answer(
-        answer | {"unread": unread},
-        as_json,
-        lambda: f"{len(saved.new)} imported into {where.region}, {saved.known} were here already",
-    )
-    return len(saved.new) + saved.known
+    count = len(saved.new) + saved.known
+    if count or as_json:  # otherwise there is an error to say
+        shown.answer(
+            answer | {"unread": unread},
+            as_json,
+            lambda: f"{len(saved.new)} new in the region {where.region}, {saved.known} were here already",
+        )
+    return count
 
 
 def _show(core: "Core", previews: "list[Preview]", paths: Sequence[str], unread: "list[Unread]", as_json: bool) -> int:

@@ -41,7 +41,7 @@ def show_recorded(row: RunRow) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.header(t("recorded.facts"))
-        _table(_facts(row, t), t("recorded.facts"), t)
+        _table(_facts(row, record, t), t("recorded.facts"), t)
     if record is None:
         return
     with right:
@@ -69,12 +69,12 @@ def row_of(recorded: RunRow) -> dict[str, str]:
     return shown if recorded.validity is Validity.VALID else shown | {"invalid": "1"}
 
 
-def _facts(row: RunRow, t: Words) -> Iterable[tuple[str, str]]:
+def _facts(row: RunRow, record: RunRecord | None, t: Words) -> Iterable[tuple[str, str]]:
     unit = row.throughput_unit
     yield t.field("workload"), row.workload
     yield t.field("model"), row.model
     yield t.field("framework_version"), f"{row.framework} {row.framework_version}"
-    yield t.field("mode"), t(f"mode.{row.mode}")
+    yield t.field("mode"), t(f"mode.{row.mode}") if _tells_mode(row, record) else ""
     yield t("board.size"), size_of(row.node_count, row.cards_per_node)
     yield t.field("flavor"), row.flavor
     yield t.field("region"), row.region
@@ -85,6 +85,12 @@ def _facts(row: RunRow, t: Words) -> Iterable[tuple[str, str]]:
     yield t("recorded.began"), when(row.began_at)
     yield t("recorded.ended"), when(row.ended_at)
     yield t("recorded.job"), f"{row.job_name} {row.job_id}"
+
+
+def _tells_mode(row: RunRow, record: RunRecord | None) -> bool:
+    """Old results often do not say whether their nodes worked together."""
+    imported = record.imported if record else None
+    return "mode" in imported.stated if imported else row.origin is Origin.LAUNCHED
 
 
 def _block(record: RunRecord) -> Iterable[tuple[str, str]]:

@@ -83,6 +83,16 @@ def test_the_moment_of_an_import_is_not_shown_as_the_runs_own(open_page: OpenPag
     assert tables(open_page("live", run="undated"))["Began"] == "–"
 
 
+def test_a_mode_that_the_file_does_not_tell_is_not_shown_as_one(open_page: OpenPage, imported: Path) -> None:
+    for record in (a.imported("told"), a.imported("untold", stated=("framework_version",))):
+        folder = RunFolder(imported / "runs" / record.run.run_id)
+        write_record(record, folder.record, folder.metrics, folder.events)
+        Warehouse(imported / "warehouse.duckdb").record(record)
+
+    assert tables(open_page("live", run="told"))["Mode"] == "Cluster"
+    assert tables(open_page("live", run="untold"))["Mode"] == "–"
+
+
 def test_what_a_check_says_is_translated(open_page: OpenPage, imported: Path) -> None:
     assert imported.exists()
 

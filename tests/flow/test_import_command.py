@@ -76,7 +76,7 @@ def test_the_same_logs_again_change_nothing_and_it_is_said(shell: CommandLine, l
 
     result = shell.type("import", str(logs), str(logs / "bert.log"), "--model", "another")
 
-    assert "0 imported into imported, 3 were here already" in result.stdout
+    assert "0 new in the region imported, 3 were here already" in result.stdout
     assert everything(core) == before
 
 
@@ -126,7 +126,7 @@ def test_files_without_results_are_named_and_the_others_are_read(shell: CommandL
 
     assert result.exit_code == 0
     assert "not read: empty.log: " in result.stderr
-    assert "2 imported into imported" in result.stdout
+    assert "2 new in the region imported" in result.stdout
 
 
 def test_nothing_at_all_is_an_error(shell: CommandLine, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_nothing_at_all_is_an_error(shell: CommandLine, tmp_path: Path) -> None:
     result = shell.type("import", str(tmp_path / "empty.log"))
 
     assert result.exit_code == 2
-    assert "no result was found" in result.stderr
+    assert (result.stdout, "no result was found" in result.stderr) == ("", True)
 
 
 def test_an_imported_run_is_shown_compared_and_exported_as_such(shell: CommandLine, logs: Path) -> None:
