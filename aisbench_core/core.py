@@ -35,6 +35,7 @@ from aisbench_core.model import (
     RunState,
 )
 from aisbench_core.regions import Regions
+from aisbench_core.reproducing.clones import Clones
 from aisbench_core.results.record import write_whole
 from aisbench_core.running import launch_facts, places
 from aisbench_core.running.collecting import Collecting
@@ -91,6 +92,7 @@ class Core:
         self.storage = Storage(settings, warehouse, self.files)
         self.doctor = Doctor(settings, look, clock)
         self.history = History(settings, warehouse, workloads, self.regions, connect, clock)
+        self.clones = Clones(ledger, warehouse, workloads)
         self.clock = clock
         self._connect = connect
         self._look = look

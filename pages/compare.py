@@ -7,6 +7,7 @@ from pages._ui.comparing import (
     choose_runs,
     link_history,
     show_charts,
+    show_clones,
     show_differences,
     show_metrics,
     show_scaling,
@@ -26,6 +27,7 @@ if len(run_ids) < LEAST_COMPARED:
 
 comparison = core().warehouse.compare(run_ids)
 show_verdict(comparison)
+show_clones(comparison.runs)
 show_differences(comparison)
 show_metrics(comparison)
 show_charts(comparison)

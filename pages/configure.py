@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages._ui import address, drafts, exporting, importing, launching
+from pages._ui import address, clones, drafts, exporting, importing, launching
 from pages._ui.authoring import read_form, show_form, show_yaml
 from pages._ui.findings import show_all
 from pages._ui.launching import choose_profile, show_cost
@@ -11,10 +11,13 @@ from pages._ui.words import words
 t = words()
 st.title(t("configure.title"))
 
+difference = st.container()
 writing, judging = st.columns([2, 1], gap="large")
 with judging:
     profile = choose_profile()
 draft = drafts.read_draft()
+with difference:
+    clones.show_difference(draft, profile)
 with writing:
     with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
         view = st.radio(

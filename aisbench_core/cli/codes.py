@@ -8,6 +8,7 @@ CLOUD_UNAVAILABLE = 3
 RUN_FAILED = 4
 REGRESSION = 5
 NOT_ENOUGH_DATA = 6
+DIFFERENT = 7
 INTERRUPTED = 130
 
 _CODES: tuple[tuple[type[AisbenchError], int], ...] = (

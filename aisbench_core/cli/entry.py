@@ -8,6 +8,7 @@ import click
 
 from aisbench_core.cli import (
     catalogue,
+    clones,
     configs,
     doctor,
     following,
@@ -61,7 +62,7 @@ def main(debug: bool) -> None:  # read by _Commands when something fails
     run shares. Settings come from aisbench.yaml and AISBENCH_* variables; keys are never arguments.
 
     Exit codes: 0 done, 1 our error, 2 your input (also when the cloud refuses it), 3 cloud unavailable, 4 the run
-    itself failed, 5 a regression was found, 6 not enough data to look for one, 130 interrupted.
+    itself failed, 5 a regression was found, 6 not enough data to look for one, 7 not identical, 130 interrupted.
     """
 
 
@@ -69,6 +70,8 @@ for _command in (
     launching.run,
     launching.preflight,
     launching.spec,
+    clones.clone,
+    clones.diff,
     configs.config,
     packages.workload,
     following.follow,

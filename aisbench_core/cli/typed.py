@@ -22,6 +22,10 @@ AS_YAML = (*NAMED, "volumes", "auto_stop_hours")
 """Fields whose value is YAML on the command line; every other field takes the text as it is."""
 
 
+SPEC_FILES = (".yaml", ".yml")
+"""How the name of a spec file ends; anything else is a workload, or a run."""
+
+
 @dataclass(frozen=True, slots=True)
 class Typed:
     """What the argument and the options of `run`, `preflight` and `spec` say."""
@@ -76,6 +80,15 @@ def read_spec(typed: Typed, core: "Core") -> "RunSpec":
     return parse(RunSpec, answers, WHAT)
 
 
+def file_spec(source: str) -> "RunSpec":
+    """The spec of a file. Raises ConfigError and SpecError, naming the field."""
+    from aisbench_core.authoring.specfile import WHAT
+    from aisbench_core.documents import parse
+    from aisbench_core.model import RunSpec
+
+    return parse(RunSpec, _start(source), WHAT)
+
+
 def on_all_cards(
     core: "Core", spec: "RunSpec", profile: str, flavors: "Callable[[str], Sequence[Flavor]]"
 ) -> "RunSpec":
@@ -93,7 +106,7 @@ def on_all_cards(
 
 def _start(source: str) -> Answers:
     """The answers of a spec file, or those of a workload's name. Relative paths are relative to the file."""
-    if not source.endswith((".yaml", ".yml")):
+    if not source.endswith(SPEC_FILES):
         return {"workload": source}
     file = Path(source)
     try:

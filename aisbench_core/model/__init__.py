@@ -1,5 +1,6 @@
 """The nouns of the product: specs, runs, jobs and results. No I/O happens here."""
 
+from aisbench_core.model.differences import Difference, differences, flat, not_known
 from aisbench_core.model.job import (
     ENDED_PHASES,
     Engine,
@@ -85,6 +86,7 @@ __all__ = [
     "Channel",
     "Clock",
     "CollectedResult",
+    "Difference",
     "Division",
     "Engine",
     "Event",
@@ -124,6 +126,9 @@ __all__ = [
     "WorkloadFacts",
     "canonical_json",
     "completed",
+    "differences",
+    "flat",
     "known_from_job",
+    "not_known",
     "stated_of",
 ]

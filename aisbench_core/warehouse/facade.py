@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from duckdb import DuckDBPyConnection
 
@@ -112,6 +112,12 @@ class Warehouse:
         """One run, or None when it was not recorded."""
         with self.cursor() as cur:
             return next(iter(runs.by_ids(cur, [run_id])), None)
+
+    def asked(self, run_id: str) -> Mapping[str, Any] | None:
+        """A run's spec as it was written; of an imported run only what is known. None when it was not recorded."""
+        with self.cursor() as cur:
+            found = runs.asked_for(cur, [run_id]).get(run_id)
+            return found.spec if found else None
 
     def known(self, run_ids: Sequence[str]) -> frozenset[str]:
         """Those of the runs that were recorded."""

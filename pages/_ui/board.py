@@ -11,6 +11,7 @@ import streamlit as st
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.values import BoardPage, BoardQuery, BoardRow, RegionFacts, RunPage, RunRow
 from pages._ui import address, charts
+from pages._ui.clones import show_clone_button
 from pages._ui.core import core
 from pages._ui.errors import plain
 from pages._ui.formats import NOT_MEASURED, duration, number, percent, size_of, when
@@ -191,7 +192,9 @@ def _links(run_ids: Sequence[str]) -> None:
     """What can be done with the ticked rows: one is shown, several are compared."""
     t = words()
     if len(run_ids) == 1:
-        link(LIVE, t("board.open", run=run_ids[0]), {"run": run_ids[0]})
+        with st.container(horizontal=True, vertical_alignment="center"):
+            link(LIVE, t("board.open", run=run_ids[0]), {"run": run_ids[0]})
+            show_clone_button(run_ids[0], key="ticked")
     if 2 <= len(run_ids) <= MOST_COMPARED:
         link(COMPARE, t("board.compare", count=len(run_ids)), {"ids": list(run_ids)})
     else:

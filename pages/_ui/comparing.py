@@ -10,6 +10,7 @@ from aisbench_core.warehouse.histories import HistoryGroup
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 from pages._ui import charts
 from pages._ui.board import LEAST_COMPARED, MOST_COMPARED, kind_id
+from pages._ui.clones import show_clone_button
 from pages._ui.core import core
 from pages._ui.errors import plain
 from pages._ui.formats import NOT_MEASURED, number, percent, when
@@ -60,6 +61,14 @@ def show_verdict(comparison: Comparison) -> None:
     if comparison.unknown:
         fields = ", ".join(plain(t.field(name)) for name in comparison.unknown)
         st.warning(t("compare.unknown", fields=fields), icon=":material/question_mark:")
+
+
+def show_clones(runs: tuple[RunRow, ...]) -> None:
+    """A way to a draft of each of the runs."""
+    t = words()
+    with st.popover(t("clone.button"), icon=":material/content_copy:"):
+        for run in runs:
+            show_clone_button(run.run_id, key=run.run_id, label=run.run_id)
 
 
 def show_differences(comparison: Comparison) -> None:

@@ -5,6 +5,7 @@ disagree, and why two tabs on one draft show the same once they look again.
 """
 
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import Any
 
 import streamlit as st
@@ -14,13 +15,17 @@ from aisbench_core.authoring.specfile import comments_of, from_yaml, to_yaml
 from aisbench_core.authoring.workloads import Workload
 from aisbench_core.documents import parse
 from aisbench_core.errors import AisbenchError
-from aisbench_core.model import Channel, Finding, Run, RunSpec, Scalar
+from aisbench_core.model import Channel, Finding, RunSpec, Scalar
+from aisbench_core.reproducing.values import Original
 from pages._ui.core import core
 from pages._ui.first_draft import first_spec
 from pages._ui.whole import whole
 
 MINE = "draft"
 """The draft that the page shows when the URL names none."""
+
+FROM = "from-"
+"""How the key of a draft begins that was made of a run; the run's id follows, and a number from the second one on."""
 
 KEPT = ("name", "description", "flavor", "pool_id", "node_count", "cards_per_node", "mode", "environments", "volumes")
 KEPT_TOO = ("priority", "auto_stop_hours", "retries", "log_path", "log_levels", "api")
@@ -80,11 +85,26 @@ def discard() -> None:
     core().ledger.drop_draft(draft_key())
 
 
-def draft_from(run: Run) -> str:
-    """Make a new draft of a run's spec; gives its key. The person's own draft is not touched."""
-    key = f"from-{run.run_id}"
-    core().ledger.save_draft(key, to_yaml(run.spec), core().clock())
+def clone(original: Original) -> str:
+    """Make a new draft of a run's spec; gives its key. No other draft is touched, earlier ones of this run neither."""
+    text = to_yaml(core().clones.spec(original))
+    first = f"{FROM}{original.run_id}"
+    keys = chain([first], (f"{first}.{number}" for number in count(2)))
+    key = next(key for key in keys if core().ledger.draft(key) in (None, text))
+    core().ledger.save_draft(key, text, core().clock())
     return key
+
+
+def original_id() -> str:
+    """The run that the page's draft was made of; empty when it was made of none."""
+    key = draft_key()
+    return key.removeprefix(FROM).partition(".")[0] if key.startswith(FROM) else ""
+
+
+@whole
+def begin_again(original: Original) -> None:
+    """Make the draft what it was when it was made of the run."""
+    store_text(to_yaml(core().clones.spec(original)))
 
 
 def draft_of(spec: RunSpec, text: str) -> str:

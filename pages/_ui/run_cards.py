@@ -7,7 +7,6 @@ import streamlit as st
 from aisbench_core.model import LINE, Progress, Run, RunState
 from pages._ui import places
 from pages._ui.core import WHO, core
-from pages._ui.drafts import draft_from
 from pages._ui.errors import errors_shown, plain
 from pages._ui.formats import when
 from pages._ui.words import Words, words
@@ -105,12 +104,6 @@ def show_collect_again(run: Run, *, key: str) -> None:
     ):
         core().collect_again(run.run_id, WHO)
         places.go(places.LIVE, {"run": run.run_id})
-
-
-def show_reuse(run: Run, *, key: str) -> None:
-    """A button that starts a new draft from the run's spec; the person's own draft stays as it is."""
-    if st.button(words()("runs.reuse"), key=f"reuse-{key}", icon=":material/edit_note:"):
-        places.go(places.CONFIGURE, {"draft": draft_from(run), "profile": run.profile})
 
 
 def started_text(run: Run, t: Words) -> str:

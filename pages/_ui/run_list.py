@@ -4,6 +4,7 @@ import streamlit as st
 
 from aisbench_core.model import ACTIVE, TERMINAL, Run
 from pages._ui import address, places
+from pages._ui.clones import show_clone_button
 from pages._ui.core import core
 from pages._ui.errors import plain
 from pages._ui.formats import duration, when
@@ -12,7 +13,6 @@ from pages._ui.run_cards import (
     show_collect_again,
     show_detail,
     show_line,
-    show_reuse,
     show_stop,
     started_text,
     state_badge,
@@ -58,7 +58,7 @@ def show_ended(text: str) -> None:
                 _heading(run)
             with actions, st.container(horizontal=True, horizontal_alignment="right"):
                 show_collect_again(run, key=run.run_id)
-                show_reuse(run, key=run.run_id)
+                show_clone_button(run.run_id, key=run.run_id)
             show_detail(run)
     if pages > 1:
         st.pagination(pages, key="page", on_change=address.keep, args=("page", 1))

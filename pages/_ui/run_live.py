@@ -10,6 +10,7 @@ from aisbench_core.errors import RunNotFound
 from aisbench_core.model import Event, MetricSample, Run
 from aisbench_core.warehouse.values import RunRow
 from pages._ui import address, charts, places
+from pages._ui.clones import show_clone_button
 from pages._ui.core import core
 from pages._ui.errors import errors_shown, plain
 from pages._ui.formats import duration, when
@@ -19,7 +20,6 @@ from pages._ui.run_cards import (
     show_collect_again,
     show_detail,
     show_line,
-    show_reuse,
     show_stages,
     show_stop,
     started_text,
@@ -59,7 +59,7 @@ def follow_one(run_id: str) -> None:
         link(places.LIVE, t("live.all"), {})
         show_stop(run, key="one")
         show_collect_again(run, key="one")
-        show_reuse(run, key="one")
+        show_clone_button(run.run_id, key="one")
         show_system(run)
     every = None if run.state.is_terminal else SECONDS
     st.fragment(_one_run, run_every=every)(run.run_id, run.state.is_terminal)

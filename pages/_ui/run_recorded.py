@@ -11,6 +11,7 @@ from aisbench_core.model import Origin, RunRecord, TrainResultInfo
 from aisbench_core.warehouse.values import RunRow, Validity
 from pages._ui import places
 from pages._ui.board import kind_id, reasons
+from pages._ui.clones import show_clone_button
 from pages._ui.core import core
 from pages._ui.errors import plain, show_sentence
 from pages._ui.formats import NOT_MEASURED, duration, number, percent, size_of, when
@@ -30,6 +31,7 @@ def show_recorded(row: RunRow) -> None:
         st.badge(t(f"validity.{row.validity}"), color="green" if row.validity is Validity.VALID else "orange")
         link(places.LEADERBOARD, t("live.go_leaderboard"), row_of(row))
         link(places.COMPARE, t("live.go_compare"), {"ids": [row.run_id]})
+        show_clone_button(row.run_id, key="one")
         if record:
             show_system(record.run)
     if row.origin is Origin.IMPORTED:

@@ -133,7 +133,7 @@ def test_a_run_becomes_a_draft_without_touching_the_own_one(open_page: OpenPage,
     mine = draft(used)
     app = open_page("runs", q=DONE_RUN)
 
-    app.button(key=f"reuse-{DONE_RUN}").click().run()
+    app.button(key=f"clone-{DONE_RUN}").click().run()
 
     assert app.title[0].value == "Configure"
     assert draft(used, f"from-{DONE_RUN}").workload == "mindspore_resnet"

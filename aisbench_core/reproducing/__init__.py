@@ -1,0 +1,1 @@
+"""Runs that are made after other runs."""

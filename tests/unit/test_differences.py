@@ -1,0 +1,49 @@
+"""How two specs differ, field by field."""
+
+from aisbench_core.model import Difference, RunSpec, differences, flat, not_known
+from tests.records import spec
+
+
+def test_equal_specs_do_not_differ() -> None:
+    assert differences(spec(), spec()) == ()
+
+
+def test_each_field_that_differs_is_named_as_people_name_it() -> None:
+    original = spec(inputs=[{"name": "data_url", "path": "/b/data/"}], environments={"GLOG_v": "2"})
+    now = spec(
+        node_count=2,
+        parameters={"epoch_size": 90, "batch_size": 128},
+        inputs=[{"name": "data_url", "path": "/b/other/", "access_method": "env"}],
+        log_levels={"cann": "error"},
+    )
+
+    assert differences(original, now) == (
+        Difference("parameters.batch_size", 256, 128),
+        Difference("inputs.data_url", "/b/data/", "/b/other/"),
+        Difference("node_count", 1, 2),
+        Difference("environments.GLOG_v", "2", None),
+        Difference("inputs.data_url.access_method", None, "env"),
+        Difference("log_levels.cann", None, "error"),
+    )
+
+
+def test_a_number_and_its_text_are_different_answers_and_so_is_true() -> None:
+    before = spec(parameters={"a": 90, "b": 1, "c": ""})
+    after = spec(parameters={"a": "90", "b": True})
+
+    assert [each.field for each in differences(before, after)] == ["parameters.a", "parameters.b", "parameters.c"]
+
+
+def test_what_is_left_empty_is_not_set() -> None:
+    assert differences(spec(), spec(pool_id="", update={"cann": ""}, volumes=[])) == ()
+    assert "pool_id" not in flat(RunSpec(workload="w"))
+
+
+def test_only_what_is_known_of_an_original_is_compared() -> None:
+    known = {"workload", "node_count"}
+
+    found = differences(spec(flavor="a"), spec(flavor="b", node_count=4), known)
+
+    assert [each.field for each in found] == ["node_count"]
+    assert "flavor" in not_known(known)
+    assert not_known(None) == ()
