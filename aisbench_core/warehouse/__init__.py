@@ -6,12 +6,10 @@ from aisbench_core.warehouse.compared import (
     MetricComparison,
     MetricValue,
     RunVerdict,
-    Scaling,
-    ScalingPoint,
-    ScalingQuery,
     Verdict,
 )
 from aisbench_core.warehouse.facade import Warehouse
+from aisbench_core.warehouse.scalings import Scaling, ScalingPoint, ScalingQuery, ScalingQuestion
 from aisbench_core.warehouse.values import (
     BOARD_SORTS,
     RUN_SORTS,
@@ -47,6 +45,7 @@ __all__ = [
     "Scaling",
     "ScalingPoint",
     "ScalingQuery",
+    "ScalingQuestion",
     "Validity",
     "Verdict",
     "Warehouse",

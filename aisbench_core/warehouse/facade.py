@@ -25,10 +25,11 @@ from aisbench_core.warehouse import (
     scaling,
     servers,
 )
-from aisbench_core.warehouse.compared import Comparison, Scaling, ScalingQuery, Servers
+from aisbench_core.warehouse.compared import Comparison, Servers
 from aisbench_core.warehouse.connection import PATIENCE_S, Connection
 from aisbench_core.warehouse.histories import Baseline, GroupPage, GroupRow, History, Regressions, VersionField
 from aisbench_core.warehouse.lake import Lake
+from aisbench_core.warehouse.scalings import QuestionPage, Scaling, ScalingQuery, ScalingQuestion
 from aisbench_core.warehouse.team import TeamPlace
 from aisbench_core.warehouse.values import BoardPage, BoardQuery, Facets, RegionFacts, RunPage, RunRow
 
@@ -149,17 +150,24 @@ class Warehouse:
         with self.cursor() as cur:
             return compare.compare(cur, run_ids)
 
-    def scaling(self, query: ScalingQuery) -> Scaling:
-        """Throughput, speed-up and efficiency over node counts."""
+    def questions(self, query: BoardQuery) -> QuestionPage:
+        """One page of questions whose throughput can be followed over node counts."""
         with self.cursor() as cur:
-            return scaling.scaling(cur, query)
+            return scaling.questions(cur, query)
+
+    def scaling(self, question: ScalingQuestion) -> tuple[Scaling, ...]:
+        """Throughput, speed-up and efficiency over node counts: a curve for each version and hardware."""
+        with self.cursor() as cur:
+            return scaling.scaling(cur, question)
 
     def scaling_of(self, run_id: str) -> Scaling:
         """The scaling of everything that differs from this run in its node count only. Raises RunNotFound."""
         run = self.run(run_id)
         if run is None:
             raise RunNotFound(f"no run {run_id} in the warehouse")
-        return self.scaling(scaling.query_of(run))
+        query = ScalingQuery.of(run)
+        found = (each for each in self.scaling(ScalingQuestion.of(run)) if each.query == query)
+        return next(found, Scaling.empty(query))
 
     def groups(self, query: BoardQuery) -> GroupPage:
         """One page of the groups whose runs can be followed over time, the latest first."""

@@ -1,9 +1,29 @@
 """How throughput grows with nodes: the same question on the same flavor and software, on n nodes."""
 
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.warehouse.compared import Scaling, ScalingPoint, ScalingQuery
-from aisbench_core.warehouse.values import RunRow
+from aisbench_core.statistics.amdahl import SizeRuns, amdahl
+from aisbench_core.statistics.student import critical
+from aisbench_core.warehouse.filters import CHOSEN, parameters
+from aisbench_core.warehouse.rows import aware
+from aisbench_core.warehouse.scalings import (
+    MOST_DOTS,
+    LeftOut,
+    QuestionPage,
+    QuestionRow,
+    RunDot,
+    Scaling,
+    ScalingPoint,
+    ScalingQuery,
+    ScalingQuestion,
+)
+from aisbench_core.warehouse.values import BoardQuery
 
 POINTS = """
     select region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data,
@@ -14,53 +34,95 @@ POINTS = """
 """
 """T(n) of everything that can scale: the median of the valid runs. Single servers do not work together."""
 
-_CURVE = f"""
-    select node_count, runs, throughput, throughput_unit from ({POINTS})
-    where region = $region and rehearsal = $rehearsal and fingerprint = $fingerprint
-        and flavor = $flavor and pool_id = $pool_id
-        and framework_version = $framework_version and cards_per_node = $cards_per_node
-        and synthetic_data = $synthetic_data
-    order by node_count
+_WHY = """case when validity <> 'valid' then validity
+    when node_count is null or cards_per_node is null then 'nodes not known' else '' end"""
+
+SCALING = f"""
+    select framework_version, flavor, pool_id, cards_per_node, node_count, {_WHY} as why,
+        count(*) as runs,
+        median(throughput_cluster) as throughput,
+        avg(throughput_cluster) as mean,
+        stddev_samp(throughput_cluster) as sd,
+        avg(ln(throughput_cluster)) as log_mean,
+        coalesce(var_samp(ln(throughput_cluster)), 0) * (count(*) - 1) as log_squares,
+        min_by(struct_pack(run_id := run_id, throughput := throughput_cluster), hash(run_id), {MOST_DOTS}) as dots
+    from runs join results using (run_id)
+    where mode = 'cluster' and {" and ".join(f"{field.name} = ${field.name}" for field in fields(ScalingQuestion))}
+    group by all
+    order by framework_version, flavor, pool_id, cards_per_node, node_count, why
+"""  # noqa: S608 (our own words)
+"""The query that the Scaling page is made of: one question, by version, hardware and node count."""
+
+_QUESTIONS = f"""
+    select {", ".join(field.name for field in fields(ScalingQuestion))},
+        max_by(title, created_at) as title, any_value(model) as model, any_value(workload) as workload,
+        any_value(dataset) as dataset, count(*) as runs, count(distinct node_count) as node_counts,
+        max(created_at) as latest_at, count(*) over () as total
+    from runs join results using (run_id)
+    where {CHOSEN} and mode = 'cluster' and {_WHY} = ''
+    group by {", ".join(field.name for field in fields(ScalingQuestion))}
+    order by node_counts desc, latest_at desc, fingerprint limit $limit offset $offset
 """  # noqa: S608 (our own words)
 
 
-def query_of(run: RunRow) -> ScalingQuery:
-    """The curve that a run lies on."""
-    return ScalingQuery(
-        region=run.region,
-        fingerprint=run.fingerprint,
-        framework_version=run.framework_version,
-        flavor=run.flavor,
-        pool_id=run.pool_id,
-        cards_per_node=run.cards_per_node,
-        synthetic_data=run.synthetic_data,
-        rehearsal=run.rehearsal,
+def questions(cur: DuckDBPyConnection, query: BoardQuery) -> QuestionPage:
+    """One page of questions that have valid runs in cluster mode, those on most node counts first."""
+    chosen = parameters(cur, query)
+    found = cur.execute(_QUESTIONS, chosen | {"limit": query.limit, "offset": query.offset}).fetchall()
+    rows = tuple(_question(values[:-1]) for values in found)
+    return QuestionPage(rows, found[0][-1] if found else 0, rehearsal=bool(chosen["rehearsal"]))
+
+
+def scaling(cur: DuckDBPyConnection, question: ScalingQuestion) -> tuple[Scaling, ...]:
+    """Each curve of the question, those on most node counts first.
+
+    A curve begins at the smallest node count that was measured; its speed-up and efficiency there are 1."""
+    found = cur.execute(SCALING, {field.name: getattr(question, field.name) for field in fields(ScalingQuestion)})
+    columns = [column[0] for column in found.description or ()]
+    curves: dict[ScalingQuery, list[dict[str, Any]]] = defaultdict(list)
+    for values in found.fetchall():
+        row = dict(zip(columns, values, strict=True))
+        curves[_curve(question, row)].append(row)
+    answers = [_scaling(query, rows, question.throughput_unit) for query, rows in curves.items()]
+    answers.sort(key=lambda each: (-len(each.points), -sum(point.runs for point in each.points)))
+    return tuple(answers)
+
+
+def _question(values: Sequence[Any]) -> QuestionRow:
+    size = len(fields(ScalingQuestion))
+    title, model, workload, dataset, runs, node_counts, latest_at = values[size:]
+    question = ScalingQuestion(*values[:size])
+    return QuestionRow(question, title, model, workload, dataset, runs, node_counts, aware(latest_at))
+
+
+def _curve(question: ScalingQuestion, row: dict[str, Any]) -> ScalingQuery:
+    asked = {name: getattr(question, name) for name in ("region", "fingerprint", "synthetic_data", "rehearsal")}
+    own = ("framework_version", "flavor", "cards_per_node", "pool_id")
+    return ScalingQuery(**asked, **{name: row[name] for name in own})
+
+
+def _scaling(query: ScalingQuery, rows: Sequence[dict[str, Any]], unit: str) -> Scaling:
+    valid = [row for row in rows if not row["why"]]
+    left_out = tuple(LeftOut(row["why"], row["node_count"], row["runs"]) for row in rows if row["why"])
+    sizes = [SizeRuns(row["node_count"], row["runs"], row["log_mean"], row["log_squares"]) for row in valid]
+    points = tuple(_point(row, valid[0]) for row in valid)
+    base_nodes = points[0].node_count if points else None
+    return Scaling(query, points, base_nodes, unit, amdahl(sizes), left_out)
+
+
+def _point(row: dict[str, Any], base: dict[str, Any]) -> ScalingPoint:
+    speed_up, ideal = row["throughput"] / base["throughput"], row["node_count"] / base["node_count"]
+    runs, mean, sd = row["runs"], row["mean"], row["sd"]
+    margin = critical(0.05, runs - 1) * sd / math.sqrt(runs) if runs > 1 else None
+    return ScalingPoint(
+        node_count=row["node_count"],
+        runs=runs,
+        throughput=row["throughput"],
+        speed_up=speed_up,
+        efficiency=speed_up / ideal,
+        ideal=ideal,
+        mean=mean,
+        ci_low=None if margin is None else mean - margin,
+        ci_high=None if margin is None else mean + margin,
+        dots=tuple(RunDot(**dot) for dot in row["dots"]),
     )
-
-
-def scaling(cur: DuckDBPyConnection, query: ScalingQuery) -> Scaling:
-    """The curve from the smallest node count that was measured; its speed-up and efficiency there are 1."""
-    cur.execute(
-        _CURVE,
-        {
-            "region": query.region,
-            "rehearsal": query.rehearsal,
-            "fingerprint": query.fingerprint,
-            "flavor": query.flavor,
-            "pool_id": query.pool_id,
-            "framework_version": query.framework_version,
-            "cards_per_node": query.cards_per_node,
-            "synthetic_data": query.synthetic_data,
-        },
-    )
-    found = cur.fetchall()
-    if not found:
-        return Scaling(query, (), None, "")
-    base_nodes, _, base, unit = found[0]
-    points = tuple(_point(nodes, runs, value, base_nodes, base) for nodes, runs, value, _ in found)
-    return Scaling(query, points, base_nodes, unit)
-
-
-def _point(nodes: int, runs: int, throughput: float, base_nodes: int, base: float) -> ScalingPoint:
-    speed_up, ideal = throughput / base, nodes / base_nodes
-    return ScalingPoint(nodes, runs, throughput, speed_up, speed_up / ideal, ideal)

@@ -39,13 +39,13 @@ def flag(key: str) -> str:
     return _primed(key, st.query_params.get(key) == "1")
 
 
-def number(key: str, default: float, most: float) -> str:
-    """The key of a number field, set to the URL's number, which is kept between 0 and `most`."""
+def number(key: str, default: float, most: float, least: float = 0.0) -> str:
+    """The key of a number field, set to the URL's number, which is kept between `least` and `most`."""
     try:
         asked = float(st.query_params.get(key, default))
     except ValueError:
         asked = default
-    return _primed(key, min(max(0.0, asked), most) if math.isfinite(asked) else default)
+    return _primed(key, min(max(least, asked), most) if math.isfinite(asked) else default)
 
 
 def page(key: str, pages: int) -> int:
@@ -67,7 +67,7 @@ def keep(key: str, default: Any = None, resets: str = "") -> None:
     elif isinstance(value, list):
         st.query_params[key] = [str(each) for each in value]
     else:
-        st.query_params[key] = "1" if value is True else str(value)
+        st.query_params[key] = "1" if value is True else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _primed(key: str, value: Any) -> str:

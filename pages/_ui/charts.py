@@ -7,7 +7,8 @@ import altair as alt
 import streamlit as st
 
 from aisbench_core.model import MetricSample, Origin, RankResult
-from aisbench_core.warehouse.compared import MetricComparison, Scaling
+from aisbench_core.warehouse.compared import MetricComparison
+from aisbench_core.warehouse.scalings import Scaling
 from aisbench_core.warehouse.values import BoardRow, RunRow
 from pages._ui.formats import size_of
 from pages._ui.words import Words

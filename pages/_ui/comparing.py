@@ -14,7 +14,8 @@ from pages._ui.clones import show_clone_button
 from pages._ui.core import core
 from pages._ui.errors import plain
 from pages._ui.formats import NOT_MEASURED, number, percent, when
-from pages._ui.places import HISTORY, link
+from pages._ui.places import HISTORY, SCALING, link
+from pages._ui.scaling_choice import selection_of
 from pages._ui.whole import whole
 from pages._ui.words import Words, words
 
@@ -120,6 +121,8 @@ def show_scaling(run_id: str) -> None:
     charts.draw(charts.scaling(curve, t), text=t("compare.scaling"))
     st.caption(t("compare.scaling_legend"))
     row = core().warehouse.run(run_id)
+    if row:
+        link(SCALING, t("grow.open"), selection_of(row, curve))
     if row and row.origin is Origin.IMPORTED:
         st.caption(t("compare.unknown", fields=t.field("parameters")))
     rows = [

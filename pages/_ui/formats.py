@@ -1,5 +1,6 @@
 """Values as a person reads them: numbers with units, local times, and a dash for what was not measured."""
 
+import math
 import re
 from datetime import datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -19,6 +20,19 @@ def number(value: float | None, unit: str = "", digits: int = 4) -> str:
     if "." in text and "e" not in text:
         text = text.rstrip("0").rstrip(".")
     return f"{text} {unit}" if unit else text
+
+
+def rounded(value: float | None, digits: int = 5) -> float | None:
+    """A number of a table with `digits` significant digits, and its whole part as it is."""
+    if value is None or not math.isfinite(value):
+        return None
+    whole = len(str(int(abs(value))))
+    return round(value, max(0, digits - whole) if abs(value) >= 1 else digits)
+
+
+def clipped(text: str, most: int = 40) -> str:
+    """A name of `most` letters or less; what is longer ends with an ellipsis."""
+    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def percent(ratio: float | None, digits: int = 1) -> str:

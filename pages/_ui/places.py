@@ -15,6 +15,7 @@ RUNS = HERE / "runs.py"
 LIVE = HERE / "live.py"
 LEADERBOARD = HERE / "leaderboard.py"
 COMPARE = HERE / "compare.py"
+SCALING = HERE / "scaling.py"
 HISTORY = HERE / "history.py"
 IMPORT = HERE / "import.py"
 HEALTH = HERE / "health.py"
@@ -25,6 +26,7 @@ ICONS = {
     LIVE: ":material/sensors:",
     LEADERBOARD: ":material/leaderboard:",
     COMPARE: ":material/balance:",
+    SCALING: ":material/hub:",
     HISTORY: ":material/timeline:",
     IMPORT: ":material/history:",
     HEALTH: ":material/monitor_heart:",

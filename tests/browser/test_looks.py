@@ -30,6 +30,7 @@ EMPTY_PAGES = {
     "live": "/live",
     "leaderboard": "/leaderboard",
     "compare": "/compare",
+    "scaling": "/scaling",
     "import": "/import",
     "history": "/history",
     "health": "/health",

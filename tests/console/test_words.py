@@ -11,6 +11,7 @@ import pytest
 from aisbench_core.authoring import preflight, preflight_online
 from aisbench_core.authoring.upstream import found
 from aisbench_core.model import FIELDS, GROUPS, CannLevel, Level, MindSporeLevel, Mode, Origin, RunState, SystemStatus
+from aisbench_core.statistics.amdahl import Misfit
 from aisbench_core.system import described
 from aisbench_core.warehouse.compared import Verdict
 from aisbench_core.warehouse.histories import Outcome, Rule
@@ -47,6 +48,8 @@ NAMED_BY_VALUES = (
     | _family("rule", [rule.name.lower() for rule in Rule])
     | _family("trend", ["along_time", "along_version", "baseline", "candidate"])
     | _family("trend", ["not_measured", "not_a_finite_number", "time_not_known"])
+    | _family("grow", [f"misfit_{misfit.name.lower()}" for misfit in Misfit])
+    | _family("grow", ["why_invalid", "why_incomplete", "why_nodes_not_known"])
     | _family("board", ["model", "workload", "version", "flavor", "nodes"])
 )
 

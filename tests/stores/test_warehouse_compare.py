@@ -6,7 +6,7 @@ import pytest
 
 from aisbench_core.errors import RunNotFound, SpecError
 from aisbench_core.model import Mode, RunRecord, RunState
-from aisbench_core.warehouse import Comparison, MetricComparison, ScalingQuery, Verdict, Warehouse
+from aisbench_core.warehouse import Comparison, MetricComparison, ScalingQuestion, Verdict, Warehouse
 from tests import records as a
 
 
@@ -252,6 +252,6 @@ def test_single_servers_do_not_scale(warehouse: Warehouse) -> None:
 
 
 def test_a_curve_that_nobody_measured_is_empty(warehouse: Warehouse) -> None:
-    query = ScalingQuery("cn-north-9", "0" * 64, "r1.10", "f", 8)
+    question = ScalingQuestion("cn-north-9", False, False, "0" * 64, "samples/s")
 
-    assert warehouse.scaling(query).points == ()
+    assert warehouse.scaling(question) == ()

@@ -1,0 +1,145 @@
+"""What the warehouse answers about growth over nodes: frozen values, free of SQL.
+
+Throughputs are in the workload's own unit, shares and efficiencies fractions. None means "not measured" or "cannot be
+said".
+"""
+
+import hashlib
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+
+from aisbench_core.model import canonical_json
+from aisbench_core.statistics.amdahl import AmdahlFit, Misfit
+from aisbench_core.warehouse.values import RunRow
+
+MOST_DOTS = 60
+"""So many single runs of one group are shown at most; the ids' hashes choose them, so that they stay the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunDot:
+    """One single run behind a band."""
+
+    run_id: str
+    throughput: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingQuestion:
+    """What was trained, and where: runs that may lie in one picture. The fingerprint holds what decides speed."""
+
+    region: str
+    rehearsal: bool
+    synthetic_data: bool
+    fingerprint: str
+    throughput_unit: str
+
+    @classmethod
+    def of(cls, run: RunRow) -> "ScalingQuestion":
+        """The question that a run answers."""
+        return cls(**{field.name: getattr(run, field.name) for field in fields(cls)})
+
+    @property
+    def id(self) -> str:
+        """A short name that stays the same for ever."""
+        return hashlib.sha256(canonical_json(asdict(self)).encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionRow:
+    """A question with valid runs in cluster mode: what it is about, and on how many node counts they were made."""
+
+    question: ScalingQuestion
+    title: str
+    model: str
+    workload: str
+    dataset: str
+    runs: int
+    node_counts: int
+    latest_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionPage:
+    """One page of questions, those on most node counts first, and how many there are in all."""
+
+    rows: tuple[QuestionRow, ...]
+    total: int
+    rehearsal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingQuery:
+    """One workload with one configuration, to be followed over node counts."""
+
+    region: str
+    fingerprint: str
+    framework_version: str
+    flavor: str
+    cards_per_node: int | None
+    synthetic_data: bool = False
+    rehearsal: bool = False
+    pool_id: str = ""
+
+    @classmethod
+    def of(cls, run: RunRow) -> "ScalingQuery":
+        """The curve that a run lies on."""
+        return cls(**{field.name: getattr(run, field.name) for field in fields(cls)})
+
+    @property
+    def id(self) -> str:
+        """A short name that stays the same for ever."""
+        return hashlib.sha256(canonical_json(asdict(self)).encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class ScalingPoint:
+    """The valid runs on `node_count` nodes: their median, and their mean with its 95 % interval (from 2 runs on).
+
+    speed_up = T(n)/T(n0), efficiency = T(n)·n0/(n·T(n0)), of medians; ideal is n/n0. `dots` are single runs, at most
+    MOST_DOTS of them."""
+
+    node_count: int
+    runs: int
+    throughput: float
+    speed_up: float
+    efficiency: float
+    ideal: float
+    mean: float
+    ci_low: float | None
+    ci_high: float | None
+    dots: tuple[RunDot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Runs that do not count: `why` is a validity, or "nodes not known" of an imported result that does not tell."""
+
+    why: str
+    node_count: int | None
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """Throughput (median) against node count, from the smallest node count that exists (`base_nodes`) on.
+
+    Empty when there is no valid run, and in single-server mode, where servers do not work together. `fit` says how
+    large the serial share is, or why that cannot be said."""
+
+    query: ScalingQuery
+    points: tuple[ScalingPoint, ...]
+    base_nodes: int | None
+    throughput_unit: str
+    fit: AmdahlFit
+    left_out: tuple[LeftOut, ...] = ()
+
+    @classmethod
+    def empty(cls, query: ScalingQuery) -> "Scaling":
+        """Nothing was measured in cluster mode."""
+        return cls(query, (), None, "", AmdahlFit(Misfit.TOO_FEW))
+
+    @property
+    def largest(self) -> int:
+        """The largest node count that was measured; beyond, everything is extrapolated. 0 without any."""
+        return self.points[-1].node_count if self.points else 0

@@ -1,0 +1,143 @@
+"""What the Scaling page is asked for: which question, which versions and hardware, up to how many nodes; in the URL."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from aisbench_core.warehouse.scalings import QuestionRow, Scaling, ScalingQuery, ScalingQuestion
+from aisbench_core.warehouse.values import BoardQuery, RegionFacts, RunRow
+from pages._ui import address
+from pages._ui.board import filter_by, kind_id
+from pages._ui.core import core
+from pages._ui.errors import plain
+from pages._ui.formats import clipped
+from pages._ui.words import Words, words
+
+MOST_QUESTIONS = 200
+"""How many questions the picker offers, those on most node counts; filters reach the others."""
+
+MOST_CURVES = 4
+"""More lines than this in one picture cannot be told apart."""
+
+MOST_NODES = 100_000
+
+
+def open_run() -> None:
+    """Turn `?run=` into the question and the curve that the run lies on; says why, where there is none."""
+    run_id = st.query_params.pop("run", "")
+    if not run_id:
+        return
+    t = words()
+    row = core().warehouse.run(run_id)
+    if row is None:
+        st.info(t("grow.no_run", run=plain(run_id)), icon=":material/search:")
+        return
+    curve = core().warehouse.scaling_of(run_id)
+    if not curve.points:
+        st.info(t("grow.no_curve", run=plain(run_id)), icon=":material/info:")
+        return
+    for name, value in selection_of(row, curve).items():
+        st.query_params[name] = value
+
+
+def selection_of(row: RunRow, curve: Scaling) -> dict[str, str]:
+    """The address of a run's curve."""
+    return {"region": kind_id(row), "question": ScalingQuestion.of(row).id, "curve": curve.query.id}
+
+
+def choose_query(kind: RegionFacts) -> BoardQuery:
+    """The filters for questions, each of them kept in the URL."""
+    known = core().warehouse.facets(kind.region, kind.rehearsal)
+    model, workload, flavor = st.columns(3)
+    with model:
+        models = filter_by("model", known.models)
+    with workload:
+        workloads = filter_by("workload", known.workloads)
+    with flavor:
+        flavors = filter_by("flavor", known.flavors)
+    return BoardQuery(
+        kind.region,
+        rehearsal=kind.rehearsal,
+        models=models,
+        workloads=workloads,
+        flavors=flavors,
+        limit=MOST_QUESTIONS,
+    )
+
+
+def choose_question(query: BoardQuery) -> QuestionRow | None:
+    """One question that was answered in cluster mode."""
+    t = words()
+    page = core().warehouse.questions(query)
+    if not page.rows:
+        st.info(t("grow.no_question"), icon=":material/search:")
+        return None
+    rows = {row.question.id: row for row in page.rows}
+    asked = st.query_params.get("question", "")
+    if asked and asked not in rows:
+        st.info(t("grow.unknown_question"), icon=":material/search:")
+    chosen = st.selectbox(
+        t("grow.question"),
+        list(rows),
+        format_func=lambda each: _title(rows[each], t),
+        key=address.option("question", list(rows), next(iter(rows))),
+        help=t("grow.question_help"),
+        on_change=address.keep,
+        args=("question", None, "curve"),
+    )
+    if page.total > len(rows):
+        st.caption(t("grow.more_questions", shown=len(rows), total=page.total))
+    return rows[chosen]
+
+
+def choose_curves(every: Sequence[Scaling]) -> list[Scaling]:
+    """Up to MOST_CURVES versions and kinds of hardware; the one on most node counts unless others are asked for."""
+    t = words()
+    curves = {curve.query.id: curve for curve in every if curve.points}
+    key = address.several("curve", list(curves))
+    if not st.session_state[key]:
+        st.session_state[key] = list(curves)[:1]
+    st.session_state[key] = st.session_state[key][:MOST_CURVES]
+    chosen = st.multiselect(
+        t("grow.curves", most=MOST_CURVES),
+        list(curves),
+        format_func=lambda each: curve_name(curves[each].query, t),
+        key=key,
+        max_selections=MOST_CURVES,
+        help=t("grow.curves_help"),
+        on_change=address.keep,
+        args=("curve",),
+    )
+    return [curves[each] for each in chosen]
+
+
+def choose_nodes(curves: Sequence[Scaling]) -> int:
+    """The number of nodes that is looked ahead to; twice the largest that was measured, unless another is typed."""
+    t = words()
+    usual = 2 * max(curve.largest for curve in curves)
+    nodes = st.number_input(
+        t("grow.ahead_to"),
+        min_value=1.0,
+        max_value=float(MOST_NODES),
+        step=1.0,
+        format="%.0f",
+        key=address.number("at", float(usual), MOST_NODES, least=1.0),
+        width=280,
+        on_change=address.keep,
+        args=("at", float(usual)),
+    )
+    return int(nodes or usual)
+
+
+def curve_name(query: ScalingQuery, t: Words) -> str:
+    """Version and hardware of a curve."""
+    hardware = query.flavor or query.pool_id
+    cards = t("grow.cards", cards=query.cards_per_node)
+    return " · ".join(part for part in (query.framework_version, hardware, cards) if part)
+
+
+def _title(row: QuestionRow, t: Words) -> str:
+    data = t("board.synthetic") if row.question.synthetic_data else row.dataset
+    counts = t("grow.node_counts", counts=row.node_counts, runs=row.runs)
+    parts = (clipped(row.model), clipped(row.workload), data, counts, row.question.fingerprint[:8])
+    return " · ".join(part for part in parts if part)

@@ -1,0 +1,37 @@
+"""Scaling: how throughput grows with the number of nodes, against ideal, and what more nodes would bring."""
+
+import streamlit as st
+
+from pages._ui.board import choose_kind, show_kind
+from pages._ui.core import core
+from pages._ui.places import CONFIGURE, IMPORT, link
+from pages._ui.scaling_choice import choose_curves, choose_nodes, choose_query, choose_question, open_run
+from pages._ui.scaling_shown import show_charts, show_law, show_left_out, show_numbers, show_predictions
+from pages._ui.words import words
+
+t = words()
+st.title(t("grow.title"))
+regions = core().warehouse.regions()
+if not regions:
+    st.info(t("board.empty"), icon=":material/info:")
+    link(CONFIGURE, t("live.go_configure"), {})
+    link(IMPORT, t("history.open"), {})
+    st.stop()
+
+open_run()
+kind = choose_kind(regions)
+query = choose_query(kind)
+show_kind(kind)
+question = choose_question(query)
+if question is None:
+    st.stop()
+
+every = core().warehouse.scaling(question.question)
+curves = choose_curves(every)
+if curves:
+    nodes = choose_nodes(curves)
+    show_law(curves, nodes)
+    show_charts(curves, nodes)
+    show_numbers(curves)
+    show_predictions(curves, nodes)
+show_left_out(every)

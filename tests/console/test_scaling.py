@@ -1,0 +1,101 @@
+"""Scaling: curves against ideal, what more nodes would bring, what does not count, and all of it in the URL."""
+
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.warehouse import Warehouse
+from tests import records as a
+from tests.console.conftest import OpenPage, texts
+from tests.console.test_results import table
+
+
+def lawful(nodes: int, serial: float = 0.02) -> list[float]:
+    """Three runs on so many nodes, close to the law."""
+    return [8000 * (1 + beside) / (serial + (1 - serial) / nodes) for beside in (-0.002, 0.0, 0.002)]
+
+
+@pytest.fixture
+def warehouse(data_dir: Path) -> Warehouse:
+    """One version on 1 to 8 nodes, another on two, runs of single servers, and one that is not valid."""
+    found = Warehouse(data_dir / "warehouse.duckdb")
+    found.rebuild(
+        [
+            *(each for n in (1, 2, 4, 8) for each in a.records(lawful(n), f"old{n}", node_count=n)),
+            *a.records([8_400], "new", framework_version="r1.11"),
+            *a.records([15_000], "new2", framework_version="r1.11", node_count=2),
+            a.record("alone", mode="single_server"),
+            a.record("bad", accuracy=7.0, node_count=4),
+        ]
+    )
+    return found
+
+
+def test_the_serial_share_and_what_more_nodes_would_bring_are_said_with_their_intervals(
+    open_page: OpenPage, warehouse: Warehouse
+) -> None:
+    assert warehouse.revision()
+
+    app = open_page("scaling")
+
+    said = texts(app)
+    assert "Serial share 2.00 %" in said
+    assert "At 16 nodes about **12." in said
+    assert "extrapolated" in said
+    numbers = table(app).set_index("Nodes")
+    assert list(numbers.index) == [1, 2, 4, 8]
+    assert numbers.loc[8, "Ideal"] == 8
+    assert numbers.loc[8, "Efficiency (%)"] == pytest.approx(87.719)
+    assert numbers.loc[1, "95 % from (samples/s)"] < 8000 < numbers.loc[1, "95 % to (samples/s)"]
+    foretold = table(app, 1).set_index("Nodes")
+    assert list(foretold.index) == [16, 32, 64]
+    assert set(foretold["Basis"]) == {"extrapolated"}
+    assert "Runs that do not count: 1" in app.expander[0].label
+    assert len(app.get("vega_lite_chart")) == 3
+
+
+def test_several_versions_lie_over_each_other_and_stay_in_the_address(
+    open_page: OpenPage, warehouse: Warehouse
+) -> None:
+    assert warehouse.revision()
+    app = open_page("scaling")
+
+    every = warehouse.scaling_of("old1-0").query.id, warehouse.scaling_of("new-0").query.id
+    app.multiselect(key="curve").set_value(list(every)).run()
+    app.number_input(key="at").set_value(12.0).run()
+
+    assert len(app.query_params["curve"]) == 2
+    assert app.query_params["at"] in ("12", ["12"])
+    assert set(table(app)["Version and hardware"]) == {
+        "r1.10 · modelarts.kat1.8xlarge · 8 cards per node",
+        "r1.11 · modelarts.kat1.8xlarge · 8 cards per node",
+    }
+    assert "A serial share needs three node counts" in texts(app)
+    assert 12 in set(table(app, 1)["Nodes"])
+
+
+def test_a_run_leads_to_its_own_curve(open_page: OpenPage, warehouse: Warehouse) -> None:
+    assert warehouse.revision()
+
+    app = open_page("scaling", run="new-0")
+
+    assert list(table(app)["Nodes"]) == [1, 2]
+    assert "run" not in app.query_params
+
+
+@pytest.mark.parametrize(("run", "said"), [("alone", "lies on no curve"), ("nobody", "has no run nobody")])
+def test_a_run_without_a_curve_is_a_sentence(open_page: OpenPage, warehouse: Warehouse, run: str, said: str) -> None:
+    assert warehouse.revision()
+
+    app = open_page("scaling", run=run, question="nothing", at="inf")
+
+    assert not app.exception
+    assert said in texts(app)
+
+
+def test_a_filter_without_runs_in_cluster_mode_says_so(open_page: OpenPage, data_dir: Path) -> None:
+    Warehouse(data_dir / "warehouse.duckdb").rebuild([a.record("alone", mode="single_server")])
+
+    app = open_page("scaling")
+
+    assert "Single servers do not work together" in texts(app)

@@ -1,0 +1,55 @@
+"""`aisbench scaling`: growth over nodes as a person and as a program reads it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from aisbench_core.cli import main
+from aisbench_core.warehouse import Warehouse
+from tests import records as a
+
+
+def type_in(data_dir: Path, *words: str) -> Result:
+    return CliRunner().invoke(main, ["scaling", *words], env={"AISBENCH_DATA_DIR": str(data_dir)})
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    """Two runs on each of 1, 2, 4 and 8 nodes, all as Amdahl's law has it at 2 %; one that is not valid, one alone."""
+    totals = {n: 8000 / (0.02 + 0.98 / n) for n in (1, 2, 4, 8)}
+    curve = [
+        each for n, total in totals.items() for each in a.records([total * 0.999, total * 1.001], f"n{n}", node_count=n)
+    ]
+    bad, alone = a.record("bad", accuracy=7.0, node_count=4), a.record("alone", mode="single_server")
+    Warehouse(tmp_path / "warehouse.duckdb").rebuild([*curve, bad, alone])
+    return tmp_path
+
+
+def test_the_curve_the_law_and_the_prediction_are_printed(data_dir: Path) -> None:
+    result = type_in(data_dir, "n1-0")
+
+    assert result.exit_code == 0, result.output
+    assert "serial share 2.0 %, 95 %" in result.stdout
+    assert "at 16 nodes 12.2" in result.stdout
+    assert "extrapolated" in result.stdout
+    assert "left out, invalid: 1 on nodes: 4" in result.stdout
+
+
+def test_a_program_gets_every_number(data_dir: Path) -> None:
+    answer = json.loads(type_in(data_dir, "n8-1", "--at", "6", "--at", "32", "--json").stdout)
+
+    assert [point["node_count"] for point in answer["scaling"]["points"]] == [1, 2, 4, 8]
+    assert answer["scaling"]["fit"]["serial"]["value"] == pytest.approx(0.02, abs=1e-6)
+    assert [(each["node_count"], each["extrapolated"]) for each in answer["predicted"]] == [(6, False), (32, True)]
+    assert answer["predicted"][1]["speed_up"]["value"] == pytest.approx(19.753, abs=1e-3)
+
+
+def test_single_servers_do_not_scale_and_an_unknown_run_is_said_so(data_dir: Path) -> None:
+    alone, nobody = type_in(data_dir, "alone"), type_in(data_dir, "nobody")
+
+    assert alone.exit_code == 0
+    assert "single servers do not work together" in alone.stdout
+    assert nobody.exit_code == 2
+    assert "nobody" in nobody.stderr

@@ -1,0 +1,86 @@
+"""Scaling: each version and hardware is a curve of its own, with runs, intervals, law, and what is left out."""
+
+import pytest
+
+from aisbench_core.statistics.amdahl import Misfit
+from aisbench_core.warehouse import BoardQuery, ScalingQuestion, Warehouse
+from tests import records as a
+
+
+def lawful(serial: float, nodes: int, noise: float = 0.0) -> list[float]:
+    """Three runs on so many nodes, close to the law."""
+    return [8000 * (1 + beside) / (serial + (1 - serial) / nodes) for beside in (-noise, 0.0, noise)]
+
+
+def only_question(warehouse: Warehouse) -> ScalingQuestion:
+    (row,) = warehouse.questions(BoardQuery("cn-north-9")).rows
+    return row.question
+
+
+def test_curves_of_one_question_stand_side_by_side_those_on_most_node_counts_first(warehouse: Warehouse) -> None:
+    warehouse.rebuild(
+        [
+            *a.records([7_000, 15_000], "new", framework_version="r2.0"),
+            *(each for n in (1, 2, 4) for each in a.records(lawful(0.02, n, 0.002), f"old{n}", node_count=n)),
+            *a.records([100], "other", workload="another", node_count=2),
+            a.record("alone", mode="single_server"),
+        ]
+    )
+
+    page = warehouse.questions(BoardQuery("cn-north-9"))
+    old, new = warehouse.scaling(page.rows[0].question)
+
+    assert [(row.workload, row.node_counts, row.runs) for row in page.rows] == [
+        ("mindspore_resnet", 3, 11),
+        ("another", 1, 1),
+    ]
+    assert (page.total, page.rehearsal) == (2, False)
+    assert (old.query.framework_version, new.query.framework_version) == ("r1.10", "r2.0")
+    assert (old.base_nodes, old.largest, len(new.points)) == (1, 4, 1)
+    assert old.fit.serial
+    assert old.fit.serial.low < 0.02 < (old.fit.serial.high or 0)
+    assert new.fit.misfit is Misfit.TOO_FEW
+
+
+def test_a_point_has_its_runs_behind_it_and_the_interval_of_their_mean(warehouse: Warehouse) -> None:
+    warehouse.rebuild([*a.records([7_900, 8_000, 8_100], "one"), *a.records([15_000], "two", node_count=2)])
+
+    first, second = warehouse.scaling(only_question(warehouse))[0].points
+
+    assert {dot.run_id: dot.throughput for dot in first.dots} == {"one-0": 7_900, "one-1": 8_000, "one-2": 8_100}
+    assert (first.mean, first.ci_low, first.ci_high) == pytest.approx((8_000, 7_751.586, 8_248.414))
+    assert (second.runs, second.mean, second.ci_low) == (1, 15_000, None)
+
+
+def test_of_many_runs_a_part_is_shown_and_all_of_them_count(warehouse: Warehouse) -> None:
+    warehouse.rebuild(a.records([8_000 + index for index in range(75)], "many"))
+
+    (point,) = warehouse.scaling(only_question(warehouse))[0].points
+
+    assert (point.runs, len(point.dots), point.throughput) == (75, 60, 8_037)
+
+
+def test_what_does_not_count_is_named_with_the_reason(warehouse: Warehouse) -> None:
+    warehouse.rebuild(
+        [
+            a.record("good"),
+            a.record("bad", accuracy=7.0, node_count=2),
+            a.record("none", with_result=False, node_count=2),
+        ]
+    )
+
+    (curve,) = warehouse.scaling(only_question(warehouse))
+
+    assert [(each.why, each.node_count, each.runs) for each in curve.left_out] == [
+        ("incomplete", 2, 1),
+        ("invalid", 2, 1),
+    ]
+
+
+def test_imported_results_that_do_not_tell_their_nodes_are_left_out(warehouse: Warehouse) -> None:
+    warehouse.rebuild([a.imported("told"), a.imported("silent", stated=("framework_version", "mode"))])
+
+    curves = warehouse.scaling(warehouse.questions(BoardQuery("imported")).rows[0].question)
+
+    assert [len(curve.points) for curve in curves] == [1, 0]
+    assert [(each.why, each.runs) for curve in curves for each in curve.left_out] == [("nodes not known", 1)]
