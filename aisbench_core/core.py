@@ -7,7 +7,7 @@ import shutil
 import socket
 import string
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -25,6 +25,7 @@ from aisbench_core.doctor.examination import Doctor
 from aisbench_core.errors import Problem, SpecError, StaleRun
 from aisbench_core.importing.history import History
 from aisbench_core.model import (
+    Attempt,
     Clock,
     Event,
     Finding,
@@ -33,6 +34,7 @@ from aisbench_core.model import (
     Run,
     RunSpec,
     RunState,
+    Series,
 )
 from aisbench_core.regions import Regions
 from aisbench_core.reproducing.clones import Clones
@@ -42,9 +44,11 @@ from aisbench_core.running.collecting import Collecting
 from aisbench_core.running.follower import Follower
 from aisbench_core.running.jobs import Jobs
 from aisbench_core.running.ledger import Beat, Ledger
+from aisbench_core.running.ledger_series import SeriesLedger
 from aisbench_core.running.places import RunFolder
 from aisbench_core.running.run_files import RunFiles
 from aisbench_core.running.steps import Connect, Steps
+from aisbench_core.series.desk import SeriesDesk
 from aisbench_core.settings import Profile, Settings
 from aisbench_core.storage import Storage
 from aisbench_core.system.systems import Systems
@@ -93,6 +97,7 @@ class Core:
         self.doctor = Doctor(settings, look, clock)
         self.history = History(settings, warehouse, workloads, self.regions, connect, clock)
         self.clones = Clones(ledger, warehouse, workloads)
+        self.series = SeriesDesk(ledger, warehouse, workloads, self.regions, self._launch_cell, self.stop, clock)
         self.clock = clock
         self._connect = connect
         self._look = look
@@ -137,16 +142,8 @@ class Core:
         errors = [finding for finding in self.preflight(spec, place.name) if finding.level is Level.ERROR]
         if errors:
             raise SpecError("this cannot be launched", [_problem(finding) for finding in errors])
-        now = self.clock()
-        run = self._new_run(subject_of(spec, place, self.workloads).spec, place.name, who, now)
-        self._write_facts(run, place)
-        described = self.systems.take_over(run)
-        message = f"launched: {run.spec.node_count} x {run.spec.cards_per_node} cards, profile {place.name}"
-        message += f", {described} kept fields of the system description taken over" if described else ""
-        launched = self.ledger.add(run, Event(run.run_id, now, "console", Level.INFO, message, who), token)
-        if launched.run_id != run.run_id:  # the token was used before
-            shutil.rmtree(self.settings.runs_dir / run.run_id)
-        return launched
+        spec = subject_of(spec, place, self.workloads).spec
+        return self._write_down(spec, place, who, lambda run, event: self.ledger.add(run, event, token))
 
     def stop(self, run_id: str, who: str) -> Run:
         """Ask a run to end; one that is ending or has ended stays as it is.
@@ -198,7 +195,9 @@ class Core:
         steps = Steps(self.settings, self.ledger, self.workloads, self._connect, self.clock, leaving)
         collecting = Collecting(self.ledger, self._connect, self.warehouse.record, self.clock)
         who = f"{getpass.getuser()}@{socket.gethostname()} (process {os.getpid()})"
-        return Follower(self.settings, self.ledger, steps, collecting, self._connect, self.clock, who)
+        return Follower(
+            self.settings, self.ledger, steps, collecting, self._connect, self.clock, who, self.series.admitting().admit
+        )
 
     @contextmanager
     def following(self) -> Iterator[None]:
@@ -211,6 +210,32 @@ class Core:
         finally:
             stop.set()
             thread.join()
+
+    def _launch_cell(self, ledger: SeriesLedger, series: Series, attempt: Attempt) -> Run:
+        """Make a try at a series' cell a run. Raises StaleRun when it is one already, or was cancelled."""
+
+        def admit(run: Run, event: Event) -> Run:
+            of_series = replace(run, series_id=series.series_id, series_index=attempt.cell)
+            return ledger.admit(attempt, of_series, event)
+
+        place = self.regions.profile(series.profile)
+        return self._write_down(series.rows[attempt.row].spec, place, attempt.asked_by, admit)
+
+    def _write_down(self, spec: RunSpec, place: Profile, who: str, add: Callable[[Run, Event], Run]) -> Run:
+        """A new run with its folder; `add` stores it, or gives the run that has its place already."""
+        now = self.clock()
+        run = self._new_run(spec, place.name, who, now)
+        self._write_facts(run, place)
+        described = self.systems.take_over(run)
+        message = f"launched: {run.spec.node_count} x {run.spec.cards_per_node} cards, profile {place.name}"
+        message += f", {described} kept fields of the system description taken over" if described else ""
+        launched = None
+        try:
+            launched = add(run, Event(run.run_id, now, "console", Level.INFO, message, who))
+        finally:
+            if launched is None or launched.run_id != run.run_id:
+                shutil.rmtree(self.settings.runs_dir / run.run_id)
+        return launched
 
     def _new_run(self, spec: RunSpec, profile: str, who: str, now: datetime) -> Run:
         run_id = f"r{now:%Y%m%d-%H%M%S}-{''.join(secrets.choice(LETTERS) for _ in range(RUN_ID_LETTERS))}"

@@ -4,6 +4,7 @@ AisbenchError
 ├── ConfigError            settings, a profile, credentials or a workload manifest cannot be used
 ├── SpecError              a RunSpec is not acceptable; carries its problems, field by field
 ├── RunNotFound            no run with that id
+├── SeriesNotFound         no series with that id
 ├── StaleRun               somebody else moved the run first
 ├── ResultError            a result file is missing or does not hold a number
 ├── WarehouseError         the warehouse cannot be read or written
@@ -59,6 +60,10 @@ class SpecError(AisbenchError):
 
 class RunNotFound(AisbenchError):
     """No run has that id."""
+
+
+class SeriesNotFound(AisbenchError):
+    """No series has that id."""
 
 
 class StaleRun(AisbenchError):

@@ -1,6 +1,14 @@
 """Exit codes: what kind of end it was, for scripts."""
 
-from aisbench_core.errors import AisbenchError, CloudRejected, CloudUnavailable, ConfigError, RunNotFound, SpecError
+from aisbench_core.errors import (
+    AisbenchError,
+    CloudRejected,
+    CloudUnavailable,
+    ConfigError,
+    RunNotFound,
+    SeriesNotFound,
+    SpecError,
+)
 
 OUR_ERROR = 1
 YOUR_INPUT = 2
@@ -17,6 +25,7 @@ _CODES: tuple[tuple[type[AisbenchError], int], ...] = (
     (ConfigError, YOUR_INPUT),
     (SpecError, YOUR_INPUT),
     (RunNotFound, YOUR_INPUT),
+    (SeriesNotFound, YOUR_INPUT),
 )
 
 

@@ -13,6 +13,7 @@ from aisbench_core.cli.core import open_core
 if TYPE_CHECKING:
     from aisbench_core.core import Core
     from aisbench_core.model import Run
+    from aisbench_core.series.matrix import Matrix
 
 LOOK_SECONDS = 0.25
 
@@ -44,6 +45,34 @@ def wait_for(core: "Core", run: "Run", with_log: bool) -> "Run":
         shown.talk(f"\nnot waiting any longer; run {run.run_id} goes on. `aisbench stop {run.run_id}` ends it")
         click.get_current_context().exit(INTERRUPTED)
     return ended
+
+
+def wait_for_series(core: "Core", series_id: str) -> "Matrix":
+    """The series once nothing more happens without a person, with every change of a cell on stderr."""
+    try:
+        with core.following():
+            return _watch_series(core, series_id)
+    except KeyboardInterrupt:
+        shown.talk(f"\nnot waiting any longer; series {series_id} goes on. `aisbench series stop {series_id}` ends it")
+        click.get_current_context().exit(INTERRUPTED)
+
+
+def _watch_series(core: "Core", series_id: str) -> "Matrix":
+    pause = threading.Event()
+    said: dict[int, str] = {}
+    while True:
+        matrix = core.series.look(series_id)
+        for row in matrix.rows:
+            for cell in row.cells:
+                now = str(cell.tries[-1].state)
+                if said.setdefault(cell.index, "planned") != now:
+                    said[cell.index] = now
+                    shown.talk(
+                        f"cell {cell.index} of {len(matrix.cells)}, {row.asked.title}, repeat {cell.repeat}: {now}"
+                    )
+        if matrix.state.has_ended or (matrix.hold and matrix.state == "held"):
+            return matrix
+        pause.wait(LOOK_SECONDS * 2)
 
 
 def say_who_follows(core: "Core") -> None:

@@ -38,11 +38,13 @@ class Typed:
     fields: tuple[str, ...]
 
 
-_OPTIONS = (
-    click.argument("source", metavar="WORKLOAD|SPEC.yaml"),
-    click.option("--nodes", type=click.IntRange(1), metavar="N", help="Number of nodes."),
-    click.option("--cards", type=click.IntRange(1), metavar="N", help="Cards per node; default: all of the flavor's."),
-    click.option("--framework-version", default="", metavar="V", help="Framework version of the workload."),
+_SOURCE = click.argument("source", metavar="WORKLOAD|SPEC.yaml")
+_NODES = click.option("--nodes", type=click.IntRange(1), metavar="N", help="Number of nodes.")
+_VERSION = click.option("--framework-version", default="", metavar="V", help="Framework version of the workload.")
+_CARDS = click.option(
+    "--cards", type=click.IntRange(1), metavar="N", help="Cards per node; default: all of the flavor's."
+)
+_OTHERS = (
     click.option("--param", "parameters", multiple=True, metavar="K=V", help="A hyperparameter; can be repeated."),
     click.option(
         "--set",
@@ -57,7 +59,16 @@ _OPTIONS = (
 
 def spec_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The argument and the options that make a spec."""
-    for option in reversed(_OPTIONS):
+    return _with(command, _SOURCE, _NODES, _CARDS, _VERSION, *_OTHERS)
+
+
+def base_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, but for what a series varies: nodes and version."""
+    return _with(command, _SOURCE, _CARDS, *_OTHERS)
+
+
+def _with(command: Callable[..., Any], *options: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(options):
         command = option(command)
     return command
 

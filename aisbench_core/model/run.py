@@ -64,7 +64,8 @@ class Run:
 
     `version` is the compare-and-set token of the ledger, `updated_at` when the run came to its state. `verdict` is
     where COLLECTING leads. `detail` is one sentence for a person. `attempts` counts failures in a row; 0 means that the
-    last step went well.
+    last step went well. A run of a series says which cell it measures: `series_index` counts from 1 in the order of
+    launching, and runs of one cell share it.
     """
 
     run_id: str
@@ -87,6 +88,8 @@ class Run:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     duration_s: float | None = None
+    series_id: str = ""
+    series_index: int | None = None
 
     def to(self, state: RunState, **changes: object) -> Self:
         """The same run in another state. Raises ValueError on a move that the table does not hold."""

@@ -53,7 +53,9 @@ class Follower:
         connect: Connect,
         clock: Clock,
         who: str,
+        admit: Callable[[], None],
     ) -> None:
+        """`admit` launches the cells of series for which there is room."""
         self._settings = settings
         self._ledger = ledger
         self._steps = steps
@@ -61,6 +63,7 @@ class Follower:
         self._connect = connect
         self._clock = clock
         self._who = who
+        self._admit = admit
         self._pool = ThreadPoolExecutor(settings.follower_threads, "step")
         self._slow_pool = ThreadPoolExecutor(settings.follower_threads, "slow-step")
         self._guard = threading.Lock()
@@ -85,6 +88,7 @@ class Follower:
         """Start one step of every run that is due, and one look at all jobs of every profile that is due."""
         now = self._clock()
         self._beat(now)
+        self._start("series", self._admit, self._pool)
         with self._guard:
             busy = set(self._busy)  # before the ledger is read: a step that ends in between has changed its run
         due = [run for run in self._ledger.active() if run.run_id not in busy and run.next_step_at <= now]

@@ -38,29 +38,26 @@ class Ledger:
     def __init__(self, path: Path) -> None:
         self._path = path
         path.parent.mkdir(parents=True, exist_ok=True)
-        with self._connection() as con:
+        with self.connection() as con:
             migrate(con)
 
     def add(self, run: Run, event: Event | None = None, token: str = "") -> Run:
         """Write down a new run. The same token is launched once: the run that has it already is returned."""
-        row = _row(run)
-        names = ", ".join(row)
-        marks = ", ".join("?" for _ in row)
-        with self._transaction() as con:
+        with self.transaction() as con:
             known = con.execute("select * from runs where token = ?", [token]).fetchone() if token else None
             if known:
-                return _run(known)
-            con.execute(f"insert into runs ({names}, token) values ({marks}, ?)", [*row.values(), token or None])  # noqa: S608  # column names are Run's own fields
-            _add_event(con, event)
+                return run_of(known)
+            insert_run(con, run, token)
+            add_event(con, event)
         return run
 
     def get(self, run_id: str) -> Run:
         """One run, by its id or by a beginning of it that no other run shares. Raises RunNotFound."""
-        with self._connection() as con:
+        with self.connection() as con:
             exact = con.execute("select * from runs where run_id = ?", [run_id]).fetchone()
             like = [exact] if exact else self._starting_with(con, run_id)
         if len(like) == 1:
-            return _run(like[0])
+            return run_of(like[0])
         if like:
             raise RunNotFound(f"several runs start with {run_id!r}", "give more of the id")
         raise RunNotFound(f"there is no run {run_id!r}", "`aisbench runs` lists them")
@@ -72,60 +69,60 @@ class Ledger:
         if states is not None and not states:
             return []
         query, values = _newest(states, text, limit + offset)
-        with self._connection() as con:
-            return [_run(row) for row in con.execute(f"{query} limit ? offset ?", [*values, limit, offset])]
+        with self.connection() as con:
+            return [run_of(row) for row in con.execute(f"{query} limit ? offset ?", [*values, limit, offset])]
 
     def of_jobs(self, job_ids: Collection[str]) -> list[Run]:
         """The runs that these jobs of a region carry out."""
         marks = ", ".join("?" for _ in job_ids)
-        with self._connection() as con:
+        with self.connection() as con:
             query = f"select * from runs where job_id in ({marks})"  # noqa: S608  # only ? marks
-            return [_run(row) for row in con.execute(query, list(job_ids))]
+            return [run_of(row) for row in con.execute(query, list(job_ids))]
 
     def count(self, states: Collection[RunState] | None = None, text: str = "") -> int:
         """How many runs `page` would list in all."""
         where, values = _filter(states, text)
-        with self._connection() as con:
+        with self.connection() as con:
             return int(con.execute(f"select count(*) from runs where {where}", values).fetchone()[0])  # noqa: S608  # `where` holds only ? marks
 
     def active(self) -> list[Run]:
         """Every run that has not ended, oldest first."""
         where, values = _filter(ACTIVE, "")
-        with self._connection() as con:
+        with self.connection() as con:
             query = f"select * from runs where {where} order by created_at, run_id"  # noqa: S608  # `where` holds only ? marks
-            return [_run(row) for row in con.execute(query, values)]
+            return [run_of(row) for row in con.execute(query, values)]
 
     def advance(self, before: Run, after: Run, event: Event | None = None) -> Run:
         """Replace a run by its next value, if nobody else was first. Raises StaleRun otherwise."""
         row = _row(after) | {"version": before.version + 1}
         changes = ", ".join(f"{name} = ?" for name in row)
-        with self._transaction() as con:
+        with self.transaction() as con:
             done = con.execute(
                 f"update runs set {changes} where run_id = ? and version = ?",  # noqa: S608  # column names are Run's own fields
                 [*row.values(), before.run_id, before.version],
             )
             if done.rowcount != 1:
                 raise StaleRun(f"run {before.run_id} was changed by somebody else", "look at it again")
-            _add_event(con, event)
-            return _run(con.execute("select * from runs where run_id = ?", [before.run_id]).fetchone())
+            add_event(con, event)
+            return run_of(con.execute("select * from runs where run_id = ?", [before.run_id]).fetchone())
 
     def note(self, event: Event) -> None:
         """Write down something that happened; events are never changed."""
-        with self._transaction() as con:
-            _add_event(con, event)
+        with self.transaction() as con:
+            add_event(con, event)
 
     def events(self, run_id: str) -> list[Event]:
         """What happened to a run, oldest first."""
-        with self._connection() as con:
+        with self.connection() as con:
             rows = con.execute("select * from events where run_id = ? order by number", [run_id]).fetchall()
         return [
-            Event(row["run_id"], _time(row["at"]), row["source"], Level(row["level"]), row["message"], row["actor"])
+            Event(row["run_id"], as_time(row["at"]), row["source"], Level(row["level"]), row["message"], row["actor"])
             for row in rows
         ]
 
     def set_progress(self, progress: Progress) -> None:
         """How far the current state of a run has come."""
-        with self._transaction() as con:
+        with self.transaction() as con:
             con.execute(
                 "insert or replace into progress (run_id, state, done, total, unit, at) values (?, ?, ?, ?, ?, ?)",
                 [
@@ -134,13 +131,13 @@ class Ledger:
                     progress.done,
                     progress.total,
                     progress.unit,
-                    _text(progress.at),
+                    as_text(progress.at),
                 ],
             )
 
     def progress(self, run_id: str) -> Progress | None:
         """The progress of the state that the run is in now, if that state reports any."""
-        with self._connection() as con:
+        with self.connection() as con:
             row = con.execute(
                 "select progress.* from progress join runs using (run_id) "
                 "where run_id = ? and progress.state = runs.state",
@@ -148,34 +145,34 @@ class Ledger:
             ).fetchone()
         if row is None:
             return None
-        return Progress(run_id, RunState(row["state"]), row["done"], row["total"], row["unit"], _time(row["at"]))
+        return Progress(run_id, RunState(row["state"]), row["done"], row["total"], row["unit"], as_time(row["at"]))
 
     def save_draft(self, key: str, text: str, at: datetime) -> None:
         """Keep what a person is writing."""
-        with self._transaction() as con:
-            con.execute("insert or replace into drafts (key, text, at) values (?, ?, ?)", [key, text, _text(at)])
+        with self.transaction() as con:
+            con.execute("insert or replace into drafts (key, text, at) values (?, ?, ?)", [key, text, as_text(at)])
 
     def draft(self, key: str) -> str | None:
         """What a person was writing, or None."""
-        with self._connection() as con:
+        with self.connection() as con:
             row = con.execute("select text from drafts where key = ?", [key]).fetchone()
         return None if row is None else str(row["text"])
 
     def drop_draft(self, key: str) -> None:
         """Forget a draft; one that is not there is fine."""
-        with self._transaction() as con:
+        with self.transaction() as con:
             con.execute("delete from drafts where key = ?", [key])
 
     def beat(self, who: str, at: datetime) -> None:
         """Say that runs are being followed."""
-        with self._transaction() as con:
-            con.execute("insert or replace into beats (id, who, at) values (1, ?, ?)", [who, _text(at)])
+        with self.transaction() as con:
+            con.execute("insert or replace into beats (id, who, at) values (1, ?, ?)", [who, as_text(at)])
 
     def last_beat(self) -> Beat | None:
         """Who followed last, and when; None if nobody ever did."""
-        with self._connection() as con:
+        with self.connection() as con:
             row = con.execute("select who, at from beats where id = 1").fetchone()
-        return None if row is None else Beat(row["who"], _time(row["at"]))
+        return None if row is None else Beat(row["who"], as_time(row["at"]))
 
     @staticmethod
     def _starting_with(con: sqlite3.Connection, start: str) -> list[sqlite3.Row]:
@@ -186,7 +183,8 @@ class Ledger:
         ).fetchall()
 
     @contextmanager
-    def _connection(self) -> Iterator[sqlite3.Connection]:
+    def connection(self) -> Iterator[sqlite3.Connection]:
+        """For reading. Raises AisbenchError when the file cannot be used."""
         try:
             with closing(sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None)) as con:
                 con.row_factory = sqlite3.Row
@@ -198,8 +196,9 @@ class Ledger:
             ) from error
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._connection() as con:
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """For writing: all of it, or nothing."""
+        with self.connection() as con:
             con.execute("begin immediate")
             try:
                 yield con
@@ -217,14 +216,23 @@ _TIMES = ("created_at", "updated_at", "next_step_at", "submitted_at", "started_a
 def _row(run: Run) -> dict[str, Any]:
     row = {name: getattr(run, name) for name in _RUN_FIELDS}
     for name in _TIMES:
-        row[name] = None if row[name] is None else _text(row[name])
+        row[name] = None if row[name] is None else as_text(row[name])
     return row | {"spec": run.spec.model_dump_json(), "workload": run.spec.workload}
 
 
-def _run(row: sqlite3.Row) -> Run:
+def insert_run(con: sqlite3.Connection, run: Run, token: str = "") -> None:
+    """Add a run within a transaction."""
+    row = _row(run)
+    names = ", ".join(row)
+    marks = ", ".join("?" for _ in row)
+    con.execute(f"insert into runs ({names}, token) values ({marks}, ?)", [*row.values(), token or None])  # noqa: S608  # column names are Run's own fields
+
+
+def run_of(row: sqlite3.Row) -> Run:
+    """A row of the table runs as a run."""
     values = {name: row[name] for name in _RUN_FIELDS}
     for name in _TIMES:
-        values[name] = None if values[name] is None else _time(values[name])
+        values[name] = None if values[name] is None else as_time(values[name])
     values["spec"] = RunSpec.model_validate_json(values["spec"])
     values["state"] = RunState(values["state"])
     values["verdict"] = RunState(values["verdict"]) if values["verdict"] else None
@@ -255,17 +263,20 @@ def _filter(states: Collection[RunState] | None, text: str) -> tuple[str, list[A
     return " and ".join(where), values
 
 
-def _add_event(con: sqlite3.Connection, event: Event | None) -> None:
+def add_event(con: sqlite3.Connection, event: Event | None) -> None:
+    """Write down what happened, if anything did."""
     if event is not None:
         con.execute(
             "insert into events (run_id, at, source, level, message, actor) values (?, ?, ?, ?, ?, ?)",
-            [event.run_id, _text(event.at), event.source, event.level, event.message, event.actor],
+            [event.run_id, as_text(event.at), event.source, event.level, event.message, event.actor],
         )
 
 
-def _text(time: datetime) -> str:
+def as_text(time: datetime) -> str:
+    """A time as it is stored: in UTC, so that texts sort as times do."""
     return time.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-def _time(text: str) -> datetime:
+def as_time(text: str) -> datetime:
+    """A time as it was stored."""
     return datetime.fromisoformat(text)

@@ -51,7 +51,26 @@ def _newest_of_a_state(con: sqlite3.Connection) -> None:
     con.execute("create index runs_by_state on runs (state, created_at desc, run_id desc)")
 
 
-MIGRATIONS = (_first_schema, _newest_of_a_state)
+def _series(con: sqlite3.Connection) -> None:
+    """A try at a cell has one row for ever, which is given its run's id once: no cell is launched twice."""
+    con.execute("alter table runs add column series_id text not null default ''")
+    con.execute("alter table runs add column series_index integer")
+    con.execute("create index runs_by_series on runs (series_id) where series_id <> ''")
+    con.execute(
+        "create table series (series_id text primary key, name text not null, profile text not null,"
+        " plan text not null, cells text not null, created_at text not null, created_by text not null,"
+        " budget real, trouble text not null, token text unique)"
+    )
+    con.execute("create index series_by_age on series (created_at desc, series_id desc)")
+    con.execute(
+        "create table attempts (series_id text not null, cell integer not null, number integer not null,"
+        " place integer not null, repeat integer not null, asked_by text not null, asked_at text not null,"
+        " run_id text not null, cancelled integer not null, primary key (series_id, cell, number))"
+    )
+    con.execute("create index attempts_to_launch on attempts (series_id) where run_id = '' and cancelled = 0")
+
+
+MIGRATIONS = (_first_schema, _newest_of_a_state, _series)
 """Each brings the schema one version further; a released one is never edited."""
 
 

@@ -120,6 +120,11 @@ class Warehouse:
             found = runs.asked_for(cur, [run_id]).get(run_id)
             return found.spec if found else None
 
+    def runs_of(self, run_ids: Sequence[str]) -> Mapping[str, RunRow]:
+        """Those of the runs that were recorded, by their ids."""
+        with self.cursor() as cur:
+            return {row.run_id: row for row in runs.by_ids(cur, run_ids)}
+
     def known(self, run_ids: Sequence[str]) -> frozenset[str]:
         """Those of the runs that were recorded."""
         with self.cursor() as cur:

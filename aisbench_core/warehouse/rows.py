@@ -88,8 +88,6 @@ def _run(record: RunRecord) -> Cells:
         "accelerator": record.accelerator,
         "synthetic_data": record.result is not None and record.result.synthetic_data,
         "dataset_sha256": record.result.dataset_sha256 if record.result else "",
-        "series_id": "",
-        "series_index": None,
         "tags": "[]",
     }
 
@@ -131,6 +129,8 @@ def _asked(run: Run) -> Cells:
     spec = run.spec
     return {
         "run_id": run.run_id,
+        "series_id": run.series_id,
+        "series_index": run.series_index,
         "profile": run.profile,
         "workload": spec.workload,
         "framework_version": spec.framework_version,

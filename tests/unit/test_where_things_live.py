@@ -18,7 +18,12 @@ from tests.source_tree import (
 SQL = re.compile(
     r"\b(select\s.+\sfrom|insert\s+(or\s+\w+\s+)?into|update\s+\w+\s+set|delete\s+from|create\s+table)\s", re.I
 )
-SQL_PLACES = ("aisbench_core/running/ledger.py", "aisbench_core/running/ledger_schema.py", "aisbench_core/warehouse")
+SQL_PLACES = (
+    "aisbench_core/running/ledger.py",
+    "aisbench_core/running/ledger_schema.py",
+    "aisbench_core/running/ledger_series.py",
+    "aisbench_core/warehouse",
+)
 ENVIRONMENT_PLACES = ("aisbench_core/settings.py", "aisbench_core/sandbox")
 SANDBOX_STARTS_HERE = "aisbench_core/cli/serving.py"
 

@@ -1,0 +1,193 @@
+"""Series in the ledger: their plans, every try at their cells, and which run each try became."""
+
+import sqlite3
+from collections.abc import Collection, Sequence
+
+from pydantic import TypeAdapter
+
+from aisbench_core.errors import SeriesNotFound, StaleRun
+from aisbench_core.model import ACTIVE, Attempt, Event, Run, Series, SeriesPlan, SeriesRow
+from aisbench_core.running.ledger import LAST_LETTER, Ledger, add_event, as_text, as_time, insert_run, run_of
+
+_ROWS = TypeAdapter(tuple[SeriesRow, ...])
+
+
+class SeriesLedger:
+    """Safe to use from several threads and processes at once, as the ledger is."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def add(self, series: Series, attempts: Sequence[Attempt], event: Event, token: str = "") -> Series:
+        """Write down a series with the first try at each cell, at once. The same token is launched once."""
+        with self._ledger.transaction() as con:
+            known = con.execute("select * from series where token = ?", [token]).fetchone() if token else None
+            if known:
+                return _series(known)
+            con.execute(
+                "insert into series (series_id, name, profile, plan, cells, created_at, created_by, budget, trouble,"
+                " token) values (?, ?, ?, ?, ?, ?, ?, ?, '', ?)",
+                [
+                    series.series_id,
+                    series.plan.name,
+                    series.profile,
+                    series.plan.model_dump_json(),
+                    _ROWS.dump_json(series.rows).decode(),
+                    as_text(series.created_at),
+                    series.created_by,
+                    series.budget,
+                    token or None,
+                ],
+            )
+            _add_attempts(con, attempts)
+            add_event(con, event)
+        return series
+
+    def get(self, series_id: str) -> Series:
+        """One series, by its id or by a beginning of it that no other shares. Raises SeriesNotFound."""
+        with self._ledger.connection() as con:
+            found = con.execute(
+                "select * from series where series_id >= ? and series_id < ? order by series_id limit 2",
+                [series_id, series_id + LAST_LETTER],
+            ).fetchall()
+        if series_id and (len(found) == 1 or (found and found[0]["series_id"] == series_id)):
+            return _series(found[0])
+        if found:
+            raise SeriesNotFound(f"several series start with {series_id!r}", "give more of the id")
+        raise SeriesNotFound(f"there is no series {series_id!r}", "`aisbench series list` lists them")
+
+    def page(self, limit: int = 20, offset: int = 0) -> list[Series]:
+        """Series, newest first."""
+        query = "select * from series order by created_at desc, series_id desc limit ? offset ?"
+        with self._ledger.connection() as con:
+            return [_series(row) for row in con.execute(query, [limit, offset])]
+
+    def count(self) -> int:
+        """How many series there are."""
+        with self._ledger.connection() as con:
+            return int(con.execute("select count(*) from series").fetchone()[0])
+
+    def waiting(self) -> list[Series]:
+        """The series of which cells are still to be launched, oldest first."""
+        query = (
+            "select * from series where series_id in"
+            " (select series_id from attempts where run_id = '' and cancelled = 0) order by created_at, series_id"
+        )
+        with self._ledger.connection() as con:
+            return [_series(row) for row in con.execute(query)]
+
+    def attempts(self, series_ids: Collection[str]) -> list[Attempt]:
+        """Every try at the cells of these series, in the order in which they are launched."""
+        marks = ", ".join("?" for _ in series_ids)
+        query = f"select * from attempts where series_id in ({marks}) order by series_id, number, cell"  # noqa: S608  # only ? marks
+        with self._ledger.connection() as con:
+            return [_attempt(row) for row in con.execute(query, list(series_ids))]
+
+    def runs(self, series_ids: Collection[str]) -> list[Run]:
+        """The runs of these series, oldest first."""
+        marks = ", ".join("?" for _ in series_ids)
+        query = f"select * from runs where series_id <> '' and series_id in ({marks}) order by created_at, run_id"  # noqa: S608  # only ? marks
+        with self._ledger.connection() as con:
+            return [run_of(row) for row in con.execute(query, list(series_ids))]
+
+    def active(self) -> list[Run]:
+        """The runs of all series that have not ended."""
+        marks = ", ".join("?" for _ in ACTIVE)
+        query = f"select * from runs where series_id <> '' and state in ({marks})"  # noqa: S608  # only ? marks
+        with self._ledger.connection() as con:
+            return [run_of(row) for row in con.execute(query, sorted(ACTIVE))]
+
+    def admit(self, attempt: Attempt, run: Run, event: Event) -> Run:
+        """Make a try a run, once for ever. Raises StaleRun when it became one already, or was cancelled."""
+        with self._ledger.transaction() as con:
+            done = con.execute(
+                "update attempts set run_id = ? where series_id = ? and cell = ? and number = ?"
+                " and run_id = '' and cancelled = 0",
+                [run.run_id, attempt.series_id, attempt.cell, attempt.number],
+            )
+            if done.rowcount != 1:
+                raise StaleRun(f"cell {attempt.cell} of series {attempt.series_id} is launched or cancelled already")
+            insert_run(con, run)
+            add_event(con, event)
+        return run
+
+    def cancel(self, series_id: str, event: Event) -> int:
+        """Cancel every try that is not launched yet; says how many there were."""
+        with self._ledger.transaction() as con:
+            done = con.execute(
+                "update attempts set cancelled = 1 where series_id = ? and run_id = '' and cancelled = 0", [series_id]
+            )
+            add_event(con, event)
+            return done.rowcount
+
+    def add_attempts(self, attempts: Sequence[Attempt], event: Event) -> None:
+        """Ask for more tries; one that two people ask for at the same time is asked for once."""
+        with self._ledger.transaction() as con:
+            _add_attempts(con, attempts)
+            add_event(con, event)
+
+    def set_budget(self, series_id: str, budget: float | None, event: Event) -> None:
+        """Another budget, in node hours."""
+        with self._ledger.transaction() as con:
+            con.execute("update series set budget = ? where series_id = ?", [budget, series_id])
+            add_event(con, event)
+
+    def set_trouble(self, series_id: str, trouble: str, event: Event | None = None) -> None:
+        """What keeps the next cell from being launched; empty when nothing does any more."""
+        with self._ledger.transaction() as con:
+            con.execute("update series set trouble = ? where series_id = ?", [trouble, series_id])
+            add_event(con, event)
+
+    def note(self, event: Event) -> None:
+        """Write down something that happened to a series, whose id stands in the event."""
+        self._ledger.note(event)
+
+    def events(self, series_id: str) -> list[Event]:
+        """What happened to a series as a whole, oldest first."""
+        return self._ledger.events(series_id)
+
+
+def _add_attempts(con: sqlite3.Connection, attempts: Sequence[Attempt]) -> None:
+    con.executemany(
+        "insert or ignore into attempts (series_id, cell, number, place, repeat, asked_by, asked_at, run_id, cancelled)"
+        " values (?, ?, ?, ?, ?, ?, ?, '', 0)",
+        [
+            (
+                attempt.series_id,
+                attempt.cell,
+                attempt.number,
+                attempt.row,
+                attempt.repeat,
+                attempt.asked_by,
+                as_text(attempt.asked_at),
+            )
+            for attempt in attempts
+        ],
+    )
+
+
+def _series(row: sqlite3.Row) -> Series:
+    return Series(
+        row["series_id"],
+        SeriesPlan.model_validate_json(row["plan"]),
+        _ROWS.validate_json(row["cells"]),
+        row["profile"],
+        as_time(row["created_at"]),
+        row["created_by"],
+        row["budget"],
+        row["trouble"],
+    )
+
+
+def _attempt(row: sqlite3.Row) -> Attempt:
+    return Attempt(
+        row["series_id"],
+        row["cell"],
+        row["number"],
+        row["place"],
+        row["repeat"],
+        row["asked_by"],
+        as_time(row["asked_at"]),
+        row["run_id"],
+        bool(row["cancelled"]),
+    )

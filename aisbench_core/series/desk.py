@@ -1,0 +1,161 @@
+"""What a person can do with series: plan, launch, look, stop, run again, and give more budget."""
+
+import secrets
+import string
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.errors import Problem, SpecError
+from aisbench_core.model import Attempt, Clock, Event, Finding, Level, Run, RunSpec, Series, SeriesPlan
+from aisbench_core.regions import Regions
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.ledger_series import SeriesLedger
+from aisbench_core.series import planning
+from aisbench_core.series.admitting import Admitting, Launch
+from aisbench_core.series.matrix import Matrix, matrix_of
+from aisbench_core.series.standing import Standing
+from aisbench_core.warehouse import Warehouse
+
+ID_LETTERS = 6
+LETTERS = string.ascii_lowercase + string.digits
+
+StopRun = Callable[[str, str], Run]
+"""Stops the run with this id for this person."""
+
+
+class SeriesDesk:
+    """Every series of this console. Threads may share it. Every method about one raises SeriesNotFound."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        warehouse: Warehouse,
+        workloads: Workloads,
+        regions: Regions,
+        launch_cell: Callable[[SeriesLedger, Series, Attempt], Run],
+        stop_run: StopRun,
+        clock: Clock,
+    ) -> None:
+        self._ledger = SeriesLedger(ledger)
+        self._warehouse = warehouse
+        self._workloads = workloads
+        self._regions = regions
+        self._launch: Launch = lambda series, attempt: launch_cell(self._ledger, series, attempt)
+        self._stop_run = stop_run
+        self._clock = clock
+
+    def plan(self, spec: RunSpec, answers: Mapping[str, Any], profile: str = "") -> planning.Draft:
+        """What a person's answers mean, with findings and estimate; nothing is stored.
+
+        `answers` are the fields of SeriesPlan but the spec; None is not answered. Raises SpecError, ConfigError."""
+        return self._drafted(planning.plan_of(spec, answers), profile)
+
+    def launch(self, plan: SeriesPlan, profile: str, who: str, token: str = "") -> Series:
+        """Write down a series; the follower launches its cells. The same token is launched once.
+
+        Raises SpecError with every error of every cell."""
+        draft = self._drafted(plan, profile)
+        if draft.errors:
+            raise SpecError("this series cannot be launched", [_problem(found) for found in draft.errors])
+        now = self._clock()
+        series_id = f"s{now:%Y%m%d-%H%M%S}-{''.join(secrets.choice(LETTERS) for _ in range(ID_LETTERS))}"
+        place = self._regions.profile(profile).name
+        series = Series(series_id, plan, draft.rows, place, now, who, plan.budget)
+        attempts = planning.first_attempts(series_id, plan, draft.rows, who, now)
+        message = f"launched: {len(attempts)} cells, about {draft.estimate.node_hours:.4g} node hours"
+        return self._ledger.add(series, attempts, self._event(series_id, message, who), token)
+
+    def get(self, series_id: str) -> Series:
+        """One series, by its id or by a beginning of it that no other shares."""
+        return self._ledger.get(series_id)
+
+    def look(self, series_id: str) -> Matrix:
+        """The series as it stands. Raises WarehouseError when the results cannot be read."""
+        series = self.get(series_id)
+        return self._matrices([series])[0]
+
+    def page(self, limit: int = 20, offset: int = 0) -> list[Matrix]:
+        """Series as they stand, newest first."""
+        return self._matrices(self._ledger.page(limit, offset))
+
+    def count(self) -> int:
+        """How many series there are."""
+        return self._ledger.count()
+
+    def stop(self, series_id: str, who: str) -> Matrix:
+        """Cancel what is not launched yet, and ask every active run to end. Again is fine."""
+        series = self.get(series_id)
+        self._ledger.cancel(series.series_id, self._event(series.series_id, "stopped", who))
+        for run in self._ledger.runs([series.series_id]):  # after the cancelling, since when none is added
+            if not run.state.is_terminal:
+                self._stop_run(run.run_id, who)
+        return self.look(series.series_id)
+
+    def rerun(self, series_id: str, who: str) -> Matrix:
+        """Ask for one more try at every cell that ended without a valid result. Raises SpecError if there is none."""
+        matrix = self.look(series_id)
+        now, series = self._clock(), matrix.series
+        again = [
+            Attempt(series.series_id, cell.index, len(cell.tries) + 1, number, cell.repeat, who, now)
+            for number, row in enumerate(matrix.rows)
+            for cell in row.cells
+            if cell.is_lost
+        ]
+        if not again:
+            problem = Problem("cells", "none has ended without a valid result", f"{matrix.valid} valid")
+            raise SpecError(f"series {series.series_id}", [problem])
+        self._ledger.add_attempts(again, self._event(series.series_id, f"run again: {len(again)} cells", who))
+        return self.look(series.series_id)
+
+    def resume(self, series_id: str, budget: float, who: str) -> Matrix:
+        """Give another budget, in node hours, so that a held series goes on. Raises SpecError on an unfit one."""
+        series = self.get(series_id)
+        plan = planning.plan_of(series.plan.spec, {**_answers(series.plan), "budget": budget})
+        message = f"budget: {_hours(plan.budget)} instead of {_hours(series.budget)}"
+        self._ledger.set_budget(series.series_id, plan.budget, self._event(series.series_id, message, who))
+        return self.look(series.series_id)
+
+    def admitting(self) -> Admitting:
+        """What a follower does for series."""
+        return Admitting(self._ledger, self._launch, self._clock)
+
+    def _drafted(self, plan: SeriesPlan, profile: str) -> planning.Draft:
+        place = self._regions.profile(profile)
+        return planning.drafted(plan, place, self._workloads, self._regions.known_flavors(place))
+
+    def _matrices(self, found: Sequence[Series]) -> list[Matrix]:
+        ids = [series.series_id for series in found]
+        now, attempts, runs = self._clock(), self._ledger.attempts(ids), self._ledger.runs(ids)
+        ended = [run.run_id for run in runs if run.state.is_terminal]
+        recorded = self._warehouse.runs_of(ended) if ended else {}
+        return [
+            matrix_of(
+                Standing(
+                    series,
+                    [attempt for attempt in attempts if attempt.series_id == series.series_id],
+                    {run.run_id: run for run in runs if run.series_id == series.series_id},
+                    now,
+                ),
+                recorded,
+                self._ledger.events(series.series_id),
+            )
+            for series in found
+        ]
+
+    def _event(self, series_id: str, message: str, who: str) -> Event:
+        return Event(series_id, self._clock(), "console", Level.INFO, message, who)
+
+
+def _answers(plan: SeriesPlan) -> dict[str, Any]:
+    return {name: getattr(plan, name) for name in type(plan).model_fields if name != "spec"}
+
+
+def _hours(budget: float | None) -> str:
+    return "none" if budget is None else f"{budget:.4g} node hours"
+
+
+def _problem(found: planning.Checked) -> Problem:
+    finding: Finding = found.finding
+    where = "" if found.everywhere else f"{', '.join(found.rows)}: "
+    return Problem(finding.field, where + finding.message + (f" ({finding.hint})" if finding.hint else ""))

@@ -1,0 +1,92 @@
+"""A series at one moment: what it has used, what it may still take, and which cell comes next."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from aisbench_core.model import Attempt, Run, RunState, Series
+
+HOUR_S = 3600.0
+ROUNDING = 1e-9
+"""Node hours that are nothing but the rounding of sums."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Why the next cell is not launched: it needs more node hours than the budget leaves.
+
+    `spent` is what was used, with what active runs are still expected to take."""
+
+    needed: float
+    spent: float
+    budget: float
+
+    def __str__(self) -> str:
+        return (
+            f"the budget is {self.budget:.4g} node hours, of which {self.spent:.4g} are used or promised to active"
+            f" runs, and the next cell needs about {self.needed:.4g}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A series, its tries in the order of launching, and the runs that they became, by id."""
+
+    series: Series
+    attempts: Sequence[Attempt]
+    runs: Mapping[str, Run]
+    now: datetime
+
+    @property
+    def next(self) -> Attempt | None:
+        """The try that is launched next."""
+        return next((attempt for attempt in self.attempts if attempt.is_waiting), None)
+
+    @property
+    def active(self) -> list[Run]:
+        """Its runs that have not ended."""
+        return [run for run in self.runs.values() if not run.state.is_terminal]
+
+    @property
+    def used(self) -> float:
+        """Node hours of every job so far, by real durations; of those that run, until now."""
+        return sum(node_hours(run, self.now) for run in self.runs.values())
+
+    @property
+    def promised(self) -> float:
+        """Node hours that active runs are expected to take beyond what they have used."""
+        return sum(max(0.0, self._expected(self._row_of(run)) - node_hours(run, self.now)) for run in self.active)
+
+    @property
+    def to_come(self) -> float:
+        """Node hours that the cells which are not launched yet are expected to take."""
+        return sum(self._expected(attempt.row) for attempt in self.attempts if attempt.is_waiting)
+
+    @property
+    def hold(self) -> Hold | None:
+        """The budget, where it is in the way of the next cell."""
+        budget, following = self.series.budget, self.next
+        if budget is None or following is None:
+            return None
+        needed, spent = self._expected(following.row), self.used + self.promised
+        return Hold(needed, spent, budget) if spent + needed > budget + ROUNDING else None
+
+    def _expected(self, row: int) -> float:
+        """Node hours of one run: by the longest that completed in this row, before that by the person's own guess."""
+        known = [
+            hours
+            for run in self.runs.values()
+            if run.state is RunState.COMPLETED and self._row_of(run) == row and (hours := node_hours(run, self.now))
+        ]
+        return max(known, default=self.series.rows[row].node_count * self.series.plan.hours_per_run)
+
+    def _row_of(self, run: Run) -> int:
+        return ((run.series_index or 1) - 1) % len(self.series.rows)
+
+
+def node_hours(run: Run, now: datetime) -> float:
+    """Nodes x hours that the run's job has held them, by the platform's own duration once there is one."""
+    seconds = run.duration_s
+    if seconds is None and run.started_at is not None:
+        seconds = ((run.ended_at or now) - run.started_at).total_seconds()
+    return run.spec.node_count * max(0.0, seconds or 0.0) / HOUR_S

@@ -1,0 +1,124 @@
+"""The matrix of a series: which attempt counts, what the statistics say, and what is lost."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.errors import SpecError
+from aisbench_core.model import CellState, RunState, SeriesState
+from aisbench_core.series.matrix import Matrix
+from tests import records as a
+from tests.flow.following import PERSON
+from tests.series_bench import SeriesBench
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> SeriesBench:
+    return SeriesBench.on(tmp_path / "data")
+
+
+def states(matrix: Matrix) -> list[CellState]:
+    return [cell.shown.state for cell in matrix.cells]
+
+
+def test_only_valid_runs_are_in_the_statistics_and_n_says_so(bench: SeriesBench) -> None:
+    series = bench.launch(repeats=6)
+    for speed in (190.0, 200.0, 205.0, 210.0, 230.0):
+        (run,) = bench.admit()
+        bench.end(run, speed)
+    (run,) = bench.admit()
+    bench.end(run, 900.0, state=RunState.FAILED)
+
+    matrix = bench.look(series)
+
+    (row,) = matrix.rows
+    assert row.summary is not None
+    assert (row.summary.count, len(row.cells)) == (5, 6)
+    assert (row.summary.mean, row.median, row.summary.olympic_mean) == pytest.approx((207, 205, 205))
+    assert row.summary.sd == pytest.approx(14.832397)
+    assert row.summary.ci_low == pytest.approx(207 - 2.776445 * 14.832397 / 5**0.5)
+    assert row.unit == "samples/s"
+    assert matrix.state is SeriesState.COMPLETED_WITH_FAILURES
+
+
+def test_a_lost_cell_runs_again_and_the_valid_attempt_counts(bench: SeriesBench) -> None:
+    series = bench.launch(node_counts="1,2", repeats=1)
+    for state in (RunState.FAILED, RunState.COMPLETED):
+        (run,) = bench.admit()
+        bench.end(run, 100.0, state=state)
+    lossy = bench.look(series)
+
+    with ThreadPoolExecutor(2) as people:
+        list(people.map(lambda who: _rerun(bench, series.series_id, who), ("ann", "bob")))
+    (again,) = bench.admit()
+    bench.end(again, 210.0)
+
+    matrix = bench.look(series)
+    first = matrix.cells[0]
+    assert states(lossy) == [CellState.FAILED, CellState.VALID]
+    assert [tried.state for tried in first.tries] == [CellState.FAILED, CellState.VALID], "two people, one attempt"
+    assert (first.shown.number, first.shown.throughput) == (2, 210.0)
+    assert matrix.state is SeriesState.COMPLETED
+    with pytest.raises(SpecError, match="none has ended without a valid result"):
+        bench.core.series.rerun(series.series_id, PERSON)
+
+
+def _rerun(bench: SeriesBench, series_id: str, who: str) -> None:
+    try:
+        bench.core.series.rerun(series_id, who)
+    except SpecError:  # the other one was quicker
+        return
+
+
+def test_an_attempt_that_is_rescued_later_counts_again(bench: SeriesBench) -> None:
+    series = bench.launch(repeats=1)
+    (run,) = bench.admit()
+    bench.end(run, state=RunState.FAILED)
+    bench.core.series.rerun(series.series_id, PERSON)
+    (second,) = bench.admit()
+    bench.end(second, state=RunState.STOPPED)
+
+    bench.end(run, 222.0)
+
+    assert bench.look(series).cells[0].shown.number == 1
+    assert bench.look(series).state is SeriesState.COMPLETED
+
+
+def test_a_result_that_is_not_valid_counts_as_lost(bench: SeriesBench) -> None:
+    series = bench.launch(repeats=1)
+    (run,) = bench.admit()
+    ended = bench.end(run)
+    record = a.record(run.run_id, accuracy=7.0, region="sandbox", rehearsal=True)
+
+    bench.core.warehouse.record(replace(record, run=ended))
+
+    assert states(bench.look(series)) == [CellState.INVALID]
+    assert bench.look(series).lost == 1
+
+
+def test_stopping_cancels_what_is_to_come_and_stops_what_is_active(bench: SeriesBench) -> None:
+    series = bench.launch(repeats=3)
+    (run,) = bench.admit()
+
+    bench.core.series.stop(series.series_id, PERSON)
+    stopping = bench.core.ledger.get(run.run_id).state
+    bench.end(run, state=RunState.STOPPED)
+    again = bench.core.series.stop(series.series_id, PERSON)
+    bench.core.series.rerun(series.series_id, PERSON)
+
+    assert stopping is RunState.STOPPING
+    assert again.state is SeriesState.STOPPED
+    assert states(again) == [CellState.STOPPED, CellState.CANCELLED, CellState.CANCELLED]
+    assert bench.end_all(series).state is SeriesState.COMPLETED
+
+
+def test_code_that_changed_meanwhile_is_told(bench: SeriesBench) -> None:
+    series = bench.launch(repeats=2)
+    (run,) = bench.admit()
+    ended = bench.end(run)
+    bench.core.ledger.advance(ended, replace(ended, code_sha256="5eed" * 16))
+    bench.end_all(series)
+
+    assert bench.look(series).codes == 2
