@@ -39,6 +39,7 @@ from aisbench_core.model import (
 from aisbench_core.regions import Regions
 from aisbench_core.reproducing.clones import Clones
 from aisbench_core.results.record import write_whole
+from aisbench_core.rulesets.shelf import Rulesets
 from aisbench_core.running import launch_facts, places
 from aisbench_core.running.collecting import Collecting
 from aisbench_core.running.follower import Follower
@@ -98,6 +99,7 @@ class Core:
         self.history = History(settings, warehouse, workloads, self.regions, connect, clock)
         self.clones = Clones(ledger, warehouse, workloads)
         self.series = SeriesDesk(ledger, warehouse, workloads, self.regions, self._launch_cell, self.stop, clock)
+        self.rulesets = Rulesets(settings.rulesets_dir)
         self.clock = clock
         self._connect = connect
         self._look = look

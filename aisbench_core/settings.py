@@ -49,6 +49,7 @@ class Settings(Frozen):
     warehouse_profile: Annotated[
         str, Field(description="The profile whose OBS and keys lead to warehouse_data; none: profile.")
     ] = ""
+    ruleset: Annotated[str, Field(description="What judges results: see `aisbench ruleset list`.")] = "aisbench/1"
     poll_seconds: Annotated[float, Field(gt=0, le=600, description="Seconds between looks at a job.")] = 5.0
     retry_first_seconds: Annotated[float, Field(gt=0, description="Delay before the first retry.")] = 2.0
     retry_most_seconds: Annotated[float, Field(gt=0, description="The longest delay between retries.")] = 300.0
@@ -94,6 +95,11 @@ class Settings(Frozen):
     def systems_dir(self) -> Path:
         """Holds the system descriptions that new runs take over, by profile."""
         return self.data_dir / "systems"
+
+    @property
+    def rulesets_dir(self) -> Path:
+        """The lab's own rulesets, found beside the shipped ones."""
+        return self.data_dir / "rulesets"
 
     @property
     def follower_lock(self) -> Path:

@@ -10,6 +10,7 @@ from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.core import Core
 from aisbench_core.errors import ConfigError
 from aisbench_core.model import Api, Clock
+from aisbench_core.rulesets.shelf import Rulesets
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.steps import Cloud
 from aisbench_core.settings import Credentials, Profile, Settings, find_credentials, load_profile, load_settings
@@ -35,7 +36,7 @@ def open_core(settings: Settings | None = None, clock: Clock = utc_now) -> Core:
     return Core(
         settings,
         Ledger(settings.ledger_path),
-        Warehouse(warehouse_place(settings)),
+        Warehouse(warehouse_place(settings), rulesets=Rulesets(settings.rulesets_dir), ruleset_id=settings.ruleset),
         Workloads(settings.workloads_dir, settings.own_workloads_dir),
         Clouds(settings, settings.request_seconds),
         Clouds(settings, settings.look_seconds),

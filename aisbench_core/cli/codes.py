@@ -17,6 +17,7 @@ RUN_FAILED = 4
 REGRESSION = 5
 NOT_ENOUGH_DATA = 6
 DIFFERENT = 7
+NOT_VALID = 8
 INTERRUPTED = 130
 
 _CODES: tuple[tuple[type[AisbenchError], int], ...] = (

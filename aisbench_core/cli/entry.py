@@ -24,6 +24,7 @@ from aisbench_core.cli import (
     series,
     serving,
     systems,
+    validity,
     warehouse,
 )
 from aisbench_core.cli.codes import OUR_ERROR, exit_code
@@ -64,7 +65,8 @@ def main(debug: bool) -> None:  # read by _Commands when something fails
     run shares. Settings come from aisbench.yaml and AISBENCH_* variables; keys are never arguments.
 
     Exit codes: 0 done, 1 our error, 2 your input (also when the cloud refuses it), 3 cloud unavailable, 4 the run
-    itself failed, 5 a regression was found, 6 not enough data to look for one, 7 not identical, 130 interrupted.
+    itself failed, 5 a regression was found, 6 not enough data to look for one, 7 not identical, 8 a result is
+    not valid, 130 interrupted.
     """
 
 
@@ -92,6 +94,8 @@ for _command in (
     regression.regress,
     regression.baseline,
     results.export,
+    validity.validate,
+    validity.ruleset,
     warehouse.warehouse,
     catalogue.workloads,
     catalogue.profiles,

@@ -35,14 +35,22 @@ _FILTERS = (
 )
 
 
-def _filters(command: Callable[..., Any]) -> Callable[..., Any]:
+def by_ruleset(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option that names whose verdicts count."""
+    return click.option("--ruleset", "ruleset_id", default="", help="Whose verdicts count; default: as stored.")(
+        command
+    )
+
+
+def filters(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_FILTERS):
         command = option(command)
     return command
 
 
 @click.command()
-@_filters
+@filters
+@by_ruleset
 @click.option("--all", "include_invalid", is_flag=True, help="Also what has no valid run, with the reason.")
 @click.option("--sort", default="throughput", show_default=True, help="Sort by this; a wrong one names them all.")
 @click.option("--ascending", is_flag=True, help="Smallest first.")
@@ -73,7 +81,8 @@ def compare(run_ids: tuple[str, ...], as_json: bool) -> None:
 
 
 @click.command()
-@_filters
+@filters
+@by_ruleset
 @click.option("--valid-only", is_flag=True, help="Leave out runs without a valid result.")
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Default: stdout.")
 @click.option("--bom", is_flag=True, help="Begin with a byte order mark, for Excel.")

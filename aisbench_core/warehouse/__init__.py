@@ -24,6 +24,7 @@ from aisbench_core.warehouse.values import (
     RunRow,
     Validity,
 )
+from aisbench_core.warehouse.verdicts import Judged, Validation
 
 __all__ = [
     "BOARD_SORTS",
@@ -36,6 +37,7 @@ __all__ = [
     "Comparison",
     "Facets",
     "FieldValues",
+    "Judged",
     "MetricComparison",
     "MetricValue",
     "RegionFacts",
@@ -46,6 +48,7 @@ __all__ = [
     "ScalingPoint",
     "ScalingQuery",
     "ScalingQuestion",
+    "Validation",
     "Validity",
     "Verdict",
     "Warehouse",

@@ -7,7 +7,7 @@ SCHEMA = "aisbench-compliance-csv/1"
 
 IDENTITY = {
     "schema_version": f"'{SCHEMA}'",
-    "ruleset_id": "",
+    "ruleset_id": "ruleset_id",
     "report_id": "",
     "series_id": "series_id",
     "run_id": "run_id",

@@ -9,7 +9,7 @@ from typing import IO, Protocol
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.warehouse.csv_columns import CELLS, COLUMNS
-from aisbench_core.warehouse.filters import CHOSEN, parameters
+from aisbench_core.warehouse.filters import CHOSEN, WORTH, parameters, worth
 from aisbench_core.warehouse.scaling import POINTS
 from aisbench_core.warehouse.values import BoardQuery
 
@@ -27,7 +27,7 @@ _ROWS = f"""
         from points group by all),
     chosen as (
         select * from runs join results using (run_id)
-        where {CHOSEN} and ($include_invalid or validity = 'valid'))
+        where {CHOSEN} and {WORTH})
     select {_CELLS} from chosen left join base
         using (region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data)
     order by created_at, run_id
@@ -42,7 +42,7 @@ def export_csv(
         _ROWS,
         {
             **parameters(cur, query),
-            "include_invalid": query.include_invalid,
+            **worth(query),
             "exported_at": exported_at.astimezone(UTC).replace(tzinfo=None),
         },
     )

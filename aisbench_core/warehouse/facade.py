@@ -1,7 +1,7 @@
 """The results warehouse as the console and the command line see it."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
@@ -10,6 +10,8 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import RunNotFound
 from aisbench_core.model import RankResult, RunRecord
+from aisbench_core.rulesets.ruleset import DEFAULT
+from aisbench_core.rulesets.shelf import Rulesets
 from aisbench_core.warehouse import (
     baselines,
     board,
@@ -24,10 +26,12 @@ from aisbench_core.warehouse import (
     runs,
     scaling,
     servers,
+    verdicts,
 )
 from aisbench_core.warehouse.compared import Comparison, Servers
 from aisbench_core.warehouse.connection import PATIENCE_S, Connection
 from aisbench_core.warehouse.histories import Baseline, GroupPage, GroupRow, History, Regressions, VersionField
+from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.scalings import QuestionPage, Scaling, ScalingQuery, ScalingQuestion
 from aisbench_core.warehouse.team import TeamPlace
@@ -41,14 +45,37 @@ class Warehouse:
     another process is in the way for too long, and WarehouseError when the warehouse cannot be used.
     """
 
-    def __init__(self, place: Path | TeamPlace, patience_s: float = PATIENCE_S) -> None:
-        """`patience_s`: how long to wait for other processes before WarehouseBusy."""
+    def __init__(
+        self,
+        place: Path | TeamPlace,
+        patience_s: float = PATIENCE_S,
+        rulesets: Rulesets | None = None,
+        ruleset_id: str = DEFAULT,
+    ) -> None:
+        """`patience_s`: how long to wait for other processes before WarehouseBusy.
+
+        `ruleset_id` names the one of `rulesets` (by default the shipped ones) that judges what is recorded. Raises
+        ConfigError and SpecError when it cannot be used."""
         self.place = place
+        self._rulesets = rulesets or Rulesets()
+        self._judge = Judge(self._rulesets.get(ruleset_id))
         self._connection = Lake(place, patience_s) if isinstance(place, TeamPlace) else Connection(place, patience_s)
 
     def cursor(self) -> AbstractContextManager[DuckDBPyConnection]:
         """A cursor of your own, for a moment. Do not borrow a second one while you hold it."""
         return self._connection.cursor()
+
+    @contextmanager
+    def _under(self, query: BoardQuery) -> Iterator[DuckDBPyConnection]:
+        """A cursor that sees the verdicts which the query asks for."""
+        judge = self._judge_of(query.ruleset_id) if query.ruleset_id else None
+        with self.cursor() as cur:
+            if judge:
+                verdicts.lay_over(cur, query, judge)
+            yield cur
+
+    def _judge_of(self, ruleset_id: str) -> Judge:
+        return Judge(self._rulesets.get(ruleset_id)) if ruleset_id else self._judge
 
     def revision(self) -> str:
         """A text that changes whenever the content does; asking for it opens no file."""
@@ -56,17 +83,17 @@ class Warehouse:
 
     def record(self, run_record: RunRecord) -> None:
         """Store a run's record, in place of what was stored of that run before."""
-        record.record(self._connection, run_record)
+        record.record(self._connection, run_record, self._judge)
 
     def record_many(self, records: Iterable[RunRecord]) -> int:
         """Store many records, some hundred in one transaction; returns how many. Can be repeated when interrupted."""
-        return record.record_many(self._connection, records)
+        return record.record_many(self._connection, records, self._judge)
 
     def rebuild(self, records: Iterable[RunRecord]) -> int:
         """Make the content equal to `records`; returns how many there were. Can be repeated when interrupted.
 
         In a team's warehouse this removes what other people recorded: use `record_many` there."""
-        return record.rebuild(self._connection, records)
+        return record.rebuild(self._connection, records, self._judge)
 
     def move_to(self, target: "Warehouse", told: moving.Told) -> moving.Moved:
         """Copy everything into another warehouse, and compare. Can be repeated when interrupted."""
@@ -101,12 +128,12 @@ class Warehouse:
 
     def leaderboard(self, query: BoardQuery) -> BoardPage:
         """One page of the leaderboard. Raises ValueError on a sort that BOARD_SORTS does not hold."""
-        with self.cursor() as cur:
+        with self._under(query) as cur:
             return board.leaderboard(cur, query)
 
     def runs(self, query: BoardQuery) -> RunPage:
         """One page of runs. Raises ValueError on a sort that RUN_SORTS does not hold."""
-        with self.cursor() as cur:
+        with self._under(query) as cur:
             return runs.page(cur, query)
 
     def run(self, run_id: str) -> RunRow | None:
@@ -198,6 +225,19 @@ class Warehouse:
         with self.cursor() as cur:
             return history.regressions(cur, query, by, names)
 
+    def validate(self, query: BoardQuery) -> verdicts.Validation:
+        """Judge every run that the query's filters choose; without a ruleset in it, by the one that records.
+
+        Raises ConfigError and SpecError when there is no such ruleset."""
+        judge = self._judge_of(query.ruleset_id)
+        with self.cursor() as cur:
+            return verdicts.validate(cur, query, judge)
+
+    def keep_verdicts(self, validation: verdicts.Validation) -> int:
+        """Store the verdicts of a validation, as far as they are not stored; returns how many those were."""
+        judge = self._judge_of(validation.ruleset_id)
+        return verdicts.keep(self._connection, [run.run_id for run in validation.runs if not run.is_stored], judge)
+
     def mark_baseline(self, run_ids: Sequence[str], field: VersionField | None, who: str, at: datetime) -> Baseline:
         """Make these runs, or with `field` all runs of their versions, their group's baseline.
 
@@ -218,5 +258,5 @@ class Warehouse:
 
         RFC 4180 in UTF-8; `bom` puts a byte order mark first, for Excel. Returns the number of runs.
         """
-        with self.cursor() as cur:
+        with self._under(query) as cur:
             return export.export_csv(cur, query, target, exported_at, bom=bom)

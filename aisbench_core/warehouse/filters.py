@@ -24,6 +24,9 @@ CHOSEN = f"""
         ' ', run_id, job_name, created_by, title, model, workload, framework_version, flavor)), lower($text)))
 """
 
+WORTH = "(case when $validity = '' then $include_invalid or validity = 'valid' else validity = $validity end)"
+"""What a run's result must be worth, on top of CHOSEN: valid, exactly this, or anything."""
+
 Parameters = dict[str, object]
 
 
@@ -49,6 +52,11 @@ def parameters(cur: DuckDBPyConnection, query: BoardQuery) -> Parameters:
         "origin": query.origin or "",
         "text": query.text,
     }
+
+
+def worth(query: BoardQuery) -> Parameters:
+    """The values that WORTH names."""
+    return {"validity": query.validity or "", "include_invalid": query.include_invalid}
 
 
 def order(query: BoardQuery, sorts: Sequence[str]) -> str:

@@ -7,7 +7,9 @@ import duckdb
 
 from aisbench_core.errors import WarehouseError
 from aisbench_core.model import RunRecord
+from aisbench_core.rulesets.shelf import shipped
 from aisbench_core.warehouse.connection import Connection
+from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.rows import rows_of
 from aisbench_core.warehouse.schema import RUNS, TABLES
@@ -57,9 +59,10 @@ def check(store: Connection | Lake, records: Iterable[RunRecord], loose_files: I
         damages += [*_miscounted(cur), *_orphans(cur)]
         kept = _kept(cur)
     compared = 0
+    judge = Judge(shipped())  # any will do: verdicts are not compared
     for record in records:
         compared += 1
-        damages += _compared(record, kept)
+        damages += _compared(record, kept, judge)
     damages += [Damage(file, "belongs to nothing", "run `aisbench warehouse compact`") for file in loose_files]
     return Checked(len(kept), rows, compared, tuple(damages))
 
@@ -102,13 +105,13 @@ def _kept(cur: duckdb.DuckDBPyConnection) -> dict[str, tuple[object, ...]]:
     return {run_id: tuple(rest) for run_id, *rest in cur.fetchall()}
 
 
-def _compared(record: RunRecord, kept: dict[str, tuple[object, ...]]) -> Iterator[Damage]:
+def _compared(record: RunRecord, kept: dict[str, tuple[object, ...]], judge: Judge) -> Iterator[Damage]:
     run_id = record.run.run_id
     where = f"run {run_id}"
     if run_id not in kept:
         yield Damage(where, "is in its folder, but not in the warehouse", REBUILD)
         return
-    rows = rows_of(record)
+    rows = rows_of(record, judge)
     sha256 = rows["runs"][0][list(RUNS).index("record_sha256")]
     if kept[run_id] != (sha256, *(len(rows[table]) for table in TABLES if table != "runs")):
         yield Damage(where, "differs from what its folder says", REBUILD)

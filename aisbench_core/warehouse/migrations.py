@@ -55,6 +55,15 @@ STEPS = (
         select run_id, server, case when count(throughput) = any_value(cards_per_node) then sum(throughput) end, null
         from rank_results join runs using (run_id) where mode = 'single_server' group by run_id, server;
     """,
+    # Before, only the text of the first check, V01, told what collecting had found wrong.
+    """
+    alter table results add column problems JSON;
+    alter table results add column ruleset_id VARCHAR;
+    alter table results add column ruleset_sha256 VARCHAR;
+    update results set ruleset_id = 'aisbench/1', ruleset_sha256 = '',
+        problems = case when checks->>'$[0].level' = 'fail' and ranks_expected is not null
+            then to_json(string_split(checks->>'$[0].found', '; ')) else '[]' end;
+    """,
 )
 
 LATEST = len(STEPS)

@@ -7,6 +7,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import RunRecord
 from aisbench_core.warehouse.connection import Connection
+from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.rows import rows_of
 from aisbench_core.warehouse.schema import TABLES, insert
@@ -15,23 +16,23 @@ CHUNK = 200
 """Runs per transaction of a rebuild: large enough for speed, small enough that others get their turn."""
 
 
-def record(connection: Connection | Lake, run_record: RunRecord) -> None:
+def record(connection: Connection | Lake, run_record: RunRecord, judge: Judge) -> None:
     """Store one run, in place of what was stored of it before."""
-    connection.write(lambda cur: _replace(cur, [run_record]))
+    connection.write(lambda cur: _replace(cur, [run_record], judge))
 
 
-def record_many(connection: Connection | Lake, records: Iterable[RunRecord]) -> int:
+def record_many(connection: Connection | Lake, records: Iterable[RunRecord], judge: Judge) -> int:
     """Store many runs, CHUNK of them at a time, and return how many.
 
     Whoever looks meanwhile, or after a crash, finds whole chunks."""
     count = 0
     for chunk in _chunks(records):
-        connection.write(lambda cur, chunk=chunk: _replace(cur, chunk))  # type: ignore[misc]  # mypy cannot infer it
+        connection.write(lambda cur, chunk=chunk: _replace(cur, chunk, judge))  # type: ignore[misc]  # mypy cannot infer it
         count += len(chunk)
     return count
 
 
-def rebuild(connection: Connection | Lake, records: Iterable[RunRecord]) -> int:
+def rebuild(connection: Connection | Lake, records: Iterable[RunRecord], judge: Judge) -> int:
     """Make the content equal to `records`; returns how many runs that are.
 
     Runs are replaced chunk by chunk and unknown ones removed at the end, so that whoever looks meanwhile, or after a
@@ -39,7 +40,7 @@ def rebuild(connection: Connection | Lake, records: Iterable[RunRecord]) -> int:
     """
     known: set[str] = set()
     for chunk in _chunks(records):
-        connection.write(lambda cur, chunk=chunk: _replace(cur, chunk))  # type: ignore[misc]  # mypy cannot infer it
+        connection.write(lambda cur, chunk=chunk: _replace(cur, chunk, judge))  # type: ignore[misc]  # mypy cannot infer it
         known.update(one.run.run_id for one in chunk)
     connection.write(lambda cur: _keep_only(cur, known))
     return len(known)
@@ -51,10 +52,10 @@ def _chunks(records: Iterable[RunRecord]) -> Iterator[list[RunRecord]]:
         yield chunk
 
 
-def _replace(cur: DuckDBPyConnection, records: Sequence[RunRecord]) -> None:
+def _replace(cur: DuckDBPyConnection, records: Sequence[RunRecord], judge: Judge) -> None:
     newest = {one.run.run_id: one for one in records}
     forget(cur, list(newest))
-    every_row = [rows_of(one) for one in newest.values()]
+    every_row = [rows_of(one, judge) for one in newest.values()]
     for table in TABLES:
         insert(cur, table, [row for rows in every_row for row in rows[table]])
 

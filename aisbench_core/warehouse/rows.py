@@ -3,7 +3,7 @@
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from datetime import UTC, datetime
 from statistics import fmean
 
@@ -16,15 +16,15 @@ from aisbench_core.model import (
     Run,
     RunRecord,
     RunSpec,
+    RunState,
     ServerResult,
     TrainResultInfo,
     canonical_json,
 )
-from aisbench_core.warehouse.checks import checks, ended_as, validity
 from aisbench_core.warehouse.fingerprint import fingerprint
+from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.schema import RESULTS, RUNS
-from aisbench_core.warehouse.throughput import Throughput, cards_found, throughput
-from aisbench_core.warehouse.values import CheckLevel
+from aisbench_core.warehouse.throughput import cards_found, throughput
 
 UTILISATION = "npuUtil"
 """The cloud's name for the percentage of its time that a card is busy."""
@@ -40,18 +40,21 @@ Cells = Mapping[str, object]
 Rows = Mapping[str, Sequence[Sequence[object]]]
 
 
-def rows_of(record: RunRecord) -> Rows:
-    """Rows by table, their values in the order of the tables' columns (schema.py)."""
+def rows_of(record: RunRecord, judge: Judge) -> Rows:
+    """Rows by table, their values in the order of the tables' columns (schema.py), with the verdict of `judge`."""
     run_id = record.run.run_id
-    cards = _cards(record)
-    run, result = _run(record), _result(record, throughput(record))
+    cards, servers = _cards(record), _servers(record)
+    asked, result = _run(record), _result(record)
+    run = {**asked, **_system(record)}
     stated = [record.described.values] if record.described and record.described.values else []
-    sealed = {**run, **_system(record), "record_sha256": _sha256([run, result, cards, *stated])}
+    # The verdict is not part of the hash: another ruleset finds something else in the same record.
+    sealed = {**run, "record_sha256": _sha256([asked, result, cards, *stated])}
+    judged = {**result, **judge.of_cells(run, result, cards, servers)._asdict()}
     return {
         "runs": [[sealed[column] for column in RUNS]],
-        "results": [[result[column] for column in RESULTS]],
+        "results": [[judged[column] for column in RESULTS]],
         "rank_results": cards,
-        "server_results": _servers(record),
+        "server_results": servers,
         "metric_samples": [
             [run_id, _utc(sample.at), sample.node, sample.name, sample.value] for sample in _measured(record.samples)
         ],
@@ -60,6 +63,12 @@ def rows_of(record: RunRecord) -> Rows:
             for event in record.events
         ],
     }
+
+
+def ended_as(record: RunRecord) -> RunState:
+    """How the run ended. While its results are being collected, the verdict is already known."""
+    run = record.run
+    return run.state if run.state.is_terminal else run.verdict or run.state
 
 
 def aware(stored: datetime) -> datetime:
@@ -165,10 +174,9 @@ def _happened(record: RunRecord) -> Cells:
     }
 
 
-def _result(record: RunRecord, computed: Throughput) -> Cells:
-    result = record.result
+def _result(record: RunRecord) -> Cells:
+    result, computed = record.result, throughput(record)
     info = _typed(result.info if result else TrainResultInfo())
-    found = checks(record, computed)
     accuracy = None if result and result.synthetic_data else info["accuracy"]
     return {
         **info,
@@ -187,11 +195,16 @@ def _result(record: RunRecord, computed: Throughput) -> Cells:
         "not_measured": canonical_json(
             [name for name, value in {**info, "accuracy": accuracy}.items() if value is None]
         ),
-        "checks": canonical_json([asdict(check) for check in found]),
-        "failed_checks": ";".join(check.id for check in found if check.level is CheckLevel.FAIL),
-        "warned_checks": ";".join(check.id for check in found if check.level is CheckLevel.WARN),
-        "validity": validity(record, found).value,
+        "problems": canonical_json([*result.problems, *_not_finite(result.info)] if result else []),
     }
+
+
+def _not_finite(info: TrainResultInfo) -> Iterator[str]:
+    """Numbers that cannot be stored, by their names; an accuracy has a rule of its own."""
+    for field in fields(info):
+        value = getattr(info, field.name)
+        if isinstance(value, float) and not math.isfinite(value) and field.name != "accuracy":
+            yield f"{field.name} is {value}"
 
 
 def _typed(info: TrainResultInfo) -> dict[str, object]:

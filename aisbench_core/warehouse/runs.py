@@ -3,15 +3,16 @@
 import json
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import Mode, Origin, RankResult, RunState
-from aisbench_core.warehouse.filters import CHOSEN, order, parameters
+from aisbench_core.warehouse.filters import CHOSEN, WORTH, order, parameters, worth
+from aisbench_core.warehouse.judging import stored_checks
 from aisbench_core.warehouse.rows import aware
-from aisbench_core.warehouse.values import RUN_SORTS, BoardQuery, Check, CheckLevel, RunPage, RunRow, Validity
+from aisbench_core.warehouse.values import RUN_SORTS, BoardQuery, RunPage, RunRow, Validity
 
 _FIELDS = {field.name: field.name for field in fields(RunRow)} | {
     "throughput": "throughput_cluster",
@@ -20,13 +21,14 @@ _FIELDS = {field.name: field.name for field in fields(RunRow)} | {
     "throughput_reported": "throughput_ratio",
     "accuracy": "accuracy_measured",
     "accuracy_reported": "results.accuracy",
+    "division": "case when rehearsal then 'rehearsal' else coalesce(system->>'$.division', '') end",
 }
 
 _SELECT = ", ".join(f"{sql} as {name}" for name, sql in _FIELDS.items())
 _SORTED = ", ".join(f"{_FIELDS[name]} as {name}" for name in dict.fromkeys(("run_id", "created_at", *RUN_SORTS)))
 """Only what sorting needs: the page's rows are read whole afterwards, the other thousands are not."""
 
-_CHOSEN = f"runs join results using (run_id) where {CHOSEN} and ($include_invalid or validity = 'valid')"
+_CHOSEN = f"runs join results using (run_id) where {CHOSEN} and {WORTH}"
 _TIMES = ("created_at", "submitted_at", "started_at", "ended_at", "imported_at")
 
 
@@ -43,7 +45,7 @@ class Asked:
 def page(cur: DuckDBPyConnection, query: BoardQuery) -> RunPage:
     """One page of runs, sorted, with how many there are in all."""
     chosen = parameters(cur, query)
-    condition = chosen | {"include_invalid": query.include_invalid}
+    condition = chosen | worth(query)
     found = cur.execute(
         f"select {_SORTED} from {_CHOSEN} order by {order(query, RUN_SORTS)}, created_at desc, run_id "  # noqa: S608
         "limit $limit offset $offset",
@@ -121,10 +123,6 @@ def _row(values: tuple[Any, ...]) -> RunRow:
             "origin": Origin(row["origin"]),
             "validity": Validity(row["validity"]),
             "not_measured": tuple(json.loads(row["not_measured"])),
-            "checks": tuple(_check(check) for check in json.loads(row["checks"])),
+            "checks": stored_checks(row["checks"]),
         }
     )
-
-
-def _check(stored: dict[str, str]) -> Check:
-    return replace(Check(**stored), level=CheckLevel(stored["level"]))  # type: ignore[arg-type]  # the level is next

@@ -93,6 +93,9 @@ RESULTS = {
     "failed_checks": "VARCHAR",
     "warned_checks": "VARCHAR",
     "validity": "VARCHAR",
+    "problems": "JSON",
+    "ruleset_id": "VARCHAR",
+    "ruleset_sha256": "VARCHAR",
 }
 
 RANK_RESULTS = {"run_id": "VARCHAR", "server": "BIGINT", "rank": "BIGINT", "throughput": "DOUBLE"}

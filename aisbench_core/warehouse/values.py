@@ -45,6 +45,8 @@ class BoardQuery:
     One region, and of it either measurements or rehearsals (`rehearsal` None: the measurements if there are any,
     otherwise the rehearsals). Empty tuples and None filter nothing; `text` is looked for in ids, names and people.
     `origin` None: launched and imported runs, which are never one row of the leaderboard.
+    `validity`: in lists of runs only those that are worth this, whatever `include_invalid` says. `ruleset_id`: whose
+    verdicts count; empty: those that are stored.
     `sort` is one of BOARD_SORTS or RUN_SORTS; rows without a value always come last.
     """
 
@@ -64,6 +66,8 @@ class BoardQuery:
     synthetic_data: bool | None = None
     text: str = ""
     origin: Origin | None = None
+    validity: Validity | None = None
+    ruleset_id: str = ""
 
 
 BOARD_SORTS = (
@@ -264,6 +268,8 @@ class RunRow:
     source: str
     imported_at: datetime | None
     note: str
+    ruleset_id: str
+    division: str
 
     @property
     def began_at(self) -> datetime | None:

@@ -1,0 +1,142 @@
+"""`aisbench validate` and `aisbench ruleset`: what results are worth, by which rules."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from aisbench_core.cli import shown
+from aisbench_core.cli.codes import NOT_VALID
+from aisbench_core.cli.core import as_json, open_core
+from aisbench_core.cli.results import filters, query_of
+
+if TYPE_CHECKING:
+    from aisbench_core.rulesets.ruleset import Ruleset
+    from aisbench_core.warehouse import Judged, Validation
+
+LEVELS = ("fail", "warn")
+
+
+@click.command()
+@filters
+@click.option("--ruleset", "ruleset_id", default="", help="Judge by this one; default: the ruleset of the settings.")
+@click.option("--all", "every", is_flag=True, help="List valid runs without a warning, too.")
+@click.option("--store", is_flag=True, help="Keep these verdicts, in place of the stored ones.")
+@as_json
+@click.pass_context
+def validate(ctx: click.Context, /, every: bool, store: bool, as_json: bool, **chosen: Any) -> None:
+    """Judge stored runs by a ruleset: each check that failed or warns, what it expected and found, and what to do.
+
+    Nothing is stored without --store. Exit code 8 means that a run which completed is not valid.
+    """
+    from aisbench_core.warehouse import Validity
+
+    core = open_core()
+    query = query_of(core, **chosen)
+    found = core.warehouse.validate(query)
+    rules = core.rulesets.get(found.ruleset_id)
+    listed = [run for run in found.runs if every or run.validity is not Validity.VALID or run.warned_checks]
+    shown.answer(_answer(found, listed, rules), as_json, lambda: _table(found, listed, rules))
+    _say(found, core.warehouse.keep_verdicts(found) if store else None)
+    if found.counts[Validity.INVALID]:
+        ctx.exit(NOT_VALID)
+
+
+@click.group()
+def ruleset() -> None:
+    """Show what results are judged by."""
+
+
+@ruleset.command(name="list")
+@as_json
+def list_rulesets(as_json: bool) -> None:
+    """List the rulesets: shipped ones and those in data/rulesets. The setting `ruleset` names the one that decides."""
+    core = open_core()
+    known = [core.rulesets.get(ruleset_id) for ruleset_id in core.rulesets.ids()]
+    rows = [
+        (
+            each.id,
+            each.title,
+            each.edition,
+            str(len(each.rules)),
+            str(sum(rule.inferred for rule in each.rules.values())),
+        )
+        for each in known
+    ]
+    heads = ("id", "title", "edition", ">rules", ">inferred")
+    shown.answer([_named(each) for each in known], as_json, lambda: shown.table(heads, rows))
+    shown.talk(f"{core.settings.ruleset} judges what is recorded")
+
+
+@ruleset.command()
+@click.argument("ruleset_id", metavar="ID")
+def show(ruleset_id: str) -> None:
+    """Print a ruleset as YAML, to be kept as data/rulesets/NAME.yaml under another id, and changed."""
+    core = open_core()
+    core.rulesets.get(ruleset_id)  # a file that cannot be used is refused
+    click.echo(core.rulesets.text(ruleset_id), nl=False)
+
+
+def _named(ruleset: "Ruleset") -> dict[str, object]:
+    return {
+        "id": ruleset.id,
+        "title": ruleset.title,
+        "edition": ruleset.edition,
+        "source": ruleset.source,
+        "sha256": ruleset.sha256,
+        "rules": len(ruleset.rules),
+        "inferred": _inferred(ruleset),
+    }
+
+
+def _inferred(ruleset: "Ruleset") -> list[str]:
+    return [rule_id for rule_id, rule in ruleset.rules.items() if rule.inferred]
+
+
+def _answer(found: "Validation", listed: list["Judged"], rules: "Ruleset") -> dict[str, object]:
+    return {
+        "ruleset_id": found.ruleset_id,
+        "ruleset_sha256": found.ruleset_sha256,
+        "rehearsal": found.rehearsal,
+        "counts": found.counts,
+        "by_rule": {name: dict(zip(LEVELS, count, strict=True)) for name, count in found.by_rule.items()},
+        "fixes": {name: rules.rules[name].fix for name in found.by_rule if name in rules.rules},
+        "runs": [_run(run) for run in listed],
+    }
+
+
+def _run(run: "Judged") -> dict[str, object]:
+    return {
+        "run_id": run.run_id,
+        "validity": run.validity,
+        "checks": [check for check in run.checks if check.level in LEVELS],
+        "stored_validity": run.stored_validity,
+        "stored_ruleset_id": run.stored_ruleset_id,
+        "is_stored": run.is_stored,
+    }
+
+
+def _table(found: "Validation", listed: list["Judged"], rules: "Ruleset") -> str:
+    """Every check that is not fulfilled, and below the table what to do about each rule."""
+    rows = [line for run in listed for line in _lines(run)]
+    if not rows:
+        return "every run is valid"
+    fixes = [f"{name}: {rules.rules[name].fix}" for name in found.by_rule if name in rules.rules]
+    heads = ("run", "validity", "check", "level", "expected", "found", "evidence")
+    return "\n".join([shown.table(heads, rows), *([""] if fixes else []), *fixes])
+
+
+def _lines(run: "Judged") -> list[tuple[str, ...]]:
+    wrong = [check for check in run.checks if check.level in LEVELS]
+    told = [(check.id, str(check.level), check.expected, check.found, check.evidence) for check in wrong]
+    return [(run.run_id, str(run.validity), *each) for each in told or [("",) * 5]]
+
+
+def _say(found: "Validation", stored: int | None) -> None:
+    told = ", ".join(f"{count} {validity}" for validity, count in found.counts.items())
+    kind = "rehearsals, not measurements; " if found.rehearsal else ""
+    shown.talk(f"{kind}{len(found.runs)} runs judged by {found.ruleset_id}: {told}")
+    differing = sum(not run.is_stored for run in found.runs)
+    if stored is not None:
+        shown.talk(f"{stored} verdicts stored")
+    elif differing:
+        shown.talk(f"{differing} of these verdicts are not the stored ones; --store keeps them")

@@ -1,0 +1,230 @@
+"""A ruleset: which rules a result is judged by, how strictly in which division, and where each of them comes from.
+
+What a rule's id looks at is code (`aisbench_core/warehouse/checks.py`); everything that a lab may want to change is
+here.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cached_property
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from aisbench_core.model import Division, Frozen, canonical_json
+
+DEFAULT = "aisbench/1"
+"""The product's own ruleset, which decides unless the settings name another."""
+
+ID_PATTERN = r"^[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)?$"
+
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0, le=1_000_000)]
+Text = Annotated[str, Field(min_length=1, max_length=2000)]
+
+
+class Consequence(StrEnum):
+    """What a rule that is not fulfilled does: invalidates the result, warns, or nothing, because nobody looks."""
+
+    FAIL = "fail"
+    WARN = "warn"
+    OFF = "off"
+
+
+class Levels(Frozen):
+    """A consequence for each division. Results whose division is not stated, and rehearsals, count as open."""
+
+    closed: Annotated[Consequence, Field(description="for results of the closed division")]
+    open: Annotated[Consequence, Field(description="for all others")]
+
+    def of(self, division: Division) -> Consequence:
+        """The consequence in a division."""
+        return self.closed if division is Division.CLOSED else self.open
+
+
+class Rule(Levels):
+    """What every rule says, whatever it looks at."""
+
+    title: Annotated[Text, Field(description="what has to be so")]
+    title_zh: Annotated[str, Field(description="the same in Chinese")] = ""
+    fix: Annotated[Text, Field(description="what to do when it is not so")]
+    fix_zh: Annotated[str, Field(description="the same in Chinese")] = ""
+    source: Annotated[Text, Field(description="where the rule and its numbers come from")]
+    inferred: Annotated[bool, Field(description="whether that was inferred, because the text is not public")] = False
+
+
+Required = Literal[
+    "throughput", "throughput_definition", "throughput_ratio", "accuracy", "average_power", "max_power",
+    "energy_consumption", "efficientcy", "resource_util_ratio", "prepare_start_time", "prepare_end_time",
+    "dataload_start_time", "dataload_end_time", "proc_start_time", "proc_end_time", "total_start_time",
+    "total_end_time",
+]  # fmt: skip
+
+
+class Fields(Rule):
+    """V01."""
+
+    required: Annotated[tuple[Required, ...], Field(description="what a result must hold")]
+
+
+class Times(Rule):
+    """V02."""
+
+    inside_total: Annotated[bool, Field(description="whether every period must lie inside total")] = False
+
+
+class Agreement(Rule):
+    """V04."""
+
+    tolerance: Annotated[Share, Field(description="how far apart they may be, as a share")]
+
+
+class Stragglers(Rule):
+    """V05."""
+
+    share: Annotated[Share, Field(description="of the run's median card, below which a card is a straggler")]
+
+
+class Target(Frozen):
+    """An accuracy that a model has to reach."""
+
+    accuracy: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False, description="0.759 is 75.9 %")]
+    source: Annotated[Text, Field(description="where the number comes from")]
+    inferred: Annotated[bool, Field(description="whether it was inferred")] = False
+
+
+class Accuracy(Rule):
+    """V06."""
+
+    below_target: Annotated[Levels, Field(description="what a missed target does")]
+    targets: Annotated[
+        dict[str, Target], Field(description="by workload or model; others have the target of their workload")
+    ] = Field(default_factory=dict)
+
+
+class ServerAccuracy(Rule):
+    """V07."""
+
+    most_apart: Annotated[Share, Field(description="how far the servers' accuracies may be apart")]
+
+
+class Definitions(Rule):
+    """V16."""
+
+    allowed: Annotated[tuple[str, ...], Field(description="the definitions that count; none named: every one")] = ()
+
+
+class Power(Rule):
+    """V19."""
+
+    tolerance: Annotated[Share, Field(description="how far energy may be from average power x time, as a share")]
+
+
+class Description(Rule):
+    """V21."""
+
+    fields: Annotated[int, Field(ge=0, le=33, description="how many of the 33 fields must be filled in")] = 33
+
+
+class Durations(Rule):
+    """V23."""
+
+    tolerance: Annotated[Share, Field(description="how far they may be apart, as a share")]
+
+
+class Clock(Rule):
+    """V26."""
+
+    ahead_s: Annotated[Count, Field(description="seconds that clocks may differ")]
+
+
+class RunCount(Rule):
+    """V08."""
+
+    runs: Annotated[Count, Field(description="valid runs that a series needs")]
+    by_model: Annotated[dict[str, Count], Field(description="other numbers, by workload or model")] = Field(
+        default_factory=dict
+    )
+
+
+class Missed(Rule):
+    """V09."""
+
+    most: Annotated[Count, Field(description="runs of a series that may miss the target")]
+
+
+class Outliers(Rule):
+    """V22."""
+
+    deviations: Annotated[float, Field(gt=0, allow_inf_nan=False, description="median absolute deviations")]
+
+
+class Spread(Rule):
+    """V27."""
+
+    most: Annotated[Share, Field(description="the largest coefficient of variation")]
+
+
+class Apart(Rule):
+    """V29."""
+
+    days: Annotated[Count, Field(description="between the first and the last run of a series")]
+
+
+class RunRules(Frozen):
+    """Rules that look at one run; together they decide its validity. A rule that is not named is off."""
+
+    V01: Fields | None = None
+    V02: Times | None = None
+    V03: Rule | None = None
+    V04: Agreement | None = None
+    V05: Stragglers | None = None
+    V06: Accuracy | None = None
+    V07: ServerAccuracy | None = None
+    V15: Rule | None = None
+    V16: Definitions | None = None
+    V19: Power | None = None
+    V21: Description | None = None
+    V23: Durations | None = None
+    V25: Rule | None = None
+    V26: Clock | None = None
+
+
+class SeriesRules(Frozen):
+    """Rules that look at all runs of a series; they decide whether the series counts, not what its runs are worth."""
+
+    V08: RunCount | None = None
+    V09: Missed | None = None
+    V11: Rule | None = None
+    V12: Rule | None = None
+    V14: Rule | None = None
+    V22: Outliers | None = None
+    V27: Spread | None = None
+    V28: Rule | None = None
+    V29: Apart | None = None
+    V30: Rule | None = None
+
+
+class Ruleset(Frozen):
+    """Everything that a verdict rests on, besides the result."""
+
+    id: Annotated[str, Field(pattern=ID_PATTERN, max_length=60, description="how verdicts name it")]
+    title: Annotated[Text, Field(description="its name")]
+    title_zh: Annotated[str, Field(description="the same in Chinese")] = ""
+    edition: Annotated[Text, Field(description="which edition of which text")]
+    source: Annotated[Text, Field(description="where that text is to be had")]
+    run: RunRules
+    series: SeriesRules = SeriesRules()
+
+    @cached_property
+    def sha256(self) -> str:
+        """A hash of everything that decides; words about it do not count."""
+        words = {"title", "title_zh", "fix", "fix_zh", "source", "inferred"}
+        rules = {rule_id: rule.model_dump(mode="json", exclude=words) for rule_id, rule in self.rules.items()}
+        return hashlib.sha256(canonical_json(rules).encode()).hexdigest()
+
+    @cached_property
+    def rules(self) -> Mapping[str, Rule]:
+        """Every rule by its id, in the order of the ids."""
+        return dict(sorted((rule_id, rule) for rule_id, rule in [*self.run, *self.series] if rule is not None))

@@ -1,0 +1,93 @@
+"""Verdicts: a ruleset over the facts of runs, one that is being recorded as well as all that are stored."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from aisbench_core.model import Division, RunState, canonical_json
+from aisbench_core.rulesets.ruleset import Consequence, Rule, Ruleset
+from aisbench_core.warehouse.checks import LOOKS, division_of, no_result
+from aisbench_core.warehouse.facts import Facts, facts_of
+from aisbench_core.warehouse.values import Check, CheckLevel, Validity
+
+_Plan = Sequence[tuple[Any, Rule, CheckLevel]]
+
+
+class Verdict(NamedTuple):
+    """What a ruleset says of a run, as it is stored."""
+
+    checks: str
+    failed_checks: str
+    warned_checks: str
+    validity: str
+    ruleset_id: str
+    ruleset_sha256: str
+
+
+class Judge:
+    """One ruleset, ready to judge any number of runs."""
+
+    def __init__(self, ruleset: Ruleset) -> None:
+        self.ruleset = ruleset
+        self.straggler_share = ruleset.run.V05.share if ruleset.run.V05 else 0.0
+        self._plans: Mapping[Division, _Plan] = {
+            division: _plan(ruleset, division) for division in (Division.CLOSED, Division.OPEN)
+        }
+
+    def verdict(self, facts: Facts) -> Verdict:
+        """The verdict on one run: valid only if it completed and no check failed, incomplete if nothing is whole."""
+        found = self._checks(facts)
+        failed = ";".join([check.id for check in found if check.level is CheckLevel.FAIL])
+        warned = ";".join([check.id for check in found if check.level is CheckLevel.WARN])
+        checks = f"[{','.join(map(_as_json, found))}]"
+        validity = _validity(facts, failed).value
+        return Verdict(checks, failed, warned, validity, self.ruleset.id, self.ruleset.sha256)
+
+    def of_cells(
+        self,
+        run: Mapping[str, Any],
+        result: Mapping[str, Any],
+        cards: Sequence[Sequence[Any]],
+        servers: Sequence[Sequence[Any]],
+    ) -> Verdict:
+        """The verdict on a run that is about to be stored."""
+        return self.verdict(facts_of(run, result, cards, servers, self.straggler_share))
+
+    def _checks(self, facts: Facts) -> list[Check]:
+        if facts.ranks_expected is None:
+            return [no_result(facts)]
+        found = (look(facts, rule, level) for look, rule, level in self._plans[division_of(facts)])
+        return [check for check in found if check is not None]
+
+
+def _plan(ruleset: Ruleset, division: Division) -> _Plan:
+    levels = {Consequence.FAIL: CheckLevel.FAIL, Consequence.WARN: CheckLevel.WARN}
+    return [
+        (LOOKS[rule_id], rule, levels[rule.of(division)])
+        for rule_id, rule in ruleset.rules.items()
+        if rule_id in LOOKS and rule.of(division) in levels
+    ]
+
+
+def _validity(facts: Facts, failed: str) -> Validity:
+    if facts.ranks_expected is None or facts.state != RunState.COMPLETED:
+        return Validity.INCOMPLETE
+    return Validity.INVALID if failed else Validity.VALID
+
+
+@lru_cache(maxsize=8192)
+def _as_json(check: Check) -> str:
+    """Most checks of most runs say the same."""
+    return canonical_json(asdict(check))
+
+
+def stored_check(cells: Mapping[str, str]) -> Check:
+    """A check as it was stored."""
+    return Check(cells["id"], CheckLevel(cells["level"]), cells["expected"], cells["found"], cells.get("evidence", ""))
+
+
+def stored_checks(text: str) -> tuple[Check, ...]:
+    """The checks of a stored verdict."""
+    return tuple(stored_check(cells) for cells in json.loads(text))

@@ -1,0 +1,103 @@
+"""`aisbench validate` and `aisbench ruleset`: verdicts in the shell, for people and for scripts."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from aisbench_core.cli import main
+from aisbench_core.core import Core
+from aisbench_core.model import RunState
+from aisbench_core.settings import Settings
+from aisbench_core.wiring import open_core
+from tests import records as a
+
+Typed = Callable[..., Result]
+REGION = ("--region", "cn-north-9")
+
+
+@pytest.fixture
+def core(tmp_path: Path) -> Core:
+    """A console with a good run, one without an accuracy, and one that failed."""
+    core = open_core(Settings(data_dir=tmp_path / "data"))
+    failed = a.record("none", with_result=False, state=RunState.FAILED)
+    core.warehouse.record_many([a.record("good"), a.record("bad", accuracy=None), failed])
+    return core
+
+
+@pytest.fixture
+def typed(core: Core) -> Typed:
+    """One command on that console."""
+
+    def invoke(*words: str, **environment: str) -> Result:
+        data = {"AISBENCH_DATA_DIR": str(core.settings.data_dir)}
+        return CliRunner(env=data | environment).invoke(main, words)
+
+    return invoke
+
+
+def test_what_is_wrong_is_listed_with_what_to_do_and_scripts_get_an_exit_code(typed: Typed) -> None:
+    told = typed("validate", *REGION)
+
+    assert told.exit_code == 8
+    assert "bad   invalid     V06    fail   above 0 and at most 1  not measured" in told.stdout
+    assert "V06: Evaluate on the real evaluation set" in told.stdout
+    assert "good" not in told.stdout
+    assert told.stderr == "3 runs judged by aisbench/1: 1 valid, 1 invalid, 1 incomplete\n"
+
+
+def test_nothing_wrong_is_exit_code_0_and_a_filter_without_a_match_is_no_error(typed: Typed) -> None:
+    valid, none = typed("validate", *REGION, "--text", "good"), typed("validate", *REGION, "--text", "nobody's")
+
+    assert (valid.exit_code, valid.stdout) == (0, "every run is valid\n")
+    assert (none.exit_code, none.stderr) == (0, "0 runs judged by aisbench/1: 0 valid, 0 invalid, 0 incomplete\n")
+
+
+def test_another_ruleset_is_tried_as_json_and_then_kept(core: Core, typed: Typed) -> None:
+    words = ("validate", *REGION, "--ruleset", "ieee-2937-2022", "--json")
+    tried = typed(*words)
+    kept = typed(*words, "--store")
+    again = typed(*words)
+
+    answer = json.loads(tried.stdout)
+    assert tried.exit_code == kept.exit_code == 8
+    assert "3 of these verdicts are not the stored ones; --store keeps them" in tried.stderr
+    assert (answer["ruleset_id"], answer["counts"]["invalid"]) == ("ieee-2937-2022", 2)
+    assert answer["by_rule"]["V21"] == {"fail": 2, "warn": 0}
+    assert answer["fixes"]["V21"].startswith("Fill in the system description")
+    assert "3 verdicts stored" in kept.stderr
+    assert all(run["is_stored"] for run in json.loads(again.stdout)["runs"])
+    row = core.warehouse.run("good")
+    assert row is not None
+    assert (row.ruleset_id, row.validity) == ("ieee-2937-2022", "invalid")
+
+
+def test_the_setting_names_the_ruleset_and_a_lab_can_write_its_own(core: Core, typed: Typed) -> None:
+    core.settings.rulesets_dir.mkdir()
+    shown = typed("ruleset", "show", "aisbench/1").stdout
+    mild = shown.replace("closed: fail\n    open: fail", "closed: fail\n    open: warn")
+    lab = mild.replace("id: aisbench/1", "id: lab")
+    (core.settings.rulesets_dir / "lab.yaml").write_text(lab, "utf-8")
+
+    listed = typed("ruleset", "list", AISBENCH_RULESET="lab")
+    told = typed("validate", *REGION, AISBENCH_RULESET="lab")
+
+    assert "lab               AISBench Console  1" in listed.stdout
+    assert "lab judges what is recorded" in listed.stderr
+    assert told.exit_code == 0
+    assert "3 runs judged by lab: 2 valid, 0 invalid, 1 incomplete" in told.stderr
+
+
+def test_a_ruleset_that_cannot_be_used_is_refused_in_a_sentence(core: Core, typed: Typed) -> None:
+    core.settings.rulesets_dir.mkdir()
+    (core.settings.rulesets_dir / "lab.yaml").write_text("id: lab\nextends: aisbench/1\nrun: {V05: {share: 2}}\n")
+
+    unknown = typed("leaderboard", *REGION, "--ruleset", "nobody")
+    wrong = typed("export", *REGION, "--ruleset", "lab")
+    setting = typed("leaderboard", *REGION, AISBENCH_RULESET="nobody")
+
+    assert {unknown.exit_code, wrong.exit_code, setting.exit_code} == {2}
+    assert "there is no ruleset 'nobody'; known are aisbench/1" in unknown.stderr + setting.stderr
+    assert "ruleset lab.yaml: run.V05.share: input should be less than or equal to 1 (found 2)" in wrong.stderr
