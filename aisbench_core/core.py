@@ -54,6 +54,7 @@ from aisbench_core.settings import Profile, Settings
 from aisbench_core.storage import Storage
 from aisbench_core.system.systems import Systems
 from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.reading import reader
 
 STOP_TRIES = 20
 RUN_ID_LETTERS = 6
@@ -94,6 +95,7 @@ class Core:
         self.packages = Packages(settings, workloads)
         self.software = SoftwareShelf(settings.software_dir)
         self.jobs = Jobs(ledger, look, self.stop)
+        self.reader = reader(warehouse.place)
         self.storage = Storage(settings, warehouse, self.files)
         self.doctor = Doctor(settings, look, clock)
         self.history = History(settings, warehouse, workloads, self.regions, connect, clock)

@@ -7,6 +7,7 @@ AisbenchError
 ├── SeriesNotFound         no series with that id
 ├── StaleRun               somebody else moved the run first
 ├── ResultError            a result file is missing or does not hold a number
+├── QueryError             a question in SQL cannot be answered as it is asked
 ├── WarehouseError         the warehouse cannot be read or written
 │   └── WarehouseBusy      another process has it open; trying again helps
 └── CloudError             the cloud said no, or nothing
@@ -72,6 +73,10 @@ class StaleRun(AisbenchError):
 
 class ResultError(AisbenchError):
     """A result file is missing, empty, or does not hold a finite positive number."""
+
+
+class QueryError(AisbenchError):
+    """A question in SQL is no SELECT over the warehouse, names what is not there, or asks for too much."""
 
 
 class WarehouseError(AisbenchError):

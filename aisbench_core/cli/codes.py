@@ -5,6 +5,7 @@ from aisbench_core.errors import (
     CloudRejected,
     CloudUnavailable,
     ConfigError,
+    QueryError,
     RunNotFound,
     SeriesNotFound,
     SpecError,
@@ -25,6 +26,7 @@ _CODES: tuple[tuple[type[AisbenchError], int], ...] = (
     (CloudRejected, YOUR_INPUT),
     (ConfigError, YOUR_INPUT),
     (SpecError, YOUR_INPUT),
+    (QueryError, YOUR_INPUT),
     (RunNotFound, YOUR_INPUT),
     (SeriesNotFound, YOUR_INPUT),
 )

@@ -122,12 +122,13 @@ def _region(core: "Core") -> str:
 def _export_to(core: "Core", query: "BoardQuery", output: Path, now: datetime, bom: bool) -> int:
     with SpooledTemporaryFile(SMALL_EXPORT) as whole:  # a report that is there already outlives a failure
         count = core.warehouse.export_csv(query, whole, now, bom=bom)
-        whole.seek(0)
-        _copy(whole, output)
+        copy_to(output, whole)
     return count
 
 
-def _copy(whole: IO[bytes], output: Path) -> None:
+def copy_to(output: Path, whole: IO[bytes]) -> None:
+    """Write a file that was made whole first. Raises ConfigError when it cannot be written."""
+    whole.seek(0)
     try:
         with output.open("wb") as target:
             shutil.copyfileobj(whole, target)

@@ -24,17 +24,18 @@ _DECIDED = ", ".join(
 )
 """The same in every run with one fingerprint: carried along, because grouping by text is what costs."""
 
-_BEGAN = "case when imported_at is null or created_at < imported_at then created_at end"
+BEGAN = "case when imported_at is null or created_at < imported_at then created_at end"
 """When a run began; null for imported runs whose files tell no time: they were created by the import."""
 
-_GROUPS = f"""
+GROUPED = f"""
     chosen as (
         select *, case when validity = 'valid' then throughput_cluster end as counted
-        from runs join results using (run_id) where {CHOSEN}),
+        from runs join results using (run_id) where {{chosen}}),
     numbers as (
         select
             fingerprint, framework_version, flavor, pool_id, node_count, cards_per_node, synthetic_data,
             throughput_unit, origin,
+            any_value(region) as region,
             any_value(rehearsal) as rehearsal,
             count(counted) as runs,
             count(*) filter (where validity = 'invalid') as invalid,
@@ -50,16 +51,16 @@ _GROUPS = f"""
             max(accuracy_measured) filter (where counted is not null) as best_accuracy,
             median(accuracy_measured) filter (where counted is not null) as median_accuracy,
             max_by(
-                struct_pack(id := run_id, who := created_by, moment := coalesce(ended_at, {_BEGAN})),
+                struct_pack(id := run_id, who := created_by, moment := coalesce(ended_at, {BEGAN})),
                 struct_pack(speed := counted, id := run_id)) filter (where counted is not null) as winner,
             max_by(
-                struct_pack(id := run_id, moment := {_BEGAN}, title := title, accelerator := accelerator,
+                struct_pack(id := run_id, moment := {BEGAN}, title := title, accelerator := accelerator,
                     framework := framework, why := case when failed_checks = '' then state else failed_checks end),
                 struct_pack(moment := created_at, id := run_id)) as latest,
             {_DECIDED}
         from chosen
         group by
-            fingerprint, framework_version, flavor, pool_id, node_count, cards_per_node, synthetic_data,
+            {{within}} fingerprint, framework_version, flavor, pool_id, node_count, cards_per_node, synthetic_data,
             throughput_unit, origin),
     groups as (
         select *,
@@ -69,10 +70,13 @@ _GROUPS = f"""
             list_extract({list(T95)}, least(runs - 1, {len(T95)})) * sd / sqrt(runs) as margin,
             mean - coalesce(margin, 0) as low,
             mean + coalesce(margin, 0) as high
-        from numbers where runs > 0 or $include_invalid)
+        from numbers where {{shown}})
 """  # noqa: S608 (our own words)
+"""Groups of the runs that `chosen` allows, one by one within each `within`, and of them those that are `shown`."""
 
-_FIELDS = {field.name: field.name for field in fields(BoardRow)} | {
+_GROUPS = GROUPED.format(chosen=CHOSEN, within="", shown="runs > 0 or $include_invalid")
+
+FIELDS = {field.name: field.name for field in fields(BoardRow)} | {
     "ci_low": "mean - margin",
     "ci_high": "mean + margin",
     "best_run_id": "winner.id",
@@ -84,17 +88,19 @@ _FIELDS = {field.name: field.name for field in fields(BoardRow)} | {
     "reason": "case when runs > 0 then '' else latest.why end",
     # A place is only given among rows that answer the same question, and only as sure as the intervals are.
     "rank_from": """case when runs > 0 then 1 + (select count(*) from groups other
-        where other.fingerprint = page.fingerprint and other.synthetic_data = page.synthetic_data
+        where other.region = page.region and other.rehearsal = page.rehearsal
+        and other.fingerprint = page.fingerprint and other.synthetic_data = page.synthetic_data
         and other.low > page.high) end""",
     "rank_to": """case when runs > 0 then (select count(*) from groups other
-        where other.fingerprint = page.fingerprint and other.synthetic_data = page.synthetic_data
+        where other.region = page.region and other.rehearsal = page.rehearsal
+        and other.fingerprint = page.fingerprint and other.synthetic_data = page.synthetic_data
         and other.high >= page.low) end""",
 }
 
 
 def leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
     """One page of groups, sorted, with how many groups there are in all."""
-    columns = ", ".join(f"{sql} as {name}" for name, sql in _FIELDS.items())
+    columns = ", ".join(f"{sql} as {name}" for name, sql in FIELDS.items())
     sorted_by = f"{order(query, BOARD_SORTS)}, model, framework_version, flavor, node_count, fingerprint, latest.id"
     chosen = parameters(cur, query)
     cur.execute(

@@ -59,7 +59,7 @@ def compact_file(path: Path, patience_s: float = PATIENCE_S) -> Compacted:
     draft = path.with_name(f".{path.name}.{os.getpid()}.new")
     engine = started(path)
     try:
-        with _patiently_attached(engine, path, deadline):
+        with patiently_attached(engine, path, deadline):
             before = _file_size(path)
             engine.execute(f"checkpoint {NAME}")
         with _held(engine, path, deadline):
@@ -78,18 +78,17 @@ def compact_file(path: Path, patience_s: float = PATIENCE_S) -> Compacted:
 def _held(engine: duckdb.DuckDBPyConnection, path: Path, deadline: float) -> Iterator[None]:
     """The file read-only, with everything in it: another writer may have come between, and its log must be merged."""
     while True:
-        with _patiently_attached(engine, path, deadline, ", read_only"):
+        with patiently_attached(engine, path, deadline, ", read_only"):
             if not _bytes(_log(path)):
                 yield
                 return
-        with _patiently_attached(engine, path, deadline):
+        with patiently_attached(engine, path, deadline):
             engine.execute(f"checkpoint {NAME}")
 
 
 @contextlib.contextmanager
-def _patiently_attached(
-    engine: duckdb.DuckDBPyConnection, path: Path, deadline: float, how: str = ""
-) -> Iterator[None]:
+def patiently_attached(engine: duckdb.DuckDBPyConnection, path: Path, deadline: float, how: str = "") -> Iterator[None]:
+    """The file attached for as long as this lasts. Raises WarehouseBusy when others keep it until the deadline."""
     while True:
         try:
             attached(engine, path, how)

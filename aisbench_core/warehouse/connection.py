@@ -96,8 +96,7 @@ class Connection:
 
     def revision(self) -> str:
         """Changes with every change of the content. It is read from the file's state, without opening it."""
-        log = self.path.with_name(f"{self.path.name}.wal")
-        return "|".join(_state(file) for file in (self.path, log))
+        return revision_of(self.path)
 
     def _borrow(self, deadline: float) -> duckdb.DuckDBPyConnection:
         if not self._turn.acquire(timeout=self._patience_s):
@@ -234,6 +233,11 @@ def _transaction(cur: duckdb.DuckDBPyConnection, change: Callable[[duckdb.DuckDB
             cur.rollback()
         raise
     return answer
+
+
+def revision_of(path: Path) -> str:
+    """A text that changes whenever the file or its log does."""
+    return "|".join(_state(file) for file in (path, path.with_name(f"{path.name}.wal")))
 
 
 def _state(file: Path) -> str:

@@ -39,11 +39,14 @@ _LINE = "line"
 _LOCK = 0x41495342
 """Our number among the advisory locks of the database."""
 
+SPILL_FOLDER = str(Path(tempfile.gettempdir()) / "aisbench-warehouse")
+"""Where questions put what does not fit into memory."""
+
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,  # never reach for the network
     "autoload_known_extensions": False,
     "threads": 1,  # more of them double the work of recording one run
-    "temp_directory": str(Path(tempfile.gettempdir()) / "aisbench-warehouse"),
+    "temp_directory": SPILL_FOLDER,
 }
 
 _STATE = """
@@ -166,14 +169,14 @@ def _started(place: TeamPlace, deadline: float) -> duckdb.DuckDBPyConnection:
     engine = duckdb.connect(":memory:", config=_CONFIG)
     try:
         extensions.load(engine)
-        _keep(engine, access)
+        keep(engine, access)
         _attach(engine, place, access, deadline)
     except duckdb.Error as error:
         raise lake_refusals.refusal(place, error, access.secrets) from error
     return engine
 
 
-def _keep(engine: duckdb.DuckDBPyConnection, access: Access) -> None:
+def keep(engine: duckdb.DuckDBPyConnection, access: Access) -> None:
     """Password and keys as secrets of the engine, which shows them to nobody: not in errors, not in the catalogue."""
     bucket = access.bucket
     _secret(engine, "catalog", type="postgres", password=access.password)
@@ -212,22 +215,25 @@ def _attach(engine: duckdb.DuckDBPyConnection, place: TeamPlace, access: Access,
     if others and not known:
         raise lake_refusals.foreign(place)
     if known:
-        _attach_lake(engine, place, access)
+        attach_lake(engine, place, access)
         if not _is_outdated(engine, place):
             return
     with _turn(engine, deadline):
         if not known:
-            _attach_lake(engine, place, access)
+            attach_lake(engine, place, access)
         with _cursor(engine) as cur:
             cur.execute(f"use {NAME}")
             migrate(cur, place)
 
 
-def _attach_lake(engine: duckdb.DuckDBPyConnection, place: TeamPlace, access: Access) -> None:
+def attach_lake(
+    engine: duckdb.DuckDBPyConnection, place: TeamPlace, access: Access, *, read_only: bool = False
+) -> None:
+    """Attach the lake as NAME; the engine must `keep` its secrets already."""
     secret = ", meta_secret catalog" if access.password else ""
     engine.execute(
         f"attach {_text(f'ducklake:postgres:{place.connection}')} as {NAME} (data_path {_text(place.data_path)}, "
-        f"data_inlining_row_limit {INLINED_ROWS}{secret})"
+        f"data_inlining_row_limit {INLINED_ROWS}{secret}{', read_only' if read_only else ''})"
     )
 
 

@@ -1,0 +1,181 @@
+"""A question in SQL: read before it is asked, limited while it runs, and refused in words.
+
+The engine is locked anyway (reading.py). What is checked here lets a person hear at once what is not possible, and
+keeps functions out that reach past the tables, such as PostgreSQL's own in a team's warehouse.
+"""
+
+import contextlib
+import json
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+
+from aisbench_core.errors import QueryError, WarehouseError
+from aisbench_core.warehouse.reading import MEMORY, Reader
+
+SECONDS = 60.0
+"""How long a question may take, unless somebody says otherwise."""
+
+FUNCTIONS = frozenset({"unnest", "range", "generate_series", "repeat_row", "json_each", "json_tree"})
+"""Functions that may stand where a table stands; all others lead out of the warehouse, or into its engine."""
+
+_PLAIN_NAME = re.compile(r"\w+")
+_ENGINE = re.compile(r"__ducklake|^(pg_catalog|system|temp)$", re.I)
+_TABLES_HINT = "`show tables` names the views, `describe v_runs` the columns of one; docs/open.md explains them"
+_HINTS = (
+    ("Permission", "only the warehouse can be read: no file, no address, no other database"),
+    ("Parser", "one SELECT in DuckDB's SQL is expected"),
+    ("Binder", _TABLES_HINT),
+    ("Catalog", _TABLES_HINT),
+)
+_THEIRS = re.compile(
+    "Permission|Parser|Binder|Catalog|Conversion|Invalid Input|Out of Range|Mismatch Type|Not implemented|Syntax|"
+    "Parameter|Expression|Divide|Decimal|Invalid type|Constraint|Sequence|Settings"
+)
+"""DuckDB's kinds of errors that a person can mend in the question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked: SQL, the values of its `?` or `$name`, and how long it may take."""
+
+    sql: str
+    values: Sequence[object] | Mapping[str, object] = ()
+    seconds: float = SECONDS
+
+
+@contextlib.contextmanager
+def asked(reader: Reader, question: Question) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The cursor with the answer, to be fetched while this lasts.
+
+    Raises QueryError when the question is no single SELECT over the warehouse, cannot be answered, or takes more time
+    or memory than it may, and WarehouseError when the warehouse cannot be read. KeyboardInterrupt ends it."""
+    with _key_presses(), reader.cursor() as cur, _words(question.sql):
+        check(cur, question.sql)
+        with _limited(cur, question.seconds):
+            values = question.values
+            cur.execute(question.sql, dict(values) if isinstance(values, Mapping) else list(values))
+        yield cur
+
+
+def has_both(reader: Reader) -> bool:
+    """Whether the warehouse holds measurements and rehearsals, so that a question may mix them."""
+    with reader.cursor() as cur:
+        return cur.execute("select count(distinct rehearsal) from runs").fetchall() == [(2,)]
+
+
+def check(cur: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """Raises QueryError unless this is one SELECT over tables and views."""
+    statements = cur.extract_statements(sql)
+    if len(statements) != 1:
+        found = "nothing" if not statements else f"{len(statements)} statements"
+        raise QueryError(f"one SELECT is expected, and this holds {found}", "a PIVOT needs its values: ON … IN (…)")
+    if statements[0].type != duckdb.StatementType.SELECT:
+        kind = str(statements[0].type).rpartition(".")[2].replace("_", " ")
+        raise QueryError(
+            f"only a SELECT is carried out here, and this is {kind}", "the warehouse is read, never changed"
+        )
+    [(text,)] = cur.execute("select json_serialize_sql(?)", [sql]).fetchall()
+    told = json.loads(text)
+    if told["error"]:
+        raise QueryError(f"this cannot be read: {told['error_message']}", "write it as a plain SELECT")
+    for node in _nodes(told["statements"]):
+        _check_node(node, sql)
+
+
+def _check_node(node: Mapping[str, Any], sql: str) -> None:
+    if node.get("type") == "TABLE_FUNCTION":
+        function = node.get("function") or {}
+        name = str(function.get("function_name", "")).lower()
+        if name not in FUNCTIONS:
+            hint = f"{dict(_HINTS)['Permission']}; {', '.join(sorted(FUNCTIONS))} are possible"
+            raise QueryError(
+                f"the function {name}() cannot be read from{_place(sql, node.get('query_location'))}", hint
+            )
+    if node.get("type") == "BASE_TABLE":
+        name = str(node.get("table_name", ""))
+        outer = [str(node.get(key) or "") for key in ("catalog_name", "schema_name")]
+        if not _PLAIN_NAME.fullmatch(name) or any(_ENGINE.search(each) for each in outer):
+            place = _place(sql, node.get("query_location"))
+            raise QueryError(f"{name!r} is no table of the warehouse{place}", dict(_HINTS)["Permission"])
+
+
+def _nodes(value: object) -> Iterator[Mapping[str, Any]]:
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            yield each
+            waiting.extend(each.values())
+        elif isinstance(each, list):
+            waiting.extend(each)
+
+
+@contextlib.contextmanager
+def _limited(cur: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
+    timer = threading.Timer(seconds, cur.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except duckdb.InterruptException:
+        raise QueryError(
+            f"the question took longer than {seconds:g} s", "ask for less, or allow more time (--seconds)"
+        ) from None
+    finally:
+        timer.cancel()
+
+
+@contextlib.contextmanager
+def _key_presses() -> Iterator[None]:
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":  # what DuckDB makes of Ctrl-C
+            raise KeyboardInterrupt from None
+        raise
+
+
+@contextlib.contextmanager
+def _words(sql: str) -> Iterator[None]:
+    """DuckDB's errors in words, with the place in the question that they are about."""
+    try:
+        yield
+    except duckdb.Error as error:
+        raise _translated(error, sql) from error
+
+
+def _translated(error: duckdb.Error, sql: str) -> QueryError | WarehouseError:
+    facts = _facts(str(error))
+    kind, said = str(facts.get("exception_type", "")), str(facts.get("exception_message") or error)
+    if kind == "Out of Memory" or isinstance(error, duckdb.OutOfMemoryException):
+        return QueryError(f"the question needs more than {MEMORY} of memory", "group, filter or limit it")
+    if not _THEIRS.search(kind):
+        return WarehouseError(f"the warehouse cannot be read: {said.splitlines()[0]}", "try again")
+    hint = next((hint for name, hint in _HINTS if kind.startswith(name)), "")
+    sentence = " ".join(said.split("\n\nLINE ")[0].split())
+    return QueryError(f"{sentence}{_place(sql, facts.get('position'))}", hint)
+
+
+def _facts(text: str) -> dict[str, Any]:
+    start = text.find("{")
+    try:
+        found = json.loads(text[start:]) if start >= 0 else {}
+    except ValueError:
+        found = {}
+    return found if isinstance(found, dict) else {}
+
+
+def _place(sql: str, position: object) -> str:
+    """Where in the question, for a person: line, column, and the line itself with a mark. DuckDB counts bytes."""
+    if not str(position).isdigit():
+        return ""
+    before = sql.encode()[: int(str(position))].decode(errors="ignore")
+    number, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
+    line = sql.split("\n")[number - 1]
+    mark = " " * (column - 1) + "^"
+    return f", at line {number}, column {column}:\n  {line}\n  {mark}\n"

@@ -1,0 +1,199 @@
+"""A warehouse to be read and nothing else, by people whose questions nobody has read before.
+
+A file is copied, and the copy is asked: however long a question takes, nobody who records waits for it. A team's lake
+is attached read-only, and answers each question from one snapshot. Either way the engine is then locked: it opens no
+other file, loads nothing, and its settings stay as they are.
+"""
+
+import contextlib
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+
+from aisbench_core.errors import WarehouseError
+from aisbench_core.warehouse import extensions, lake_refusals, views
+from aisbench_core.warehouse.compacting import patiently_attached
+from aisbench_core.warehouse.connection import PATIENCE_S, refusal, revision_of, started
+from aisbench_core.warehouse.lake import NAME, SPILL_FOLDER, attach_lake, keep
+from aisbench_core.warehouse.migrations import is_outdated, migrate
+from aisbench_core.warehouse.team import TeamPlace
+
+MEMORY = "1GiB"
+"""What one question may take of the memory; it may spill SPILL more to disk."""
+
+SPILL = "8GiB"
+
+_Config = dict[str, str | bool | int | float | list[str]]
+
+_LOADS_NOTHING: _Config = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+_GUARDED: _Config = _LOADS_NOTHING | {
+    "errors_as_json": True,  # with the place in the text that they are about
+    "python_enable_replacements": False,  # no variable of a program is a table
+    "memory_limit": MEMORY,
+    "max_temp_directory_size": SPILL,
+}
+
+_COPY = "import shutil, sys; shutil.copyfile(sys.argv[1], sys.argv[2])"
+
+
+class FileReader:
+    """A copy of a warehouse file, taken anew when the file has changed. Threads may share it."""
+
+    def __init__(self, path: Path, patience_s: float = PATIENCE_S) -> None:
+        self.place = path
+        self._patience_s = patience_s
+        self._guard = threading.Lock()
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._engine: duckdb.DuckDBPyConnection | None = None
+        self._revision = ""
+
+    @contextlib.contextmanager
+    def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor on the newest content. Raises WarehouseBusy or WarehouseError."""
+        with self._guard:
+            if self._engine is None or self._revision != revision_of(self.place):
+                self._renew()
+            assert self._engine is not None  # noqa: S101 - mypy's, _renew has made one
+            cur = self._engine.cursor()
+        with cur:
+            yield cur
+
+    def close(self) -> None:
+        """Forget the copy."""
+        with self._guard:
+            self._drop()
+
+    def _renew(self) -> None:
+        self._drop()
+        try:
+            self._engine = self._opened()
+        finally:
+            if self._engine is None:
+                self._drop()
+
+    def _opened(self) -> duckdb.DuckDBPyConnection:
+        self._folder = tempfile.TemporaryDirectory(prefix="aisbench-reading-")
+        copy = Path(self._folder.name) / f"{NAME}.duckdb"
+        self._revision = copied(self.place, copy, self._patience_s)
+        spill: _Config = {"temp_directory": str(copy.with_name("spill"))}
+        locked: _Config = {"enable_external_access": False, "lock_configuration": True}
+        try:
+            with duckdb.connect(copy, config=_LOADS_NOTHING) as con:
+                migrate(con, self.place)
+                views.create(con)
+            return duckdb.connect(copy, read_only=True, config=_GUARDED | spill | locked)
+        except (OSError, duckdb.Error) as error:
+            raise refusal(self.place, error) from error
+
+    def _drop(self) -> None:
+        engine, folder = self._engine, self._folder
+        self._engine = self._folder = None
+        if engine:
+            engine.close()
+        if folder:
+            folder.cleanup()
+
+
+def copied(path: Path, copy: Path, patience_s: float) -> str:
+    """Copy a warehouse file with its log while nobody writes, and return its revision; nothing if there is no file.
+
+    The file is held read-only meanwhile. Another process copies: closing it here would drop the lock that DuckDB holds
+    for this one."""
+    if not path.exists():
+        return revision_of(path)
+    engine = started(path)
+    try:
+        with patiently_attached(engine, path, time.monotonic() + patience_s, ", read_only"):
+            revision = revision_of(path)
+            for ending in ("", ".wal"):
+                if Path(f"{path}{ending}").exists():
+                    _copy(f"{path}{ending}", f"{copy}{ending}")
+    except (OSError, duckdb.Error) as error:
+        raise refusal(path, error) from error
+    finally:
+        engine.close()
+    return revision
+
+
+def _copy(source: str, target: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", _COPY, source, target], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise OSError((done.stderr.strip().splitlines() or ["it cannot be copied"])[-1])
+
+
+class LakeReader:
+    """A team's warehouse, attached read-only. Threads may share it."""
+
+    def __init__(self, place: TeamPlace) -> None:
+        self.place = place
+        self._guard = threading.Lock()
+        self._engine: duckdb.DuckDBPyConnection | None = None
+
+    @contextlib.contextmanager
+    def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor whose answers are all of one moment. Raises WarehouseError."""
+        with self._guard:
+            self._engine = self._engine or _lake_engine(self.place)
+            cur = self._engine.cursor()
+        with cur:
+            cur.begin()
+            try:
+                yield cur
+            except (WarehouseError, duckdb.Error):
+                self.close()  # it may be the connection that broke
+                raise
+            finally:
+                with contextlib.suppress(duckdb.Error):
+                    cur.rollback()
+
+    def close(self) -> None:
+        """Leave the lake; the next question attaches it again."""
+        with self._guard:
+            self._engine = None
+
+
+def _lake_engine(place: TeamPlace) -> duckdb.DuckDBPyConnection:
+    access = place.access()
+    engine = duckdb.connect(":memory:", config=_GUARDED | {"temp_directory": SPILL_FOLDER, "errors_as_json": False})
+    try:
+        extensions.load(engine)
+        keep(engine, access)
+        attach_lake(engine, place, access, read_only=True)
+        _look_through(engine, place)
+        engine.execute("set allowed_directories = [?]", [place.data_path])
+        engine.execute("set enable_external_access = false")
+        engine.execute("set global errors_as_json = true")
+        engine.execute("set lock_configuration = true")
+    except duckdb.Error as error:
+        raise lake_refusals.refusal(place, error, access.secrets) from error
+    return engine
+
+
+def _look_through(engine: duckdb.DuckDBPyConnection, place: TeamPlace) -> None:
+    """The lake's tables and our views under plain names: every cursor finds them without a setting."""
+    with engine.cursor() as cur:
+        cur.execute(f"use {NAME}")
+        if is_outdated(cur, place):
+            raise WarehouseError(
+                f"the warehouse {place} is of an older version", "let somebody who may write run `aisbench leaderboard`"
+            )
+    asked = f"select table_name from duckdb_tables() where database_name = '{NAME}'"  # noqa: S608 - our own word
+    for (table,) in engine.execute(asked).fetchall():
+        engine.execute(f"create view {table} as from {NAME}.{table}")
+    views.create(engine)
+
+
+Reader = FileReader | LakeReader
+
+
+def reader(place: Path | TeamPlace, patience_s: float = PATIENCE_S) -> Reader:
+    """What reads a warehouse; it looks at the place when it is first asked."""
+    return LakeReader(place) if isinstance(place, TeamPlace) else FileReader(place, patience_s)

@@ -1,0 +1,125 @@
+"""`aisbench sql`: every format, values, limits, the note about rehearsals, and how it ends."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from pyarrow import parquet
+
+from aisbench_core.cli import main
+from aisbench_core.warehouse import Warehouse
+from tests import records as a
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    Warehouse(tmp_path / "warehouse.duckdb").rebuild(a.records([8000, 8100, 8200]))
+    return tmp_path
+
+
+def type_in(data_dir: Path, *words: str, told: str | None = None) -> Result:
+    return CliRunner().invoke(main, list(words), input=told, env={"AISBENCH_DATA_DIR": str(data_dir)})
+
+
+def test_a_table_shows_numbers_to_the_right_and_says_when_there_is_more(data_dir: Path) -> None:
+    result = type_in(
+        data_dir, "sql", "select run_id, throughput, accuracy_target as t, null as n from v_runs", "--limit", "2"
+    )
+
+    assert result.exit_code == 0, result.output
+    head, first, second = result.stdout.splitlines()
+    assert head.split() == ["run_id", "throughput", "t", "n"]
+    assert first.split()[1:] == ["8000", "0.759", "–"]
+    assert result.stderr == "2 rows; there are more: --limit\n"
+    assert second
+
+
+def test_csv_json_and_parquet_hold_the_same(data_dir: Path) -> None:
+    sql = (
+        "select run_id, throughput, rank_cv, max_power_w, created_at_utc, [1, 2] as two from v_runs where run_id = $id"
+    )
+    words = ("sql", sql, "-p", "id=run-1", "--format")
+
+    (row,) = csv.DictReader(io.StringIO(type_in(data_dir, *words, "csv").stdout))
+    (told,) = json.loads(type_in(data_dir, *words, "json").stdout)
+    done = type_in(data_dir, *words, "parquet", "-o", str(data_dir / "out.parquet"))
+
+    assert done.stderr == "1 row\n"
+    (typed,) = parquet.read_table(data_dir / "out.parquet").to_pylist()
+    assert row == {
+        "run_id": "run-1",
+        "throughput": "8100.0",
+        "rank_cv": "0.0",
+        "max_power_w": "",
+        "created_at_utc": "2026-03-01T08:01:00Z",
+        "two": "[1, 2]",
+    }
+    assert told == row | {"throughput": 8100.0, "rank_cv": 0.0, "max_power_w": None, "two": [1, 2]}
+    assert (typed["throughput"], typed["max_power_w"], typed["two"]) == (8100.0, None, [1, 2])
+
+
+def test_a_question_comes_from_standard_input_and_a_file_takes_the_answer(data_dir: Path) -> None:
+    out = data_dir / "out.csv"
+
+    result = type_in(data_dir, "sql", "-", "--format", "csv", "-o", str(out), told="select count(*) as n from v_runs")
+
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert out.read_bytes() == b"n\r\n3\r\n"
+    assert type_in(data_dir, "sql", "from nowhere", "-o", str(out)).exit_code == 2
+    assert out.read_bytes() == b"n\r\n3\r\n"
+
+
+def test_a_question_that_cannot_be_answered_is_your_input(data_dir: Path) -> None:
+    result = type_in(data_dir, "sql", "from v_runs where")
+
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("error: syntax error at end of input")
+    assert type_in(data_dir, "sql", "copy v_runs to 'x'").exit_code == 2
+    assert type_in(data_dir, "sql", "from v_runs", "-p", "nothing").exit_code == 2
+
+
+def test_the_person_is_told_when_rehearsals_are_among_the_numbers(data_dir: Path) -> None:
+    question = ("sql", "select max(throughput) from v_runs")
+    assert "note:" not in type_in(data_dir, *question).stderr
+
+    Warehouse(data_dir / "warehouse.duckdb").record(a.record("rehearsed", rehearsal=True))
+
+    assert "note: rehearsals may be among these numbers" in type_in(data_dir, *question).stderr
+    assert "note:" in type_in(data_dir, "sql", "select rehearsal, throughput from v_runs").stderr
+    assert "note:" not in type_in(data_dir, "sql", "from v_runs where not rehearsal").stderr
+    assert "note:" not in type_in(data_dir, "sql", "show tables").stderr
+
+
+def test_a_key_press_ends_a_long_question(data_dir: Path) -> None:
+    sql = "select count(*) from range(100000000) a, range(100000000) b where (a.range * b.range) % 7 = 3"
+    folder = data_dir / "copies"
+    folder.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-c", "from aisbench_core.cli import main; main()", "sql", sql],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"AISBENCH_DATA_DIR": str(data_dir), "TMPDIR": str(folder)},
+    )
+
+    try:
+        until = time.monotonic() + 60
+        while not list(folder.glob("*/warehouse.duckdb")) and time.monotonic() < until:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    finally:
+        process.kill()
+
+    assert process.returncode == 130, told
+    assert told == "interrupted\n"
+    assert list(folder.iterdir()) == []

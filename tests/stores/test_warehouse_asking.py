@@ -1,0 +1,158 @@
+"""Questions in SQL: they read and do nothing else, see what is new, keep nobody waiting, and end within bounds."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from aisbench_core.errors import QueryError, WarehouseError
+from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.asking import Question, asked
+from aisbench_core.warehouse.reading import FileReader, Reader, reader
+from tests import records as a
+from tests.postgres_server import PASSWORD
+
+FOREVER = "select count(*) from range(100000000) a, range(100000000) b where (a.range * b.range) % 7 = 3"
+
+
+@pytest.fixture
+def reading(warehouse: Warehouse) -> Iterator[Reader]:
+    warehouse.record(a.record("run-1"))
+    found = reader(warehouse.place, 60.0)
+    yield found
+    found.close()
+
+
+def ask(reading: Reader, sql: str, **values: object) -> list[tuple[object, ...]]:
+    with asked(reading, Question(sql, values)) as cur:
+        return cur.fetchall()
+
+
+def refused(reading: Reader, sql: str, **values: object) -> str:
+    with pytest.raises(QueryError) as refusal:
+        ask(reading, sql, **values)
+    return str(refusal.value)
+
+
+def test_what_is_recorded_meanwhile_is_seen_by_the_next_question(warehouse: Warehouse, reading: Reader) -> None:
+    assert ask(reading, "select count(*) from v_runs") == [(1,)]
+
+    warehouse.record(a.record("run-2"))
+
+    assert ask(reading, "select run_id from v_runs order by 1") == [("run-1",), ("run-2",)]
+
+
+def test_values_stand_apart_from_the_question(reading: Reader) -> None:
+    assert ask(reading, "select count(*) from v_runs where model = $model", model="x' or true --") == [(0,)]
+    assert ask(reading, "select run_id from v_runs where node_count = $nodes", nodes="1") == [("run-1",)]
+    assert "not provided" in refused(reading, "from v_runs where model = $model")
+
+
+WRONG = (
+    "drop table runs",
+    "delete from runs",
+    "insert into runs (run_id) values ('x')",
+    "create view mine as select 1",
+    "create temp table mine (x int)",
+    "attach '/tmp/other.duckdb'",
+    "copy runs to '/tmp/runs.csv'",
+    "install httpfs",
+    "load httpfs",
+    "set enable_external_access = true",
+    "pragma database_list",
+    "call pragma_version()",
+    "use memory",
+    "explain analyze select 1",
+    "select 1; drop table runs",
+    "",
+    "pivot v_runs on model using count(*)",
+    "from read_csv('/etc/passwd')",
+    "select * from (select * from read_text('/etc/passwd'))",
+    "with x as (from glob('/etc/*')) from x",
+    "from '/etc/passwd'",
+    "from 'https://example.com/x.parquet'",
+    "select (from read_blob('/etc/passwd') select content)",
+    "from query('drop table runs')",
+    "from duckdb_secrets()",
+    "from postgres_query('__ducklake_metadata_warehouse', 'select 1')",
+    "from __ducklake_metadata_warehouse.ducklake_snapshot",
+    "from ducklake_expire_snapshots('warehouse')",
+    "select current_setting('s3_secret_access_key')",
+)
+"""What changes the warehouse, leads out of it, or into the engine."""
+
+
+def test_whatever_leads_out_of_the_warehouse_or_changes_it_is_refused(warehouse: Warehouse, reading: Reader) -> None:
+    for sql in WRONG:
+        assert refused(reading, sql), sql
+
+    assert warehouse.run("run-1") is not None
+
+
+def test_the_engine_itself_is_locked_whoever_gets_past_the_first_look(reading: Reader) -> None:
+    for sql in ("from read_text('/etc/hostname')", "copy (select 1) to '/tmp/x.csv'", "set threads = 1", "load x"):
+        with reading.cursor() as cur, pytest.raises(duckdb.Error, match=r"disabled|locked"):
+            cur.execute(sql)
+    with reading.cursor() as cur, pytest.raises(duckdb.Error, match="read-only"):
+        cur.execute("delete from warehouse.main.runs")
+
+
+def test_a_mistake_is_shown_where_it_is(reading: Reader) -> None:
+    said = refused(reading, "select run_id,\n  'ü', throughputt\nfrom v_runs")
+
+    assert 'column "throughputt" not found' in said
+    assert "line 2, column 8:\n    'ü', throughputt\n         ^\n" in said
+    assert "docs/open.md" in said
+    assert "line 1, column 18" in refused(reading, "from v_runs wher x")
+    assert "Did you mean" in refused(reading, "from v_run")
+
+
+def test_a_question_ends_when_its_time_is_over_and_the_next_one_is_answered(reading: Reader) -> None:
+    with pytest.raises(QueryError, match="longer than 1 s"), asked(reading, Question(FOREVER, seconds=1)):
+        pass
+
+    assert ask(reading, "select count(*) from v_runs") == [(1,)]
+
+
+def test_nobody_who_records_waits_for_a_long_question(warehouse: Warehouse, reading: Reader) -> None:
+    began, recorded = threading.Event(), threading.Event()
+
+    def long() -> None:
+        with reading.cursor() as cur:
+            began.set()
+            recorded.wait(60)
+            cur.execute("select count(*) from runs").fetchall()
+
+    asking = threading.Thread(target=long)
+    asking.start()
+    assert began.wait(60)
+    warehouse.record(a.record("run-2"))
+    recorded.set()
+    asking.join(60)
+
+    assert ask(reading, "select count(*) from v_runs") == [(2,)]
+
+
+def test_no_secret_can_be_asked_for(reading: Reader) -> None:
+    for sql in ("from duckdb_databases", "from duckdb_tables", "from duckdb_views", "from pragma_database_list"):
+        assert PASSWORD not in str(ask(reading, sql))
+
+
+def test_a_warehouse_that_is_not_there_yet_is_empty(tmp_path: Path) -> None:
+    reading = FileReader(tmp_path / "none.duckdb")
+
+    assert ask(reading, "select count(*) from v_groups") == [(0,)]
+    assert list(tmp_path.iterdir()) == []
+    reading.close()
+
+
+def test_a_file_of_another_program_is_refused_and_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "warehouse.duckdb"
+    file.write_bytes(b"not a database")
+
+    with pytest.raises(WarehouseError, match="cannot be used"):
+        ask(FileReader(file), "from v_runs")
+
+    assert file.read_bytes() == b"not a database"

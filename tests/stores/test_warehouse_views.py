@@ -1,0 +1,141 @@
+"""What analysts read: the views tell what leaderboard, run list and scaling tell, from a file and from a team's."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from aisbench_core.model import Event, Level, MetricSample, Mode
+from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse.asking import Question, asked
+from aisbench_core.warehouse.reading import Reader, reader
+from aisbench_core.warehouse.views import VIEWS
+from tests import records as a
+
+OTHER_NAMES = {"best_at": "best_at_utc", "latest_at": "latest_at_utc"}
+
+
+@pytest.fixture
+def reading(warehouse: Warehouse) -> Iterator[Reader]:
+    """A reader of a warehouse with runs of every sort."""
+    warehouse.record_many(
+        [
+            *a.records([8000, 8100, 8200, 8300, 8400], "one"),
+            *a.records([15000, 15100], "two", node_count=2),
+            *a.records([100], "rehearsed", rehearsal=True, region="lab"),
+            *a.records([300, 500], "both", rehearsal=True),
+            a.record("slow", throughputs=[1000.0] * 7 + [500.0], framework_version="r1.11"),
+            a.record("broken", with_result=False, flavor="other"),
+            a.record("single", mode=Mode.SINGLE_SERVER, node_count=2),
+            a.imported(),
+            a.record(
+                "told",
+                samples=(MetricSample(a.T0, 0, "npuUtil", 93.5),),
+                events=(Event("told", a.T0, "console", Level.INFO, "launched", "ann"),),
+            ),
+        ]
+    )
+    found = reader(warehouse.place, 60.0)
+    yield found
+    found.close()
+
+
+def rows(reading: Reader, sql: str, **values: object) -> list[dict[str, Any]]:
+    with asked(reading, Question(sql, values)) as cur:
+        names = [column[0] for column in cur.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in cur.fetchall()]
+
+
+def close(value: object) -> object:
+    return pytest.approx(value) if isinstance(value, float) else value
+
+
+def plain(value: object) -> object:
+    return value.replace(tzinfo=None) if isinstance(value, datetime) else value
+
+
+def test_the_groups_are_those_of_the_leaderboard_in_every_region_and_kind(
+    warehouse: Warehouse, reading: Reader
+) -> None:
+    for facts in warehouse.regions():
+        query = BoardQuery(facts.region, rehearsal=facts.rehearsal, include_invalid=True)
+        board = {row.latest_run_id: row for row in warehouse.leaderboard(query).rows}
+
+        found = rows(
+            reading,
+            "from v_groups where region = $region and rehearsal = $rehearsal",
+            region=facts.region,
+            rehearsal=facts.rehearsal,
+        )
+
+        assert {row["latest_run_id"] for row in found} == set(board)
+        for row in found:
+            same = asdict(board[row["latest_run_id"]])
+            told = {OTHER_NAMES.get(name, name): plain(value) for name, value in same.items()}
+            assert {name: row[name] for name in told} == {name: close(value) for name, value in told.items()}
+
+
+def test_runs_are_told_with_result_verdict_and_what_is_not_known(warehouse: Warehouse, reading: Reader) -> None:
+    found = {row["run_id"]: row for row in rows(reading, "from v_runs")}
+
+    assert len(found) == 15
+    for run_id, row in found.items():
+        run = warehouse.run(run_id)
+        assert run is not None
+        assert row["validity"] == run.validity
+        assert row["throughput"] == run.throughput
+        assert row["rank_cv"] == run.rank_cv
+        assert row["began_at_utc"] == plain(run.began_at)
+    assert found["broken"]["throughput"] is None
+    assert found["slow"]["straggler_ranks"] == "7"
+    assert found["slow"]["warned_checks"] == "V05"
+    assert found["one-0"]["mode"] == "cluster"
+    assert found["imported-1"]["source"] == "logs/run1.log (1)"
+
+
+def test_cards_servers_checks_metrics_and_events_are_told_one_by_one(reading: Reader) -> None:
+    (slow,) = rows(reading, "from v_ranks where run_id = 'slow' and is_straggler")
+    servers = rows(reading, "from v_servers order by server")
+    (failed,) = rows(reading, "from v_checks where run_id = 'broken' and level = 'fail'")
+    (sample,) = rows(reading, "from v_metrics")
+    (event,) = rows(reading, "from v_events")
+
+    assert (slow["rank"], slow["throughput"], slow["share_of_median"]) == (7, 500.0, 0.5)
+    assert [(row["server"], row["throughput"]) for row in servers] == [(0, 8000.0), (1, 8000.0)]
+    assert (failed["check_id"], failed["validity"]) == ("V01", "incomplete")
+    assert (sample["name"], sample["value"], sample["at_utc"]) == ("npuUtil", 93.5, plain(a.T0))
+    assert (event["message"], event["actor"], event["rehearsal"]) == ("launched", "ann", False)
+
+
+def test_scaling_is_that_of_the_page(warehouse: Warehouse, reading: Reader) -> None:
+    points = warehouse.scaling_of("two-0").points
+
+    found = rows(
+        reading,
+        "from v_scaling where region = $region and framework_version = 'r1.10' and not rehearsal order by node_count",
+        region="cn-north-9",
+    )
+
+    assert [row["node_count"] for row in found] == [point.node_count for point in points] == [1, 2]
+    assert [row["speed_up"] for row in found] == pytest.approx([point.speed_up for point in points])
+    assert [row["efficiency"] for row in found] == pytest.approx([point.efficiency for point in points])
+
+
+def test_series_are_told_by_node_count(warehouse: Warehouse, reading: Reader) -> None:
+    for number, total in enumerate((8000, 8200, 100), start=1):
+        made = a.record(f"of-series-{number}", throughputs=[total / 8] * 8, with_result=number < 3)
+        warehouse.record(replace(made, run=replace(made.run, series_id="s-1", series_index=number)))
+
+    (found,) = rows(reading, "from v_series")
+
+    assert (found["series_id"], found["node_count"], found["runs"], found["valid"]) == ("s-1", 1, 3, 2)
+    assert (found["throughput"], found["mean"], found["best"]) == (8100, 8100, 8200)
+    assert rows(reading, "select series_index from v_runs where series_id = 's-1' order by 1")[2]["series_index"] == 3
+
+
+def test_every_view_has_the_columns_that_its_document_names(reading: Reader) -> None:
+    for view in VIEWS:
+        with asked(reading, Question(f"from {view.name} limit 0")) as cur:
+            assert [column[0] for column in cur.description or ()] == [column.name for column in view.columns]

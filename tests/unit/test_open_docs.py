@@ -1,0 +1,50 @@
+"""docs/open.md lists each view with each column, its unit and its meaning, as the code has them."""
+
+from collections.abc import Iterator
+
+from aisbench_core.settings import HOME
+from aisbench_core.warehouse.asking import SECONDS
+from aisbench_core.warehouse.reading import MEMORY
+from aisbench_core.warehouse.view_columns import ViewColumn
+from aisbench_core.warehouse.views import VIEWS
+
+DOCUMENT = HOME / "docs" / "open.md"
+HEAD = "### `v_runs`\n"
+BEHIND = "\n## "
+
+
+def document() -> str:
+    """docs/open.md with the views as the code would write them."""
+    page = DOCUMENT.read_text("utf-8")
+    before, _, after = page.partition(HEAD)
+    behind = after.partition(BEHIND)
+    return f"{before.rstrip()}\n\n" + "\n".join(_views()) + "".join(behind[1:])
+
+
+def _views() -> Iterator[str]:
+    for view in VIEWS:
+        rows = "".join(map(_row, view.columns))
+        yield f"### `{view.name}`\n\nOne row: {view.row}.\n\n| column | unit | meaning |\n|---|---|---|\n{rows}"
+
+
+def _row(column: ViewColumn) -> str:
+    unit = f"`{column.unit}`" if column.unit == "throughput_unit" else column.unit
+    return f"| `{column.name}` | {unit or '–'} | {column.meaning} |\n"
+
+
+def test_the_page_lists_every_column_of_every_view_with_its_unit() -> None:
+    rewrite = "from tests.unit.test_open_docs import *; DOCUMENT.write_text(document(), 'utf-8')"
+
+    assert DOCUMENT.read_text("utf-8") == document(), f'to write it anew: .venv/bin/python -c "{rewrite}"'
+
+
+def test_every_view_tells_the_kind_of_its_rows() -> None:
+    for view in VIEWS:
+        assert {"region", "rehearsal", "synthetic_data"} <= {column.name for column in view.columns}, view.name
+        assert len({column.name for column in view.columns}) == len(view.columns), view.name
+
+
+def test_the_page_names_the_limits() -> None:
+    page = DOCUMENT.read_text("utf-8")
+
+    assert f"{SECONDS:g} s (`--seconds`), {MEMORY.replace('GiB', ' GiB')} of memory" in page
