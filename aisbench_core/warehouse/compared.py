@@ -11,6 +11,17 @@ from aisbench_core.model import RankResult, ServerResult
 from aisbench_core.statistics.summary import Summary
 from aisbench_core.warehouse.values import RunRow
 
+MOST_DOTS = 60
+"""So many single runs of one group are shown at most; the ids' hashes choose them, so that they stay the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunDot:
+    """One single run behind a band."""
+
+    run_id: str
+    throughput: float
+
 
 class Verdict(StrEnum):
     """Whether two runs can be compared: as they are, per card or per node only, or not at all."""

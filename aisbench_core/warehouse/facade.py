@@ -17,6 +17,7 @@ from aisbench_core.warehouse import (
     board,
     compacting,
     compare,
+    dots,
     export,
     facets,
     history,
@@ -28,14 +29,14 @@ from aisbench_core.warehouse import (
     servers,
     verdicts,
 )
-from aisbench_core.warehouse.compared import Comparison, Servers
+from aisbench_core.warehouse.compared import Comparison, RunDot, Servers
 from aisbench_core.warehouse.connection import PATIENCE_S, Connection
 from aisbench_core.warehouse.histories import Baseline, GroupPage, GroupRow, History, Regressions, VersionField
 from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.scalings import QuestionPage, Scaling, ScalingQuery, ScalingQuestion
 from aisbench_core.warehouse.team import TeamPlace
-from aisbench_core.warehouse.values import BoardPage, BoardQuery, Facets, RegionFacts, RunPage, RunRow
+from aisbench_core.warehouse.values import BoardPage, BoardQuery, BoardRow, Facets, RegionFacts, RunPage, RunRow
 
 
 class Warehouse:
@@ -130,6 +131,11 @@ class Warehouse:
         """One page of the leaderboard. Raises ValueError on a sort that BOARD_SORTS does not hold."""
         with self._under(query) as cur:
             return board.leaderboard(cur, query)
+
+    def dots(self, query: BoardQuery, rows: Sequence[BoardRow], most: int) -> Mapping[str, tuple[RunDot, ...]]:
+        """Single valid runs of each of the leaderboard's rows, at most `most`, by the row's latest run."""
+        with self.cursor() as cur:
+            return dots.of_rows(cur, query, rows, most)
 
     def runs(self, query: BoardQuery) -> RunPage:
         """One page of runs. Raises ValueError on a sort that RUN_SORTS does not hold."""

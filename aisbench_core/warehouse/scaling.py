@@ -10,14 +10,13 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.statistics.amdahl import SizeRuns, amdahl
 from aisbench_core.statistics.student import critical
+from aisbench_core.warehouse.compared import MOST_DOTS, RunDot
 from aisbench_core.warehouse.filters import CHOSEN, parameters
 from aisbench_core.warehouse.rows import aware
 from aisbench_core.warehouse.scalings import (
-    MOST_DOTS,
     LeftOut,
     QuestionPage,
     QuestionRow,
-    RunDot,
     Scaling,
     ScalingPoint,
     ScalingQuery,

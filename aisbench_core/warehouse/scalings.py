@@ -10,18 +10,8 @@ from datetime import datetime
 
 from aisbench_core.model import canonical_json
 from aisbench_core.statistics.amdahl import AmdahlFit, Misfit
+from aisbench_core.warehouse.compared import RunDot
 from aisbench_core.warehouse.values import RunRow
-
-MOST_DOTS = 60
-"""So many single runs of one group are shown at most; the ids' hashes choose them, so that they stay the same."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunDot:
-    """One single run behind a band."""
-
-    run_id: str
-    throughput: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,29 +1,32 @@
 """The leaderboard's parts: region, filters, chart, tables and download."""
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from io import BytesIO
-from typing import Any, TypeVar
+from typing import Any
 
 import streamlit as st
 
 from aisbench_core.model import Origin
-from aisbench_core.warehouse.values import BoardPage, BoardQuery, BoardRow, RegionFacts, RunPage, RunRow
-from pages._ui import address, charts
+from aisbench_core.warehouse.values import BOARD_SORTS, RUN_SORTS, BoardQuery, BoardRow, RegionFacts, RunRow
+from pages._ui import address, board_chart, charts
 from pages._ui.clones import show_clone_button
 from pages._ui.core import core
 from pages._ui.errors import plain
-from pages._ui.formats import NOT_MEASURED, duration, number, percent, size_of, when
+from pages._ui.formats import NOT_MEASURED, duration, hundredfold, rounded, size_of, when
+from pages._ui.listing import choose_text, page_of, show_pages, sorted_as_asked
 from pages._ui.places import COMPARE, LIVE, link
+from pages._ui.tables import HEAD, ROW, Width, columns
 from pages._ui.words import Words, words
 
-Page = TypeVar("Page", BoardPage, RunPage)
+SEEN = 25
+"""Rows of a table that are seen at once."""
 
-PAGE = 25
+MOST_BARS, MOST_DOTS = 25, 40
+"""How many rows are drawn as bars, and how many single runs of each at most."""
+
 EVERY = "every"
 LEAST_COMPARED, MOST_COMPARED = 2, 8
-MOST_PAGES = 100_000
 
 
 def choose_kind(regions: Sequence[RegionFacts]) -> RegionFacts:
@@ -62,7 +65,8 @@ def choose_query(kind: RegionFacts) -> BoardQuery:
         with column:
             chosen.append(filter_by(name, options))
     models, workloads, versions, flavors, nodes = chosen
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="large"):
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        text = choose_text(t("listing.search"), t("listing.search_in"))
         origin = _origin()
         invalid = st.toggle(
             t("board.invalid"),
@@ -81,7 +85,7 @@ def choose_query(kind: RegionFacts) -> BoardQuery:
         node_counts=nodes,
         origin=origin,
         include_invalid=invalid,
-        limit=PAGE,
+        text=text,
     )
 
 
@@ -103,26 +107,43 @@ def _origin() -> Origin | None:
 def show_groups(query: BoardQuery) -> None:
     """Runs of equal configuration as one row each, the fastest first."""
     t = words()
-    page = _page(core().warehouse.leaderboard, query)
+    query = sorted_as_asked(query, BOARD_SORTS, "throughput")
+    page = page_of(core().warehouse.leaderboard, query)
     if not page.rows:
         st.info(t("board.no_match"), icon=":material/search:")
         return
-    charts.draw(charts.board_bars(page.rows, t), text=t("charts.board"))
+    _chart(query, page.rows)
     table = [_group_cells(row, t) for row in page.rows]
     chosen = _table(table, t("board.table"), "groups")
-    _pages(page.total)
+    show_pages(page.total, query.limit)
     _links([page.rows[index].best_run_id or page.rows[index].latest_run_id for index in chosen])
+
+
+def _chart(query: BoardQuery, rows: Sequence[BoardRow]) -> None:
+    """The first rows as bars, with their single runs as dots."""
+    t = words()
+    drawn = [row for row in rows if row.throughput is not None][:MOST_BARS]
+    if not drawn:
+        return
+    dots = core().warehouse.dots(query, drawn, MOST_DOTS)
+    charts.draw(board_chart.bars(drawn, dots, t), text=t("charts.board"))
+    hidden = sum(row.runs - len(dots[row.latest_run_id]) for row in drawn)
+    notes = [t("charts.board_legend")]
+    notes += [t("charts.first_bars", bars=MOST_BARS)] if len(rows) > MOST_BARS else []
+    notes += [t("charts.sampled", hidden=hidden, most=MOST_DOTS)] if hidden else []
+    st.caption(" ".join(notes))
 
 
 def show_runs(query: BoardQuery) -> None:
     """Every run by itself, the newest first, with what its result is worth."""
     t = words()
-    page = _page(core().warehouse.runs, replace(query, sort="created_at"))
+    query = sorted_as_asked(query, RUN_SORTS, "created_at")
+    page = page_of(core().warehouse.runs, query)
     if not page.rows:
         st.info(t("board.no_match"), icon=":material/search:")
         return
     chosen = _table([_run_cells(row, t) for row in page.rows], t("board.run_table"), "runs-table")
-    _pages(page.total)
+    show_pages(page.total, query.limit)
     _links([page.rows[index].run_id for index in chosen])
 
 
@@ -161,30 +182,20 @@ def filter_by(name: str, options: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(st.multiselect(label, options, key=key, placeholder=every, on_change=address.keep, args=args))
 
 
-def _page(ask: Callable[[BoardQuery], Page], query: BoardQuery) -> Page:
-    """The page that the URL asks for, or the last one when there are fewer."""
-    answer = ask(replace(query, offset=PAGE * (address.page("page", MOST_PAGES) - 1)))
-    if answer.rows or not answer.total:
-        return answer
-    return ask(replace(query, offset=PAGE * (address.page("page", _pages_for(answer.total)) - 1)))
-
-
-def _pages_for(total: int) -> int:
-    return -(-total // PAGE)
-
-
-def _pages(total: int) -> None:
-    pages = _pages_for(total)
-    if pages > 1:
-        address.page("page", pages)
-        st.pagination(pages, key="page", on_change=address.keep, args=("page", 1))
-    st.caption(words()("board.total", total=total))
-
-
 def _table(rows: list[dict[str, Any]], alt: str, key: str) -> list[int]:
     """The table; gives the numbers of the rows that are ticked."""
-    height = min(len(rows) + 1, PAGE + 1) * 35 + 3
-    event = st.dataframe(rows, hide_index=True, alt=alt, key=key, on_select="rerun", height=height)
+    t = words()
+    widths: dict[str, Width] = {t("board.model"): 170, t("board.reason"): 260, t("board.flavor"): 170}
+    event = st.dataframe(
+        rows,
+        hide_index=True,
+        alt=alt,
+        key=key,
+        on_select="rerun",
+        height=min(len(rows), SEEN) * ROW + HEAD,
+        column_config=columns(rows, widths),
+        placeholder=NOT_MEASURED,
+    )
     return [index for index in event["selection"]["rows"] if index < len(rows)]
 
 
@@ -202,19 +213,22 @@ def _links(run_ids: Sequence[str]) -> None:
 
 
 def _group_cells(row: BoardRow, t: Words) -> dict[str, Any]:
+    unit = row.throughput_unit
     return {
         t("board.rank"): row.rank or NOT_MEASURED,
         t("board.model"): row.model,
-        t("board.origin"): t(f"origin.{row.origin}"),
         t("board.version"): f"{row.framework} {row.framework_version}",
         t("board.size"): size_of(row.node_count, row.cards_per_node),
-        t("board.median", unit=row.throughput_unit): number(row.throughput),
-        t("board.per_card"): number(row.per_card),
-        t("board.accuracy"): percent(row.best_accuracy, 2),
+        t("board.median", unit=unit): rounded(row.throughput),
+        t("board.per_card", unit=unit): rounded(row.per_card),
         t("board.runs"): row.runs,
-        t("board.cv"): percent(row.cv),
-        t("board.best"): number(row.best),
+        t("board.cv"): hundredfold(row.cv),
+        t("board.accuracy_percent"): hundredfold(row.best_accuracy),
         t("board.flavor"): row.flavor or row.pool_id,
+        t("board.low", unit=unit): rounded(row.ci_low),
+        t("board.high", unit=unit): rounded(row.ci_high),
+        t("board.best", unit=unit): rounded(row.best),
+        t("board.origin"): t(f"origin.{row.origin}"),
         t("board.not_valid"): row.invalid + row.incomplete,
         t("board.reason"): row.reason,
         t("board.data"): t("board.synthetic") if row.synthetic_data else row.dataset,
@@ -239,18 +253,19 @@ def _checked(said: str, t: Words) -> str:
 
 
 def _run_cells(row: RunRow, t: Words) -> dict[str, Any]:
+    unit = row.throughput_unit
     return {
         t("board.run"): row.run_id,
-        t("board.origin"): t(f"origin.{row.origin}"),
         t("board.validity"): t(f"validity.{row.validity}"),
-        t("board.reason"): reasons(row, t),
         t("board.model"): row.model,
         t("board.version"): f"{row.framework} {row.framework_version}",
-        t("board.flavor"): row.flavor or row.pool_id,
         t("board.size"): size_of(row.node_count, row.cards_per_node),
-        t("board.throughput", unit=row.throughput_unit): number(row.throughput),
-        t("board.per_card"): number(row.per_card),
-        t("board.accuracy"): percent(row.accuracy, 2),
+        t("board.throughput", unit=unit): rounded(row.throughput),
+        t("board.per_card", unit=unit): rounded(row.per_card),
+        t("board.accuracy_percent"): hundredfold(row.accuracy),
+        t("board.reason"): reasons(row, t),
+        t("board.flavor"): row.flavor or row.pool_id,
+        t("board.origin"): t(f"origin.{row.origin}"),
         t("board.duration"): duration(row.duration_s),
         t("board.data"): t("board.synthetic") if row.synthetic_data else row.dataset,
         t("board.by"): row.created_by,

@@ -37,38 +37,6 @@ def ink() -> str:
     return str(st.get_option(f"theme.{st.context.theme.type or 'light'}.grayTextColor"))
 
 
-def board_bars(rows: Sequence[BoardRow], t: Words) -> Drawing:
-    """Median throughput per row of the leaderboard; a line spans the 95 % interval where there is one."""
-    values = [
-        {
-            "name": row_name(row, t),
-            "value": row.throughput,
-            "low": row.ci_low,
-            "high": row.ci_high,
-            "version": f"{row.framework} {row.framework_version}",
-            "unit": row.throughput_unit,
-            "runs": row.runs,
-        }
-        for row in rows
-        if row.throughput is not None
-    ]
-    unit = rows[0].throughput_unit if rows else ""
-    base = _chart(values).encode(y=_names())
-    bars = base.mark_bar().encode(
-        x=alt.X("value:Q", title=t("charts.throughput", unit=unit), axis=_bound()),
-        color=alt.Color("version:N", title=t("charts.version"), legend=alt.Legend(orient="bottom")),
-        tooltip=[
-            _tip("name", t("charts.what")),
-            _number_tip("value", t("charts.median")),
-            _tip("runs", t("board.runs")),
-        ],
-    )
-    between = base.encode(x="low:Q", x2="high:Q").transform_filter("datum.low != null")
-    # Black with a white edge is seen on bars and beside them, in light and dark.
-    spans = between.mark_rule(strokeWidth=4, color="white") + between.mark_rule(strokeWidth=2, color="black")
-    return (bars + spans).properties(height=len(values) * BAR + AXIS + LEGEND)
-
-
 def compared_bars(runs: Sequence[RunRow], metric: MetricComparison, t: Words) -> Drawing:
     """One metric, a bar for each compared run, in their order."""
     values = [

@@ -30,6 +30,11 @@ def rounded(value: float | None, digits: int = 5) -> float | None:
     return round(value, max(0, digits - whole) if abs(value) >= 1 else digits)
 
 
+def hundredfold(share: float | None) -> float | None:
+    """A share as the percents of a table whose column says that it holds percents."""
+    return None if share is None else rounded(share * 100, 4)
+
+
 def clipped(text: str, most: int = 40) -> str:
     """A name of `most` letters or less; what is longer ends with an ellipsis."""
     return text if len(text) <= most else text[: most - 1] + "…"

@@ -10,7 +10,8 @@ from pages._ui.formats import NOT_MEASURED
 ROW, HEAD = 35, 38
 """Heights of a row and of the head with its edges, in pixels."""
 
-Width = Literal["small", "medium", "large"]
+Width = Literal["small", "medium", "large"] | int
+"""By name, or in pixels."""
 
 
 def show_table(

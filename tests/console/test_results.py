@@ -42,6 +42,42 @@ def test_filters_come_from_the_url_and_go_there(open_page: OpenPage, used: Path)
     assert app.query_params["nodes"] in ("4", ["4"])
 
 
+def test_all_rows_are_sorted_and_searched_not_only_those_of_the_page(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+    app = open_page("leaderboard", sort="node_count", order="up", size="50")
+    assert list(table(app)["Nodes × cards"])[-1] == "4 × 8"
+
+    app.selectbox(key="sort").set_value("framework_version").run()
+    app.selectbox(key="order").set_value("down").run()
+
+    assert table(app)["Version"].iloc[0] == "mindspore r1.11"
+    assert app.query_params["sort"] in ("framework_version", ["framework_version"])
+    app = open_page("leaderboard", show="runs", q="run-n2", sort="throughput", order="up")
+    assert list(table(app)["Run"]) == ["run-n2-0", "run-n2-1"]
+    assert list(table(app)["Throughput (samples/s)"]) == [15_600, 15_700]
+
+
+def test_an_order_that_a_list_does_not_know_is_the_usual_one(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    app = open_page("leaderboard", sort="; drop table runs", order="sideways", size="9999999")
+
+    assert not app.exception
+    assert app.selectbox(key="sort").value == "throughput"
+    assert len(table(app)) == 4
+
+
+def test_bars_have_their_single_runs_as_dots(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    app = open_page("leaderboard")
+
+    spec = str(app.get("vega_lite_chart")[0].proto.spec)
+    assert all(run in spec for run in ("run-n1-0", "run-n1-1", "run-n1-2", "run-n4-0"))
+    assert "run-bad" not in spec
+    assert "dots single valid runs" in texts(app)
+
+
 def test_a_filter_that_fits_nothing_says_so(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
 

@@ -15,7 +15,7 @@ from aisbench_core.statistics.amdahl import Misfit
 from aisbench_core.system import described
 from aisbench_core.warehouse.compared import Verdict
 from aisbench_core.warehouse.histories import Outcome, Rule
-from aisbench_core.warehouse.values import Validity
+from aisbench_core.warehouse.values import BOARD_SORTS, RUN_SORTS, Validity
 from pages._ui import places
 from pages._ui.words import Language, Words, catalogue, chinese_fields, chinese_rules, first_language
 
@@ -48,6 +48,8 @@ NAMED_BY_VALUES = (
     | _family("rule", [rule.name.lower() for rule in Rule])
     | _family("trend", ["along_time", "along_version", "baseline", "candidate"])
     | _family("trend", ["not_measured", "not_a_finite_number", "time_not_known"])
+    | _family("sort", [*BOARD_SORTS, *RUN_SORTS])
+    | _family("listing", ["down", "up"])
     | _family("grow", [f"misfit_{misfit.name.lower()}" for misfit in Misfit])
     | _family("grow", ["why_invalid", "why_incomplete", "why_nodes_not_known"])
     | _family("board", ["model", "workload", "version", "flavor", "nodes"])

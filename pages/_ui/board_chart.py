@@ -1,0 +1,103 @@
+"""The leaderboard's chart: medians as bars, single runs as dots, intervals, and the best run of each."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from aisbench_core.warehouse.compared import RunDot
+from aisbench_core.warehouse.values import BoardRow
+from pages._ui.charts import AXIS, BAR, LEGEND, Drawing, ink, row_name
+from pages._ui.formats import clipped
+from pages._ui.words import Words
+
+Values = list[dict[str, Any]]
+
+
+def bars(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], t: Words) -> Drawing:
+    """Rows with a median, each with its 95 % interval where there is one, its single runs, and a triangle at the best.
+
+    `dots` are by a row's latest run."""
+    unit = rows[0].throughput_unit
+    names = {row.latest_run_id: f"{index + 1}. {row_name(row, t)}" for index, row in enumerate(rows)}
+    y = alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=360))
+    x = alt.X("value:Q", title=t("charts.throughput", unit=unit), axis=alt.Axis(labelBound=True))
+    measured = [_bar(row, names[row.latest_run_id], t) for row in rows]
+    spans = [each for each in measured if each["low"] is not None]
+    runs = [
+        {"name": names[row.latest_run_id], "value": dot.throughput, "run": dot.run_id}
+        for row in rows
+        for dot in dots.get(row.latest_run_id, ())
+    ]
+    best = [
+        {"name": names[row.latest_run_id], "value": row.best, "run": row.best_run_id}
+        for row in rows
+        if row.best is not None
+    ]
+    layers = [
+        _data(measured).mark_bar(opacity=0.55).encode(x=x, y=y, color=_versions(t), tooltip=_bar_tips(unit, t)),
+        *_if_any(spans, lambda each: _spans(each).encode(y=y)),
+        *_if_any(runs, lambda each: _dots(each, unit, t).encode(x=x, y=y)),
+        *_if_any(best, lambda each: _best(each, unit, t).encode(x=x, y=y)),
+    ]
+    return alt.layer(*layers).properties(height=len(rows) * BAR + AXIS + LEGEND)
+
+
+def _bar(row: BoardRow, name: str, t: Words) -> dict[str, Any]:
+    return {
+        "name": name,
+        "whole": row_name(row, t),
+        "value": row.throughput,
+        "low": row.ci_low,
+        "high": row.ci_high,
+        "version": clipped(f"{row.framework} {row.framework_version}"),
+        "runs": row.runs,
+        "rank": row.rank,
+    }
+
+
+def _versions(t: Words) -> alt.Color:
+    return alt.Color("version:N", title=t("charts.version"), legend=alt.Legend(orient="bottom", symbolOpacity=1))
+
+
+def _spans(values: Values) -> Drawing:
+    """Black with a white edge is seen on bars and beside them, in light and dark."""
+    base = _data(values).encode(x="low:Q", x2="high:Q")
+    return base.mark_rule(strokeWidth=4, color="white") + base.mark_rule(strokeWidth=2, color="black")
+
+
+def _dots(values: Values, unit: str, t: Words) -> Drawing:
+    mark = _data(values).mark_circle(size=26, opacity=0.8, color=ink(), stroke="white", strokeWidth=0.5)
+    return mark.encode(tooltip=_run_tips(unit, t))
+
+
+def _best(values: Values, unit: str, t: Words) -> Drawing:
+    mark = _data(values).mark_point(shape="triangle-right", filled=True, size=70, dx=9, color=ink(), opacity=1)
+    return mark.encode(tooltip=_run_tips(unit, t))
+
+
+def _bar_tips(unit: str, t: Words) -> list[Any]:
+    return [
+        alt.Tooltip("whole:N", title=t("charts.what")),
+        alt.Tooltip("rank:N", title=t("board.rank")),
+        alt.Tooltip("value:Q", title=t("board.median", unit=unit), format=",.5~g"),
+        alt.Tooltip("low:Q", title=t("board.low", unit=unit), format=",.5~g"),
+        alt.Tooltip("high:Q", title=t("board.high", unit=unit), format=",.5~g"),
+        alt.Tooltip("runs:Q", title=t("board.runs")),
+    ]
+
+
+def _run_tips(unit: str, t: Words) -> list[Any]:
+    return [
+        alt.Tooltip("run:N", title=t("charts.run")),
+        alt.Tooltip("value:Q", title=t("charts.throughput", unit=unit), format=",.5~g"),
+    ]
+
+
+def _if_any(values: Values, draw: Callable[[Values], Drawing]) -> list[Drawing]:
+    """A layer, unless it would be empty: a screen reader would meet a picture without a name."""
+    return [draw(values)] if values else []
+
+
+def _data(values: Values) -> Drawing:
+    return alt.Chart(alt.Data(values=values))  # type: ignore[no-untyped-call]  # Altair's generated classes have no types

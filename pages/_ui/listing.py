@@ -1,0 +1,104 @@
+"""Lists that are longer than a page: searched, sorted and cut into pages in SQL; all of it stands in the URL.
+
+Streamlit sorts a table at a click on a column's head, but only the rows that it was given; pages say so."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import streamlit as st
+
+from aisbench_core.warehouse.values import BoardPage, BoardQuery, RunPage
+from pages._ui import address
+from pages._ui.words import words
+
+Page = TypeVar("Page", BoardPage, RunPage)
+
+SIZES = (25, 50, 100)
+"""How many rows a page may have."""
+
+MOST_PAGES = 100_000
+
+
+def choose_text(label: str, placeholder: str) -> str:
+    """What is looked for in names, ids and people."""
+    return st.text_input(
+        label,
+        key=address.text("q"),
+        placeholder=placeholder,
+        live=True,
+        type="search",
+        width=260,
+        on_change=address.keep,
+        args=("q", "", "page"),
+    )
+
+
+def choose_sort(sorts: Sequence[str], usual: str) -> tuple[str, bool]:
+    """By what a list is sorted, and whether the largest come first."""
+    t = words()
+    sort = st.selectbox(
+        t("listing.sort"),
+        sorts,
+        format_func=lambda each: t(f"sort.{each}"),
+        key=address.option("sort", sorts, usual),
+        width=230,
+        on_change=address.keep,
+        args=("sort", usual, "page"),
+    )
+    order = st.selectbox(
+        t("listing.order"),
+        ["down", "up"],
+        format_func=lambda each: t(f"listing.{each}"),
+        key=address.option("order", ["down", "up"], "down"),
+        width=170,
+        on_change=address.keep,
+        args=("order", "down", "page"),
+    )
+    return sort, order == "down"
+
+
+def choose_size() -> int:
+    """How many rows a page has."""
+    t = words()
+    size: int = st.selectbox(
+        t("listing.size"),
+        SIZES,
+        key=address.option("size", SIZES, SIZES[0]),
+        width=110,
+        on_change=address.keep,
+        args=("size", SIZES[0], "page"),
+    )
+    return size
+
+
+def sorted_as_asked(query: BoardQuery, sorts: Sequence[str], usual: str) -> BoardQuery:
+    """The query with the sort and the page size that the URL names."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        sort, descending = choose_sort(sorts, usual)
+        return replace(query, sort=sort, descending=descending, limit=choose_size())
+
+
+def page_of(ask: Callable[[BoardQuery], Page], query: BoardQuery) -> Page:
+    """The page that the URL asks for, or the last one when there are fewer."""
+    answer = ask(replace(query, offset=query.limit * (address.page("page", MOST_PAGES) - 1)))
+    if answer.rows or not answer.total:
+        return answer
+    last = address.page("page", pages_for(answer.total, query.limit))
+    return ask(replace(query, offset=query.limit * (last - 1)))
+
+
+def show_pages(total: int, size: int) -> None:
+    """How many rows there are, and the way to the other pages; that a column's head sorts only this one."""
+    t = words()
+    pages = pages_for(total, size)
+    if pages > 1:
+        address.page("page", pages)
+        st.pagination(pages, key="page", on_change=address.keep, args=("page", 1))
+    told = [t("board.total", total=total), *([t("listing.only_this_page")] if pages > 1 else [])]
+    st.caption(" · ".join(told))
+
+
+def pages_for(total: int, size: int) -> int:
+    """How many pages so many rows fill."""
+    return -(-total // size)
