@@ -22,6 +22,14 @@ QUICK = {
 }
 
 
+_AS_TYPED = """
+import signal
+from aisbench_core.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores Ctrl-C
+main()
+"""
+
+
 class CommandLine:
     """Runs commands in this process, or in one of their own where a signal matters."""
 
@@ -50,7 +58,7 @@ class CommandLine:
     def start(self, *words: str) -> "subprocess.Popen[str]":
         """A command in a process of its own."""
         process = subprocess.Popen(
-            [sys.executable, "-c", "from aisbench_core.cli import main; main()", *words],
+            [sys.executable, "-c", _AS_TYPED, *words],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
