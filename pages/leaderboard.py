@@ -1,10 +1,11 @@
-"""Leaderboard: one region at a time; who is fastest, run by run if wanted, and everything as CSV."""
+"""Leaderboard: one region at a time; who is fastest, run by run if wanted, and everything as a file."""
 
 import streamlit as st
 
 from pages._ui import address
-from pages._ui.board import choose_kind, choose_query, show_download, show_groups, show_kind, show_runs
+from pages._ui.board import choose_kind, choose_query, show_groups, show_kind, show_runs
 from pages._ui.core import core
+from pages._ui.downloads import show_export
 from pages._ui.places import CONFIGURE, IMPORT, link
 from pages._ui.words import words
 
@@ -33,4 +34,4 @@ if view == "runs":
     show_runs(query)
 else:
     show_groups(query)
-show_download(query)
+show_export(query)

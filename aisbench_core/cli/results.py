@@ -1,12 +1,7 @@
-"""`aisbench leaderboard`, `compare` and `export`: what is known about results."""
+"""`aisbench leaderboard` and `compare`: what is known about results."""
 
-import shutil
-import sys
 from collections.abc import Callable
-from datetime import UTC, datetime
-from pathlib import Path
-from tempfile import SpooledTemporaryFile
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,9 +13,6 @@ from aisbench_core.errors import ConfigError, RunNotFound
 if TYPE_CHECKING:
     from aisbench_core.core import Core
     from aisbench_core.warehouse import BoardPage, BoardQuery, BoardRow
-
-SMALL_EXPORT = 16 * 1024 * 1024
-"""Bytes that an export may take up in memory."""
 
 _FILTERS = (
     click.option("--region", default="", help="Default: the region of the settings' profile."),
@@ -43,6 +35,7 @@ def by_ruleset(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def filters(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options that choose runs; `query_of` takes them."""
     for option in reversed(_FILTERS):
         command = option(command)
     return command
@@ -80,24 +73,6 @@ def compare(run_ids: tuple[str, ...], as_json: bool) -> None:
     shown.answer(comparison, as_json, lambda: comparison_text(comparison))
 
 
-@click.command()
-@filters
-@by_ruleset
-@click.option("--valid-only", is_flag=True, help="Leave out runs without a valid result.")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Default: stdout.")
-@click.option("--bom", is_flag=True, help="Begin with a byte order mark, for Excel.")
-def export(output: Path | None, bom: bool, valid_only: bool, **chosen: Any) -> None:
-    """Write runs as CSV for a compliance report (schema aisbench-compliance-csv/1), one row per run."""
-    core = open_core()
-    query = query_of(core, include_invalid=not valid_only, **chosen)
-    now = datetime.now(UTC)
-    if output is None:
-        count = core.warehouse.export_csv(query, sys.stdout.buffer, now, bom=bom)
-    else:
-        count = _export_to(core, query, output, now, bom)
-    shown.talk(f"{count} {'run' if count == 1 else 'runs'} of {query.region} written")
-
-
 def query_of(
     core: "Core", rehearsals: bool = False, region: str = "", origin: str | None = None, **chosen: Any
 ) -> "BoardQuery":
@@ -117,23 +92,6 @@ def _region(core: "Core") -> str:
     if not regions:
         raise ConfigError("there is no result yet, and no profile that names a region", "give --region")
     return regions[0].region
-
-
-def _export_to(core: "Core", query: "BoardQuery", output: Path, now: datetime, bom: bool) -> int:
-    with SpooledTemporaryFile(SMALL_EXPORT) as whole:  # a report that is there already outlives a failure
-        count = core.warehouse.export_csv(query, whole, now, bom=bom)
-        copy_to(output, whole)
-    return count
-
-
-def copy_to(output: Path, whole: IO[bytes]) -> None:
-    """Write a file that was made whole first. Raises ConfigError when it cannot be written."""
-    whole.seek(0)
-    try:
-        with output.open("wb") as target:
-            shutil.copyfileobj(whole, target)
-    except OSError as error:
-        raise ConfigError(f"{output} cannot be written: {error.strerror}") from error
 
 
 def full_id(core: "Core", run_id: str) -> str:

@@ -14,7 +14,7 @@ import click
 from aisbench_core.cli import shown
 from aisbench_core.cli.codes import INTERRUPTED
 from aisbench_core.cli.core import open_core
-from aisbench_core.cli.results import SMALL_EXPORT, copy_to
+from aisbench_core.cli.exporting import SMALL_EXPORT, copy_to
 
 if TYPE_CHECKING:
     from aisbench_core.warehouse.answers import Cursor

@@ -8,6 +8,7 @@ from aisbench_core.warehouse.compared import (
     RunVerdict,
     Verdict,
 )
+from aisbench_core.warehouse.exports import Export, ExportFormat, ExportTable
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.scalings import Scaling, ScalingPoint, ScalingQuery, ScalingQuestion
 from aisbench_core.warehouse.values import (
@@ -35,6 +36,9 @@ __all__ = [
     "Check",
     "CheckLevel",
     "Comparison",
+    "Export",
+    "ExportFormat",
+    "ExportTable",
     "Facets",
     "FieldValues",
     "Judged",

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import duckdb
 
-from aisbench_core.warehouse.export import cell
+from aisbench_core.warehouse.exporting.csv_file import cell
 
 BATCH = 1000
 

@@ -34,7 +34,7 @@ GROUPED = f"""
     numbers as (
         select
             fingerprint, framework_version, flavor, pool_id, node_count, cards_per_node, synthetic_data,
-            throughput_unit, origin,
+            throughput_unit, origin, {{more}}
             any_value(region) as region,
             any_value(rehearsal) as rehearsal,
             count(counted) as runs,
@@ -72,9 +72,11 @@ GROUPED = f"""
             mean + coalesce(margin, 0) as high
         from numbers where {{shown}})
 """  # noqa: S608 (our own words)
-"""Groups of the runs that `chosen` allows, one by one within each `within`, and of them those that are `shown`."""
+"""Groups of the runs that `chosen` allows, one by one within each `within`, and of them those that are `shown`.
 
-_GROUPS = GROUPED.format(chosen=CHOSEN, within="", shown="runs > 0 or $include_invalid")
+`more` adds columns."""
+
+_GROUPS = GROUPED.format(chosen=CHOSEN, within="", more="", shown="runs > 0 or $include_invalid")
 
 FIELDS = {field.name: field.name for field in fields(BoardRow)} | {
     "ci_low": "mean - margin",

@@ -18,7 +18,6 @@ from aisbench_core.warehouse import (
     compacting,
     compare,
     dots,
-    export,
     facets,
     history,
     integrity,
@@ -31,6 +30,8 @@ from aisbench_core.warehouse import (
 )
 from aisbench_core.warehouse.compared import Comparison, RunDot, Servers
 from aisbench_core.warehouse.connection import PATIENCE_S, Connection
+from aisbench_core.warehouse.exporting import export
+from aisbench_core.warehouse.exports import Export
 from aisbench_core.warehouse.histories import Baseline, GroupPage, GroupRow, History, Regressions, VersionField
 from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.lake import Lake
@@ -259,10 +260,10 @@ class Warehouse:
         with self.cursor() as cur:
             return list(baselines.by_group(cur).values())
 
-    def export_csv(self, query: BoardQuery, target: IO[bytes], exported_at: datetime, *, bom: bool = False) -> int:
-        """Write every run of the query (not only its page) as CSV, schema aisbench-compliance-csv/1.
+    def export(self, asked: Export, target: IO[bytes]) -> int:
+        """Write every run of the query (not only its page) in the asked format; returns the number of rows.
 
-        RFC 4180 in UTF-8; `bom` puts a byte order mark first, for Excel. Returns the number of runs.
+        Columns and formats: docs/export.md. Raises SpecError on more rows than Excel holds.
         """
-        with self._under(query) as cur:
-            return export.export_csv(cur, query, target, exported_at, bom=bom)
+        with self._under(asked.query) as cur:
+            return export.write(cur, asked, self._judge_of(asked.query.ruleset_id).ruleset, target)

@@ -33,6 +33,13 @@ POINTS = """
 """
 """T(n) of everything that can scale: the median of the valid runs. Single servers do not work together."""
 
+BASES = f"""
+    select region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data,
+        min(node_count) as base_nodes, min_by(throughput, node_count) as base_throughput
+    from ({POINTS}) group by all
+"""  # noqa: S608 (our own words)
+"""Where each curve begins: the smallest node count, and the throughput there."""
+
 _WHY = """case when validity <> 'valid' then validity
     when node_count is null or cards_per_node is null then 'nodes not known' else '' end"""
 

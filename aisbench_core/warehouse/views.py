@@ -56,7 +56,7 @@ VIEWS: Sequence[View] = (
         "one row of the leaderboard: runs of one question on the same hardware and software",
         columns.GROUPS,
         "groups as page",
-        f"with {GROUPED.format(chosen='true', within='region, rehearsal,', shown='true')}",
+        f"with {GROUPED.format(chosen='true', within='region, rehearsal,', more='', shown='true')}",
     ),
     View("v_series", "one node count of a series", columns.SERIES, _OF_SERIES),
     View("v_ranks", "one card of a run that told a throughput", columns.RANKS, "rank_results join runs using (run_id)"),

@@ -1,8 +1,7 @@
-"""The leaderboard's parts: region, filters, chart, tables and download."""
+"""The leaderboard's parts: region, filters, chart and tables."""
 
 import re
 from collections.abc import Sequence
-from io import BytesIO
 from typing import Any
 
 import streamlit as st
@@ -145,27 +144,6 @@ def show_runs(query: BoardQuery) -> None:
     chosen = _table([_run_cells(row, t) for row in page.rows], t("board.run_table"), "runs-table")
     show_pages(page.total, query.limit)
     _links([page.rows[index].run_id for index in chosen])
-
-
-def show_download(query: BoardQuery) -> None:
-    """All runs of the filter as CSV, written when the button is pressed."""
-    t = words()
-    st.download_button(
-        t("board.download"),
-        data=lambda: _csv(query),
-        file_name=f"aisbench-{query.region}{'-rehearsal' if query.rehearsal else ''}.csv",
-        mime="text/csv",
-        key="download",
-        on_click="ignore",
-        icon=":material/download:",
-        help=t("board.download_help"),
-    )
-
-
-def _csv(query: BoardQuery) -> bytes:
-    target = BytesIO()
-    core().warehouse.export_csv(query, target, core().clock(), bom=True)
-    return target.getvalue()
 
 
 def kind_id(kind: RegionFacts | RunRow) -> str:

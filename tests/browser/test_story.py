@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
-from aisbench_core.warehouse.csv_columns import COLUMNS
+from aisbench_core.warehouse.exporting.runs import RUNS
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.visit import OpenWindow, Visit
 
@@ -215,13 +215,15 @@ def compare(visit: Visit, on_one_node: str, on_two_nodes: str) -> None:
 
 
 def download(visit: Visit, run_ids: set[str]) -> None:
-    """The CSV holds both runs under the schema's header."""
+    """The CSV holds both runs under the schema's header, and its name says where they ran."""
     visit.menu("Leaderboard")
+    visit.page.get_by_role("button", name="Export").click()
     with visit.page.expect_download() as waiting:
-        visit.page.get_by_role("button", name="CSV of all runs").click()
+        visit.page.get_by_role("button", name="Download aisbench-runs-").click()
+    assert re.fullmatch(r"aisbench-runs-.+-\d{8}\.csv", waiting.value.suggested_filename)
     with Path(waiting.value.path()).open(encoding="utf-8-sig", newline="") as file:
         header, *rows = list(csv.reader(file))
-    assert header == list(COLUMNS)
+    assert header == list(RUNS.names)
     assert run_ids <= {row[header.index("run_id")] for row in rows}
 
 

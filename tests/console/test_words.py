@@ -14,6 +14,7 @@ from aisbench_core.model import FIELDS, GROUPS, CannLevel, Level, MindSporeLevel
 from aisbench_core.statistics.amdahl import Misfit
 from aisbench_core.system import described
 from aisbench_core.warehouse.compared import Verdict
+from aisbench_core.warehouse.exports import ExportTable
 from aisbench_core.warehouse.histories import Outcome, Rule
 from aisbench_core.warehouse.values import BOARD_SORTS, RUN_SORTS, Validity
 from pages._ui import places
@@ -39,6 +40,7 @@ NAMED_BY_VALUES = (
     | _family("menu", [page.stem for page in places.ICONS])
     | _family("menu", [f"{page.stem}_help" for page in places.ICONS])
     | _family("origin", ["every", *Origin])
+    | _family("files", ExportTable)
     | _family("configure", ["view_form", "view_yaml"])
     | _family("board", ["show_groups", "show_runs"])
     | _family("system", [each.name.lower() for each in SystemStatus])

@@ -10,7 +10,7 @@ import pytest
 
 from aisbench_core.model import Mode, Origin, RunRecord
 from aisbench_core.results.record import read_record, write_record
-from aisbench_core.warehouse import BoardQuery, CheckLevel, RunRow, Validity, Verdict, Warehouse
+from aisbench_core.warehouse import BoardQuery, CheckLevel, Export, RunRow, Validity, Verdict, Warehouse
 from aisbench_core.warehouse.record import CHUNK
 from tests import records as a
 
@@ -133,7 +133,7 @@ def test_the_csv_names_the_origin_and_leaves_empty_what_is_not_known(warehouse: 
     warehouse.record(a.imported(stated=("mode",)))
     target = io.BytesIO()
 
-    warehouse.export_csv(ALL, target, datetime(2026, 3, 3, tzinfo=UTC))
+    warehouse.export(Export(ALL, datetime(2026, 3, 3, tzinfo=UTC)), target)
 
     (row,) = csv.DictReader(io.StringIO(target.getvalue().decode(), newline=""))
     assert (row["origin"], row["source"]) == ("imported", "logs/run1.log (1)")

@@ -21,7 +21,7 @@ from aisbench_core.model import (
     stated_of,
 )
 from aisbench_core.rulesets.shelf import Rulesets, shipped
-from aisbench_core.warehouse import BoardQuery, Validity, Warehouse
+from aisbench_core.warehouse import BoardQuery, Export, Validity, Warehouse
 from aisbench_core.warehouse.facts import facts_of, stored_facts
 from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.rows import rows_of
@@ -139,7 +139,7 @@ def test_a_board_a_list_and_an_export_can_be_asked_for_under_another_ruleset(war
     assert {row.ruleset_id for row in listed.rows} == {IEEE}
     assert "V21" in {check.id for check in listed.rows[0].reasons}
     target = BytesIO()
-    warehouse.export_csv(strict, target, a.T0)
+    warehouse.export(Export(strict, a.T0), target)
     cells = next(csv.DictReader(target.getvalue().decode().splitlines()))
     assert (cells["ruleset_id"], cells["validity"]) == (IEEE, "invalid")
 

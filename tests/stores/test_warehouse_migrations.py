@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 from aisbench_core.model import stated_of
-from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse import BoardQuery, Export, Warehouse
 from aisbench_core.warehouse.migrations import STEPS, migrate
 from aisbench_core.warehouse.schema import RUNS, TABLES
 from tests import records as a
@@ -58,7 +58,7 @@ def test_a_description_is_part_of_the_row_and_of_the_csv(tmp_path: Path) -> None
     warehouse.record(replace(a.record(), described=stated))
     target = BytesIO()
 
-    warehouse.export_csv(BoardQuery("cn-north-9"), target, a.T0)
+    warehouse.export(Export(BoardQuery("cn-north-9"), a.T0), target)
 
     heads, cells = (line.split(",") for line in target.getvalue().decode().splitlines()[:2])
     row = dict(zip(heads, cells, strict=False))

@@ -14,8 +14,9 @@ from aisbench_core.history.columns import guessed
 from aisbench_core.history.found import Column, FoundResult, Table, Unread
 from aisbench_core.history.reading import columns_of, columns_of_stream, read_path, read_stream
 from aisbench_core.model import Mode
-from aisbench_core.warehouse.csv_columns import COLUMNS
+from aisbench_core.warehouse.exporting.runs import RUNS
 
+COLUMNS = RUNS.names
 ENGLISH = """Model,Framework version,Nodes,Cards,Throughput (samples/s),Top-1 accuracy,Start time,Note
 ResNet-50,r1.3,2,16,"14,151.18",0.7706,2022-07-12 12:19:43,first
 ResNet-50,r1.8,1,8,7100.5,,2022/7/13 9:05,

@@ -1,0 +1,73 @@
+"""`aisbench export`: what is known about results, as files for reports and other programs."""
+
+import shutil
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from aisbench_core.cli import shown
+from aisbench_core.cli.core import open_core
+from aisbench_core.cli.results import by_ruleset, filters, query_of
+from aisbench_core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from aisbench_core.warehouse import ExportFormat
+
+SMALL_EXPORT = 16 * 1024 * 1024
+"""Bytes that a file may take up in memory before it is there."""
+
+FORMATS = ("csv", "xlsx", "parquet", "json")
+TABLES = ("runs", "series")
+
+
+@click.command()
+@filters
+@by_ruleset
+@click.option("--what", type=click.Choice(TABLES), default="runs", show_default=True, help="What a row is.")
+@click.option("--format", "kind", type=click.Choice(FORMATS), help="Default: by the name of the file, else csv.")
+@click.option("--valid-only", is_flag=True, help="Leave out runs, or groups of them, without a valid result.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Default: stdout.")
+@click.option("--bom", is_flag=True, help="Begin CSV with a byte order mark, for Excel.")
+def export(output: Path | None, kind: str | None, what: str, bom: bool, valid_only: bool, **chosen: Any) -> None:
+    """Write results for a compliance report or another program; docs/export.md says what the columns mean.
+
+    One row per run (schema aisbench-compliance-csv/1), or with `--what series` one row of statistics per series or row
+    of the leaderboard (aisbench-compliance-series/1). The same rows in every format; what was not measured is empty.
+    """
+    from aisbench_core.warehouse import Export, ExportTable
+
+    core = open_core()
+    query = query_of(core, include_invalid=not valid_only, **chosen)
+    asked = Export(query, datetime.now(UTC), ExportTable(what), _format(kind, output), bom)
+    with SpooledTemporaryFile(SMALL_EXPORT) as whole:  # a report that is there already outlives a failure
+        count = core.warehouse.export(asked, whole)
+        if output is None:
+            whole.seek(0)
+            shutil.copyfileobj(whole, sys.stdout.buffer)
+        else:
+            copy_to(output, whole)
+    shown.talk(f"{count} {what if count != 1 or what == 'series' else 'run'} of {query.region} written")
+
+
+def copy_to(output: Path, whole: IO[bytes]) -> None:
+    """Write a file that was made whole first. Raises ConfigError when it cannot be written."""
+    whole.seek(0)
+    try:
+        with output.open("wb") as target:
+            shutil.copyfileobj(whole, target)
+    except OSError as error:
+        raise ConfigError(f"{output} cannot be written: {error.strerror}") from error
+
+
+def _format(kind: str | None, output: Path | None) -> "ExportFormat":
+    from aisbench_core.warehouse import ExportFormat
+
+    ending = output.suffix.lower().removeprefix(".") if output else ""
+    chosen = ExportFormat(kind or (ending if ending in FORMATS else "csv"))
+    if output is None and chosen in (ExportFormat.EXCEL, ExportFormat.PARQUET) and sys.stdout.isatty():
+        raise click.UsageError(f"{chosen} is no text for a terminal: name a file with -o")
+    return chosen

@@ -1,0 +1,254 @@
+"""The columns of aisbench-compliance-csv/1, one row per run, in their order.
+
+A column without SQL is not known yet and stays empty: empty means not measured or not known, 0 is a measurement.
+"""
+
+from aisbench_core.warehouse.exporting.columns import CELLS, Column, Sheet, flag, integer, number, text, time
+from aisbench_core.warehouse.filters import CHOSEN, WORTH
+from aisbench_core.warehouse.scaling import BASES
+
+SCHEMA = "aisbench-compliance-csv/1"
+RATE = "throughput_unit"
+
+
+def _whole(*paths: str) -> str:
+    """A parameter that is a whole number, however it was typed."""
+    value = f"coalesce({', '.join(paths)})"
+    return f"case when regexp_full_match({value}, '[0-9]{{1,18}}') then ({value})::BIGINT end"
+
+
+def _period(name: str) -> tuple[Column, ...]:
+    start, end = f"{name}_start_time", f"{name}_end_time"
+    seconds = f"case when {end} >= {start} then date_diff('microsecond', {start}, {end}) / 1e6 end"
+    return (
+        time(f"{name}_start_utc", f"`{start}` of train_result_info", start),
+        time(f"{name}_end_utc", f"`{end}` of train_result_info", end),
+        number(f"{name}_s", "time between the two", "s", seconds),
+    )
+
+
+IDENTITY = (
+    text("schema_version", f"always `{SCHEMA}`", f"'{SCHEMA}'"),
+    text("ruleset_id", "the [ruleset](validity.md) that decided `validity` and the checks"),
+    text("report_id", "not known yet", ""),
+    text("series_id", "the [series](series.md) that the run belongs to"),
+    text("run_id", "our id of the run"),
+    integer("run_index", "the series' cell that the run belongs to, from 1", "series_index"),
+    text("test_id", "the tester's id of the test, where it is stated", "tester->>'$.test_id'"),
+    text("created_by", "who launched or imported it"),
+    time("created_at_utc", "when it was launched; of an imported result, when its run began", "created_at"),
+    time("exported_at_utc", "when this file was written; the same in every row", "$exported_at::TIMESTAMP"),
+    text("record_sha256", "SHA-256 over the stored run, result and rank rows"),
+)
+
+MODE = (
+    text("test_mode", "always `training`", "'training'"),
+    text(
+        "division",
+        "`rehearsal` for runs of a rehearsal profile, otherwise what the system description or else the tester's "
+        "configuration states",
+        """case when rehearsal then 'rehearsal'
+            else coalesce(system->>'$.division', tester->>'$.test_division') end""",
+    ),
+    text("scenario", "the test's scenario, where it is stated", "tester->>'$.scenario'"),
+    text(
+        "test_object_type",
+        "`cluster` for several nodes that work together, otherwise `single`",
+        """case when node_count > 1 and mode = 'cluster' then 'cluster'
+            when node_count is not null or mode = 'single_server' then 'single' end""",
+    ),
+    text("workload", "name of the workload"),
+    text("model_name", "what the workload trains", "model"),
+    text("framework", "framework"),
+    text("framework_version", "framework version"),
+)
+
+CONFIGURATION = (
+    text("engine_version", "the preset image's version"),
+    text("accelerator", "`Ascend`, `GPU` or `CPU`"),
+    text("flavor", "instance type"),
+    text(
+        "pool_type",
+        "`dedicated` or `public`; empty when an imported result does not tell",
+        "case when pool_id <> '' then 'dedicated' when json_exists(spec, '$.pool_id') then 'public' end",
+    ),
+    integer("node_count", "node count"),
+    integer("cards_per_node", "cards per node"),
+    integer("card_count", "node_count × cards_per_node"),
+    integer(
+        "epochs",
+        "parameter `epochs` or `epoch_size`",
+        _whole("spec->>'$.parameters.epochs'", "spec->>'$.parameters.epoch_size'"),
+    ),
+    integer(
+        "steps",
+        "parameter `steps` or `train_steps`",
+        _whole("spec->>'$.parameters.steps'", "spec->>'$.parameters.train_steps'"),
+    ),
+    integer("global_batch_size", "parameter of that name", _whole("spec->>'$.parameters.global_batch_size'")),
+    text("precision", "parameter of that name", "spec->>'$.parameters.precision'"),
+    text("hyperparameters_json", "every parameter, as JSON", "spec->>'$.parameters'"),
+    text("dataset_name", "dataset name", "dataset"),
+    text("code_sha256", "hash of the uploaded code's manifest"),
+    text("spec_sha256", "hash of the run's spec"),
+)
+
+QUALITY = (
+    number("accuracy", "share, 0 to 1; empty on synthetic data", "1", "accuracy_measured"),
+    number("accuracy_target", "share; empty when the workload has none", "1"),
+    text("accuracy_target_source", "where the target comes from"),
+    flag(
+        "converged",
+        "`true` when accuracy ≥ target; empty when either is missing",
+        "accuracy_measured >= accuracy_target",
+    ),
+)
+
+TIME = (
+    number("queue_s", "from submission to start", "s"),
+    *_period("prepare"),
+    *_period("dataload"),
+    *_period("proc"),
+    *_period("total"),
+    number("platform_duration_s", "running, as the platform counts it", "s", "duration_s"),
+)
+
+THROUGHPUT = (
+    number("throughput_reported", "`throughput_ratio` of train_result_info", RATE, "throughput_ratio"),
+    text("throughput_definition", "how each card counts its samples"),
+    text(
+        "throughput_aggregation",
+        "[formula](warehouse.md#definitions) of the next three columns",
+        "formula_id",
+    ),
+    number("throughput_cluster", "computed from the cards by that formula", RATE),
+    number("throughput_per_node", "throughput per node", RATE),
+    number("throughput_per_card", "throughput per card", RATE),
+    integer("ranks_expected", "ranks expected"),
+    integer("ranks_found", "cards whose file holds a usable number"),
+    number("rank_cv_pct", "coefficient of variation over the cards", "%", "rank_cv * 100"),
+    text("straggler_ranks", "`rank`, or `server/rank` in single-server mode, separated by `;`"),
+)
+
+SCALING = (
+    integer(
+        "base_nodes",
+        "smallest node count with a valid run of the same question, version and flavor",
+        "case when validity = 'valid' then base_nodes end",
+    ),
+    number(
+        "speedup",
+        "throughput_cluster / median throughput at base_nodes",
+        sql="case when validity = 'valid' then throughput_cluster / base_throughput end",
+    ),
+    number(
+        "efficiency_pct",
+        "100 · speedup · base_nodes / node_count",
+        "%",
+        """case when validity = 'valid'
+            then 100 * throughput_cluster * base_nodes / (node_count * base_throughput) end""",
+    ),
+)
+
+POWER = (
+    text(
+        "power_measured",
+        "`y` or `n`",
+        "case when average_power is null and max_power is null then 'n' else 'y' end",
+    ),
+    text(
+        "power_source",
+        "where the power comes from",
+        "case when average_power is not null or max_power is not null then 'train_result_info' end",
+    ),
+    number("average_power_w", "average power", "W", "average_power"),
+    number("max_power_w", "highest power", "W", "max_power"),
+    number("energy", "as reported", sql="energy_consumption"),
+    number("power_efficiency", "`efficientcy`, as reported", sql="efficientcy"),
+)
+
+UTILISATION = (
+    number(
+        "npu_util_avg_pct",
+        "mean of the platform's samples, otherwise the reported share",
+        "%",
+        "coalesce(npu_util_avg_pct, resource_util_ratio * 100)",
+    ),
+    text(
+        "npu_util_source",
+        "`platform metrics` or `train_result_info`",
+        """case when npu_util_avg_pct is not null then 'platform metrics'
+            when resource_util_ratio is not null then 'train_result_info' end""",
+    ),
+)
+
+VERDICT = (
+    text("validity", "`valid`, `invalid` or `incomplete`"),
+    text("failed_checks", "ids of [checks](validity.md), separated by `;`"),
+    text("warned_checks", "ids of checks, separated by `;`"),
+    text(
+        "not_measured_fields",
+        "keys of train_result_info without a measurement, separated by `;`",
+        "array_to_string(from_json(not_measured, '[\"VARCHAR\"]'), ';')",
+    ),
+    text(
+        "note",
+        "region, rehearsal, synthetic data and origin in words",
+        """concat_ws('; ', nullif(note, ''),
+            case when origin = 'imported' then 'imported from ' || source end,
+            case when rehearsal then 'rehearsal in ' || region || ': not a measurement' end,
+            case when not rehearsal then 'region ' || region end,
+            case when synthetic_data then 'synthetic data: accuracy is not a measurement' end)""",
+    ),
+)
+
+ORIGIN = (
+    text("origin", "`launched` here, or `imported`"),
+    text("source", "the file or directory that an imported result comes from, and the place in it"),
+    time("imported_at_utc", "when it was imported", "imported_at"),
+)
+
+KIND = (
+    text("region", "where it ran"),
+    flag("rehearsal", "whether it is a rehearsal, whose numbers are no measurement"),
+    flag("synthetic_data", "whether it trained on made-up data"),
+    text("mode", "`cluster` or `single_server`"),
+    text("throughput_unit", "unit of the throughputs"),
+    text("dataset_sha256", "hash of the data, where the job tells it"),
+    text("fingerprint", "the same for runs that [ask the same question](warehouse.md#definitions)"),
+    text("state", "how the run ended"),
+    text("pool_id", "the dedicated pool"),
+    text("job_id", "the cloud's id of the job"),
+    text("job_name", "the job's name"),
+)
+
+_SOURCES = f"""
+    bases as ({BASES}),
+    chosen as (
+        select * from runs join results using (run_id)
+        where {CHOSEN} and {WORTH}),
+    cells as (
+        select {CELLS} from chosen left join bases
+            using (region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data))
+"""  # noqa: S608 (our own words)
+
+RUNS = Sheet(
+    SCHEMA,
+    {
+        "identity": IDENTITY,
+        "mode": MODE,
+        "configuration": CONFIGURATION,
+        "quality": QUALITY,
+        "time": TIME,
+        "throughput": THROUGHPUT,
+        "scaling": SCALING,
+        "power": POWER,
+        "utilisation": UTILISATION,
+        "verdict": VERDICT,
+        "origin": ORIGIN,
+        "kind": KIND,
+    },
+    _SOURCES,
+    "created_at_utc, run_id",
+)
+"""The table of runs."""

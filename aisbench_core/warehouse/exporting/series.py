@@ -1,0 +1,172 @@
+"""The columns of aisbench-compliance-series/1, in their order: one row per series and row of the leaderboard.
+
+Runs of a series are told apart by node count, version and hardware as the leaderboard tells them apart; runs that
+belong to no series are one row where they are one row there. The statistics are the leaderboard's own SQL.
+"""
+
+from aisbench_core.rulesets.ruleset import Ruleset
+from aisbench_core.warehouse.board import GROUPED, OLYMPIC_RUNS
+from aisbench_core.warehouse.exporting.columns import CELLS, Sheet, flag, integer, number, text, time
+from aisbench_core.warehouse.filters import CHOSEN
+from aisbench_core.warehouse.scaling import BASES
+
+SCHEMA = "aisbench-compliance-series/1"
+RATE = "throughput_unit"
+
+
+def _asked(column: str) -> str:
+    """How many runs the ruleset asks for of this workload or model by name."""
+    return f"list_extract($runs_by_name::BIGINT[], list_position($names::VARCHAR[], {column}))"
+
+
+IDENTITY = (
+    text("schema_version", f"always `{SCHEMA}`", f"'{SCHEMA}'"),
+    text("ruleset_id", "the [ruleset](validity.md) that decided which runs are valid; several are separated by `;`"),
+    text("report_id", "not known yet", ""),
+    text("series_id", "the [series](series.md); empty for runs that belong to none"),
+    time("exported_at_utc", "when this file was written; the same in every row", "$exported_at::TIMESTAMP"),
+)
+
+MODE = (
+    text("test_mode", "always `training`", "'training'"),
+    text(
+        "division",
+        "`rehearsal` for runs of a rehearsal profile, otherwise what is stated; several are separated by `;`",
+        "case when rehearsal then 'rehearsal' else divisions end",
+    ),
+    text(
+        "test_object_type",
+        "`cluster` for several nodes that work together, otherwise `single`",
+        """case when node_count > 1 and mode = 'cluster' then 'cluster'
+            when node_count is not null or mode = 'single_server' then 'single' end""",
+    ),
+    text("mode", "`cluster` or `single_server`"),
+    text("workload", "name of the workload"),
+    text("model_name", "what the workload trains", "model"),
+    text("framework", "framework", "latest.framework"),
+    text("framework_version", "framework version"),
+)
+
+CONFIGURATION = (
+    text("accelerator", "`Ascend`, `GPU` or `CPU`", "latest.accelerator"),
+    text("flavor", "instance type"),
+    text("pool_id", "the dedicated pool"),
+    integer("node_count", "node count"),
+    integer("cards_per_node", "cards per node"),
+    integer("card_count", "node_count × cards_per_node", "node_count * cards_per_node"),
+    text("dataset_name", "dataset name", "dataset"),
+    text("fingerprint", "the same for rows that [ask the same question](warehouse.md#definitions)"),
+)
+
+RUNS = (
+    integer(
+        "runs_required",
+        "valid runs that the ruleset asks for (V08); empty when it asks for none",
+        f"case when ruleset_id = $ruleset_id then coalesce({_asked('workload')}, {_asked('model')}, $runs::BIGINT) end",
+    ),
+    integer("runs_total", "all runs of the row, valid or not", "runs + invalid + incomplete"),
+    integer("runs_valid", "valid runs: every statistic is over these", "runs"),
+    integer("runs_invalid", "runs with a result that does not count", "invalid"),
+    integer("runs_incomplete", "runs that did not complete, or have no result", "incomplete"),
+    text(
+        "dropped_run_ids",
+        f"the slowest and the fastest valid run, which the olympic mean leaves out, from {OLYMPIC_RUNS} runs on",
+    ),
+    time("first_run_at_utc", "when the first run of the row was launched", "first_at"),
+    time("last_run_at_utc", "when the last one was", "last_at"),
+)
+
+THROUGHPUT = (
+    text("throughput_unit", "unit of the throughputs"),
+    text("throughput_definition", "how each card counts its samples"),
+    number("olympic_mean", f"mean without the dropped runs; empty below {OLYMPIC_RUNS} runs", RATE),
+    number("mean", "arithmetic mean", RATE),
+    number("median", "median: what the leaderboard sorts by", RATE, "throughput"),
+    number("sd", "sample standard deviation; from two runs on", RATE),
+    number("cv_pct", "100 · sd / mean", "%", "100 * cv"),
+    number("ci95_low", "lower end of the 95 % confidence interval of the mean (Student's t)", RATE, "mean - margin"),
+    number("ci95_high", "its upper end", RATE, "mean + margin"),
+    number("best", "the fastest valid run", RATE),
+    text("best_run_id", "its id", "winner.id"),
+    number("median_per_node", "median of the throughputs per node", RATE, "per_node"),
+    number("median_per_card", "median of the throughputs per card", RATE, "per_card"),
+)
+
+QUALITY = (
+    number("best_accuracy", "share, 0 to 1; empty on synthetic data", "1"),
+    number("median_accuracy", "share, 0 to 1", "1"),
+)
+
+SCALING = (
+    integer(
+        "base_nodes",
+        "smallest node count with a valid run of the same question, version and flavor",
+        "case when runs > 0 then base_nodes end",
+    ),
+    number("speedup", "median / median throughput at base_nodes", sql="throughput / base_throughput"),
+    number(
+        "efficiency_pct",
+        "100 · speedup · base_nodes / node_count",
+        "%",
+        "100 * throughput * base_nodes / (node_count * base_throughput)",
+    ),
+)
+
+KIND = (
+    text("origin", "`launched` here, or `imported`"),
+    text("region", "where it ran"),
+    flag("rehearsal", "whether these are rehearsals, whose numbers are no measurement"),
+    flag("synthetic_data", "whether they trained on made-up data"),
+    text("reason", "why there is no statistic: failed checks or the state of the newest run", "why"),
+)
+
+_RUN = "struct_pack(speed := counted, id := run_id)"
+_MORE = f"""
+    series_id,
+    string_agg(distinct ruleset_id, ';' order by ruleset_id) as ruleset_id,
+    case when count(counted) >= {OLYMPIC_RUNS}
+        then concat_ws(';', min_by(run_id, {_RUN}) filter (where counted is not null),
+            max_by(run_id, {_RUN}) filter (where counted is not null)) end as dropped_run_ids,
+    min(created_at) as first_at,
+    max(created_at) as last_at,
+    string_agg(distinct nullif(coalesce(system->>'$.division', tester->>'$.test_division'), ''), ';'
+        order by nullif(coalesce(system->>'$.division', tester->>'$.test_division'), '')) as divisions,
+"""
+
+_SOURCES = f"""
+    bases as ({BASES}),
+    {GROUPED.format(chosen=CHOSEN, within="series_id,", more=_MORE, shown="runs > 0 or $include_invalid")},
+    cells as (
+        select {CELLS} from (select *, case when runs = 0 then latest.why end as why from groups) left join bases
+            using (region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data))
+"""  # noqa: S608 (our own words)
+
+SERIES = Sheet(
+    SCHEMA,
+    {
+        "identity": IDENTITY,
+        "mode": MODE,
+        "configuration": CONFIGURATION,
+        "runs": RUNS,
+        "throughput": THROUGHPUT,
+        "quality": QUALITY,
+        "scaling": SCALING,
+        "kind": KIND,
+    },
+    _SOURCES,
+    """model_name, framework_version, flavor, pool_id, node_count, cards_per_node, synthetic_data, fingerprint,
+    throughput_unit, origin, series_id nulls first""",
+)
+"""The table of series and groups."""
+
+
+def asked_by(ruleset: Ruleset) -> dict[str, object]:
+    """The values that the columns name."""
+    rule = ruleset.series.V08
+    named = rule.by_model if rule else {}
+    return {
+        "ruleset_id": ruleset.id,
+        "runs": rule.runs if rule else None,
+        "names": list(named),
+        "runs_by_name": list(named.values()),
+    }

@@ -1,0 +1,93 @@
+"""Excel: typed cells, a header that stays in view, and a second sheet that explains the columns."""
+
+from collections.abc import Callable, Sequence
+from typing import IO, Any
+
+from duckdb import DuckDBPyConnection
+from xlsxwriter import Workbook
+
+from aisbench_core.errors import Problem, SpecError
+from aisbench_core.warehouse.exporting.columns import Kind, Sheet
+
+BATCH = 1000
+MOST_ROWS = 1_048_575
+"""Rows of a sheet, without its header."""
+
+MOST_LETTERS = 32_767
+"""Letters of a cell."""
+
+OPTIONS = {
+    "constant_memory": True,
+    "strings_to_formulas": False,
+    "strings_to_numbers": False,
+    "strings_to_urls": False,
+    "default_date_format": "yyyy-mm-dd hh:mm:ss",
+}
+WIDTH = 18
+_EXPLAINED = (("column", 26), ("type", 10), ("unit", 18), ("meaning", 110))
+
+Put = Callable[[int, int, Any], object]
+
+
+def write(
+    cur: DuckDBPyConnection, sheet: Sheet, parameters: dict[str, object], target: IO[bytes], mark: str, name: str
+) -> int:
+    """Write all rows; returns how many. `mark`: printed above each page, and kept in the file's properties.
+
+    Raises SpecError when there are more than a sheet can hold."""
+    with Workbook(target, OPTIONS) as book:
+        book.set_properties({"title": sheet.schema, "comments": mark})
+        bold = book.add_format({"bold": True, "bottom": 1})
+        page = book.add_worksheet(name)
+        page.set_header(f"&L{sheet.schema}&R{mark.replace('&', '&&')}")
+        page.set_landscape()
+        page.set_paper(9)  # A4
+        page.repeat_rows(0)
+        page.freeze_panes(1, 0)
+        page.set_column(0, len(sheet.columns) - 1, WIDTH)
+        page.write_row(0, 0, sheet.names, bold)
+        puts = _puts(page, sheet)
+        count = 0
+        cur.execute(sheet.select("*"), parameters)
+        while rows := cur.fetchmany(BATCH):
+            _fill(puts, rows, count + 1)
+            count += len(rows)
+        page.autofilter(0, 0, count, len(sheet.columns) - 1)
+        _explain(book.add_worksheet("Columns"), sheet, mark, bold)
+    return count
+
+
+def _puts(page: Any, sheet: Sheet) -> list[Put]:
+    """How each column's cells are written. Text is always text: no spreadsheet takes it for a formula or a link."""
+
+    def text(row: int, column: int, value: str) -> object:
+        return page.write_string(row, column, value[:MOST_LETTERS])
+
+    by_kind: dict[Kind, Put] = {
+        Kind.TEXT: text,
+        Kind.INTEGER: page.write_number,
+        Kind.NUMBER: page.write_number,
+        Kind.FLAG: page.write_boolean,
+        Kind.TIME: page.write_datetime,
+    }
+    return [by_kind[column.kind] for column in sheet.columns]
+
+
+def _fill(puts: Sequence[Put], rows: Sequence[tuple[Any, ...]], first: int) -> None:
+    if first + len(rows) - 1 > MOST_ROWS:
+        raise SpecError("export", [Problem("format", f"a sheet of Excel holds {MOST_ROWS:,} rows: choose csv", "xlsx")])
+    for number, row in enumerate(rows, start=first):
+        for column, value in enumerate(row):
+            if value is not None:
+                puts[column](number, column, value)
+
+
+def _explain(page: Any, sheet: Sheet, mark: str, bold: Any) -> None:
+    for column, (title, width) in enumerate(_EXPLAINED):
+        page.set_column(column, column, width)
+        page.write_string(0, column, title, bold)
+    rows = [(each.name, str(each.kind), each.unit, each.meaning.replace("`", "")) for each in sheet.columns]
+    for number, row in enumerate([*rows, ("", "", "", mark)], start=1):
+        for column, value in enumerate(row):
+            page.write_string(number, column, value)
+    page.freeze_panes(1, 0)

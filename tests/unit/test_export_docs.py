@@ -1,0 +1,44 @@
+"""docs/export.md and docs/warehouse.md name every column, as the code has them."""
+
+import re
+
+from aisbench_core.settings import HOME
+from aisbench_core.warehouse.exporting.columns import Sheet
+from aisbench_core.warehouse.exporting.runs import RUNS
+from aisbench_core.warehouse.exporting.series import SERIES
+from aisbench_core.warehouse.schema import TABLES
+
+DOCUMENT = HOME / "docs" / "export.md"
+HEAD = "| column | group | type | unit | content |\n|---|---|---|---|---|\n"
+
+
+def document() -> str:
+    """docs/export.md with both tables as the code would write them."""
+    page = DOCUMENT.read_text("utf-8")
+    for title, sheet in (("## Runs\n", RUNS), ("## Series\n", SERIES)):
+        before, _, section = page.partition(title)
+        head, _, after = section.partition(HEAD)
+        page = before + title + head + HEAD + _rows(sheet) + re.sub(r"\A(\|.*\n)*", "", after)
+    return page
+
+
+def _rows(sheet: Sheet) -> str:
+    return "".join(
+        f"| `{column.name}` | {group} | {column.kind} | {column.unit} | {column.meaning} |\n"
+        for group, columns in sheet.groups.items()
+        for column in columns
+    )
+
+
+def test_the_page_describes_every_column() -> None:
+    rewrite = "from tests.unit.test_export_docs import *; DOCUMENT.write_text(document(), 'utf-8')"
+
+    assert DOCUMENT.read_text("utf-8") == document(), f'to write it anew: .venv/bin/python -c "{rewrite}"'
+
+
+def test_the_documentation_names_every_column_of_every_table() -> None:
+    section = (HOME / "docs" / "warehouse.md").read_text("utf-8").split("## Tables", 1)[1].split("\n## ", 1)[0]
+
+    for table, columns in TABLES.items():
+        described = section.split(f"### `{table}`", 1)[1].split("\n### ", 1)[0]
+        assert set(columns) <= set(re.findall(r"`([a-z0-9_]+)`", described)), table
