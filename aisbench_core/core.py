@@ -38,6 +38,7 @@ from aisbench_core.model import (
 )
 from aisbench_core.regions import Regions
 from aisbench_core.reproducing.clones import Clones
+from aisbench_core.reproducing.reproductions import Reproductions
 from aisbench_core.results.record import write_whole
 from aisbench_core.rulesets.shelf import Rulesets
 from aisbench_core.running import launch_facts, places
@@ -102,6 +103,9 @@ class Core:
         self.clones = Clones(ledger, warehouse, workloads)
         self.series = SeriesDesk(ledger, warehouse, workloads, self.regions, self._launch_cell, self.stop, clock)
         self.rulesets = Rulesets(settings.rulesets_dir)
+        self.reproductions = Reproductions(
+            settings, ledger, warehouse, workloads, self.regions, self.systems, self.clones, self.launch
+        )
         self.clock = clock
         self._connect = connect
         self._look = look
@@ -138,16 +142,17 @@ class Core:
 
     # --- a run ------------------------------------------------------------------------------------
 
-    def launch(self, spec: RunSpec, profile: str, who: str, token: str = "") -> Run:
+    def launch(self, spec: RunSpec, profile: str, who: str, token: str = "", reproduces: str = "") -> Run:
         """Write down a run; the follower does the rest. The same token is launched once.
 
+        `reproduces`: the run whose result it is to give again.
         Raises SpecError with every preflight error."""
         place = self.regions.profile(profile)
         errors = [finding for finding in self.preflight(spec, place.name) if finding.level is Level.ERROR]
         if errors:
             raise SpecError("this cannot be launched", [_problem(finding) for finding in errors])
         spec = subject_of(spec, place, self.workloads).spec
-        return self._write_down(spec, place, who, lambda run, event: self.ledger.add(run, event, token))
+        return self._write_down(spec, place, who, lambda run, event: self.ledger.add(run, event, token), reproduces)
 
     def stop(self, run_id: str, who: str) -> Run:
         """Ask a run to end; one that is ending or has ended stays as it is.
@@ -225,14 +230,17 @@ class Core:
         place = self.regions.profile(series.profile)
         return self._write_down(series.rows[attempt.row].spec, place, attempt.asked_by, admit)
 
-    def _write_down(self, spec: RunSpec, place: Profile, who: str, add: Callable[[Run, Event], Run]) -> Run:
+    def _write_down(
+        self, spec: RunSpec, place: Profile, who: str, add: Callable[[Run, Event], Run], reproduces: str = ""
+    ) -> Run:
         """A new run with its folder; `add` stores it, or gives the run that has its place already."""
         now = self.clock()
         run = self._new_run(spec, place.name, who, now)
-        self._write_facts(run, place)
+        self._write_facts(run, place, reproduces)
         described = self.systems.take_over(run)
         message = f"launched: {run.spec.node_count} x {run.spec.cards_per_node} cards, profile {place.name}"
         message += f", {described} kept fields of the system description taken over" if described else ""
+        message += f", reproduces {reproduces}" if reproduces else ""
         launched = None
         try:
             launched = add(run, Event(run.run_id, now, "console", Level.INFO, message, who))
@@ -246,10 +254,14 @@ class Core:
         run = Run(run_id, spec, profile, RunState.PREPARING, now, who, now, now)
         return replace(run, job_name=places.job_name(spec, run_id))
 
-    def _write_facts(self, run: Run, place: Profile) -> None:
+    def _write_facts(self, run: Run, place: Profile, reproduces: str) -> None:
         folder = RunFolder(self.settings.runs_dir / run.run_id)
         facts = launch_facts.launch_facts(
-            run.spec, self.workloads.get(run.spec.workload), place, self.regions.flavors_if_reachable(place.name)
+            run.spec,
+            self.workloads.get(run.spec.workload),
+            place,
+            self.regions.flavors_if_reachable(place.name),
+            reproduces,
         )
         launch_facts.write_facts(facts, folder.launch)
         write_whole(folder.spec, to_yaml(run.spec).encode())

@@ -1,5 +1,6 @@
 """The registry of workloads: every folder with a `workload.yaml` in it, shipped or the user's own."""
 
+import hashlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +48,11 @@ class Workload(Manifest):
     def code_dir(self) -> Path:
         """Where the shipped code lies."""
         return self.folder / "code"
+
+    @property
+    def manifest_sha256(self) -> str:
+        """SHA-256 (hex) over the manifest's text, which decides what a spec leaves open."""
+        return hashlib.sha256((self.folder / MANIFEST).read_bytes()).hexdigest()
 
     @property
     def reporter_file(self) -> Path | None:

@@ -17,6 +17,7 @@ from aisbench_core.model.job import (
 from aisbench_core.model.result import (
     CollectedResult,
     Imported,
+    Launched,
     Origin,
     RankResult,
     RunRecord,
@@ -111,6 +112,7 @@ __all__ = [
     "JobEvent",
     "JobRequest",
     "JobStatus",
+    "Launched",
     "Level",
     "LogLevels",
     "LogPreview",

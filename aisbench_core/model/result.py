@@ -114,10 +114,21 @@ class Imported:
 
 
 @dataclass(frozen=True, slots=True)
+class Launched:
+    """What was true when a run was launched and is in no other part of its record.
+
+    `manifest_sha256`: of the workload's manifest. `reproduces`: the run whose result it was to give again."""
+
+    manifest_sha256: str = ""
+    reproduces: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RunRecord:
     """All that the warehouse stores of one run; written to and read from data/runs/<run_id>/ as text.
 
-    `described`: what people stated of its system and test; None before anybody did."""
+    `described`: what people stated of its system and test; None before anybody did. `launched`: None for imported
+    runs, and for those that are older than it."""
 
     run: Run
     workload: WorkloadFacts
@@ -129,6 +140,7 @@ class RunRecord:
     events: tuple[Event, ...] = ()
     imported: Imported | None = None
     described: Stated | None = None
+    launched: Launched | None = None
 
     @property
     def origin(self) -> Origin:

@@ -162,4 +162,5 @@ def _record(
         result=result,
         samples=tuple(read_samples(folder.metrics)),
         events=tuple(sorted(events, key=lambda event: event.at)),
+        launched=facts.launched,
     )

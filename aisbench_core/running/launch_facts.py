@@ -8,29 +8,35 @@ from pydantic import TypeAdapter, ValidationError
 
 from aisbench_core.authoring.workloads import Workload
 from aisbench_core.errors import ResultError
-from aisbench_core.model import Flavor, RunSpec, WorkloadFacts
+from aisbench_core.model import Flavor, Launched, RunSpec, WorkloadFacts
 from aisbench_core.results.record import write_whole
 from aisbench_core.settings import Profile
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchFacts:
-    """The workload's and the region's facts at launch. `accelerator` is empty when the region did not say."""
+    """The workload's and the region's facts at launch. `accelerator` is empty when the region did not say.
+
+    `launched` is None for runs that are older than it."""
 
     workload: WorkloadFacts
     region: str
     rehearsal: bool
     accelerator: str = ""
+    launched: Launched | None = None
 
 
 _FACTS = TypeAdapter(LaunchFacts)
 
 
-def launch_facts(spec: RunSpec, workload: Workload, profile: Profile, flavors: Sequence[Flavor]) -> LaunchFacts:
-    """The facts as they are now."""
+def launch_facts(
+    spec: RunSpec, workload: Workload, profile: Profile, flavors: Sequence[Flavor], reproduces: str = ""
+) -> LaunchFacts:
+    """The facts as they are now. `reproduces`: the run whose result this one is to give again."""
     flavor = next((flavor for flavor in flavors if flavor.flavor_id == spec.flavor), None)
     accelerator = (flavor.product or flavor.accelerator) if flavor else ""
-    return LaunchFacts(workload.facts(spec), profile.region, profile.rehearsal, accelerator)
+    launched = Launched(workload.manifest_sha256, reproduces)
+    return LaunchFacts(workload.facts(spec), profile.region, profile.rehearsal, accelerator, launched)
 
 
 def write_facts(facts: LaunchFacts, file: Path) -> None:

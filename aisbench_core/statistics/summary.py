@@ -47,6 +47,17 @@ def summary(values: Sequence[float]) -> Summary | None:
     )
 
 
+def expected_of_one(values: Sequence[float]) -> tuple[float, float] | None:
+    """Where one more value of the same kind lies in 95 % of all cases (prediction interval, normal distribution).
+
+    None for fewer than two values."""
+    if len(values) < 2:
+        return None
+    count = len(values)
+    margin = critical(0.05, count - 1) * stdev(values) * math.sqrt(1 + 1 / count)
+    return fmean(values) - margin, fmean(values) + margin
+
+
 def olympic_mean(values: Sequence[float]) -> float | None:
     """The mean without the best and the worst; None for fewer than OLYMPIC_RUNS values."""
     return fmean(sorted(values)[1:-1]) if len(values) >= OLYMPIC_RUNS else None

@@ -19,6 +19,7 @@ from aisbench_core.model import (
     Level,
     Run,
     RunRecord,
+    RunSpec,
     Stated,
     known_from_job,
     stated_of,
@@ -99,11 +100,16 @@ class Systems:
 
     def take_over(self, run: Run) -> int:
         """Give a new run what is kept for its profile and flavor; returns how many fields that states."""
-        found = [read_stated(self._kept_folder(Kept(run.profile, flavor))) for flavor in ("", _place(run))]
-        values = {name: value for each in found if each for name, value in each.values.items()}
+        values = self.kept_for(run.profile, run.spec)
         if values:
             write_stated(stated_of(values), self._run_folder(run).path)
         return len(values)
+
+    def kept_for(self, profile: str, spec: RunSpec) -> dict[str, str | int]:
+        """What a new run takes over there, by field. Raises ResultError when it is damaged."""
+        places = ("", spec.flavor or spec.pool_id)
+        found = [read_stated(self._kept_folder(Kept(profile, flavor))) for flavor in places]
+        return {name: value for each in found if each for name, value in each.values.items()}
 
     def files(self, where: Where) -> dict[str, str]:
         """Upstream's two files by their names, with every key; what is not stated is empty text."""

@@ -11,9 +11,8 @@ from aisbench_core.warehouse.compared import (
 from aisbench_core.warehouse.exports import Export, ExportFormat, ExportTable
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.scalings import Scaling, ScalingPoint, ScalingQuery, ScalingQuestion
+from aisbench_core.warehouse.sorts import BOARD_SORTS, RUN_SORTS
 from aisbench_core.warehouse.values import (
-    BOARD_SORTS,
-    RUN_SORTS,
     BoardPage,
     BoardQuery,
     BoardRow,

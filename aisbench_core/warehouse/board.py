@@ -8,7 +8,8 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.model import Mode, Origin
 from aisbench_core.warehouse.filters import CHOSEN, order, parameters
 from aisbench_core.warehouse.rows import aware
-from aisbench_core.warehouse.values import BOARD_SORTS, BoardPage, BoardQuery, BoardRow
+from aisbench_core.warehouse.sorts import BOARD_SORTS
+from aisbench_core.warehouse.values import BoardPage, BoardQuery, BoardRow
 
 OLYMPIC_RUNS = 5
 """From so many runs on the fastest and the slowest may be dropped."""

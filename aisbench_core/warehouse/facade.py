@@ -159,6 +159,12 @@ class Warehouse:
         with self.cursor() as cur:
             return {row.run_id: row for row in runs.by_ids(cur, run_ids)}
 
+    def speed_parameters(self, run_id: str) -> Mapping[str, object] | None:
+        """The parameters that decided a run's speed; None when they are not known, or the run was not recorded."""
+        with self.cursor() as cur:
+            found = runs.asked_for(cur, [run_id]).get(run_id)
+            return found.speed_parameters if found else None
+
     def known(self, run_ids: Sequence[str]) -> frozenset[str]:
         """Those of the runs that were recorded."""
         with self.cursor() as cur:

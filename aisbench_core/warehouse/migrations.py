@@ -64,6 +64,11 @@ STEPS = (
         problems = case when checks->>'$[0].level' = 'fail' and ranks_expected is not null
             then to_json(string_split(checks->>'$[0].found', '; ')) else '[]' end;
     """,
+    """
+    alter table runs add column launch JSON;
+    create table remarks (run_id VARCHAR, at_utc TIMESTAMP, who VARCHAR, kind VARCHAR, text VARCHAR);
+    create table saved_views (page VARCHAR, name VARCHAR, address JSON, saved_by VARCHAR, saved_at TIMESTAMP);
+    """,
 )
 
 LATEST = len(STEPS)

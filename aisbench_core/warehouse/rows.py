@@ -3,7 +3,7 @@
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from statistics import fmean
 
@@ -47,8 +47,10 @@ def rows_of(record: RunRecord, judge: Judge) -> Rows:
     asked, result = _run(record), _result(record)
     run = {**asked, **_system(record)}
     stated = [record.described.values] if record.described and record.described.values else []
+    launch = [canonical_json(asdict(record.launched))] if record.launched else []
     # The verdict is not part of the hash: another ruleset finds something else in the same record.
-    sealed = {**run, "record_sha256": _sha256([asked, result, cards, *stated])}
+    sha256 = _sha256([asked, result, cards, *stated, *launch])
+    sealed = {**run, "launch": launch[0] if launch else None, "record_sha256": sha256}
     judged = {**result, **judge.of_cells(run, result, cards, servers)._asdict()}
     return {
         "runs": [[sealed[column] for column in RUNS]],

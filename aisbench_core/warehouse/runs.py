@@ -12,7 +12,8 @@ from aisbench_core.model import Mode, Origin, RankResult, RunState
 from aisbench_core.warehouse.filters import CHOSEN, WORTH, order, parameters, worth
 from aisbench_core.warehouse.judging import stored_checks
 from aisbench_core.warehouse.rows import aware
-from aisbench_core.warehouse.values import RUN_SORTS, BoardQuery, RunPage, RunRow, Validity
+from aisbench_core.warehouse.sorts import RUN_SORTS
+from aisbench_core.warehouse.values import BoardQuery, RunPage, RunRow, Validity
 
 _FIELDS = {field.name: field.name for field in fields(RunRow)} | {
     "throughput": "throughput_cluster",
@@ -22,6 +23,8 @@ _FIELDS = {field.name: field.name for field in fields(RunRow)} | {
     "accuracy": "accuracy_measured",
     "accuracy_reported": "results.accuracy",
     "division": "case when rehearsal then 'rehearsal' else coalesce(system->>'$.division', '') end",
+    "reproduces": "coalesce(launch->>'$.reproduces', '')",
+    "manifest_sha256": "coalesce(launch->>'$.manifest_sha256', '')",
 }
 
 _SELECT = ", ".join(f"{sql} as {name}" for name, sql in _FIELDS.items())

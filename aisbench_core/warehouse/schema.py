@@ -58,6 +58,7 @@ RUNS = {
     "system_from_job": "JSON",
     "system_fields": "INTEGER",
     "tester": "JSON",
+    "launch": "JSON",
 }
 
 RESULTS = {

@@ -70,48 +70,6 @@ class BoardQuery:
     ruleset_id: str = ""
 
 
-BOARD_SORTS = (
-    "throughput",
-    "best",
-    "olympic_mean",
-    "per_node",
-    "per_card",
-    "runs",
-    "cv",
-    "best_accuracy",
-    "median_accuracy",
-    "model",
-    "workload",
-    "framework_version",
-    "flavor",
-    "node_count",
-    "latest_at",
-)
-"""What a leaderboard can be sorted by; "throughput" is the median."""
-
-RUN_SORTS = (
-    "created_at",
-    "ended_at",
-    "throughput",
-    "per_node",
-    "per_card",
-    "accuracy",
-    "duration_s",
-    "queue_s",
-    "rank_cv",
-    "model",
-    "workload",
-    "framework_version",
-    "flavor",
-    "node_count",
-    "validity",
-    "state",
-    "created_by",
-    "run_id",
-)
-"""What a run list can be sorted by; "throughput" is the run's own."""
-
-
 @dataclass(frozen=True, slots=True)
 class RegionFacts:
     """One region and kind that the warehouse holds runs of."""
@@ -209,6 +167,7 @@ class RunRow:
     `throughput_reported` is what train_result_info says. `accuracy` is None on synthetic data, where it is not a
     measurement (`accuracy_reported` keeps the number). `rank_cv` is the ranks' coefficient of variation. Of an
     imported run, sizes may be None and texts empty: they are not known. `source` says where it was imported from.
+    `reproduces` is the run whose result it was to give again, `manifest_sha256` of its workload's manifest at launch.
     """
 
     run_id: str
@@ -270,6 +229,8 @@ class RunRow:
     note: str
     ruleset_id: str
     division: str
+    reproduces: str
+    manifest_sha256: str
 
     @property
     def began_at(self) -> datetime | None:

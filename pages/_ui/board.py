@@ -7,7 +7,8 @@ from typing import Any
 import streamlit as st
 
 from aisbench_core.model import Origin
-from aisbench_core.warehouse.values import BOARD_SORTS, RUN_SORTS, BoardQuery, BoardRow, RegionFacts, RunRow
+from aisbench_core.warehouse.sorts import BOARD_SORTS, RUN_SORTS
+from aisbench_core.warehouse.values import BoardQuery, BoardRow, RegionFacts, RunRow
 from pages._ui import address, board_chart, charts
 from pages._ui.clones import show_clone_button
 from pages._ui.core import core

@@ -110,7 +110,7 @@ def _question(spec: RunSpec, profile_name: str, token: str) -> None:
         )
         st.markdown(_upload_text(subject))
         st.markdown(cost_text(filled, profile_name, float(st.session_state.get("hours", 1.0))))
-        findings = _online(spec, profile_name, token)
+        findings = ask_region(spec, profile_name, token)
         if findings:
             show_all(findings)
         if not has_errors(findings):
@@ -129,7 +129,7 @@ def _upload_text(subject: Subject) -> str:
     return t("launch.upload", files=subject.code.entries, size=size(subject.code.size))
 
 
-def _online(spec: RunSpec, profile: str, token: str) -> Sequence[Finding]:
+def ask_region(spec: RunSpec, profile: str, token: str) -> Sequence[Finding]:
     """What the region says before anything is sent, asked once per question.
 
     A region that does not answer now does not forbid a launch: the follower tries again."""

@@ -15,6 +15,7 @@ from pages._ui.core import core
 from pages._ui.errors import errors_shown, plain
 from pages._ui.formats import duration, when
 from pages._ui.places import link
+from pages._ui.reproducing import show_reproduce_button, show_result, show_what_it_reproduces
 from pages._ui.run_cards import (
     facts_of,
     show_collect_again,
@@ -55,11 +56,14 @@ def follow_one(run_id: str) -> None:
     run = core().ledger.get(run_id)
     title.title(plain(title_of(run)))
     st.caption(f"{plain(facts_of(run, t))} · {started_text(run, t)}")
+    show_what_it_reproduces(run.run_id)
     with st.container(horizontal=True, vertical_alignment="center"):
         link(places.LIVE, t("live.all"), {})
         show_stop(run, key="one")
         show_collect_again(run, key="one")
         show_clone_button(run.run_id, key="one")
+        if run.state.is_terminal:
+            show_reproduce_button(run.run_id)
         show_system(run)
     every = None if run.state.is_terminal else SECONDS
     st.fragment(_one_run, run_every=every)(run.run_id, run.state.is_terminal)
@@ -123,6 +127,7 @@ def _outcome(run: Run) -> None:
     if recorded and recorded.throughput is not None:
         show_measured(recorded)
     if recorded:
+        show_result(recorded)
         show_servers_of(recorded)
     with st.container(horizontal=True):
         if recorded:

@@ -16,6 +16,7 @@ from pages._ui.core import core
 from pages._ui.errors import plain, show_sentence
 from pages._ui.formats import NOT_MEASURED, duration, number, percent, size_of, when
 from pages._ui.places import link
+from pages._ui.reproducing import show_reproduce_button, show_result, show_what_it_reproduces
 from pages._ui.servers_shown import show_servers_of
 from pages._ui.system_form import show_system
 from pages._ui.words import Words, words
@@ -32,11 +33,14 @@ def show_recorded(row: RunRow) -> None:
         link(places.LEADERBOARD, t("live.go_leaderboard"), row_of(row))
         link(places.COMPARE, t("live.go_compare"), {"ids": [row.run_id]})
         show_clone_button(row.run_id, key="one")
+        show_reproduce_button(row.run_id)
         if record:
             show_system(record.run)
     if row.origin is Origin.IMPORTED:
         st.caption(t("recorded.from", source=plain(row.source), at=when(row.imported_at), who=plain(row.created_by)))
+    show_what_it_reproduces(row.run_id)
     show_measured(row)
+    show_result(row)
     show_servers_of(row)
     if row.reasons:
         st.warning(plain(reasons(row, t)), icon=":material/rule:")

@@ -11,19 +11,21 @@ import pytest
 from aisbench_core.authoring import preflight, preflight_online
 from aisbench_core.authoring.upstream import found
 from aisbench_core.model import FIELDS, GROUPS, CannLevel, Level, MindSporeLevel, Mode, Origin, RunState, SystemStatus
+from aisbench_core.reproducing.values import Sameness
 from aisbench_core.statistics.amdahl import Misfit
 from aisbench_core.system import described
 from aisbench_core.warehouse.compared import Verdict
 from aisbench_core.warehouse.exports import ExportTable
 from aisbench_core.warehouse.histories import Outcome, Rule
-from aisbench_core.warehouse.values import BOARD_SORTS, RUN_SORTS, Validity
+from aisbench_core.warehouse.sorts import BOARD_SORTS, RUN_SORTS
+from aisbench_core.warehouse.values import Validity
 from pages._ui import places
 from pages._ui.words import Language, Words, catalogue, chinese_fields, chinese_rules, first_language
 
 PAGES = Path(__file__).parents[2] / "pages"
 KEY = re.compile(r"[a-z]+\.(?!py$)[a-z_]*[a-z]")
 
-FROM_DATA = ("field.", "metric.", "unit.", "event.", "sample.", "checked.")
+FROM_DATA = ("field.", "metric.", "unit.", "event.", "sample.", "checked.", "noted.")
 """Names that come from specs, the warehouse, the ledger and the platform; without a text they are shown as they are."""
 
 
@@ -41,6 +43,8 @@ NAMED_BY_VALUES = (
     | _family("menu", [f"{page.stem}_help" for page in places.ICONS])
     | _family("origin", ["every", *Origin])
     | _family("files", ExportTable)
+    | _family("reproduce", [each.name.lower() for each in Sameness])
+    | _family("reproduce", [f"data_{each.name.lower()}" for each in Sameness])
     | _family("configure", ["view_form", "view_yaml"])
     | _family("board", ["show_groups", "show_runs"])
     | _family("system", [each.name.lower() for each in SystemStatus])
