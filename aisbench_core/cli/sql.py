@@ -18,6 +18,7 @@ from aisbench_core.cli.exporting import SMALL_EXPORT, copy_to
 
 if TYPE_CHECKING:
     from aisbench_core.warehouse.answers import Cursor
+    from aisbench_core.warehouse.reading import Reader
 
 SHOWN_ROWS = 100
 SHOWN_LETTERS = 60
@@ -56,7 +57,20 @@ def _values(_: click.Context, __: click.Parameter, pairs: tuple[str, ...]) -> di
 @click.option(
     "--seconds", type=click.FloatRange(0.1, 86_400), default=SECONDS, show_default=True, help="How long it may take."
 )
-def sql(query: str, values: dict[str, str], kind: str, output: Path | None, limit: int | None, seconds: float) -> None:
+@click.option(
+    "--snapshot",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="Ask this file of `aisbench warehouse snapshot` instead.",
+)
+def sql(
+    query: str,
+    values: dict[str, str],
+    kind: str,
+    output: Path | None,
+    limit: int | None,
+    seconds: float,
+    snapshot: Path | None,
+) -> None:
     """Ask the warehouse in SQL: one SELECT over the views of docs/open.md, or over the tables.
 
     QUERY is DuckDB's SQL, or - to read it from stdin. Nothing can be changed, and no file be read or written. Others
@@ -68,7 +82,7 @@ def sql(query: str, values: dict[str, str], kind: str, output: Path | None, limi
         raise click.UsageError("Parquet is no text for a terminal: name a file with -o")
     if query == "-":
         query = sys.stdin.read()
-    reader = open_core().reader
+    reader = _reader(snapshot)
     most = limit or (SHOWN_ROWS if kind == "table" else None)
     try:
         with asked(reader, Question(query, values, seconds)) as cur:
@@ -80,6 +94,14 @@ def sql(query: str, values: dict[str, str], kind: str, output: Path | None, limi
         click.get_current_context().exit(INTERRUPTED)
     finally:
         reader.close()
+
+
+def _reader(snapshot: Path | None) -> "Reader":
+    if snapshot is None:
+        return open_core().reader
+    from aisbench_core.warehouse.reading import FileReader
+
+    return FileReader(snapshot)
 
 
 def _answer(cur: "Cursor", kind: str, output: Path | None, most: int | None) -> bool:

@@ -1,5 +1,7 @@
-"""`aisbench warehouse`: rebuild, move, check and compact."""
+"""`aisbench warehouse`: rebuild, move, check, compact and snapshot."""
 
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -66,6 +68,18 @@ def compact(as_json: bool) -> None:
     shown.answer(done, as_json, lambda: f"{_size(done.before)} before, {_size(done.after)} now")
     if done.flushed or done.removed:
         shown.talk(f"{done.flushed:,} rows went from PostgreSQL into files; {done.removed:,} files were removed")
+
+
+@warehouse.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--replace", is_flag=True, help="Put it in the place of a file that is there.")
+def snapshot(file: Path, replace: bool) -> None:
+    """Write everything of this moment into FILE, for others to read: a DuckDB file with tables and views, read-only.
+
+    DuckDB and everything that reads its files opens it, also without this product; docs/open.md explains the columns.
+    """
+    taken = open_core().warehouse.snapshot(file, datetime.now(UTC), replace=replace)
+    click.echo(f"{_runs(taken.runs)} in {taken.path}, {shown.size(taken.bytes)}")
 
 
 def _runs(count: int) -> str:

@@ -58,7 +58,7 @@ class Connection:
 
     def __init__(self, path: Path, patience_s: float = PATIENCE_S) -> None:
         self.path = path
-        self._patience_s = patience_s
+        self.patience_s = patience_s
         self._turn = threading.Condition()
         self._engine: duckdb.DuckDBPyConnection | None = None
         self._is_open = False
@@ -70,7 +70,7 @@ class Connection:
     @contextlib.contextmanager
     def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A cursor of one's own. Raises WarehouseBusy or WarehouseError; a borrower must not borrow again."""
-        cur = self._borrow(time.monotonic() + self._patience_s)
+        cur = self._borrow(time.monotonic() + self.patience_s)
         try:
             yield cur
         except _BROKEN as error:
@@ -84,7 +84,7 @@ class Connection:
         Every writer counts the revision up, so that two of them always collide: without keys and constraints nothing
         else keeps two threads from storing the same new run twice.
         """
-        deadline = time.monotonic() + self._patience_s
+        deadline = time.monotonic() + self.patience_s
         while True:
             try:
                 with self.cursor() as cur:
@@ -99,7 +99,7 @@ class Connection:
         return revision_of(self.path)
 
     def _borrow(self, deadline: float) -> duckdb.DuckDBPyConnection:
-        if not self._turn.acquire(timeout=self._patience_s):
+        if not self._turn.acquire(timeout=self.patience_s):
             raise _busy(self.path)
         try:
             self._wait_in_line(deadline)

@@ -26,6 +26,7 @@ from aisbench_core.warehouse import (
     runs,
     scaling,
     servers,
+    snapshots,
     verdicts,
 )
 from aisbench_core.warehouse.compared import Comparison, RunDot, Servers
@@ -100,6 +101,10 @@ class Warehouse:
     def move_to(self, target: "Warehouse", told: moving.Told) -> moving.Moved:
         """Copy everything into another warehouse, and compare. Can be repeated when interrupted."""
         return moving.move(self._connection, target._connection, told)
+
+    def snapshot(self, target: Path, at: datetime, *, replace: bool = False) -> snapshots.Snapshot:
+        """Write everything of this moment into one file for others. Raises ConfigError when it cannot be written."""
+        return snapshots.take(self._connection, target, at, replace=replace)
 
     def check(self, records: Iterable[RunRecord]) -> integrity.Checked:
         """Read everything, and compare it with the records in the folders of the runs."""

@@ -78,7 +78,7 @@ VIEWS: Sequence[View] = (
 def create(con: DuckDBPyConnection) -> None:
     """Make the views where unqualified names lead."""
     for view in VIEWS:
-        con.execute(f"create view {view.name} as {view.query}")
+        con.execute(f"create or replace view {view.name} as {view.query}")
 
 
 def describe(con: DuckDBPyConnection) -> None:

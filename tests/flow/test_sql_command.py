@@ -99,6 +99,19 @@ def test_the_person_is_told_when_rehearsals_are_among_the_numbers(data_dir: Path
     assert "note:" not in type_in(data_dir, "sql", "show tables").stderr
 
 
+def test_a_snapshot_is_taken_and_asked(data_dir: Path) -> None:
+    file = data_dir / "taken.duckdb"
+
+    taken = type_in(data_dir, "warehouse", "snapshot", str(file))
+
+    assert taken.exit_code == 0, taken.output
+    assert taken.stdout.startswith(f"3 runs in {file}, ")
+    Warehouse(data_dir / "warehouse.duckdb").record(a.record("later"))
+    asked = type_in(data_dir, "sql", "select count(*) as n from v_runs", "--snapshot", str(file), "--format", "csv")
+    assert asked.stdout == "n\n3\n"
+    assert type_in(data_dir, "warehouse", "snapshot", str(file)).exit_code == 2
+
+
 def test_a_key_press_ends_a_long_question(data_dir: Path) -> None:
     sql = "select count(*) from range(100000000) a, range(100000000) b where (a.range * b.range) % 7 = 3"
     folder = data_dir / "copies"

@@ -1,0 +1,81 @@
+"""The warehouse of one moment as one file: whole, read-only, without secrets, and readable by DuckDB alone."""
+
+import stat
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from aisbench_core.errors import ConfigError
+from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.asking import Question, asked
+from aisbench_core.warehouse.reading import FileReader
+from aisbench_core.warehouse.schema import TABLES
+from aisbench_core.warehouse.team import TeamPlace
+from aisbench_core.warehouse.views import VIEWS
+from tests import records as a
+
+
+def secrets(warehouse: Warehouse) -> tuple[str, ...]:
+    return warehouse.place.access().secrets if isinstance(warehouse.place, TeamPlace) else ()
+
+
+def test_a_snapshot_holds_all_of_one_moment_for_everybody_with_duckdb(warehouse: Warehouse, tmp_path: Path) -> None:
+    warehouse.record_many([*a.records([8000, 8100]), a.imported()])
+    file = tmp_path / "snapshot.duckdb"
+
+    taken = warehouse.snapshot(file, a.T0)
+    warehouse.record(a.record("later"))
+
+    assert (taken.runs, taken.bytes) == (3, file.stat().st_size)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o444
+    with duckdb.connect(file, read_only=True) as con, warehouse.cursor() as cur:
+        for table in TABLES:
+            there = con.execute(f"from {table} order by all").fetchall()
+            assert there == cur.execute(f"from {table} where run_id <> 'later' order by all").fetchall()
+        assert con.execute("select throughput, runs from v_groups where origin = 'launched'").fetchall() == [(8050, 2)]
+        assert con.execute("from snapshot").fetchall()[0][::2] == (a.T0.replace(tzinfo=None), 3)
+        told = "select comment from duckdb_columns() where table_name = 'v_runs' and column_name = 'queue_s'"
+        assert con.execute(told).fetchall() == [("from submission to start [s]",)]
+    for secret in secrets(warehouse):
+        assert secret.encode() not in file.read_bytes()
+    warehouse.record(a.record("and-later"))  # nothing keeps the warehouse
+    assert [each.name for each in tmp_path.iterdir() if "snapshot" in each.name] == ["snapshot.duckdb"]
+
+
+def test_a_snapshot_can_be_attached_under_any_name_and_asked_like_the_warehouse(tmp_path: Path) -> None:
+    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+    warehouse.record(a.record())
+    file = warehouse.snapshot(tmp_path / "other.duckdb", a.T0).path
+
+    with duckdb.connect() as con:
+        con.execute(f"attach '{file}' as theirs (read_only)")
+        for view in VIEWS:
+            con.execute(f"from theirs.{view.name}").fetchall()
+    reading = FileReader(file)
+    with asked(reading, Question("select run_id from v_runs")) as cur:
+        assert cur.fetchall() == [("run-1",)]
+    reading.close()
+
+
+def test_nothing_that_is_there_is_written_over_unasked(tmp_path: Path) -> None:
+    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+    warehouse.record(a.record())
+    file = tmp_path / "there.duckdb"
+    file.write_text("mine")
+
+    with pytest.raises(ConfigError, match="there already"):
+        warehouse.snapshot(file, a.T0)
+    with pytest.raises(ConfigError, match="the warehouse itself"):
+        warehouse.snapshot(tmp_path / "warehouse.duckdb", a.T0, replace=True)
+    with pytest.raises(ConfigError, match="no folder"):
+        warehouse.snapshot(tmp_path / "missing" / "file.duckdb", a.T0)
+
+    assert file.read_text() == "mine"
+    assert warehouse.snapshot(file, a.T0, replace=True).runs == 1
+    assert warehouse.snapshot(file, a.T0, replace=True).runs == 1
+    assert warehouse.run("run-1") is not None
+
+
+def test_a_warehouse_without_runs_has_a_snapshot_too(tmp_path: Path) -> None:
+    assert Warehouse(tmp_path / "new.duckdb").snapshot(tmp_path / "snapshot.duckdb", a.T0).runs == 0
