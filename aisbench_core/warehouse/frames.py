@@ -1,0 +1,205 @@
+"""The warehouse as pandas DataFrames, for notebooks and programs of others; nothing can be changed through it.
+
+Columns are those of the views (docs/open.md); `frame.attrs["units"]` holds the units of those that have one. Times are
+aware, in UTC. What was not measured is NA or NaN, never 0. Each answer is of the warehouse as it is at that moment.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pandas as pd
+import pyarrow as pa
+
+from aisbench_core.errors import Problem, RunNotFound, SpecError
+from aisbench_core.model import Origin
+from aisbench_core.warehouse import board, facets, history, runs, scaling
+from aisbench_core.warehouse.answers import Cursor
+from aisbench_core.warehouse.asking import SECONDS, Question, asked
+from aisbench_core.warehouse.filters import CHOSEN, parameters
+from aisbench_core.warehouse.histories import HistoryGroup
+from aisbench_core.warehouse.reading import Reader, reader
+from aisbench_core.warehouse.regression import TRACKED
+from aisbench_core.warehouse.scalings import Scaling, ScalingQuery, ScalingQuestion
+from aisbench_core.warehouse.team import TeamPlace
+from aisbench_core.warehouse.values import BoardQuery, RunRow, Validity
+from aisbench_core.warehouse.view_columns import GROUPS
+from aisbench_core.warehouse.views import VIEWS
+
+ALL = 1_000_000_000
+"""So many rows are all."""
+
+_KINDS = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
+_UNITS = {column.name: column.unit for view in reversed(VIEWS) for column in view.columns if column.unit}
+_PAGED = frozenset({"sort", "descending", "limit", "offset"})
+
+Filters = Any
+"""The board's filters by keyword; see OpenWarehouse."""
+
+
+class OpenWarehouse:
+    """What `aisbench_core.open_warehouse()` gives: questions, and their answers as DataFrames.
+
+    Filters are the board's: region, rehearsal, models, workloads, framework_versions, flavors, node_counts,
+    fingerprint, synthetic_data, text, origin, include_invalid and what else BoardQuery has; one value stands for a
+    tuple of one. `region` may be left out where the warehouse knows only one. An answer is about one region, and of it
+    either measurements or rehearsals: `attrs` says which. Every method raises WarehouseError when the warehouse cannot
+    be read.
+    """
+
+    def __init__(self, place: Path | TeamPlace) -> None:
+        self._reader: Reader = reader(place)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back what the questions took; the next question takes it again."""
+        self._reader.close()
+
+    def sql(
+        self, query: str, values: Sequence[object] | Mapping[str, object] = (), seconds: float = SECONDS
+    ) -> pd.DataFrame:
+        """The answer to one SELECT over views and tables. Raises QueryError when it cannot be answered.
+
+        `values` are those of `?`, or by name those of `$name`."""
+        with asked(self._reader, Question(query, values, seconds)) as cur:
+            return _frame(cur.to_arrow_table())
+
+    def views(self) -> pd.DataFrame:
+        """Every column of every view: view, column, unit and meaning."""
+        told = [(view.name, each.name, each.unit, each.meaning) for view in VIEWS for each in view.columns]
+        return pd.DataFrame(told, columns=["view", "column", "unit", "meaning"])
+
+    def regions(self) -> pd.DataFrame:
+        """The regions that runs are known of, with their kind and number."""
+        with self._reader.cursor() as cur:
+            return pd.DataFrame(list(map(asdict, facets.regions(cur))), columns=["region", "rehearsal", "runs"])
+
+    def runs(self, *, limit: int | None = None, **filters: Filters) -> pd.DataFrame:
+        """One run a row, the newest first, with the columns of `v_runs`; invalid ones with include_invalid=True.
+
+        Raises SpecError on a filter that does not exist."""
+        with self._reader.cursor() as cur:
+            query = _query(cur, filters)
+            chosen = parameters(cur, query)
+            cur.execute(
+                f"""from v_runs where run_id in (select run_id from runs join results using (run_id)
+                    where {CHOSEN} and ($include_invalid or validity = 'valid'))
+                order by created_at_utc desc, run_id limit $limit""",  # noqa: S608 (our own words)
+                chosen | {"include_invalid": query.include_invalid, "limit": limit or ALL},
+            )
+            return _of(_frame(cur.to_arrow_table()), query.region, rehearsal=bool(chosen["rehearsal"]))
+
+    def leaderboard(
+        self, *, sort: str = "throughput", descending: bool = True, limit: int | None = None, **filters: Filters
+    ) -> pd.DataFrame:
+        """The leaderboard as its page shows it, with the columns of `v_groups`. Raises SpecError as `runs` does."""
+        with self._reader.cursor() as cur:
+            query = _query(cur, filters | {"sort": sort, "descending": descending, "limit": limit or ALL})
+            page = board.leaderboard(cur, query)
+            shape = cur.execute("from v_groups limit 0").to_arrow_table().schema
+        rows = [_group(row, query.region) for row in page.rows]
+        return _of(_frame(pa.Table.from_pylist(rows, shape)), query.region, rehearsal=page.rehearsal)
+
+    def ranks(self, run_ids: str | Sequence[str]) -> pd.DataFrame:
+        """One card a row, with the columns of `v_ranks`."""
+        wanted = [run_ids] if isinstance(run_ids, str) else list(run_ids)
+        asked_for = "from v_ranks where list_contains($ids::VARCHAR[], run_id) order by run_id, server, rank"
+        return self.sql(asked_for, {"ids": wanted})
+
+    def scaling(self, run_id: str) -> pd.DataFrame:
+        """Growth over nodes of everything that differs from this run in its node count only. Raises RunNotFound.
+
+        `attrs["base_nodes"]` is the node count that speed_up and efficiency refer to."""
+        with self._reader.cursor() as cur:
+            run = _run(cur, run_id)
+            query = ScalingQuery.of(run)
+            curves = scaling.scaling(cur, ScalingQuestion.of(run))
+        curve = next((each for each in curves if each.query == query), Scaling.empty(query))
+        names = ("node_count", "runs", "throughput", "speed_up", "efficiency", "ideal", "mean", "ci_low", "ci_high")
+        frame = pd.DataFrame([{name: getattr(point, name) for name in names} for point in curve.points], columns=names)
+        frame.attrs["base_nodes"] = curve.base_nodes
+        return _of(frame, run.region, rehearsal=run.rehearsal)
+
+    def history(self, run_id: str, *, include_invalid: bool = False) -> pd.DataFrame:
+        """Runs of this run's question on its hardware in the order of time, the newest 500. Raises RunNotFound.
+
+        `attrs["verdict"]` says what the newest of them are worth against those before: docs/regression.md."""
+        with self._reader.cursor() as cur:
+            run = _run(cur, run_id)
+            query = BoardQuery(run.region, rehearsal=run.rehearsal, fingerprint=run.fingerprint, limit=ALL)
+            row = next(each for each in history.groups(cur, query).rows if each.group == HistoryGroup.of(run))
+            told = history.history(cur, row, None, (), include_invalid=include_invalid)
+        plain = ("run_id", "at", "created_by", "framework_version", "engine_version", "code_sha256", "validity")
+        rows = [
+            [str(value) if isinstance(value := getattr(each, name), Validity) else value for name in plain]
+            + [each.values.get(metric.name) for metric in TRACKED]
+            for each in told.runs
+        ]
+        frame = pd.DataFrame(rows, columns=[*plain, *(metric.name for metric in TRACKED)])
+        frame = frame.rename(columns={"at": "at_utc"})
+        frame.attrs["verdict"] = str(told.judgement.outcome)
+        return _of(frame, run.region, rehearsal=run.rehearsal)
+
+
+def _query(cur: Cursor, filters: Mapping[str, Any]) -> BoardQuery:
+    """The filters as a query. Raises SpecError, naming what is allowed."""
+    known = [field.name for field in fields(BoardQuery)]
+    wrong = [name for name in filters if name not in known]
+    if wrong:
+        allowed = ", ".join(name for name in known if name not in _PAGED)
+        raise SpecError("filters", [Problem(name, f"must be one of {allowed}") for name in wrong])
+    said = {name: _value(name, value) for name, value in filters.items() if value is not None}
+    return BoardQuery(**{"region": "", **said} | {"region": said.get("region") or _region(cur)})
+
+
+def _value(name: str, value: Any) -> Any:
+    if name in {"models", "workloads", "framework_versions", "flavors", "node_counts"}:
+        return (value,) if isinstance(value, (str, int)) else tuple(value)
+    return Origin(value) if name == "origin" else value
+
+
+def _region(cur: Cursor) -> str:
+    found = sorted({each.region for each in facets.regions(cur)})
+    if len(found) > 1:
+        raise SpecError("filters", [Problem("region", f"must be one of {', '.join(found)}")])
+    return found[0] if found else ""
+
+
+def _run(cur: Cursor, run_id: str) -> RunRow:
+    found = runs.by_ids(cur, [run_id])
+    if not found:
+        raise RunNotFound(f"no run {run_id} in the warehouse")
+    return found[0]
+
+
+def _group(row: object, region: str) -> dict[str, Any]:
+    told: dict[str, Any] = {"region": region}
+    for column in GROUPS[1:]:
+        value = getattr(row, column.name.removesuffix("_utc"))
+        told[column.name] = value.replace(tzinfo=None) if isinstance(value, datetime) else value
+    return told
+
+
+def _frame(table: pa.Table) -> pd.DataFrame:
+    frame = table.to_pandas(types_mapper=_KINDS.get)
+    for name, kind in zip(table.column_names, table.schema.types, strict=True):
+        if pa.types.is_timestamp(kind) and kind.tz is None:
+            frame[name] = frame[name].dt.tz_localize("UTC")
+    frame.attrs["units"] = {name: _UNITS[name] for name in frame.columns if name in _UNITS}
+    return frame
+
+
+def _of(frame: pd.DataFrame, region: str, *, rehearsal: bool) -> pd.DataFrame:
+    units = {name: _UNITS[name] for name in frame.columns if name in _UNITS}
+    frame.attrs |= {"region": region, "rehearsal": rehearsal, "units": units}
+    return frame

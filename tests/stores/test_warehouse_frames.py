@@ -1,0 +1,114 @@
+"""The Python API: DataFrames that tell what board, run list, scaling and history tell, with units and without zeros."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import aisbench_core
+from aisbench_core.errors import ConfigError, QueryError, RunNotFound, SpecError
+from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse.frames import OpenWarehouse
+from aisbench_core.warehouse.views import VIEWS
+from tests import records as a
+
+
+def columns(view: str) -> list[str]:
+    return [column.name for each in VIEWS if each.name == view for column in each.columns]
+
+
+@pytest.fixture
+def filled(warehouse: Warehouse) -> Warehouse:
+    warehouse.record_many(
+        [
+            *a.records([8000, 8100, 8200], "one"),
+            *a.records([15000, 15100], "two", node_count=2, framework_version="r1.10"),
+            *a.records([7000], "old", framework_version="r1.9"),
+            *a.records([300], "rehearsed", rehearsal=True),
+            a.record("broken", with_result=False),
+        ]
+    )
+    return warehouse
+
+
+def test_the_board_and_the_runs_are_those_of_the_pages(filled: Warehouse) -> None:
+    with OpenWarehouse(filled.place) as opened:
+        board = opened.leaderboard()
+        runs = opened.runs(node_counts=1, framework_versions=["r1.10"])
+        everything = opened.runs(include_invalid=True, limit=3)
+        rehearsed = opened.leaderboard(rehearsal=True)
+
+    page = filled.leaderboard(BoardQuery("cn-north-9"))
+    assert list(board.columns) == columns("v_groups")
+    assert list(board["throughput"]) == [row.throughput for row in page.rows] == [15050, 8100, 7000]
+    assert list(board["latest_at_utc"]) == [row.latest_at for row in page.rows]
+    assert list(board["rank_from"]) == [row.rank_from for row in page.rows]
+    assert str(board["node_count"].dtype) == "Int32"
+    assert board.attrs["units"]["cv"] == "fraction"
+    assert (board.attrs["region"], board.attrs["rehearsal"]) == ("cn-north-9", False)
+    assert list(runs.columns) == columns("v_runs")
+    assert list(runs["run_id"]) == ["one-2", "one-1", "one-0"]
+    assert runs["max_power_w"].isna().all()
+    assert runs["created_at_utc"].iloc[2] == pd.Timestamp(a.T0)
+    assert len(everything) == 3
+    assert rehearsed.attrs["rehearsal"] is True
+    assert list(rehearsed["throughput"]) == [300]
+
+
+def test_cards_scaling_history_and_sql(filled: Warehouse) -> None:
+    later = a.record("later", throughputs=[1010.0] * 8, created_at=a.T0 + timedelta(days=1))
+    with OpenWarehouse(filled.place) as opened:
+        ranks = opened.ranks("two-0")
+        scaling = opened.scaling("one-0")
+        history = opened.history("one-0")
+        filled.record(later)
+        counted = opened.sql("select count(*) as n from v_runs where model = ?", [a.FACTS.model])
+
+        assert len(opened.history("later")) == 5
+        with pytest.raises(RunNotFound):
+            opened.scaling("nowhere")
+        with pytest.raises(QueryError):
+            opened.sql("drop table runs")
+
+    assert list(ranks["rank"]) == list(range(16))
+    assert list(scaling["speed_up"].round(3)) == [1, 1.858]
+    assert scaling.attrs["base_nodes"] == 1
+    assert list(history["run_id"]) == ["old-0", "one-0", "one-1", "one-2"]
+    assert list(history["throughput"]) == [7000, 8000, 8100, 8200]
+    assert history.attrs["verdict"] == "not enough data"
+    assert counted["n"].tolist() == [9]
+
+
+def test_a_filter_that_does_not_exist_and_a_region_that_is_not_said_are_named(filled: Warehouse) -> None:
+    filled.record(a.record("elsewhere", region="cn-east-3"))
+
+    with OpenWarehouse(filled.place) as opened:
+        with pytest.raises(SpecError, match="model: must be one of region, models"):
+            opened.runs(model="x")
+        with pytest.raises(SpecError, match="region: must be one of cn-east-3, cn-north-9"):
+            opened.leaderboard()
+        assert list(opened.runs(region="cn-east-3")["run_id"]) == ["elsewhere"]
+
+
+def test_a_warehouse_without_runs_answers_with_empty_frames(tmp_path: Path) -> None:
+    with OpenWarehouse(tmp_path / "none.duckdb") as opened:
+        assert opened.leaderboard().empty
+        assert list(opened.runs().columns) == columns("v_runs")
+        assert opened.regions().empty
+
+
+def test_the_front_door_opens_a_snapshot_or_what_the_settings_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AISBENCH_DATA_DIR", str(tmp_path))
+    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+    warehouse.record(a.record())
+    file = warehouse.snapshot(tmp_path / "taken.duckdb", a.T0).path
+    warehouse.record(a.record("run-2"))
+
+    with aisbench_core.open_warehouse() as mine, aisbench_core.open_warehouse(file) as theirs:
+        assert (len(mine.runs()), len(theirs.runs())) == (2, 1)
+        assert set(theirs.views()["view"]) == {view.name for view in VIEWS}
+    with pytest.raises(ConfigError, match="is no file"):
+        aisbench_core.open_warehouse(tmp_path / "nothing.duckdb")
