@@ -15,6 +15,7 @@ from pages._ui.comparing import (
 )
 from pages._ui.core import core
 from pages._ui.servers_shown import show_servers
+from pages._ui.verdicts import show_verdicts
 from pages._ui.words import words
 
 t = words()
@@ -30,6 +31,7 @@ show_verdict(comparison)
 show_clones(comparison.runs)
 show_differences(comparison)
 show_metrics(comparison)
+show_verdicts(comparison.runs)
 show_charts(comparison)
 show_servers(comparison.servers, comparison.runs[0].throughput_unit)
 show_scaling(run_ids[0])

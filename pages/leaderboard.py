@@ -3,10 +3,11 @@
 import streamlit as st
 
 from pages._ui import address
-from pages._ui.board import choose_kind, choose_query, show_groups, show_kind, show_runs
+from pages._ui.board import choose_kind, choose_query, choose_worth, show_groups, show_kind, show_runs
 from pages._ui.core import core
 from pages._ui.downloads import show_export
 from pages._ui.places import CONFIGURE, IMPORT, link
+from pages._ui.verdicts import show_judged_by
 from pages._ui.words import words
 
 t = words()
@@ -31,7 +32,9 @@ view = st.radio(
     args=("show", "groups", "page"),
 )
 if view == "runs":
+    query = choose_worth(query)
     show_runs(query)
 else:
     show_groups(query)
+show_judged_by(query)
 show_export(query)

@@ -65,6 +65,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.importing.chosen",
         "aisbench_core.model",
         "aisbench_core.reproducing.values",
+        "aisbench_core.rulesets.ruleset",
         "aisbench_core.settings",
         "aisbench_core.statistics.summary",
         "aisbench_core.system.described",

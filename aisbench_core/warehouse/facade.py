@@ -140,7 +140,7 @@ class Warehouse:
 
     def dots(self, query: BoardQuery, rows: Sequence[BoardRow], most: int) -> Mapping[str, tuple[RunDot, ...]]:
         """Single valid runs of each of the leaderboard's rows, at most `most`, by the row's latest run."""
-        with self.cursor() as cur:
+        with self._under(query) as cur:
             return dots.of_rows(cur, query, rows, most)
 
     def runs(self, query: BoardQuery) -> RunPage:

@@ -11,8 +11,9 @@ _FACETS = f"""
     select
         list(distinct model order by model), list(distinct workload order by workload),
         list(distinct framework_version order by framework_version), list(distinct flavor order by flavor),
-        list(distinct node_count order by node_count) filter (where node_count is not null)
-    from runs where {KIND}
+        list(distinct node_count order by node_count) filter (where node_count is not null),
+        list(distinct ruleset_id order by ruleset_id)
+    from runs join results using (run_id) where {KIND}
 """  # noqa: S608 (our own words)
 
 

@@ -130,6 +130,7 @@ class HistoryRun:
     validity: Validity
     values: Mapping[str, float]
     left_out: Mapping[str, str]
+    ruleset_id: str = ""
 
     @property
     def is_timeless(self) -> bool:

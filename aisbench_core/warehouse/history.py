@@ -61,7 +61,7 @@ _METRICS = {
 HISTORY = f"""
     select run_id, {_AT} as moment, started_at < created_at - interval 1 minute as doubtful,
         coalesce(created_at >= imported_at, false) as timeless,
-        created_by, framework_version, engine_version, code_sha256, validity,
+        created_by, framework_version, engine_version, code_sha256, validity, ruleset_id,
         case when failed_checks = '' then state else failed_checks end as reason,
         {", ".join(f"{_METRICS.get(metric.name, metric.name)} as {metric.name}" for metric in TRACKED)}
     from runs join results using (run_id)
@@ -174,6 +174,7 @@ def _run(row: Mapping[str, Any]) -> HistoryRun:
         validity=validity,
         values={name: float(row[name]) for name, reason in reasons.items() if not reason},
         left_out={name: reason for name, reason in reasons.items() if reason},
+        ruleset_id=row["ruleset_id"],
     )
 
 

@@ -81,13 +81,14 @@ class RegionFacts:
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """What there is to filter by in one region, each sorted."""
+    """What there is to filter by in one region, each sorted; `rulesets` decided the stored verdicts."""
 
     models: tuple[str, ...] = ()
     workloads: tuple[str, ...] = ()
     framework_versions: tuple[str, ...] = ()
     flavors: tuple[str, ...] = ()
     node_counts: tuple[int, ...] = ()
+    rulesets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,15 @@
 """The leaderboard's parts: region, filters, chart and tables."""
 
-import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from aisbench_core.model import Origin
+from aisbench_core.rulesets.ruleset import DEFAULT
 from aisbench_core.warehouse.sorts import BOARD_SORTS, RUN_SORTS
-from aisbench_core.warehouse.values import BoardQuery, BoardRow, RegionFacts, RunRow
+from aisbench_core.warehouse.values import BoardQuery, BoardRow, RegionFacts, RunRow, Validity
 from pages._ui import address, board_chart, charts
 from pages._ui.clones import show_clone_button
 from pages._ui.core import core
@@ -17,6 +18,7 @@ from pages._ui.formats import NOT_MEASURED, duration, hundredfold, rounded, size
 from pages._ui.listing import choose_text, page_of, show_pages, sorted_as_asked
 from pages._ui.places import COMPARE, LIVE, link
 from pages._ui.tables import HEAD, ROW, Width, columns
+from pages._ui.verdicts import choose_ruleset, reasons, show_rules, show_verdict_of
 from pages._ui.words import Words, words
 
 SEEN = 25
@@ -75,6 +77,7 @@ def choose_query(kind: RegionFacts) -> BoardQuery:
             on_change=address.keep,
             args=("invalid", False, "page"),
         )
+        ruleset_id = choose_ruleset()
     return BoardQuery(
         region=kind.region,
         rehearsal=kind.rehearsal,
@@ -85,8 +88,26 @@ def choose_query(kind: RegionFacts) -> BoardQuery:
         node_counts=nodes,
         origin=origin,
         include_invalid=invalid,
+        ruleset_id=ruleset_id,
         text=text,
     )
+
+
+def choose_worth(query: BoardQuery) -> BoardQuery:
+    """Of runs that are not valid, too, only those that are worth something particular."""
+    t = words()
+    if not query.include_invalid:
+        return query
+    chosen = st.radio(
+        t("worth.worth"),
+        [EVERY, *Validity],
+        horizontal=True,
+        format_func=lambda each: t("worth.every") if each == EVERY else t(f"validity.{each}"),
+        key=address.option("worth", [EVERY, *Validity], EVERY),
+        on_change=address.keep,
+        args=("worth", EVERY, "page"),
+    )
+    return query if chosen == EVERY else replace(query, validity=Validity(chosen))
 
 
 def _origin() -> Origin | None:
@@ -116,6 +137,7 @@ def show_groups(query: BoardQuery) -> None:
     table = [_group_cells(row, t) for row in page.rows]
     chosen = _table(table, t("board.table"), "groups")
     show_pages(page.total, query.limit)
+    show_rules([rule_id for row in page.rows for rule_id in row.reason.split(";")], query.ruleset_id or DEFAULT)
     _links([page.rows[index].best_run_id or page.rows[index].latest_run_id for index in chosen])
 
 
@@ -144,6 +166,8 @@ def show_runs(query: BoardQuery) -> None:
         return
     chosen = _table([_run_cells(row, t) for row in page.rows], t("board.run_table"), "runs-table")
     show_pages(page.total, query.limit)
+    if len(chosen) == 1:
+        show_verdict_of(page.rows[chosen[0]])
     _links([page.rows[index].run_id for index in chosen])
 
 
@@ -209,26 +233,12 @@ def _group_cells(row: BoardRow, t: Words) -> dict[str, Any]:
         t("board.best", unit=unit): rounded(row.best),
         t("board.origin"): t(f"origin.{row.origin}"),
         t("board.not_valid"): row.invalid + row.incomplete,
-        t("board.reason"): row.reason,
         t("board.data"): t("board.synthetic") if row.synthetic_data else row.dataset,
         t("board.best_by"): row.best_by or NOT_MEASURED,
         t("board.latest"): when(row.latest_at, "%Y-%m-%d %H:%M"),
         t("board.workload"): row.workload,
+        t("board.reason"): row.reason,
     }
-
-
-def reasons(row: RunRow, t: Words) -> str:
-    """Why a run is not valid, or doubtful: each check with what it expects and what it found."""
-    return "; ".join(
-        t("board.check", id=each.id, expected=_checked(each.expected, t), found=_checked(each.found, t))
-        for each in row.reasons
-    )
-
-
-def _checked(said: str, t: Words) -> str:
-    """What a check says, part by part; parts with names and numbers in them are shown as they are."""
-    parts = {part: "checked." + "_".join(re.findall(r"\w+", part.lower())) for part in said.split("; ")}
-    return "; ".join(t(key) if t.knows(key) else part for part, key in parts.items())
 
 
 def _run_cells(row: RunRow, t: Words) -> dict[str, Any]:

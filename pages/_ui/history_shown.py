@@ -10,6 +10,7 @@ from aisbench_core.warehouse.histories import History, HistoryRun, MetricHistory
 from pages._ui import charts, history_charts
 from pages._ui.errors import plain
 from pages._ui.formats import NOT_MEASURED, chance, number, percent, short, signed, when
+from pages._ui.verdicts import show_rules
 from pages._ui.words import Words, words
 
 SHOWN = {
@@ -99,8 +100,17 @@ def show_runs(history: History, metric: MetricHistory) -> None:
     rows = [_run_cells(run, history, metric.name, t) for run in reversed(history.runs)]
     height = min(len(rows) + 1, ROWS + 1) * 35 + 3
     st.dataframe(rows, hide_index=True, alt=t("trend.runs"), height=height, key="history-runs")
+    _show_rules(history)
     if history.older:
         st.caption(t("trend.older", shown=len(history.runs), older=history.older))
+
+
+def _show_rules(history: History) -> None:
+    """What the checks demand that keep runs from counting, by the ruleset that judged most recently."""
+    if history.runs:
+        failed = {rule_id for run in history.runs for why in run.left_out.values() for rule_id in why.split(";")}
+        show_rules(failed, history.runs[-1].ruleset_id)
+        st.caption(words()("worth.stored_by", rulesets=plain(", ".join(sorted({r.ruleset_id for r in history.runs})))))
 
 
 def _news(metric: MetricVerdict, t: Words) -> str:

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from aisbench_core.model import ACTIVE, TERMINAL, Run
+from aisbench_core.warehouse.values import Validity
 from pages._ui import address, places
 from pages._ui.clones import show_clone_button
 from pages._ui.core import core
@@ -18,6 +19,7 @@ from pages._ui.run_cards import (
     state_badge,
     title_of,
 )
+from pages._ui.verdicts import badge, worth_of
 from pages._ui.words import words
 
 PAGE = 20
@@ -51,11 +53,13 @@ def show_ended(text: str) -> None:
         return
     pages = -(-total // PAGE)
     here = address.page("page", pages)
-    for run in core().ledger.page(TERMINAL, text, PAGE, PAGE * (here - 1)):
+    runs = core().ledger.page(TERMINAL, text, PAGE, PAGE * (here - 1))
+    worth = worth_of([run.run_id for run in runs])
+    for run in runs:
         with st.container(border=True, key=f"run-{run.run_id}"):
             heading, actions = st.columns([5, 2], vertical_alignment="center")
             with heading:
-                _heading(run)
+                _heading(run, worth.get(run.run_id))
             with actions, st.container(horizontal=True, horizontal_alignment="right"):
                 show_collect_again(run, key=run.run_id)
                 show_clone_button(run.run_id, key=run.run_id)
@@ -64,10 +68,12 @@ def show_ended(text: str) -> None:
         st.pagination(pages, key="page", on_change=address.keep, args=("page", 1))
 
 
-def _heading(run: Run) -> None:
+def _heading(run: Run, worth: Validity | None = None) -> None:
     t = words()
     with st.container(horizontal=True, vertical_alignment="center"):
         state_badge(run)
+        if worth:
+            badge(worth)
         places.link(places.LIVE, plain(title_of(run)), {"run": run.run_id})
     took = t("runs.took", time=duration(run.duration_s)) if run.duration_s is not None else ""
     ended = t("runs.ended_at", at=when(run.ended_at)) if run.ended_at else ""

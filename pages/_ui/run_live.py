@@ -30,6 +30,7 @@ from pages._ui.run_cards import (
 from pages._ui.run_recorded import row_of, show_measured, show_recorded
 from pages._ui.servers_shown import show_servers_of
 from pages._ui.system_form import show_system
+from pages._ui.verdicts import badge, show_verdict_of
 from pages._ui.words import words
 
 SECONDS = 2.5
@@ -126,8 +127,11 @@ def _outcome(run: Run) -> None:
     recorded = core().warehouse.run(run.run_id)
     if recorded and recorded.throughput is not None:
         show_measured(recorded)
+    elif recorded:
+        badge(recorded.validity)
     if recorded:
         show_result(recorded)
+        show_verdict_of(recorded)
         show_servers_of(recorded)
     with st.container(horizontal=True):
         if recorded:

@@ -10,7 +10,7 @@ from aisbench_core.errors import AisbenchError
 from aisbench_core.model import Origin, RunRecord, TrainResultInfo
 from aisbench_core.warehouse.values import RunRow, Validity
 from pages._ui import places
-from pages._ui.board import kind_id, reasons
+from pages._ui.board import kind_id
 from pages._ui.clones import show_clone_button
 from pages._ui.core import core
 from pages._ui.errors import plain, show_sentence
@@ -19,6 +19,7 @@ from pages._ui.places import link
 from pages._ui.reproducing import show_reproduce_button, show_result, show_what_it_reproduces
 from pages._ui.servers_shown import show_servers_of
 from pages._ui.system_form import show_system
+from pages._ui.verdicts import badge, show_verdict_of
 from pages._ui.words import Words, words
 
 
@@ -29,7 +30,7 @@ def show_recorded(row: RunRow) -> None:
     record = _record(row.run_id)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(t(f"origin.{row.origin}"), icon=":material/history:", color="violet")
-        st.badge(t(f"validity.{row.validity}"), color="green" if row.validity is Validity.VALID else "orange")
+        badge(row.validity)
         link(places.LEADERBOARD, t("live.go_leaderboard"), row_of(row))
         link(places.COMPARE, t("live.go_compare"), {"ids": [row.run_id]})
         show_clone_button(row.run_id, key="one")
@@ -41,9 +42,8 @@ def show_recorded(row: RunRow) -> None:
     show_what_it_reproduces(row.run_id)
     show_measured(row)
     show_result(row)
+    show_verdict_of(row)
     show_servers_of(row)
-    if row.reasons:
-        st.warning(plain(reasons(row, t)), icon=":material/rule:")
     left, right = st.columns(2, gap="large")
     with left:
         st.header(t("recorded.facts"))

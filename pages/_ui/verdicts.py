@@ -1,0 +1,158 @@
+"""What a run's result is worth, by which ruleset, and what to do about each check that is not fulfilled."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import streamlit as st
+
+from aisbench_core.errors import AisbenchError
+from aisbench_core.rulesets.ruleset import Ruleset
+from aisbench_core.warehouse.values import BoardQuery, Check, CheckLevel, RunRow, Validity
+from pages._ui import address
+from pages._ui.core import core
+from pages._ui.errors import plain
+from pages._ui.words import Words, words
+
+COLOURS: dict[Validity, Literal["green", "red", "orange"]] = {
+    Validity.VALID: "green",
+    Validity.INVALID: "red",
+    Validity.INCOMPLETE: "orange",
+}
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?%?(?![\w.])")
+OPENED = 3
+"""Checks of a valid run that are shown without being asked for, at most."""
+
+STORED = "stored"
+
+
+def badge(validity: Validity) -> None:
+    """Valid, invalid or incomplete, at a glance."""
+    st.badge(words()(f"validity.{validity}"), color=COLOURS[validity])
+
+
+def show_verdict_of(row: RunRow) -> None:
+    """The verdict with its ruleset and division, and every check that is not fulfilled with what to do."""
+    t = words()
+    ruleset = ruleset_of(row.ruleset_id)
+    st.caption(t("worth.by", ruleset=plain(_name(ruleset, row.ruleset_id, t)), division=_division(row, t)))
+    if not row.reasons:
+        return
+    failed = sum(check.level is CheckLevel.FAIL for check in row.reasons)
+    label = t("worth.checks", failed=failed, warned=len(row.reasons) - failed)
+    opened = row.validity is not Validity.VALID or len(row.reasons) <= OPENED
+    with st.expander(label, expanded=opened, icon=":material/rule:"):
+        for check in row.reasons:
+            _show_check(check, ruleset, t)
+
+
+def show_verdicts(runs: Sequence[RunRow]) -> None:
+    """The verdicts of several runs that are looked at together."""
+    t = words()
+    st.header(t("worth.title"))
+    for row in runs:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            badge(row.validity)
+            st.markdown(f"**{plain(row.run_id)}**")
+        show_verdict_of(row)
+
+
+def show_rules(rule_ids: Iterable[str], ruleset_id: str) -> None:
+    """What rules demand, and what to do, for tables that name only their ids."""
+    t, ruleset = words(), ruleset_of(ruleset_id)
+    known = ruleset.rules if ruleset else {}
+    named = [rule_id for rule_id in sorted(set(rule_ids)) if rule_id in known]
+    if not named:
+        return
+    with st.expander(t("worth.rules", ruleset=plain(_name(ruleset, ruleset_id, t))), icon=":material/rule:"):
+        for rule_id in named:
+            rule = known[rule_id]
+            title, fix = t.pick(rule.title, rule.title_zh), t.pick(rule.fix, rule.fix_zh)
+            st.markdown(f"**{rule_id}** {plain(title)}  \n{t('worth.fix', fix=plain(fix))}")
+
+
+def choose_ruleset() -> str:
+    """Whose verdicts count; empty: those that are stored."""
+    t = words()
+    known = core().rulesets.ids()
+    chosen = st.selectbox(
+        t("worth.ruleset"),
+        [STORED, *known],
+        format_func=lambda each: t("worth.as_stored") if each == STORED else each,
+        key=address.option("ruleset", [STORED, *known], STORED),
+        help=t("worth.ruleset_help"),
+        width=200,
+        on_change=address.keep,
+        args=("ruleset", STORED, "page"),
+    )
+    return "" if chosen == STORED else str(chosen)
+
+
+def show_judged_by(query: BoardQuery) -> None:
+    """Which ruleset decided what is shown."""
+    t = words()
+    if query.ruleset_id:
+        found = ruleset_of(query.ruleset_id)
+        title = plain(t.pick(found.title, found.title_zh)) if found else ""
+        st.caption(f"{t('worth.ruleset')}: {plain(query.ruleset_id)} {title}")
+        return
+    stored = core().warehouse.facets(query.region, query.rehearsal).rulesets
+    if stored:
+        key = "worth.stored_by" if len(stored) == 1 else "worth.several"
+        st.caption(t(key, rulesets=plain(", ".join(stored))))
+
+
+def worth_of(run_ids: Sequence[str]) -> dict[str, Validity]:
+    """What each of the runs is worth that were recorded; nothing while the warehouse cannot be asked."""
+    try:
+        return {run_id: row.validity for run_id, row in core().warehouse.runs_of(run_ids).items()}
+    except AisbenchError:
+        return {}
+
+
+def ruleset_of(ruleset_id: str) -> Ruleset | None:
+    """The ruleset that decided; None when it is not there any more."""
+    try:
+        return core().rulesets.get(ruleset_id)
+    except AisbenchError:
+        return None
+
+
+def reasons(row: RunRow, t: Words) -> str:
+    """Why a run is not valid, or doubtful: each check with what it expects and what it found."""
+    return "; ".join(
+        t("board.check", id=each.id, expected=checked(each.expected, t), found=checked(each.found, t))
+        for each in row.reasons
+    )
+
+
+def checked(said: str, t: Words) -> str:
+    """What a check says, part by part; parts with names in them are shown as they are."""
+    return "; ".join(_part(part, t) for part in said.split("; "))
+
+
+def _part(part: str, t: Words) -> str:
+    numbers = {f"n{place}": number for place, number in enumerate(NUMBER.findall(part))}
+    key = "checked." + "_".join(re.findall(r"\w+", NUMBER.sub(" ", part).lower()))
+    return t(key, **numbers) if t.knows(key) else part
+
+
+def _show_check(check: Check, ruleset: Ruleset | None, t: Words) -> None:
+    rule = ruleset.rules.get(check.id) if ruleset else None
+    title = f" {t.pick(rule.title, rule.title_zh)}" if rule else ""
+    where = f" ({checked(check.evidence, t)})" if check.evidence else ""
+    said = t("worth.said", expected=checked(check.expected, t), found=checked(check.found, t))
+    lines = [f"**{check.id}**{plain(title)}", plain(said + where)]
+    if rule:
+        lines.append(t("worth.fix", fix=plain(t.pick(rule.fix, rule.fix_zh))))
+    box: Any = st.error if check.level is CheckLevel.FAIL else st.warning
+    box("  \n".join(lines))
+
+
+def _name(ruleset: Ruleset | None, ruleset_id: str, t: Words) -> str:
+    return f"{t.pick(ruleset.title, ruleset.title_zh)} ({ruleset_id})" if ruleset else ruleset_id
+
+
+def _division(row: RunRow, t: Words) -> str:
+    known = f"worth.division_{row.division}"
+    return t(known) if t.knows(known) else t("worth.division_not_stated")

@@ -1,0 +1,39 @@
+"""Verdicts on the pages that show numbers: by which ruleset, what was found, and what to do."""
+
+from pathlib import Path
+
+from aisbench_core.warehouse import Warehouse
+from tests.console.conftest import OpenPage, texts
+from tests.console.test_results import table
+
+FIX = "What to do: Find the rank without a usable number in the logs"
+BY = "Judged by AISBench Console (aisbench/1) · division: not stated, judged as open"
+
+
+def test_live_compare_history_and_the_lists_say_what_a_result_is_worth_and_why(open_page: OpenPage, used: Path) -> None:
+    assert Warehouse(used / "warehouse.duckdb").run("run-bad") is not None
+
+    live, compared = open_page("live", run="run-bad"), open_page("compare", ids=["run-bad", "run-n1-0"])
+    runs = open_page("runs")
+
+    assert BY in texts(live)
+    assert BY in texts(compared)
+    assert FIX in texts(compared)
+    assert "Validity" in texts(compared)
+    assert ":green-badge[valid]" in texts(runs)
+
+
+def test_the_leaderboard_can_be_judged_by_another_ruleset_and_narrowed_to_a_verdict(
+    open_page: OpenPage, used: Path
+) -> None:
+    assert used.exists()
+
+    usual = open_page("leaderboard", show="runs", invalid="1", worth="invalid")
+    strict = open_page("leaderboard", show="runs", invalid="1", ruleset="t-cesa-1169-2021")
+    groups = open_page("leaderboard", invalid="1", ruleset="t-cesa-1169-2021", lang="zh")
+
+    assert set(table(usual)["Validity"]) == {"invalid"}
+    assert "Stored verdicts are by aisbench/1" in texts(usual)
+    assert "valid" not in set(table(strict)["Validity"])
+    assert "Judged by: t-cesa-1169-2021" in texts(strict)
+    assert "处理办法：在运行页面填写系统描述" in texts(groups)
