@@ -5,15 +5,17 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from aisbench_core.settings import HOME
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 
+RUNNER = "import json, sys\nnames = {}\nfor cell in json.load(sys.stdin): exec(cell, names)"
 NOTEBOOK = HOME / "docs" / "examples" / "leaderboard.ipynb"
 
 
-def cells(kind: str) -> list[dict[str, object]]:
+def cells(kind: str) -> list[dict[str, Any]]:
     return [cell for cell in json.loads(NOTEBOOK.read_text("utf-8"))["cells"] if cell["cell_type"] == kind]
 
 
@@ -21,16 +23,10 @@ def test_every_cell_of_the_notebook_runs(tmp_path: Path) -> None:
     Warehouse(tmp_path / "warehouse.duckdb").record_many(
         [*a.records([8000, 8100]), *a.records([15000], "two", node_count=2)]
     )
-    code = [compile("".join(cell["source"]), cell["id"], "exec") and "".join(cell["source"]) for cell in cells("code")]  # type: ignore[arg-type,call-overload]
+    code = ["".join(cell["source"]) for cell in cells("code")]
 
     done = subprocess.run(
-        [
-            sys.executable,
-            "-W",
-            "error",
-            "-c",
-            "import json, sys\nnames = {}\nfor cell in json.load(sys.stdin): exec(cell, names)",
-        ],
+        [sys.executable, "-W", "error", "-c", RUNNER],
         input=json.dumps(code),
         capture_output=True,
         text=True,
