@@ -110,3 +110,59 @@ class Comparison:
     rank_results: Mapping[str, tuple[RankResult, ...]]
     servers: Mapping[str, Servers]
     unknown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RankSpread:
+    """How far a run's cards lie apart: quartiles and ends of their throughputs, and how many of them straggle."""
+
+    ranks: int
+    nodes: int
+    lowest: float
+    lower_quartile: float
+    median: float
+    upper_quartile: float
+    highest: float
+    stragglers: int
+
+
+@dataclass(frozen=True, slots=True)
+class RankCell:
+    """One card of a map, or a node, or neighbouring nodes taken together: `card` is None then.
+
+    `throughput` is the median over its `ranks` cards, `lowest` the slowest of them."""
+
+    node: int
+    last_node: int
+    card: int | None
+    throughput: float
+    lowest: float
+    ranks: int
+    stragglers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Straggler:
+    """A card below 95 % of its run's median card; `share` is its part of that median."""
+
+    node: int
+    card: int
+    rank: int
+    throughput: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class RankMap:
+    """A run's cards by node. Below `floor` a card straggles; `stragglers` are the slowest of them."""
+
+    run_id: str
+    spread: RankSpread
+    floor: float
+    cells: tuple[RankCell, ...]
+    stragglers: tuple[Straggler, ...]
+
+    @property
+    def by_card(self) -> bool:
+        """Whether each cell is one card."""
+        return all(cell.card is not None for cell in self.cells)

@@ -22,6 +22,7 @@ from aisbench_core.warehouse import (
     history,
     integrity,
     moving,
+    ranks,
     record,
     runs,
     scaling,
@@ -29,7 +30,7 @@ from aisbench_core.warehouse import (
     snapshots,
     verdicts,
 )
-from aisbench_core.warehouse.compared import Comparison, RunDot, Servers
+from aisbench_core.warehouse.compared import Comparison, RankMap, RankSpread, RunDot, Servers
 from aisbench_core.warehouse.connection import PATIENCE_S, Connection
 from aisbench_core.warehouse.exporting import export
 from aisbench_core.warehouse.exports import Export
@@ -189,6 +190,16 @@ class Warehouse:
         """The throughput of each card that holds a number, by server and rank."""
         with self.cursor() as cur:
             return runs.rank_results(cur, [run_id]).get(run_id, ())
+
+    def rank_map(self, run_id: str) -> RankMap | None:
+        """A run's cards by node, with its stragglers; None when nothing is known of single cards."""
+        with self.cursor() as cur:
+            return ranks.rank_map(cur, run_id)
+
+    def rank_spreads(self, run_ids: Sequence[str]) -> Mapping[str, RankSpread]:
+        """How far the cards of each run lie apart; runs without single cards are left out."""
+        with self.cursor() as cur:
+            return ranks.spreads(cur, run_ids)
 
     def servers(self, run_id: str) -> Servers | None:
         """What each server of a single-server run did; None for a cluster's run, and one that was not recorded."""

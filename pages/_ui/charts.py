@@ -23,7 +23,7 @@ AXIS, LEGEND = 64, 72
 """Room for the axis and for the legend below the bars: Streamlit counts them as part of the height."""
 
 DOTS = 64
-"""Up to so many cards per run each card is a dot; beyond, a cell of a heat map."""
+"""Up to so many cards per run each card is a dot."""
 
 
 def draw(chart: Drawing, *, text: str) -> None:
@@ -58,24 +58,19 @@ def compared_bars(runs: Sequence[RunRow], metric: MetricComparison, t: Words) ->
 
 
 def ranks(runs: Sequence[RunRow], results: Mapping[str, Sequence[RankResult]], unit: str, t: Words) -> Drawing:
-    """Each card's throughput, by run: dots while there are few cards, a heat map when there are many."""
+    """Each card's throughput as a dot, by run; for at most DOTS cards each."""
     values = [
-        {"run": run_id, "card": f"{each.server}/{each.rank}", "index": index, "value": each.throughput}
+        {"run": run_id, "card": f"{each.server}/{each.rank}", "value": each.throughput}
         for run_id in (run.run_id for run in runs)
-        for index, each in enumerate(results.get(run_id, ()))
+        for each in results.get(run_id, ())
     ]
-    most = max((len(cards) for cards in results.values()), default=0)
     base = _chart(values).properties(height=len(runs) * BAR + AXIS + LEGEND)
     order = [run.run_id for run in runs]
     y = alt.Y("run:N", title=None, sort=order, axis=alt.Axis(labelLimit=240))
     tips = [_tip("run", t("charts.run")), _tip("card", t("charts.card")), _number_tip("value", unit)]
     title = t("charts.per_card", unit=unit)
-    if most <= DOTS:
-        x = alt.X("value:Q", title=title, scale=alt.Scale(zero=False, padding=16), axis=_bound())
-        return base.mark_circle(size=90, opacity=0.75).encode(x=x, y=y, color=_by_run(order), tooltip=tips)
-    x = alt.X("index:O", title=t("charts.card"), axis=alt.Axis(labelOverlap=True))
-    colour = alt.Color("value:Q", title=title, scale=alt.Scale(zero=False), legend=alt.Legend(orient="bottom"))
-    return base.mark_rect().encode(x=x, y=y, color=colour, tooltip=tips)
+    x = alt.X("value:Q", title=title, scale=alt.Scale(zero=False, padding=16), axis=_bound())
+    return base.mark_circle(size=90, opacity=0.75).encode(x=x, y=y, color=_by_run(order), tooltip=tips)
 
 
 def scaling(curve: Scaling, t: Words) -> Drawing:

@@ -15,6 +15,7 @@ from pages._ui.core import core
 from pages._ui.errors import plain
 from pages._ui.formats import NOT_MEASURED, number, percent, when
 from pages._ui.places import HISTORY, SCALING, link
+from pages._ui.ranks_shown import show_ranks
 from pages._ui.scaling_choice import selection_of
 from pages._ui.whole import whole
 from pages._ui.words import Words, words
@@ -96,19 +97,14 @@ def show_metrics(comparison: Comparison) -> None:
 def show_charts(comparison: Comparison) -> None:
     """The throughput that decides, as bars, and the cards one by one."""
     t = words()
-    left, right = st.columns(2, gap="large")
-    with left:
-        st.header(t("compare.throughput"))
-        _show_deciding(comparison)
-    with right:
-        st.header(t("compare.cards"))
+    st.header(t("compare.throughput"))
+    _show_deciding(comparison)
+    st.header(t("compare.cards"))
+    if 0 < max(map(len, comparison.rank_results.values()), default=0) <= charts.DOTS:
         unit = comparison.runs[0].throughput_unit
-        if not any(comparison.rank_results.values()):
-            st.caption(t("compare.not_measured"))
-            return
-        charts.draw(
-            charts.ranks(comparison.runs, comparison.rank_results, unit, t), text=t("charts.per_card", unit=unit)
-        )
+        drawing = charts.ranks(comparison.runs, comparison.rank_results, unit, t)
+        charts.draw(drawing, text=t("charts.per_card", unit=unit))
+    show_ranks(comparison.runs)
 
 
 def show_scaling(run_id: str) -> None:

@@ -15,6 +15,7 @@ from pages._ui.core import core
 from pages._ui.errors import errors_shown, plain
 from pages._ui.formats import duration, when
 from pages._ui.places import link
+from pages._ui.ranks_shown import show_ranks_of
 from pages._ui.reproducing import show_reproduce_button, show_result, show_what_it_reproduces
 from pages._ui.run_cards import (
     facts_of,
@@ -133,6 +134,7 @@ def _outcome(run: Run) -> None:
         show_result(recorded)
         show_verdict_of(recorded)
         show_servers_of(recorded)
+        show_ranks_of(recorded)
     with st.container(horizontal=True):
         if recorded:
             link(places.LEADERBOARD, t("live.go_leaderboard"), row_of(recorded))

@@ -16,6 +16,7 @@ from pages._ui.core import core
 from pages._ui.errors import plain, show_sentence
 from pages._ui.formats import NOT_MEASURED, duration, number, percent, size_of, when
 from pages._ui.places import link
+from pages._ui.ranks_shown import show_ranks_of
 from pages._ui.reproducing import show_reproduce_button, show_result, show_what_it_reproduces
 from pages._ui.servers_shown import show_servers_of
 from pages._ui.system_form import show_system
@@ -44,6 +45,7 @@ def show_recorded(row: RunRow) -> None:
     show_result(row)
     show_verdict_of(row)
     show_servers_of(row)
+    show_ranks_of(row)
     left, right = st.columns(2, gap="large")
     with left:
         st.header(t("recorded.facts"))

@@ -117,7 +117,7 @@ def test_a_comparison_begins_with_what_differs(open_page: OpenPage, used: Path) 
     assert list(table(app)["Field"]) == ["Nodes"]
     assert list(table(app).iloc[0])[1:] == ["1", "2"]
     assert "Comparable only per node" in texts(app)
-    assert len(app.get("vega_lite_chart")) == 3
+    assert len(app.get("vega_lite_chart")) == 5
 
 
 def test_runs_that_are_fewer_than_two_are_asked_for(open_page: OpenPage, used: Path) -> None:
@@ -160,7 +160,7 @@ def test_scaling_shows_speed_up_over_nodes(open_page: OpenPage, used: Path) -> N
 
     app = open_page("compare", ids=["run-n1-0", "run-n4-0"])
 
-    scaling = table(app, 3).set_index("Nodes")
+    scaling = table(app, 4).set_index("Nodes")
     assert list(scaling.index) == [1, 2, 4]
     assert scaling.loc[4, "Speed-up"] == "3.763"
 
