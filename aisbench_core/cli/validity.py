@@ -1,5 +1,7 @@
 """`aisbench validate` and `aisbench ruleset`: what results are worth, by which rules."""
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,8 +12,9 @@ from aisbench_core.cli.core import as_json, open_core
 from aisbench_core.cli.results import filters, query_of
 
 if TYPE_CHECKING:
+    from aisbench_core.core import Core
     from aisbench_core.rulesets.ruleset import Ruleset
-    from aisbench_core.warehouse import Judged, Validation
+    from aisbench_core.warehouse import BoardQuery, Judged, SeriesVerdict, Validation
 
 LEVELS = ("fail", "warn")
 
@@ -20,10 +23,11 @@ LEVELS = ("fail", "warn")
 @filters
 @click.option("--ruleset", "ruleset_id", default="", help="Judge by this one; default: the ruleset of the settings.")
 @click.option("--all", "every", is_flag=True, help="List valid runs without a warning, too.")
+@click.option("--series", "of_series", is_flag=True, help="Judge series, each node count by itself, in place of runs.")
 @click.option("--store", is_flag=True, help="Keep these verdicts, in place of the stored ones.")
 @as_json
 @click.pass_context
-def validate(ctx: click.Context, /, every: bool, store: bool, as_json: bool, **chosen: Any) -> None:
+def validate(ctx: click.Context, /, every: bool, of_series: bool, store: bool, as_json: bool, **chosen: Any) -> None:
     """Judge stored runs by a ruleset: each check that failed or warns, what it expected and found, and what to do.
 
     Nothing is stored without --store. Exit code 8 means that a run which completed is not valid.
@@ -32,6 +36,8 @@ def validate(ctx: click.Context, /, every: bool, store: bool, as_json: bool, **c
 
     core = open_core()
     query = query_of(core, **chosen)
+    if of_series:
+        ctx.exit(_judge_series(core, query, as_json))
     found = core.warehouse.validate(query)
     rules = core.rulesets.get(found.ruleset_id)
     listed = [run for run in found.runs if every or run.validity is not Validity.VALID or run.warned_checks]
@@ -39,6 +45,30 @@ def validate(ctx: click.Context, /, every: bool, store: bool, as_json: bool, **c
     _say(found, core.warehouse.keep_verdicts(found) if store else None)
     if found.counts[Validity.INVALID]:
         ctx.exit(NOT_VALID)
+
+
+def _judge_series(core: "Core", query: "BoardQuery", as_json: bool) -> int:
+    """Show what the rules about series say; the exit code."""
+    found = core.warehouse.series_verdicts(query)
+    shown.answer(
+        [{**asdict(each), "counts": each.counts} for each in found], as_json, lambda: _series_table(core, query, found)
+    )
+    counting = sum(each.counts for each in found)
+    shown.talk(f"{counting} of {len(found)} series count; each node count is one")
+    return 0 if counting == len(found) else NOT_VALID
+
+
+def _series_table(core: "Core", query: "BoardQuery", found: "Sequence[SeriesVerdict]") -> str:
+    rules = core.rulesets.get(query.ruleset_id or core.settings.ruleset).rules
+    rows = [
+        (each.series_id, str(each.node_count), check.id, str(check.level), check.expected, check.found, check.evidence)
+        for each in found
+        for check in each.checks
+        if check.level in LEVELS
+    ]
+    fixes = [f"{name}: {rules[name].fix}" for name in sorted({row[2] for row in rows}) if name in rules]
+    heads = ("series", ">nodes", "check", "level", "expected", "found", "evidence")
+    return "\n".join([shown.table(heads, rows), "", *fixes]) if rows else "every series counts"
 
 
 @click.group()

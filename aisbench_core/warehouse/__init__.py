@@ -11,6 +11,7 @@ from aisbench_core.warehouse.compared import (
 from aisbench_core.warehouse.exports import Export, ExportFormat, ExportTable
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.scalings import Scaling, ScalingPoint, ScalingQuery, ScalingQuestion
+from aisbench_core.warehouse.series_checks import SeriesVerdict
 from aisbench_core.warehouse.sorts import BOARD_SORTS, RUN_SORTS
 from aisbench_core.warehouse.values import (
     BoardPage,
@@ -51,6 +52,7 @@ __all__ = [
     "ScalingPoint",
     "ScalingQuery",
     "ScalingQuestion",
+    "SeriesVerdict",
     "Validation",
     "Validity",
     "Verdict",

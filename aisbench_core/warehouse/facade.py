@@ -26,6 +26,7 @@ from aisbench_core.warehouse import (
     record,
     runs,
     scaling,
+    series_checks,
     servers,
     snapshots,
     verdicts,
@@ -261,6 +262,12 @@ class Warehouse:
         judge = self._judge_of(query.ruleset_id)
         with self.cursor() as cur:
             return verdicts.validate(cur, query, judge)
+
+    def series_verdicts(self, query: BoardQuery) -> tuple[series_checks.SeriesVerdict, ...]:
+        """What the rules about series say of each series among the query's runs; raises as `validate` does."""
+        judge = self._judge_of(query.ruleset_id)
+        with self._under(query) as cur:
+            return series_checks.series_verdicts(cur, query, judge)
 
     def keep_verdicts(self, validation: verdicts.Validation) -> int:
         """Store the verdicts of a validation, as far as they are not stored; returns how many those were."""

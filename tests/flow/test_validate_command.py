@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -72,6 +74,25 @@ def test_another_ruleset_is_tried_as_json_and_then_kept(core: Core, typed: Typed
     row = core.warehouse.run("good")
     assert row is not None
     assert (row.ruleset_id, row.validity) == ("ieee-2937-2022", "invalid")
+
+
+def test_series_are_judged_on_request(core: Core, typed: Typed) -> None:
+    none = typed("validate", *REGION, "--series")
+    for number in range(2):
+        record = a.record(
+            f"again-{number}", created_at=a.T0 + timedelta(hours=number), throughputs=[1000.0 + number] * 8
+        )
+        core.warehouse.record(replace(record, run=replace(record.run, series_id="s-1", code_sha256=f"c0de{number}")))
+
+    told = typed("validate", *REGION, "--series")
+    listed = json.loads(typed("validate", *REGION, "--series", "--json").stdout)
+
+    assert (none.exit_code, none.stdout) == (0, "every series counts\n")
+    assert told.exit_code == 8
+    assert "s-1 1 V11 fail every run the same code_sha256" in " ".join(told.stdout.split())
+    assert "V11: Compare the runs" in told.stdout
+    assert told.stderr == "0 of 1 series count; each node count is one\n"
+    assert (listed[0]["counts"], listed[0]["runs"]) == (False, 2)
 
 
 def test_the_setting_names_the_ruleset_and_a_lab_can_write_its_own(core: Core, typed: Typed) -> None:

@@ -8,6 +8,7 @@ from aisbench_core.rulesets.ruleset import Rule, Ruleset, RunRules, SeriesRules
 from aisbench_core.rulesets.shelf import Rulesets, shipped
 from aisbench_core.settings import HOME
 from aisbench_core.warehouse.checks import LOOKS
+from aisbench_core.warehouse.series_checks import LOOKS as OF_SERIES
 
 DOCUMENT = HOME / "docs" / "validity.md"
 RULESETS = "| ruleset | title | edition | rules | inferred |\n|---|---|---|---|---|\n"
@@ -51,8 +52,9 @@ def test_the_page_lists_every_ruleset_and_every_rule() -> None:
     assert DOCUMENT.read_text("utf-8") == document(), f'to write it anew: .venv/bin/python -c "{rewrite}"'
 
 
-def test_every_rule_about_a_run_that_a_ruleset_can_name_is_carried_out() -> None:
+def test_every_rule_that_a_ruleset_can_name_is_carried_out() -> None:
     assert LOOKS.keys() == RunRules.model_fields.keys()
+    assert OF_SERIES.keys() == SeriesRules.model_fields.keys()
 
 
 def test_the_page_names_every_rule_that_is_not_checked() -> None:

@@ -1,0 +1,210 @@
+"""What the rules about series look at: all runs of a series on one node count, together.
+
+They say whether the repeats count as one measurement; what a single run is worth is decided without them.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby, pairwise
+from statistics import median
+from typing import Any, NamedTuple
+
+from duckdb import DuckDBPyConnection
+
+from aisbench_core.model import Division
+from aisbench_core.rulesets.ruleset import (
+    Accuracy,
+    Apart,
+    Consequence,
+    Missed,
+    Outliers,
+    Rule,
+    RunCount,
+    Spread,
+)
+from aisbench_core.warehouse.checks import target_of
+from aisbench_core.warehouse.filters import CHOSEN, parameters
+from aisbench_core.warehouse.judging import Judge
+from aisbench_core.warehouse.throughput import variation
+from aisbench_core.warehouse.values import BoardQuery, Check, CheckLevel
+
+_SAME = ("fingerprint", "framework_version", "engine_version", "accelerator", "flavor", "pool_id", "cards_per_node")
+_RUNS = f"""
+    select series_id, node_count, run_id, workload, model, validity = 'valid' as valid, rehearsal,
+        system->>'$.division' as division, {", ".join(_SAME)}, code_sha256, dataset_sha256, synthetic_data,
+        spec->>'$.parameters.seed' as seed, throughput_cluster as throughput, accuracy_measured as accuracy,
+        accuracy_target, accuracy_target_source, case when raw <> '' then md5(raw) end as content,
+        coalesce(started_at, submitted_at, created_at) as began, coalesce(ended_at, started_at, created_at) as ended
+    from runs join results using (run_id) where {CHOSEN} and series_id <> ''
+    order by series_id, node_count, began, run_id
+"""  # noqa: S608 (our own words)
+
+
+class Member(NamedTuple):
+    """One run of a series."""
+
+    series_id: str
+    node_count: int | None
+    run_id: str
+    workload: str
+    model: str
+    valid: bool
+    rehearsal: bool
+    division: str | None
+    fingerprint: str
+    framework_version: str
+    engine_version: str
+    accelerator: str
+    flavor: str
+    pool_id: str
+    cards_per_node: int | None
+    code_sha256: str
+    dataset_sha256: str
+    synthetic_data: bool
+    seed: str | None
+    throughput: float | None
+    accuracy: float | None
+    accuracy_target: float | None
+    accuracy_target_source: str
+    content: str | None
+    began: datetime
+    ended: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesVerdict:
+    """What the rules about series say of a series on one node count; it counts when no check failed."""
+
+    series_id: str
+    node_count: int | None
+    runs: int
+    valid: int
+    checks: tuple[Check, ...]
+
+    @property
+    def counts(self) -> bool:
+        """Whether its runs may be taken together."""
+        return all(check.level is not CheckLevel.FAIL for check in self.checks)
+
+
+Members = Sequence[Member]
+Look = Callable[[Members, Any, Judge], tuple[bool, str, str, str] | None]
+"""Whether the rule is fulfilled, what it expects, what it found, and where; None when there is nothing to look at."""
+
+
+def series_verdicts(cur: DuckDBPyConnection, query: BoardQuery, judge: Judge) -> tuple[SeriesVerdict, ...]:
+    """The verdict on every series among the runs of the query's filters, by its id and node count."""
+    cur.execute(_RUNS, parameters(cur, query))
+    members = [Member._make(row) for row in cur.fetchall()]
+    grouped = groupby(members, key=lambda member: member[:2])
+    return tuple(_verdict(series_id, nodes, list(found), judge) for (series_id, nodes), found in grouped)
+
+
+def _verdict(series_id: str, nodes: int | None, members: Members, judge: Judge) -> SeriesVerdict:
+    closed = all(member.division == Division.CLOSED and not member.rehearsal for member in members)
+    checks = tuple(_checks(members, judge, Division.CLOSED if closed else Division.OPEN))
+    return SeriesVerdict(series_id, nodes, len(members), sum(member.valid for member in members), checks)
+
+
+def _checks(members: Members, judge: Judge, division: Division) -> Iterator[Check]:
+    for rule_id, look in LOOKS.items():
+        rule: Rule | None = judge.ruleset.rules.get(rule_id)
+        level = rule.of(division) if rule else Consequence.OFF
+        found = look(members, rule, judge) if level is not Consequence.OFF else None
+        if found:
+            fulfilled, expected, said, where = found
+            yield Check(rule_id, CheckLevel.OK if fulfilled else CheckLevel(level.value), expected, said, where)
+
+
+def _run_count(members: Members, rule: RunCount, _: Judge) -> tuple[bool, str, str, str]:
+    needed = rule.by_model.get(members[0].workload, rule.by_model.get(members[0].model, rule.runs))
+    valid = sum(member.valid for member in members)
+    return valid >= needed, f"{needed} valid runs", f"{valid} of {len(members)} runs", ""
+
+
+def _missed(members: Members, rule: Missed, judge: Judge) -> tuple[bool, str, str, str]:
+    missed = [member.run_id for member in members if member.valid and _misses(member, judge)]
+    return len(missed) <= rule.most, f"at most {rule.most} below the target", f"{len(missed)} below", "; ".join(missed)
+
+
+def _misses(member: Member, judge: Judge) -> bool:
+    rule = judge.ruleset.run.V06
+    own, source = member.accuracy_target, member.accuracy_target_source
+    target = target_of(member.workload, member.model, own, source, rule)[0] if isinstance(rule, Accuracy) else own
+    return target is not None and member.accuracy is not None and member.accuracy < target
+
+
+def _same(members: Members, _: Rule, __: Judge) -> tuple[bool, str, str, str]:
+    names = (*_SAME, "code_sha256", "synthetic_data")
+    differing = [name for name in names if len({getattr(member, name) for member in members}) > 1]
+    return not differing, "every run the same", "; ".join(differing) or "all are", ""
+
+
+def _seeds(members: Members, _: Rule, __: Judge) -> tuple[bool, str, str, str]:
+    seeds = [member.seed for member in members]
+    unique = None not in seeds and len(set(seeds)) == len(seeds)
+    return unique, "a seed of its own for each run", ", ".join(seed or "none" for seed in seeds), ""
+
+
+def _data(members: Members, _: Rule, __: Judge) -> tuple[bool, str, str, str]:
+    known = sorted({member.dataset_sha256 for member in members})
+    found = ", ".join(sha256[:12] or "none" for sha256 in known)
+    return len(known) == 1 and known != [""], "one data set, known by its hash", found, ""
+
+
+def _outliers(members: Members, rule: Outliers, _: Judge) -> tuple[bool, str, str, str] | None:
+    measured = [(member.run_id, member.throughput) for member in members if member.valid and member.throughput]
+    if len(measured) < 3:  # of two, nobody knows which one is off
+        return None
+    middle = median(value for _, value in measured)
+    spread = median(abs(value - middle) for _, value in measured)
+    far = [run_id for run_id, value in measured if abs(value - middle) > rule.deviations * spread > 0]
+    expected = f"within {rule.deviations:g} deviations of the median"
+    return not far, expected, f"{len(far)} outside", "; ".join(far)
+
+
+def _spread(members: Members, rule: Spread, _: Judge) -> tuple[bool, str, str, str] | None:
+    found = variation([member.throughput for member in members if member.valid and member.throughput])
+    if found is None:
+        return None
+    return found <= rule.most, f"CV at most {rule.most:.2%}", f"CV {found:.2%}", ""
+
+
+def _order(members: Members, _: Rule, __: Judge) -> tuple[bool, str, str, str]:
+    beside = [after.run_id for before, after in pairwise(members) if after.began < before.ended]
+    return not beside, "one run after another", f"{len(beside)} began before the one before ended", "; ".join(beside)
+
+
+def _apart(members: Members, rule: Apart, _: Judge) -> tuple[bool, str, str, str]:
+    took = members[-1].began - members[0].began
+    return (
+        took <= timedelta(days=rule.days),
+        f"within {rule.days} days",
+        f"{math.ceil(took / timedelta(days=1))} days",
+        "",
+    )
+
+
+def _copies(members: Members, _: Rule, __: Judge) -> tuple[bool, str, str, str]:
+    keys = {member.run_id: (member.content, member.throughput, member.accuracy) for member in members if member.content}
+    times = Counter(keys.values())
+    twice = [run_id for run_id, key in keys.items() if times[key] > 1]
+    return not twice, "no result twice", f"{len(twice)} alike", "; ".join(twice)
+
+
+LOOKS: Mapping[str, Look] = {
+    "V08": _run_count,
+    "V09": _missed,
+    "V11": _same,
+    "V12": _seeds,
+    "V14": _data,
+    "V22": _outliers,
+    "V27": _spread,
+    "V28": _order,
+    "V29": _apart,
+    "V30": _copies,
+}
+"""Every rule about a series, by its id."""

@@ -1,0 +1,130 @@
+"""Rules about series: repeats that count as one measurement, and those that do not."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.model import RunRecord, stated_of
+from aisbench_core.warehouse import BoardQuery, CheckLevel, SeriesVerdict, Warehouse
+from tests import records as a
+
+ALL = BoardQuery("cn-north-9", include_invalid=True)
+CLOSED = stated_of({"division": "closed"})
+
+
+def repeats(count: int = 5, **changes: object) -> list[RunRecord]:
+    """Runs of one series, an hour apart, each with a seed and numbers of its own."""
+    return [
+        member(
+            f"run-{number}",
+            number + 1,
+            throughputs=[1000.0 + number] * 8,
+            created_at=a.T0 + timedelta(hours=number),
+            parameters={"epoch_size": 90, "seed": number},
+            **changes,
+        )
+        for number in range(count)
+    ]
+
+
+def member(run_id: str, index: int, **changes: object) -> RunRecord:
+    record = a.record(run_id, **changes)  # type: ignore[arg-type]  # a test names the fields it means
+    assert record.result is not None
+    run = replace(record.run, series_id="s-1", series_index=index)
+    return replace(record, run=run, result=replace(record.result, dataset_sha256="da7a"), described=CLOSED)
+
+
+def judged(warehouse: Warehouse, records: Sequence[RunRecord]) -> SeriesVerdict:
+    warehouse.record_many(records)
+    (found,) = warehouse.series_verdicts(ALL)
+    return found
+
+
+def wrong(found: SeriesVerdict) -> dict[str, CheckLevel]:
+    return {check.id: check.level for check in found.checks if check.level is not CheckLevel.OK}
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Warehouse:
+    return Warehouse(tmp_path / "warehouse.duckdb")
+
+
+def opened(records: Sequence[RunRecord]) -> list[RunRecord]:
+    """The same runs in the open division."""
+    return [replace(one, described=stated_of({"division": "open"})) for one in records]
+
+
+def test_five_good_repeats_count(warehouse: Warehouse) -> None:
+    found = judged(warehouse, opened(repeats()))
+
+    assert (found.series_id, found.node_count, found.runs, found.valid) == ("s-1", 1, 5, 5)
+    assert wrong(found) == {}
+    assert found.counts
+
+
+@pytest.mark.parametrize(
+    ("rule", "spoil"),
+    [
+        ("V08", lambda runs: runs[:4]),
+        ("V09", lambda runs: [replace(one, result=_missing_target(one)) for one in runs]),
+        ("V11", lambda runs: [*runs[:4], replace(runs[4], run=replace(runs[4].run, code_sha256="other"))]),
+        ("V14", lambda runs: [replace(one, result=replace(one.result, dataset_sha256="")) for one in runs]),
+        ("V22", lambda runs: [*runs[:4], _throughput(runs[4], 1100.0)]),
+        ("V27", lambda runs: [*runs[:4], _throughput(runs[4], 1100.0)]),
+        ("V29", lambda runs: [*runs[:4], replace(runs[4], run=_later(runs[4], days=31))]),
+        ("V30", lambda runs: [*runs[:4], replace(runs[4], result=runs[3].result)]),
+    ],
+)
+def test_what_spoils_a_series_is_named(warehouse: Warehouse, rule: str, spoil: object) -> None:
+    found = judged(warehouse, spoil(opened(repeats())))  # type: ignore[operator]  # a function of the runs
+
+    assert rule in wrong(found)
+
+
+def test_the_closed_division_asks_for_seeds_and_for_one_run_after_another(warehouse: Warehouse) -> None:
+    same_seed = [replace(one, run=replace(one.run, spec=a.spec(parameters={"seed": 7}))) for one in repeats()]
+    together = [replace(one, run=replace(one.run, started_at=a.T0)) for one in same_seed]
+
+    found = judged(warehouse, together)
+
+    assert wrong(found)["V12"] is CheckLevel.FAIL
+    assert wrong(found)["V28"] is CheckLevel.WARN
+    assert not found.counts
+
+
+def test_each_node_count_is_judged_by_itself_and_runs_without_a_series_are_not(warehouse: Warehouse) -> None:
+    two = [member(f"two-{number}", number, node_count=2) for number in range(2)]
+    warehouse.record_many([*repeats(), *two, a.record("alone")])
+
+    found = warehouse.series_verdicts(ALL)
+
+    assert [(each.node_count, each.runs) for each in found] == [(1, 5), (2, 2)]
+
+
+def _missing_target(record: RunRecord) -> object:
+    assert record.result is not None
+    return replace(record.result, info=replace(record.result.info, accuracy=0.5))
+
+
+def _throughput(record: RunRecord, value: float) -> RunRecord:
+    assert record.result is not None
+    cards = a.cards(record.run.spec, [value] * 8)
+    return replace(record, result=replace(record.result, rank_results=cards))
+
+
+def _later(record: RunRecord, days: int) -> object:
+    late = timedelta(days=days)
+    run = record.run
+    assert run.submitted_at is not None
+    assert run.started_at is not None
+    assert run.ended_at is not None
+    return replace(
+        run,
+        created_at=run.created_at + late,
+        submitted_at=run.submitted_at + late,
+        started_at=run.started_at + late,
+        ended_at=run.ended_at + late,
+    )
