@@ -6,13 +6,10 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import Mode, Origin
-from aisbench_core.warehouse.filters import CHOSEN, order, parameters
+from aisbench_core.warehouse.filters import order, parameters, standings_of
 from aisbench_core.warehouse.rows import aware
 from aisbench_core.warehouse.sorts import BOARD_SORTS
 from aisbench_core.warehouse.values import BoardPage, BoardQuery, BoardRow
-
-OLYMPIC_RUNS = 5
-"""From so many runs on the fastest and the slowest may be dropped."""
 
 T95 = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
@@ -20,75 +17,23 @@ T95 = (
 )  # fmt: skip
 """Student's t for a two-sided 95 % interval, for 1 to 30 degrees of freedom; the last one is used beyond."""
 
-_DECIDED = ", ".join(
-    f"any_value({name}) as {name}" for name in ("workload", "model", "mode", "throughput_definition", "dataset")
-)
-"""The same in every run with one fingerprint: carried along, because grouping by text is what costs."""
-
-BEGAN = "case when imported_at is null or created_at < imported_at then created_at end"
-"""When a run began; null for imported runs whose files tell no time: they were created by the import."""
-
 GROUPED = f"""
-    chosen as (
-        select *, case when validity = 'valid' then throughput_cluster end as counted
-        from runs join results using (run_id) where {{chosen}}),
-    numbers as (
-        select
-            fingerprint, framework_version, flavor, pool_id, node_count, cards_per_node, synthetic_data,
-            throughput_unit, origin, {{more}}
-            any_value(region) as region,
-            any_value(rehearsal) as rehearsal,
-            count(counted) as runs,
-            count(*) filter (where validity = 'invalid') as invalid,
-            count(*) filter (where validity = 'incomplete') as incomplete,
-            median(counted) as throughput,
-            max(counted) as best,
-            avg(counted) as mean,
-            stddev_samp(counted) as sd,
-            case when count(counted) >= {OLYMPIC_RUNS}
-                then (sum(counted) - max(counted) - min(counted)) / (count(counted) - 2) end as olympic_mean,
-            median(throughput_per_node) filter (where counted is not null) as per_node,
-            median(throughput_per_card) filter (where counted is not null) as per_card,
-            max(accuracy_measured) filter (where counted is not null) as best_accuracy,
-            median(accuracy_measured) filter (where counted is not null) as median_accuracy,
-            max_by(
-                struct_pack(id := run_id, who := created_by, moment := coalesce(ended_at, {BEGAN})),
-                struct_pack(speed := counted, id := run_id)) filter (where counted is not null) as winner,
-            max_by(
-                struct_pack(id := run_id, moment := {BEGAN}, title := title, accelerator := accelerator,
-                    framework := framework, why := case when failed_checks = '' then state else failed_checks end),
-                struct_pack(moment := created_at, id := run_id)) as latest,
-            {_DECIDED}
-        from chosen
-        group by
-            {{within}} fingerprint, framework_version, flavor, pool_id, node_count, cards_per_node, synthetic_data,
-            throughput_unit, origin),
     groups as (
         select *,
-            latest.title as title,
-            latest.moment as latest_at,
             sd / mean as cv,
             list_extract({list(T95)}, least(runs - 1, {len(T95)})) * sd / sqrt(runs) as margin,
             mean - coalesce(margin, 0) as low,
             mean + coalesce(margin, 0) as high
         from numbers where {{shown}})
 """  # noqa: S608 (our own words)
-"""Groups of the runs that `chosen` allows, one by one within each `within`, and of them those that are `shown`.
+"""The standings called `numbers`, as far as they are `shown`, with what follows from their numbers."""
 
-`more` adds columns."""
-
-_GROUPS = GROUPED.format(chosen=CHOSEN, within="", more="", shown="runs > 0 or $include_invalid")
+_GROUPS = GROUPED.format(shown="runs > 0 or $include_invalid")
 
 FIELDS = {field.name: field.name for field in fields(BoardRow)} | {
     "ci_low": "mean - margin",
     "ci_high": "mean + margin",
-    "best_run_id": "winner.id",
-    "best_by": "winner.who",
-    "best_at": "winner.moment",
-    "accelerator": "latest.accelerator",
-    "framework": "latest.framework",
-    "latest_run_id": "latest.id",
-    "reason": "case when runs > 0 then '' else latest.why end",
+    "reason": "case when runs > 0 then '' else why end",
     # A place is only given among rows that answer the same question, and only as sure as the intervals are.
     "rank_from": """case when runs > 0 then 1 + (select count(*) from groups other
         where other.region = page.region and other.rehearsal = page.rehearsal
@@ -104,11 +49,11 @@ FIELDS = {field.name: field.name for field in fields(BoardRow)} | {
 def leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
     """One page of groups, sorted, with how many groups there are in all."""
     columns = ", ".join(f"{sql} as {name}" for name, sql in FIELDS.items())
-    sorted_by = f"{order(query, BOARD_SORTS)}, model, framework_version, flavor, node_count, fingerprint, latest.id"
+    sorted_by = f"{order(query, BOARD_SORTS)}, model, framework_version, flavor, node_count, fingerprint, latest_run_id"
     chosen = parameters(cur, query)
     cur.execute(
         f"""
-        with {_GROUPS},
+        with numbers as (from {standings_of(cur, query)}), {_GROUPS},
         page as (
             select *, count(*) over () as total, row_number() over (order by {sorted_by}) as place
             from groups order by place limit $limit offset $offset)

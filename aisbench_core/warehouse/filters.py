@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import Problem, SpecError
+from aisbench_core.warehouse.standings import counted, current
 from aisbench_core.warehouse.values import BoardQuery
 
 KIND = "region = $region and rehearsal = $rehearsal"
 """One region, and of it either measurements or rehearsals: never both in one answer."""
 
-CHOSEN = f"""
+CHOSEN_GROUPS = f"""
     {KIND}
     and (len($models::VARCHAR[]) = 0 or list_contains($models::VARCHAR[], model))
     and (len($workloads::VARCHAR[]) = 0 or list_contains($workloads::VARCHAR[], workload))
@@ -20,9 +21,14 @@ CHOSEN = f"""
     and ($fingerprint = '' or fingerprint = $fingerprint)
     and ($synthetic_data::BOOLEAN is null or synthetic_data = $synthetic_data::BOOLEAN)
     and ($origin = '' or origin = $origin)
+"""
+"""What decides over a whole group of runs at once."""
+
+CHOSEN = f"""
+    group_id in (select group_id from standings where {CHOSEN_GROUPS})
     and ($text = '' or contains(lower(concat_ws(
         ' ', run_id, job_name, created_by, title, model, workload, framework_version, flavor)), lower($text)))
-"""
+"""  # noqa: S608 (our own words)
 
 WORTH = "(case when $validity = '' then $include_invalid or validity = 'valid' else validity = $validity end)"
 """What a run's result must be worth, on top of CHOSEN: valid, exactly this, or anything."""
@@ -33,7 +39,7 @@ Parameters = dict[str, object]
 def kind(cur: DuckDBPyConnection, region: str, rehearsal: bool | None) -> Parameters:
     """The values that KIND names: by default the region's measurements, and its rehearsals if it has nothing else."""
     if rehearsal is None:
-        row = cur.execute("select bool_and(rehearsal) from runs where region = ?", [region]).fetchone()
+        row = cur.execute(f"select bool_and(rehearsal) from {current(cur)} where region = ?", [region]).fetchone()  # noqa: S608
         rehearsal = bool(row and row[0])
     return {"region": region, "rehearsal": rehearsal}
 
@@ -57,6 +63,15 @@ def parameters(cur: DuckDBPyConnection, query: BoardQuery) -> Parameters:
 def worth(query: BoardQuery) -> Parameters:
     """The values that WORTH names."""
     return {"validity": query.validity or "", "include_invalid": query.include_invalid}
+
+
+def standings_of(cur: DuckDBPyConnection, query: BoardQuery) -> str:
+    """The standings of the groups that the query chooses; with a text, those of the runs that hold it.
+
+    Names the same parameters either way."""
+    if query.text:
+        return f"({counted(CHOSEN)})"
+    return f"(select * from {current(cur)} where {CHOSEN_GROUPS} and $text = '')"  # noqa: S608 (our own words)
 
 
 def order(query: BoardQuery, sorts: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from aisbench_core.errors import RunNotFound
 from aisbench_core.model import Mode, Origin
 from aisbench_core.warehouse import baselines
 from aisbench_core.warehouse.changes import boundaries, metric_histories
-from aisbench_core.warehouse.filters import CHOSEN, parameters
+from aisbench_core.warehouse.filters import parameters, standings_of
 from aisbench_core.warehouse.histories import (
     NO_TIME,
     Baseline,
@@ -28,6 +28,7 @@ from aisbench_core.warehouse.histories import (
 )
 from aisbench_core.warehouse.regression import GRAVEST, TRACKED, field_of, gravest, judgement, settled
 from aisbench_core.warehouse.rows import aware
+from aisbench_core.warehouse.standings import AT
 from aisbench_core.warehouse.values import BoardQuery, Validity
 
 MOST_RUNS = 500
@@ -37,17 +38,16 @@ MOST_GROUPS = 200
 """How many groups one answer judges: the latest ones."""
 
 _KEY = ", ".join(field.name for field in fields(HistoryGroup))
-_AT = "coalesce(started_at, submitted_at, created_at)"
 
 _GROUPS = f"""
     select {_KEY},
-        max_by(title, {_AT}) as title, any_value(model) as model, any_value(workload) as workload,
+        max_by(newest_title, newest_at) as title, any_value(model) as model, any_value(workload) as workload,
         any_value(dataset) as dataset, any_value(throughput_definition) as throughput_definition,
-        any_value(mode) as mode, count(*) as runs, count(*) filter (where validity = 'valid') as valid,
-        max({_AT}) as latest_at,
-        max_by(run_id, struct_pack(moment := {_AT}, id := run_id)) as latest_run_id,
-        count(*) over () as total
-    from runs join results using (run_id) where {CHOSEN}
+        any_value(mode) as mode, sum(recorded)::BIGINT as runs, sum(valid)::BIGINT as valid,
+        max(newest_at) as latest_at,
+        max_by(newest_run_id, struct_pack(moment := newest_at, id := newest_run_id)) as latest_run_id,
+        count(*) over () as groups
+    from {{standings}}
     group by {_KEY}
     order by latest_at desc, latest_run_id limit $limit offset $offset
 """  # noqa: S608 (our own words)
@@ -59,13 +59,14 @@ _METRICS = {
 }
 
 HISTORY = f"""
-    select run_id, {_AT} as moment, started_at < created_at - interval 1 minute as doubtful,
+    select run_id, {AT} as moment, started_at < created_at - interval 1 minute as doubtful,
         coalesce(created_at >= imported_at, false) as timeless,
         created_by, framework_version, engine_version, code_sha256, validity, ruleset_id,
         case when failed_checks = '' then state else failed_checks end as reason,
         {", ".join(f"{_METRICS.get(metric.name, metric.name)} as {metric.name}" for metric in TRACKED)}
     from runs join results using (run_id)
-    where {" and ".join(f"{field.name} = ${field.name}" for field in fields(HistoryGroup))}
+    where group_id in (select group_id from standings
+        where {" and ".join(f"{field.name} = ${field.name}" for field in fields(HistoryGroup))})
         and ($include_invalid or validity = 'valid')
     order by
         list_has_any($names::VARCHAR[], [run_id, framework_version, engine_version, code_sha256]) desc,
@@ -78,7 +79,8 @@ HISTORY = f"""
 def groups(cur: DuckDBPyConnection, query: BoardQuery) -> GroupPage:
     """One page of groups, the latest first. A framework version in the query is not looked at: histories span them."""
     chosen = parameters(cur, replace(query, framework_versions=()))
-    found = cur.execute(_GROUPS, chosen | {"limit": query.limit, "offset": query.offset}).fetchall()
+    asked = _GROUPS.format(standings=standings_of(cur, query))
+    found = cur.execute(asked, chosen | {"limit": query.limit, "offset": query.offset}).fetchall()
     marked = baselines.by_group(cur)
     rows = tuple(_group_row(values[:-1], marked) for values in found)
     return GroupPage(rows, found[0][-1] if found else 0, rehearsal=bool(chosen["rehearsal"]))

@@ -69,6 +69,31 @@ STEPS = (
     create table remarks (run_id VARCHAR, at_utc TIMESTAMP, who VARCHAR, kind VARCHAR, text VARCHAR);
     create table saved_views (page VARCHAR, name VARCHAR, address JSON, saved_by VARCHAR, saved_at TIMESTAMP);
     """,
+    """
+    alter table runs add column group_id BIGINT;
+    update runs set group_id = (md5_number_lower(concat_ws(chr(31), region, rehearsal::VARCHAR, fingerprint,
+        framework_version, flavor, pool_id, coalesce(node_count::VARCHAR, ''), coalesce(cards_per_node::VARCHAR, ''),
+        synthetic_data::VARCHAR, throughput_unit, origin)) >> 1)::BIGINT;
+    create table standings (
+        group_id BIGINT, region VARCHAR, rehearsal BOOLEAN, fingerprint VARCHAR, framework_version VARCHAR,
+        flavor VARCHAR, pool_id VARCHAR, node_count INTEGER, cards_per_node INTEGER, synthetic_data BOOLEAN,
+        throughput_unit VARCHAR, origin VARCHAR, workload VARCHAR, model VARCHAR, mode VARCHAR,
+        throughput_definition VARCHAR, dataset VARCHAR, recorded BIGINT, valid BIGINT, runs BIGINT, invalid BIGINT,
+        incomplete BIGINT, ruleset_ids VARCHAR, throughput DOUBLE, best DOUBLE, mean DOUBLE, sd DOUBLE,
+        olympic_mean DOUBLE, per_node DOUBLE, per_card DOUBLE, best_accuracy DOUBLE, median_accuracy DOUBLE,
+        best_run_id VARCHAR, best_by VARCHAR, best_at TIMESTAMP, latest_run_id VARCHAR, latest_at TIMESTAMP,
+        title VARCHAR, accelerator VARCHAR, framework VARCHAR, why VARCHAR, newest_run_id VARCHAR, newest_at TIMESTAMP,
+        newest_title VARCHAR);
+    create table standings_due (group_id BIGINT);
+    insert into standings (group_id, region, rehearsal, fingerprint, framework_version, flavor, pool_id, node_count,
+        cards_per_node, synthetic_data, throughput_unit, origin, workload, model, mode, throughput_definition, dataset)
+        select group_id, any_value(region), any_value(rehearsal), any_value(fingerprint), any_value(framework_version),
+            any_value(flavor), any_value(pool_id), any_value(node_count), any_value(cards_per_node),
+            any_value(synthetic_data), any_value(throughput_unit), any_value(origin), any_value(workload),
+            any_value(model), any_value(mode), any_value(throughput_definition), any_value(dataset)
+        from runs group by group_id;
+    insert into standings_due select group_id from standings;
+    """,
 )
 
 LATEST = len(STEPS)

@@ -9,8 +9,9 @@ from aisbench_core.errors import WarehouseError
 from aisbench_core.warehouse import baselines
 from aisbench_core.warehouse.connection import Connection
 from aisbench_core.warehouse.lake import Lake
-from aisbench_core.warehouse.record import forget
-from aisbench_core.warehouse.schema import TABLES, insert
+from aisbench_core.warehouse.record import store
+from aisbench_core.warehouse.schema import TABLES
+from aisbench_core.warehouse.standings import settle
 
 PASSES = 3
 """Runs may be recorded while others are copied; those are copied in another pass."""
@@ -82,9 +83,10 @@ def _copy(
     for chunk in _chunks(run_ids, sizes):
         with source.cursor() as cur:
             rows = {table: _rows(cur, table, columns, chunk) for table, columns in TABLES.items()}
-        target.write(lambda cur, chunk=chunk, rows=rows: _replace(cur, chunk, rows))  # type: ignore[misc]
+        target.write(lambda cur, chunk=chunk, rows=rows: store(cur, chunk, rows))  # type: ignore[misc]
         done += len(chunk)
         told(done, len(run_ids))
+    target.write(settle)
 
 
 def _chunks(run_ids: Sequence[str], sizes: Contents) -> Iterator[list[str]]:
@@ -105,11 +107,5 @@ def _rows(
     cur: DuckDBPyConnection, table: str, columns: Mapping[str, str], run_ids: Sequence[str]
 ) -> list[tuple[object, ...]]:
     names = ", ".join(columns)
-    cur.execute(f"select {names} from {table} where list_contains(?::VARCHAR[], run_id)", [list(run_ids)])  # noqa: S608
+    cur.execute(f"select {names} from {table} where run_id in (select unnest(?::VARCHAR[]))", [list(run_ids)])  # noqa: S608
     return cur.fetchall()
-
-
-def _replace(cur: DuckDBPyConnection, run_ids: list[str], rows: Mapping[str, Sequence[tuple[object, ...]]]) -> None:
-    forget(cur, run_ids)
-    for table in TABLES:
-        insert(cur, table, rows[table])

@@ -9,8 +9,9 @@ from aisbench_core.model import RunRecord
 from aisbench_core.warehouse.connection import Connection
 from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.lake import Lake
-from aisbench_core.warehouse.rows import rows_of
-from aisbench_core.warehouse.schema import TABLES, insert
+from aisbench_core.warehouse.rows import Rows, rows_of
+from aisbench_core.warehouse.schema import RUNS, TABLES, insert
+from aisbench_core.warehouse.standings import MOST_DUE, mark, mark_of_runs, settle
 
 CHUNK = 200
 """Runs per transaction of a rebuild: large enough for speed, small enough that others get their turn."""
@@ -18,7 +19,7 @@ CHUNK = 200
 
 def record(connection: Connection | Lake, run_record: RunRecord, judge: Judge) -> None:
     """Store one run, in place of what was stored of it before."""
-    connection.write(lambda cur: _replace(cur, [run_record], judge))
+    connection.write(lambda cur: _replace_one(cur, run_record, judge))
 
 
 def record_many(connection: Connection | Lake, records: Iterable[RunRecord], judge: Judge) -> int:
@@ -29,6 +30,7 @@ def record_many(connection: Connection | Lake, records: Iterable[RunRecord], jud
     for chunk in _chunks(records):
         connection.write(lambda cur, chunk=chunk: _replace(cur, chunk, judge))  # type: ignore[misc]  # mypy cannot infer it
         count += len(chunk)
+    connection.write(settle)
     return count
 
 
@@ -43,6 +45,7 @@ def rebuild(connection: Connection | Lake, records: Iterable[RunRecord], judge: 
         connection.write(lambda cur, chunk=chunk: _replace(cur, chunk, judge))  # type: ignore[misc]  # mypy cannot infer it
         known.update(one.run.run_id for one in chunk)
     connection.write(lambda cur: _keep_only(cur, known))
+    connection.write(settle)
     return len(known)
 
 
@@ -52,23 +55,37 @@ def _chunks(records: Iterable[RunRecord]) -> Iterator[list[RunRecord]]:
         yield chunk
 
 
+def _replace_one(cur: DuckDBPyConnection, run_record: RunRecord, judge: Judge) -> None:
+    _replace(cur, [run_record], judge)
+    settle(cur, MOST_DUE)
+
+
 def _replace(cur: DuckDBPyConnection, records: Sequence[RunRecord], judge: Judge) -> None:
     newest = {one.run.run_id: one for one in records}
-    forget(cur, list(newest))
     every_row = [rows_of(one, judge) for one in newest.values()]
+    store(cur, list(newest), {table: [row for rows in every_row for row in rows[table]] for table in TABLES})
+
+
+def store(cur: DuckDBPyConnection, run_ids: list[str], rows: Rows) -> None:
+    """Put these rows in place of all that is stored of the runs."""
+    _forget(cur, run_ids)
     for table in TABLES:
-        insert(cur, table, [row for rows in every_row for row in rows[table]])
+        insert(cur, table, rows[table])
+    mark(cur, [dict(zip(RUNS, row, strict=True)) for row in rows["runs"]])
 
 
-def forget(cur: DuckDBPyConnection, run_ids: list[str]) -> None:
-    cur.execute("select 1 from runs where list_contains(?::VARCHAR[], run_id) limit 1", [run_ids])
+def _forget(cur: DuckDBPyConnection, run_ids: list[str]) -> None:
+    cur.execute("select 1 from runs where run_id in (select unnest(?::VARCHAR[])) limit 1", [run_ids])
     if cur.fetchone() is None:  # the usual case: a run is recorded once
         return
+    mark_of_runs(cur, run_ids)
     for table in TABLES:
-        cur.execute(f"delete from {table} where list_contains(?::VARCHAR[], run_id)", [run_ids])  # noqa: S608
+        cur.execute(f"delete from {table} where run_id in (select unnest(?::VARCHAR[]))", [run_ids])  # noqa: S608
 
 
 def _keep_only(cur: DuckDBPyConnection, run_ids: Iterable[str]) -> None:
     known = list(run_ids)
+    others = "run_id not in (select unnest(?::VARCHAR[]))"
+    cur.execute(f"insert into standings_due select distinct group_id from runs where {others}", [known])  # noqa: S608
     for table in TABLES:
-        cur.execute(f"delete from {table} where run_id not in (select unnest(?::VARCHAR[]))", [known])  # noqa: S608
+        cur.execute(f"delete from {table} where {others}", [known])  # noqa: S608

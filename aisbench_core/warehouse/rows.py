@@ -24,6 +24,7 @@ from aisbench_core.model import (
 from aisbench_core.warehouse.fingerprint import fingerprint
 from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.schema import RESULTS, RUNS
+from aisbench_core.warehouse.standings import group_id
 from aisbench_core.warehouse.throughput import cards_found, throughput
 
 UTILISATION = "npuUtil"
@@ -50,7 +51,7 @@ def rows_of(record: RunRecord, judge: Judge) -> Rows:
     launch = [canonical_json(asdict(record.launched))] if record.launched else []
     # The verdict is not part of the hash: another ruleset finds something else in the same record.
     sha256 = _sha256([asked, result, cards, *stated, *launch])
-    sealed = {**run, "launch": launch[0] if launch else None, "record_sha256": sha256}
+    sealed = {**run, "group_id": group_id(run), "launch": launch[0] if launch else None, "record_sha256": sha256}
     judged = {**result, **judge.of_cells(run, result, cards, servers)._asdict()}
     return {
         "runs": [[sealed[column] for column in RUNS]],

@@ -59,6 +59,7 @@ RUNS = {
     "system_fields": "INTEGER",
     "tester": "JSON",
     "launch": "JSON",
+    "group_id": "BIGINT",
 }
 
 RESULTS = {

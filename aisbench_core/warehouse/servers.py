@@ -14,7 +14,7 @@ def servers(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, Server
     """Those of the runs that are of single servers, by run_id; a cluster's result is one, and has no servers."""
     cur.execute(
         """select run_id, server, throughput, accuracy from server_results
-        where list_contains(?::VARCHAR[], run_id) order by server""",
+        where run_id in (select unnest(?::VARCHAR[])) order by server""",
         [list(run_ids)],
     )
     found: dict[str, list[ServerResult]] = defaultdict(list)

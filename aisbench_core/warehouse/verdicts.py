@@ -11,6 +11,7 @@ from aisbench_core.warehouse.facts import stored_facts
 from aisbench_core.warehouse.filters import CHOSEN, parameters
 from aisbench_core.warehouse.judging import Judge, Verdict, stored_checks
 from aisbench_core.warehouse.lake import Lake
+from aisbench_core.warehouse.standings import mark_of_runs, settle
 from aisbench_core.warehouse.values import BoardQuery, Check, Validity
 
 _COLUMNS = Verdict._fields
@@ -76,7 +77,9 @@ def validate(cur: DuckDBPyConnection, query: BoardQuery, judge: Judge) -> Valida
 def keep(store: Connection | Lake, run_ids: Sequence[str], judge: Judge) -> int:
     """Keep the verdicts on these runs as theirs; returns how many were others before. Can be repeated."""
     chunks = (run_ids[start : start + CHUNK] for start in range(0, len(run_ids), CHUNK))
-    return sum(store.write(lambda cur, chunk=chunk: _replace(cur, chunk, judge)) for chunk in chunks)  # type: ignore[misc]  # mypy cannot infer it
+    changed = sum(store.write(lambda cur, chunk=chunk: _replace(cur, chunk, judge)) for chunk in chunks)  # type: ignore[misc]  # mypy cannot infer it
+    store.write(settle)
+    return changed
 
 
 def lay_over(cur: DuckDBPyConnection, query: BoardQuery, judge: Judge) -> None:
@@ -89,9 +92,11 @@ def lay_over(cur: DuckDBPyConnection, query: BoardQuery, judge: Judge) -> None:
     cur.execute(f"create temp table judged as {_UNNESTED}", _listed(found))
     laid = ", ".join(f"coalesce(judged.{name}, stored.{name}) as {name}" for name in _COLUMNS)
     cur.execute(
-        f"""create temp view results as select * replace ({laid})
+        f"""create temp view results as select * replace ({laid}), stored.rowid as rowid
         from {database}.main.results stored left join judged using (run_id)"""  # noqa: S608 (names of ours)
     )
+    # Nothing that was kept holds under these verdicts.
+    cur.execute(f"create temp view standings_due as select group_id from {database}.main.standings")  # noqa: S608
 
 
 def _others_decided(cur: DuckDBPyConnection, query: BoardQuery, judge: Judge) -> bool:
@@ -150,4 +155,5 @@ def _replace(cur: DuckDBPyConnection, run_ids: Sequence[str], judge: Judge) -> i
             f"update results set {changes} from ({_UNNESTED}) judged where results.run_id = judged.run_id",  # noqa: S608
             _listed(found),
         )
+        mark_of_runs(cur, [run_id for run_id, _ in found])
     return len(found)

@@ -6,7 +6,8 @@ A unit of "throughput_unit" is the workload's own, which the column of that name
 
 from dataclasses import dataclass
 
-from aisbench_core.warehouse.board import BEGAN, FIELDS
+from aisbench_core.warehouse.board import FIELDS
+from aisbench_core.warehouse.standings import BEGAN
 from aisbench_core.warehouse.throughput import STRAGGLER_SHARE
 
 UNIT = "throughput_unit"

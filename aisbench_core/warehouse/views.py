@@ -12,6 +12,7 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.warehouse import view_columns as columns
 from aisbench_core.warehouse.board import GROUPED
 from aisbench_core.warehouse.scaling import POINTS
+from aisbench_core.warehouse.standings import CURRENT
 from aisbench_core.warehouse.view_columns import ViewColumn
 
 
@@ -56,7 +57,7 @@ VIEWS: Sequence[View] = (
         "one row of the leaderboard: runs of one question on the same hardware and software",
         columns.GROUPS,
         "groups as page",
-        f"with {GROUPED.format(chosen='true', within='region, rehearsal,', more='', shown='true')}",
+        f"with numbers as (from {CURRENT}), {GROUPED.format(shown='true')}",
     ),
     View("v_series", "one node count of a series", columns.SERIES, _OF_SERIES),
     View("v_ranks", "one card of a run that told a throughput", columns.RANKS, "rank_results join runs using (run_id)"),

@@ -63,7 +63,12 @@ def test_what_an_earlier_schema_holds_is_there(stored: Warehouse) -> None:
         assert cur.execute("select node, value from metric_samples order by node").fetchall() == [(0, 90), (1, 91)]
         assert cur.execute("select run_id, message from events").fetchall() == [("cluster", "collecting: done")]
         columns = {table: [name for name, *_ in cur.execute(f"describe {table}").fetchall()] for table in TABLES}
+        groups = "select run_id, group_id from runs order by run_id"
+        upgraded = cur.execute(groups).fetchall()
     assert columns == {table: list(declared) for table, declared in TABLES.items()}
+    stored.record_many(runs())
+    with stored.cursor() as cur:
+        assert cur.execute(groups).fetchall() == upgraded, "a run that is recorded again is in the group it was in"
 
 
 @pytest.mark.parametrize("stored", OF_A_FILE[:1] + OF_A_TEAM[:1], indirect=True)

@@ -5,10 +5,11 @@ belong to no series are one row where they are one row there. The statistics are
 """
 
 from aisbench_core.rulesets.ruleset import Ruleset
-from aisbench_core.warehouse.board import GROUPED, OLYMPIC_RUNS
+from aisbench_core.warehouse.board import GROUPED
 from aisbench_core.warehouse.exporting.columns import CELLS, Sheet, flag, integer, number, text, time
 from aisbench_core.warehouse.filters import CHOSEN
 from aisbench_core.warehouse.scaling import BASES
+from aisbench_core.warehouse.standings import OLYMPIC_RUNS, counted
 
 SCHEMA = "aisbench-compliance-series/1"
 RATE = "throughput_unit"
@@ -21,7 +22,11 @@ def _asked(column: str) -> str:
 
 IDENTITY = (
     text("schema_version", f"always `{SCHEMA}`", f"'{SCHEMA}'"),
-    text("ruleset_id", "the [ruleset](validity.md) that decided which runs are valid; several are separated by `;`"),
+    text(
+        "ruleset_id",
+        "the [ruleset](validity.md) that decided which runs are valid; several are separated by `;`",
+        "ruleset_ids",
+    ),
     text("report_id", "not known yet", ""),
     text("series_id", "the [series](series.md); empty for runs that belong to none"),
     time("exported_at_utc", "when this file was written; the same in every row", "$exported_at::TIMESTAMP"),
@@ -43,12 +48,12 @@ MODE = (
     text("mode", "`cluster` or `single_server`"),
     text("workload", "name of the workload"),
     text("model_name", "what the workload trains", "model"),
-    text("framework", "framework", "latest.framework"),
+    text("framework", "framework"),
     text("framework_version", "framework version"),
 )
 
 CONFIGURATION = (
-    text("accelerator", "`Ascend`, `GPU` or `CPU`", "latest.accelerator"),
+    text("accelerator", "`Ascend`, `GPU` or `CPU`"),
     text("flavor", "instance type"),
     text("pool_id", "the dedicated pool"),
     integer("node_count", "node count"),
@@ -62,7 +67,8 @@ RUNS = (
     integer(
         "runs_required",
         "valid runs that the ruleset asks for (V08); empty when it asks for none",
-        f"case when ruleset_id = $ruleset_id then coalesce({_asked('workload')}, {_asked('model')}, $runs::BIGINT) end",
+        f"""case when ruleset_ids = $ruleset_id
+            then coalesce({_asked("workload")}, {_asked("model")}, $runs::BIGINT) end""",
     ),
     integer("runs_total", "all runs of the row, valid or not", "runs + invalid + incomplete"),
     integer("runs_valid", "valid runs: every statistic is over these", "runs"),
@@ -87,7 +93,7 @@ THROUGHPUT = (
     number("ci95_low", "lower end of the 95 % confidence interval of the mean (Student's t)", RATE, "mean - margin"),
     number("ci95_high", "its upper end", RATE, "mean + margin"),
     number("best", "the fastest valid run", RATE),
-    text("best_run_id", "its id", "winner.id"),
+    text("best_run_id", "its id"),
     number("median_per_node", "median of the throughputs per node", RATE, "per_node"),
     number("median_per_card", "median of the throughputs per card", RATE, "per_card"),
 )
@@ -122,8 +128,6 @@ KIND = (
 
 _RUN = "struct_pack(speed := counted, id := run_id)"
 _MORE = f"""
-    series_id,
-    string_agg(distinct ruleset_id, ';' order by ruleset_id) as ruleset_id,
     case when count(counted) >= {OLYMPIC_RUNS}
         then concat_ws(';', min_by(run_id, {_RUN}) filter (where counted is not null),
             max_by(run_id, {_RUN}) filter (where counted is not null)) end as dropped_run_ids,
@@ -135,9 +139,10 @@ _MORE = f"""
 
 _SOURCES = f"""
     bases as ({BASES}),
-    {GROUPED.format(chosen=CHOSEN, within="series_id,", more=_MORE, shown="runs > 0 or $include_invalid")},
+    numbers as ({counted(CHOSEN, "series_id", _MORE)}),
+    {GROUPED.format(shown="runs > 0 or $include_invalid")},
     cells as (
-        select {CELLS} from (select *, case when runs = 0 then latest.why end as why from groups) left join bases
+        select {CELLS} from (select * replace (case when runs = 0 then why end as why) from groups) left join bases
             using (region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data))
 """  # noqa: S608 (our own words)
 

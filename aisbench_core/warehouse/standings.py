@@ -1,0 +1,170 @@
+"""What the leaderboard says of each group of runs, kept as a table: a million runs need not be counted for each look.
+
+A group's standing is counted from its runs by one SELECT. Whoever changes runs writes down which groups are `due`;
+whoever reads takes the kept standings of all others and counts those that are due anew, so that an answer never depends
+on what was kept. Now and then a writer settles: counts what is due, and keeps it. Of each group there is a row from its
+first run on, whose keys hold while its numbers are due.
+"""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+
+from duckdb import DuckDBPyConnection
+
+KEYS = (
+    "region", "rehearsal", "fingerprint", "framework_version", "flavor", "pool_id", "node_count", "cards_per_node",
+    "synthetic_data", "throughput_unit", "origin",
+)  # fmt: skip
+"""What runs have in common that make one row; `group_id` is a hash of it, because grouping by text is what costs."""
+
+OLYMPIC_RUNS = 5
+"""From so many runs on the fastest and the slowest may be dropped."""
+
+MOST_DUE = 8
+"""So many groups may be due before whoever records a run settles them: it costs more than recording does."""
+
+_DECIDED = ("workload", "model", "mode", "throughput_definition", "dataset")
+"""The same in every run with one fingerprint."""
+
+_TYPES = {
+    "group_id": "BIGINT",
+    "rehearsal": "BOOLEAN",
+    "synthetic_data": "BOOLEAN",
+    "node_count": "INTEGER",
+    "cards_per_node": "INTEGER",
+}
+"""Of the keys; all others are text."""
+
+BEGAN = "case when imported_at is null or created_at < imported_at then created_at end"
+"""When a run began; null for imported runs whose files tell no time: they were created by the import."""
+
+AT = "coalesce(started_at, submitted_at, created_at)"
+"""Where a run lies in its group's history."""
+
+_NUMBERS = {
+    **{name: f"any_value({name})" for name in (*KEYS, *_DECIDED)},
+    "recorded": "count(*)",
+    "valid": "count(*) filter (where validity = 'valid')",
+    "runs": "count(counted)",
+    "invalid": "count(*) filter (where validity = 'invalid')",
+    "incomplete": "count(*) filter (where validity = 'incomplete')",
+    "ruleset_ids": "string_agg(distinct ruleset_id, ';' order by ruleset_id)",
+    "throughput": "median(counted)",
+    "best": "max(counted)",
+    "mean": "avg(counted)",
+    "sd": "stddev_samp(counted)",
+    "olympic_mean": f"""case when count(counted) >= {OLYMPIC_RUNS}
+        then (sum(counted) - max(counted) - min(counted)) / (count(counted) - 2) end""",
+    "per_node": "median(throughput_per_node) filter (where counted is not null)",
+    "per_card": "median(throughput_per_card) filter (where counted is not null)",
+    "best_accuracy": "max(accuracy_measured) filter (where counted is not null)",
+    "median_accuracy": "median(accuracy_measured) filter (where counted is not null)",
+}
+
+_WINNER = f"""max_by(
+    struct_pack(id := run_id, who := created_by, moment := coalesce(ended_at, {BEGAN})),
+    struct_pack(speed := counted, id := run_id)) filter (where counted is not null)"""
+
+_LATEST = f"""max_by(
+    struct_pack(id := run_id, moment := {BEGAN}, title := title, accelerator := accelerator, framework := framework,
+        why := case when failed_checks = '' then state else failed_checks end),
+    struct_pack(moment := created_at, id := run_id))"""
+
+_NEWEST = (
+    f"max_by(struct_pack(id := run_id, moment := {AT}, title := title), struct_pack(moment := {AT}, id := run_id))"
+)
+
+_SINGLE_RUNS = {
+    "best_run_id": "winner.id",
+    "best_by": "winner.who",
+    "best_at": "winner.moment",
+    "latest_run_id": "latest.id",
+    "latest_at": "latest.moment",
+    "title": "latest.title",
+    "accelerator": "latest.accelerator",
+    "framework": "latest.framework",
+    "why": "latest.why",
+    "newest_run_id": "newest.id",
+    "newest_at": "newest.moment",
+    "newest_title": "newest.title",
+}
+
+COLUMNS = ("group_id", *_NUMBERS, *_SINGLE_RUNS)
+"""The table's columns, in order."""
+
+
+def counted(condition: str, within: str = "", more: str = "") -> str:
+    """The standings of the runs that the condition chooses, counted from them.
+
+    `within`: a column that splits groups into several rows. `more`: further aggregates, each with a comma behind it."""
+    by = f"group_id, {within}" if within else "group_id"
+    numbers = ", ".join(f"{sql} as {name}" for name, sql in _NUMBERS.items())
+    single = ", ".join(f"{sql} as {name}" for name, sql in _SINGLE_RUNS.items())
+    return f"""
+        select * exclude (winner, latest, newest), {single} from (
+            select {by}, {more} {numbers}, {_WINNER} as winner, {_LATEST} as latest, {_NEWEST} as newest
+            from (select *, case when validity = 'valid' then throughput_cluster end as counted
+                from runs join results using (run_id) where {condition})
+            group by {by})"""  # noqa: S608 (our own words)
+
+
+_DUE = f"""select {", ".join(COLUMNS)}
+    from ({counted("runs.group_id in (select group_id from standings_due)")})"""  # noqa: S608 (our own words)
+
+_SETTLED = "group_id not in (select group_id from standings_due)"
+
+CURRENT = f"""(
+    select {", ".join(COLUMNS)} from standings where {_SETTLED}
+    union all {_DUE})"""  # noqa: S608 (our own words)
+"""Every group's standing as it is now, whatever is due."""
+
+
+def current(cur: DuckDBPyConnection) -> str:
+    """CURRENT, or what answers quicker when nothing is due."""
+    due = cur.execute("select 1 from standings_due limit 1").fetchall()
+    return CURRENT if due else "standings"
+
+
+def group_id(cells: Mapping[str, object]) -> int:
+    """The group of a run, from its cells: 63 bits of an MD5, as the migration computes it in SQL."""
+    text = "\x1f".join(_text(cells[name]) for name in KEYS)
+    return int.from_bytes(hashlib.md5(text.encode(), usedforsecurity=False).digest()[8:], "little") >> 1
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value)
+
+
+def mark_of_runs(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> None:
+    """The groups of these stored runs are due."""
+    cur.execute(
+        """insert into standings_due
+        select distinct group_id from runs where run_id in (select unnest(?::VARCHAR[]))""",
+        [list(run_ids)],
+    )
+
+
+def mark(cur: DuckDBPyConnection, runs: Sequence[Mapping[str, object]]) -> None:
+    """The groups of these runs, given as cells, are due; of groups that are new, keys become known."""
+    groups = {run["group_id"]: run for run in runs}
+    cur.execute("insert into standings_due select unnest(?::BIGINT[])", [list(groups)])
+    known = "select group_id from standings where group_id in (select unnest(?::BIGINT[]))"
+    for (group_id,) in cur.execute(known, [list(groups)]).fetchall():
+        del groups[group_id]
+    if groups:
+        names = ("group_id", *KEYS, *_DECIDED)
+        columns = [[run[name] for run in groups.values()] for name in names]
+        values = ", ".join(f"unnest(?::{_TYPES.get(name, 'VARCHAR')}[])" for name in names)
+        cur.execute(f"insert into standings ({', '.join(names)}) select {values}", columns)
+
+
+def settle(cur: DuckDBPyConnection, at_most: int = 0) -> None:
+    """Count what is due and keep it, unless no more groups than `at_most` are."""
+    [(due,)] = cur.execute("select count(distinct group_id) from standings_due").fetchall()
+    if due <= at_most:
+        return
+    cur.execute("delete from standings where group_id in (select group_id from standings_due)")
+    cur.execute(f"insert into standings ({', '.join(COLUMNS)}) {_DUE}")
+    cur.execute("delete from standings_due")

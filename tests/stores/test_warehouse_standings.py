@@ -1,0 +1,92 @@
+"""The kept standings of groups: whatever is recorded, replaced or removed, answers are what counting all runs gives."""
+
+import random
+from dataclasses import replace
+
+from aisbench_core.model import RunRecord, RunState
+from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse.standings import COLUMNS, MOST_DUE, counted, current
+from tests import records as a
+
+BOARD = BoardQuery("cn-north-9", include_invalid=True)
+
+
+def kept(warehouse: Warehouse) -> list[tuple[object, ...]]:
+    """The standings as they are read."""
+    with warehouse.cursor() as cur:
+        return cur.execute(f"select {', '.join(COLUMNS)} from {current(cur)} order by group_id").fetchall()  # noqa: S608
+
+
+def counted_anew(warehouse: Warehouse) -> list[tuple[object, ...]]:
+    """The standings as all runs give them."""
+    with warehouse.cursor() as cur:
+        return cur.execute(f"from ({counted('true')}) order by group_id").fetchall()
+
+
+def due(warehouse: Warehouse) -> int:
+    with warehouse.cursor() as cur:
+        return int(cur.execute("select count(distinct group_id) from standings_due").fetchall()[0][0])
+
+
+def some_run(luck: random.Random) -> RunRecord:
+    """One of twelve runs, in one of many shapes."""
+    return a.record(
+        f"run-{luck.randrange(12)}",
+        throughputs=[luck.uniform(900, 1100) for _ in range(8)],
+        state=luck.choice([RunState.COMPLETED, RunState.COMPLETED, RunState.FAILED]),
+        accuracy=luck.choice([0.76, 0.77, 0.0]),
+        rehearsal=luck.random() < 0.2,
+        flavor=luck.choice(["", "kat1", "kat2"]),
+        pool_id=luck.choice(["", "pool"]),
+        with_result=luck.random() < 0.9,
+    )
+
+
+def test_what_is_kept_is_what_counting_gives(warehouse: Warehouse) -> None:
+    luck = random.Random(5)
+    for step in range(20):
+        if step % 5 == 4:
+            warehouse.record_many([some_run(luck) for _ in range(4)])
+        else:
+            warehouse.record(some_run(luck))
+
+        assert kept(warehouse) == counted_anew(warehouse)
+
+    warehouse.rebuild([some_run(luck) for _ in range(3)])
+
+    assert kept(warehouse) == counted_anew(warehouse)
+    assert due(warehouse) == 0
+
+
+def test_no_more_than_some_groups_stay_due(warehouse: Warehouse) -> None:
+    for number in range(MOST_DUE + 1):
+        warehouse.record(a.record(f"run-{number}", flavor=f"kat{number}"))
+        assert due(warehouse) <= MOST_DUE
+
+    assert due(warehouse) == 0
+    assert warehouse.leaderboard(BOARD).total == MOST_DUE + 1
+
+
+def test_a_group_without_runs_is_offered_no_more(warehouse: Warehouse) -> None:
+    warehouse.record(a.record("run-1", flavor="kat1"))
+    warehouse.record(a.record("run-1", flavor="kat2"))
+
+    assert warehouse.facets("cn-north-9").flavors == ("kat2",)
+    assert [row.flavor for row in warehouse.leaderboard(BOARD).rows] == ["kat2"]
+    assert warehouse.runs(replace(BOARD, sort="created_at")).total == 1
+    assert [(each.region, each.runs) for each in warehouse.regions()] == [("cn-north-9", 1)]
+
+
+def test_the_newest_runs_come_first_however_far_apart_they_are(warehouse: Warehouse) -> None:
+    times = [a.T0.replace(year=year) for year in (2010, 2020, 2024, 2026)]
+    warehouse.record_many([a.record(f"run-{at.year}", created_at=at) for at in times])
+    newest = replace(BOARD, sort="created_at", limit=2)
+
+    pages = [warehouse.runs(replace(newest, offset=offset)) for offset in (0, 2, 4)]
+
+    assert [[row.run_id for row in page.rows] for page in pages] == [
+        ["run-2026", "run-2024"],
+        ["run-2020", "run-2010"],
+        [],
+    ]
+    assert [page.total for page in pages] == [4, 4, 4]
