@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages._ui.board import LEAST_COMPARED
+from pages._ui.comparable import show_verdict
 from pages._ui.comparing import (
     choose_runs,
     link_history,
@@ -11,9 +12,9 @@ from pages._ui.comparing import (
     show_differences,
     show_metrics,
     show_scaling,
-    show_verdict,
 )
 from pages._ui.core import core
+from pages._ui.peers_shown import show_peers
 from pages._ui.servers_shown import show_servers
 from pages._ui.verdicts import show_verdicts
 from pages._ui.words import words
@@ -32,6 +33,7 @@ show_clones(comparison.runs)
 show_differences(comparison)
 show_metrics(comparison)
 show_verdicts(comparison.runs)
+show_peers(comparison)
 show_charts(comparison)
 show_servers(comparison.servers, comparison.runs[0].throughput_unit)
 show_scaling(run_ids[0])

@@ -7,13 +7,13 @@ from aisbench_core.cli import shown
 from aisbench_core.cli.servers import servers_text
 
 if TYPE_CHECKING:
-    from aisbench_core.warehouse.compared import Comparison, MetricComparison, MetricValue
+    from aisbench_core.warehouse.compared import Comparison, MetricComparison, MetricValue, Peers
 
 
 def comparison_text(comparison: "Comparison") -> str:
     """The whole comparison; the first run is the baseline."""
     parts = [_verdict(comparison), _differences(comparison), _metrics(comparison)]
-    return "\n\n".join([*parts, *_servers(comparison)])
+    return "\n\n".join([*parts, *_peers(comparison), *_servers(comparison)])
 
 
 def _verdict(comparison: "Comparison") -> str:
@@ -37,6 +37,30 @@ def _metrics(comparison: "Comparison") -> str:
     heads = ("metric", *(f">{run.run_id}" for run in comparison.runs))
     rows = [(metric.name, *_values(metric)) for metric in comparison.metrics]
     return shown.table(heads, rows)
+
+
+def _peers(comparison: "Comparison") -> Iterator[str]:
+    """The groups behind the runs, where any has more than one run."""
+    if not any(each.summary and each.summary.count > 1 for each in comparison.peers):
+        return
+    heads = ("valid runs like", ">runs", ">mean", ">95 % from", ">to", ">against the first's", ">95 % from", ">to")
+    rows = [(*_group(each), *map(_factor, _changes(each))) for each in comparison.peers]
+    yield shown.table(heads, rows)
+
+
+def _group(peers: "Peers") -> tuple[str, ...]:
+    found = peers.summary
+    values = (found.mean, found.ci_low, found.ci_high) if found else (None, None, None)
+    return (peers.run_id, str(found.count if found else 0), *map(shown.number, values))
+
+
+def _changes(peers: "Peers") -> tuple[float | None, float | None, float | None]:
+    found = peers.difference
+    return (found.change, found.ci_low, found.ci_high) if found else (None, None, None)
+
+
+def _factor(change: float | None) -> str:
+    return shown.MISSING if change is None else f"× {1 + change:.4f}"
 
 
 def _servers(comparison: "Comparison") -> Iterator[str]:

@@ -17,6 +17,7 @@ from aisbench_core.warehouse.compared import (
     RunVerdict,
     Verdict,
 )
+from aisbench_core.warehouse.peers import peers
 from aisbench_core.warehouse.runs import Asked, asked_for, by_ids, rank_results
 from aisbench_core.warehouse.servers import servers
 from aisbench_core.warehouse.values import RunRow
@@ -113,6 +114,7 @@ def compare(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> Comparison:
         rank_results=rank_results(cur, ids),
         servers=servers(cur, ids),
         unknown=tuple(dict.fromkeys(name for one in verdicts for name in one.unknown)),
+        peers=peers(cur, verdicts, normalise_by),
     )
 
 
@@ -139,7 +141,9 @@ def _configuration(run: RunRow, asked: Asked) -> dict[str, object]:
     }
     packages = {f"update.{name}": PurePath(path).name for name, path in spec.get("update", {}).items() if path}
     inputs = {f"inputs.{channel['name']}": channel["path"] for channel in spec.get("inputs", ())}
-    return {**named, **nested, **packages, **inputs, **{name: spec.get(name) for name in _ASKED}}
+    # What decides speed is known with its defaults, which a spec need not name.
+    speed = {f"parameters.{name}": value for name, value in (asked.speed_parameters or {}).items() if value is not None}
+    return {**named, **nested, **speed, **packages, **inputs, **{name: spec.get(name) for name in _ASKED}}
 
 
 def _fields(columns: Sequence[dict[str, object]]) -> tuple[FieldValues, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from aisbench_core.model import RankResult, ServerResult
+from aisbench_core.statistics.difference import Difference
 from aisbench_core.statistics.summary import Summary
 from aisbench_core.warehouse.values import RunRow
 
@@ -91,11 +92,26 @@ class Servers:
 
 
 @dataclass(frozen=True, slots=True)
+class Peers:
+    """The valid runs that a run shares its row of the leaderboard with, itself included: the newest 500 at most.
+
+    `difference` is against the baseline's group; None within one group, with fewer than two runs on a side, and where
+    there is no ratio. `dots` are some of the runs. Throughputs are those that the comparison's verdict looks at."""
+
+    run_id: str
+    summary: Summary | None
+    dots: tuple[RunDot, ...]
+    is_baselines: bool
+    difference: Difference | None
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """2 to 8 runs side by side, each against the first (the baseline).
 
     `verdict` is the worst of `verdicts`, `reasons` the fields behind it, `normalise_by` "card", "node" or "".
     `unknown` are fields that some run does not know: the verdict holds as far as they are equal.
+    `peers` are the groups behind the runs.
     `rank_results` maps run_id to its cards' throughputs, `servers` those of single servers to each server's results.
     """
 
@@ -110,6 +126,7 @@ class Comparison:
     rank_results: Mapping[str, tuple[RankResult, ...]]
     servers: Mapping[str, Servers]
     unknown: tuple[str, ...] = ()
+    peers: tuple[Peers, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from aisbench_core.warehouse.compared import MOST_DOTS, RunDot
 from aisbench_core.warehouse.filters import CHOSEN, parameters
 from aisbench_core.warehouse.values import BoardQuery, BoardRow
 
-_ROW = (
+ROW = (
     "fingerprint",
     "framework_version",
     "flavor",
@@ -26,10 +26,10 @@ def of_rows(
     cur: DuckDBPyConnection, query: BoardQuery, rows: Sequence[BoardRow], most: int = MOST_DOTS
 ) -> Mapping[str, tuple[RunDot, ...]]:
     """Valid runs of each row, at most `most`, by the row's latest run; the hashes of their ids choose them."""
-    names = {tuple(getattr(row, name) for name in _ROW): row.latest_run_id for row in rows}
+    names = {tuple(getattr(row, name) for name in ROW): row.latest_run_id for row in rows}
     cur.execute(
         f"""
-        select {", ".join(_ROW)},
+        select {", ".join(ROW)},
             min_by(struct_pack(run_id := run_id, throughput := throughput_cluster), hash(run_id), {int(most)})
         from runs join results using (run_id)
         where {CHOSEN} and validity = 'valid' and list_contains($fingerprints::VARCHAR[], fingerprint)

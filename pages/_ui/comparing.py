@@ -5,14 +5,14 @@ from typing import Any
 import streamlit as st
 
 from aisbench_core.model import Origin
-from aisbench_core.warehouse.compared import Comparison, FieldValues, MetricComparison, MetricValue, Verdict
+from aisbench_core.warehouse.compared import Comparison, FieldValues, MetricComparison, MetricValue
 from aisbench_core.warehouse.histories import HistoryGroup
 from aisbench_core.warehouse.values import BoardQuery, RunRow
-from pages._ui import charts
+from pages._ui import address, charts
 from pages._ui.board import LEAST_COMPARED, MOST_COMPARED, kind_id
 from pages._ui.clones import show_clone_button
+from pages._ui.comparable import field_text
 from pages._ui.core import core
-from pages._ui.errors import plain
 from pages._ui.formats import NOT_MEASURED, number, percent, when
 from pages._ui.places import HISTORY, SCALING, link
 from pages._ui.ranks_shown import show_ranks
@@ -25,8 +25,6 @@ RECENT = 50
 
 SHARES = ("accuracy", "rank_cv")
 """Metrics that are parts of a whole, and read in percent."""
-
-SHOWN = {Verdict.COMPARABLE: st.success, Verdict.NORMALISED: st.warning, Verdict.NOT_COMPARABLE: st.error}
 
 
 def choose_runs() -> list[str]:
@@ -54,17 +52,6 @@ def choose_runs() -> list[str]:
     return asked
 
 
-def show_verdict(comparison: Comparison) -> None:
-    """Whether these runs may be compared at all, and why not."""
-    t = words()
-    reasons = ", ".join(plain(t.field(reason)) for reason in comparison.reasons)
-    text = t(f"verdict.{comparison.verdict.name.lower()}", by=t.unit(comparison.normalise_by))
-    SHOWN[comparison.verdict](f"**{text}**" + (f" {t('compare.because', reasons=reasons)}" if reasons else ""))
-    if comparison.unknown:
-        fields = ", ".join(plain(t.field(name)) for name in comparison.unknown)
-        st.warning(t("compare.unknown", fields=fields), icon=":material/question_mark:")
-
-
 def show_clones(runs: tuple[RunRow, ...]) -> None:
     """A way to a draft of each of the runs."""
     t = words()
@@ -74,15 +61,22 @@ def show_clones(runs: tuple[RunRow, ...]) -> None:
 
 
 def show_differences(comparison: Comparison) -> None:
-    """The configuration: only what differs, and the rest when asked for."""
+    """The configuration: what differs comes first, and alone unless the equal fields are asked for, too."""
     t = words()
     st.header(t("compare.differences"))
-    if comparison.differences:
-        _fields_table(comparison, comparison.differences, t("compare.differences"))
-    else:
+    every = st.toggle(
+        t("compare.all_fields", count=len(comparison.same)),
+        key=address.flag("all"),
+        on_change=address.keep,
+        args=("all",),
+    )
+    if not comparison.differences:
         st.markdown(t("compare.no_differences"))
-    with st.expander(t("compare.same", count=len(comparison.same))):
-        _fields_table(comparison, comparison.same, t("compare.same", count=len(comparison.same)))
+    if every:
+        fields = (*comparison.differences, *comparison.same)
+        _fields_table(comparison, fields, t("compare.every_field"), differing=len(comparison.differences))
+    elif comparison.differences:
+        _fields_table(comparison, comparison.differences, t("compare.differences"))
 
 
 def show_metrics(comparison: Comparison) -> None:
@@ -184,20 +178,18 @@ def _run_title(run_id: str, row: RunRow | None, t: Words) -> str:
     return f"{run_id} · {row.model} · {row.framework_version} · {size} · {at}{origin}"
 
 
-def _fields_table(comparison: Comparison, fields: tuple[FieldValues, ...], alt: str) -> None:
+def _fields_table(
+    comparison: Comparison, fields: tuple[FieldValues, ...], alt: str, differing: int | None = None
+) -> None:
+    """`differing`: so many of the fields, which come first, are marked as different."""
     t = words()
     rows = [
         {t("compare.field"): t.field(each.field)}
-        | {run.run_id: _field_text(value, t) for run, value in zip(comparison.runs, each.values, strict=True)}
-        for each in fields
+        | ({} if differing is None else {"≠": "≠" if index < differing else "="})
+        | {run.run_id: field_text(value, t) for run, value in zip(comparison.runs, each.values, strict=True)}
+        for index, each in enumerate(fields)
     ]
     st.dataframe(rows, hide_index=True, alt=alt, height="content")
-
-
-def _field_text(value: object, t: Words) -> str:
-    if isinstance(value, bool):
-        return t("compare.true") if value else t("compare.false")
-    return NOT_MEASURED if value is None or value == "" else str(value)
 
 
 def _metric_cells(metric: MetricComparison, runs: tuple[RunRow, ...], t: Words) -> dict[str, Any]:

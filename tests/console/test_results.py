@@ -117,7 +117,32 @@ def test_a_comparison_begins_with_what_differs(open_page: OpenPage, used: Path) 
     assert list(table(app)["Field"]) == ["Nodes"]
     assert list(table(app).iloc[0])[1:] == ["1", "2"]
     assert "Comparable only per node" in texts(app)
-    assert len(app.get("vega_lite_chart")) == 5
+    assert "Nodes: 1 in run-n1-0; 2 in run-n2-0. More hardware does more work" in texts(app).replace("\\", "")
+    assert "Throughput definition: build_then_all_int_s" in texts(app).replace("\\", "")
+    assert len(app.get("vega_lite_chart")) == 6
+
+
+def test_equal_fields_are_shown_when_asked_for_behind_those_that_differ(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+    app = open_page("compare", ids=["run-n1-0", "run-n2-0"])
+
+    app.toggle(key="all").set_value(True).run()
+
+    assert list(table(app)["≠"])[:2] == ["≠", "="]
+    assert {"Nodes", "Data set", "Mode"} <= set(table(app)["Field"])
+    assert app.query_params["all"] in ("1", ["1"])
+
+
+def test_a_ratio_has_an_interval_from_the_runs_like_these(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    app = open_page("compare", ids=["run-n1-0", "run-n2-0"])
+
+    groups = next(each.value for each in app.dataframe if "Runs like" in each.value).set_index("Runs like")
+    assert list(groups["Valid runs"]) == [3, 2]
+    ratio = groups.loc["run-n2-0"]
+    assert ratio["Ratio, 95 % from"] < ratio["Ratio to the baseline's"] < ratio["Ratio, 95 % to"]
+    assert groups.loc["run-n1-0", "Note"] == "the baseline's own group"
 
 
 def test_runs_that_are_fewer_than_two_are_asked_for(open_page: OpenPage, used: Path) -> None:
@@ -160,7 +185,7 @@ def test_scaling_shows_speed_up_over_nodes(open_page: OpenPage, used: Path) -> N
 
     app = open_page("compare", ids=["run-n1-0", "run-n4-0"])
 
-    scaling = table(app, 4).set_index("Nodes")
+    scaling = next(each.value for each in app.dataframe if "Speed-up" in each.value).set_index("Nodes")
     assert list(scaling.index) == [1, 2, 4]
     assert scaling.loc[4, "Speed-up"] == "3.763"
 

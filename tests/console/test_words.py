@@ -20,6 +20,7 @@ from aisbench_core.warehouse.histories import Outcome, Rule
 from aisbench_core.warehouse.sorts import BOARD_SORTS, RUN_SORTS
 from aisbench_core.warehouse.values import Validity
 from pages._ui import places
+from pages._ui.comparable import KINDS, TELLING
 from pages._ui.words import Language, Words, catalogue, chinese_fields, chinese_rules, first_language
 
 PAGES = Path(__file__).parents[2] / "pages"
@@ -55,6 +56,8 @@ NAMED_BY_VALUES = (
     | _family("trend", ["along_time", "along_version", "baseline", "candidate"])
     | _family("trend", ["not_measured", "not_a_finite_number", "time_not_known"])
     | _family("sort", [*BOARD_SORTS, *RUN_SORTS])
+    | _family("why", [*KINDS, *TELLING, "size", "question", "parameter"])
+    | _family("peers", ["per_run", "per_node", "per_card"])
     | _family("listing", ["down", "up"])
     | _family("grow", [f"misfit_{misfit.name.lower()}" for misfit in Misfit])
     | _family("grow", ["why_invalid", "why_incomplete", "why_nodes_not_known"])

@@ -1,0 +1,78 @@
+"""The groups behind compared runs: every single run as a dot, means with their intervals, and how sure a ratio is."""
+
+from typing import Any
+
+import altair as alt
+import streamlit as st
+
+from aisbench_core.warehouse.compared import Comparison, Peers
+from pages._ui import charts
+from pages._ui.charts import AXIS, BAR, Drawing, ink
+from pages._ui.formats import NOT_MEASURED, rounded
+from pages._ui.tables import show_table
+from pages._ui.words import Words, words
+
+
+def show_peers(comparison: Comparison) -> None:
+    """Nothing where every run stands alone: then there is no interval, which a sentence says."""
+    t = words()
+    st.header(t("peers.title"))
+    if not any(each.summary and each.summary.count > 1 for each in comparison.peers):
+        st.markdown(t("peers.alone"))
+        return
+    unit = comparison.runs[0].throughput_unit
+    title = t(f"peers.per_{comparison.normalise_by or 'run'}", unit=unit)
+    charts.draw(_chart(comparison, title, t), text=t("peers.chart"))
+    st.caption(t("peers.legend"))
+    hidden = sum(each.summary.count - len(each.dots) for each in comparison.peers if each.summary)
+    if hidden:
+        st.caption(t("peers.sampled", hidden=hidden))
+    show_table([_cells(each, unit, t) for each in comparison.peers], t("peers.title"))
+
+
+def _cells(each: Peers, unit: str, t: Words) -> dict[str, Any]:
+    group, beside = each.summary, each.difference
+    factors = (1 + beside.change, 1 + beside.ci_low, 1 + beside.ci_high) if beside else (None, None, None)
+    ratio, low, high = (rounded(factor, 5) for factor in factors)
+    return {
+        t("peers.like"): each.run_id,
+        t("board.runs"): group.count if group else 0,
+        t("peers.ratio"): ratio,
+        t("peers.ratio_low"): low,
+        t("peers.ratio_high"): high,
+        t("grow.mean", unit=unit): rounded(group.mean if group else None),
+        t("grow.low", unit=unit): rounded(group.ci_low if group else None),
+        t("grow.high", unit=unit): rounded(group.ci_high if group else None),
+        t("peers.note"): t("peers.baselines") if each.is_baselines else NOT_MEASURED,
+    }
+
+
+def _chart(comparison: Comparison, title: str, t: Words) -> Drawing:
+    order = [each.run_id for each in comparison.peers]
+    dots = [
+        {"run": each.run_id, "value": dot.throughput, "id": dot.run_id, "own": dot.run_id == each.run_id}
+        for each in comparison.peers
+        for dot in each.dots
+    ]
+    spans = [
+        {"run": each.run_id, "low": each.summary.ci_low, "high": each.summary.ci_high, "mean": each.summary.mean}
+        for each in comparison.peers
+        if each.summary and each.summary.ci_low is not None
+    ]
+    y = alt.Y("run:N", title=None, sort=order, axis=alt.Axis(labelLimit=240))
+    x = alt.X("value:Q", title=title, scale=alt.Scale(zero=False, padding=16), axis=alt.Axis(labelBound=True))
+    tips = [alt.Tooltip("id:N", title=t("charts.run")), alt.Tooltip("value:Q", title=title, format=",.5~g")]
+    colour = alt.Color("run:N", legend=None, sort=order)
+    ring = alt.condition("datum.own", alt.value(2), alt.value(0))
+    layers = [
+        _data(spans).mark_bar(size=18, opacity=0.3).encode(x="low:Q", x2="high:Q", y=y, color=colour),
+        _data(spans).mark_tick(thickness=3, size=22, color=ink()).encode(x="mean:Q", y=y),
+        _data(dots)
+        .mark_circle(size=60, opacity=0.75, stroke=ink())
+        .encode(x=x, y=y, color=colour, strokeWidth=ring, tooltip=tips),
+    ]
+    return alt.layer(*(layers if spans else layers[2:])).properties(height=len(order) * BAR + AXIS)
+
+
+def _data(values: list[dict[str, Any]]) -> Drawing:
+    return alt.Chart(alt.Data(values=values))  # type: ignore[no-untyped-call]  # Altair's generated classes have no types
