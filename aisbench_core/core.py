@@ -37,6 +37,7 @@ from aisbench_core.model import (
     Series,
 )
 from aisbench_core.regions import Regions
+from aisbench_core.report.reports import Reports
 from aisbench_core.reproducing.clones import Clones
 from aisbench_core.reproducing.reproductions import Reproductions
 from aisbench_core.results.record import write_whole
@@ -106,6 +107,7 @@ class Core:
         self.reproductions = Reproductions(
             settings, ledger, warehouse, workloads, self.regions, self.systems, self.clones, self.launch
         )
+        self.reports = Reports(warehouse, clock)
         self.clock = clock
         self._connect = connect
         self._look = look

@@ -14,6 +14,7 @@ from pages._ui.comparing import (
     show_scaling,
 )
 from pages._ui.core import core
+from pages._ui.downloads import show_report
 from pages._ui.peers_shown import show_peers
 from pages._ui.servers_shown import show_servers
 from pages._ui.verdicts import show_verdicts
@@ -38,3 +39,4 @@ show_charts(comparison)
 show_servers(comparison.servers, comparison.runs[0].throughput_unit)
 show_scaling(run_ids[0])
 link_history(comparison.runs[0])
+show_report(comparison.runs)

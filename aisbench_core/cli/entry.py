@@ -98,6 +98,7 @@ for _command in (
     regression.regress,
     regression.baseline,
     exporting.export,
+    exporting.report,
     validity.validate,
     validity.ruleset,
     sql.sql,

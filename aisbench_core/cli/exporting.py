@@ -1,8 +1,9 @@
-"""`aisbench export`: what is known about results, as files for reports and other programs."""
+"""`aisbench export` and `report`: what is known about results, as files and to be printed."""
 
 import shutil
 import sys
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import click
 
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import open_core
-from aisbench_core.cli.results import by_ruleset, filters, query_of
+from aisbench_core.cli.results import by_ruleset, filters, full_id, query_of
 from aisbench_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ SMALL_EXPORT = 16 * 1024 * 1024
 
 FORMATS = ("csv", "xlsx", "parquet", "json")
 TABLES = ("runs", "series")
+LANGUAGES = ("en", "zh", "both")
 
 
 @click.command()
@@ -51,6 +53,32 @@ def export(output: Path | None, kind: str | None, what: str, bom: bool, valid_on
         else:
             copy_to(output, whole)
     shown.talk(f"{count} {what if count != 1 or what == 'series' else 'run'} of {query.region} written")
+
+
+@click.command()
+@click.argument("run_ids", metavar="[RUN]...", nargs=-1)
+@filters
+@by_ruleset
+@click.option("--valid-only", is_flag=True, help="Of the filter's runs, leave out those without a valid result.")
+@click.option("--lang", type=click.Choice(LANGUAGES), default="both", show_default=True, help="English, Chinese.")
+@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Default: stdout.")
+def report(run_ids: tuple[str, ...], output: Path | None, lang: str, valid_only: bool, **chosen: Any) -> None:
+    """Write a report to print: one HTML page about the named runs, or those that the options choose.
+
+    Identification, results with statistics and charts, system description, configuration, checks and hashes, in English
+    and Chinese. The page needs no other file and loads nothing; a browser prints it on A4 or saves it as PDF.
+    """
+    from aisbench_core.report.words import ReportLanguage
+
+    core = open_core()
+    query = query_of(core, include_invalid=not valid_only, **chosen) if not run_ids else None
+    runs = core.reports.chosen(query) if query else [full_id(core, run_id) for run_id in run_ids]
+    page = core.reports.write(runs, ReportLanguage(lang), chosen["ruleset_id"])
+    if output is None:
+        click.echo(page, nl=False)
+    else:
+        copy_to(output, BytesIO(page.encode()))
+    shown.talk(f"{len(runs)} {'run' if len(runs) == 1 else 'runs'} reported")
 
 
 def copy_to(output: Path, whole: IO[bytes]) -> None:

@@ -33,7 +33,7 @@ from aisbench_core.warehouse import (
 )
 from aisbench_core.warehouse.compared import Comparison, RankMap, RankSpread, RunDot, Servers
 from aisbench_core.warehouse.connection import PATIENCE_S, Connection
-from aisbench_core.warehouse.exporting import export
+from aisbench_core.warehouse.exporting import export, reported
 from aisbench_core.warehouse.exports import Export
 from aisbench_core.warehouse.histories import Baseline, GroupPage, GroupRow, History, Regressions, VersionField
 from aisbench_core.warehouse.judging import Judge
@@ -296,3 +296,10 @@ class Warehouse:
         """
         with self._under(asked.query) as cur:
             return export.write(cur, asked, self._judge_of(asked.query.ruleset_id).ruleset, target)
+
+    def reported(self, run_ids: Sequence[str], at: datetime, ruleset_id: str = "") -> reported.Reported:
+        """All that a report says of these runs; unknown ones are left out."""
+        known = next(iter(self.runs_of(run_ids).values()), None) if ruleset_id else None
+        kind = BoardQuery(known.region, rehearsal=known.rehearsal, ruleset_id=ruleset_id) if known else BoardQuery("")
+        with self._under(kind) as cur:
+            return reported.reported(cur, run_ids, at, self._judge_of(ruleset_id).ruleset)

@@ -1,11 +1,13 @@
-"""What is on screen as files: tables in every format."""
+"""What is on screen as files: tables in every format, and the report to print."""
 
+from collections.abc import Callable, Sequence
 from io import BytesIO
 
 import streamlit as st
 
-from aisbench_core.warehouse.exports import MEDIA_TYPES, Export, ExportFormat, ExportTable
-from aisbench_core.warehouse.values import BoardQuery
+from aisbench_core.report.words import ReportLanguage
+from aisbench_core.warehouse.exports import MEDIA_TYPES, Export, ExportFormat, ExportTable, file_name
+from aisbench_core.warehouse.values import BoardQuery, RunRow
 from pages._ui import address
 from pages._ui.core import core
 from pages._ui.words import words
@@ -57,6 +59,40 @@ def show_export(query: BoardQuery) -> None:
             type="primary",
             icon=":material/download:",
         )
+        st.divider()
+        _report(lambda: core().reports.chosen(query), query, query.ruleset_id)
+
+
+def show_report(runs: Sequence[RunRow]) -> None:
+    """A report on these runs, to print; they are of one region and kind."""
+    if len({(run.region, run.rehearsal) for run in runs}) == 1:
+        with st.popover(words()("report.title"), icon=":material/print:"):
+            _report(lambda: [run.run_id for run in runs], BoardQuery(runs[0].region, rehearsal=runs[0].rehearsal), "")
+
+
+def _report(run_ids: Callable[[], list[str]], place: BoardQuery, ruleset_id: str) -> None:
+    """Its language, and the button; the page is written when that is pressed."""
+    t = words()
+    st.radio(
+        t("report.language"),
+        list(ReportLanguage),
+        horizontal=True,
+        format_func=lambda each: t(f"report.{each}"),
+        key=address.option("report", list(ReportLanguage), ReportLanguage.BOTH),
+        on_change=address.keep,
+        args=("report", ReportLanguage.BOTH),
+    )
+    language = ReportLanguage(st.session_state["report"])
+    st.caption(t("report.hint"))
+    st.download_button(
+        t("report.download"),
+        data=lambda: core().reports.write(run_ids(), language, ruleset_id),
+        file_name=file_name("report", place.region, place.rehearsal, core().clock(), "html"),
+        mime="text/html",
+        key="report-file",
+        on_click="ignore",
+        icon=":material/print:",
+    )
 
 
 def _content(asked: Export) -> bytes:

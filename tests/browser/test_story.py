@@ -225,6 +225,11 @@ def download(visit: Visit, run_ids: set[str]) -> None:
         header, *rows = list(csv.reader(file))
     assert header == list(RUNS.names)
     assert run_ids <= {row[header.index("run_id")] for row in rows}
+    with visit.page.expect_download() as waiting:
+        visit.page.get_by_role("button", name="Download the report").click()
+    page = Path(waiting.value.path()).read_text("utf-8")
+    assert waiting.value.suggested_filename.startswith("aisbench-report-")
+    assert all(run_id in page for run_id in run_ids)
 
 
 # --- what hands and eyes do ---------------------------------------------------------------------------

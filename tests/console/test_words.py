@@ -11,6 +11,7 @@ import pytest
 from aisbench_core.authoring import preflight, preflight_online
 from aisbench_core.authoring.upstream import found
 from aisbench_core.model import FIELDS, GROUPS, CannLevel, Level, MindSporeLevel, Mode, Origin, RunState, SystemStatus
+from aisbench_core.report.words import ReportLanguage
 from aisbench_core.reproducing.values import Sameness
 from aisbench_core.statistics.amdahl import Misfit
 from aisbench_core.system import described
@@ -46,6 +47,7 @@ NAMED_BY_VALUES = (
     | _family("files", ExportTable)
     | _family("reproduce", [each.name.lower() for each in Sameness])
     | _family("reproduce", [f"data_{each.name.lower()}" for each in Sameness])
+    | _family("report", ReportLanguage)
     | _family("configure", ["view_form", "view_yaml"])
     | _family("board", ["show_groups", "show_runs"])
     | _family("system", [each.name.lower() for each in SystemStatus])

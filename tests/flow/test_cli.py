@@ -89,6 +89,14 @@ def test_two_runs_side_by_side_and_as_csv(shell: CommandLine, sandbox: SandboxPr
     (row,) = csv.DictReader((tmp_path / "runs.csv").read_text("utf-8").splitlines())
     assert (row["run_id"], row["schema_version"]) == (two, "aisbench-compliance-csv/1")
 
+    shell.type("export", "--what", "series", "-o", str(tmp_path / "series.xlsx"))
+    assert (tmp_path / "series.xlsx").read_bytes().startswith(b"PK")
+    assert len(json.loads(shell.type("export", "--format", "json").stdout)) == 2
+    reported = shell.type("report", one, two, "--lang", "en", "-o", str(tmp_path / "report.html"))
+    assert reported.stderr == "2 runs reported\n"
+    assert two in (tmp_path / "report.html").read_text("utf-8")
+    assert "报告" in shell.type("report", "--nodes", "2", "--lang", "zh").stdout
+
     (shell.data_dir / "warehouse.duckdb").unlink()
     assert shell.type("warehouse", "rebuild").stdout == "2 runs recorded\n"
     assert len(shell.answer("leaderboard")["rows"]) == 2
@@ -230,6 +238,8 @@ CASES: list[tuple[tuple[str, ...], str]] = [
     (("runs", "--state", "lost"), "'lost' is not among preparing, uploading"),
     (("leaderboard", "--sort", "size"), "'size' is not among throughput, best"),
     (("export", "-o", "/no/such/folder/x.csv"), "cannot be written: No such file"),
+    (("report", "r1"), "no such run: r1"),
+    (("report", "--model", "none"), "no run fits the filter"),
 ]
 
 

@@ -222,33 +222,33 @@ KIND = (
     text("job_name", "the job's name"),
 )
 
-_SOURCES = f"""
-    bases as ({BASES}),
-    chosen as (
-        select * from runs join results using (run_id)
-        where {CHOSEN} and {WORTH}),
-    cells as (
-        select {CELLS} from chosen left join bases
-            using (region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data))
-"""  # noqa: S608 (our own words)
+GROUPS = {
+    "identity": IDENTITY,
+    "mode": MODE,
+    "configuration": CONFIGURATION,
+    "quality": QUALITY,
+    "time": TIME,
+    "throughput": THROUGHPUT,
+    "scaling": SCALING,
+    "power": POWER,
+    "utilisation": UTILISATION,
+    "verdict": VERDICT,
+    "origin": ORIGIN,
+    "kind": KIND,
+}
 
-RUNS = Sheet(
-    SCHEMA,
-    {
-        "identity": IDENTITY,
-        "mode": MODE,
-        "configuration": CONFIGURATION,
-        "quality": QUALITY,
-        "time": TIME,
-        "throughput": THROUGHPUT,
-        "scaling": SCALING,
-        "power": POWER,
-        "utilisation": UTILISATION,
-        "verdict": VERDICT,
-        "origin": ORIGIN,
-        "kind": KIND,
-    },
-    _SOURCES,
-    "created_at_utc, run_id",
-)
-"""The table of runs."""
+
+def runs_where(condition: str) -> Sheet:
+    """The table of the runs that fulfil a condition in SQL."""
+    sources = f"""
+        bases as ({BASES}),
+        chosen as (select * from runs join results using (run_id) where {condition}),
+        cells as (
+            select {CELLS} from chosen left join bases using
+                (region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data))
+    """  # noqa: S608 (our own words)
+    return Sheet(SCHEMA, GROUPS, sources, "created_at_utc, run_id")
+
+
+RUNS = runs_where(f"{CHOSEN} and {WORTH}")
+"""The table of the runs that a query's filter chooses."""

@@ -137,32 +137,36 @@ _MORE = f"""
         order by nullif(coalesce(system->>'$.division', tester->>'$.test_division'), '')) as divisions,
 """
 
-_SOURCES = f"""
-    bases as ({BASES}),
-    numbers as ({counted(CHOSEN, "series_id", _MORE)}),
-    {GROUPED.format(shown="runs > 0 or $include_invalid")},
-    cells as (
-        select {CELLS} from (select * replace (case when runs = 0 then why end as why) from groups) left join bases
-            using (region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data))
-"""  # noqa: S608 (our own words)
+GROUPS = {
+    "identity": IDENTITY,
+    "mode": MODE,
+    "configuration": CONFIGURATION,
+    "runs": RUNS,
+    "throughput": THROUGHPUT,
+    "quality": QUALITY,
+    "scaling": SCALING,
+    "kind": KIND,
+}
+_ORDER = """model_name, framework_version, flavor, pool_id, node_count, cards_per_node, synthetic_data, fingerprint,
+    throughput_unit, origin, series_id nulls first"""
 
-SERIES = Sheet(
-    SCHEMA,
-    {
-        "identity": IDENTITY,
-        "mode": MODE,
-        "configuration": CONFIGURATION,
-        "runs": RUNS,
-        "throughput": THROUGHPUT,
-        "quality": QUALITY,
-        "scaling": SCALING,
-        "kind": KIND,
-    },
-    _SOURCES,
-    """model_name, framework_version, flavor, pool_id, node_count, cards_per_node, synthetic_data, fingerprint,
-    throughput_unit, origin, series_id nulls first""",
-)
-"""The table of series and groups."""
+
+def series_where(condition: str, shown: str) -> Sheet:
+    """The table over the runs that fulfil a condition in SQL, of those groups that are to be `shown`."""
+    sources = f"""
+        bases as ({BASES}),
+        numbers as ({counted(condition, "series_id", _MORE)}),
+        {GROUPED.format(shown=shown)},
+        cells as (
+            select {CELLS} from (select * replace (case when runs = 0 then why end as why) from groups) left join bases
+                using
+                (region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data))
+    """  # noqa: S608 (our own words)
+    return Sheet(SCHEMA, GROUPS, sources, _ORDER)
+
+
+SERIES = series_where(CHOSEN, "runs > 0 or $include_invalid")
+"""The table of series and groups that a query's filter chooses."""
 
 
 def asked_by(ruleset: Ruleset) -> dict[str, object]:

@@ -1,0 +1,1 @@
+"""The printed report: one self-contained HTML page about runs, in English, Chinese or both."""

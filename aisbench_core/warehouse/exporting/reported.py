@@ -1,0 +1,70 @@
+"""What a report says of runs: the cells of the exports, and what they rest on."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from duckdb import DuckDBPyConnection
+
+from aisbench_core.model import RankResult
+from aisbench_core.rulesets.ruleset import Ruleset
+from aisbench_core.warehouse.exporting.columns import Sheet
+from aisbench_core.warehouse.exporting.runs import runs_where
+from aisbench_core.warehouse.exporting.series import asked_by, series_where
+from aisbench_core.warehouse.judging import stored_checks
+from aisbench_core.warehouse.runs import rank_results
+from aisbench_core.warehouse.values import Check
+
+Cells = Mapping[str, Any]
+"""A row of an export by its columns' names; None is what was not measured."""
+
+_NAMED = "list_contains($run_ids::VARCHAR[], run_id)"
+_RUNS = runs_where(_NAMED)
+_GROUPS = series_where(_NAMED, "true")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedRun:
+    """One run: its cells, what is stated of system and test, each check, and each card."""
+
+    cells: Cells
+    system: Mapping[str, object]
+    tester: Mapping[str, object]
+    checks: tuple[Check, ...]
+    ranks: tuple[RankResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """Runs in the order of their launch, and the statistics over them: a row per series and row of the leaderboard."""
+
+    runs: tuple[ReportedRun, ...]
+    groups: tuple[Cells, ...]
+
+
+def reported(cur: DuckDBPyConnection, run_ids: Sequence[str], at: datetime, ruleset: Ruleset) -> Reported:
+    """Everything that a report says of these runs; unknown ones are left out."""
+    asked: dict[str, object] = {"run_ids": list(run_ids), "exported_at": at.replace(tzinfo=None)}
+    cells = _rows(cur, _RUNS, asked)
+    groups = _rows(cur, _GROUPS, asked | asked_by(ruleset))
+    cur.execute(f"select run_id, system, tester, checks from runs join results using (run_id) where {_NAMED}",  # noqa: S608
+                {"run_ids": list(run_ids)})  # fmt: skip
+    besides = {run_id: rest for run_id, *rest in cur.fetchall()}
+    ranks = rank_results(cur, run_ids)
+    return Reported(
+        tuple(_run(row, besides[row["run_id"]], ranks.get(row["run_id"], ())) for row in cells), tuple(groups)
+    )
+
+
+def _rows(cur: DuckDBPyConnection, sheet: Sheet, asked: Mapping[str, object]) -> list[Cells]:
+    cur.execute(sheet.select("*"), dict(asked))
+    return [dict(zip(sheet.names, row, strict=True)) for row in cur.fetchall()]
+
+
+def _run(cells: Cells, besides: Sequence[str | None], ranks: tuple[RankResult, ...]) -> ReportedRun:
+    system, tester, checks = besides
+    return ReportedRun(
+        cells, json.loads(system or "{}"), json.loads(tester or "{}"), stored_checks(checks or "[]"), ranks
+    )

@@ -1,0 +1,191 @@
+"""The printed report: nothing in it runs or loads, whatever names hold, and both languages say the same."""
+
+import json
+import re
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aisbench_core.errors import RunNotFound, SpecError
+from aisbench_core.model import stated_of
+from aisbench_core.report import charts
+from aisbench_core.report.field_words import FIELD_WORDS
+from aisbench_core.report.markup import Markup, element, joined
+from aisbench_core.report.reports import MOST_RUNS, Reports
+from aisbench_core.report.words import WORDS, ReportLanguage
+from aisbench_core.warehouse import BoardQuery, CheckLevel, Validity, Warehouse
+from pages._ui.words import chinese_fields
+from tests import records as a
+
+NOW = datetime(2026, 3, 9, 12, 0, tzinfo=UTC)
+ALL = BoardQuery("cn-north-9", include_invalid=True)
+HOSTILE = "\"><script>alert('x')</script><img src=x onerror=alert(1)>\n=1+1 😀 </style></title>"
+
+DRAWN = ("svg", "text", "rect", "line", "circle", "polyline")
+WRITTEN = ("h1", "h2", "h3", "p", "div", "span", "figure", "figcaption", "table", "thead", "tbody", "tr", "th", "td")
+ELEMENTS = {"html", "head", "title", "style", "body", *WRITTEN, *DRAWN}
+PLACES = ("viewBox", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "points")
+LOOKS = ("fill", "stroke", "opacity", "text-anchor", "stroke-width", "stroke-dasharray")
+ATTRIBUTES = {"lang", "class", "scope", "role", "aria-hidden", *PLACES, *LOOKS}
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Warehouse:
+    return Warehouse(tmp_path / "warehouse.duckdb")
+
+
+def reports(warehouse: Warehouse, now: datetime = NOW) -> Reports:
+    return Reports(warehouse, lambda: now)
+
+
+def report(warehouse: Warehouse, *run_ids: str, language: ReportLanguage = ReportLanguage.EN) -> str:
+    return reports(warehouse).write(run_ids or reports(warehouse).chosen(ALL), language)
+
+
+def text_of(page: str) -> str:
+    """What a reader sees; the page is well-formed, so a strict parser reads it."""
+    body = re.sub(r"<meta[^>]*>|<!doctype html>", "", page)
+    root = ElementTree.fromstring(body)  # noqa: S314 (our own page)
+    return " ".join(" ".join(root.find("body").itertext()).split())  # type: ignore[union-attr]  # every page has one
+
+
+def measured(warehouse: Warehouse) -> None:
+    runs = [
+        a.record(f"n{nodes}-{number}", node_count=nodes, throughputs=[1000.0 - nodes + number] * 8 * nodes,
+                 created_at=a.T0 + timedelta(hours=number))
+        for nodes in (1, 2) for number in range(5)
+    ]  # fmt: skip
+    stated = stated_of({"submitter": "Lab 3", "test_id": "T-7", "host_memory_capacity": "768 GB"})
+    warehouse.record_many([replace(run, described=stated) for run in runs] + [a.record("bad", accuracy=7.0)])
+
+
+def test_a_report_says_who_what_how_fast_and_how_that_is_known(warehouse: Warehouse) -> None:
+    measured(warehouse)
+
+    said = text_of(report(warehouse))
+
+    run = warehouse.run("n1-0")
+    assert run is not None
+    for part in (
+        "Test id T-7",
+        "Laboratory / submitter Lab 3",
+        "Runs 11",
+        "of them valid 10",
+        "Memory per node 768 GB",
+        "batch_size 256",
+        "7,992.0",  # samples/s of the first run
+        "Olympic mean",
+        "Throughput over nodes",
+        "V06 failed",
+        run.record_sha256,
+        run.spec_sha256,
+    ):
+        assert part in said, part
+
+
+@pytest.mark.parametrize("language", ReportLanguage)
+def test_names_cannot_become_markup_and_nothing_is_loaded(warehouse: Warehouse, language: ReportLanguage) -> None:
+    asked = {"created_by": HOSTILE, "flavor": HOSTILE, "parameters": {"epoch_size": 90, "x": HOSTILE}}
+    warehouse.record(
+        replace(a.record(HOSTILE, **asked), described=stated_of({"submitter": HOSTILE}))  # type: ignore[arg-type]
+    )
+
+    page = report(warehouse, HOSTILE, language=language)
+
+    elements = list(ElementTree.fromstring(re.sub(r"<meta[^>]*>|<!doctype html>", "", page)).iter())  # noqa: S314
+    assert {each.tag for each in elements} <= ELEMENTS
+    assert {name for each in elements for name in each.attrib} <= ATTRIBUTES
+    assert not re.search(r"https?://", page)
+    assert "default-src 'none'" in page
+    assert "<script>alert(" in text_of(page)
+
+
+def test_rehearsals_are_marked_on_every_page_and_never_mix_with_measurements(warehouse: Warehouse) -> None:
+    warehouse.record_many([a.record("real"), a.record("practice", rehearsal=True, region="sandbox")])
+
+    page = report(warehouse, "practice")
+
+    assert 'class="watermark"' in page
+    assert '@top-right { content: "REHEARSAL – NOT A MEASUREMENT"' in page
+    assert "None of these numbers is a measurement" in text_of(page)
+    assert "REHEARSAL" not in report(warehouse, "real")
+    with pytest.raises(SpecError, match="must be of one region"):
+        report(warehouse, "real", "practice")
+
+
+def test_the_same_runs_give_the_same_hash_whenever_they_are_reported(warehouse: Warehouse) -> None:
+    measured(warehouse)
+
+    def data_hash(page: str) -> str:
+        return str(re.findall(r'class="hash">([0-9a-f]{64})<', page)[-1])
+
+    first = report(warehouse, "n1-0", "n2-0")
+    later = reports(warehouse, NOW + timedelta(days=1)).write(["n2-0", "n1-0"], ReportLanguage.ZH)
+    other = report(warehouse, "n1-0", "n2-1")
+
+    assert data_hash(first) == data_hash(later) != data_hash(other)
+    assert f"AISB-{data_hash(first)[:12].upper()}" in first
+
+
+def test_what_cannot_be_reported_is_said(warehouse: Warehouse) -> None:
+    warehouse.record_many([a.record("one"), *a.records([8000.0] * MOST_RUNS, "many")])
+
+    with pytest.raises(RunNotFound, match="no such run: lost"):
+        report(warehouse, "one", "lost")
+    with pytest.raises(SpecError, match="200 runs at most"):
+        report(warehouse)
+    with pytest.raises(SpecError, match="no run fits"):
+        reports(warehouse).chosen(replace(ALL, models=("none",)))
+    with pytest.raises(SpecError, match="must be 1 to 200"):
+        reports(warehouse).write([], ReportLanguage.EN)
+
+
+def test_runs_without_a_result_are_reported_too(warehouse: Warehouse) -> None:
+    warehouse.record_many([a.record("failed", with_result=False), a.imported("old", stated=("mode",))])
+
+    assert "failed: incomplete" in text_of(report(warehouse, "failed"))
+    assert "– × –" in text_of(report(warehouse, "old"))
+
+
+def test_every_word_is_in_both_languages() -> None:
+    assert not [
+        key for key, (english, chinese) in WORDS.items() if not english or (chinese.isascii() and key not in "n of")
+    ]
+    assert {name: title for name, (title, _) in chinese_fields().items()} == FIELD_WORDS
+    used = Path(charts.__file__).parent.joinpath
+    source = "".join(used(name).read_text("utf-8") for name in ("page.py", "drawn.py"))
+    known = {*Validity, *CheckLevel}
+    left_over = {key for key in WORDS if not re.search(rf"[\"']{key}[\"']", source)} - known
+    assert not {key for key in left_over if not key.startswith(("throughput_", "chart_"))}
+
+
+@given(st.text(), st.text())
+def test_everything_but_markup_is_escaped(text: str, attribute: str) -> None:
+    made = element("p", text, Markup("<b>bold</b>"), title=attribute)
+
+    assert made.count("<") == 4
+    assert '"' not in made.removeprefix('<p title="').split('">', 1)[0]
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(1e-100, 1e100)), max_size=90), st.floats(1e-100, 1e100))
+def test_charts_are_drawings_for_any_numbers(values: list[float | None], mean: float) -> None:
+    rows = [charts.Bar("run", value, True, mean, mean * 0.9, mean * 1.1) for value in values]
+    cards = [charts.Strip("run", (value,)) for value in values if value is not None]
+
+    drawn = [*charts.bars(rows, "t", "samples/s"), *charts.strips(cards, "t", "samples/s")]
+
+    assert len(charts.bars(rows, "t", "u")) == -(-len(rows) // charts.MOST_ROWS)
+    for svg in drawn:
+        ElementTree.fromstring(svg)  # noqa: S314 (our own drawing)
+        assert "nan" not in svg
+        assert "inf" not in svg
+
+
+def test_parts_are_joined_in_their_order() -> None:
+    assert joined("a<", None, Markup("<i></i>"), 1) == "a&lt;<i></i>1"
+    assert json.loads(json.dumps(joined("x"))) == "x"
