@@ -37,6 +37,7 @@ from aisbench_core.model import (
     Series,
 )
 from aisbench_core.regions import Regions
+from aisbench_core.remarks import RemarkBook
 from aisbench_core.report.reports import Reports
 from aisbench_core.reproducing.clones import Clones
 from aisbench_core.reproducing.reproductions import Reproductions
@@ -108,6 +109,7 @@ class Core:
             settings, ledger, warehouse, workloads, self.regions, self.systems, self.clones, self.launch
         )
         self.reports = Reports(warehouse, clock)
+        self.remarks = RemarkBook(settings, ledger, warehouse, clock)
         self.clock = clock
         self._connect = connect
         self._look = look

@@ -23,6 +23,7 @@ _FILTERS = (
     click.option("--flavor", "flavors", multiple=True, help="Only this flavor."),
     click.option("--nodes", "node_counts", type=int, multiple=True, help="Only this number of nodes."),
     click.option("--origin", type=click.Choice(["launched", "imported"]), help="Only runs that came here this way."),
+    click.option("--tag", "tags", multiple=True, help="Only runs with this tag; of several, with all of them."),
     click.option("--text", default="", help="Only runs with this in id, name or person."),
 )
 

@@ -9,6 +9,7 @@ import click
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core, user
 from aisbench_core.cli.following import say_who_follows
+from aisbench_core.cli.remarks import remarks_text
 from aisbench_core.cli.servers import servers_text
 from aisbench_core.cli.systems import counted
 from aisbench_core.errors import RunNotFound
@@ -54,21 +55,35 @@ def show(run_id: str, as_json: bool) -> None:
     core = open_core()
     recorded = _recorded_only(core, run_id)
     if recorded:
-        shown.answer({"run": None, "result": recorded}, as_json, lambda: _recorded_text(recorded))
+        known = core.remarks.of(recorded.run_id)
+        answer = {"run": None, "result": recorded, "remarks": known}
+        shown.answer(
+            answer, as_json, lambda: "\n\n".join(filter(None, (_recorded_text(recorded), remarks_text(known))))
+        )
         return
     run = core.ledger.get(run_id)
     progress = core.ledger.progress(run.run_id)
-    events = core.ledger.events(run.run_id)
+    remarks = core.remarks.of(run.run_id)
+    events = sorted([*core.ledger.events(run.run_id), *remarks.timeline(run.run_id)], key=lambda event: event.at)
     result = core.warehouse.run(run.run_id) if run.state.is_terminal else None
     servers = core.warehouse.servers(run.run_id) if result else None
 
     def text() -> str:
         facts = _facts(run, progress, counted(core, run.run_id))
         by_server = servers_text(servers, result.throughput_unit if result else "")
-        return "\n\n".join(part for part in (facts, result_text(result), by_server, _events(events)) if part)
+        return "\n\n".join(
+            part for part in (facts, remarks_text(remarks), result_text(result), by_server, _events(events)) if part
+        )
 
     shown.answer(
-        {"run": run, "progress": progress, "events": events, "result": result, "servers": servers},
+        {
+            "run": run,
+            "remarks": remarks,
+            "progress": progress,
+            "events": events,
+            "result": result,
+            "servers": servers,
+        },
         as_json,
         text,
     )

@@ -24,7 +24,7 @@ def answer(value: object, as_json: bool, text: Callable[[], str]) -> None:
 
 def talk(text: str) -> None:
     """Say something that is not the answer."""
-    click.echo(_visible(text), err=True)
+    click.echo(visible(text), err=True)
 
 
 def to_json(value: object) -> str:
@@ -126,10 +126,10 @@ def _plain(value: object) -> Any:
 
 
 def _line(text: str) -> str:
-    return _visible(" ".join(text.split()))
+    return visible(" ".join(text.split()))
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """Without what would command the terminal: names come from files of anybody's."""
     return "".join(
         letter if letter.isprintable() or letter in "\n\t" else "\N{REPLACEMENT CHARACTER}" for letter in text

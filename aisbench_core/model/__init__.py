@@ -14,6 +14,7 @@ from aisbench_core.model.job import (
     Pool,
     TaskStatus,
 )
+from aisbench_core.model.remark import Remark, RemarkKind, Remarks, note_complaint, tag_complaint
 from aisbench_core.model.result import (
     CollectedResult,
     Imported,
@@ -126,6 +127,9 @@ __all__ = [
     "Progress",
     "RankResult",
     "RegionJob",
+    "Remark",
+    "RemarkKind",
+    "Remarks",
     "Run",
     "RunRecord",
     "RunSpec",
@@ -150,5 +154,7 @@ __all__ = [
     "flat",
     "known_from_job",
     "not_known",
+    "note_complaint",
     "stated_of",
+    "tag_complaint",
 ]

@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from aisbench_core.model.job import MetricSample
+from aisbench_core.model.remark import NOTHING, Remarks
 from aisbench_core.model.run import Event, Run
 from aisbench_core.model.spec import Scalar
 from aisbench_core.model.system import Stated, known_from_job
@@ -128,7 +129,7 @@ class RunRecord:
     """All that the warehouse stores of one run; written to and read from data/runs/<run_id>/ as text.
 
     `described`: what people stated of its system and test; None before anybody did. `launched`: None for imported
-    runs, and for those that are older than it."""
+    runs, and for those that are older than it. `remarks`: tags and notes of people."""
 
     run: Run
     workload: WorkloadFacts
@@ -141,6 +142,7 @@ class RunRecord:
     imported: Imported | None = None
     described: Stated | None = None
     launched: Launched | None = None
+    remarks: Remarks = NOTHING
 
     @property
     def origin(self) -> Origin:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from aisbench_core.errors import ResultError
-from aisbench_core.model import Event, MetricSample, RunRecord
+from aisbench_core.model import Event, MetricSample, Remarks, RunRecord
 
 _RECORD = TypeAdapter(RunRecord)
 _SAMPLE = TypeAdapter(MetricSample)
@@ -23,7 +23,10 @@ def write_record(record: RunRecord, record_file: Path, metrics_file: Path, event
     for values, adapter, file in ((record.samples, _SAMPLE, metrics_file), (record.events, _EVENT, events_file)):
         if values or file.exists():
             write_whole(file, _lines(adapter, values))
-    write_whole(record_file, _RECORD.dump_json(replace(record, samples=(), events=(), described=None), indent=2))
+    write_whole(
+        record_file,
+        _RECORD.dump_json(replace(record, samples=(), events=(), described=None, remarks=Remarks()), indent=2),
+    )
 
 
 def read_record(record_file: Path, metrics_file: Path, events_file: Path) -> RunRecord:

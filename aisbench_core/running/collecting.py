@@ -21,6 +21,7 @@ from aisbench_core.model import (
 )
 from aisbench_core.results.collect import collect
 from aisbench_core.results.record import read_record, read_samples, write_record, write_whole
+from aisbench_core.results.remarks import read_remarks
 from aisbench_core.results.stated import read_stated
 from aisbench_core.running import places
 from aisbench_core.running.launch_facts import LaunchFacts, read_facts
@@ -59,7 +60,7 @@ class Collecting:
         if result is not None:
             write_whole(folder.result, result.raw.encode())
         # Read after the record is there: who edits from now on records the run again by themselves.
-        self.record(replace(record, described=read_stated(folder.path)))
+        self.record(replace(record, described=read_stated(folder.path), remarks=read_remarks(folder.path)))
         return ended
 
     def _from_cloud(self, run: Run, folder: RunFolder) -> tuple[CollectedResult | None, list[Event], list[str]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from aisbench_core.model import MetricSample, RunRecord
 from aisbench_core.results.record import read_record, read_samples
+from aisbench_core.results.remarks import read_remarks
 from aisbench_core.results.stated import read_stated
 from aisbench_core.running import logs
 from aisbench_core.running.ledger import Ledger
@@ -55,4 +56,4 @@ class RunFiles:
 
 def _record(folder: RunFolder) -> RunRecord:
     found = read_record(folder.record, folder.metrics, folder.events)
-    return replace(found, described=read_stated(folder.path))
+    return replace(found, described=read_stated(folder.path), remarks=read_remarks(folder.path))

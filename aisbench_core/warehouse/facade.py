@@ -9,7 +9,7 @@ from typing import IO, Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import RunNotFound
-from aisbench_core.model import RankResult, RunRecord
+from aisbench_core.model import RankResult, Remark, Remarks, RunRecord
 from aisbench_core.rulesets.ruleset import DEFAULT
 from aisbench_core.rulesets.shelf import Rulesets
 from aisbench_core.warehouse import (
@@ -24,6 +24,7 @@ from aisbench_core.warehouse import (
     moving,
     ranks,
     record,
+    remarks,
     runs,
     scaling,
     series_checks,
@@ -273,6 +274,15 @@ class Warehouse:
         """Store the verdicts of a validation, as far as they are not stored; returns how many those were."""
         judge = self._judge_of(validation.ruleset_id)
         return verdicts.keep(self._connection, [run.run_id for run in validation.runs if not run.is_stored], judge)
+
+    def remarks(self, run_ids: Sequence[str]) -> Mapping[str, Remarks]:
+        """Tags and notes of these runs, by run; those that have none are left out."""
+        with self.cursor() as cur:
+            return remarks.of(cur, run_ids)
+
+    def remark(self, run_id: str, new: Sequence[Remark], seen: datetime | None) -> Remarks:
+        """Add remarks to a run. Raises StaleRun when a note was written since `seen`."""
+        return remarks.add(self._connection, run_id, new, seen)
 
     def mark_baseline(self, run_ids: Sequence[str], field: VersionField | None, who: str, at: datetime) -> Baseline:
         """Make these runs, or with `field` all runs of their versions, their group's baseline.

@@ -1,5 +1,7 @@
 """What there is to choose from."""
 
+from dataclasses import replace
+
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.warehouse.filters import KIND, kind
@@ -17,6 +19,11 @@ _FACETS = f"""
     from {{standings}} where {KIND}
 """  # noqa: S608 (our own words)
 
+_TAGS = f"""
+    select distinct unnest(from_json(tags, '["VARCHAR"]')) as tag
+    from runs where {KIND} and run_id in (select run_id from remarks where kind = 'tag') order by tag
+"""  # noqa: S608 (our own words)
+
 
 def regions(cur: DuckDBPyConnection) -> list[RegionFacts]:
     """Measurements first, then rehearsals; by name."""
@@ -25,5 +32,7 @@ def regions(cur: DuckDBPyConnection) -> list[RegionFacts]:
 
 def facets(cur: DuckDBPyConnection, region: str, rehearsal: bool | None) -> Facets:
     """Every value that occurs in the region, of each field that can be filtered."""
-    row = cur.execute(_FACETS.format(standings=current(cur)), kind(cur, region, rehearsal)).fetchone()
-    return Facets(*(tuple(values or ()) for values in row)) if row else Facets()
+    chosen = kind(cur, region, rehearsal)
+    tags = tuple(tag for (tag,) in cur.execute(_TAGS, chosen).fetchall())
+    row = cur.execute(_FACETS.format(standings=current(cur)), chosen).fetchone()
+    return replace(Facets(*(tuple(values or ()) for values in row)), tags=tags) if row else Facets()

@@ -26,6 +26,7 @@ CHOSEN_GROUPS = f"""
 
 CHOSEN = f"""
     group_id in (select group_id from standings where {CHOSEN_GROUPS})
+    and (len($tags::VARCHAR[]) = 0 or list_has_all(from_json(tags, '["VARCHAR"]'), $tags::VARCHAR[]))
     and ($text = '' or contains(lower(concat_ws(
         ' ', run_id, job_name, created_by, title, model, workload, framework_version, flavor)), lower($text)))
 """  # noqa: S608 (our own words)
@@ -56,6 +57,7 @@ def parameters(cur: DuckDBPyConnection, query: BoardQuery) -> Parameters:
         "fingerprint": query.fingerprint,
         "synthetic_data": query.synthetic_data,
         "origin": query.origin or "",
+        "tags": list(query.tags),
         "text": query.text,
     }
 
@@ -66,10 +68,10 @@ def worth(query: BoardQuery) -> Parameters:
 
 
 def standings_of(cur: DuckDBPyConnection, query: BoardQuery) -> str:
-    """The standings of the groups that the query chooses; with a text, those of the runs that hold it.
+    """The standings of the groups that the query chooses; with a text or tags, those of the runs that hold it.
 
     Names the same parameters either way."""
-    if query.text:
+    if query.text or query.tags:
         return f"({counted(CHOSEN)})"
     return f"(select * from {current(cur)} where {CHOSEN_GROUPS} and $text = '')"  # noqa: S608 (our own words)
 

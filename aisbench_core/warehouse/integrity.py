@@ -14,6 +14,9 @@ from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.rows import rows_of
 from aisbench_core.warehouse.schema import RUNS, TABLES
 
+_ELSEWHERE = ("runs", "remarks")
+"""Tables that are not counted: of a run there is one row, and remarks may be made where its folder is not."""
+
 REBUILD = "run `aisbench warehouse rebuild`"
 
 _COUNTS = (
@@ -99,7 +102,7 @@ def _kept(cur: duckdb.DuckDBPyConnection) -> dict[str, tuple[object, ...]]:
     counts = ", ".join(
         f"(select count(*) from {table} where {table}.run_id = runs.run_id)"  # noqa: S608
         for table in TABLES
-        if table != "runs"
+        if table not in _ELSEWHERE
     )
     cur.execute(f"select run_id, record_sha256, {counts} from runs")  # noqa: S608
     return {run_id: tuple(rest) for run_id, *rest in cur.fetchall()}
@@ -113,5 +116,5 @@ def _compared(record: RunRecord, kept: dict[str, tuple[object, ...]], judge: Jud
         return
     rows = rows_of(record, judge)
     sha256 = rows["runs"][0][list(RUNS).index("record_sha256")]
-    if kept[run_id] != (sha256, *(len(rows[table]) for table in TABLES if table != "runs")):
+    if kept[run_id] != (sha256, *(len(rows[table]) for table in TABLES if table not in _ELSEWHERE)):
         yield Damage(where, "differs from what its folder says", REBUILD)

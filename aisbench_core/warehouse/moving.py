@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import WarehouseError
-from aisbench_core.warehouse import baselines
+from aisbench_core.warehouse import baselines, remarks
 from aisbench_core.warehouse.connection import Connection
 from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.record import store
@@ -46,6 +46,7 @@ def move(source: Connection | Lake, target: Connection | Lake, told: Told) -> Mo
     copied: set[str] = set()
     baselines.copy(source, target)
     for _ in range(PASSES):
+        remarks.exchange(source, target)
         there = _contents(source)
         here = _contents(target)
         differing = [run_id for run_id, sums in there.items() if here.get(run_id) != sums]

@@ -9,6 +9,7 @@ from aisbench_core.model import RunRecord
 from aisbench_core.warehouse.connection import Connection
 from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.lake import Lake
+from aisbench_core.warehouse.remarks import with_known
 from aisbench_core.warehouse.rows import Rows, rows_of
 from aisbench_core.warehouse.schema import RUNS, TABLES, insert
 from aisbench_core.warehouse.standings import MOST_DUE, mark, mark_of_runs, settle
@@ -62,7 +63,7 @@ def _replace_one(cur: DuckDBPyConnection, run_record: RunRecord, judge: Judge) -
 
 def _replace(cur: DuckDBPyConnection, records: Sequence[RunRecord], judge: Judge) -> None:
     newest = {one.run.run_id: one for one in records}
-    every_row = [rows_of(one, judge) for one in newest.values()]
+    every_row = [rows_of(one, judge) for one in with_known(cur, newest.values())]
     store(cur, list(newest), {table: [row for rows in every_row for row in rows[table]] for table in TABLES})
 
 
@@ -75,8 +76,12 @@ def store(cur: DuckDBPyConnection, run_ids: list[str], rows: Rows) -> None:
 
 
 def _forget(cur: DuckDBPyConnection, run_ids: list[str]) -> None:
-    cur.execute("select 1 from runs where run_id in (select unnest(?::VARCHAR[])) limit 1", [run_ids])
-    if cur.fetchone() is None:  # the usual case: a run is recorded once
+    cur.execute(
+        """select 1 from runs where run_id in (select unnest($ids::VARCHAR[]))
+        union all select 1 from remarks where run_id in (select unnest($ids::VARCHAR[])) limit 1""",
+        {"ids": run_ids},
+    )
+    if cur.fetchone() is None:  # the usual case: a run is recorded once, and remarked of afterwards
         return
     mark_of_runs(cur, run_ids)
     for table in TABLES:

@@ -13,6 +13,7 @@ from aisbench_core.model import (
     MetricSample,
     Mode,
     RankResult,
+    Remarks,
     Run,
     RunRecord,
     RunSpec,
@@ -51,7 +52,13 @@ def rows_of(record: RunRecord, judge: Judge) -> Rows:
     launch = [canonical_json(asdict(record.launched))] if record.launched else []
     # The verdict is not part of the hash: another ruleset finds something else in the same record.
     sha256 = _sha256([asked, result, cards, *stated, *launch])
-    sealed = {**run, "group_id": group_id(run), "launch": launch[0] if launch else None, "record_sha256": sha256}
+    sealed = {
+        **run,
+        **_remarked(record, asked),
+        "group_id": group_id(run),
+        "launch": launch[0] if launch else None,
+        "record_sha256": sha256,
+    }
     judged = {**result, **judge.of_cells(run, result, cards, servers)._asdict()}
     return {
         "runs": [[sealed[column] for column in RUNS]],
@@ -65,7 +72,18 @@ def rows_of(record: RunRecord, judge: Judge) -> Rows:
             [run_id, _utc(event.at), event.source, event.level.value, event.message, event.actor]
             for event in record.events
         ],
+        "remarks": remark_rows(run_id, record.remarks),
     }
+
+
+def remark_rows(run_id: str, remarks: Remarks) -> list[list[object]]:
+    """The changes as rows."""
+    return [[run_id, _utc(each.at), each.who, each.kind.value, each.text] for each in remarks.changes]
+
+
+def whole_note(person: str, imported: str) -> str:
+    """A run's note: what people wrote, and then what the import had to say."""
+    return "; ".join(part for part in (person, imported) if part)
 
 
 def ended_as(record: RunRecord) -> RunState:
@@ -120,6 +138,12 @@ def _came(record: RunRecord) -> Cells:
         "api": "",
         **{name: None for name, needed in SIZES.items() if not needed <= stated},
     }
+
+
+def _remarked(record: RunRecord, asked: Cells) -> Cells:
+    """Tags and note of people. They are no part of the record's hash: others may write them where its folder is not."""
+    note = whole_note(record.remarks.note, str(asked["note"]))
+    return {"tags": canonical_json(list(record.remarks.tags)), "note": note}
 
 
 def _system(record: RunRecord) -> Cells:

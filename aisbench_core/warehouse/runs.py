@@ -155,6 +155,7 @@ def _row(values: tuple[Any, ...]) -> RunRow:
             "state": RunState(row["state"]),
             "origin": Origin(row["origin"]),
             "validity": Validity(row["validity"]),
+            "tags": tuple(json.loads(row["tags"])),
             "not_measured": tuple(json.loads(row["not_measured"])),
             "checks": stored_checks(row["checks"]),
         }

@@ -115,6 +115,8 @@ EVENTS = {
     "actor": "VARCHAR",
 }
 
+REMARKS = {"run_id": "VARCHAR", "at_utc": "TIMESTAMP", "who": "VARCHAR", "kind": "VARCHAR", "text": "VARCHAR"}
+
 TABLES = {
     "runs": RUNS,
     "results": RESULTS,
@@ -122,6 +124,7 @@ TABLES = {
     "server_results": SERVER_RESULTS,
     "metric_samples": METRIC_SAMPLES,
     "events": EVENTS,
+    "remarks": REMARKS,
 }
 
 

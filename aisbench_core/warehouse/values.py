@@ -66,6 +66,7 @@ class BoardQuery:
     synthetic_data: bool | None = None
     text: str = ""
     origin: Origin | None = None
+    tags: tuple[str, ...] = ()
     validity: Validity | None = None
     ruleset_id: str = ""
 
@@ -89,6 +90,7 @@ class Facets:
     flavors: tuple[str, ...] = ()
     node_counts: tuple[int, ...] = ()
     rulesets: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +229,7 @@ class RunRow:
     origin: Origin
     source: str
     imported_at: datetime | None
+    tags: tuple[str, ...]
     note: str
     ruleset_id: str
     division: str

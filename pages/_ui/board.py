@@ -70,6 +70,7 @@ def choose_query(kind: RegionFacts) -> BoardQuery:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = choose_text(t("listing.search"), t("listing.search_in"))
         origin = _origin()
+        tags = _tags(known.tags)
         invalid = st.toggle(
             t("board.invalid"),
             key=address.flag("invalid"),
@@ -90,6 +91,7 @@ def choose_query(kind: RegionFacts) -> BoardQuery:
         include_invalid=invalid,
         ruleset_id=ruleset_id,
         text=text,
+        tags=tags,
     )
 
 
@@ -108,6 +110,13 @@ def choose_worth(query: BoardQuery) -> BoardQuery:
         args=("worth", EVERY, "page"),
     )
     return query if chosen == EVERY else replace(query, validity=Validity(chosen))
+
+
+def _tags(known: Sequence[str]) -> tuple[str, ...]:
+    """Only runs that carry every one of these; nothing to choose from while no run has a tag."""
+    if not known and "tag" not in st.query_params:
+        return ()
+    return filter_by("tag", known, help_text=words()("board.tag_help"))
 
 
 def _origin() -> Origin | None:
@@ -176,13 +185,16 @@ def kind_id(kind: RegionFacts | RunRow) -> str:
     return f"{kind.region}~rehearsal" if kind.rehearsal else kind.region
 
 
-def filter_by(name: str, options: Sequence[Any]) -> tuple[Any, ...]:
+def filter_by(name: str, options: Sequence[Any], help_text: str | None = None) -> tuple[Any, ...]:
     """One filter with any number of choices, kept in the URL; none chosen filters nothing."""
     t = words()
     key = address.several(name, options)
     label, every = t(f"board.{name}"), t("board.every")
     args = (key, None, "page")
-    return tuple(st.multiselect(label, options, key=key, placeholder=every, on_change=address.keep, args=args))
+    chosen = st.multiselect(
+        label, options, key=key, placeholder=every, help=help_text, on_change=address.keep, args=args
+    )
+    return tuple(chosen)
 
 
 def _table(rows: list[dict[str, Any]], alt: str, key: str) -> list[int]:
@@ -252,6 +264,7 @@ def _run_cells(row: RunRow, t: Words) -> dict[str, Any]:
         t("board.throughput", unit=unit): rounded(row.throughput),
         t("board.per_card", unit=unit): rounded(row.per_card),
         t("board.accuracy_percent"): hundredfold(row.accuracy),
+        t("board.tag"): ", ".join(row.tags),
         t("board.reason"): reasons(row, t),
         t("board.flavor"): row.flavor or row.pool_id,
         t("board.origin"): t(f"origin.{row.origin}"),

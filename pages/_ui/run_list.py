@@ -9,6 +9,7 @@ from pages._ui.clones import show_clone_button
 from pages._ui.core import core
 from pages._ui.errors import plain
 from pages._ui.formats import duration, when
+from pages._ui.remarks import show_tags
 from pages._ui.run_cards import (
     facts_of,
     show_collect_again,
@@ -55,11 +56,12 @@ def show_ended(text: str) -> None:
     here = address.page("page", pages)
     runs = core().ledger.page(TERMINAL, text, PAGE, PAGE * (here - 1))
     worth = worth_of([run.run_id for run in runs])
+    tags = core().remarks.tags([run.run_id for run in runs])
     for run in runs:
         with st.container(border=True, key=f"run-{run.run_id}"):
             heading, actions = st.columns([5, 2], vertical_alignment="center")
             with heading:
-                _heading(run, worth.get(run.run_id))
+                _heading(run, worth.get(run.run_id), tags.get(run.run_id, ()))
             with actions, st.container(horizontal=True, horizontal_alignment="right"):
                 show_collect_again(run, key=run.run_id)
                 show_clone_button(run.run_id, key=run.run_id)
@@ -68,13 +70,14 @@ def show_ended(text: str) -> None:
         st.pagination(pages, key="page", on_change=address.keep, args=("page", 1))
 
 
-def _heading(run: Run, worth: Validity | None = None) -> None:
+def _heading(run: Run, worth: Validity | None = None, tags: tuple[str, ...] = ()) -> None:
     t = words()
     with st.container(horizontal=True, vertical_alignment="center"):
         state_badge(run)
         if worth:
             badge(worth)
         places.link(places.LIVE, plain(title_of(run)), {"run": run.run_id})
+        show_tags(tags)
     took = t("runs.took", time=duration(run.duration_s)) if run.duration_s is not None else ""
     ended = t("runs.ended_at", at=when(run.ended_at)) if run.ended_at else ""
     parts = (plain(facts_of(run, t)), started_text(run, t), ended, took)

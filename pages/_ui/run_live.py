@@ -16,6 +16,7 @@ from pages._ui.errors import errors_shown, plain
 from pages._ui.formats import duration, when
 from pages._ui.places import link
 from pages._ui.ranks_shown import show_ranks_of
+from pages._ui.remarks import show_remarks
 from pages._ui.reproducing import show_reproduce_button, show_result, show_what_it_reproduces
 from pages._ui.run_cards import (
     facts_of,
@@ -67,6 +68,7 @@ def follow_one(run_id: str) -> None:
         if run.state.is_terminal:
             show_reproduce_button(run.run_id)
         show_system(run)
+    show_remarks(run.run_id)
     every = None if run.state.is_terminal else SECONDS
     st.fragment(_one_run, run_every=every)(run.run_id, run.state.is_terminal)
     node = _choose_node(run)
@@ -115,7 +117,7 @@ def _one_run(run_id: str, had_ended: bool) -> None:
         show_stages(run, core().ledger.progress(run.run_id))
         show_detail(run)
         _outcome(run)
-        _timeline(core().ledger.events(run.run_id))
+        _timeline([*core().ledger.events(run.run_id), *core().remarks.of(run.run_id).timeline(run.run_id)])
         if not had_ended:
             _looked()
 
@@ -149,6 +151,7 @@ def _timeline(events: list[Event]) -> None:
     if not events:
         st.caption(t("live.no_events"))
         return
+    events = sorted(events, key=lambda event: event.at)
     first = events[0].at
     rows = [
         {

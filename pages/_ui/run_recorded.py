@@ -17,6 +17,7 @@ from pages._ui.errors import plain, show_sentence
 from pages._ui.formats import NOT_MEASURED, duration, number, percent, size_of, when
 from pages._ui.places import link
 from pages._ui.ranks_shown import show_ranks_of
+from pages._ui.remarks import show_remarks
 from pages._ui.reproducing import show_reproduce_button, show_result, show_what_it_reproduces
 from pages._ui.servers_shown import show_servers_of
 from pages._ui.system_form import show_system
@@ -40,6 +41,7 @@ def show_recorded(row: RunRow) -> None:
             show_system(record.run)
     if row.origin is Origin.IMPORTED:
         st.caption(t("recorded.from", source=plain(row.source), at=when(row.imported_at), who=plain(row.created_by)))
+    show_remarks(row.run_id)
     show_what_it_reproduces(row.run_id)
     show_measured(row)
     show_result(row)

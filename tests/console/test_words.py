@@ -64,7 +64,7 @@ NAMED_BY_VALUES = (
     | _family("grow", [f"misfit_{misfit.name.lower()}" for misfit in Misfit])
     | _family("grow", ["why_invalid", "why_incomplete", "why_nodes_not_known"])
     | _family("worth", [f"division_{each}" for each in ("closed", "open", "rehearsal", "not_stated")])
-    | _family("board", ["model", "workload", "version", "flavor", "nodes"])
+    | _family("board", ["model", "workload", "version", "flavor", "nodes", "tag"])
 )
 
 

@@ -193,7 +193,7 @@ VERDICT = (
     ),
     text(
         "note",
-        "region, rehearsal, synthetic data and origin in words",
+        "what people noted; then region, rehearsal, synthetic data and origin in words",
         """concat_ws('; ', nullif(note, ''),
             case when origin = 'imported' then 'imported from ' || source end,
             case when rehearsal then 'rehearsal in ' || region || ': not a measurement' end,
@@ -220,6 +220,9 @@ KIND = (
     text("pool_id", "the dedicated pool"),
     text("job_id", "the cloud's id of the job"),
     text("job_name", "the job's name"),
+    text(
+        "tags", "what people tagged it with, separated by `;`", "array_to_string(from_json(tags, '[\"VARCHAR\"]'), ';')"
+    ),
 )
 
 GROUPS = {

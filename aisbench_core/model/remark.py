@@ -1,0 +1,101 @@
+"""What people remark of a run after the fact: tags and a note. Every change is kept, so that none is lost."""
+
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from aisbench_core.model.run import Event, Level
+
+NOTE_MOST, TAG_MOST, TAGS_MOST = 4000, 64, 50
+"""Letters of a note, letters of a tag, tags of a run."""
+
+BETWEEN_TAGS = ",;"
+_COMMANDS = frozenset({"Cc", "Cs", "Zl", "Zp"})
+"""Categories of letters that command a terminal, or break a line."""
+
+_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Letters that turn the direction of the text around them."""
+
+
+class RemarkKind(StrEnum):
+    """What a person did: wrote the note, or added or removed a tag."""
+
+    NOTE = "note"
+    TAG = "tag"
+    UNTAG = "untag"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Remark:
+    """One change: `text` is the whole new note, or the tag. The order is that of time."""
+
+    at: datetime
+    who: str
+    kind: RemarkKind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remarks:
+    """All changes of one run, in order; for each tag, and for the note, the last one counts."""
+
+    changes: tuple[Remark, ...] = ()
+
+    @classmethod
+    def of(cls, changes: Iterable[Remark]) -> "Remarks":
+        """The changes, whoever kept them: each of them once."""
+        return cls(tuple(sorted(set(changes))))
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The tags that the run has, sorted."""
+        last = {each.text: each.kind for each in self.changes if each.kind is not RemarkKind.NOTE}
+        return tuple(sorted(tag for tag, kind in last.items() if kind is RemarkKind.TAG))
+
+    @property
+    def noted(self) -> Remark | None:
+        """The change that the note was written with."""
+        return next((each for each in reversed(self.changes) if each.kind is RemarkKind.NOTE), None)
+
+    @property
+    def note(self) -> str:
+        """The note; empty when there is none."""
+        return self.noted.text if self.noted else ""
+
+    def timeline(self, run_id: str) -> list[Event]:
+        """The changes as what happened to the run."""
+        return [Event(run_id, each.at, "person", Level.INFO, _sentence(each), each.who) for each in self.changes]
+
+
+NOTHING = Remarks()
+"""What is known of a run that nobody remarked anything of."""
+
+
+def tag_complaint(tag: str) -> str:
+    """What is wrong with a tag; empty if nothing is."""
+    if not tag:
+        return "must not be empty"
+    if len(tag) > TAG_MOST:
+        return f"must have at most {TAG_MOST} letters, and has {len(tag)}"
+    if any(letter in BETWEEN_TAGS for letter in tag):
+        return "must hold no comma and no semicolon: they stand between tags"
+    return "must hold no control letters" if _has_commands(tag) else ""
+
+
+def note_complaint(note: str) -> str:
+    """What is wrong with a note; empty if nothing is."""
+    if len(note) > NOTE_MOST:
+        return f"must have at most {NOTE_MOST} letters, and has {len(note)}"
+    return "must hold no control letters" if _has_commands(note.replace("\n", "").replace("\t", "")) else ""
+
+
+def _has_commands(text: str) -> bool:
+    return any(unicodedata.category(letter) in _COMMANDS or letter in _TURNING for letter in text)
+
+
+def _sentence(change: Remark) -> str:
+    if change.kind is RemarkKind.NOTE:
+        return "note changed"
+    return f"tag {'added' if change.kind is RemarkKind.TAG else 'removed'}: {change.text}"

@@ -1,0 +1,97 @@
+"""Tags and notes through the whole product: runs on their way, rebuilt warehouses, runs of other machines, commands."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from aisbench_core.cli import main
+from aisbench_core.errors import RunNotFound, SpecError, StaleRun
+from aisbench_core.results.record import write_record
+from aisbench_core.running.places import RunFolder
+from aisbench_core.warehouse import Warehouse
+from tests import records as a
+from tests.flow.following import GOOD, PERSON, Bench, bench_on
+from tests.sandbox_process import SandboxProcess
+
+
+@pytest.fixture
+def bench(sandbox: SandboxProcess, tmp_path: Path) -> Bench:
+    sandbox.script(by="look", outputs=GOOD)
+    return bench_on(sandbox, tmp_path / "data")
+
+
+def test_what_is_remarked_of_a_run_on_its_way_is_in_its_record_and_outlives_the_warehouse(bench: Bench) -> None:
+    run = bench.launch()
+    bench.core.remarks.tag(run.run_id, ["baseline", " night "], [], PERSON)
+    bench.core.remarks.note(run.run_id, "fan 3 was off", PERSON, None)
+
+    bench.follow(run)
+
+    row = bench.core.warehouse.run(run.run_id)
+    assert row
+    assert (row.tags, row.note) == (("baseline", "night"), "fan 3 was off")
+    bench.core.remarks.tag(run.run_id, [], ["night"], PERSON)
+    assert bench.core.storage.check().damages == ()
+    Path(str(bench.core.warehouse.place)).unlink()
+    bench.core.storage.rebuild()
+    assert bench.core.remarks.of(run.run_id).tags == ("baseline",)
+    assert bench.core.remarks.tags([run.run_id]) == {run.run_id: ("baseline",)}
+    assert [each.who for each in bench.core.remarks.of(run.run_id).changes] == [PERSON] * 4
+
+
+def test_a_run_of_another_machine_is_remarked_of_in_the_warehouse_alone(bench: Bench) -> None:
+    bench.core.warehouse.record(a.record("elsewhere"))
+
+    bench.core.remarks.tag("elsewhere", ["seen"], [], PERSON)
+    bench.core.remarks.note("elsewhere", "read from here", PERSON, None)
+
+    known = bench.core.remarks.of("elsewhere")
+    assert (known.tags, known.note) == (("seen",), "read from here")
+    assert not (bench.core.settings.runs_dir / "elsewhere").exists()
+    bench.core.warehouse.record(a.record("elsewhere"))  # its own machine collects it again
+    assert bench.core.remarks.of("elsewhere") == known
+    with pytest.raises(StaleRun, match=PERSON):
+        bench.core.remarks.note("elsewhere", "blind", "bob", None)
+    assert bench.core.remarks.of("elsewhere").note == "read from here"
+
+
+def test_what_is_no_tag_changes_nothing_and_nobodys_run_is_not_found(bench: Bench) -> None:
+    bench.core.warehouse.record(a.record("one"))
+
+    with pytest.raises(SpecError, match="comma"):
+        bench.core.remarks.tag("one", ["good", "a,b"], [], PERSON)
+    with pytest.raises(SpecError, match="at most 50"):
+        bench.core.remarks.tag("one", map(str, range(51)), [], PERSON)
+    with pytest.raises(SpecError, match="at most 4000 letters"):
+        bench.core.remarks.note("one", "x" * 10_000, PERSON, None)
+    with pytest.raises(RunNotFound):
+        bench.core.remarks.tag("nobody", ["a"], [], PERSON)
+    assert bench.core.remarks.of("one").changes == ()
+    assert bench.core.remarks.tag("one", [], ["never there"], PERSON).changes == ()
+
+
+def type_in(data_dir: Path, *words: str) -> Result:
+    return CliRunner().invoke(main, list(words), env={"AISBENCH_DATA_DIR": str(data_dir)})
+
+
+def test_the_commands_change_show_and_filter(tmp_path: Path) -> None:
+    record = a.imported("i-1")
+    folder = RunFolder(tmp_path / "runs" / "i-1")
+    write_record(record, folder.record, folder.metrics, folder.events)
+    Warehouse(tmp_path / "warehouse.duckdb").record_many([record, a.imported("i-2")])
+
+    assert type_in(tmp_path, "tag", "i-1", "+a", "+-hot", "+b").exit_code == 0
+    assert json.loads(type_in(tmp_path, "tag", "i-1", "-b", "--hot", "--json").stdout)["tags"] == ["a"]
+    assert type_in(tmp_path, "tag", "i-1", "a").exit_code == 2
+    assert type_in(tmp_path, "note", "i-1", "first").stdout.startswith("tags  a\nnote  first (")
+    assert "before, by " in type_in(tmp_path, "note", "i-1", "second").stderr
+    assert "second" in type_in(tmp_path, "show", "i-1").stdout
+    assert len((tmp_path / "runs" / "i-1" / "remarks.jsonl").read_text("utf-8").splitlines()) == 7
+    board = type_in(tmp_path, "leaderboard", "--region", "imported", "--tag", "a", "--json")
+    assert [row["best_run_id"] for row in json.loads(board.stdout)["rows"]] == ["i-1"]
+    shutil.rmtree(tmp_path / "runs")
+    assert type_in(tmp_path, "note", "i-1").stdout.startswith("tags  a\nnote  second (")
+    assert type_in(tmp_path, "note", "i-2").stdout == "no tags and no note\n"
