@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from aisbench_core.model import ACTIVE, TERMINAL
+from aisbench_core.model import ACTIVE, TERMINAL, RunSort
 from pages._ui import address
 from pages._ui.core import core
+from pages._ui.listing import choose_sort
 from pages._ui.places import CONFIGURE, link
 from pages._ui.region_jobs import ask_before_stopping_a_job, show_region_jobs
 from pages._ui.run_cards import ask_before_stopping
@@ -21,16 +22,17 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         placeholder=t("runs.search"),
         live=True,
         type="search",
-        width=420,
+        width=300,
         on_change=address.keep,
         args=("q", "", "page"),
     )
+    sort, descending = choose_sort(list(RunSort), RunSort.LAUNCHED)
     link(CONFIGURE, t("runs.new"), {})
 
 st.header(t("runs.active", count=ledger.count(ACTIVE, text)))
-show_active(text)
+show_active(text, RunSort(sort), descending)
 st.header(t("runs.ended", count=ledger.count(TERMINAL, text)))
-show_ended(text)
+show_ended(text, RunSort(sort), descending)
 show_region_jobs(text)
 ask_before_stopping()
 ask_before_stopping_a_job()

@@ -128,8 +128,8 @@ def _row(row: "BoardRow") -> tuple[str, ...]:
     unit = row.throughput_unit
     return (
         row.rank or shown.MISSING,
-        row.workload + (" (synthetic data)" if row.synthetic_data else ""),
-        row.framework_version,
+        shown.clipped(row.workload) + (" (synthetic data)" if row.synthetic_data else ""),
+        shown.clipped(row.framework_version),
         shown.hardware(row.flavor or row.pool_id, row.node_count, row.cards_per_node),
         shown.number(row.throughput, unit),
         shown.number(row.best, unit),

@@ -169,8 +169,8 @@ def _table(found: "Sequence[Run]") -> str:
         [
             (
                 run.run_id,
-                run.spec.workload,
-                run.spec.framework_version or shown.MISSING,
+                shown.clipped(run.spec.workload),
+                shown.clipped(run.spec.framework_version) or shown.MISSING,
                 f"{run.spec.node_count} × {run.spec.cards_per_node}",
                 shown.state(run),
                 shown.moment(run.created_at),

@@ -43,6 +43,11 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     )
 
 
+def clipped(text: str, most: int = 40) -> str:
+    """A name for a table; what is longer than `most` letters ends with an ellipsis. JSON has it whole."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def listing(pairs: Iterable[tuple[str, str]]) -> str:
     """Names and values, one pair a line; pairs without a value are left out."""
     known = [(name, value) for name, value in pairs if value]
@@ -96,7 +101,7 @@ def size(count: int | None) -> str:
 
 def hardware(flavor: str, nodes: int | None, cards: int | None) -> str:
     """Where a run runs: flavor, and nodes x cards."""
-    return f"{flavor or MISSING} · {nodes or MISSING} × {cards or MISSING}"
+    return f"{clipped(flavor) or MISSING} · {nodes or MISSING} × {cards or MISSING}"
 
 
 def state(run: "Run") -> str:

@@ -37,6 +37,7 @@ from aisbench_core.model.run import (
     Progress,
     RegionJob,
     Run,
+    RunSort,
     RunState,
 )
 from aisbench_core.model.series import (
@@ -132,6 +133,7 @@ __all__ = [
     "Remarks",
     "Run",
     "RunRecord",
+    "RunSort",
     "RunSpec",
     "RunState",
     "Scalar",

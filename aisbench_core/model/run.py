@@ -30,6 +30,18 @@ class RunState(StrEnum):
         return self in TERMINAL
 
 
+class RunSort(StrEnum):
+    """What a list of runs can be sorted by."""
+
+    LAUNCHED = "created_at"
+    ENDED = "ended_at"
+    RAN_FOR = "duration_s"
+    WORKLOAD = "workload"
+    STATE = "state"
+    BY = "created_by"
+    ID = "run_id"
+
+
 TERMINAL = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.STOPPED})
 ACTIVE = frozenset(RunState) - TERMINAL
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from aisbench_core.errors import AisbenchError, RunNotFound, StaleRun
-from aisbench_core.model import ACTIVE, Event, Level, Progress, Run, RunSpec, RunState
+from aisbench_core.model import ACTIVE, Event, Level, Progress, Run, RunSort, RunSpec, RunState
 from aisbench_core.running.ledger_schema import migrate
 
 BUSY_SECONDS = 30.0
@@ -63,12 +63,19 @@ class Ledger:
         raise RunNotFound(f"there is no run {run_id!r}", "`aisbench runs` lists them")
 
     def page(
-        self, states: Collection[RunState] | None = None, text: str = "", limit: int = 50, offset: int = 0
+        self,
+        states: Collection[RunState] | None = None,
+        text: str = "",
+        limit: int = 50,
+        offset: int = 0,
+        sort: RunSort = RunSort.LAUNCHED,
+        descending: bool = True,
     ) -> list[Run]:
-        """Runs, newest first; `text` is looked for in id, workload, name, person, profile and detail."""
+        """Runs, newest first unless sorted otherwise; `text` is looked for in id, workload, name, person and more."""
         if states is not None and not states:
             return []
-        query, values = _newest(states, text, limit + offset)
+        newest = sort is RunSort.LAUNCHED and descending
+        query, values = _newest(states, text, limit + offset) if newest else _sorted(states, text, sort, descending)
         with self.connection() as con:
             return [run_of(row) for row in con.execute(f"{query} limit ? offset ?", [*values, limit, offset])]
 
@@ -247,6 +254,13 @@ def _newest(states: Collection[RunState] | None, text: str, most: int) -> tuple[
     order = "order by created_at desc, run_id desc"
     parts = [f"select * from (select * from runs where {where} {order} limit ?)" for where, _ in filters]  # noqa: S608  # `where` holds only ? marks
     return f"{' union all '.join(parts)} {order}", [value for _, values in filters for value in (*values, most)]
+
+
+def _sorted(states: Collection[RunState] | None, text: str, sort: RunSort, descending: bool) -> tuple[str, list[Any]]:
+    """A query for runs in another order; what has no value comes last."""
+    where, values = _filter(states, text)
+    way = "desc" if descending else "asc"
+    return f"select * from runs where {where} order by {sort} {way} nulls last, created_at desc, run_id desc", values  # noqa: S608  # the sort is one of RunSort
 
 
 def _filter(states: Collection[RunState] | None, text: str) -> tuple[str, list[Any]]:

@@ -7,7 +7,8 @@ from aisbench_core.warehouse.values import BoardQuery, RegionFacts
 from pages._ui import address
 from pages._ui.board import filter_by
 from pages._ui.core import core
-from pages._ui.formats import short
+from pages._ui.errors import plain
+from pages._ui.formats import clipped, short
 from pages._ui.words import Words, words
 
 MOST_GROUPS = 200
@@ -62,6 +63,8 @@ def choose_group(query: BoardQuery) -> GroupRow | None:
     )
     if page.total > len(rows):
         st.caption(t("trend.more_groups", shown=len(rows), total=page.total))
+    if clipped(rows[chosen].model) != rows[chosen].model:
+        st.caption(plain(rows[chosen].model))
     return rows[chosen]
 
 
@@ -146,7 +149,7 @@ def _choose_baseline(history: History, t: Words) -> str:
 def _group_title(row: GroupRow, t: Words) -> str:
     group = row.group
     parts = [
-        row.model,
+        clipped(row.model),
         group.flavor or group.pool_id,
         t("runs.size", nodes=group.node_count, cards=group.cards_per_node),
         t("board.synthetic") if group.synthetic_data else row.dataset,

@@ -130,7 +130,7 @@ def _news(metric: MetricVerdict, t: Words) -> str:
 def _basis(history: History, t: Words) -> str:
     judged = history.judgement
     if judged.rule is Rule.LEVEL_BEFORE:
-        return t("trend.basis_level", version=plain(short(judged.candidate) or NOT_MEASURED))
+        return _single_version(history, t)
     return t(
         "trend.basis",
         candidate=plain(_versions(judged.candidate)),
@@ -140,6 +140,13 @@ def _basis(history: History, t: Words) -> str:
         rule=t(f"rule.{judged.rule.name.lower()}"),
         field=t.field(judged.field),
     )
+
+
+def _single_version(history: History, t: Words) -> str:
+    if not any(run.values for run in history.runs):
+        return t("trend.basis_timeless" if any(run.is_timeless for run in history.runs) else "trend.basis_none")
+    version = short(history.judgement.candidate)
+    return t("trend.basis_level", version=plain(version) if version else t("trend.version_unknown"))
 
 
 def _versions(names: str) -> str:

@@ -2,13 +2,14 @@
 
 import streamlit as st
 
-from aisbench_core.model import ACTIVE, TERMINAL, Run
+from aisbench_core.model import ACTIVE, TERMINAL, Run, RunSort
 from aisbench_core.warehouse.values import Validity
 from pages._ui import address, places
 from pages._ui.clones import show_clone_button
 from pages._ui.core import core
 from pages._ui.errors import plain
 from pages._ui.formats import duration, when
+from pages._ui.listing import pages_for
 from pages._ui.remarks import show_tags
 from pages._ui.run_cards import (
     facts_of,
@@ -26,10 +27,12 @@ from pages._ui.words import words
 PAGE = 20
 
 
-def show_active(text: str) -> None:
-    """Runs on their way, newest first; at most a page of them, and how to see the others."""
+def show_active(text: str, sort: RunSort, descending: bool) -> None:
+    """One page of the runs on their way."""
     t = words()
-    runs = core().ledger.page(ACTIVE, text, PAGE)
+    pages = pages_for(core().ledger.count(ACTIVE, text), PAGE)
+    here = address.page("active", pages)
+    runs = core().ledger.page(ACTIVE, text, PAGE, PAGE * (here - 1), sort, descending)
     if not runs:
         st.info(t("runs.no_match" if text else "runs.none_active"), icon=":material/bedtime:")
     for run in runs:
@@ -41,20 +44,20 @@ def show_active(text: str) -> None:
                 show_stop(run, key=run.run_id)
             show_line(run, core().ledger.progress(run.run_id))
             show_detail(run)
-    if len(runs) == PAGE:
-        st.caption(t("runs.more_active", shown=PAGE))
+    if pages > 1:
+        st.pagination(pages, key="active", on_change=address.keep, args=("active", 1))
 
 
-def show_ended(text: str) -> None:
-    """One page of ended runs, newest first."""
+def show_ended(text: str, sort: RunSort, descending: bool) -> None:
+    """One page of ended runs."""
     t = words()
     total = core().ledger.count(TERMINAL, text)
     if not total:
         st.info(t("runs.no_match" if text else "runs.none_ended"), icon=":material/info:")
         return
-    pages = -(-total // PAGE)
+    pages = pages_for(total, PAGE)
     here = address.page("page", pages)
-    runs = core().ledger.page(TERMINAL, text, PAGE, PAGE * (here - 1))
+    runs = core().ledger.page(TERMINAL, text, PAGE, PAGE * (here - 1), sort, descending)
     worth = worth_of([run.run_id for run in runs])
     tags = core().remarks.tags([run.run_id for run in runs])
     for run in runs:

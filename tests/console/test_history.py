@@ -176,3 +176,13 @@ def test_names_from_data_are_shown_as_they_are(open_page: OpenPage, data_dir: Pa
 
     assert "\\*\\*r2" in texts(app)
     assert "](http" not in texts(app)
+
+
+def test_a_group_that_tells_no_time_says_so_instead_of_naming_a_version(open_page: OpenPage, data_dir: Path) -> None:
+    undated = a.imported("undated", created_at=a.T0 + timedelta(days=1))
+    Warehouse(data_dir / "warehouse.duckdb").rebuild([undated])
+
+    app = open_page("history")
+
+    assert "No run of this group tells its time" in texts(app)
+    assert "One version only" not in texts(app)

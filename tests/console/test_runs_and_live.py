@@ -57,6 +57,17 @@ def test_ended_runs_are_paged_and_the_page_is_in_the_url(open_page: OpenPage, da
     assert texts_of_links(beyond) == texts_of_links(last)
 
 
+def test_ended_runs_are_sorted_over_all_pages(open_page: OpenPage, data_dir: Path) -> None:
+    ledger = Ledger(data_dir / "ledger.sqlite3")
+    for each in many(25):
+        ledger.add(each)
+
+    app = open_page("runs", sort="run_id", order="up", page="2")
+
+    shown = [link.label for link in app.page_link if "old-" in link.label]
+    assert [label.split("old-")[1][:4] for label in shown] == [f"{index:04}" for index in range(20, 25)]
+
+
 def test_the_filter_is_in_the_url(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
 

@@ -10,7 +10,18 @@ import pytest
 
 from aisbench_core.authoring import preflight, preflight_online
 from aisbench_core.authoring.upstream import found
-from aisbench_core.model import FIELDS, GROUPS, CannLevel, Level, MindSporeLevel, Mode, Origin, RunState, SystemStatus
+from aisbench_core.model import (
+    FIELDS,
+    GROUPS,
+    CannLevel,
+    Level,
+    MindSporeLevel,
+    Mode,
+    Origin,
+    RunSort,
+    RunState,
+    SystemStatus,
+)
 from aisbench_core.report.words import ReportLanguage
 from aisbench_core.reproducing.values import Sameness
 from aisbench_core.statistics.amdahl import Misfit
@@ -57,7 +68,7 @@ NAMED_BY_VALUES = (
     | _family("rule", [rule.name.lower() for rule in Rule])
     | _family("trend", ["along_time", "along_version", "baseline", "candidate"])
     | _family("trend", ["not_measured", "not_a_finite_number", "time_not_known"])
-    | _family("sort", [*BOARD_SORTS, *RUN_SORTS])
+    | _family("sort", [*BOARD_SORTS, *RUN_SORTS, *RunSort])
     | _family("why", [*KINDS, *TELLING, "size", "question", "parameter"])
     | _family("peers", ["per_run", "per_node", "per_card"])
     | _family("listing", ["down", "up"])

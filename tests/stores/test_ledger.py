@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.errors import AisbenchError, RunNotFound, StaleRun
-from aisbench_core.model import ACTIVE, TERMINAL, Event, Level, Progress, Run, RunState
+from aisbench_core.model import ACTIVE, TERMINAL, Event, Level, Progress, Run, RunSort, RunState
 from aisbench_core.running.ledger import Ledger
 from tests import records as a
 
@@ -219,3 +219,17 @@ def test_the_last_beat_says_who_follows(ledger: Ledger) -> None:
     assert (beat.who, beat.at) == ("process 2", a.T0 + timedelta(seconds=2))
     assert beat.is_fresh(beat.at + timedelta(seconds=9))
     assert not beat.is_fresh(beat.at + timedelta(seconds=10))
+
+
+def test_runs_are_sorted_over_all_pages_and_what_has_no_value_comes_last(ledger: Ledger) -> None:
+    for name, seconds in (("a", 30.0), ("b", None), ("c", 10.0), ("d", 20.0)):
+        ledger.add(run(name, RunState.FAILED, duration_s=seconds))
+
+    def sorted_by(sort: RunSort, *, down: bool, offset: int = 0) -> list[str]:
+        return ids(ledger.page(TERMINAL, "", 2, offset, sort, down))
+
+    assert sorted_by(RunSort.RAN_FOR, down=True) == ["a", "d"]
+    assert sorted_by(RunSort.RAN_FOR, down=True, offset=2) == ["c", "b"]
+    assert sorted_by(RunSort.RAN_FOR, down=False) == ["c", "d"]
+    assert sorted_by(RunSort.ID, down=False) == ["a", "b"]
+    assert sorted_by(RunSort.LAUNCHED, down=False) == ["d", "c"]

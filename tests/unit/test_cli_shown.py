@@ -111,3 +111,9 @@ def test_names_from_files_cannot_command_the_terminal(capsys: pytest.CaptureFixt
     assert said.startswith("columns:\nA")
     for text in (shown.table(["model"], [[hostile]]), said):
         assert not {"\x1b", "\x07", "\x9b"} & set(text)
+
+
+def test_a_long_name_does_not_widen_a_table() -> None:
+    assert shown.clipped("resnet50") == "resnet50"
+    assert shown.clipped("m" * 41) == "m" * 39 + "…"
+    assert shown.hardware("f" * 90, 2, 8) == "f" * 39 + "… · 2 × 8"
