@@ -103,7 +103,16 @@ class Core:
         self.doctor = Doctor(settings, look, clock)
         self.history = History(settings, warehouse, workloads, self.regions, connect, clock)
         self.clones = Clones(ledger, warehouse, workloads)
-        self.series = SeriesDesk(ledger, warehouse, workloads, self.regions, self._launch_cell, self.stop, clock)
+        self.series = SeriesDesk(
+            ledger,
+            warehouse,
+            workloads,
+            self.regions,
+            self.preflight_online,
+            self._launch_cell,
+            self.stop,
+            clock,
+        )
         self.rulesets = Rulesets(settings.rulesets_dir)
         self.reproductions = Reproductions(
             settings, ledger, warehouse, workloads, self.regions, self.systems, self.clones, self.launch

@@ -6,6 +6,7 @@ from pages._ui import address, clones, drafts, exporting, importing, launching
 from pages._ui.authoring import read_form, show_form, show_yaml
 from pages._ui.findings import show_all
 from pages._ui.launching import choose_profile, show_cost
+from pages._ui.series_form import link_to_form
 from pages._ui.words import words
 
 t = words()
@@ -40,4 +41,5 @@ with judging:
         show_all(form.findings, drafts.mend)
         show_cost(form.filled, profile)
         launching.show_launch(form, profile)
+        link_to_form(profile)
         exporting.show_export(form.spec, profile)

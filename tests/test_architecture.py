@@ -67,6 +67,8 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.reproducing.values",
         "aisbench_core.rulesets.ruleset",
         "aisbench_core.report.words",
+        "aisbench_core.series.matrix",
+        "aisbench_core.series.planning",
         "aisbench_core.settings",
         "aisbench_core.statistics.summary",
         "aisbench_core.system.described",

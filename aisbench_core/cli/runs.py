@@ -198,6 +198,7 @@ def _facts(run: "Run", progress: "Progress | None", described: str) -> str:
             ("log levels", _levels(run)),
             ("hardware", shown.hardware(spec.flavor or spec.pool_id, spec.node_count, spec.cards_per_node)),
             ("profile", run.profile),
+            ("series", f"{run.series_id}, cell {run.series_index}" if run.series_id else ""),
             ("job", f"{run.job_name} {run.job_id}".strip()),
             ("phase", run.phase),
             ("created", f"{shown.moment(run.created_at)} by {run.created_by}"),

@@ -66,7 +66,9 @@ def _row_facts(row: "MatrixRow") -> Facts:
 
 def finding(found: "Checked") -> str:
     """One finding on one line, with the rows that it is about."""
-    return ("" if found.everywhere else f"{', '.join(found.rows)}: ") + shown.finding(found.finding)
+    return ("" if found.everywhere else f"{', '.join(row.title for row in found.rows)}: ") + shown.finding(
+        found.finding
+    )
 
 
 def estimate(draft: "Draft") -> str:

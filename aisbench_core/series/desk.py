@@ -33,6 +33,7 @@ class SeriesDesk:
         warehouse: Warehouse,
         workloads: Workloads,
         regions: Regions,
+        preflight_online: Callable[[RunSpec, str], Sequence[Finding]],
         launch_cell: Callable[[SeriesLedger, Series, Attempt], Run],
         stop_run: StopRun,
         clock: Clock,
@@ -41,6 +42,7 @@ class SeriesDesk:
         self._warehouse = warehouse
         self._workloads = workloads
         self._regions = regions
+        self._preflight_online = preflight_online
         self._launch: Launch = lambda series, attempt: launch_cell(self._ledger, series, attempt)
         self._stop_run = stop_run
         self._clock = clock
@@ -50,6 +52,14 @@ class SeriesDesk:
 
         `answers` are the fields of SeriesPlan but the spec; None is not answered. Raises SpecError, ConfigError."""
         return self._drafted(planning.plan_of(spec, answers), profile)
+
+    def online(self, draft: planning.Draft, profile: str = "") -> tuple[planning.Checked, ...]:
+        """What the region says against the rows with the most nodes, which ask for the most, in each version and image.
+
+        Raises CloudError when it cannot be asked."""
+        most = max(draft.plan.node_counts)
+        rows = [row for row in draft.rows if row.node_count == most]
+        return planning.checked(rows, lambda spec: self._preflight_online(spec, profile))
 
     def launch(self, plan: SeriesPlan, profile: str, who: str, token: str = "") -> Series:
         """Write down a series; the follower launches its cells. The same token is launched once.
@@ -157,5 +167,5 @@ def _hours(budget: float | None) -> str:
 
 def _problem(found: planning.Checked) -> Problem:
     finding: Finding = found.finding
-    where = "" if found.everywhere else f"{', '.join(found.rows)}: "
+    where = "" if found.everywhere else f"{', '.join(row.title for row in found.rows)}: "
     return Problem(finding.field, where + finding.message + (f" ({finding.hint})" if finding.hint else ""))

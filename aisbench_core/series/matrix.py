@@ -57,6 +57,15 @@ class MatrixRow:
     summary: Summary | None
     median: float | None
 
+    @property
+    def typical(self) -> Tried | None:
+        """The valid attempt that lies closest to the median, to stand for the row."""
+        middle = self.median
+        if middle is None:
+            return None
+        valid = [tried for cell in self.cells if (tried := cell.counted)]
+        return min(valid, key=lambda tried: abs((tried.throughput or 0.0) - middle))
+
 
 @dataclass(frozen=True, slots=True)
 class NodeHours:

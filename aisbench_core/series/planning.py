@@ -1,7 +1,7 @@
 """From a plan to its cells: what each of them runs, in which order, and what all of them may take."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -22,7 +22,7 @@ class Checked:
     """A finding, and which rows it is about; `everywhere` when that is all of them."""
 
     finding: Finding
-    rows: tuple[str, ...]
+    rows: tuple[SeriesRow, ...]
     everywhere: bool
 
 
@@ -68,7 +68,8 @@ def plan_of(spec: RunSpec, answers: Mapping[str, Any]) -> SeriesPlan:
 def drafted(plan: SeriesPlan, profile: Profile, workloads: Workloads, flavors: Sequence[Flavor]) -> Draft:
     """A plan with its rows, preflight's findings about each of them, and the estimate. Asks no cloud."""
     rows = rows_of(plan, profile, workloads)
-    return Draft(plan, rows, _checked(rows, profile, workloads, flavors), _estimate(plan, rows, profile))
+    findings = checked(rows, lambda spec: preflight.preflight(spec, profile, workloads, flavors))
+    return Draft(plan, rows, findings, _estimate(plan, rows, profile))
 
 
 def rows_of(plan: SeriesPlan, profile: Profile, workloads: Workloads) -> tuple[SeriesRow, ...]:
@@ -114,14 +115,12 @@ def _left_to(spec: RunSpec, workloads: Workloads) -> dict[str, Any]:
     return {"engine_name": "", "engine_version": "", "boot_file": boot_file, "parameters": kept}
 
 
-def _checked(
-    rows: Sequence[SeriesRow], profile: Profile, workloads: Workloads, flavors: Sequence[Flavor]
-) -> tuple[Checked, ...]:
+def checked(rows: Sequence[SeriesRow], findings_of: Callable[[RunSpec], Sequence[Finding]]) -> tuple[Checked, ...]:
     """Every row's findings; one that several rows share is said once."""
-    about: dict[Finding, list[str]] = {}
+    about: dict[Finding, list[SeriesRow]] = {}
     for row in rows:
-        for finding in preflight.preflight(row.spec, profile, workloads, flavors):
-            about.setdefault(finding, []).append(row.title)
+        for finding in findings_of(row.spec):
+            about.setdefault(finding, []).append(row)
     ordered = preflight.worst_first(list(about))
     return tuple(Checked(each, tuple(about[each]), len(about[each]) == len(rows)) for each in ordered)
 

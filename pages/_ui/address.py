@@ -48,6 +48,15 @@ def number(key: str, default: float, most: float, least: float = 0.0) -> str:
     return _primed(key, min(max(least, asked), most) if math.isfinite(asked) else default)
 
 
+def optional_number(key: str, most: float) -> str:
+    """The key of a number field that may be empty, set to the URL's number, which is kept between 0 and `most`."""
+    try:
+        asked = float(st.query_params[key])
+    except (KeyError, ValueError):
+        return _primed(key, None)
+    return _primed(key, min(max(0.0, asked), most) if math.isfinite(asked) else None)
+
+
 def page(key: str, pages: int) -> int:
     """The page that the URL asks for, 1 if it asks for none, at most the last one."""
     asked = st.query_params.get(key, "1")

@@ -13,6 +13,7 @@ HERE = Path(__file__).resolve().parent.parent
 CONFIGURE = HERE / "configure.py"
 RUNS = HERE / "runs.py"
 LIVE = HERE / "live.py"
+SERIES = HERE / "series.py"
 LEADERBOARD = HERE / "leaderboard.py"
 COMPARE = HERE / "compare.py"
 SCALING = HERE / "scaling.py"
@@ -24,6 +25,7 @@ ICONS = {
     CONFIGURE: ":material/edit_note:",
     RUNS: ":material/rocket_launch:",
     LIVE: ":material/sensors:",
+    SERIES: ":material/grid_on:",
     LEADERBOARD: ":material/leaderboard:",
     COMPARE: ":material/balance:",
     SCALING: ":material/hub:",

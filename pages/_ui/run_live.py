@@ -62,6 +62,8 @@ def follow_one(run_id: str) -> None:
     show_what_it_reproduces(run.run_id)
     with st.container(horizontal=True, vertical_alignment="center"):
         link(places.LIVE, t("live.all"), {})
+        if run.series_id:
+            link(places.SERIES, t("series.of_run", cell=run.series_index), {"series": run.series_id})
         show_stop(run, key="one")
         show_collect_again(run, key="one")
         show_clone_button(run.run_id, key="one")

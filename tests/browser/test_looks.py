@@ -28,6 +28,7 @@ EMPTY_PAGES = {
     "configure": "/configure",
     "runs": "/runs",
     "live": "/live",
+    "series": "/series",
     "leaderboard": "/leaderboard",
     "compare": "/compare",
     "scaling": "/scaling",
@@ -43,6 +44,7 @@ FULL_PAGES = EMPTY_PAGES | {
     "leaderboard-runs": "/leaderboard?region=cn-north-9&show=runs&invalid=1",
     "compare-some": "/compare?ids=run-n1-0&ids=run-n2-0&ids=run-n4-0&ids=run-new-0",
     "history-versions": "/history?region=cn-north-9&along=version&invalid=1",
+    "series-new": "/series?new=1&counts=1,2&repeats=5&budget=3",
     "unknown-run": "/live?run=nothing",
 }
 LOG = "".join(f"rank 0: epoch {epoch}/90 loss 1.2345 {'a rather long line ' * 8}\n" for epoch in range(1, 91))

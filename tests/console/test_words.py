@@ -14,12 +14,14 @@ from aisbench_core.model import (
     FIELDS,
     GROUPS,
     CannLevel,
+    CellState,
     Level,
     MindSporeLevel,
     Mode,
     Origin,
     RunSort,
     RunState,
+    SeriesState,
     SystemStatus,
 )
 from aisbench_core.report.words import ReportLanguage
@@ -72,6 +74,8 @@ NAMED_BY_VALUES = (
     | _family("why", [*KINDS, *TELLING, "size", "question", "parameter"])
     | _family("peers", ["per_run", "per_node", "per_card"])
     | _family("listing", ["down", "up"])
+    | _family("series", [f"state_{each.name.lower()}" for each in SeriesState])
+    | _family("series", [f"cell_{each.name.lower()}" for each in CellState])
     | _family("grow", [f"misfit_{misfit.name.lower()}" for misfit in Misfit])
     | _family("grow", ["why_invalid", "why_incomplete", "why_nodes_not_known"])
     | _family("worth", [f"division_{each}" for each in ("closed", "open", "rehearsal", "not_stated")])

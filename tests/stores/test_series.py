@@ -74,7 +74,7 @@ def test_a_series_with_a_cell_that_cannot_run_is_refused_whole_and_says_which(be
     with pytest.raises(SpecError, match=r"1 node · 9\.9, 2 nodes · 9\.9: "):
         bench.core.series.launch(draft.plan, "", PERSON)
 
-    assert {found.rows for found in draft.errors} == {("1 node · 9.9", "2 nodes · 9.9")}
+    assert {tuple(row.title for row in found.rows) for found in draft.errors} == {("1 node · 9.9", "2 nodes · 9.9")}
     assert bench.core.series.count() == 0
 
 

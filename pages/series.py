@@ -1,0 +1,19 @@
+"""Series: one spec on several node counts, several times; a list, one of them (`?series=`), or a new one (`?new=1`)."""
+
+import streamlit as st
+
+from pages._ui.series_form import show_form
+from pages._ui.series_list import show_list
+from pages._ui.series_live import follow_series
+from pages._ui.words import words
+
+t = words()
+series_id = st.query_params.get("series", "")
+if series_id:
+    follow_series(series_id)
+else:
+    st.title(t("series.title"))
+    if st.query_params.get("new") == "1":
+        show_form()
+    else:
+        show_list()

@@ -1,0 +1,143 @@
+"""Series on their page: planned with their cost, launched once, and looked at as a matrix."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from aisbench_core.model import RunState, Series, SeriesState
+from tests.console.conftest import OpenPage, texts
+from tests.series_bench import SeriesBench
+
+
+@pytest.fixture
+def bench(data_dir: Path) -> SeriesBench:
+    return SeriesBench.on(data_dir)
+
+
+def lossy(bench: SeriesBench) -> Series:
+    """Two rows: one with a failed cell, one whole."""
+    series = bench.launch(node_counts="1,2", repeats=3, budget=40, name="tonight")
+    for number in range(6):
+        (run,) = bench.admit()
+        state = RunState.FAILED if number == 2 else RunState.COMPLETED
+        bench.end(run, 200.0 * run.spec.node_count + number, state=state)
+    return series
+
+
+def tables(app: AppTest) -> str:
+    return "\n".join(str(table.value.to_csv()) for table in app.dataframe)
+
+
+def test_the_form_says_what_a_series_may_take_before_anything_is_launched(open_page: OpenPage) -> None:
+    app = open_page("series", new="1", counts="1,2", repeats="5", run_hours="0.5", budget="4", parallel="2")
+
+    said = texts(app)
+    assert "**10** runs" in said
+    assert "about **7.5** node hours" in said
+    assert "93.75 CNY" in said
+    assert "more than the budget of 4 node hours" in said
+    assert not app.exception
+
+
+def test_what_makes_no_sense_is_said_with_its_field_and_not_launched(open_page: OpenPage) -> None:
+    app = open_page("series", new="1", counts="1,many")
+
+    assert "node\\_counts" in texts(app)
+    assert [button for button in app.button if button.key == "series-launch-button"] == []
+
+
+def test_a_series_is_launched_after_the_question_and_once(open_page: OpenPage, bench: SeriesBench) -> None:
+    app = open_page("series", new="1", counts="1,2", repeats="2", budget="9")
+
+    app.button(key="series-launch-button").click().run()
+    token = app.session_state["series-launch"]
+    app.button(key="series-launch-yes").click().run()
+    again = open_page("series", new="1", counts="1,2", repeats="2", budget="9")
+    again.session_state["series-launch"] = token
+    again.run()
+    again.button(key="series-launch-yes").click().run()
+
+    (matrix,) = bench.core.series.page()
+    assert (len(matrix.cells), matrix.hours.budget, matrix.series.profile) == (4, 9.0, "sandbox")
+    assert not app.exception
+
+
+def test_a_series_is_a_matrix_of_words_values_and_links_with_its_statistics(
+    open_page: OpenPage, bench: SeriesBench
+) -> None:
+    series = lossy(bench)
+    failed, valid = (bench.look(series).cells[index].shown.run for index in (2, 1))
+    assert failed
+    assert valid
+
+    app = open_page("series", series=series.series_id)
+
+    said = texts(app)
+    assert "tonight" in app.title[0].value
+    assert f":red[Failed] [run](live?run={failed.run_id}&lang=en)" in said
+    assert f":green[Valid] [401](live?run={valid.run_id}&lang=en)" in said
+    assert "2 of 3" in tables(app)
+    assert "5 valid · 1 without" in "".join(bar.text for bar in app.progress)
+    assert not app.exception
+
+
+def test_lost_cells_run_again_and_all_is_stopped_after_the_question(open_page: OpenPage, bench: SeriesBench) -> None:
+    series = lossy(bench)
+    app = open_page("series", series=series.series_id)
+
+    app.button(key="series-rerun").click().run()
+    app.button(key="series-yes").click().run()
+    again = bench.look(series)
+    (run,) = bench.admit()
+    app.run()
+    app.button(key="series-stop").click().run()
+    app.button(key="series-yes").click().run()
+
+    assert again.cells[2].tries[-1].number == 2
+    assert bench.core.ledger.get(run.run_id).state is RunState.STOPPING
+    assert not app.exception
+
+
+def test_a_held_series_says_its_numbers_and_goes_on_with_more(open_page: OpenPage, bench: SeriesBench) -> None:
+    series = bench.launch(node_counts="2", repeats=2, hours_per_run=2, budget=5)
+    (run,) = bench.admit()
+    bench.end(run, hours=2.4)
+    app = open_page("series", series=series.series_id)
+    before = texts(app)
+
+    app.number_input(key=f"budget-of-{series.series_id}").set_value(10.0)
+    app.button(key="series-more").click().run()
+
+    assert "needs about 4.8 node hours, and 4.8 of 5" in before
+    assert bench.look(series).state is SeriesState.RUNNING
+    assert bench.look(series).hours.budget == 10
+
+
+def test_the_list_shows_every_series_and_a_run_leads_back_to_its_own(open_page: OpenPage, bench: SeriesBench) -> None:
+    series = lossy(bench)
+    run = bench.look(series).cells[0].shown.run
+    assert run
+
+    listed = open_page("series")
+    live = open_page("live", run=run.run_id)
+
+    assert "tonight" in "".join(str(link.proto.label) for link in listed.get("page_link"))
+    assert any("Its series · cell 1" in str(link.proto.label) for link in live.get("page_link"))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"series": "nothing"},
+        {"series": "s'; drop table series"},
+        {"new": "1", "repeats": "1e308", "parallel": "-3", "run_hours": "0", "budget": "nan", "counts": "9" * 5000},
+        {"new": "1", "draft": "no-such-draft", "versions": "9.9", "images": "a,,b，c"},
+        {"page": "9" * 5000},
+    ],
+)
+def test_no_address_makes_the_page_fail(open_page: OpenPage, query: dict[str, str]) -> None:
+    app = open_page("series", **query)
+
+    assert not app.exception
+    assert "incident" not in texts(app)
