@@ -55,12 +55,14 @@ class Standing:
     @property
     def promised(self) -> float:
         """Node hours that active runs are expected to take beyond what they have used."""
-        return sum(max(0.0, self._expected(self._row_of(run)) - node_hours(run, self.now)) for run in self.active)
+        expected = self._expected()
+        return sum(max(0.0, expected[self._row_of(run)] - node_hours(run, self.now)) for run in self.active)
 
     @property
     def to_come(self) -> float:
         """Node hours that the cells which are not launched yet are expected to take."""
-        return sum(self._expected(attempt.row) for attempt in self.attempts if attempt.is_waiting)
+        expected = self._expected()
+        return sum(expected[attempt.row] for attempt in self.attempts if attempt.is_waiting)
 
     @property
     def hold(self) -> Hold | None:
@@ -68,17 +70,18 @@ class Standing:
         budget, following = self.series.budget, self.next
         if budget is None or following is None:
             return None
-        needed, spent = self._expected(following.row), self.used + self.promised
+        needed, spent = self._expected()[following.row], self.used + self.promised
         return Hold(needed, spent, budget) if spent + needed > budget + ROUNDING else None
 
-    def _expected(self, row: int) -> float:
-        """Node hours of one run: by the longest that completed in this row, before that by the person's own guess."""
-        known = [
-            hours
-            for run in self.runs.values()
-            if run.state is RunState.COMPLETED and self._row_of(run) == row and (hours := node_hours(run, self.now))
-        ]
-        return max(known, default=self.series.rows[row].node_count * self.series.plan.hours_per_run)
+    def _expected(self) -> list[float]:
+        """Node hours of one run of each row: by the longest that completed in it, before that by the person's guess."""
+        known: dict[int, float] = {}
+        for run in self.runs.values():
+            hours = node_hours(run, self.now)
+            if run.state is RunState.COMPLETED and hours:
+                known[self._row_of(run)] = max(known.get(self._row_of(run), 0.0), hours)
+        guess = self.series.plan.hours_per_run
+        return [known.get(row, asked.node_count * guess) for row, asked in enumerate(self.series.rows)]
 
     def _row_of(self, run: Run) -> int:
         return ((run.series_index or 1) - 1) % len(self.series.rows)
