@@ -1,7 +1,7 @@
 """What reading old results finds: results, files that hold none, and tables with their columns."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from enum import StrEnum
 from typing import BinaryIO
@@ -28,7 +28,7 @@ class FoundResult:
     is the package's in `workpath` without "train_". `config_info` is upstream's own line about the test: kept as
     text, because its model is often another's. `problems` are sentences for a person; such a result can still be
     imported. `run_id` is set in tables that an AISBench Console exported, where `rehearsal` says that the numbers
-    are no measurement.
+    are no measurement; `exported` holds such a row whole, by its columns, without empty cells.
     """
 
     source: str
@@ -65,6 +65,7 @@ class FoundResult:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     problems: tuple[str, ...] = ()
+    exported: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

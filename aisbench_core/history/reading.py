@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 from aisbench_core.errors import ResultError
 from aisbench_core.history.archives import Found, Wanted, is_workbook, opened, unpacked
+from aisbench_core.history.exported import exported_rows, is_exported
 from aisbench_core.history.folders import walk
 from aisbench_core.history.found import UPSTREAM_ZONE, FoundResult, InputFile, Table, Unread
 from aisbench_core.history.logs import NOTHING, read_log
@@ -19,7 +20,7 @@ from aisbench_core.history.names import is_archive, is_result_file, is_silent, i
 from aisbench_core.history.opened import Budget, Opened, Passed, TooMuchError
 from aisbench_core.history.result_folders import ResultFolders
 from aisbench_core.history.rows import Row, sheets
-from aisbench_core.history.tables import read_table, table_in
+from aisbench_core.history.tables import read_exported, read_table, table_in
 
 Results = Iterator[FoundResult | Unread]
 
@@ -96,6 +97,9 @@ def _results(files: Found, root: str, mapping: Mapping[str, str], zone: tzinfo) 
 
 
 def _in_file(file: Opened, mapping: Mapping[str, str], zone: tzinfo) -> Results:
+    if is_exported(file):
+        yield from read_exported(exported_rows(file), file.name, zone)
+        return
     if is_workbook(file) or is_table(file.name):
         for source, rows in _sheets(file):
             yield from read_table(rows, source, mapping, zone)

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime, tzinfo
 from itertools import islice
 from typing import Any, cast
 
 from aisbench_core.errors import ResultError
 from aisbench_core.history.columns import RESULTS, chosen, guessed
+from aisbench_core.history.exported import unguarded
 from aisbench_core.history.found import Column, FoundResult, Table, Unread
 from aisbench_core.history.identity import identities
 from aisbench_core.history.packages import told_by
@@ -94,8 +95,8 @@ class _Cells:
     def __getitem__(self, column: Column) -> str:
         place = self.places.get(column, len(self.row))
         text = self.row[place] if place < len(self.row) else ""
-        text = text[1:] if re.match(r"'[=+\-@\t\r]", text) else text
-        return "" if text.strip().lower() in _NOTHING else text.strip()
+        text = unguarded(text).strip()
+        return "" if text.lower() in _NOTHING else text
 
     @property
     def is_ours(self) -> bool:
@@ -107,13 +108,31 @@ class _Cells:
         return canonical_json({name: cell for name, cell in zip(self.header, self.row, strict=False) if cell})
 
 
+def read_exported(rows: Iterator[Row], source: str, zone: tzinfo) -> Iterator[FoundResult | Unread]:
+    """Every row of a CSV of runs that a console exported, also of runs without a result, with its cells as they are."""
+    header = next(rows, ())
+    columns = chosen(header, {})
+    places = {column: header.index(name) for name, column in columns.items()}
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(header):
+            yield Unread(source, f"row {number} has {len(row)} cells, its header {len(header)}: the file is cut off")
+            continue
+        found = _found(_Cells(row, places, header), source, number, zone)
+        exported = {name: unguarded(cell) for name, cell in zip(header, row, strict=True) if cell}
+        yield replace(found, exported=exported)
+
+
 def _read_row(cells: _Cells, source: str, number: int, zone: tzinfo) -> FoundResult | None:
+    found = _found(cells, source, number, zone)
+    told = [getattr(found.info, key) is not None for key in AS_TEXT]
+    return found if any(told) or any(key in problem for problem in found.problems for key in AS_TEXT) else None
+
+
+def _found(cells: _Cells, source: str, number: int, zone: tzinfo) -> FoundResult:
     problems: list[str] = []
     told = {key: text for key in KEYS if (text := _told(cells, key))}
     placeholders = tuple(sorted(key for key in told if not cells.is_ours and is_placeholder(key, told[key])))
     values = _values({key: text for key, text in told.items() if key not in placeholders}, zone, problems)
-    if not values.keys() & AS_TEXT and not any(key in problem for problem in problems for key in AS_TEXT):
-        return None
     info = TrainResultInfo(**values)  # type: ignore[arg-type]  # by name
     texts = {str(column): cells[column] for column in _TEXTS}
     package = told_by(texts["workpath"], source)

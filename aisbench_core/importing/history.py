@@ -68,7 +68,7 @@ class History:
         if profile:
             place = self._regions.profile(profile)
             return Where(UNSAID if place.rehearsal else place.region, place.rehearsal, place.name)
-        return Where(UNSAID, True) if region and self._is_rehearsed(region) else Where(region or UNSAID)
+        return Where(UNSAID, True) if region and region in self._rehearsed() else Where(region or UNSAID)
 
     def read(self, path: Path, mapping: Mapping[str, str], zone: tzinfo = UPSTREAM_ZONE) -> Iterator[Found]:
         """Every result in a file, a folder or an archive, while it is being read.
@@ -111,9 +111,13 @@ class History:
             file.seek(0)
             yield from (self._as_said(each) for each in columns_of_stream(file, name))
 
-    def _is_rehearsed(self, region: str) -> bool:
+    def _catalogue(self) -> Catalogue:
+        return Catalogue(self._workloads.all(), self._rehearsed())
+
+    def _rehearsed(self) -> frozenset[str]:
+        """The regions that are rehearsals here."""
         places = map(self._regions.profile, self._regions.names())
-        return any(place.rehearsal and place.region == region for place in places)
+        return frozenset(place.region for place in places if place.rehearsal)
 
     def _meanings(self, mapping: Mapping[str, str]) -> dict[str, str]:
         return self.columns.known() | checked(mapping)
@@ -134,7 +138,7 @@ class History:
         found = list(results)
         here = saving.Here(self._warehouse)
         here.look(found)
-        catalogue, now = Catalogue(self._workloads.all()), self._clock()
+        catalogue, now = self._catalogue(), self._clock()
         return [Preview(each, records.record_of(each, choices, catalogue, who, now), here.name(each)) for each in found]
 
     def save(
@@ -148,7 +152,7 @@ class History:
 
         Raises SpecError, before anything is stored, when what a person says cannot be so."""
         records.check(choices)
-        catalogue = Catalogue(self._workloads.all())
+        catalogue = self._catalogue()
 
         def record(found: FoundResult) -> RunRecord:
             return records.record_of(found, choices, catalogue, who, self._clock())

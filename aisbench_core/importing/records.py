@@ -9,6 +9,7 @@ from aisbench_core.authoring.workloads import Workload
 from aisbench_core.errors import Problem, SpecError
 from aisbench_core.history.found import FoundResult
 from aisbench_core.importing.chosen import UNSAID, Choices, Said, Where
+from aisbench_core.importing.exported import exported_record, is_whole
 from aisbench_core.model import (
     CollectedResult,
     Imported,
@@ -54,9 +55,10 @@ def run_id_of(found: FoundResult) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """The workloads that results may be of."""
+    """The workloads that results may be of, and the regions that are rehearsals here."""
 
     workloads: Sequence[Workload]
+    rehearsed: frozenset[str] = frozenset()
 
     def of(self, said: Said) -> Workload | None:
         """The workload of that name, or else the only one of that model in that framework."""
@@ -70,6 +72,9 @@ class Catalogue:
 
 def record_of(found: FoundResult, choices: Choices, catalogue: Catalogue, who: str, now: datetime) -> RunRecord:
     """The record. A person's answers were checked before (`check`); what a file says and cannot be is left out."""
+    exported = exported_record(found, choices, catalogue.rehearsed, now) if is_whole(found, choices) else None
+    if exported:
+        return exported
     said = _answers(found, choices)
     workload = catalogue.of(said)
     version = _version(said.framework_version, workload)

@@ -15,7 +15,7 @@ from aisbench_core.importing.chosen import Saved
 from aisbench_core.importing.records import run_id_of, start_of_id
 from aisbench_core.model import RunRecord
 from aisbench_core.results.record import write_record
-from aisbench_core.results.stated import read_stated
+from aisbench_core.results.stated import read_stated, write_stated
 from aisbench_core.running.places import RunFolder
 from aisbench_core.warehouse import Warehouse
 
@@ -112,7 +112,10 @@ def _written(record: RunRecord, runs_dir: Path) -> RunRecord:
     """The record, kept in its folder; what was stated of its system before stays."""
     folder = RunFolder(runs_dir / record.run.run_id)
     write_record(record, folder.record, folder.metrics, folder.events)
-    return replace_in(record, described=read_stated(folder.path))
+    before = read_stated(folder.path)
+    if record.described and before is None:
+        write_stated(record.described, folder.path)
+    return replace_in(record, described=before or record.described)
 
 
 def _chunks(results: Iterable[FoundResult]) -> Iterator[list[FoundResult]]:

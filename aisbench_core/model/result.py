@@ -1,7 +1,7 @@
 """A result: what a job left behind, and the record of a run that the warehouse stores."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -105,6 +105,7 @@ class Imported:
 
     `source` names the file, and the place in it. `stated` are the spec's fields that the source or a person gave: all
     others are not known, whatever the spec holds. `note` is for a person, `told` what the source says besides.
+    `carried`: what the console had computed that exported the run, by the warehouse's columns; it stands as it is.
     """
 
     source: str
@@ -112,6 +113,7 @@ class Imported:
     stated: tuple[str, ...]
     note: str = ""
     told: tuple[str, ...] = ()
+    carried: Mapping[str, str | int | float | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,9 @@ def rows_of(record: RunRecord, judge: Judge) -> Rows:
     """Rows by table, their values in the order of the tables' columns (schema.py), with the verdict of `judge`."""
     run_id = record.run.run_id
     cards, servers = _cards(record), _servers(record)
-    asked, result = _run(record), _result(record)
+    carried = record.imported.carried if record.imported else {}
+    asked = _with(_run(record), carried)
+    result = _with(_result(record), carried)
     run = {**asked, **_system(record)}
     stated = [record.described.values] if record.described and record.described.values else []
     launch = [canonical_json(asdict(record.launched))] if record.launched else []
@@ -59,7 +61,7 @@ def rows_of(record: RunRecord, judge: Judge) -> Rows:
         "launch": launch[0] if launch else None,
         "record_sha256": sha256,
     }
-    judged = {**result, **judge.of_cells(run, result, cards, servers)._asdict()}
+    judged = _with({**result, **judge.of_cells(run, result, cards, servers)._asdict()}, carried)
     return {
         "runs": [[sealed[column] for column in RUNS]],
         "results": [[judged[column] for column in RESULTS]],
@@ -90,6 +92,11 @@ def ended_as(record: RunRecord) -> RunState:
     """How the run ended. While its results are being collected, the verdict is already known."""
     run = record.run
     return run.state if run.state.is_terminal else run.verdict or run.state
+
+
+def _with(cells: Cells, carried: Cells) -> Cells:
+    """What another console computed stands in place of what cannot be computed here."""
+    return {**cells, **{name: carried[name] for name in cells.keys() & carried.keys()}}
 
 
 def aware(stored: datetime) -> datetime:

@@ -1,0 +1,40 @@
+"""The CSV of runs that a console exported, cell by cell as it was written: nothing is guessed, trimmed or left out."""
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+
+from aisbench_core.errors import ResultError
+from aisbench_core.history.opened import Opened
+from aisbench_core.history.rows import MOST_ROWS, Row
+
+BEGINNING = "schema_version,ruleset_id,report_id,series_id,run_id,"
+"""Of the header; whoever lets a spreadsheet change the separator gets the file read as any table."""
+
+_GUARDED = re.compile(r"''*[=+\-@\t\r]")
+
+
+def is_exported(file: Opened) -> bool:
+    """Whether the file is such a CSV."""
+    return file.head.decode("utf-8-sig", "replace").startswith(BEGINNING)
+
+
+def exported_rows(file: Opened) -> Iterator[Row]:
+    """Header and rows, with the guards against formulas. Raises ResultError when it is damaged or too long."""
+    with file.seekable() as content:
+        text = io.TextIOWrapper(content, "utf-8-sig", "replace", newline="")
+        try:
+            for number, row in enumerate(csv.reader(text)):
+                if number > MOST_ROWS:
+                    raise ResultError(f"it has more than {MOST_ROWS:,} rows: split it")
+                yield tuple(row)
+        except csv.Error as error:
+            raise ResultError(f"it cannot be read as a table: {error}") from error
+        finally:
+            text.detach()
+
+
+def unguarded(cell: str) -> str:
+    """The cell's text without the guard that keeps spreadsheets from running it."""
+    return cell[1:] if _GUARDED.match(cell) else cell

@@ -1,0 +1,171 @@
+"""Our CSV, imported by another console and exported there, has the same rows; docs/export.md names what differs."""
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aisbench_core.history.found import FoundResult
+from aisbench_core.history.reading import read_stream
+from aisbench_core.importing.chosen import Choices, Saved
+from aisbench_core.importing.records import Catalogue, record_of
+from aisbench_core.importing.saving import save
+from aisbench_core.model import Mode, RunRecord, RunState, stated_of
+from aisbench_core.results.record import read_record
+from aisbench_core.running.places import RunFolder
+from aisbench_core.settings import HOME
+from aisbench_core.warehouse import BoardQuery, Export, Warehouse
+from aisbench_core.warehouse.exporting.runs import RUNS
+from tests import records as a
+
+NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+DIFFER = ("exported_at_utc", "record_sha256", "origin", "source", "imported_at_utc", "note")
+HERE = "cn-north-9"
+
+hostile = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0") | st.sampled_from("=+-@\t\r\n\"',;' 😀</script>"),
+    max_size=40,
+)
+
+
+class Console:
+    """A warehouse and the folders of its runs."""
+
+    def __init__(self, path: Path) -> None:
+        self.runs = path / "runs"
+        self.warehouse = Warehouse(path / "warehouse.duckdb")
+
+    def exported(self, region: str = HERE) -> bytes:
+        target = io.BytesIO()
+        self.warehouse.export(Export(BoardQuery(region, include_invalid=True), NOW), target)
+        return target.getvalue()
+
+    def take(self, content: bytes, name: str = "theirs.csv") -> Saved:
+        catalogue = Catalogue((), frozenset({"sandbox"}))
+
+        def record(found: FoundResult) -> RunRecord:
+            return record_of(found, Choices(), catalogue, "importer", NOW)
+
+        found = [each for each in read_stream(io.BytesIO(content), name) if isinstance(each, FoundResult)]
+        return save(found, record, self.warehouse, self.runs)
+
+
+def rows(content: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"), newline="")))
+
+
+def the_same(content: bytes) -> Iterator[dict[str, str]]:
+    for row in rows(content):
+        yield {name: cell for name, cell in row.items() if name not in DIFFER}
+
+
+def many_kinds() -> list[RunRecord]:
+    measured = a.record("whole", throughputs=[1000.0] * 7 + [900.0], pool_id="pool-1")
+    assert measured.result is not None
+    info = replace(
+        measured.result.info,
+        average_power=310.5,
+        resource_util_ratio=0.07,
+        proc_start_time=a.T0,
+        proc_end_time=a.T0 + timedelta(seconds=540.5),
+    )
+    stated = stated_of({"division": "open", "test_id": "T-7", "scenario": "generic"})
+    return [
+        replace(measured, result=replace(measured.result, info=info, dataset_sha256="da7a" * 16), described=stated),
+        a.record("two", node_count=2, throughputs=[901.1 + number / 7 for number in range(16)]),
+        a.record("servers", node_count=2, mode=Mode.SINGLE_SERVER),
+        a.record("synthetic", synthetic_data=True),
+        a.record("stopped", with_result=False, state=RunState.STOPPED),
+        a.record("too-accurate", accuracy=7.0),
+        replace(a.imported("old", stated=("mode",)), region=HERE),
+    ]
+
+
+def test_rows_that_come_back_are_the_same(tmp_path: Path) -> None:
+    ours, theirs = Console(tmp_path / "ours"), Console(tmp_path / "theirs")
+    ours.warehouse.record_many(many_kinds())
+    before = ours.exported()
+
+    saved = theirs.take(before)
+
+    after = theirs.exported()
+    assert len(saved.new) == len(many_kinds())
+    assert sorted(the_same(after), key=str) == sorted(the_same(before), key=str)
+    notes = {row["run_id"]: row["note"] for row in rows(after)}
+    assert "imported from theirs.csv (" in notes["whole"]
+    assert notes["whole"].endswith(f"; region {HERE}")
+    assert "imported from logs/run1.log (1); imported from theirs.csv (" in notes["old"]
+    assert {row["origin"] for row in rows(after)} == {"imported"}
+    assert theirs.take(after).new == ours.take(before).new == ()
+
+
+def test_what_came_back_is_rebuilt_from_its_folders(tmp_path: Path) -> None:
+    ours, theirs = Console(tmp_path / "ours"), Console(tmp_path / "theirs")
+    ours.warehouse.record_many(many_kinds())
+    saved = theirs.take(ours.exported())
+    before = theirs.exported()
+
+    folders = [RunFolder(theirs.runs / run_id) for run_id in saved.new]
+    kept = [read_record(each.record, each.metrics, each.events) for each in folders]
+    theirs.warehouse.rebuild(kept)
+
+    untold = {"test_id", "scenario", "division"}  # in files of their own, which the console reads beside the record
+    assert [{k: v for k, v in row.items() if k not in untold} for row in the_same(theirs.exported())] == [
+        {k: v for k, v in row.items() if k not in untold} for row in the_same(before)
+    ]
+
+
+ALWAYS = ("", "=1+1", "'=1", "''@x", " +x ", "\r\n", "\tx", 'a"b,c;d', "</script>", "😀", "none", "-", "\u2028", "1e5")
+
+
+@settings(max_examples=3, deadline=None)
+@given(st.lists(st.tuples(hostile, hostile, hostile, hostile, st.floats(1e-6, 1e12)), min_size=5, max_size=20))
+def test_names_survive_whatever_they_hold(drawn: list[tuple[str, str, str, str, float]]) -> None:
+    names = [*drawn, *((each, each, each, each, 1e3 / 7) for each in ALWAYS)]
+    with TemporaryDirectory() as folder:
+        ours, theirs = Console(Path(folder) / "ours"), Console(Path(folder) / "theirs")
+        ours.warehouse.record_many(
+            a.record(f"run-{number:03}", created_by=who, flavor=flavor, facts=replace(a.FACTS, dataset=dataset),
+                     throughputs=[speed] * 8, parameters={"x": value})
+            for number, (who, flavor, value, dataset, speed) in enumerate(names)
+        )  # fmt: skip
+
+        theirs.take(ours.exported())
+
+        assert list(the_same(theirs.exported())) == list(the_same(ours.exported()))
+
+
+def test_rehearsals_stay_rehearsals_and_join_no_measurements(tmp_path: Path) -> None:
+    ours, theirs = Console(tmp_path / "ours"), Console(tmp_path / "theirs")
+    ours.warehouse.record(a.record("practice", rehearsal=True, region="sandbox"))
+
+    theirs.take(ours.exported("sandbox"))
+    theirs.take(ours.exported("sandbox").replace(b",sandbox,true,", b",sandbox,false,").replace(b"practice", b"forged"))
+
+    (region,) = theirs.warehouse.regions()
+    assert (region.region, region.rehearsal, region.runs) == ("imported", True, 2)
+    assert {row["division"] for row in rows(theirs.exported("imported"))} == {"rehearsal"}
+
+
+def test_a_row_that_somebody_broke_is_read_like_any_table_s(tmp_path: Path) -> None:
+    ours, theirs = Console(tmp_path / "ours"), Console(tmp_path / "theirs")
+    ours.warehouse.record(a.record("one"))
+
+    theirs.take(ours.exported().replace(b",600.0,", b",ten minutes,").replace(b",one,", b",../../one,"))
+
+    (row,) = rows(theirs.exported("imported"))
+    assert row["run_id"].startswith("i-")
+    assert not (tmp_path / "one").exists()
+
+
+def test_the_document_names_every_column_that_may_differ() -> None:
+    section = (HOME / "docs" / "export.md").read_text("utf-8").split("## There and back", 1)[1].split("\n## ", 1)[0]
+
+    assert [name for name in DIFFER if f"`{name}`" not in section] == []
+    assert set(DIFFER) <= {*RUNS.names}
