@@ -73,7 +73,7 @@ def standings_of(cur: DuckDBPyConnection, query: BoardQuery) -> str:
     Names the same parameters either way."""
     if query.text or query.tags:
         return f"({counted(CHOSEN)})"
-    return f"(select * from {current(cur)} where {CHOSEN_GROUPS} and $text = '')"  # noqa: S608 (our own words)
+    return f"(select * from {current(cur)} where {CHOSEN_GROUPS} and $text = '' and len($tags::VARCHAR[]) = 0)"  # noqa: S608
 
 
 def order(query: BoardQuery, sorts: Sequence[str]) -> str:
