@@ -30,12 +30,12 @@ class RemarkBook:
         own = read_remarks(self._folder(run_id).path)
         if run and not run.state.is_terminal:  # nobody elsewhere knows it yet
             return own
-        known = self._warehouse.remarks([run_id]).get(run_id, Remarks())
+        known = self._warehouse.people.remarks([run_id]).get(run_id, Remarks())
         return Remarks.of([*own.changes, *known.changes])
 
     def tags(self, run_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """The tags of those of the runs that have any; of runs on their way those in their folders."""
-        found = {run_id: remarks.tags for run_id, remarks in self._warehouse.remarks(run_ids).items()}
+        found = {run_id: remarks.tags for run_id, remarks in self._warehouse.people.remarks(run_ids).items()}
         here = {run_id: read_remarks(self._folder(run_id).path).tags for run_id in run_ids if run_id not in found}
         return {run_id: tags for run_id, tags in {**here, **found}.items() if tags}
 
@@ -75,7 +75,7 @@ class RemarkBook:
         every = Remarks.of([*known.changes, *new])
         folder = self._folder(run_id)
         if folder.record.exists() or self._warehouse.known([run_id]):
-            every = self._warehouse.remark(run_id, new, seen)
+            every = self._warehouse.people.remark(run_id, new, seen)
         if folder.path.is_dir():
             add_remarks(folder.path, every.changes)
         return every

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from pages._ui import saved_views
 from pages._ui.board import LEAST_COMPARED
 from pages._ui.comparable import show_verdict
 from pages._ui.comparing import (
@@ -16,13 +17,15 @@ from pages._ui.comparing import (
 from pages._ui.core import core
 from pages._ui.downloads import show_report
 from pages._ui.peers_shown import show_peers
+from pages._ui.places import COMPARE
 from pages._ui.servers_shown import show_servers
 from pages._ui.verdicts import show_verdicts
 from pages._ui.words import words
 
 t = words()
-st.title(t("compare.title"))
+saved_views.show_title(COMPARE, t("compare.title"))
 run_ids = choose_runs()
+saved_views.show_missing()
 if len(run_ids) < LEAST_COMPARED:
     if run_ids:
         show_scaling(run_ids[0])

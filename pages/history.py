@@ -2,16 +2,17 @@
 
 import streamlit as st
 
+from pages._ui import saved_views
 from pages._ui.baselines import show_baseline
 from pages._ui.board import choose_kind, show_kind
 from pages._ui.core import core
 from pages._ui.history_choice import ask, choose_group, choose_metric, choose_query
 from pages._ui.history_shown import show_changes, show_chart, show_runs, show_tests, show_verdict
-from pages._ui.places import CONFIGURE, IMPORT, link
+from pages._ui.places import CONFIGURE, HISTORY, IMPORT, link
 from pages._ui.words import words
 
 t = words()
-st.title(t("trend.title"))
+saved_views.show_title(HISTORY, t("trend.title"))
 regions = core().warehouse.regions()
 if not regions:
     st.info(t("board.empty"), icon=":material/info:")
@@ -23,6 +24,7 @@ kind = choose_kind(regions)
 query = choose_query(kind)
 show_kind(kind)
 group = choose_group(query)
+saved_views.show_missing()
 if group is None:
     st.stop()
 

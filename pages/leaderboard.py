@@ -2,16 +2,16 @@
 
 import streamlit as st
 
-from pages._ui import address
+from pages._ui import address, saved_views
 from pages._ui.board import choose_kind, choose_query, choose_worth, show_groups, show_kind, show_runs
 from pages._ui.core import core
 from pages._ui.downloads import show_export
-from pages._ui.places import CONFIGURE, IMPORT, link
+from pages._ui.places import CONFIGURE, IMPORT, LEADERBOARD, link
 from pages._ui.verdicts import show_judged_by
 from pages._ui.words import words
 
 t = words()
-st.title(t("board.title"))
+saved_views.show_title(LEADERBOARD, t("board.title"))
 regions = core().warehouse.regions()
 if not regions:
     st.info(t("board.empty"), icon=":material/info:")
@@ -21,6 +21,7 @@ if not regions:
 
 kind = choose_kind(regions)
 query = choose_query(kind)
+saved_views.show_missing()
 show_kind(kind)
 view = st.radio(
     t("board.show"),

@@ -2,15 +2,16 @@
 
 import streamlit as st
 
+from pages._ui import saved_views
 from pages._ui.board import choose_kind, show_kind
 from pages._ui.core import core
-from pages._ui.places import CONFIGURE, IMPORT, link
+from pages._ui.places import CONFIGURE, IMPORT, SCALING, link
 from pages._ui.scaling_choice import choose_curves, choose_nodes, choose_query, choose_question, open_run
 from pages._ui.scaling_shown import show_charts, show_law, show_left_out, show_numbers, show_predictions
 from pages._ui.words import words
 
 t = words()
-st.title(t("grow.title"))
+saved_views.show_title(SCALING, t("grow.title"))
 regions = core().warehouse.regions()
 if not regions:
     st.info(t("board.empty"), icon=":material/info:")
@@ -21,6 +22,7 @@ if not regions:
 open_run()
 kind = choose_kind(regions)
 query = choose_query(kind)
+saved_views.show_missing()
 show_kind(kind)
 question = choose_question(query)
 if question is None:

@@ -14,7 +14,7 @@ from aisbench_core.model.job import (
     Pool,
     TaskStatus,
 )
-from aisbench_core.model.remark import Remark, RemarkKind, Remarks, note_complaint, tag_complaint
+from aisbench_core.model.remark import Remark, RemarkKind, Remarks, note_complaint, tag_complaint, whole_note
 from aisbench_core.model.result import (
     CollectedResult,
     Imported,
@@ -159,4 +159,5 @@ __all__ = [
     "note_complaint",
     "stated_of",
     "tag_complaint",
+    "whole_note",
 ]

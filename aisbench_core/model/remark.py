@@ -91,6 +91,11 @@ def note_complaint(note: str) -> str:
     return "must hold no control letters" if _has_commands(note.replace("\n", "").replace("\t", "")) else ""
 
 
+def whole_note(person: str, imported: str) -> str:
+    """A run's note: what people wrote, and then what the import had to say."""
+    return "; ".join(part for part in (person, imported) if part)
+
+
 def _has_commands(text: str) -> bool:
     return any(unicodedata.category(letter) in _COMMANDS or letter in _TURNING for letter in text)
 

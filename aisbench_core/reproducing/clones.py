@@ -53,6 +53,6 @@ class Clones:
         row, asked = self._warehouse.run(run_id), self._warehouse.asked(run_id)
         if row is None or asked is None:
             raise RunNotFound(f"there is no run {run_id!r}", "`aisbench runs` and `aisbench leaderboard` list them")
-        answers: Mapping[str, Any] = {"workload": row.workload, **asked}
+        answers: Mapping[str, Any] = {"workload": row.workload, **asked.spec}
         spec = parse(RunSpec, answers, f"the spec of run {run_id}")
-        return Original(run_id, spec, row.profile, frozenset(asked) if row.origin is Origin.IMPORTED else None)
+        return Original(run_id, spec, row.profile, frozenset(asked.spec) if row.origin is Origin.IMPORTED else None)

@@ -114,11 +114,11 @@ class Reproductions:
         yield known("manifest_sha256", manifest, workload.manifest_sha256)
         if now.code_dir or original.spec.code_dir:
             yield self._code(self._code_then(original, row), now, workload)
-        asked = self._warehouse.speed_parameters(original.run_id)
+        asked = self._warehouse.asked(original.run_id)
         answers = workload.facts(now)
         yield from aspects.of_facts(
             row,
-            asked,
+            asked.speed_parameters if asked else None,
             {
                 "throughput_definition": answers.throughput_definition,
                 "dataset": answers.dataset,

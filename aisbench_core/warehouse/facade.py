@@ -4,12 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import RunNotFound
-from aisbench_core.model import RankResult, Remark, Remarks, RunRecord
+from aisbench_core.model import RankResult, RunRecord
 from aisbench_core.rulesets.ruleset import DEFAULT
 from aisbench_core.rulesets.shelf import Rulesets
 from aisbench_core.warehouse import (
@@ -24,7 +24,6 @@ from aisbench_core.warehouse import (
     moving,
     ranks,
     record,
-    remarks,
     runs,
     scaling,
     series_checks,
@@ -39,6 +38,8 @@ from aisbench_core.warehouse.exports import Export
 from aisbench_core.warehouse.histories import Baseline, GroupPage, GroupRow, History, Regressions, VersionField
 from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.lake import Lake
+from aisbench_core.warehouse.people import People
+from aisbench_core.warehouse.runs import Asked
 from aisbench_core.warehouse.scalings import QuestionPage, Scaling, ScalingQuery, ScalingQuestion
 from aisbench_core.warehouse.team import TeamPlace
 from aisbench_core.warehouse.values import BoardPage, BoardQuery, BoardRow, Facets, RegionFacts, RunPage, RunRow
@@ -66,6 +67,7 @@ class Warehouse:
         self._rulesets = rulesets or Rulesets()
         self._judge = Judge(self._rulesets.get(ruleset_id))
         self._connection = Lake(place, patience_s) if isinstance(place, TeamPlace) else Connection(place, patience_s)
+        self.people = People(self._connection)
 
     def cursor(self) -> AbstractContextManager[DuckDBPyConnection]:
         """A cursor of your own, for a moment. Do not borrow a second one while you hold it."""
@@ -156,22 +158,15 @@ class Warehouse:
         with self.cursor() as cur:
             return next(iter(runs.by_ids(cur, [run_id])), None)
 
-    def asked(self, run_id: str) -> Mapping[str, Any] | None:
-        """A run's spec as it was written; of an imported run only what is known. None when it was not recorded."""
+    def asked(self, run_id: str) -> Asked | None:
+        """What a run was asked to do; of an imported run only what is known. None when it was not recorded."""
         with self.cursor() as cur:
-            found = runs.asked_for(cur, [run_id]).get(run_id)
-            return found.spec if found else None
+            return runs.asked_for(cur, [run_id]).get(run_id)
 
     def runs_of(self, run_ids: Sequence[str]) -> Mapping[str, RunRow]:
         """Those of the runs that were recorded, by their ids."""
         with self.cursor() as cur:
             return {row.run_id: row for row in runs.by_ids(cur, run_ids)}
-
-    def speed_parameters(self, run_id: str) -> Mapping[str, object] | None:
-        """The parameters that decided a run's speed; None when they are not known, or the run was not recorded."""
-        with self.cursor() as cur:
-            found = runs.asked_for(cur, [run_id]).get(run_id)
-            return found.speed_parameters if found else None
 
     def known(self, run_ids: Sequence[str]) -> frozenset[str]:
         """Those of the runs that were recorded."""
@@ -274,15 +269,6 @@ class Warehouse:
         """Store the verdicts of a validation, as far as they are not stored; returns how many those were."""
         judge = self._judge_of(validation.ruleset_id)
         return verdicts.keep(self._connection, [run.run_id for run in validation.runs if not run.is_stored], judge)
-
-    def remarks(self, run_ids: Sequence[str]) -> Mapping[str, Remarks]:
-        """Tags and notes of these runs, by run; those that have none are left out."""
-        with self.cursor() as cur:
-            return remarks.of(cur, run_ids)
-
-    def remark(self, run_id: str, new: Sequence[Remark], seen: datetime | None) -> Remarks:
-        """Add remarks to a run. Raises StaleRun when a note was written since `seen`."""
-        return remarks.add(self._connection, run_id, new, seen)
 
     def mark_baseline(self, run_ids: Sequence[str], field: VersionField | None, who: str, at: datetime) -> Baseline:
         """Make these runs, or with `field` all runs of their versions, their group's baseline.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import WarehouseError
-from aisbench_core.warehouse import baselines, remarks
+from aisbench_core.warehouse import baselines, remarks, saved_views
 from aisbench_core.warehouse.connection import Connection
 from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.record import store
@@ -39,12 +39,13 @@ class Moved:
 
 
 def move(source: Connection | Lake, target: Connection | Lake, told: Told) -> Moved:
-    """Copy every run that the target does not hold in the same words, and baselines; other runs of the target stay.
+    """Copy every run that the target does not hold in the same words, and what people marked and saved.
 
-    It can be repeated after it was interrupted: what is equal is not copied again. Raises WarehouseError when the two
-    are not equal in the end."""
+    Other runs of the target stay. It can be repeated after it was interrupted: what is equal is not copied again.
+    Raises WarehouseError when the two are not equal in the end."""
     copied: set[str] = set()
     baselines.copy(source, target)
+    saved_views.copy(source, target)
     for _ in range(PASSES):
         remarks.exchange(source, target)
         there = _contents(source)

@@ -3,15 +3,15 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import StaleRun
-from aisbench_core.model import Remark, RemarkKind, Remarks, RunRecord, canonical_json
+from aisbench_core.model import Remark, RemarkKind, Remarks, RunRecord, canonical_json, whole_note
 from aisbench_core.warehouse.connection import Connection
 from aisbench_core.warehouse.lake import Lake
-from aisbench_core.warehouse.rows import aware, remark_rows, whole_note
+from aisbench_core.warehouse.rows import aware, remark_rows
 from aisbench_core.warehouse.schema import insert
 
 
@@ -100,3 +100,8 @@ def imported_note(stored: str, person: str) -> str:
 def _known(cur: DuckDBPyConnection, run_ids: Iterable[str]) -> set[str]:
     cur.execute("select run_id from runs where run_id in (select unnest(?::VARCHAR[]))", [list(run_ids)])
     return {run_id for (run_id,) in cur.fetchall()}
+
+
+def utc(at: datetime) -> datetime:
+    """A time as the warehouse keeps it: in UTC, without saying so."""
+    return at.astimezone(UTC).replace(tzinfo=None)

@@ -21,6 +21,7 @@ from aisbench_core.model import (
     ServerResult,
     TrainResultInfo,
     canonical_json,
+    whole_note,
 )
 from aisbench_core.warehouse.fingerprint import fingerprint
 from aisbench_core.warehouse.judging import Judge
@@ -81,11 +82,6 @@ def rows_of(record: RunRecord, judge: Judge) -> Rows:
 def remark_rows(run_id: str, remarks: Remarks) -> list[list[object]]:
     """The changes as rows."""
     return [[run_id, _utc(each.at), each.who, each.kind.value, each.text] for each in remarks.changes]
-
-
-def whole_note(person: str, imported: str) -> str:
-    """A run's note: what people wrote, and then what the import had to say."""
-    return "; ".join(part for part in (person, imported) if part)
 
 
 def ended_as(record: RunRecord) -> RunState:

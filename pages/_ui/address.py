@@ -6,7 +6,7 @@ follows. Streamlit's own binding is not used, because it writes the option's lab
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import streamlit as st
@@ -16,17 +16,40 @@ from pages._ui.whole import whole
 PAGE_NUMBER = re.compile(r"[0-9]{1,9}")
 """What counts as the number of a page: Python refuses to read numbers of thousands of digits."""
 
+LANGUAGE, VIEW = "lang", "view"
+"""Parameters that say nothing of what a page shows: its language, and the name of a saved view."""
+
+MISSING = "address-missing"
+
 
 def option(key: str, options: Sequence[Any], default: Any) -> str:
     """The key of a widget with one choice, set to the URL's; anything that is not an option counts as the default."""
     by_text = {str(each): each for each in options}
+    note_missing(key, by_text, st.query_params.get_all(key)[-1:])
     return _primed(key, by_text.get(st.query_params.get(key, ""), default))
 
 
 def several(key: str, options: Sequence[Any]) -> str:
     """The key of a widget with any number of choices, set to the URL's."""
     asked = st.query_params.get_all(key)
+    note_missing(key, {str(each): each for each in options}, asked)
     return _primed(key, [each for each in options if str(each) in asked])
+
+
+def missing() -> dict[str, list[str]]:
+    """What the URL asks for and the page no longer offers, by parameter."""
+    found: dict[str, list[str]] = st.session_state.get(MISSING, {})
+    return found
+
+
+def look_again() -> None:
+    """Forget what was missing: the page is about to be drawn anew."""
+    st.session_state[MISSING] = {}
+
+
+def current() -> dict[str, tuple[str, ...]]:
+    """The page's own parameters: all but the language, and the name of a saved view."""
+    return {key: tuple(st.query_params.get_all(key)) for key in st.query_params if key not in (LANGUAGE, VIEW)}
 
 
 def text(key: str) -> str:
@@ -77,6 +100,13 @@ def keep(key: str, default: Any = None, resets: str = "") -> None:
         st.query_params[key] = [str(each) for each in value]
     else:
         st.query_params[key] = "1" if value is True else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def note_missing(key: str, options: Collection[str], asked: Sequence[str]) -> None:
+    """Remember what the URL asks for and the page does not offer."""
+    gone = [each for each in asked if each not in options]
+    if gone:
+        st.session_state[MISSING] = {**missing(), key: gone}
 
 
 def _primed(key: str, value: Any) -> str:

@@ -32,7 +32,10 @@ def choose_runs() -> list[str]:
 
     Says what is missing for one."""
     t = words()
-    asked = list(dict.fromkeys(st.query_params.get_all("ids")))[:MOST_COMPARED]
+    named = list(dict.fromkeys(st.query_params.get_all("ids")))[:MOST_COMPARED]
+    known = core().warehouse.known(named) if named else frozenset()
+    address.note_missing("ids", known, named)
+    asked = [each for each in named if each in known]
     recent = _recent()
     options = list(dict.fromkeys([*asked, *recent]))
     if st.session_state.get("compared") != asked:

@@ -36,15 +36,15 @@ def test_what_somebody_else_wrote_meanwhile_is_shown_before_it_is_replaced(open_
     warehouse = Warehouse(used / "warehouse.duckdb")
     app = open_page("live", run=DONE_RUN)
     theirs = [Remark(a.T0, "bob", RemarkKind.NOTE, "bob's"), Remark(a.T0, "bob", RemarkKind.TAG, "bobs-tag")]
-    warehouse.remark(DONE_RUN, theirs, None)
+    warehouse.people.remark(DONE_RUN, theirs, None)
 
     remark(app, "mine", "mine")
 
     assert "bob changed the note meanwhile; it says: bob's" in texts(app).replace("\\", "")
     assert app.text_area(key="remark-note").value == "mine"
-    assert warehouse.remarks([DONE_RUN])[DONE_RUN].note == "bob's"
+    assert warehouse.people.remarks([DONE_RUN])[DONE_RUN].note == "bob's"
     app.button(key="remark-save").click().run()
-    known = warehouse.remarks([DONE_RUN])[DONE_RUN]
+    known = warehouse.people.remarks([DONE_RUN])[DONE_RUN]
     assert (known.note, known.tags) == ("mine", ("bobs-tag", "mine"))
 
 

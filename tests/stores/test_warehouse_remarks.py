@@ -27,8 +27,8 @@ def test_tags_and_note_are_in_the_run_and_filter_everything(warehouse: Warehouse
     warehouse.record_many([a.record("one"), a.record("two", node_count=2)])
     sha256 = (warehouse.run("one") or pytest.fail("not there")).record_sha256
 
-    warehouse.remark("one", [tag("a"), tag("b"), note("fan 3")], None)
-    warehouse.remark("two", [tag("b")], None)
+    warehouse.people.remark("one", [tag("a"), tag("b"), note("fan 3")], None)
+    warehouse.people.remark("two", [tag("b")], None)
 
     row = warehouse.run("one")
     assert row
@@ -43,7 +43,7 @@ def test_tags_and_note_are_in_the_run_and_filter_everything(warehouse: Warehouse
 
 def test_a_run_that_is_stored_anew_keeps_its_remarks_and_those_of_its_folder(warehouse: Warehouse) -> None:
     warehouse.record(a.imported("old"))
-    warehouse.remark("old", [tag("here", 1), note("person's", 1)], None)
+    warehouse.people.remark("old", [tag("here", 1), note("person's", 1)], None)
 
     warehouse.rebuild([replace(a.imported("old"), remarks=Remarks.of([tag("folder", 0)]))])
 
@@ -51,29 +51,29 @@ def test_a_run_that_is_stored_anew_keeps_its_remarks_and_those_of_its_folder(war
     assert row
     assert row.tags == ("folder", "here")
     assert row.note == "person's; not measured there: max_power"
-    warehouse.remark("old", [note("", 2)], a.T0 + timedelta(minutes=1))
+    warehouse.people.remark("old", [note("", 2)], a.T0 + timedelta(minutes=1))
     assert (warehouse.run("old") or row).note == "not measured there: max_power"
     warehouse.rebuild([])
-    assert warehouse.remarks(["old"]) == {}
+    assert warehouse.people.remarks(["old"]) == {}
 
 
 def test_a_note_that_its_writer_has_not_seen_is_not_replaced(warehouse: Warehouse) -> None:
     warehouse.record(a.record("one"))
-    warehouse.remark("one", [note("bob's", 1, "bob")], None)
+    warehouse.people.remark("one", [note("bob's", 1, "bob")], None)
 
     with pytest.raises(StaleRun, match="bob changed the note meanwhile; it says: bob's"):
-        warehouse.remark("one", [note("ann's", 2)], None)
-    warehouse.remark("one", [tag("quick", 2)], None)
-    warehouse.remark("one", [note("ann's", 3)], a.T0 + timedelta(minutes=1))
+        warehouse.people.remark("one", [note("ann's", 2)], None)
+    warehouse.people.remark("one", [tag("quick", 2)], None)
+    warehouse.people.remark("one", [note("ann's", 3)], a.T0 + timedelta(minutes=1))
 
-    assert warehouse.remarks(["one"])["one"].note == "ann's"
-    assert len(warehouse.remarks(["one"])["one"].changes) == 3
+    assert warehouse.people.remarks(["one"])["one"].note == "ann's"
+    assert len(warehouse.people.remarks(["one"])["one"].changes) == 3
 
 
 def test_hostile_texts_come_back_as_they_are(warehouse: Warehouse) -> None:
     warehouse.record(a.record("one"))
 
-    warehouse.remark("one", [*map(tag, HOSTILE), note("; ".join(HOSTILE))], None)
+    warehouse.people.remark("one", [*map(tag, HOSTILE), note("; ".join(HOSTILE))], None)
 
     row = warehouse.run("one")
     assert row
@@ -88,12 +88,12 @@ def test_a_move_brings_the_remarks_of_both_sides_together(tmp_path: Path) -> Non
     for store in (source, target):
         store.record(a.imported("both"))
     source.record(a.record("only"))
-    source.remark("both", [tag("source", 1)], None)
-    source.remark("only", [tag("alone", 1)], None)
-    target.remark("both", [tag("target", 2), note("kept", 2)], None)
+    source.people.remark("both", [tag("source", 1)], None)
+    source.people.remark("only", [tag("alone", 1)], None)
+    target.people.remark("both", [tag("target", 2), note("kept", 2)], None)
 
     source.move_to(target, lambda *_: None)
 
-    assert target.remarks(["both"])["both"].tags == ("source", "target")
-    assert target.remarks(["only"])["only"].tags == ("alone",)
+    assert target.people.remarks(["both"])["both"].tags == ("source", "target")
+    assert target.people.remarks(["only"])["only"].tags == ("alone",)
     assert (target.run("both") or pytest.fail("not there")).note == "kept; not measured there: max_power"
