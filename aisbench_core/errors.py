@@ -8,6 +8,7 @@ AisbenchError
 ├── StaleRun               somebody else moved the run first
 ├── ResultError            a result file is missing or does not hold a number
 ├── QueryError             a question in SQL cannot be answered as it is asked
+├── DiskError              this machine's disk is full or read-only; trying again helps once it is not
 ├── WarehouseError         the warehouse cannot be read or written
 │   └── WarehouseBusy      another process has it open; trying again helps
 └── CloudError             the cloud said no, or nothing
@@ -18,8 +19,11 @@ AisbenchError
         └── QuotaExceeded  a limit of the account or the region
 """
 
-from collections.abc import Sequence
+import errno
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 
 class AisbenchError(Exception):
@@ -77,6 +81,30 @@ class ResultError(AisbenchError):
 
 class QueryError(AisbenchError):
     """A question in SQL is no SELECT over the warehouse, names what is not there, or asks for too much."""
+
+
+class DiskError(AisbenchError):
+    """This machine cannot write what it should keep; nothing that was kept so far is lost."""
+
+
+_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
+
+
+def disk_error(error: OSError) -> DiskError | None:
+    """The error of a full, failing or read-only disk in words; None for everything else."""
+    if error.errno not in _DISK:
+        return None
+    what = f"{Path(error.filename).name} cannot be written" if error.filename else "a file cannot be written"
+    return DiskError(f"{what}: {error.strerror}", "free space on this machine, or make the data folder writable")
+
+
+@contextmanager
+def full_disks_named() -> Iterator[None]:
+    """A full disk is no bug: it becomes DiskError; everything else stays what it is."""
+    try:
+        yield
+    except OSError as error:
+        raise disk_error(error) or error from error
 
 
 class WarehouseError(AisbenchError):

@@ -1,6 +1,7 @@
 """Puts the real parts together; the only place that names concrete adapters."""
 
 import logging
+import os
 import threading
 from datetime import UTC, datetime
 from logging.handlers import RotatingFileHandler
@@ -95,6 +96,10 @@ def _make_data_dir(folder: Path) -> None:
         raise ConfigError(
             f"{folder} cannot be used as the data folder: {error.strerror}", "set AISBENCH_DATA_DIR to another one"
         ) from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ConfigError(
+            f"the data folder {folder} cannot be written", "make it writable for this user, or set AISBENCH_DATA_DIR"
+        )
 
 
 def _log_to_file(settings: Settings) -> None:

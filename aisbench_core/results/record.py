@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from aisbench_core.errors import ResultError
+from aisbench_core.errors import ResultError, disk_error
 from aisbench_core.model import Event, MetricSample, Remarks, RunRecord
 
 _RECORD = TypeAdapter(RunRecord)
@@ -65,11 +66,16 @@ def read_lines(adapter: TypeAdapter[Any], file: Path) -> Iterator[Any]:
 
 
 def write_whole(file: Path, content: bytes) -> None:
-    """Replace a file at once: after a crash it is the old one or the new one."""
-    file.parent.mkdir(parents=True, exist_ok=True)
+    """Replace a file at once: after a crash it is the old one or the new one. Raises DiskError on a full disk."""
     part = file.with_name(f".{file.name}.{os.getpid()}.part")
-    part.write_bytes(content)
-    part.replace(file)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part.write_bytes(content)
+        part.replace(file)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()
+        raise disk_error(error) or error from error
 
 
 def _lines(adapter: TypeAdapter[Any], values: Iterable[Any]) -> bytes:

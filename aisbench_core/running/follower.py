@@ -17,9 +17,11 @@ from aisbench_core.errors import (
     CloudError,
     CloudUnavailable,
     ConfigError,
+    DiskError,
     SpecError,
     StaleRun,
     WarehouseError,
+    full_disks_named,
 )
 from aisbench_core.model import Api, Clock, Event, JobStatus, Level, Run, RunState
 from aisbench_core.running.collecting import Collecting
@@ -34,6 +36,7 @@ SLOW = frozenset({RunState.UPLOADING, RunState.COLLECTING})
 """States that move many bytes; they have threads of their own, so that no stop waits for an upload."""
 
 BEAT_SECONDS = 1.0
+LONGEST_WAIT = 600.0
 LOCK_SECONDS = 0.5
 MOST_DOUBLINGS = 30
 """Of the delay; more are centuries, and at last more than a number can hold."""
@@ -91,7 +94,7 @@ class Follower:
         self._start("series", self._admit, self._pool)
         with self._guard:
             busy = set(self._busy)  # before the ledger is read: a step that ends in between has changed its run
-        due = [run for run in self._ledger.active() if run.run_id not in busy and run.next_step_at <= now]
+        due = [run for run in self._ledger.active() if run.run_id not in busy and self._has_come(run, now)]
         looked_at: dict[tuple[str, Api], list[Run]] = defaultdict(list)
         for run in due:
             if run.state in LOOKED_AT:
@@ -135,13 +138,18 @@ class Follower:
         self._trouble = "" if trouble is None else str(trouble)
 
     def _beat(self, now: datetime) -> None:
-        if self._beaten is None or now - self._beaten >= timedelta(seconds=BEAT_SECONDS):
+        if self._beaten is None or abs(now - self._beaten) >= timedelta(seconds=BEAT_SECONDS):
             self._ledger.beat(self._who, now)
             self._beaten = now
 
+    def _has_come(self, run: Run, now: datetime) -> bool:
+        """Whether a step is due. One further away than any delay was set by a clock that has jumped back since."""
+        longest = max(self._settings.retry_most_seconds, LONGEST_WAIT)
+        return not timedelta() < run.next_step_at - now <= timedelta(seconds=longest)
+
     def _is_due(self, place: tuple[str, Api], now: datetime) -> bool:
         last = self._looked.get(place)
-        return last is None or now - last >= timedelta(seconds=self._settings.poll_seconds)
+        return last is None or abs(now - last) >= timedelta(seconds=self._settings.poll_seconds)
 
     def _start(self, what: str, work: Callable[[], None], pool: ThreadPoolExecutor) -> None:
         """Let a thread do the work, unless it is still at the same thing."""
@@ -178,10 +186,11 @@ class Follower:
 
     def _take(self, run: Run, status: JobStatus | None = None) -> None:
         try:
-            after = self._step(run, status)
+            with full_disks_named():
+                after = self._step(run, status)
         except StaleRun:
             return  # somebody else moved the run meanwhile; that counts
-        except (CloudUnavailable, WarehouseError) as error:
+        except (CloudUnavailable, DiskError, WarehouseError) as error:
             self._delay(run, error)
         except AisbenchError as error:
             self._refuse(run, error)

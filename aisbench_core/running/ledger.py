@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from aisbench_core.errors import AisbenchError, RunNotFound, StaleRun
+from aisbench_core.errors import AisbenchError, DiskError, RunNotFound, StaleRun
 from aisbench_core.model import ACTIVE, Event, Level, Progress, Run, RunSort, RunSpec, RunState
 from aisbench_core.running.ledger_schema import migrate
 
@@ -29,7 +29,7 @@ class Beat:
 
     def is_fresh(self, now: datetime) -> bool:
         """Whether it is recent enough to mean that somebody follows now."""
-        return now - self.at < FRESH
+        return abs(now - self.at) < FRESH
 
 
 class Ledger:
@@ -198,9 +198,8 @@ class Ledger:
                 con.execute("pragma synchronous = normal")
                 yield con
         except sqlite3.Error as error:
-            raise AisbenchError(
-                f"the ledger {self._path.name} cannot be used: {error}", "check the disk and the file's owner"
-            ) from error
+            kind = DiskError if isinstance(error, sqlite3.OperationalError) else AisbenchError
+            raise kind(f"the ledger {self._path.name} cannot be used: {error}", _advice(str(error))) from error
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -214,6 +213,14 @@ class Ledger:
                     con.execute("rollback")
                 raise
             con.execute("commit")
+
+
+def _advice(said: str) -> str:
+    if "readonly" in said or "unable to open" in said:
+        return "make the file and its folder writable for this user"
+    if "full" in said or "disk I/O" in said:
+        return "free space and try again; nothing that was stored is lost"
+    return "check the disk and the file's owner"
 
 
 _RUN_FIELDS = tuple(field.name for field in fields(Run))

@@ -90,6 +90,8 @@ class Connection:
                 with self.cursor() as cur:
                     return _transaction(cur, change)
             except duckdb.TransactionException as error:
+                if "conflict" not in str(error).lower():  # a commit that the disk had no room for
+                    raise refusal(self.path, error) from error
                 if time.monotonic() > deadline:
                     raise WarehouseBusy(f"other writers keep the warehouse {self.path} busy", "try again") from error
             time.sleep(RETRY_S)
@@ -265,10 +267,13 @@ def refusal(path: Path, error: Exception) -> WarehouseError:
     return WarehouseError(f"the warehouse {path} cannot be used: {said}", _advice(text))
 
 
+_NO_ROOM = ("No space left", "File too large", "quota exceeded", "Out of Memory", "could not allocate")
+
+
 def _advice(text: str) -> str:
     if any(word in text for word in ("Permission denied", "Read-only", "read-only", "Cannot open file")):
         return "make the file and its directory writable for this user"
-    if any(word in text for word in ("No space left", "Out of Memory", "could not allocate")):
+    if any(word in text for word in _NO_ROOM):
         return "free space and try again; nothing was stored"
     if "version number" in text:
         return f"it was written by a newer DuckDB: update this installation (schema {LATEST}), or move the file away"

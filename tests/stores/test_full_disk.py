@@ -1,0 +1,80 @@
+"""A disk that is full, for real: this process may not write files beyond a size, until it may again."""
+
+import multiprocessing
+import resource
+from collections.abc import Callable
+from multiprocessing.queues import Queue
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aisbench_core.errors import AisbenchError, DiskError
+from aisbench_core.model import Event, Level
+from aisbench_core.results.record import write_whole
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.warehouse import BoardQuery, Warehouse
+from tests import records as a
+
+SPAWN = multiprocessing.get_context("spawn")
+ALL = BoardQuery("cn-north-9", include_invalid=True)
+
+
+def note_often(ledger: Ledger) -> None:
+    for _ in range(60):
+        ledger.note(Event("before", a.T0, "console", Level.INFO, "x" * 10_000))
+
+
+def meet_a_full_disk(folder: Path, told: "Queue[Any]") -> None:
+    """Write into warehouse, ledger and run folder without room, and again with it; tells every error."""
+    warehouse, ledger = Warehouse(folder / "warehouse.duckdb"), Ledger(folder / "ledger.sqlite3")
+    file = folder / "runs" / "r" / "x"
+    warehouse.record(a.record("before"))
+    ledger.add(a.run("before"))
+    write_whole(file, b"before")
+    tries: dict[str, Callable[[], object]] = {
+        "warehouse": lambda: warehouse.record_many(a.records([8000.0] * 400, "many")),
+        "ledger": lambda: note_often(ledger),
+        "file": lambda: write_whole(file, b"x" * 1_000_000),
+    }
+    usual = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for name, work in tries.items():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, usual[1]))
+        try:
+            work()
+            told.put((name, "nothing happened", False))
+        except AisbenchError as error:
+            told.put((name, str(error), isinstance(error, DiskError)))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, usual)
+        work()
+    told.put(("leftovers", sorted(each.name for each in file.parent.iterdir()), False))
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    folder, answers = tmp_path_factory.mktemp("full"), SPAWN.Queue()
+    process = SPAWN.Process(target=meet_a_full_disk, args=(folder, answers))
+    process.start()
+    found = [answers.get(timeout=120) for _ in range(4)]
+    process.join(60)
+    return folder, {name: rest for name, *rest in found}
+
+
+@pytest.mark.parametrize("what", ["warehouse", "ledger", "file"])
+def test_a_full_disk_is_a_sentence_that_says_what_to_do(told: tuple[Path, dict[str, Any]], what: str) -> None:
+    sentence, _ = told[1][what]
+
+    assert "free space" in sentence
+    assert "\n" not in sentence
+    assert "rebuild" not in sentence
+
+
+def test_what_was_kept_before_is_there_and_afterwards_everything_is(told: tuple[Path, dict[str, Any]]) -> None:
+    folder, answers = told
+
+    assert Warehouse(folder / "warehouse.duckdb").runs(ALL).total == 401
+    assert Ledger(folder / "ledger.sqlite3").get("before").run_id == "before"
+    assert len(Ledger(folder / "ledger.sqlite3").events("before")) >= 60
+    assert (folder / "runs/r/x").stat().st_size == 1_000_000
+    assert answers["leftovers"][0] == ["x"]
