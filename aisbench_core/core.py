@@ -24,6 +24,7 @@ from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.doctor.examination import Doctor
 from aisbench_core.errors import Problem, SpecError, StaleRun
 from aisbench_core.importing.history import History
+from aisbench_core.mlflow.exporting import MlflowExport
 from aisbench_core.model import (
     Attempt,
     Clock,
@@ -99,6 +100,7 @@ class Core:
         self.software = SoftwareShelf(settings.software_dir)
         self.jobs = Jobs(ledger, look, self.stop)
         self.reader = reader(warehouse.place)
+        self.mlflow = MlflowExport(self.reader)
         self.storage = Storage(settings, warehouse, self.files)
         self.doctor = Doctor(settings, look, clock)
         self.history = History(settings, warehouse, workloads, self.regions, connect, clock)

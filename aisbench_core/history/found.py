@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 from enum import StrEnum
 from typing import BinaryIO
 
-from aisbench_core.model import Mode, RankResult, TrainResultInfo
+from aisbench_core.model import MetricSample, Mode, RankResult, TrainResultInfo
 
 UPSTREAM_ZONE = timezone(timedelta(hours=8), "UTC+8")
 """Times in logs and tables name no zone; the machines that wrote them stand in China unless somebody says otherwise."""
@@ -64,6 +64,7 @@ class FoundResult:
     server_accuracies: tuple[float, ...] = ()
     started_at: datetime | None = None
     ended_at: datetime | None = None
+    samples: tuple[MetricSample, ...] = ()
     problems: tuple[str, ...] = ()
     exported: Mapping[str, str] = field(default_factory=dict)
 

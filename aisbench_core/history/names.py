@@ -4,6 +4,7 @@ import re
 
 _ARCHIVE = re.compile(r"\.(zip|tar|tgz|gz)$", re.I)
 _TABLE = re.compile(r"\.(csv|tsv|xlsx|xlsm|xls)$", re.I)
+_DATABASE = re.compile(r"\.(db|sqlite|sqlite3)$", re.I)
 _LOG = re.compile(r"\.(log|txt|out|stdout|err)([._-][\w-]+)*$|^nohup|^[^.]+$", re.I)
 _DATA = re.compile(r"\.json$|^[^.]+$", re.I)
 _RESULT = re.compile(
@@ -28,6 +29,11 @@ def is_table(name: str) -> bool:
     return bool(_TABLE.search(re.sub(r"\.gz$", "", name, flags=re.I)))
 
 
+def is_database(name: str) -> bool:
+    """Whether it may be an MLflow store."""
+    return bool(_DATABASE.search(name))
+
+
 def is_result_file(name: str) -> bool:
     """Whether training code writes its result under such a name."""
     return bool(_RESULT.fullmatch(last_part(name)))
@@ -36,13 +42,19 @@ def is_result_file(name: str) -> bool:
 def is_wanted(name: str) -> bool:
     """Whether it is worth opening when it is one of many."""
     last = last_part(name)
-    return is_archive(last) or is_table(last) or is_result_file(last) or bool(_LOG.search(last) or _DATA.search(last))
+    return (
+        is_archive(last)
+        or is_table(last)
+        or is_database(last)
+        or is_result_file(last)
+        or bool(_LOG.search(last) or _DATA.search(last))
+    )
 
 
 def is_silent(name: str) -> bool:
     """Whether nobody expects a result in it, so that finding none is not worth a word: data, programs, a job's log."""
     last = last_part(name)
-    return bool(_DATA.search(last)) or job_of_log(last) is not None
+    return bool(_DATA.search(last) or _DATABASE.search(last)) or job_of_log(last) is not None
 
 
 def is_hidden(name: str) -> bool:

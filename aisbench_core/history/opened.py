@@ -1,6 +1,7 @@
 """A file that is being read, wherever it lies, and how much may come out of what strangers made."""
 
 import io
+import shutil
 import struct
 import tarfile
 import tempfile
@@ -9,6 +10,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import BinaryIO, cast
 
 from aisbench_core.errors import ResultError
@@ -95,6 +97,18 @@ class Opened:
                 copy.write(part)
             copy.seek(0)
             yield cast("BinaryIO", copy)
+
+    @contextmanager
+    def on_disk(self) -> Iterator[Path]:
+        """The same as a file with a path, for what is opened by path only."""
+        name = getattr(self._file, "name", None)
+        if isinstance(self._file, io.BufferedReader) and isinstance(name, (str, Path)) and Path(name).is_file():
+            yield Path(name)
+            return
+        with self.seekable() as content, tempfile.NamedTemporaryFile(prefix="aisbench-import-") as copy:
+            shutil.copyfileobj(content, copy)
+            copy.flush()
+            yield Path(copy.name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from aisbench_core.history.exported import exported_rows, is_exported
 from aisbench_core.history.folders import walk
 from aisbench_core.history.found import UPSTREAM_ZONE, FoundResult, InputFile, Table, Unread
 from aisbench_core.history.logs import NOTHING, read_log
-from aisbench_core.history.names import is_archive, is_result_file, is_silent, is_table, is_wanted
+from aisbench_core.history.mlflow_runs import columns_of_store, is_store, read_store
+from aisbench_core.history.names import is_archive, is_database, is_result_file, is_silent, is_table, is_wanted
 from aisbench_core.history.opened import Budget, Opened, Passed, TooMuchError
 from aisbench_core.history.result_folders import ResultFolders
 from aisbench_core.history.rows import Row, sheets
@@ -100,6 +101,9 @@ def _in_file(file: Opened, mapping: Mapping[str, str], zone: tzinfo) -> Results:
     if is_exported(file):
         yield from read_exported(exported_rows(file), file.name, zone)
         return
+    if is_store(file):
+        yield from read_store(file, mapping, zone)
+        return
     if is_workbook(file) or is_table(file.name):
         for source, rows in _sheets(file):
             yield from read_table(rows, source, mapping, zone)
@@ -113,6 +117,11 @@ def _tables(files: Found) -> Iterator[Table | Unread]:
     for file in files:
         if isinstance(file, Unread):
             yield file
+        elif isinstance(file, Opened) and is_store(file):
+            try:
+                yield from columns_of_store(file)
+            except ResultError as error:
+                yield Unread(file.name, error.message)
         elif isinstance(file, Opened) and (is_workbook(file) or is_table(file.name)):
             try:
                 for source, rows in _sheets(file):
@@ -127,4 +136,4 @@ def _sheets(file: Opened) -> Iterator[tuple[str, Iterator[Row]]]:
 
 
 def _may_hold_tables(name: str) -> bool:
-    return is_table(name) or is_archive(name)
+    return is_table(name) or is_archive(name) or is_database(name)

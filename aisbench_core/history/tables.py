@@ -69,6 +69,18 @@ def read_table(
 ) -> Iterator[FoundResult | Unread]:
     """Every row that holds a throughput or an accuracy. Raises ConfigError when the mapping names no column."""
     header, below = _header(rows, mapping)
+    yield from read_rows(header, below, source, mapping, zone)
+
+
+def table_of(header: tuple[str, ...], rows: Sequence[Row], source: str) -> Table:
+    """A table whose header is known."""
+    return Table(source, header, guessed(header), tuple(rows[:SAMPLE]))
+
+
+def read_rows(
+    header: tuple[str, ...], below: Iterator[Row], source: str, mapping: Mapping[str, str], zone: tzinfo
+) -> Iterator[FoundResult | Unread]:
+    """The same for rows whose header is known."""
     columns = chosen(header, mapping)
     if not RESULTS & set(columns.values()):
         yield Unread(source, f"no column is known to be a throughput or an accuracy: {_listed(header)}")

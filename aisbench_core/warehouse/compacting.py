@@ -12,7 +12,16 @@ from typing import Any
 import duckdb
 
 from aisbench_core.errors import WarehouseBusy
-from aisbench_core.warehouse.connection import NAME, PATIENCE_S, RETRY_S, attached, quoted, refusal, started
+from aisbench_core.warehouse.connection import (
+    NAME,
+    PATIENCE_S,
+    RETRY_S,
+    Connection,
+    attached,
+    quoted,
+    refusal,
+    started,
+)
 from aisbench_core.warehouse.lake import Lake
 
 GRACE = timedelta(hours=1)
@@ -45,6 +54,20 @@ class Compacted:
     after: Size
     flushed: int = 0
     removed: int = 0
+
+
+def compact(store: Connection | Lake) -> Compacted:
+    """Make a warehouse small and quick again."""
+    if isinstance(store, Lake):
+        return compact_lake(store)
+    with store.cursor():  # makes a file that is not there yet
+        pass
+    return compact_file(store.path)
+
+
+def loose(store: Connection | Lake) -> list[str]:
+    """Files that belong to nothing."""
+    return loose_files(store) if isinstance(store, Lake) else loose_drafts(store.path)
 
 
 # --- a file -------------------------------------------------------------------------------------------

@@ -113,20 +113,11 @@ class Warehouse:
 
     def check(self, records: Iterable[RunRecord]) -> integrity.Checked:
         """Read everything, and compare it with the records in the folders of the runs."""
-        return integrity.check(self._connection, records, self._loose_files())
+        return integrity.check(self._connection, records, compacting.loose(self._connection))
 
     def compact(self) -> compacting.Compacted:
         """Make it small and quick again; others wait, or go on, meanwhile."""
-        if isinstance(self._connection, Lake):
-            return compacting.compact_lake(self._connection)
-        with self.cursor():  # makes a file that is not there yet
-            pass
-        return compacting.compact_file(self._connection.path)
-
-    def _loose_files(self) -> list[str]:
-        if isinstance(self._connection, Lake):
-            return compacting.loose_files(self._connection)
-        return compacting.loose_drafts(self._connection.path)
+        return compacting.compact(self._connection)
 
     def regions(self) -> list[RegionFacts]:
         """The regions that runs are known of; measurements first, then rehearsals."""

@@ -112,6 +112,18 @@ def test_a_snapshot_is_taken_and_asked(data_dir: Path) -> None:
     assert type_in(data_dir, "warehouse", "snapshot", str(file)).exit_code == 2
 
 
+def test_runs_go_to_mlflow_and_are_here_already_when_they_come_back(data_dir: Path) -> None:
+    file = data_dir / "mlflow.db"
+
+    done = type_in(data_dir, "mlflow", "export", str(file), "--nodes", "1", "--region", "cn-north-9")
+
+    assert (done.exit_code, done.stderr) == (0, f"3 runs of cn-north-9 written to {file}\n"), done.output
+    assert type_in(data_dir, "mlflow", "export", str(file), "--region", "cn-north-9").exit_code == 2
+    back = type_in(data_dir, "import", str(file))
+    assert back.exit_code == 0, back.output
+    assert "3 were here already" in back.stdout
+
+
 def test_a_key_press_ends_a_long_question(data_dir: Path) -> None:
     sql = "select count(*) from range(100000000) a, range(100000000) b where (a.range * b.range) % 7 = 3"
     folder = data_dir / "copies"

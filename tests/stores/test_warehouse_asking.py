@@ -18,7 +18,22 @@ FOREVER = "select count(*) from range(100000000) a, range(100000000) b where (a.
 
 
 @pytest.fixture
-def reading(warehouse: Warehouse) -> Iterator[Reader]:
+def file(tmp_path: Path) -> Warehouse:
+    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+    warehouse.record(a.record("run-1"))
+    return warehouse
+
+
+@pytest.fixture
+def reading(file: Warehouse) -> Iterator[Reader]:
+    found = reader(file.place, 60.0)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def either(warehouse: Warehouse) -> Iterator[Reader]:
+    """A file's reader, and a team's."""
     warehouse.record(a.record("run-1"))
     found = reader(warehouse.place, 60.0)
     yield found
@@ -36,12 +51,12 @@ def refused(reading: Reader, sql: str, **values: object) -> str:
     return str(refusal.value)
 
 
-def test_what_is_recorded_meanwhile_is_seen_by_the_next_question(warehouse: Warehouse, reading: Reader) -> None:
-    assert ask(reading, "select count(*) from v_runs") == [(1,)]
+def test_what_is_recorded_meanwhile_is_seen_by_the_next_question(warehouse: Warehouse, either: Reader) -> None:
+    assert ask(either, "select count(*) from v_runs") == [(1,)]
 
     warehouse.record(a.record("run-2"))
 
-    assert ask(reading, "select run_id from v_runs order by 1") == [("run-1",), ("run-2",)]
+    assert ask(either, "select run_id from v_runs order by 1") == [("run-1",), ("run-2",)]
 
 
 def test_values_stand_apart_from_the_question(reading: Reader) -> None:
@@ -84,18 +99,18 @@ WRONG = (
 """What changes the warehouse, leads out of it, or into the engine."""
 
 
-def test_whatever_leads_out_of_the_warehouse_or_changes_it_is_refused(warehouse: Warehouse, reading: Reader) -> None:
+def test_whatever_leads_out_of_the_warehouse_or_changes_it_is_refused(warehouse: Warehouse, either: Reader) -> None:
     for sql in WRONG:
-        assert refused(reading, sql), sql
+        assert refused(either, sql), sql
 
     assert warehouse.run("run-1") is not None
 
 
-def test_the_engine_itself_is_locked_whoever_gets_past_the_first_look(reading: Reader) -> None:
+def test_the_engine_itself_is_locked_whoever_gets_past_the_first_look(either: Reader) -> None:
     for sql in ("from read_text('/etc/hostname')", "copy (select 1) to '/tmp/x.csv'", "set threads = 1", "load x"):
-        with reading.cursor() as cur, pytest.raises(duckdb.Error, match=r"disabled|locked"):
+        with either.cursor() as cur, pytest.raises(duckdb.Error, match=r"disabled|locked"):
             cur.execute(sql)
-    with reading.cursor() as cur, pytest.raises(duckdb.Error, match="read-only"):
+    with either.cursor() as cur, pytest.raises(duckdb.Error, match="read-only"):
         cur.execute("delete from warehouse.main.runs")
 
 
@@ -116,7 +131,7 @@ def test_a_question_ends_when_its_time_is_over_and_the_next_one_is_answered(read
     assert ask(reading, "select count(*) from v_runs") == [(1,)]
 
 
-def test_nobody_who_records_waits_for_a_long_question(warehouse: Warehouse, reading: Reader) -> None:
+def test_nobody_who_records_waits_for_a_long_question(file: Warehouse, reading: Reader) -> None:
     began, recorded = threading.Event(), threading.Event()
 
     def long() -> None:
@@ -128,16 +143,16 @@ def test_nobody_who_records_waits_for_a_long_question(warehouse: Warehouse, read
     asking = threading.Thread(target=long)
     asking.start()
     assert began.wait(60)
-    warehouse.record(a.record("run-2"))
+    file.record(a.record("run-2"))
     recorded.set()
     asking.join(60)
 
     assert ask(reading, "select count(*) from v_runs") == [(2,)]
 
 
-def test_no_secret_can_be_asked_for(reading: Reader) -> None:
+def test_no_secret_can_be_asked_for(either: Reader) -> None:
     for sql in ("from duckdb_databases", "from duckdb_tables", "from duckdb_views", "from pragma_database_list"):
-        assert PASSWORD not in str(ask(reading, sql))
+        assert PASSWORD not in str(ask(either, sql))
 
 
 def test_a_warehouse_that_is_not_there_yet_is_empty(tmp_path: Path) -> None:

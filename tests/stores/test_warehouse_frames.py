@@ -19,7 +19,11 @@ def columns(view: str) -> list[str]:
 
 
 @pytest.fixture
-def filled(warehouse: Warehouse) -> Warehouse:
+def filled(tmp_path: Path) -> Warehouse:
+    return with_runs(Warehouse(tmp_path / "warehouse.duckdb"))
+
+
+def with_runs(warehouse: Warehouse) -> Warehouse:
     warehouse.record_many(
         [
             *a.records([8000, 8100, 8200], "one"),
@@ -56,7 +60,8 @@ def test_the_board_and_the_runs_are_those_of_the_pages(filled: Warehouse) -> Non
     assert list(rehearsed["throughput"]) == [300]
 
 
-def test_cards_scaling_history_and_sql(filled: Warehouse) -> None:
+def test_cards_scaling_history_and_sql(warehouse: Warehouse) -> None:
+    filled = with_runs(warehouse)
     later = a.record("later", throughputs=[1010.0] * 8, created_at=a.T0 + timedelta(days=1))
     with OpenWarehouse(filled.place) as opened:
         ranks = opened.ranks("two-0")

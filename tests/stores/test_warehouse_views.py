@@ -3,40 +3,50 @@
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from aisbench_core.model import Event, Level, MetricSample, Mode
+from aisbench_core.model import Event, Level, MetricSample, Mode, RunRecord
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.asking import Question, asked
 from aisbench_core.warehouse.reading import Reader, reader
 from aisbench_core.warehouse.views import VIEWS
 from tests import records as a
+from tests.team_warehouse import TeamWarehouse
 
 OTHER_NAMES = {"best_at": "best_at_utc", "latest_at": "latest_at_utc"}
 
 
+def every_sort() -> list[RunRecord]:
+    return [
+        *a.records([8000, 8100, 8200, 8300, 8400], "one"),
+        *a.records([15000, 15100], "two", node_count=2),
+        *a.records([100], "rehearsed", rehearsal=True, region="lab"),
+        *a.records([300, 500], "both", rehearsal=True),
+        a.record("slow", throughputs=[1000.0] * 7 + [500.0], framework_version="r1.11"),
+        a.record("broken", with_result=False, flavor="other"),
+        a.record("single", mode=Mode.SINGLE_SERVER, node_count=2),
+        a.imported(),
+        a.record(
+            "told",
+            samples=(MetricSample(a.T0, 0, "npuUtil", 93.5),),
+            events=(Event("told", a.T0, "console", Level.INFO, "launched", "ann"),),
+        ),
+    ]
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Warehouse:
+    """A file with runs of every sort."""
+    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+    warehouse.record_many(every_sort())
+    return warehouse
+
+
 @pytest.fixture
 def reading(warehouse: Warehouse) -> Iterator[Reader]:
-    """A reader of a warehouse with runs of every sort."""
-    warehouse.record_many(
-        [
-            *a.records([8000, 8100, 8200, 8300, 8400], "one"),
-            *a.records([15000, 15100], "two", node_count=2),
-            *a.records([100], "rehearsed", rehearsal=True, region="lab"),
-            *a.records([300, 500], "both", rehearsal=True),
-            a.record("slow", throughputs=[1000.0] * 7 + [500.0], framework_version="r1.11"),
-            a.record("broken", with_result=False, flavor="other"),
-            a.record("single", mode=Mode.SINGLE_SERVER, node_count=2),
-            a.imported(),
-            a.record(
-                "told",
-                samples=(MetricSample(a.T0, 0, "npuUtil", 93.5),),
-                events=(Event("told", a.T0, "console", Level.INFO, "launched", "ann"),),
-            ),
-        ]
-    )
     found = reader(warehouse.place, 60.0)
     yield found
     found.close()
@@ -139,3 +149,17 @@ def test_every_view_has_the_columns_that_its_document_names(reading: Reader) -> 
     for view in VIEWS:
         with asked(reading, Question(f"from {view.name} limit 0")) as cur:
             assert [column[0] for column in cur.description or ()] == [column.name for column in view.columns]
+
+
+@pytest.mark.postgres
+def test_a_teams_warehouse_tells_the_same(team: TeamWarehouse, reading: Reader) -> None:
+    team.open().record_many(every_sort())
+    theirs = reader(team.place, 60.0)
+
+    for view in VIEWS:
+        own = rows(reading, f"from {view.name} order by all")
+        assert rows(theirs, f"from {view.name} order by all") == [
+            {name: close(value) for name, value in row.items()} for row in own
+        ]
+        assert own or view.name == "v_series"
+    theirs.close()

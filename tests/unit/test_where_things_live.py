@@ -2,11 +2,16 @@
 
 import ast
 import re
+import sys
 
 from tests.source_tree import (
     HOME,
+    PRODUCT,
     all_python,
     conditions,
+    files_of,
+    imports,
+    is_inside,
     lies_in,
     path_of,
     product,
@@ -22,10 +27,13 @@ SQL_PLACES = (
     "aisbench_core/running/ledger.py",
     "aisbench_core/running/ledger_schema.py",
     "aisbench_core/running/ledger_series.py",
+    "aisbench_core/mlflow",
     "aisbench_core/warehouse",
 )
 ENVIRONMENT_PLACES = ("aisbench_core/settings.py", "aisbench_core/sandbox")
 SANDBOX_STARTS_HERE = "aisbench_core/cli/serving.py"
+
+NOT_IN_PAGES = frozenset({"threading", "multiprocessing", "asyncio", "subprocess", "socket", "urllib", "http", "os"})
 
 VAGUE = frozenset({"utils", "util", "helpers", "helper", "common", "misc", "base", "manager", "managers"})
 
@@ -78,3 +86,25 @@ def test_every_module_says_what_it_is_for() -> None:
     silent = {path_of(file) for file in product() if file.stat().st_size and not ast.get_docstring(tree_of(file))}
 
     assert silent == set()
+
+
+def test_errors_stand_on_the_standard_library_and_the_model_on_pydantic_too() -> None:
+    def others(module: str) -> set[str]:
+        tops = {name.split(".")[0] for name in imports(HOME / PRODUCT / module)}
+        return tops - sys.stdlib_module_names
+
+    assert others("errors.py") == set()
+    nouns = [others(f"model/{file.name}") for file in files_of("aisbench_core/model")]
+    assert set().union(*nouns) == {"pydantic", PRODUCT}
+
+
+def test_pages_have_no_threads_no_processes_no_sockets_and_no_environment() -> None:
+    wrong = {
+        path_of(file) for file in files_of("pages") if NOT_IN_PAGES & {name.split(".")[0] for name in imports(file)}
+    }
+
+    assert wrong == set()
+
+
+def test_nothing_but_tests_imports_tests() -> None:
+    assert {path_of(file) for file in product() if any(is_inside(name, ("tests",)) for name in imports(file))} == set()

@@ -1,0 +1,179 @@
+"""Runs of the warehouse as a new MLflow store in SQLite, for those who look at theirs with MLflow."""
+
+import contextlib
+import hashlib
+import math
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from aisbench_core.errors import ConfigError
+from aisbench_core.mlflow import words
+from aisbench_core.mlflow.schema import REVISION, TABLES
+from aisbench_core.warehouse.reading import Reader
+from aisbench_core.warehouse.telling import ToldRun, told_runs
+from aisbench_core.warehouse.values import BoardQuery
+
+LONGEST = 6000
+"""Letters of a parameter or tag that every MLflow takes; the rest is cut off."""
+
+LONGEST_KEY = 250
+
+_STATUS = {"completed": "FINISHED", "failed": "FAILED", "stopped": "KILLED"}
+_PARAMS = (
+    "workload", "model", "framework", "framework_version", "dataset", "mode", "throughput_definition", "flavor",
+    "pool_id", "engine_version", "accelerator", "node_count", "cards_per_node", "card_count", "api",
+)  # fmt: skip
+_METRICS = (
+    "throughput", "throughput_per_node", "throughput_per_card", "throughput_reported", "accuracy", "accuracy_reported",
+    "accuracy_target", "rank_cv", "ranks_expected", "ranks_found", "average_power_w", "max_power_w", "energy_j",
+    "power_efficiency", "resource_util", "npu_util_avg_pct", "queue_s", "duration_s", "prepare_s", "dataload_s",
+    "proc_s", "total_s",
+)  # fmt: skip
+_TAGS = (
+    "region", "origin", "source", "validity", "failed_checks", "warned_checks", "throughput_unit", "formula_id",
+    "fingerprint", "series_id", "spec_sha256", "code_sha256", "record_sha256", "note", "detail",
+)  # fmt: skip
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MlflowExport:
+    """Writes stores; `reader` is the warehouse's."""
+
+    reader: Reader
+
+    def export(self, query: BoardQuery, target: Path, *, replace: bool = False) -> int:
+        """Write every run of the query (not only its page) as a new store; returns how many.
+
+        The file is there whole or not at all. Raises ConfigError when it exists (unless `replace`) or cannot be
+        written, and WarehouseError."""
+        if target.exists() and not replace:
+            raise ConfigError(f"{target} is there already", "name another file, or say --replace")
+        draft = target.with_name(f".{target.name}.{os.getpid()}.new")
+        try:
+            with contextlib.closing(sqlite3.connect(draft)) as con, self.reader.cursor() as cur:
+                count = _write(con, told_runs(cur, query))
+            draft.replace(target)
+        except (sqlite3.Error, OSError) as error:
+            raise ConfigError(f"{target} cannot be written: {error}", "name a file in a folder of yours") from error
+        finally:
+            self.reader.close()
+            draft.unlink(missing_ok=True)
+        return count
+
+
+def _write(con: sqlite3.Connection, runs: Iterator[ToldRun]) -> int:
+    con.executescript(TABLES)
+    con.execute("insert into alembic_version values (?)", [REVISION])
+    experiments = {"Default": 0}
+    _experiment(con, 0, "Default", None)
+    for run in runs:
+        name = _experiment_name(run.values)
+        if name not in experiments:
+            experiments[name] = len(experiments)
+            _experiment(con, experiments[name], name, run.values)
+        _run(con, run, experiments[name])
+    con.commit()
+    return int(con.execute("select count(*) from runs").fetchone()[0])
+
+
+def _experiment_name(values: Mapping[str, Any]) -> str:
+    kind = ", rehearsals" if values["rehearsal"] else ""
+    return f"AISBench {values['workload']} ({values['region']}{kind})"
+
+
+def _experiment(con: sqlite3.Connection, number: int, name: str, values: Mapping[str, Any] | None) -> None:
+    place = f"mlflow-artifacts:/{number}"
+    con.execute(
+        "insert into experiments (experiment_id, name, artifact_location, lifecycle_stage) values (?, ?, ?, 'active')",
+        [number, name, place],
+    )
+    if values and values["rehearsal"]:
+        con.execute(
+            "insert into experiment_tags values ('mlflow.note.content', ?, ?)",
+            ["rehearsals: these numbers are no measurements", number],
+        )
+
+
+def _run(con: sqlite3.Connection, run: ToldRun, experiment: int) -> None:
+    values = run.values
+    run_id = hashlib.sha256(f"aisbench {values['run_id']}".encode()).hexdigest()[:32]
+    start, end = values["started_at_utc"] or values["began_at_utc"], values["ended_at_utc"]
+    con.execute(
+        """insert into runs (run_uuid, name, source_type, source_name, entry_point_name, user_id, status, start_time,
+            end_time, source_version, lifecycle_stage, artifact_uri, experiment_id)
+        values (?, ?, 'JOB', 'aisbench', '', ?, ?, ?, ?, '', 'active', ?, ?)""",
+        [
+            run_id,
+            values["run_id"],
+            values["created_by"],
+            _STATUS.get(values["state"], "FAILED"),
+            _ms(start),
+            _ms(end),
+            f"mlflow-artifacts:/{experiment}/{run_id}/artifacts",
+            experiment,
+        ],
+    )
+    con.executemany("insert into params values (?, ?, ?)", _texts(_params(values), run_id))
+    con.executemany("insert into tags values (?, ?, ?)", _texts(_tags(run), run_id))
+    points = sorted(_points(run, _ms(end or values["created_at_utc"]) or 0))
+    told = [(key, value, at, run_id, step) for key, step, at, value in points]
+    con.executemany("insert into metrics values (?, ?, ?, ?, ?, 0)", told)
+    latest = {key: (key, value, at, step, run_id) for key, step, at, value in points}
+    con.executemany("insert into latest_metrics values (?, ?, ?, ?, 0, ?)", list(latest.values()))
+
+
+def _params(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: values[name] for name in _PARAMS if values[name] not in (None, "")}
+
+
+def _tags(run: ToldRun) -> dict[str, Any]:
+    values = run.values
+    told = {f"aisbench.{name}": values[name] for name in _TAGS} | {
+        f"aisbench.{name}": at.isoformat() for name, at in run.times.items()
+    }
+    told |= {
+        words.RUN_ID: values["run_id"],
+        words.JOB_ID: values["job_id"],
+        words.REHEARSAL: str(values["rehearsal"]).lower(),
+        words.SYNTHETIC: str(values["synthetic_data"]).lower(),
+        words.RAW: run.raw if len(run.raw) <= LONGEST else "",
+        "mlflow.runName": values["run_id"],
+        "mlflow.user": values["created_by"],
+        "mlflow.source.name": "aisbench",
+        "mlflow.source.type": "JOB",
+        "mlflow.note.content": "a rehearsal: these numbers are no measurement" if values["rehearsal"] else "",
+    }
+    return {name: value for name, value in told.items() if value not in (None, "")}
+
+
+def _points(run: ToldRun, at: int) -> Iterator[Row]:
+    """Every number as (key, step, milliseconds, value); what was not measured is not there."""
+    for name in _METRICS:
+        yield from _point(name, 0, at, run.values[name])
+    for server, rank, throughput in run.ranks:
+        yield from _point(words.RANK.format(server=server), rank, at, throughput)
+    for server, total, accuracy in run.servers:
+        yield from _point(words.SERVER_THROUGHPUT, server, at, total)
+        yield from _point(words.SERVER_ACCURACY, server, at, accuracy)
+    for step, (moment, node, name, value) in enumerate(run.samples):
+        yield from _point(words.SAMPLE.format(name=name, node=node), step, _ms(moment) or 0, value)
+
+
+def _point(key: str, step: int, at: int, value: float | None) -> Iterator[Row]:
+    if value is not None and math.isfinite(value):
+        yield key[:LONGEST_KEY], step, at, float(value)
+
+
+def _texts(told: Mapping[str, Any], run_id: str) -> list[Row]:
+    return [(name[:LONGEST_KEY], str(value)[:LONGEST], run_id) for name, value in told.items()]
+
+
+def _ms(at: datetime | None) -> int | None:
+    return round(at.replace(tzinfo=UTC).timestamp() * 1000) if at else None

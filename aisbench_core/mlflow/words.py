@@ -1,0 +1,34 @@
+"""How our runs are called in MLflow: the names of tags and metrics that mean something when they come back."""
+
+from collections.abc import Mapping
+
+RUN_ID = "aisbench.run_id"
+JOB_ID = "aisbench.job_id"
+REHEARSAL = "aisbench.rehearsal"
+SYNTHETIC = "aisbench.synthetic_data"
+RAW = "aisbench.raw"
+RANKS_EXPECTED = "ranks_expected"
+NPU_SAMPLE = "platform"
+
+RANK = "rank_throughput.server_{server}"
+"""A metric whose steps are the cards of one server."""
+
+SERVER_THROUGHPUT, SERVER_ACCURACY = "server_throughput", "server_accuracy"
+"""Metrics whose steps are servers that trained alone."""
+
+SAMPLE = "platform.{name}.node_{node}"
+"""A metric of the platform, with its own times; its steps only count."""
+
+REPORTED: Mapping[str, str] = {
+    "accuracy": "accuracy_reported",
+    "throughput_ratio": "throughput_reported",
+    "average_power": "average_power_w",
+    "max_power": "max_power_w",
+    "energy_consumption": "energy_j",
+    "efficientcy": "power_efficiency",
+    "resource_util_ratio": "resource_util",
+}
+"""The numbers of the training tool's block, and the metrics that they are."""
+
+PERIODS = tuple(f"{name}_{end}_time" for name in ("prepare", "dataload", "proc", "total") for end in ("start", "end"))
+"""Its times, which are tags of that name behind `aisbench.`"""

@@ -1,0 +1,247 @@
+"""MLflow's stores: those of others are read honestly, and our runs go there and come back with their numbers.
+
+`tests/stores/mlflow/` holds stores that MLflow itself made: as SQL, and only the tables that runs need.
+"""
+
+import sqlite3
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.core import Core
+from aisbench_core.errors import ConfigError
+from aisbench_core.history.found import Column, FoundResult, Table, Unread
+from aisbench_core.history.reading import columns_of, read_path
+from aisbench_core.importing.chosen import Choices
+from aisbench_core.mlflow.exporting import MlflowExport
+from aisbench_core.mlflow.schema import NEEDED, REVISION, TABLES
+from aisbench_core.model import MetricSample, Mode, RunRecord, ServerResult
+from aisbench_core.settings import Settings
+from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse.reading import reader
+from aisbench_core.wiring import open_core
+from tests import records as a
+
+STORES = sorted((Path(__file__).parent / "mlflow").glob("*.sql"))
+NUMBERS = (
+    "throughput", "per_node", "per_card", "throughput_reported", "accuracy", "accuracy_reported", "rank_cv", "mode",
+    "straggler_ranks", "npu_util_avg_pct", "ranks_expected", "ranks_found", "node_count", "cards_per_node", "dataset",
+    "framework_version", "flavor", "synthetic_data", "ended_at", "created_by",
+)  # fmt: skip
+QUERY = BoardQuery("cn-north-9", include_invalid=True)
+
+
+def made(folder: Path, sql: str, name: str = "mlflow.db") -> Path:
+    with closing(sqlite3.connect(folder / name)) as con:
+        con.executescript(sql)
+    return folder / name
+
+
+def found_in(path: Path, **mapping: str) -> tuple[list[FoundResult], list[Unread]]:
+    told = list(read_path(path, mapping))
+    return [each for each in told if isinstance(each, FoundResult)], [each for each in told if isinstance(each, Unread)]
+
+
+def core_in(folder: Path) -> Core:
+    return open_core(Settings(data_dir=folder))
+
+
+def sent(core: Core, file: Path, *records: RunRecord) -> Path:
+    """These runs in a warehouse, and from there in a store."""
+    core.warehouse.record_many(records)
+    core.mlflow.export(QUERY, file)
+    return file
+
+
+@pytest.mark.parametrize("store", STORES, ids=lambda store: store.stem)
+def test_runs_of_others_are_read_with_what_is_known_and_with_doubts(store: Path, tmp_path: Path) -> None:
+    results, unread = found_in(made(tmp_path, store.read_text()))
+
+    first, second, killed = results
+    assert (first.model, first.framework, first.framework_version) == ("resnet50", "pytorch", "2.5")
+    assert (first.node_count, first.cards_per_node) == (2, 8)
+    assert (first.info.throughput_ratio, first.info.accuracy) == (1523.25, 0.7612)
+    assert first.info.average_power is None
+    assert (first.job_name, first.created_by, first.note) == ("first", "ann", "MLflow experiment resnet speed")
+    assert first.started_at is not None
+    assert first.ended_at is not None
+    assert (first.ended_at - first.started_at).total_seconds() == 600
+    assert [(each.name, each.value) for each in first.samples] == [("loss", 2.5), ("loss", 1.25)]
+    assert first.problems == second.problems == ()
+    assert killed.problems == ("MLflow calls it killed",)
+    assert [each.reason for each in unread] == ["rows that hold neither a throughput nor an accuracy: 1"]
+
+
+@pytest.mark.parametrize("store", STORES, ids=lambda store: store.stem)
+def test_importing_a_store_twice_adds_nothing(store: Path, tmp_path: Path) -> None:
+    core, file = core_in(tmp_path / "data"), made(tmp_path, store.read_text())
+
+    def imported() -> tuple[int, int]:
+        results = (each for each in core.history.read(file, {}) if isinstance(each, FoundResult))
+        saved = core.history.save(results, Choices(), "ann")
+        return len(saved.new), saved.known
+
+    assert (imported(), imported()) == ((3, 0), (0, 3))
+    page = core.warehouse.runs(BoardQuery("imported", include_invalid=True))
+    assert {row.throughput for row in page.rows} == {1523.25, 1533.5, 700.0}
+
+
+def test_columns_are_guessed_shown_and_corrected(tmp_path: Path) -> None:
+    file = made(tmp_path, STORES[0].read_text())
+
+    (table,) = columns_of(file)
+    results, _ = found_in(file, loss="accuracy", accuracy="")
+
+    assert isinstance(table, Table)
+    assert table.source == "mlflow.db!resnet speed"
+    assert table.mapping["nodes"] is Column.NODE_COUNT
+    assert "batch_size" in table.columns
+    assert [each.info.accuracy for each in results] == [None, None, None, 0.5]  # its latest loss is no number
+
+
+def test_a_store_is_found_in_folders_and_archives(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    file = made(folder, STORES[0].read_text())
+    with zipfile.ZipFile(tmp_path / "packed.zip", "w") as archive:
+        archive.write(file, "deep/mlflow.db")
+
+    assert len(found_in(folder)[0]) == 3
+    assert {each.source for each in found_in(tmp_path / "packed.zip")[0]} == {"packed.zip!deep/mlflow.db!resnet speed"}
+
+
+def test_databases_that_are_not_understood_are_named(tmp_path: Path) -> None:
+    changed = "alter table latest_metrics rename to elsewhere; insert into alembic_version values ('abc');"
+    stranger, newer = made(tmp_path, "create table mine (x int)", "a.db"), made(tmp_path, TABLES + changed, "b.db")
+
+    assert [each.reason.split(":")[0] for each in found_in(stranger)[1]] == [
+        "it is an SQLite database, but not MLflow's"
+    ]
+    assert "a schema that is not understood (abc): latest_metrics.key, " in found_in(newer)[1][0].reason
+
+
+def test_a_damaged_database_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "mlflow.db"
+    file.write_bytes(b"SQLite format 3\0" + b"x" * 4096)
+
+    assert "cannot be read as an SQLite database" in found_in(file)[1][0].reason
+
+
+def test_a_written_store_has_the_tables_that_mlflow_makes(tmp_path: Path) -> None:
+    file = sent(core_in(tmp_path / "data"), tmp_path / "out.db", a.record())
+
+    theirs = made(tmp_path, STORES[0].read_text(), "theirs.db")
+    for table in (*NEEDED, "alembic_version"):
+        asked = f"select name, type, \"notnull\", pk from pragma_table_info('{table}')"  # noqa: S608 - their own names
+        assert rows(file, asked) == rows(theirs, asked)
+    assert rows(file, "select * from alembic_version") == rows(theirs, "select * from alembic_version") == [(REVISION,)]
+    assert rows(file, "pragma foreign_key_check") == []
+    assert len(rows(file, "select name from sqlite_master where type = 'table'")) == 19
+
+
+def rows(file: Path, sql: str) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(file)) as con:
+        return con.execute(sql).fetchall()
+
+
+def test_a_run_says_in_mlflow_what_was_measured_and_nothing_else(tmp_path: Path) -> None:
+    file = sent(core_in(tmp_path / "data"), tmp_path / "out.db", a.record(throughputs=[1000.0] * 7 + [500.0]))
+
+    latest: dict[object, object] = dict(rows(file, "select key, value from latest_metrics"))  # type: ignore[arg-type]
+    assert latest["throughput"] == 7500
+    assert latest["rank_throughput.server_0"] == 500
+    assert "max_power_w" not in latest
+    assert rows(file, "select count(*) from metrics where key = 'rank_throughput.server_0'") == [(8,)]
+    assert rows(file, "select name, status, user_id, end_time - start_time from runs") == [
+        ("run-1", "FINISHED", "ann", 600_000)
+    ]
+    assert ("node_count", "1") in rows(file, "select key, value from params")
+    assert rows(file, "select name from experiments order by experiment_id") == [
+        ("Default",),
+        ("AISBench mindspore_resnet (cn-north-9)",),
+    ]
+
+
+def several() -> Iterator[RunRecord]:
+    """Runs with everything that can be measured: cards, servers, samples, power, times."""
+    whole = a.record("whole", throughputs=[1000.1] * 7 + [999.9], samples=(MetricSample(a.T0, 0, "npuUtil", 93.5),))
+    assert whole.result is not None
+    info = replace(
+        whole.result.info,
+        average_power=250.5,
+        max_power=300.0,
+        total_start_time=a.T0,
+        total_end_time=a.T0.replace(hour=9),
+    )
+    yield replace(whole, result=replace(whole.result, info=info))
+    single = a.record("single", mode=Mode.SINGLE_SERVER, node_count=2)
+    assert single.result is not None
+    servers = (ServerResult(0, 8000.0, 0.76), ServerResult(1, 8000.0, 0.77))
+    yield replace(single, result=replace(single.result, server_results=servers))
+    yield a.record("rehearsed", rehearsal=True)
+    yield a.record("synthetic", synthetic_data=True)
+
+
+def test_numbers_come_back_as_they_went(tmp_path: Path) -> None:
+    here, there = core_in(tmp_path / "here"), core_in(tmp_path / "there")
+    sent(here, tmp_path / "out.db", *several())
+
+    results = [each for each in there.history.read(tmp_path / "out.db", {}) if isinstance(each, FoundResult)]
+    there.history.save(results, Choices(there.history.where(region="cn-north-9")), "bob")
+
+    back = {each.job_id: each for each in there.warehouse.runs(replace(QUERY, region="cn-north-9")).rows}
+    for before in here.warehouse.runs(QUERY).rows:
+        after = back[before.job_id]
+        for name in NUMBERS:
+            assert getattr(after, name) == getattr(before, name), (before.run_id, name)
+        assert there.warehouse.rank_results(after.run_id) == here.warehouse.rank_results(before.run_id)
+        assert there.warehouse.servers(after.run_id) == here.warehouse.servers(before.run_id)
+    with there.warehouse.cursor() as cur:
+        cur.execute("select average_power, max_power, total_end_time from results where max_power is not null")
+        assert cur.fetchall() == [(250.5, 300.0, a.T0.replace(hour=9, tzinfo=None))]
+    assert not any(row.rehearsal for row in back.values())
+
+
+def test_rehearsals_stay_rehearsals_on_their_way(tmp_path: Path) -> None:
+    here, there = core_in(tmp_path / "here"), core_in(tmp_path / "there")
+    here.warehouse.record_many(several())
+    here.mlflow.export(replace(QUERY, rehearsal=True), tmp_path / "out.db")
+
+    (found,), _ = found_in(tmp_path / "out.db")
+    there.history.save([found], Choices(there.history.where(region="cn-north-9")), "bob")
+
+    assert rows(tmp_path / "out.db", "select name from experiments where experiment_id = 1") == [
+        ("AISBench mindspore_resnet (cn-north-9, rehearsals)",)
+    ]
+    (row,) = there.warehouse.runs(BoardQuery("imported", include_invalid=True)).rows
+    assert row.rehearsal
+
+
+def test_a_run_that_comes_back_to_where_it_was_made_is_here_already(tmp_path: Path) -> None:
+    core = core_in(tmp_path / "data")
+    sent(core, tmp_path / "out.db", a.record())
+
+    results = [each for each in core.history.read(tmp_path / "out.db", {}) if isinstance(each, FoundResult)]
+    saved = core.history.save(results, Choices(), "ann")
+
+    assert (saved.new, saved.known) == ((), 1)
+
+
+def test_a_file_that_is_there_is_written_over_only_when_asked(tmp_path: Path) -> None:
+    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+    warehouse.record(a.record())
+    export, file = MlflowExport(reader(warehouse.place)), tmp_path / "out.db"
+    file.write_text("mine")
+
+    with pytest.raises(ConfigError, match="there already"):
+        export.export(QUERY, file)
+    with pytest.raises(ConfigError, match="cannot be written"):
+        export.export(QUERY, tmp_path / "missing" / "out.db")
+
+    assert file.read_text() == "mine"
+    assert export.export(QUERY, file, replace=True) == 1
+    assert sorted(each.suffix for each in tmp_path.iterdir()) == [".db", ".duckdb", ".wal"]
