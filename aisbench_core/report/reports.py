@@ -9,12 +9,9 @@ from typing import Any
 from aisbench_core.errors import Problem, RunNotFound, SpecError
 from aisbench_core.model import Clock, canonical_json
 from aisbench_core.report.page import Report, page
-from aisbench_core.report.words import ReportLanguage
+from aisbench_core.report.words import MOST_RUNS, ReportLanguage
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.exporting.reported import Reported
-
-MOST_RUNS = 200
-"""More make a book, which nobody prints."""
 
 
 class Reports:
@@ -23,6 +20,10 @@ class Reports:
     def __init__(self, warehouse: Warehouse, clock: Clock) -> None:
         self._warehouse = warehouse
         self._clock = clock
+
+    def count(self, query: BoardQuery) -> int:
+        """How many runs a query chooses."""
+        return self._warehouse.runs(replace(query, sort="created_at", limit=1, offset=0)).total
 
     def chosen(self, query: BoardQuery) -> list[str]:
         """The runs of a query. Raises SpecError when there are none, or too many for a report."""

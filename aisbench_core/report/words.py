@@ -7,6 +7,9 @@ from aisbench_core.model import FIELDS
 from aisbench_core.report.field_words import FIELD_WORDS
 from aisbench_core.report.markup import Markup, element, joined
 
+MOST_RUNS = 200
+"""More make a book, which nobody prints."""
+
 
 class ReportLanguage(StrEnum):
     """What a report is written in."""

@@ -5,7 +5,7 @@ from io import BytesIO
 
 import streamlit as st
 
-from aisbench_core.report.words import ReportLanguage
+from aisbench_core.report.words import MOST_RUNS, ReportLanguage
 from aisbench_core.warehouse.exports import MEDIA_TYPES, Export, ExportFormat, ExportTable, file_name
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 from pages._ui import address
@@ -60,18 +60,19 @@ def show_export(query: BoardQuery) -> None:
             icon=":material/download:",
         )
         st.divider()
-        _report(lambda: core().reports.chosen(query), query, query.ruleset_id)
+        _report(lambda: core().reports.chosen(query), query, core().reports.count(query))
 
 
 def show_report(runs: Sequence[RunRow]) -> None:
     """A report on these runs, to print; they are of one region and kind."""
     if len({(run.region, run.rehearsal) for run in runs}) == 1:
         with st.popover(words()("report.title"), icon=":material/print:"):
-            _report(lambda: [run.run_id for run in runs], BoardQuery(runs[0].region, rehearsal=runs[0].rehearsal), "")
+            place = BoardQuery(runs[0].region, rehearsal=runs[0].rehearsal)
+            _report(lambda: [run.run_id for run in runs], place, len(runs))
 
 
-def _report(run_ids: Callable[[], list[str]], place: BoardQuery, ruleset_id: str) -> None:
-    """Its language, and the button; the page is written when that is pressed."""
+def _report(run_ids: Callable[[], list[str]], place: BoardQuery, count: int) -> None:
+    """Its language, and the button; the page is written when that is pressed. Too many runs are said beforehand."""
     t = words()
     st.radio(
         t("report.language"),
@@ -83,13 +84,14 @@ def _report(run_ids: Callable[[], list[str]], place: BoardQuery, ruleset_id: str
         args=("report", ReportLanguage.BOTH),
     )
     language = ReportLanguage(st.session_state["report"])
-    st.caption(t("report.hint"))
+    st.caption(t("report.hint", most=MOST_RUNS, count=count))
     st.download_button(
         t("report.download"),
-        data=lambda: core().reports.write(run_ids(), language, ruleset_id),
+        data=lambda: core().reports.write(run_ids(), language, place.ruleset_id),
         file_name=file_name("report", place.region, place.rehearsal, core().clock(), "html"),
         mime="text/html",
         key="report-file",
+        disabled=not 1 <= count <= MOST_RUNS,
         on_click="ignore",
         icon=":material/print:",
     )

@@ -16,8 +16,8 @@ from aisbench_core.model import stated_of
 from aisbench_core.report import charts
 from aisbench_core.report.field_words import FIELD_WORDS
 from aisbench_core.report.markup import Markup, element, joined
-from aisbench_core.report.reports import MOST_RUNS, Reports
-from aisbench_core.report.words import WORDS, ReportLanguage
+from aisbench_core.report.reports import Reports
+from aisbench_core.report.words import MOST_RUNS, WORDS, ReportLanguage
 from aisbench_core.warehouse import BoardQuery, CheckLevel, Validity, Warehouse
 from pages._ui.words import chinese_fields
 from tests import records as a

@@ -1,0 +1,45 @@
+"""Export on the leaderboard and Report on Compare: the choice is in the URL, the names say what is in the file."""
+
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from tests.console.conftest import OpenPage, texts
+
+
+def buttons(app: AppTest) -> dict[str, bool]:
+    """The label of each download, and whether it can be pressed."""
+    return {each.proto.label: not each.proto.disabled for each in app.get("download_button")}
+
+
+def test_table_and_format_are_chosen_and_rehearsals_are_named(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+    app = open_page("leaderboard", region="sandbox~rehearsal", rows="series", format="xlsx")
+    (label, report) = buttons(app)
+
+    assert label.startswith("Download aisbench-series-sandbox-rehearsals-")
+    assert label.endswith(".xlsx")
+    assert buttons(app) == {label: True, report: True}
+
+    app.radio(key="format").set_value("parquet").run()
+
+    assert next(iter(buttons(app))).endswith(".parquet")
+    assert app.query_params["format"] in ("parquet", ["parquet"])
+
+
+def test_a_report_of_nothing_cannot_be_had(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    app = open_page("leaderboard", region="cn-north-9", q="no run is called so")
+
+    assert buttons(app)["Download the report"] is False
+    assert "about up to 200 runs. Chosen now: 0." in texts(app)
+
+
+def test_compared_runs_of_one_kind_become_a_report(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    one_kind = open_page("compare", ids=["run-n1-0", "run-n2-0"])
+
+    assert buttons(one_kind) == {"Download the report": True}
+    assert "Chosen now: 2." in texts(one_kind)
