@@ -59,10 +59,8 @@ class Warehouse:
         rulesets: Rulesets | None = None,
         ruleset_id: str = DEFAULT,
     ) -> None:
-        """`patience_s`: how long to wait for other processes before WarehouseBusy.
-
-        `ruleset_id` names the one of `rulesets` (by default the shipped ones) that judges what is recorded. Raises
-        ConfigError and SpecError when it cannot be used."""
+        """`patience_s`: how long to wait for other processes before WarehouseBusy. `ruleset_id` names the one of
+        `rulesets` (by default the shipped ones) that judges what is recorded. Raises ConfigError and SpecError."""
         self.place = place
         self._rulesets = rulesets or Rulesets()
         self._judge = Judge(self._rulesets.get(ruleset_id))

@@ -11,18 +11,15 @@ from aisbench_core.model import (
     SYSTEM_FIELDS,
     TESTER_FIELDS,
     MetricSample,
-    Mode,
-    RankResult,
     Remarks,
     Run,
     RunRecord,
-    RunSpec,
     RunState,
-    ServerResult,
     TrainResultInfo,
     canonical_json,
     whole_note,
 )
+from aisbench_core.warehouse.card_rows import card_rows, finite, place_of, server_rows
 from aisbench_core.warehouse.fingerprint import fingerprint
 from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.schema import RESULTS, RUNS
@@ -46,7 +43,7 @@ Rows = Mapping[str, Sequence[Sequence[object]]]
 def rows_of(record: RunRecord, judge: Judge) -> Rows:
     """Rows by table, their values in the order of the tables' columns (schema.py), with the verdict of `judge`."""
     run_id = record.run.run_id
-    cards, servers = _cards(record), _servers(record)
+    cards, servers = card_rows(record), server_rows(record)
     carried = record.imported.carried if record.imported else {}
     asked = _with(_run(record), carried)
     result = _with(_result(record), carried)
@@ -112,7 +109,7 @@ def _run(record: RunRecord) -> Cells:
         "throughput_definition": facts.throughput_definition,
         "throughput_unit": facts.throughput_unit,
         "dataset": facts.dataset,
-        "accuracy_target": _number(facts.accuracy_target),
+        "accuracy_target": finite(facts.accuracy_target),
         "accuracy_target_source": facts.accuracy_target_source,
         "speed_parameters": canonical_json(None if facts.speed_parameters is None else dict(facts.speed_parameters)),
         "fingerprint": fingerprint(run.spec, facts),
@@ -200,7 +197,7 @@ def _happened(record: RunRecord) -> Cells:
         "started_at": _utc(run.started_at),
         "ended_at": _utc(run.ended_at),
         "queue_s": _seconds(run.submitted_at, run.started_at),
-        "duration_s": _number(run.duration_s),
+        "duration_s": finite(run.duration_s),
     }
 
 
@@ -220,7 +217,7 @@ def _result(record: RunRecord) -> Cells:
         "ranks_expected": result.ranks_expected if result else None,
         "ranks_found": cards_found(result) if result else None,
         "rank_cv": computed.rank_cv,
-        "straggler_ranks": ";".join(_place(card, record.run.spec.mode) for card in computed.stragglers),
+        "straggler_ranks": ";".join(place_of(card, record.run.spec.mode) for card in computed.stragglers),
         "npu_util_avg_pct": _utilisation(record.samples),
         "not_measured": canonical_json(
             [name for name, value in {**info, "accuracy": accuracy}.items() if value is None]
@@ -240,35 +237,7 @@ def _not_finite(info: TrainResultInfo) -> Iterator[str]:
 def _typed(info: TrainResultInfo) -> dict[str, object]:
     """The 15 keys as cells. A number that is not finite measures nothing; the checks have already named it."""
     values = ((field.name, getattr(info, field.name)) for field in fields(info))
-    return {name: _utc(value) if isinstance(value, datetime) else _number(value) for name, value in values}
-
-
-def _cards(record: RunRecord) -> list[list[object]]:
-    cards = record.result.rank_results if record.result else ()
-    return [[record.run.run_id, card.server, card.rank, _number(card.throughput)] for card in cards]
-
-
-def _servers(record: RunRecord) -> list[list[object]]:
-    """Each server of a single-server run; records of before did not keep them, and have the sums of their cards."""
-    result = record.result
-    if result is None or record.run.spec.mode is Mode.CLUSTER:
-        return []
-    servers = result.server_results or _sums(result.rank_results, record.run.spec)
-    measured = not result.synthetic_data
-    return [
-        [record.run.run_id, each.server, _number(each.throughput), _number(each.accuracy) if measured else None]
-        for each in servers
-    ]
-
-
-def _sums(cards: Sequence[RankResult], spec: RunSpec) -> Iterator[ServerResult]:
-    for server in sorted({card.server for card in cards}):
-        values = [card.throughput for card in cards if card.server == server]
-        yield ServerResult(server, sum(values) if len(values) == spec.cards_per_node else None, None)
-
-
-def _place(card: RankResult, mode: Mode) -> str:
-    return str(card.rank) if mode is Mode.CLUSTER else f"{card.server}/{card.rank}"
+    return {name: _utc(value) if isinstance(value, datetime) else finite(value) for name, value in values}
 
 
 def _measured(samples: Sequence[MetricSample]) -> list[MetricSample]:
@@ -278,10 +247,6 @@ def _measured(samples: Sequence[MetricSample]) -> list[MetricSample]:
 def _utilisation(samples: Sequence[MetricSample]) -> float | None:
     values = [sample.value for sample in samples if sample.name == UTILISATION and 0 <= sample.value <= 100]
     return fmean(values) if values else None
-
-
-def _number(value: float | None) -> float | None:
-    return float(value) if value is not None and math.isfinite(value) else None
 
 
 def _utc(at: datetime | None) -> datetime | None:
