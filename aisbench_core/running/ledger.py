@@ -3,13 +3,14 @@
 import sqlite3
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, fields
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from aisbench_core.errors import AisbenchError, DiskError, RunNotFound, StaleRun
-from aisbench_core.model import ACTIVE, Event, Level, Progress, Run, RunSort, RunSpec, RunState
+from aisbench_core.model import ACTIVE, Event, Level, Progress, Run, RunSort, RunState
+from aisbench_core.running.ledger_rows import add_event, as_text, as_time, insert_run, row_of, run_of
 from aisbench_core.running.ledger_schema import migrate
 
 BUSY_SECONDS = 30.0
@@ -101,7 +102,7 @@ class Ledger:
 
     def advance(self, before: Run, after: Run, event: Event | None = None) -> Run:
         """Replace a run by its next value, if nobody else was first. Raises StaleRun otherwise."""
-        row = _row(after) | {"version": before.version + 1}
+        row = row_of(after) | {"version": before.version + 1}
         changes = ", ".join(f"{name} = ?" for name in row)
         with self.transaction() as con:
             done = con.execute(
@@ -223,36 +224,6 @@ def _advice(said: str) -> str:
     return "check the disk and the file's owner"
 
 
-_RUN_FIELDS = tuple(field.name for field in fields(Run))
-_TIMES = ("created_at", "updated_at", "next_step_at", "submitted_at", "started_at", "ended_at")
-
-
-def _row(run: Run) -> dict[str, Any]:
-    row = {name: getattr(run, name) for name in _RUN_FIELDS}
-    for name in _TIMES:
-        row[name] = None if row[name] is None else as_text(row[name])
-    return row | {"spec": run.spec.model_dump_json(), "workload": run.spec.workload}
-
-
-def insert_run(con: sqlite3.Connection, run: Run, token: str = "") -> None:
-    """Add a run within a transaction."""
-    row = _row(run)
-    names = ", ".join(row)
-    marks = ", ".join("?" for _ in row)
-    con.execute(f"insert into runs ({names}, token) values ({marks}, ?)", [*row.values(), token or None])  # noqa: S608  # column names are Run's own fields
-
-
-def run_of(row: sqlite3.Row) -> Run:
-    """A row of the table runs as a run."""
-    values = {name: row[name] for name in _RUN_FIELDS}
-    for name in _TIMES:
-        values[name] = None if values[name] is None else as_time(values[name])
-    values["spec"] = RunSpec.model_validate_json(values["spec"])
-    values["state"] = RunState(values["state"])
-    values["verdict"] = RunState(values["verdict"]) if values["verdict"] else None
-    return Run(**values)
-
-
 def _newest(states: Collection[RunState] | None, text: str, most: int) -> tuple[str, list[Any]]:
     """A query for the newest runs, to which a limit is added.
 
@@ -282,22 +253,3 @@ def _filter(states: Collection[RunState] | None, text: str) -> tuple[str, list[A
         )
         values.append(text)
     return " and ".join(where), values
-
-
-def add_event(con: sqlite3.Connection, event: Event | None) -> None:
-    """Write down what happened, if anything did."""
-    if event is not None:
-        con.execute(
-            "insert into events (run_id, at, source, level, message, actor) values (?, ?, ?, ?, ?, ?)",
-            [event.run_id, as_text(event.at), event.source, event.level, event.message, event.actor],
-        )
-
-
-def as_text(time: datetime) -> str:
-    """A time as it is stored: in UTC, so that texts sort as times do."""
-    return time.astimezone(UTC).isoformat(timespec="microseconds")
-
-
-def as_time(text: str) -> datetime:
-    """A time as it was stored."""
-    return datetime.fromisoformat(text)

@@ -7,7 +7,8 @@ from pydantic import TypeAdapter
 
 from aisbench_core.errors import SeriesNotFound, StaleRun
 from aisbench_core.model import ACTIVE, Attempt, Event, Run, Series, SeriesPlan, SeriesRow
-from aisbench_core.running.ledger import LAST_LETTER, Ledger, add_event, as_text, as_time, insert_run, run_of
+from aisbench_core.running.ledger import LAST_LETTER, Ledger
+from aisbench_core.running.ledger_rows import add_event, as_text, as_time, insert_run, run_of
 
 _ROWS = TypeAdapter(tuple[SeriesRow, ...])
 
