@@ -248,12 +248,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/strict_yaml.py": (),
     "aisbench_core/model": ("aisbench_core.model",),
     "aisbench_core/errors.py": (),
-    "aisbench_core/__init__.py": (
-        "aisbench_core.errors",
-        "aisbench_core.settings",
-        "aisbench_core.storage",
-        "aisbench_core.warehouse.frames",
-    ),
+    "aisbench_core/__init__.py": ("aisbench_core.storage", "aisbench_core.warehouse.frames", *BELOW),
 }
 """Each part of the product, and what it may import of the rest: these modules and what is inside them."""
 

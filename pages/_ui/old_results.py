@@ -26,7 +26,7 @@ SHOWN = 200
 
 TOLD_EVERY = 50
 OBS = "obs://"
-KINDS = ["log", "txt", "out", "json", "csv", "tsv", "xlsx", "zip", "tar", "gz", "tgz"]
+KINDS = ["log", "txt", "out", "json", "csv", "tsv", "xlsx", "zip", "tar", "gz", "tgz", "db", "sqlite"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ import pytest
 from aisbench_core.core import Core
 from aisbench_core.errors import ConfigError
 from aisbench_core.history.found import Column, FoundResult, Table, Unread
-from aisbench_core.history.reading import columns_of, read_path
+from aisbench_core.history.reading import columns_of, read_path, read_stream
 from aisbench_core.importing.chosen import Choices
 from aisbench_core.mlflow.exporting import MlflowExport
 from aisbench_core.mlflow.schema import NEEDED, REVISION, TABLES
@@ -111,6 +112,7 @@ def test_a_store_is_found_in_folders_and_archives(tmp_path: Path) -> None:
         archive.write(file, "deep/mlflow.db")
 
     assert len(found_in(folder)[0]) == 3
+    assert len([each for each in read_stream(BytesIO(file.read_bytes()), "mlflow.db") if each]) == 4
     assert {each.source for each in found_in(tmp_path / "packed.zip")[0]} == {"packed.zip!deep/mlflow.db!resnet speed"}
 
 
