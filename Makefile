@@ -32,6 +32,8 @@ check: $(INSTALLED_TEST) ## style, types and the quick tests; seconds
 
 bench: $(INSTALLED_TEST) ## measure, each figure against a peer or the naive way in the same run; installs the peers
 	@$(PIP) --editable '.[bench]'
+	@test -x .bench/mlflow/bin/mlflow || { $(PYTHON) -m venv .bench/mlflow && \
+		.bench/mlflow/bin/pip install --quiet --disable-pip-version-check --requirement tests/bench/mlflow.txt; }
 	@$(BIN)/python -m pytest -q -s -p no:xdist tests/bench
 
 screenshots: $(INSTALLED_TEST) browser ## take the README's pictures anew
@@ -41,7 +43,7 @@ format: $(INSTALLED_TEST) ## bring all files into the common style
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --fix --quiet .
 
 clean: ## remove what set-up made; data/ stays
-	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .bench build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .PHONY: browser
 browser:

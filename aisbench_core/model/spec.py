@@ -182,6 +182,9 @@ _LATER = ("log_levels", "update")
 """Fields that old specs do not have: a spec without them keeps the hash under which it was stored."""
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
 def canonical_json(value: object) -> str:
     """JSON with sorted keys and no blanks, so that equal values have equal text."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _ENCODER.encode(value)

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from dataclasses import field as value_of
 from enum import StrEnum
+from functools import lru_cache
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
@@ -213,7 +214,13 @@ def known_from_job(
     counts = {"number_of_nodes": spec.node_count, "accelerators_per_node": spec.cards_per_node}
     values = {**counts, **{name: text[:MOST_LETTERS] for name, text in texts.items()}}
     not_given = {name for name, decides in DECIDED_BY.items() if given is not None and decides not in given}
-    return stated_of({name: value for name, value in values.items() if name not in not_given})
+    return _known(tuple((name, value) for name, value in values.items() if name not in not_given))
+
+
+@lru_cache(maxsize=4096)
+def _known(values: tuple[tuple[str, object], ...]) -> Stated:
+    """Of most runs the same is known."""
+    return stated_of(dict(values))
 
 
 def completed(stated: Stated, known: Stated) -> Stated:

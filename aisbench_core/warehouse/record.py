@@ -1,6 +1,7 @@
 """Stores records: what was known of a run before is replaced, in one transaction."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 
 from duckdb import DuckDBPyConnection
@@ -14,7 +15,7 @@ from aisbench_core.warehouse.rows import Rows, rows_of
 from aisbench_core.warehouse.schema import RUNS, TABLES, insert
 from aisbench_core.warehouse.standings import MOST_DUE, mark, mark_of_runs, settle
 
-CHUNK = 200
+CHUNK = 2000
 """Runs per transaction of a rebuild: large enough for speed, small enough that others get their turn."""
 
 
@@ -27,10 +28,7 @@ def record_many(connection: Connection | Lake, records: Iterable[RunRecord], jud
     """Store many runs, CHUNK of them at a time, and return how many.
 
     Whoever looks meanwhile, or after a crash, finds whole chunks."""
-    count = 0
-    for chunk in _chunks(records):
-        connection.write(lambda cur, chunk=chunk: _replace(cur, chunk, judge))  # type: ignore[misc]  # mypy cannot infer it
-        count += len(chunk)
+    count = sum(len(run_ids) for run_ids in _stored(connection, records, judge))
     connection.write(settle)
     return count
 
@@ -41,30 +39,52 @@ def rebuild(connection: Connection | Lake, records: Iterable[RunRecord], judge: 
     Runs are replaced chunk by chunk and unknown ones removed at the end, so that whoever looks meanwhile, or after a
     crash, still finds every run.
     """
-    known: set[str] = set()
-    for chunk in _chunks(records):
-        connection.write(lambda cur, chunk=chunk: _replace(cur, chunk, judge))  # type: ignore[misc]  # mypy cannot infer it
-        known.update(one.run.run_id for one in chunk)
+    known = {run_id for run_ids in _stored(connection, records, judge) for run_id in run_ids}
     connection.write(lambda cur: _keep_only(cur, known))
     connection.write(settle)
     return len(known)
 
 
+def _stored(connection: Connection | Lake, records: Iterable[RunRecord], judge: Judge) -> Iterator[list[str]]:
+    """The ids of each chunk that was stored. The rows of the next are made while one is being written."""
+    with ThreadPoolExecutor(1) as writer:
+        last: Future[list[str]] | None = None
+        for chunk in _chunks(records):
+            rows = _rows(chunk, judge)
+            if last:
+                yield last.result()
+            last = writer.submit(_write, connection, chunk, rows, judge)
+        if last:
+            yield last.result()
+
+
+def _write(connection: Connection | Lake, records: Sequence[RunRecord], rows: Rows, judge: Judge) -> list[str]:
+    connection.write(lambda cur: _replace(cur, records, rows, judge))
+    return [one.run.run_id for one in records]
+
+
+def _replace(cur: DuckDBPyConnection, records: Sequence[RunRecord], rows: Rows, judge: Judge) -> None:
+    """`rows` are those of the records, as long as nobody has remarked on any of the runs."""
+    whole = with_known(cur, records)
+    remarked = any(now is not before for now, before in zip(whole, records, strict=True))
+    store(cur, [one.run.run_id for one in records], _rows(whole, judge) if remarked else rows)
+
+
 def _chunks(records: Iterable[RunRecord]) -> Iterator[list[RunRecord]]:
+    """CHUNK records at a time, of each run the last."""
     remaining = iter(records)
     while chunk := list(islice(remaining, CHUNK)):
-        yield chunk
+        yield list({one.run.run_id: one for one in chunk}.values())
 
 
 def _replace_one(cur: DuckDBPyConnection, run_record: RunRecord, judge: Judge) -> None:
-    _replace(cur, [run_record], judge)
+    _replace(cur, [run_record], _rows([run_record], judge), judge)
     settle(cur, MOST_DUE)
 
 
-def _replace(cur: DuckDBPyConnection, records: Sequence[RunRecord], judge: Judge) -> None:
-    newest = {one.run.run_id: one for one in records}
-    every_row = [rows_of(one, judge) for one in with_known(cur, newest.values())]
-    store(cur, list(newest), {table: [row for rows in every_row for row in rows[table]] for table in TABLES})
+def _rows(records: Sequence[RunRecord], judge: Judge) -> Rows:
+    every_row = [rows_of(one, judge) for one in records]
+    return {table: [row for rows in every_row for row in rows[table]] for table in TABLES}
 
 
 def store(cur: DuckDBPyConnection, run_ids: list[str], rows: Rows) -> None:

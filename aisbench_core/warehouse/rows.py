@@ -1,10 +1,12 @@
 """A run's record as rows of the warehouse's tables, with every number that we compute."""
 
 import hashlib
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
+from functools import lru_cache
 from statistics import fmean
 
 from aisbench_core.model import (
@@ -14,7 +16,9 @@ from aisbench_core.model import (
     Remarks,
     Run,
     RunRecord,
+    RunSpec,
     RunState,
+    Stated,
     TrainResultInfo,
     canonical_json,
     whole_note,
@@ -35,6 +39,8 @@ SIZES = {
     "card_count": {"node_count", "cards_per_node"},
 }
 """Which fields of a spec must be known for a size to be known."""
+
+_INFO = tuple(field.name for field in fields(TrainResultInfo))
 
 Cells = Mapping[str, object]
 Rows = Mapping[str, Sequence[Sequence[object]]]
@@ -150,8 +156,14 @@ def _system(record: RunRecord) -> Cells:
     """Description of the system and tester's configuration, completed by what the job says.
 
     Only what is stated is part of the record's hash: the rest follows from what the hash covers already."""
-    stated = record.described.values if record.described else {}
-    values = {**record.known.values, **stated}
+    return _system_of(record.known, record.described)
+
+
+@lru_cache(maxsize=4096)
+def _system_of(known: Stated, described: Stated | None) -> Cells:
+    """Most runs say what others said, here and in their specs."""
+    stated = described.values if described else {}
+    values = {**known.values, **stated}
     system = {name: values[name] for name in SYSTEM_FIELDS if name in values}
     return {
         "system": canonical_json(system),
@@ -163,6 +175,7 @@ def _system(record: RunRecord) -> Cells:
 
 def _asked(run: Run) -> Cells:
     spec = run.spec
+    text, sha256 = _spec_of(spec.model_dump_json())
     return {
         "run_id": run.run_id,
         "series_id": run.series_id,
@@ -178,10 +191,16 @@ def _asked(run: Run) -> Cells:
         "cards_per_node": spec.cards_per_node,
         "card_count": spec.card_count,
         "api": spec.api.value,
-        "spec": canonical_json(spec.model_dump(mode="json")),
-        "spec_sha256": spec.sha256,
+        "spec": text,
+        "spec_sha256": sha256,
         "code_sha256": run.code_sha256,
     }
+
+
+@lru_cache(maxsize=4096)
+def _spec_of(written: str) -> tuple[str, str]:
+    spec = RunSpec.model_validate_json(written)
+    return canonical_json(spec.model_dump(mode="json")), spec.sha256
 
 
 def _happened(record: RunRecord) -> Cells:
@@ -228,15 +247,15 @@ def _result(record: RunRecord) -> Cells:
 
 def _not_finite(info: TrainResultInfo) -> Iterator[str]:
     """Numbers that cannot be stored, by their names; an accuracy has a rule of its own."""
-    for field in fields(info):
-        value = getattr(info, field.name)
-        if isinstance(value, float) and not math.isfinite(value) and field.name != "accuracy":
-            yield f"{field.name} is {value}"
+    for name in _INFO:
+        value = getattr(info, name)
+        if isinstance(value, float) and not math.isfinite(value) and name != "accuracy":
+            yield f"{name} is {value}"
 
 
 def _typed(info: TrainResultInfo) -> dict[str, object]:
     """The 15 keys as cells. A number that is not finite measures nothing; the checks have already named it."""
-    values = ((field.name, getattr(info, field.name)) for field in fields(info))
+    values = ((name, getattr(info, name)) for name in _INFO)
     return {name: _utc(value) if isinstance(value, datetime) else finite(value) for name, value in values}
 
 
@@ -260,13 +279,9 @@ def _seconds(start: datetime | None, end: datetime | None) -> float | None:
     return (end - start).total_seconds()
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=datetime.isoformat)
+
+
 def _sha256(cells: object) -> str:
-    return hashlib.sha256(canonical_json(_plain(cells)).encode()).hexdigest()
-
-
-def _plain(cells: object) -> object:
-    if isinstance(cells, Mapping):
-        return {key: _plain(value) for key, value in cells.items()}
-    if isinstance(cells, list):
-        return [_plain(value) for value in cells]
-    return cells.isoformat() if isinstance(cells, datetime) else cells
+    """Over canonical JSON, with times in ISO 8601."""
+    return hashlib.sha256(_ENCODER.encode(cells).encode()).hexdigest()

@@ -1,0 +1,126 @@
+"""A million runs: boards, lists, size and pages, beside the naive way; docs/performance.md tells."""
+
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.rulesets.shelf import shipped
+from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.filters import CHOSEN, parameters
+from aisbench_core.warehouse.judging import Judge
+from aisbench_core.warehouse.rows import rows_of
+from aisbench_core.warehouse.schema import insert
+from aisbench_core.warehouse.standings import counted
+from tests.bench.figures import put
+from tests.bench.many_runs import GROUPS, REGION, many_runs
+from tests.bench.warehouses import BOARD, FILTERED, folder_of, median_ms
+
+RUNS = 1_000_000
+NEW = 20_000
+NAIVE = 200
+PAGES = {"Leaderboard": "leaderboard.py", "History": "history.py", "Compare": "compare.py"}
+
+
+@pytest.fixture(scope="module")
+def folder() -> Path:
+    return folder_of(RUNS)
+
+
+@pytest.fixture(scope="module")
+def warehouse(folder: Path) -> Warehouse:
+    return Warehouse(folder / "warehouse.duckdb")
+
+
+def counted_anew(warehouse: Warehouse) -> int:
+    """The naive board: group the runs that are chosen."""
+    with warehouse.cursor() as cur:
+        return len(cur.execute(counted(CHOSEN), parameters(cur, BOARD)).fetchall())
+
+
+def joined(warehouse: Warehouse) -> int:
+    """The naive list: join, filter and sort all runs."""
+    with warehouse.cursor() as cur:
+        asked = f"select * from runs join results using (run_id) where {CHOSEN} order by throughput_cluster desc"  # noqa: S608
+        return len(cur.execute(f"{asked} limit 50", parameters(cur, FILTERED)).fetchall())
+
+
+def test_a_board_of_a_million_runs_is_there_at_once(warehouse: Warehouse) -> None:
+    naive = median_ms(lambda: counted_anew(warehouse), 1)
+    listed = median_ms(lambda: joined(warehouse), 1)
+
+    whole = median_ms(lambda: warehouse.leaderboard(BOARD))
+    top = median_ms(lambda: warehouse.leaderboard(FILTERED))
+    newest = median_ms(lambda: warehouse.runs(replace(FILTERED, sort="created_at")))
+    fastest = median_ms(lambda: warehouse.runs(FILTERED), 3)
+
+    assert 0.9 * GROUPS < warehouse.leaderboard(BOARD).total <= GROUPS
+    put(
+        "Whole leaderboard, 1,000,000 runs",
+        f"{whole:.0f} ms",
+        "150 ms",
+        f"counting all runs: {naive:.0f} ms",
+        naive / whole,
+    )
+    put(
+        "Leaderboard, 3 filters, top 50", f"{top:.0f} ms", "30 ms", f"join, filter, sort: {listed:.0f} ms", listed / top
+    )
+    put("Newest 50 runs, 3 filters", f"{newest:.0f} ms", "", f"join, filter, sort: {listed:.0f} ms", listed / newest)
+    put("Fastest 50 runs, 3 filters", f"{fastest:.0f} ms", "", f"join, filter, sort: {listed:.0f} ms", listed / fastest)
+    assert naive / whole >= 3
+    assert listed / top >= 2
+
+
+def test_a_run_takes_little_room(folder: Path, warehouse: Warehouse) -> None:
+    size = (folder / "warehouse.duckdb").stat().st_size / RUNS
+    with warehouse.cursor() as cur:
+        [(text,)] = cur.execute(
+            "select avg(strlen(spec) + strlen(raw) + strlen(checks) + strlen(system)) "
+            "from runs join results using (run_id) where created_at < '2026-04-01'"
+        ).fetchall()
+
+    put("Database per run", f"{size:.0f} B", "1,000 B", f"its texts alone: {text:.0f} B", text / size)
+    assert text / size >= 1
+
+
+def test_many_runs_are_imported_quickly(tmp_path: Path) -> None:
+    records = list(many_runs(NEW))
+    ours, naive = Warehouse(tmp_path / "ours.duckdb"), Warehouse(tmp_path / "naive.duckdb")
+    ours.record(records[0])
+    judge = Judge(shipped())
+
+    start = time.perf_counter()
+    ours.record_many(records)
+    rate = NEW / (time.perf_counter() - start)
+    start = time.perf_counter()
+    for record in records[:NAIVE]:
+        with naive.cursor() as cur:
+            for table, rows in rows_of(record, judge).items():
+                for row in rows:
+                    insert(cur, table, [row])
+    one_by_one = NAIVE / (time.perf_counter() - start)
+
+    put(
+        "Bulk import",
+        f"{rate:,.0f} runs/s",
+        "20,000 runs/s",
+        f"row by row: {one_by_one:,.0f} runs/s",
+        rate / one_by_one,
+    )
+    assert rate / one_by_one >= 10
+
+
+def test_pages_before_a_million_runs_are_quick_and_small(folder: Path) -> None:
+    for name, page in PAGES.items():
+        ran = subprocess.run(
+            [sys.executable, "-m", "tests.bench.page_rerun", str(folder), page, REGION],
+            capture_output=True, text=True, timeout=300, check=True,
+        )  # fmt: skip
+        rerun, memory = map(float, ran.stdout.splitlines()[-1].split())
+
+        put(f"Page {name}: rerun", f"{rerun:.0f} ms", "400 ms")
+        put(f"Page {name}: memory", f"{memory:.0f} MB", "500 MB", "of the process that runs it")
+        assert memory < 1000, "a page that loads the runs needs several times as much"
