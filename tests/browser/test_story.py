@@ -210,7 +210,7 @@ def compare(visit: Visit, on_one_node: str, on_two_nodes: str) -> None:
     assert not {"Workload", "Model", "Flavor"} & set(differing)
     for run_id in (on_one_node, on_two_nodes):
         expect(visit.table("Metrics")).to_contain_text(run_id)
-    expect(chart(visit)).to_have_count(3)
+    expect(chart(visit)).to_have_count(5)
     visit.publish("compare", height=1600)
 
 
@@ -293,7 +293,9 @@ def chart(visit: Visit) -> Locator:
 
 def tick(visit: Visit, row: int) -> None:
     """Tick a row of the leaderboard: the table is a canvas, so by its place."""
-    box = visit.page.get_by_test_id("stDataFrame").bounding_box()
+    table = visit.page.get_by_test_id("stDataFrame")
+    table.scroll_into_view_if_needed()
+    box = table.bounding_box()
     assert box
     visit.page.mouse.click(box["x"] + 16, box["y"] + 53 + 35 * row)
     visit.rest()
