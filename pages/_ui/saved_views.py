@@ -58,7 +58,8 @@ def _popover(place: Path, views: dict[str, SavedView]) -> None:
     label = t("views.here", name=plain(here)) if here else t("views.title")
     with st.popover(label, icon=":material/bookmark:"):
         for view in views.values():
-            link(place, plain(view.name), {address.VIEW: view.name}, icon=":material/bookmark:")
+            with st.container(horizontal=True):  # by itself a link has no width in a popover
+                link(place, plain(view.name), {address.VIEW: view.name}, icon=":material/bookmark:")
             st.caption(t("views.saved", who=plain(view.saved_by), at=when(view.saved_at)))
         _show_save(place)
         if views:

@@ -264,6 +264,7 @@ def test_filters_choose_runs_and_facets_name_what_there_is(warehouse: Warehouse)
         framework_versions=("r1.10", "r2.0"),
         flavors=("f2", "modelarts.kat1.8xlarge"),
         node_counts=(1, 2),
+        rulesets=("aisbench/1",),
     )
 
 
