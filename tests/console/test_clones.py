@@ -45,7 +45,7 @@ def test_a_clone_shows_what_is_changed_while_one_edits(open_page: OpenPage, digi
     app.number_input(key="spec.node_count").set_value(3).run()
 
     assert changes(app) == {"Nodes": ("1", "3")}
-    assert "**Differs from the original in 1:**" in texts(app)
+    assert "**Fields that differ from the original: 1**" in texts(app)
     app.button(key="begin-again").click().run()
     assert "Nothing differs from the original." in texts(app)
     stored = Ledger(digits / "ledger.sqlite3").draft(f"from-{RUN}")
