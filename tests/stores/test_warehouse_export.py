@@ -9,18 +9,15 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import openpyxl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pyarrow import parquet
 
 from aisbench_core.errors import SpecError
 from aisbench_core.model import MetricSample, RunState
 from aisbench_core.warehouse import BoardQuery, Export, ExportFormat, ExportTable, Warehouse
-from aisbench_core.warehouse.exporting import csv_file, workbook
-from aisbench_core.warehouse.exporting.columns import Kind, Sheet, number, text
+from aisbench_core.warehouse.exporting import workbook
+from aisbench_core.warehouse.exporting.columns import Kind, Sheet
 from aisbench_core.warehouse.exporting.export import SHEETS
 from aisbench_core.warehouse.exports import file_name
 from tests import records as a
@@ -273,47 +270,6 @@ def test_the_hash_in_a_row_is_the_record_s(warehouse: Warehouse) -> None:
 
     assert run is not None
     assert [row["record_sha256"] for row in rows(exported(warehouse))] == [run.record_sha256]
-
-
-CELL = Sheet("test/1", {"all": (text("said", ""), number("value", ""))}, "cells as (select * from t)", "1")
-
-
-def line_of(said: str | None, value: float | None) -> bytes:
-    with duckdb.connect() as connection:
-        connection.execute("create table t as select ?::VARCHAR as said, ?::DOUBLE as value", [said, value])
-        target = io.BytesIO()
-        csv_file.write(connection, CELL, {}, target, False)
-    return target.getvalue().removeprefix(b"said,value\r\n")
-
-
-@given(st.text(st.characters(exclude_categories=["Cs"])), st.floats(allow_nan=False, allow_infinity=False))
-def test_a_line_is_what_python_would_write_and_starts_no_formula(said: str, value: float) -> None:
-    oracle = io.StringIO(newline="")
-    guarded = f"'{said}" if re.match(r"'*[=+\-@\t\r]", said) else said
-
-    line = line_of(said, value).decode()
-
-    csv.writer(oracle).writerow([guarded, value])
-    assert line == oracle.getvalue()
-    (cell, _) = next(csv.reader(io.StringIO(line, newline="")))
-    assert not cell.startswith(("=", "+", "-", "@", "\t", "\r"))
-    assert (cell[1:] if re.match(r"''*[=+\-@\t\r]", cell) else cell) == said
-
-
-@pytest.mark.parametrize(
-    ("said", "value", "line"),
-    [
-        (None, None, b",\r\n"),
-        ("", 0.0, b",0.0\r\n"),
-        ("a", -1.5, b"a,-1.5\r\n"),
-        ("-1", 1e-07, b"'-1,1e-07\r\n"),
-        ("'=1", 1.0, b"''=1,1.0\r\n"),
-        ("it's", 1.0, b"it's,1.0\r\n"),
-        ('</script>"\r\n😀', 1.0, '"</script>""\r\n😀",1.0\r\n'.encode()),
-    ],
-)
-def test_each_kind_of_value_has_one_way_to_be_written(said: str | None, value: float | None, line: bytes) -> None:
-    assert line_of(said, value) == line
 
 
 def test_the_time_of_the_export_is_written_in_utc(warehouse: Warehouse) -> None:
