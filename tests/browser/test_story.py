@@ -267,8 +267,7 @@ def ask_to_launch(visit: Visit) -> None:
 
 
 def expect_state(visit: Visit, state: str) -> None:
-    badge = visit.page.locator(".stMarkdownBadge").filter(has_text=state)
-    expect(badge.first).to_be_visible(timeout=RUN_MS)
+    expect(visit.page.locator(".stMarkdownBadge").filter(has_text=state).first).to_be_visible(timeout=RUN_MS)
     visit.rest()
 
 
