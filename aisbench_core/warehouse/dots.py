@@ -26,16 +26,18 @@ def of_rows(
     cur: DuckDBPyConnection, query: BoardQuery, rows: Sequence[BoardRow], most: int = MOST_DOTS
 ) -> Mapping[str, tuple[RunDot, ...]]:
     """Valid runs of each row, at most `most`, by the row's latest run; the hashes of their ids choose them."""
-    names = {tuple(getattr(row, name) for name in ROW): row.latest_run_id for row in rows}
+    latest = {"latest": [row.latest_run_id for row in rows]}
+    of_latest = "from runs where run_id in (select unnest($latest::VARCHAR[]))"
+    names = dict(cur.execute(f"select group_id, run_id {of_latest}", latest).fetchall())
     cur.execute(
         f"""
-        select {", ".join(ROW)},
+        select group_id,
             min_by(struct_pack(run_id := run_id, throughput := throughput_cluster), hash(run_id), {int(most)})
         from runs join results using (run_id)
-        where {CHOSEN} and validity = 'valid' and list_contains($fingerprints::VARCHAR[], fingerprint)
-        group by all
+        where {CHOSEN} and validity = 'valid' and group_id in (select group_id {of_latest})
+        group by group_id
         """,  # noqa: S608 (our own words and a number)
-        parameters(cur, query) | {"fingerprints": sorted({row.fingerprint for row in rows})},
+        parameters(cur, query) | latest,
     )
-    found = {tuple(key): tuple(RunDot(**dot) for dot in dots) for *key, dots in cur.fetchall()}
-    return {name: found.get(key, ()) for key, name in names.items()}
+    found = {names[group_id]: tuple(RunDot(**dot) for dot in dots) for group_id, dots in cur.fetchall()}
+    return {row.latest_run_id: found.get(row.latest_run_id, ()) for row in rows}
