@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from pages._ui import address, saved_views
-from pages._ui.board import choose_kind, choose_query, choose_worth, show_groups, show_kind, show_runs
+from pages._ui import saved_views
+from pages._ui.board import choose_kind, choose_query, choose_view, choose_worth, show_groups, show_kind, show_runs
 from pages._ui.core import core
 from pages._ui.downloads import show_export
 from pages._ui.places import CONFIGURE, IMPORT, LEADERBOARD, link
-from pages._ui.verdicts import show_judged_by
+from pages._ui.verdicts import choose_ruleset, show_judged_by
 from pages._ui.words import words
 
 t = words()
@@ -19,19 +19,13 @@ if not regions:
     link(IMPORT, t("history.open"), {})
     st.stop()
 
-kind = choose_kind(regions)
-query = choose_query(kind)
+with st.container(horizontal=True):
+    kind = choose_kind(regions)
+    ruleset_id = choose_ruleset()
+    view = choose_view()
+query = choose_query(kind, ruleset_id)
 saved_views.show_missing()
 show_kind(kind)
-view = st.radio(
-    t("board.show"),
-    ["groups", "runs"],
-    horizontal=True,
-    format_func=lambda each: t(f"board.show_{each}"),
-    key=address.option("show", ["groups", "runs"], "groups"),
-    on_change=address.keep,
-    args=("show", "groups", "page"),
-)
 if view == "runs":
     query = choose_worth(query)
     show_runs(query)

@@ -18,7 +18,7 @@ from pages._ui.formats import NOT_MEASURED, duration, hundredfold, rounded, size
 from pages._ui.listing import choose_text, page_of, show_pages, sorted_as_asked
 from pages._ui.places import COMPARE, LIVE, link
 from pages._ui.tables import HEAD, ROW, Width, columns
-from pages._ui.verdicts import choose_ruleset, reasons, show_rules, show_verdict_of
+from pages._ui.verdicts import reasons, show_rules, show_verdict_of
 from pages._ui.words import Words, words
 
 SEEN = 25
@@ -43,7 +43,7 @@ def choose_kind(regions: Sequence[RegionFacts]) -> RegionFacts:
             + (f" · {t('board.rehearsal')}" if kinds[each].rehearsal else "")
         ),
         key=address.option("region", list(kinds), next(iter(kinds))),
-        width=420,
+        width=350,
         on_change=address.keep,
         args=("region", None, "page"),
     )
@@ -56,7 +56,21 @@ def show_kind(kind: RegionFacts) -> None:
         st.warning(words()("board.rehearsal_long", region=plain(kind.region)), icon=":material/theater_comedy:")
 
 
-def choose_query(kind: RegionFacts) -> BoardQuery:
+def choose_view() -> str:
+    """`groups`: runs of equal configuration as one row; `runs`: each by itself."""
+    t = words()
+    return st.radio(
+        t("board.show"),
+        ["groups", "runs"],
+        horizontal=True,
+        format_func=lambda each: t(f"board.show_{each}"),
+        key=address.option("show", ["groups", "runs"], "groups"),
+        on_change=address.keep,
+        args=("show", "groups", "page"),
+    )
+
+
+def choose_query(kind: RegionFacts, ruleset_id: str) -> BoardQuery:
     """The filters, each of them kept in the URL."""
     t = words()
     known = core().warehouse.facets(kind.region, kind.rehearsal)
@@ -78,7 +92,6 @@ def choose_query(kind: RegionFacts) -> BoardQuery:
             on_change=address.keep,
             args=("invalid", False, "page"),
         )
-        ruleset_id = choose_ruleset()
     return BoardQuery(
         region=kind.region,
         rehearsal=kind.rehearsal,
