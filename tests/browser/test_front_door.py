@@ -9,15 +9,28 @@ from playwright.sync_api import expect
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.visit import OpenWindow
 
-MENU = ["Configure", "Launch & stop", "Live", "Leaderboard", "Compare", "History", "Import results", "Health"]
+MENU = [
+    "Configure",
+    "Launch & stop",
+    "Live",
+    "Series",
+    "Leaderboard",
+    "Compare",
+    "Scaling",
+    "History",
+    "Import results",
+    "Health",
+]
 
 TITLES = {
     "/": "Configure",
     "/configure": "Configure",
     "/runs": "Launch & stop",
     "/live": "Live",
+    "/series": "Series",
     "/leaderboard": "Leaderboard",
     "/compare": "Compare",
+    "/scaling": "Scaling",
     "/import": "Import results",
     "/history": "History",
     "/health": "Health",

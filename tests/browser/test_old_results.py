@@ -60,6 +60,7 @@ def test_somebody_brings_the_results_of_years(alone: ConsoleProcess, window: Ope
 
     expect(visit.page.get_by_role("heading", level=1, name="Leaderboard")).to_be_visible()
     visit.rest()
+    visit.widen(1920)  # the origin stands further right than a narrow window shows
     assert visit.column("Table of runs", "Origin") == ["imported"] * 3
     run_id = visit.column("Table of runs", "Run")[0]
     tick(visit, 0)

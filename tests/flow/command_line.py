@@ -22,7 +22,7 @@ QUICK = {
 }
 
 
-_AS_TYPED = """
+AS_TYPED = """
 import signal
 from aisbench_core.cli import main
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what a shell starts in the background ignores Ctrl-C
@@ -58,7 +58,7 @@ class CommandLine:
     def start(self, *words: str) -> "subprocess.Popen[str]":
         """A command in a process of its own."""
         process = subprocess.Popen(
-            [sys.executable, "-c", _AS_TYPED, *words],
+            [sys.executable, "-c", AS_TYPED, *words],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

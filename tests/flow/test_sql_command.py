@@ -17,6 +17,7 @@ from pyarrow import parquet
 from aisbench_core.cli import main
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
+from tests.flow.command_line import AS_TYPED
 
 
 @pytest.fixture
@@ -129,7 +130,7 @@ def test_a_key_press_ends_a_long_question(data_dir: Path) -> None:
     folder = data_dir / "copies"
     folder.mkdir()
     process = subprocess.Popen(
-        [sys.executable, "-c", "from aisbench_core.cli import main; main()", "sql", sql],
+        [sys.executable, "-c", AS_TYPED, "sql", sql],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -144,6 +145,7 @@ def test_a_key_press_ends_a_long_question(data_dir: Path) -> None:
         _, told = process.communicate(timeout=60)
     finally:
         process.kill()
+        process.communicate()
 
     assert process.returncode == 130, told
     assert told == "interrupted\n"
