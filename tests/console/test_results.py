@@ -72,9 +72,9 @@ def test_bars_have_their_single_runs_as_dots(open_page: OpenPage, used: Path) ->
 
     app = open_page("leaderboard")
 
-    spec = str(app.get("vega_lite_chart")[0].proto.spec)
-    assert all(run in spec for run in ("run-n1-0", "run-n1-1", "run-n1-2", "run-n4-0"))
-    assert "run-bad" not in spec
+    drawn = app.get("vega_lite_chart")[0].proto.SerializeToString()
+    assert all(run in drawn for run in (b"run-n1-0", b"run-n1-1", b"run-n1-2", b"run-n4-0"))
+    assert b"run-bad" not in drawn
     assert "dots single valid runs" in texts(app)
 
 
