@@ -126,7 +126,8 @@ class Visit:
         return [dict(zip(lines[0], line, strict=True)) for line in lines[1:]]
 
     def column(self, alt: str, title: str) -> list[str]:
-        """One column of a table."""
+        """One column of a table, as soon as it is in view: the copy follows the canvas, which follows the window."""
+        expect(self.table(alt).locator("tr").first.get_by_text(title, exact=True).first).to_be_attached()
         return [row[title] for row in self.rows(alt)]
 
     def picture(self, name: str) -> None:
