@@ -1,6 +1,7 @@
 """A run's system description in a dialog: 33 fields and the test, with what the job says beside them."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -159,9 +160,15 @@ def _files(run_id: str) -> None:
             args=(run_id, key),
         )
         with st.container(horizontal=True):
-            for name, text in core().systems.files(run_id).items():
+            for name in core().systems.files(run_id):
                 label, icon = t("system.download", file=name), ":material/download:"
+                text = partial(_text, run_id, name)
                 st.download_button(label, text, name, "application/json", key=name, on_click="ignore", icon=icon)
+
+
+def _text(run_id: str, name: str) -> str:
+    """A file as it is when its button is pressed; right after a change that button may still be the one of before."""
+    return core().systems.files(run_id)[name]
 
 
 @whole

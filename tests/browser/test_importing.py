@@ -76,10 +76,9 @@ def test_somebody_comes_over_with_an_old_configuration(
 def take_out(visit: Visit) -> None:
     """Download the draft as the file that it came from, and see that it is one."""
     visit.page.get_by_text("For ais-bench-stubs", exact=True).click()
-    with visit.page.expect_download() as download:
-        visit.keyed("export").get_by_role("button").click()
-    written = read([ConfigFile("modelarts_config.py", download.value.path().read_bytes())])
-    assert download.value.suggested_filename == "modelarts_config.py"
+    download = visit.download(visit.keyed("export").get_by_role("button"))
+    written = read([ConfigFile("modelarts_config.py", download.path().read_bytes())])
+    assert download.suggested_filename == "modelarts_config.py"
     assert written.dicts["session_config_v2"].entries["job_name"].value == "aisbench-debug"
     assert written.findings == ()
 

@@ -2,7 +2,6 @@
 
 import csv
 import re
-from pathlib import Path
 
 from playwright.sync_api import Locator, expect
 
@@ -218,17 +217,15 @@ def download(visit: Visit, run_ids: set[str]) -> None:
     """The CSV holds both runs under the schema's header, and its name says where they ran."""
     visit.menu("Leaderboard")
     visit.page.get_by_role("button", name="Export").click()
-    with visit.page.expect_download() as waiting:
-        visit.page.get_by_role("button", name="Download aisbench-runs-").click()
-    assert re.fullmatch(r"aisbench-runs-.+-\d{8}\.csv", waiting.value.suggested_filename)
-    with Path(waiting.value.path()).open(encoding="utf-8-sig", newline="") as file:
+    table = visit.download(visit.page.get_by_role("button", name="Download aisbench-runs-"))
+    assert re.fullmatch(r"aisbench-runs-.+-\d{8}\.csv", table.suggested_filename)
+    with table.path().open(encoding="utf-8-sig", newline="") as file:
         header, *rows = list(csv.reader(file))
     assert header == list(RUNS.names)
     assert run_ids <= {row[header.index("run_id")] for row in rows}
-    with visit.page.expect_download() as waiting:
-        visit.page.get_by_role("button", name="Download the report").click()
-    page = Path(waiting.value.path()).read_text("utf-8")
-    assert waiting.value.suggested_filename.startswith("aisbench-report-")
+    report = visit.download(visit.page.get_by_role("button", name="Download the report"))
+    page = report.path().read_text("utf-8")
+    assert report.suggested_filename.startswith("aisbench-report-")
     assert all(run_id in page for run_id in run_ids)
 
 

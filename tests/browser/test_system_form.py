@@ -44,10 +44,9 @@ def test_what_was_typed_is_there_after_a_reload_until_it_is_saved(used: ConsoleP
     visit.keyed("system-save").get_by_role("button").click()
     expect(visit.page.get_by_text("Saved.")).to_be_visible()
     visit.page.get_by_text("Files of ais-bench-stubs").click()
-    with visit.page.expect_download() as download:
-        visit.page.get_by_role("button", name="Download system.json").click()
+    download = visit.download(visit.page.get_by_role("button", name="Download system.json"))
 
-    written = json.loads(download.value.path().read_text("utf-8"))
+    written = json.loads(download.path().read_text("utf-8"))
     assert (written["cooling"], len(written)) == ("liquid", 33)
     assert visit.troubles() == []
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from playwright.sync_api import ConsoleMessage, Locator, Page, Request, expect
+from playwright.sync_api import ConsoleMessage, Download, Locator, Page, Request, expect
 from playwright.sync_api import TimeoutError as TookTooLong
 
 from tests.browser.console_process import ConsoleProcess
@@ -86,6 +86,13 @@ class Visit:
                 self.rest()
                 return
         raise AssertionError(f"no list of {field} shows {option}")
+
+    def download(self, button: Locator) -> Download:
+        """Press a download button. Until the page is at rest it may still hold the file of before."""
+        self.rest()
+        with self.page.expect_download() as waiting:
+            button.click()
+        return waiting.value
 
     def reload(self) -> None:
         """What F5 does."""
