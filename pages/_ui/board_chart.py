@@ -1,18 +1,15 @@
 """The leaderboard's chart: medians as bars, single runs as dots, intervals, and the best run of each."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
-import pandas as pd
 
 from aisbench_core.warehouse.compared import RunDot
 from aisbench_core.warehouse.values import BoardRow
-from pages._ui.charts import AXIS, BAR, LEGEND, Drawing, ink, row_name
+from pages._ui.charts import AXIS, BAR, LEGEND, Drawing, chart_of, if_any, ink, row_name
 from pages._ui.formats import clipped
 from pages._ui.words import Words
-
-Values = list[dict[str, Any]]
 
 
 def bars(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], t: Words) -> Drawing:
@@ -36,10 +33,10 @@ def bars(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], t: Word
         if row.best is not None
     ]
     layers = [
-        _data(measured).mark_bar(opacity=0.55).encode(x=x, y=y, color=_versions(t), tooltip=_bar_tips(unit, t)),
-        *_if_any(spans, lambda each: _spans(each).encode(y=y)),
-        *_if_any(runs, lambda each: _dots(each, unit, t).encode(x=x, y=y)),
-        *_if_any(best, lambda each: _best(each, unit, t).encode(x=x, y=y)),
+        chart_of(measured).mark_bar(opacity=0.55).encode(x=x, y=y, color=_versions(t), tooltip=_bar_tips(unit, t)),
+        *if_any(spans, lambda each: _spans(each).encode(y=y)),
+        *if_any(runs, lambda each: _dots(each, unit, t).encode(x=x, y=y)),
+        *if_any(best, lambda each: _best(each, unit, t).encode(x=x, y=y)),
     ]
     return alt.layer(*layers).properties(height=len(rows) * BAR + AXIS + LEGEND)
 
@@ -61,19 +58,19 @@ def _versions(t: Words) -> alt.Color:
     return alt.Color("version:N", title=t("charts.version"), legend=alt.Legend(orient="bottom", symbolOpacity=1))
 
 
-def _spans(values: Values) -> Drawing:
+def _spans(base: Drawing) -> Drawing:
     """Black with a white edge is seen on bars and beside them, in light and dark."""
-    base = _data(values).encode(x="low:Q", x2="high:Q")
+    base = base.encode(x="low:Q", x2="high:Q")
     return base.mark_rule(strokeWidth=4, color="white") + base.mark_rule(strokeWidth=2, color="black")
 
 
-def _dots(values: Values, unit: str, t: Words) -> Drawing:
-    mark = _data(values).mark_circle(size=26, opacity=0.8, color=ink(), stroke="white", strokeWidth=0.5)
+def _dots(base: Drawing, unit: str, t: Words) -> Drawing:
+    mark = base.mark_circle(size=26, opacity=0.8, color=ink(), stroke="white", strokeWidth=0.5)
     return mark.encode(tooltip=_run_tips(unit, t))
 
 
-def _best(values: Values, unit: str, t: Words) -> Drawing:
-    mark = _data(values).mark_point(shape="triangle-right", filled=True, size=70, dx=9, color=ink(), opacity=1)
+def _best(base: Drawing, unit: str, t: Words) -> Drawing:
+    mark = base.mark_point(shape="triangle-right", filled=True, size=70, dx=9, color=ink(), opacity=1)
     return mark.encode(tooltip=_run_tips(unit, t))
 
 
@@ -93,13 +90,3 @@ def _run_tips(unit: str, t: Words) -> list[Any]:
         alt.Tooltip("run:N", title=t("charts.run")),
         alt.Tooltip("value:Q", title=t("charts.throughput", unit=unit), format=",.5~g"),
     ]
-
-
-def _if_any(values: Values, draw: Callable[[Values], Drawing]) -> list[Drawing]:
-    """A layer, unless it would be empty: a screen reader would meet a picture without a name."""
-    return [draw(values)] if values else []
-
-
-def _data(values: Values) -> Drawing:
-    """As a table: Altair checks every cell of other data against its schema, which takes longer than all the rest."""
-    return alt.Chart(pd.DataFrame(values))

@@ -1,9 +1,10 @@
 """Every chart of the console, as Altair charts; numbers come from the core and keep their units."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
+import pyarrow as pa
 import streamlit as st
 
 from aisbench_core.model import MetricSample, Origin, RankResult
@@ -15,6 +16,9 @@ from pages._ui.words import Words
 
 Drawing = Any
 """An Altair chart: its methods are not typed well enough to say more."""
+
+Values = Sequence[Mapping[str, Any]]
+"""The rows that a chart draws, by the names of their columns."""
 
 BAR = 34
 """Height of one bar with its gap, in pixels."""
@@ -32,6 +36,20 @@ def draw(chart: Drawing, *, text: str) -> None:
     st.altair_chart(chart.configure_axis(**colours).configure_legend(**colours), alt=text)
 
 
+def chart_of(values: Values) -> Drawing:
+    """A chart of these rows, to which marks are added.
+
+    As a table: of bare values Altair checks every cell against its schema, which takes longer than all the rest, and
+    what repeats, such as a version in each of its runs, is sent once."""
+    names = dict.fromkeys(name for row in values for name in row)
+    return alt.Chart(pa.table({name: _column([row.get(name) for row in values]) for name in names}))
+
+
+def if_any(values: Values, draw: Callable[[Drawing], Drawing]) -> list[Drawing]:
+    """A layer, unless it would be empty: a screen reader would meet a picture without a name."""
+    return [draw(chart_of(values))] if values else []
+
+
 def ink() -> str:
     """The colour of words in charts, in the theme that the person looks at."""
     return str(st.get_option(f"theme.{st.context.theme.type or 'light'}.grayTextColor"))
@@ -45,7 +63,7 @@ def compared_bars(runs: Sequence[RunRow], metric: MetricComparison, t: Words) ->
         if cell.value is not None
     ]
     return (
-        _chart(values)
+        chart_of(values)
         .mark_bar()
         .encode(
             y=_names(),
@@ -64,7 +82,7 @@ def ranks(runs: Sequence[RunRow], results: Mapping[str, Sequence[RankResult]], u
         for run_id in (run.run_id for run in runs)
         for each in results.get(run_id, ())
     ]
-    base = _chart(values).properties(height=len(runs) * BAR + AXIS + LEGEND)
+    base = chart_of(values).properties(height=len(runs) * BAR + AXIS + LEGEND)
     order = [run.run_id for run in runs]
     y = alt.Y("run:N", title=None, sort=order, axis=alt.Axis(labelLimit=240))
     tips = [_tip("run", t("charts.run")), _tip("card", t("charts.card")), _number_tip("value", unit)]
@@ -86,7 +104,7 @@ def scaling(curve: Scaling, t: Words) -> Drawing:
         }
         for point in curve.points
     ]
-    base = _chart(values).encode(
+    base = chart_of(values).encode(
         x=alt.X(
             "nodes:Q", title=t("charts.nodes"), axis=alt.Axis(values=[each["nodes"] for each in values], format="d")
         )
@@ -111,7 +129,7 @@ def metric_over_time(samples: Sequence[MetricSample], name: str, t: Words) -> Dr
         for sample in samples
     ]
     return (
-        _chart(values)
+        chart_of(values)
         .mark_line(point=True)
         .encode(
             x=alt.X("at:T", title=None, axis=alt.Axis(format="%H:%M:%S", labelOverlap=True)),
@@ -138,8 +156,10 @@ def metric_title(metric: MetricComparison, t: Words) -> str:
     return f"{name} ({metric.unit})" if metric.unit else name
 
 
-def _chart(values: list[dict[str, Any]]) -> Drawing:
-    return alt.Chart(alt.Data(values=values))  # type: ignore[no-untyped-call]  # Altair's generated classes have no types
+def _column(cells: list[Any]) -> pa.Array:
+    column = pa.array(cells)
+    repeats = pa.types.is_string(column.type) and 2 * len(column.unique()) < len(column)
+    return column.dictionary_encode() if repeats else column
 
 
 def _names() -> alt.Y:

@@ -1,21 +1,18 @@
 """The charts of the History page: every run as a dot, and behind them levels or versions with their intervals."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import altair as alt
 
 from aisbench_core.warehouse.histories import Boundary, Change, History, Level, MetricHistory, VersionField
-from pages._ui.charts import Drawing
+from pages._ui.charts import Drawing, chart_of, if_any
 from pages._ui.formats import short
 from pages._ui.words import Words
 
 GREY = "#7a8699"
 WORSE, BETTER = "#d1433c", "#1d8a5f"
 HEIGHT = 360
-
-Values = list[dict[str, Any]]
 
 MOST_LABELS = 12
 """Beyond so many boundaries their labels would cover each other; the lines and their tips stay."""
@@ -27,10 +24,10 @@ def over_time(history: History, metric: MetricHistory, ink: str, t: Words) -> Dr
     x = alt.X("from:T", title=None, axis=alt.Axis(labelOverlap=True, format=_clock(history)))
     y = alt.Y("value:Q", title=_title(metric, t), scale=alt.Scale(zero=False, padding=12))
     layers = [
-        *_if_any([each for each in bands if each["low"] is not None], _interval),
-        _data(bands).mark_rule(color=GREY, strokeWidth=2).encode(x=x, x2="to:T", y="mean:Q"),
+        *if_any([each for each in bands if each["low"] is not None], _interval),
+        chart_of(bands).mark_rule(color=GREY, strokeWidth=2).encode(x=x, x2="to:T", y="mean:Q"),
         *_boundaries(history, ink, t),
-        *_if_any([_change(each) for each in metric.changes], lambda values: _changes(values, t)),
+        *if_any([_change(each) for each in metric.changes], lambda base: _changes(base, t)),
         _dots(history, metric, ink, t).encode(x=alt.X("at:T", title=None), y=y),
     ]
     return alt.layer(*layers).properties(height=HEIGHT)
@@ -52,24 +49,19 @@ def over_versions(history: History, metric: MetricHistory, ink: str, t: Words) -
     ]
     spread = [each for each in values if each["low"] is not None]
     layers = [
-        *_if_any(spread, lambda some: _spread(some).encode(x=x)),
-        _data(values).mark_tick(color=GREY, thickness=3, size=48).encode(x=x, y="mean:Q"),
+        *if_any(spread, lambda base: _spread(base).encode(x=x)),
+        chart_of(values).mark_tick(color=GREY, thickness=3, size=48).encode(x=x, y="mean:Q"),
         _dots(history, metric, ink, t).encode(x=x, y=y),
     ]
     return alt.layer(*layers).properties(height=HEIGHT)
 
 
-def _if_any(values: Values, draw: Callable[[Values], Drawing]) -> list[Drawing]:
-    """A layer, unless it would be empty: a screen reader would meet a picture without a name."""
-    return [draw(values)] if values else []
+def _interval(base: Drawing) -> Drawing:
+    return base.mark_rect(color=GREY, opacity=0.22).encode(x="from:T", x2="to:T", y="low:Q", y2="high:Q")
 
 
-def _interval(values: Values) -> Drawing:
-    return _data(values).mark_rect(color=GREY, opacity=0.22).encode(x="from:T", x2="to:T", y="low:Q", y2="high:Q")
-
-
-def _spread(values: Values) -> Drawing:
-    return _data(values).mark_bar(color=GREY, opacity=0.3, size=34).encode(y="low:Q", y2="high:Q")
+def _spread(base: Drawing) -> Drawing:
+    return base.mark_bar(color=GREY, opacity=0.3, size=34).encode(y="low:Q", y2="high:Q")
 
 
 def _dots(history: History, metric: MetricHistory, ink: str, t: Words) -> Drawing:
@@ -89,7 +81,7 @@ def _dots(history: History, metric: MetricHistory, ink: str, t: Words) -> Drawin
         if metric.name in run.values
     ]
     return (
-        _data(values)
+        chart_of(values)
         .mark_circle(size=80, opacity=0.8, stroke=ink)
         .encode(
             strokeWidth=alt.StrokeWidth("ring:Q", scale=None),
@@ -119,11 +111,11 @@ def _boundaries(history: History, ink: str, t: Words) -> list[Drawing]:
         alt.Tooltip("value:N", title=t("board.version")),
         alt.Tooltip("run:N", title=t("charts.run")),
     ]
-    lines = _data(values).mark_rule(color=GREY, strokeDash=[5, 4]).encode(x="at:T", tooltip=tips)
+    lines = chart_of(values).mark_rule(color=GREY, strokeDash=[5, 4]).encode(x="at:T", tooltip=tips)
     told = [each for each in values if each["told"]]
     if not told or len(told) > MOST_LABELS:
         return [lines]
-    labels = _data(told).mark_text(angle=270, align="right", baseline="bottom", dx=-4, dy=-3, color=ink)
+    labels = chart_of(told).mark_text(angle=270, align="right", baseline="bottom", dx=-4, dy=-3, color=ink)
     return [lines, labels.encode(x="at:T", y=alt.value(0), text="value:N")]
 
 
@@ -149,22 +141,18 @@ def _change(each: Change) -> dict[str, Any]:
     }
 
 
-def _changes(values: Values, t: Words) -> Drawing:
+def _changes(base: Drawing, t: Words) -> Drawing:
     """Triangles: they point the way that the numbers went, and their colour says whether that is worse."""
-    return (
-        _data(values)
-        .mark_point(filled=True, size=220, stroke="white", strokeWidth=1, opacity=1)
-        .encode(
-            x="at:T",
-            y="mean:Q",
-            shape=alt.condition("datum.falls", alt.value("triangle-down"), alt.value("triangle-up")),
-            color=alt.condition("datum.worse", alt.value(WORSE), alt.value(BETTER)),
-            tooltip=[
-                alt.Tooltip("run:N", title=t("trend.since")),
-                alt.Tooltip("change:Q", title=t("trend.change"), format="+.2%"),
-                alt.Tooltip("p:Q", title="p", format=".2~g"),
-            ],
-        )
+    return base.mark_point(filled=True, size=220, stroke="white", strokeWidth=1, opacity=1).encode(
+        x="at:T",
+        y="mean:Q",
+        shape=alt.condition("datum.falls", alt.value("triangle-down"), alt.value("triangle-up")),
+        color=alt.condition("datum.worse", alt.value(WORSE), alt.value(BETTER)),
+        tooltip=[
+            alt.Tooltip("run:N", title=t("trend.since")),
+            alt.Tooltip("change:Q", title=t("trend.change"), format="+.2%"),
+            alt.Tooltip("p:Q", title="p", format=".2~g"),
+        ],
     )
 
 
@@ -191,7 +179,3 @@ def _clock(history: History) -> str:
 def _title(metric: MetricHistory, t: Words) -> str:
     name = t(f"metric.{metric.name}")
     return f"{name} ({metric.unit})" if metric.unit else name
-
-
-def _data(values: Values) -> Drawing:
-    return alt.Chart(alt.Data(values=values))  # type: ignore[no-untyped-call]  # Altair's generated classes have no types

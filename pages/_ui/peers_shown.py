@@ -7,7 +7,7 @@ import streamlit as st
 
 from aisbench_core.warehouse.compared import Comparison, Peers
 from pages._ui import charts
-from pages._ui.charts import AXIS, BAR, Drawing, ink
+from pages._ui.charts import AXIS, BAR, Drawing, chart_of, ink
 from pages._ui.formats import NOT_MEASURED, rounded
 from pages._ui.tables import show_table
 from pages._ui.words import Words, words
@@ -65,14 +65,10 @@ def _chart(comparison: Comparison, title: str, t: Words) -> Drawing:
     colour = alt.Color("run:N", legend=None, sort=order)
     ring = alt.condition("datum.own", alt.value(2), alt.value(0))
     layers = [
-        _data(spans).mark_bar(size=18, opacity=0.3).encode(x="low:Q", x2="high:Q", y=y, color=colour),
-        _data(spans).mark_tick(thickness=3, size=22, color=ink()).encode(x="mean:Q", y=y),
-        _data(dots)
+        chart_of(spans).mark_bar(size=18, opacity=0.3).encode(x="low:Q", x2="high:Q", y=y, color=colour),
+        chart_of(spans).mark_tick(thickness=3, size=22, color=ink()).encode(x="mean:Q", y=y),
+        chart_of(dots)
         .mark_circle(size=60, opacity=0.75, stroke=ink())
         .encode(x=x, y=y, color=colour, strokeWidth=ring, tooltip=tips),
     ]
     return alt.layer(*(layers if spans else layers[2:])).properties(height=len(order) * BAR + AXIS)
-
-
-def _data(values: list[dict[str, Any]]) -> Drawing:
-    return alt.Chart(alt.Data(values=values))  # type: ignore[no-untyped-call]  # Altair's generated classes have no types

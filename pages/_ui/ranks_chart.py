@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 
 from aisbench_core.warehouse.compared import RankCell, RankMap, RankSpread
-from pages._ui.charts import AXIS, BAR, LEGEND, Drawing, ink
+from pages._ui.charts import AXIS, BAR, LEGEND, Drawing, chart_of, ink
 from pages._ui.words import Words
 
 FAR = 0.1
@@ -36,7 +36,7 @@ def heat_map(found: RankMap, unit: str, t: Words) -> Drawing:
     scale = alt.Scale(scheme="blueorange", reverse=True, domain=[-FAR, FAR], domainMid=0, clamp=True)
     legend = alt.Legend(orient="bottom", format="+.0%", gradientLength=260, titleLimit=400)
     colour = alt.Color("s:Q", title=t("ranks.beside"), scale=scale, legend=legend)
-    base = alt.Chart(alt.Data(values=values)).encode(x=x, y=y)  # type: ignore[no-untyped-call]  # Altair has no types
+    base = chart_of(values).encode(x=x, y=y)
     cells = base.mark_rect(stroke="white", strokeWidth=0.5).encode(color=colour, tooltip=_tips(found, unit, t))
     layers = [cells]
     if found.by_card and found.spread.nodes <= FEW:
@@ -72,7 +72,7 @@ def spread_boxes(spreads: Mapping[str, RankSpread], unit: str, t: Words) -> Draw
         alt.Tooltip("cards:Q", title=t("ranks.cards")),
         alt.Tooltip("slow:Q", title=t("ranks.stragglers")),
     ]
-    base = alt.Chart(alt.Data(values=values)).encode(y=y)  # type: ignore[no-untyped-call]  # Altair has no types
+    base = chart_of(values).encode(y=y)
     x = alt.X("low:Q", title=title, scale=alt.Scale(zero=False, padding=16), axis=alt.Axis(labelBound=True))
     whiskers = base.mark_rule(strokeWidth=2, color=ink()).encode(x=x, x2="high:Q")
     boxes = base.mark_bar(size=16, opacity=0.8).encode(

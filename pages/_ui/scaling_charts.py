@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 
 from aisbench_core.warehouse.scalings import Scaling
-from pages._ui.charts import Drawing
+from pages._ui.charts import Drawing, chart_of, if_any
 from pages._ui.words import Words
 
 IDEAL = "#7a8699"
@@ -18,7 +18,6 @@ WIDE = 16
 """From so many times the smallest node count on, axes count in powers: the small ones would lie on one spot."""
 
 Named = Sequence[tuple[str, Scaling]]
-Values = list[dict[str, Any]]
 
 
 def throughput(curves: Named, nodes: int, t: Words) -> Drawing:
@@ -41,8 +40,8 @@ def throughput(curves: Named, nodes: int, t: Words) -> Drawing:
     layers = [
         _ideal(curves, lambda curve: curve.points[0].throughput, t).encode(x=x, y="value:Q", detail="curve:N"),
         *_law(curves, nodes, _by_law, lambda each: each.encode(x=x, y=y, color=colour)),
-        *_if_any(spans, lambda each: each.mark_rule(strokeWidth=3).encode(x=x, y="low:Q", y2="high:Q", color=colour)),
-        _data(dots).mark_circle(size=45, opacity=0.55).encode(x=x, y=y, color=colour, tooltip=_run_tips(unit, t)),
+        *if_any(spans, lambda each: each.mark_rule(strokeWidth=3).encode(x=x, y="low:Q", y2="high:Q", color=colour)),
+        chart_of(dots).mark_circle(size=45, opacity=0.55).encode(x=x, y=y, color=colour, tooltip=_run_tips(unit, t)),
         _medians(curves, lambda point: point.throughput).encode(x=x, y=y, color=colour, tooltip=_tips(unit, t)),
     ]
     return alt.layer(*layers).properties(height=HEIGHT)
@@ -104,10 +103,10 @@ def _against_ideal(
         if (found := law(curve, size))
     ]
     layers = [
-        _data(ideal).mark_line(strokeDash=[6, 4], color=IDEAL).encode(x=x, y=y, detail="curve:N"),
-        *_if_any(bands, lambda each: each.mark_area(opacity=0.2).encode(x=x, y="low:Q", y2="high:Q", color=colour)),
+        chart_of(ideal).mark_line(strokeDash=[6, 4], color=IDEAL).encode(x=x, y=y, detail="curve:N"),
+        *if_any(bands, lambda each: each.mark_area(opacity=0.2).encode(x=x, y="low:Q", y2="high:Q", color=colour)),
         *_law(curves, nodes, law, lambda each: each.encode(x=x, y=y, color=colour)),
-        _data(medians).mark_point(filled=True, size=90).encode(x=x, y=y, color=colour, tooltip=tips),
+        chart_of(medians).mark_point(filled=True, size=90).encode(x=x, y=y, color=colour, tooltip=tips),
     ]
     return alt.layer(*layers).properties(height=SMALL_HEIGHT)
 
@@ -138,8 +137,8 @@ def _law(
     ends = {each["curve"]: each for each in within}
     beyond = [*ends.values(), *(each for each in values if each["beyond"])]
     return [
-        *_if_any(within, lambda each: draw(each.mark_line(strokeWidth=2))),
-        *_if_any(beyond, lambda each: draw(each.mark_line(strokeWidth=2, strokeDash=[2, 4]))),
+        *if_any(within, lambda each: draw(each.mark_line(strokeWidth=2))),
+        *if_any(beyond, lambda each: draw(each.mark_line(strokeWidth=2, strokeDash=[2, 4]))),
     ]
 
 
@@ -156,7 +155,7 @@ def _ideal(curves: Named, base_value: Callable[[Scaling], float], t: Words) -> D
         for name, curve in curves
         for point in curve.points
     ]
-    return _data(values).mark_line(strokeDash=[6, 4], color=IDEAL)
+    return chart_of(values).mark_line(strokeDash=[6, 4], color=IDEAL)
 
 
 def _medians(curves: Named, value: Callable[[Any], float]) -> Drawing:
@@ -171,7 +170,7 @@ def _medians(curves: Named, value: Callable[[Any], float]) -> Drawing:
         for name, curve in curves
         for point in curve.points
     ]
-    return _data(values).mark_point(filled=True, shape="diamond", size=110, opacity=1)
+    return chart_of(values).mark_point(filled=True, shape="diamond", size=110, opacity=1)
 
 
 def _nodes(curves: Named, t: Words) -> alt.X:
@@ -207,12 +206,3 @@ def _run_tips(unit: str, t: Words) -> list[Any]:
         alt.Tooltip("nodes:Q", title=t("charts.nodes")),
         alt.Tooltip("value:Q", title=t("charts.throughput", unit=unit), format=",.5~g"),
     ]
-
-
-def _if_any(values: Values, draw: Callable[[Drawing], Drawing]) -> list[Drawing]:
-    """A layer, unless it would be empty: a screen reader would meet a picture without a name."""
-    return [draw(_data(values))] if values else []
-
-
-def _data(values: Values) -> Drawing:
-    return alt.Chart(alt.Data(values=values))  # type: ignore[no-untyped-call]  # Altair's generated classes have no types

@@ -3,7 +3,9 @@
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
@@ -65,6 +67,12 @@ def texts(app: AppTest) -> str:
     """Everything that the page says."""
     kinds = (app.title, app.header, app.markdown, app.caption, app.info, app.warning, app.error, app.success)
     return "\n".join(str(element.value) for kind in kinds for element in kind)
+
+
+def drawn(app: AppTest, chart: int = 0) -> list[dict[str, Any]]:
+    """Every row that one of the page's charts draws, by the names of columns."""
+    tables = app.get("vega_lite_chart")[chart].proto.datasets
+    return [row for table in tables for row in pa.ipc.open_stream(table.data.data).read_all().to_pylist()]
 
 
 def _write_profile(data_dir: Path) -> None:
