@@ -18,10 +18,10 @@ from aisbench_core.warehouse.connection import (
     RETRY_S,
     Connection,
     attached,
-    quoted,
     refusal,
     started,
 )
+from aisbench_core.warehouse.file_format import write_anew
 from aisbench_core.warehouse.lake import Lake
 
 GRACE = timedelta(hours=1)
@@ -86,7 +86,7 @@ def compact_file(path: Path, patience_s: float = PATIENCE_S) -> Compacted:
             before = _file_size(path)
             engine.execute(f"checkpoint {NAME}")
         with _held(engine, path, deadline):
-            _copy(engine, draft)
+            write_anew(engine, NAME, draft)
             draft.replace(path)
     except (OSError, duckdb.Error) as error:
         raise refusal(path, error) from error
@@ -124,13 +124,6 @@ def patiently_attached(engine: duckdb.DuckDBPyConnection, path: Path, deadline: 
         yield
     finally:
         engine.execute(f"detach {NAME}")
-
-
-def _copy(engine: duckdb.DuckDBPyConnection, draft: Path) -> None:
-    engine.execute(f"attach {quoted(draft)} as fresh")
-    engine.execute(f"copy from database {NAME} to fresh")
-    engine.execute("checkpoint fresh")
-    engine.execute("detach fresh")
 
 
 def loose_drafts(path: Path) -> list[str]:

@@ -18,6 +18,7 @@ from typing import TypeVar
 import duckdb
 
 from aisbench_core.errors import WarehouseBusy, WarehouseError
+from aisbench_core.warehouse.file_format import quoted, write_anew
 from aisbench_core.warehouse.migrations import LATEST, migrate
 
 T = TypeVar("T")
@@ -36,7 +37,6 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,  # never reach for the network
     "autoload_known_extensions": False,
     "threads": 1,  # one is as fast below 120,000 runs (a row group)
-    "default_block_size": 16384,  # DuckDB's 256 KiB for each of 90 columns doubles the cost of recording one run
     "checkpoint_threshold": "64kB",  # a few runs: more would make every open replay more, fewer every record slower
 }
 
@@ -206,18 +206,14 @@ def attached(engine: duckdb.DuckDBPyConnection, path: Path, how: str = "") -> No
         engine.execute(f"detach {NAME}")
 
 
-def quoted(path: Path) -> str:
-    """A path as SQL's text."""
-    return "'" + str(path).replace("'", "''") + "'"
-
-
 def _create(path: Path) -> None:
     """Makes a new file complete under another name first: two processes starting at once must not meet half of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.new")
     try:
-        with duckdb.connect(draft, config=_CONFIG) as con:
-            migrate(con, draft)
+        with duckdb.connect(":memory:", config=_CONFIG) as con:
+            migrate(con, path)
+            write_anew(con, "memory", draft)
         with contextlib.suppress(FileExistsError):
             os.link(draft, path)
     finally:

@@ -13,7 +13,8 @@ import duckdb
 
 from aisbench_core.errors import ConfigError
 from aisbench_core.warehouse import views
-from aisbench_core.warehouse.connection import Connection, quoted, refusal
+from aisbench_core.warehouse.connection import Connection, refusal
+from aisbench_core.warehouse.file_format import BLOCK, STORAGE, quoted
 from aisbench_core.warehouse.lake import NAME, Lake
 from aisbench_core.warehouse.migrations import LATEST, migrate
 from aisbench_core.warehouse.reading import copied
@@ -84,7 +85,7 @@ def _source(store: Connection | Lake) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def _fill(con: duckdb.DuckDBPyConnection, draft: Path) -> None:
-    con.execute(f"attach {quoted(draft)} as fresh (block_size 16384)")
+    con.execute(f"attach {quoted(draft)} as fresh (block_size {BLOCK}, storage_version '{STORAGE}')")
     asked = "select table_name from duckdb_tables() where database_name = current_database() and not temporary"
     for (table,) in con.execute(asked).fetchall():
         con.execute(f"create table fresh.main.{table} as from {table}")

@@ -84,6 +84,7 @@ def test_a_run_takes_little_room(folder: Path, warehouse: Warehouse) -> None:
 
     put("Database per run", f"{size:.0f} B", "1,000 B", f"its texts alone: {text:.0f} B", text / size)
     assert text / size >= 1
+    assert size <= 1000
 
 
 def test_many_runs_are_imported_quickly(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def test_compacting_changes_nothing_that_is_asked(warehouse: Warehouse) -> None:
 
 def test_compacting_a_file_gives_room_back(tmp_path: Path) -> None:
     warehouse = Warehouse(tmp_path / "warehouse.duckdb")
-    warehouse.rebuild([with_many_samples(f"run-{number}") for number in range(30)])
+    warehouse.rebuild([with_many_samples(f"run-{number}") for number in range(90)])
     warehouse.rebuild([a.record("kept")])
 
     done = warehouse.compact()
@@ -133,6 +133,20 @@ def test_compacting_a_file_gives_room_back(tmp_path: Path) -> None:
     assert done.after.bytes < done.before.bytes / 2
     assert warehouse.runs(BOARD).total == 1
     assert sorted(file.name for file in tmp_path.iterdir()) == ["warehouse.duckdb"]
+
+
+def test_a_file_takes_less_than_half_of_what_the_engine_would_take(tmp_path: Path) -> None:
+    warehouse, plain = Warehouse(tmp_path / "warehouse.duckdb"), tmp_path / "plain.duckdb"
+    warehouse.rebuild([a.record(f"run-{number}", node_count=number % 8 + 1) for number in range(1000)])
+    with warehouse.cursor() as cur:
+        cur.execute(f"attach '{plain}' as plain")
+        cur.execute("copy from database warehouse to plain")
+        cur.execute("detach plain")
+
+    done = warehouse.compact()
+
+    assert done.after.bytes < plain.stat().st_size / 2
+    assert done.after.bytes <= done.before.bytes
 
 
 def test_a_file_is_compacted_while_others_record(tmp_path: Path) -> None:
