@@ -12,8 +12,8 @@ from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.remarks import with_known
 from aisbench_core.warehouse.rows import Rows, rows_of
-from aisbench_core.warehouse.schema import RUNS, TABLES, insert
-from aisbench_core.warehouse.standings import MOST_DUE, mark, mark_of_runs, settle
+from aisbench_core.warehouse.schema import RUNS, TABLES, among, insert
+from aisbench_core.warehouse.standings import mark, mark_of_runs, settle, settle_many
 
 CHUNK = 2000
 """Runs per transaction of a rebuild: large enough for speed, small enough that others get their turn."""
@@ -79,7 +79,7 @@ def _chunks(records: Iterable[RunRecord]) -> Iterator[list[RunRecord]]:
 
 def _replace_one(cur: DuckDBPyConnection, run_record: RunRecord, judge: Judge) -> None:
     _replace(cur, [run_record], _rows([run_record], judge), judge)
-    settle(cur, MOST_DUE)
+    settle_many(cur)
 
 
 def _rows(records: Sequence[RunRecord], judge: Judge) -> Rows:
@@ -96,16 +96,13 @@ def store(cur: DuckDBPyConnection, run_ids: list[str], rows: Rows) -> None:
 
 
 def _forget(cur: DuckDBPyConnection, run_ids: list[str]) -> None:
-    cur.execute(
-        """select 1 from runs where run_id in (select unnest($ids::VARCHAR[]))
-        union all select 1 from remarks where run_id in (select unnest($ids::VARCHAR[])) limit 1""",
-        {"ids": run_ids},
-    )
-    if cur.fetchone() is None:  # the usual case: a run is recorded once, and remarked of afterwards
+    chosen, parameters = among("run_id", run_ids)
+    asked = f"select 1 from runs where {chosen} union all select 1 from remarks where {chosen} limit 1"  # noqa: S608
+    if not cur.execute(asked, parameters * 2).fetchall():  # the usual case: recorded once, remarked of afterwards
         return
     mark_of_runs(cur, run_ids)
     for table in TABLES:
-        cur.execute(f"delete from {table} where run_id in (select unnest(?::VARCHAR[]))", [run_ids])  # noqa: S608
+        cur.execute(f"delete from {table} where {chosen}", parameters)  # noqa: S608 (our own words)
 
 
 def _keep_only(cur: DuckDBPyConnection, run_ids: Iterable[str]) -> None:

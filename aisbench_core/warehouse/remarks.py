@@ -12,16 +12,13 @@ from aisbench_core.model import Remark, RemarkKind, Remarks, RunRecord, canonica
 from aisbench_core.warehouse.connection import Connection
 from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.rows import aware, remark_rows
-from aisbench_core.warehouse.schema import insert
+from aisbench_core.warehouse.schema import among, insert
 
 
 def of(cur: DuckDBPyConnection, run_ids: Sequence[str] | None = None) -> dict[str, Remarks]:
     """The remarks of these runs (None: of all), by run; runs without one are left out."""
-    asked = "" if run_ids is None else "where run_id in (select unnest(?::VARCHAR[]))"
-    cur.execute(
-        f"select run_id, at_utc, who, kind, text from remarks {asked}",  # noqa: S608 (our own words)
-        [] if run_ids is None else [list(run_ids)],
-    )
+    chosen, parameters = ("true", []) if run_ids is None else among("run_id", run_ids)
+    cur.execute(f"select run_id, at_utc, who, kind, text from remarks where {chosen}", parameters)  # noqa: S608
     found: defaultdict[str, list[Remark]] = defaultdict(list)
     for run_id, at, who, kind, text in cur.fetchall():
         found[run_id].append(Remark(aware(at), who, RemarkKind(kind), text))
@@ -98,7 +95,8 @@ def imported_note(stored: str, person: str) -> str:
 
 
 def _known(cur: DuckDBPyConnection, run_ids: Iterable[str]) -> set[str]:
-    cur.execute("select run_id from runs where run_id in (select unnest(?::VARCHAR[]))", [list(run_ids)])
+    chosen, parameters = among("run_id", [*run_ids])
+    cur.execute(f"select run_id from runs where {chosen}", parameters)  # noqa: S608 (our own words)
     return {run_id for (run_id,) in cur.fetchall()}
 
 

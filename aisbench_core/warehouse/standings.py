@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.warehouse.schema import among
+
 KEYS = (
     "region", "rehearsal", "fingerprint", "framework_version", "flavor", "pool_id", "node_count", "cards_per_node",
     "synthetic_data", "throughput_unit", "origin",
@@ -22,6 +24,9 @@ OLYMPIC_RUNS = 5
 
 MOST_DUE = 8
 """So many groups may be due before whoever records a run settles them: it costs more than recording does."""
+
+MOST_MARKS = 64
+"""So many runs may be recorded before that, in however few groups: whoever looks counts all runs of a group due."""
 
 _DECIDED = ("workload", "model", "mode", "throughput_definition", "dataset")
 """The same in every run with one fingerprint."""
@@ -139,19 +144,16 @@ def _text(value: object) -> str:
 
 def mark_of_runs(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> None:
     """The groups of these stored runs are due."""
-    cur.execute(
-        """insert into standings_due
-        select distinct group_id from runs where run_id in (select unnest(?::VARCHAR[]))""",
-        [list(run_ids)],
-    )
+    chosen, parameters = among("run_id", run_ids)
+    cur.execute(f"insert into standings_due select distinct group_id from runs where {chosen}", parameters)  # noqa: S608
 
 
 def mark(cur: DuckDBPyConnection, runs: Sequence[Mapping[str, object]]) -> None:
     """The groups of these runs, given as cells, are due; of groups that are new, keys become known."""
     groups = {run["group_id"]: run for run in runs}
     cur.execute("insert into standings_due select unnest(?::BIGINT[])", [list(groups)])
-    known = "select group_id from standings where group_id in (select unnest(?::BIGINT[]))"
-    for (group_id,) in cur.execute(known, [list(groups)]).fetchall():
+    chosen, parameters = among("group_id", [*groups])
+    for (group_id,) in cur.execute(f"select group_id from standings where {chosen}", parameters).fetchall():  # noqa: S608
         del groups[group_id]
     if groups:
         names = ("group_id", *KEYS, *_DECIDED)
@@ -160,11 +162,15 @@ def mark(cur: DuckDBPyConnection, runs: Sequence[Mapping[str, object]]) -> None:
         cur.execute(f"insert into standings ({', '.join(names)}) select {values}", columns)
 
 
-def settle(cur: DuckDBPyConnection, at_most: int = 0) -> None:
-    """Count what is due and keep it, unless no more groups than `at_most` are."""
-    [(due,)] = cur.execute("select count(distinct group_id) from standings_due").fetchall()
-    if due <= at_most:
-        return
+def settle_many(cur: DuckDBPyConnection) -> None:
+    """Settle when so much is due that looking becomes slow."""
+    [(groups, marks)] = cur.execute("select count(distinct group_id), count(*) from standings_due").fetchall()
+    if groups > MOST_DUE or marks > MOST_MARKS:
+        settle(cur)
+
+
+def settle(cur: DuckDBPyConnection) -> None:
+    """Count what is due and keep it."""
     cur.execute("delete from standings where group_id in (select group_id from standings_due)")
     cur.execute(f"insert into standings ({', '.join(COLUMNS)}) {_DUE}")
     cur.execute("delete from standings_due")

@@ -1,4 +1,4 @@
-"""Search, export and recording beside MLflow with SQLite, at 20,000 and 100,000 runs, in the same run."""
+"""Search and export beside MLflow with SQLite, at 20,000 and 100,000 runs, in the same run."""
 
 import json
 import subprocess
@@ -11,14 +11,12 @@ import pytest
 from aisbench_core.warehouse import Export, Warehouse
 from tests import records as a
 from tests.bench.figures import put
-from tests.bench.many_runs import many_runs
 from tests.bench.warehouses import BOARD, FILTERED, FOLDER, folder_of, median_ms
 
 PEER = Path(__file__).with_name("mlflow_peer.py")
 PYTHON = FOLDER / "mlflow" / "bin" / "python"
 """MLflow's own environment, which `make bench` makes: its dependencies are older than ours."""
 
-RECORDED = 20
 BOARD_OF_ALL = replace(BOARD, include_invalid=True)
 
 
@@ -31,10 +29,6 @@ def test_questions_take_a_fraction_of_what_mlflow_takes(count: int, tmp_path: Pa
     board = median_ms(lambda: warehouse.leaderboard(FILTERED))
     newest = median_ms(lambda: warehouse.runs(FILTERED))
     export = median_ms(lambda: exported(warehouse), 3)
-    new = list(many_runs(RECORDED, first=count))
-    once = Warehouse(tmp_path / "one.duckdb")
-    once.record(new[0])
-    record = median_ms(lambda: once.record(new.pop()), RECORDED - 1)
 
     name, search = f"MLflow {peer['version']}", peer["search_ms"]
     put(
@@ -52,13 +46,6 @@ def test_questions_take_a_fraction_of_what_mlflow_takes(count: int, tmp_path: Pa
         f"Export of {count:,} runs with verdicts", f"{export / 1000:.2f} s", "40 ×; 100,000 in 2 s",
         f"{name} search and CSV: {peer['export_ms'] / 1000:.1f} s", peer["export_ms"] / export,
     )  # fmt: skip
-    put(
-        "Record one run",
-        f"{record:.0f} ms",
-        "4 ×; 30 ms",
-        f"{name} logging: {peer['log_ms']:.0f} ms",
-        peer["log_ms"] / record,
-    )
     assert peer["export_ms"] / export >= 5
 
 

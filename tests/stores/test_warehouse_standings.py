@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from aisbench_core.model import RunRecord, RunState
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.standings import COLUMNS, MOST_DUE, counted, current
+from aisbench_core.warehouse.standings import COLUMNS, MOST_DUE, MOST_MARKS, counted, current
 from tests import records as a
 
 BOARD = BoardQuery("cn-north-9", include_invalid=True)
@@ -65,6 +65,18 @@ def test_no_more_than_some_groups_stay_due(warehouse: Warehouse) -> None:
 
     assert due(warehouse) == 0
     assert warehouse.leaderboard(BOARD).total == MOST_DUE + 1
+
+
+def test_no_more_than_some_runs_stay_uncounted(warehouse: Warehouse) -> None:
+    warehouse.record(a.record("run-1"))
+    with warehouse.cursor() as cur:
+        cur.execute(f"insert into standings_due select group_id from standings_due, range({MOST_MARKS})")  # noqa: S608
+    assert due(warehouse) == 1
+
+    warehouse.record(a.record("run-2"))
+
+    assert due(warehouse) == 0
+    assert [row.runs for row in warehouse.leaderboard(BOARD).rows] == [2]
 
 
 def test_a_group_without_runs_is_offered_no_more(warehouse: Warehouse) -> None:
