@@ -7,26 +7,25 @@ from typing import IO
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.warehouse.exporting.columns import Column, Kind, Sheet
+from aisbench_core.warehouse.exporting.lines import lines
 
-BATCH = 2000
 MARK = "\ufeff"
 GUARD = "'"
 """Goes before a text that a spreadsheet would run: one that begins with = + - @ TAB or CR. And before one that begins
 with guards and such a character, so that taking one guard away always gives the text that it was."""
 
-_STARTS = ", ".join(str(ord(each)) for each in "=+-@\t\r'")
 _GUARDED = r"^'*[=+\-@\t\r]"
 
 
 def write(cur: DuckDBPyConnection, sheet: Sheet, parameters: dict[str, object], target: IO[bytes], bom: bool) -> int:
     """Write header and rows; returns how many."""
     guarded = ", ".join(_guarded(column.name) for column in sheet.columns if column.kind is Kind.TEXT)
-    cur.execute(sheet.select(_line(sheet), f"(select * replace ({guarded}) from cells)"), parameters)  # noqa: S608
+    asked = sheet.select(_line(sheet), f"(select * replace ({guarded}) from cells)")  # noqa: S608 (our own words)
     target.write(f"{MARK if bom else ''}{','.join(sheet.names)}\r\n".encode())
     count = 0
-    while rows := cur.fetchmany(BATCH):
-        target.write("".join(row[0] for row in rows).encode())
-        count += len(rows)
+    for text, rows in lines(cur.execute(asked, parameters)):
+        target.write(text)
+        count += rows
     return count
 
 
@@ -42,9 +41,9 @@ def cell(value: object) -> str:
 
 
 def _guarded(name: str) -> str:
-    """A pattern is slow, so it is asked only about texts whose first character may matter."""
+    """A pattern is slow, so it is asked only about texts that begin with none of 0 to 9, A to Z and what follows."""
     pattern = _GUARDED.replace("'", "''")
-    return f"""case when ascii({name}) in ({_STARTS}) and regexp_matches({name}, '{pattern}')
+    return f"""case when {name} < 'A' and ({name} < '0' or {name} >= ':') and regexp_matches({name}, '{pattern}')
         then '''' || {name} else {name} end as {name}"""
 
 

@@ -5,19 +5,17 @@ from typing import IO
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.warehouse.exporting.columns import Column, Kind, Sheet
-
-BATCH = 2000
+from aisbench_core.warehouse.exporting.lines import lines
 
 
 def write(cur: DuckDBPyConnection, sheet: Sheet, parameters: dict[str, object], target: IO[bytes]) -> int:
     """Write all rows; returns how many."""
-    row = f"json_object({', '.join(_member(column) for column in sheet.columns)})::VARCHAR"
-    cur.execute(sheet.select(row), parameters)
+    row = f"concat(',', chr(10), json_object({', '.join(_member(column) for column in sheet.columns)})::VARCHAR)"
     target.write(b"[")
     count = 0
-    while rows := cur.fetchmany(BATCH):
-        target.write((",\n" if count else "\n").encode() + ",\n".join(each[0] for each in rows).encode())
-        count += len(rows)
+    for text, rows in lines(cur.execute(sheet.select(row), parameters)):
+        target.write(text if count else text[1:])  # no comma before the first
+        count += rows
     target.write(b"\n]\n")
     return count
 

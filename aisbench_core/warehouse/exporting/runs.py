@@ -10,10 +10,31 @@ from aisbench_core.warehouse.scaling import BASES
 SCHEMA = "aisbench-compliance-csv/1"
 RATE = "throughput_unit"
 
+_ASKED = (
+    *("parameters.epochs", "parameters.epoch_size", "parameters.steps", "parameters.train_steps"),
+    *("parameters.global_batch_size", "parameters.precision", "parameters", "pool_id"),
+)
+_TESTED = ("test_id", "scenario", "test_division")
+
+
+def _asked(path: str) -> str:
+    """A text of the run's spec."""
+    return f"asked[{_ASKED.index(path) + 1}]"
+
+
+def _tested(path: str) -> str:
+    """A text of what the tester states."""
+    return f"tested[{_TESTED.index(path) + 1}]"
+
+
+def _texts(column: str, paths: tuple[str, ...]) -> str:
+    """All of them at once: reading JSON is what an export takes its time for."""
+    return f"json_extract_string({column}, {[f'$.{path}' for path in paths]})"
+
 
 def _whole(*paths: str) -> str:
     """A parameter that is a whole number, however it was typed."""
-    value = f"coalesce({', '.join(paths)})"
+    value = f"coalesce({', '.join(_asked(f'parameters.{path}') for path in paths)})"
     return f"case when regexp_full_match({value}, '[0-9]{{1,18}}') then ({value})::BIGINT end"
 
 
@@ -34,7 +55,7 @@ IDENTITY = (
     text("series_id", "the [series](series.md) that the run belongs to"),
     text("run_id", "our id of the run"),
     integer("run_index", "the series' cell that the run belongs to, from 1", "series_index"),
-    text("test_id", "the tester's id of the test, where it is stated", "tester->>'$.test_id'"),
+    text("test_id", "the tester's id of the test, where it is stated", _tested("test_id")),
     text("created_by", "who launched or imported it"),
     time("created_at_utc", "when it was launched; of an imported result, when its run began", "created_at"),
     time("exported_at_utc", "when this file was written; the same in every row", "$exported_at::TIMESTAMP"),
@@ -47,10 +68,10 @@ MODE = (
         "division",
         "`rehearsal` for runs of a rehearsal profile, otherwise what the system description or else the tester's "
         "configuration states",
-        """case when rehearsal then 'rehearsal'
-            else coalesce(system->>'$.division', tester->>'$.test_division') end""",
+        f"""case when rehearsal then 'rehearsal'
+            else coalesce(system->>'$.division', {_tested("test_division")}) end""",
     ),
-    text("scenario", "the test's scenario, where it is stated", "tester->>'$.scenario'"),
+    text("scenario", "the test's scenario, where it is stated", _tested("scenario")),
     text(
         "test_object_type",
         "`cluster` for several nodes that work together, otherwise `single`",
@@ -70,7 +91,7 @@ CONFIGURATION = (
     text(
         "pool_type",
         "`dedicated` or `public`; empty when an imported result does not tell",
-        "case when pool_id <> '' then 'dedicated' when json_exists(spec, '$.pool_id') then 'public' end",
+        f"case when pool_id <> '' then 'dedicated' when {_asked('pool_id')} is not null then 'public' end",
     ),
     integer("node_count", "node count"),
     integer("cards_per_node", "cards per node"),
@@ -78,16 +99,16 @@ CONFIGURATION = (
     integer(
         "epochs",
         "parameter `epochs` or `epoch_size`",
-        _whole("spec->>'$.parameters.epochs'", "spec->>'$.parameters.epoch_size'"),
+        _whole("epochs", "epoch_size"),
     ),
     integer(
         "steps",
         "parameter `steps` or `train_steps`",
-        _whole("spec->>'$.parameters.steps'", "spec->>'$.parameters.train_steps'"),
+        _whole("steps", "train_steps"),
     ),
-    integer("global_batch_size", "parameter of that name", _whole("spec->>'$.parameters.global_batch_size'")),
-    text("precision", "parameter of that name", "spec->>'$.parameters.precision'"),
-    text("hyperparameters_json", "every parameter, as JSON", "spec->>'$.parameters'"),
+    integer("global_batch_size", "parameter of that name", _whole("global_batch_size")),
+    text("precision", "parameter of that name", _asked("parameters.precision")),
+    text("hyperparameters_json", "every parameter, as JSON", _asked("parameters")),
     text("dataset_name", "dataset name", "dataset"),
     text("code_sha256", "hash of the uploaded code's manifest"),
     text("spec_sha256", "hash of the run's spec"),
@@ -245,7 +266,9 @@ def runs_where(condition: str) -> Sheet:
     """The table of the runs that fulfil a condition in SQL."""
     sources = f"""
         bases as ({BASES}),
-        chosen as (select * from runs join results using (run_id) where {condition}),
+        chosen as (
+            select *, {_texts("spec", _ASKED)} as asked, {_texts("tester", _TESTED)} as tested
+            from runs join results using (run_id) where {condition}),
         cells as (
             select {CELLS} from chosen left join bases using
                 (region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data))
