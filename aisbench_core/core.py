@@ -254,8 +254,8 @@ class Core:
         self._write_facts(run, place, reproduces)
         described = self.systems.take_over(run)
         message = f"launched: {run.spec.node_count} x {run.spec.cards_per_node} cards, profile {place.name}"
-        message += f", {described} kept fields of the system description taken over" if described else ""
-        message += f", reproduces {reproduces}" if reproduces else ""
+        message += f"; {described} kept fields of the system description taken over" if described else ""
+        message += f"; reproduces {reproduces}" if reproduces else ""
         launched = None
         try:
             launched = add(run, Event(run.run_id, now, "console", Level.INFO, message, who))

@@ -58,6 +58,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.authoring.specfile",
         "aisbench_core.authoring.upstream.found",
         "aisbench_core.authoring.workloads",
+        "aisbench_core.chinese",
         "aisbench_core.documents",
         "aisbench_core.errors",
         "aisbench_core.health",
@@ -214,7 +215,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.warehouse",
         *BELOW,
     ),
-    "aisbench_core/report": ("aisbench_core.report", "aisbench_core.warehouse", *BELOW),
+    "aisbench_core/report": ("aisbench_core.chinese", "aisbench_core.report", "aisbench_core.warehouse", *BELOW),
     "aisbench_core/history": (
         "aisbench_core.authoring.upstream.packages",
         "aisbench_core.errors",
@@ -248,6 +249,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/strict_yaml.py": (),
     "aisbench_core/model": ("aisbench_core.model",),
     "aisbench_core/errors.py": (),
+    "aisbench_core/chinese.py": (),
     "aisbench_core/__init__.py": ("aisbench_core.storage", "aisbench_core.warehouse.frames", *BELOW),
 }
 """Each part of the product, and what it may import of the rest: these modules and what is inside them."""

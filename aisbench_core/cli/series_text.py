@@ -61,7 +61,14 @@ def _cell_facts(row: "MatrixRow", cell: "Cell") -> Facts:
 
 def _row_facts(row: "MatrixRow") -> Facts:
     found = asdict(row.summary) if row.summary else {"count": 0, "mean": None}
-    return {**_where(row), "cells": len(row.cells), "unit": row.unit, "median": row.median, **found}
+    return {
+        **_where(row),
+        "cells": len(row.cells),
+        "unit": row.unit,
+        "median": row.median,
+        **found,
+        "verdict": {**asdict(row.verdict), "counts": row.verdict.counts} if row.verdict else None,
+    }
 
 
 def finding(found: "Checked") -> str:
@@ -138,7 +145,9 @@ def report(matrix: "Matrix") -> str:
             ("code", f"{matrix.codes} different versions were measured" if matrix.codes > 1 else ""),
         ]
     )
-    return "\n\n".join(part for part in (facts, _matrix(matrix), _statistics(matrix), _lost(matrix)) if part)
+    return "\n\n".join(
+        part for part in (facts, _matrix(matrix), _statistics(matrix), _checks(matrix), _lost(matrix)) if part
+    )
 
 
 def _matrix(matrix: "Matrix") -> str:
@@ -167,7 +176,7 @@ def _lost(matrix: "Matrix") -> str:
 
 
 def _statistics(matrix: "Matrix") -> str:
-    heads = ("row", ">n", ">mean", ">median", ">sd", ">CV", ">95 % CI", ">olympic mean", "unit")
+    heads = ("row", ">n", ">mean", ">median", ">sd", ">CV", ">95 % CI", ">olympic mean", "unit", "verdict")
     return shown.table(heads, map(tuple, map(_row, matrix.rows)))
 
 
@@ -182,6 +191,20 @@ def _row(row: "MatrixRow") -> Iterator[str]:
     yield f"{shown.number(found.ci_low)} to {shown.number(found.ci_high)}" if found and found.sd is not None else "–"
     yield shown.number(found.olympic_mean if found else None)
     yield row.unit
+    yield "" if row.verdict is None else "counts" if row.verdict.counts else "does not count"
+
+
+def _checks(matrix: "Matrix") -> str:
+    """What keeps rows from being one measurement, or casts doubt on them."""
+    rows = [
+        (row.asked.title, check.id, str(check.level), check.expected, check.found, check.evidence)
+        for row in matrix.rows
+        if row.verdict
+        for level in ("fail", "warn")
+        for check in row.verdict.checks
+        if check.level == level
+    ]
+    return shown.table(("row", "check", "level", "expected", "found", "evidence"), rows) if rows else ""
 
 
 def _budget(matrix: "Matrix") -> str:

@@ -23,7 +23,7 @@ LEVELS = ("fail", "warn")
 @filters
 @click.option("--ruleset", "ruleset_id", default="", help="Judge by this one; default: the ruleset of the settings.")
 @click.option("--all", "every", is_flag=True, help="List valid runs without a warning, too.")
-@click.option("--series", "of_series", is_flag=True, help="Judge series, each node count by itself, in place of runs.")
+@click.option("--series", "of_series", is_flag=True, help="Judge series, each row by itself, in place of runs.")
 @click.option("--store", is_flag=True, help="Keep these verdicts, in place of the stored ones.")
 @as_json
 @click.pass_context
@@ -49,25 +49,37 @@ def validate(ctx: click.Context, /, every: bool, of_series: bool, store: bool, a
 
 def _judge_series(core: "Core", query: "BoardQuery", as_json: bool) -> int:
     """Show what the rules about series say; the exit code."""
-    found = core.warehouse.series_verdicts(query)
+    found = core.warehouse.series.among(query)
     shown.answer(
-        [{**asdict(each), "counts": each.counts} for each in found], as_json, lambda: _series_table(core, query, found)
+        [{**asdict(each), "runs": each.runs, "counts": each.counts} for each in found],
+        as_json,
+        lambda: _series_table(core, query, found),
     )
     counting = sum(each.counts for each in found)
-    shown.talk(f"{counting} of {len(found)} series count; each node count is one")
+    shown.talk(f"{counting} of {len(found)} series count; each node count, version and image is one")
     return 0 if counting == len(found) else NOT_VALID
 
 
 def _series_table(core: "Core", query: "BoardQuery", found: "Sequence[SeriesVerdict]") -> str:
     rules = core.rulesets.get(query.ruleset_id or core.settings.ruleset).rules
     rows = [
-        (each.series_id, str(each.node_count), check.id, str(check.level), check.expected, check.found, check.evidence)
+        (
+            each.series_id,
+            str(each.node_count),
+            each.framework_version,
+            check.id,
+            str(check.level),
+            check.expected,
+            check.found,
+            check.evidence,
+            each.image,
+        )
         for each in found
         for check in each.checks
         if check.level in LEVELS
     ]
-    fixes = [f"{name}: {rules[name].fix}" for name in sorted({row[2] for row in rows}) if name in rules]
-    heads = ("series", ">nodes", "check", "level", "expected", "found", "evidence")
+    fixes = [f"{name}: {rules[name].fix}" for name in sorted({row[3] for row in rows}) if name in rules]
+    heads = ("series", ">nodes", "version", "check", "level", "expected", "found", "evidence", "image")
     return "\n".join([shown.table(heads, rows), "", *fixes]) if rows else "every series counts"
 
 

@@ -103,4 +103,4 @@ def _has_commands(text: str) -> bool:
 def _sentence(change: Remark) -> str:
     if change.kind is RemarkKind.NOTE:
         return "note changed"
-    return f"tag {'added' if change.kind is RemarkKind.TAG else 'removed'}: {change.text}"
+    return f"tag added: {change.text}" if change.kind is RemarkKind.TAG else f"tag removed: {change.text}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from aisbench_core.model import SYSTEM_FIELDS
+from aisbench_core.report.checks import counting, of_runs, of_series
 from aisbench_core.report.drawn import by_unit, charts_of
 from aisbench_core.report.markup import Markup, element
 from aisbench_core.report.style import STYLE
@@ -83,7 +84,8 @@ def _sections(report: Report, say: Speaker) -> Iterator[Markup]:
     yield from _configurations(runs, say)
     yield from _systems(runs, say)
     yield from _measurements(runs, say)
-    yield from _checks(runs, say)
+    yield from of_series(report.reported.series, say)
+    yield from of_runs(runs, say)
     yield from _hashes(report, say)
 
 
@@ -150,7 +152,7 @@ def _statistics(groups: Sequence[Cells], say: Speaker) -> Iterator[Markup]:
     names = ("median", "mean", "olympic_mean", "sd")
     yield table(
         [say("configuration"), say("n"), say("runs_required"), *map(say, names), say("cv_pct"), say("ci95"),
-         say("efficiency_pct")],
+         say("efficiency_pct"), say("series_verdict")],
         [
             (
                 cell(_group(group), "run"),
@@ -160,6 +162,7 @@ def _statistics(groups: Sequence[Cells], say: Speaker) -> Iterator[Markup]:
                 numeral(group["cv_pct"], 3, " %"),
                 cell(_interval(group)),
                 numeral(group["efficiency_pct"], 4, " %"),
+                counting(group["series_counts"], say),
             )
             for group in counted
         ],
@@ -211,27 +214,6 @@ def _measurements(runs: Sequence[ReportedRun], say: Speaker) -> Iterator[Markup]
         heads = (with_unit(say(name), unit) for name, unit in units.items())
         rows = [(cell(run.cells["run_id"], "run"), *(numeral(run.cells[name], 4) for name in units)) for run in runs]
         yield table([say("run_id"), *heads], rows)
-
-
-def _checks(runs: Sequence[ReportedRun], say: Speaker) -> Iterator[Markup]:
-    yield element("h2", say("checks"))
-    for run in runs:
-        ruleset = f" · {run.cells['ruleset_id']}" if run.cells["ruleset_id"] else ""
-        yield element("h3", run.cells["run_id"], ": ", say(run.cells["validity"]), ruleset)
-        if not run.checks:
-            yield element("p", say("no_checks"), class_="quiet")
-            continue
-        yield table(
-            list(map(say, ("check", "level", "expected", "found", "evidence"))),
-            [
-                (
-                    cell(each.id),
-                    cell(say(each.level), str(each.level)),
-                    *map(cell, (each.expected, each.found, each.evidence)),
-                )
-                for each in run.checks
-            ],
-        )
 
 
 def _hashes(report: Report, say: Speaker) -> Iterator[Markup]:

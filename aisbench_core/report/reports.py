@@ -10,7 +10,7 @@ from aisbench_core.errors import Problem, RunNotFound, SpecError
 from aisbench_core.model import Clock, canonical_json
 from aisbench_core.report.page import Report, page
 from aisbench_core.report.words import MOST_RUNS, ReportLanguage
-from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse import BoardQuery, Check, Warehouse
 from aisbench_core.warehouse.exporting.reported import Reported
 
 
@@ -63,14 +63,22 @@ def _sha256(found: Reported) -> str:
                 "cells": _told(run.cells),
                 "system": run.system,
                 "tester": run.tester,
-                "checks": [[each.id, each.level, each.expected, each.found, each.evidence] for each in run.checks],
+                "checks": _checks(run.checks),
                 "ranks": [[rank.server, rank.rank, rank.throughput] for rank in run.ranks],
             }
             for run in found.runs
         ],
         "groups": [_told(group) for group in found.groups],
+        "series": [
+            [each.series_id, each.node_count, each.framework_version, each.image, each.run_ids, _checks(each.checks)]
+            for each in found.series
+        ],
     }
     return hashlib.sha256(canonical_json(told).encode()).hexdigest()
+
+
+def _checks(checks: Sequence[Check]) -> list[list[str]]:
+    return [[each.id, each.level, each.expected, each.found, each.evidence] for each in checks]
 
 
 def _told(cells: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from enum import StrEnum
 
+from aisbench_core.chinese import in_chinese
 from aisbench_core.model import FIELDS
 from aisbench_core.report.field_words import FIELD_WORDS
 from aisbench_core.report.markup import Markup, element, joined
@@ -120,6 +121,10 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "ok": ("ok", "通过"),
     "warn": ("warning", "警告"),
     "fail": ("failed", "未通过"),
+    "series_checks": ("Rules about series", "系列规则检查"),
+    "series_verdict": ("Series", "系列"),
+    "counts": ("counts", "可合并统计"),
+    "counts_not": ("does not count", "不可合并统计"),
     "no_checks": ("nothing was checked", "未做检查"),
     "hashes": ("Hashes (SHA-256)", "哈希值（SHA-256）"),
     "spec_sha256": ("Spec", "运行规格"),
@@ -155,6 +160,10 @@ class Speaker:
     def field(self, name: str) -> Markup:
         """The title of a field of the system description."""
         return self._said(FIELDS[name].title or name, FIELD_WORDS[name])
+
+    def sentence(self, english: str) -> Markup:
+        """What the core says, such as what a check found."""
+        return self._said(english, in_chinese(english))
 
     def _said(self, english: str, chinese: str) -> Markup:
         if self.language is ReportLanguage.EN or english == chinese:

@@ -139,6 +139,7 @@ class SeriesDesk:
         now, attempts, runs = self._clock(), self._ledger.attempts(ids), self._ledger.runs(ids)
         ended = [run.run_id for run in runs if run.state.is_terminal]
         recorded = self._warehouse.runs_of(ended) if ended else {}
+        verdicts = self._warehouse.series.verdicts(ids) if recorded else ()
         return [
             matrix_of(
                 Standing(
@@ -149,6 +150,7 @@ class SeriesDesk:
                 ),
                 recorded,
                 self._ledger.events(series.series_id),
+                verdicts,
             )
             for series in found
         ]

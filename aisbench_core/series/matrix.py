@@ -7,7 +7,7 @@ from statistics import median
 from aisbench_core.model import LOST, Attempt, CellState, Event, Run, RunState, Series, SeriesRow, SeriesState
 from aisbench_core.series.standing import Hold, Standing
 from aisbench_core.statistics.summary import Summary, summary
-from aisbench_core.warehouse.values import RunRow, Validity
+from aisbench_core.warehouse.values import RunRow, SeriesVerdict, Validity
 
 _ENDS = {RunState.FAILED: CellState.FAILED, RunState.STOPPED: CellState.STOPPED}
 
@@ -49,13 +49,16 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
-    """One row: its cells by repeat, and its valid values in `unit` by their statistics; None when there are none."""
+    """One row: its cells by repeat, and its valid values in `unit` by their statistics; None when there are none.
+
+    `verdict`: what the rules about series say of its runs; None before one of them was recorded."""
 
     asked: SeriesRow
     cells: tuple[Cell, ...]
     unit: str
     summary: Summary | None
     median: float | None
+    verdict: SeriesVerdict | None = None
 
     @property
     def typical(self) -> Tried | None:
@@ -110,15 +113,27 @@ class Matrix:
         return sum(cell.is_lost for cell in self.cells)
 
     @property
+    def counting(self) -> int:
+        """How many rows' runs may be taken together, by the rules about series."""
+        return sum(row.verdict is not None and row.verdict.counts for row in self.rows)
+
+    @property
     def can_stop(self) -> bool:
         """Whether anything is active or still to come."""
         return self.done < len(self.cells)
 
 
-def matrix_of(standing: Standing, recorded: Mapping[str, RunRow], events: Sequence[Event] = ()) -> Matrix:
-    """The matrix of a series. `recorded`: what the warehouse holds of its runs, by run id."""
+def matrix_of(
+    standing: Standing,
+    recorded: Mapping[str, RunRow],
+    events: Sequence[Event] = (),
+    verdicts: Sequence[SeriesVerdict] = (),
+) -> Matrix:
+    """The matrix of a series. `recorded`: what the warehouse holds of its runs, by run id; `verdicts`: what it says of
+    series, this one among them."""
     series = standing.series
-    rows = tuple(_row(number, asked, standing, recorded) for number, asked in enumerate(series.rows))
+    by_run = {run_id: verdict for verdict in verdicts for run_id in verdict.run_ids}
+    rows = tuple(_row(number, asked, standing, recorded, by_run) for number, asked in enumerate(series.rows))
     hours = NodeHours(standing.used, standing.promised, standing.to_come, series.budget)
     cells = [cell for row in rows for cell in row.cells]
     counted = {tried.run.code_sha256 for cell in cells if (tried := cell.counted) and tried.run}
@@ -126,13 +141,20 @@ def matrix_of(standing: Standing, recorded: Mapping[str, RunRow], events: Sequen
     return Matrix(series, state, rows, hours, standing.hold, len(counted), tuple(events))
 
 
-def _row(number: int, asked: SeriesRow, standing: Standing, recorded: Mapping[str, RunRow]) -> MatrixRow:
+def _row(
+    number: int,
+    asked: SeriesRow,
+    standing: Standing,
+    recorded: Mapping[str, RunRow],
+    verdicts: Mapping[str, SeriesVerdict],
+) -> MatrixRow:
     attempts = [attempt for attempt in standing.attempts if attempt.row == number]
     cells = tuple(_cells(attempts, standing.runs, recorded))
     valid = [tried for cell in cells if (tried := cell.counted)]
     values = [tried.throughput for tried in valid if tried.throughput is not None]
     unit = valid[-1].unit if valid else ""
-    return MatrixRow(asked, cells, unit, summary(values), median(values) if values else None)
+    verdict = next((verdicts[each.run_id] for each in attempts if each.run_id in verdicts), None)
+    return MatrixRow(asked, cells, unit, summary(values), median(values) if values else None, verdict)
 
 
 def _cells(attempts: Sequence[Attempt], runs: Mapping[str, Run], recorded: Mapping[str, RunRow]) -> Iterator[Cell]:

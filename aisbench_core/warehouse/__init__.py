@@ -11,7 +11,6 @@ from aisbench_core.warehouse.compared import (
 from aisbench_core.warehouse.exports import Export, ExportFormat, ExportTable
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.scalings import Scaling, ScalingPoint, ScalingQuery, ScalingQuestion
-from aisbench_core.warehouse.series_checks import SeriesVerdict
 from aisbench_core.warehouse.sorts import BOARD_SORTS, RUN_SORTS
 from aisbench_core.warehouse.values import (
     BoardPage,
@@ -23,6 +22,7 @@ from aisbench_core.warehouse.values import (
     RegionFacts,
     RunPage,
     RunRow,
+    SeriesVerdict,
     Validity,
 )
 from aisbench_core.warehouse.verdicts import Judged, Validation

@@ -26,7 +26,6 @@ from aisbench_core.warehouse import (
     record,
     runs,
     scaling,
-    series_checks,
     servers,
     snapshots,
     verdicts,
@@ -41,6 +40,7 @@ from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.people import People
 from aisbench_core.warehouse.runs import Asked
 from aisbench_core.warehouse.scalings import QuestionPage, Scaling, ScalingQuery, ScalingQuestion
+from aisbench_core.warehouse.stored_series import StoredSeries
 from aisbench_core.warehouse.team import TeamPlace
 from aisbench_core.warehouse.values import BoardPage, BoardQuery, BoardRow, Facets, RegionFacts, RunPage, RunRow
 
@@ -66,6 +66,7 @@ class Warehouse:
         self._judge = Judge(self._rulesets.get(ruleset_id))
         self._connection = Lake(place, patience_s) if isinstance(place, TeamPlace) else Connection(place, patience_s)
         self.people = People(self._connection)
+        self.series = StoredSeries(self._connection, self._judge_of, self._under)
 
     def cursor(self) -> AbstractContextManager[DuckDBPyConnection]:
         """A cursor of your own, for a moment. Do not borrow a second one while you hold it."""
@@ -248,12 +249,6 @@ class Warehouse:
         with self.cursor() as cur:
             return verdicts.validate(cur, query, judge)
 
-    def series_verdicts(self, query: BoardQuery) -> tuple[series_checks.SeriesVerdict, ...]:
-        """What the rules about series say of each series among the query's runs; raises as `validate` does."""
-        judge = self._judge_of(query.ruleset_id)
-        with self._under(query) as cur:
-            return series_checks.series_verdicts(cur, query, judge)
-
     def keep_verdicts(self, validation: verdicts.Validation) -> int:
         """Store the verdicts of a validation, as far as they are not stored; returns how many those were."""
         judge = self._judge_of(validation.ruleset_id)
@@ -280,11 +275,11 @@ class Warehouse:
         Columns and formats: docs/export.md. Raises SpecError on more rows than Excel holds.
         """
         with self._under(asked.query) as cur:
-            return export.write(cur, asked, self._judge_of(asked.query.ruleset_id).ruleset, target)
+            return export.write(cur, asked, self._judge_of(asked.query.ruleset_id), target)
 
     def reported(self, run_ids: Sequence[str], at: datetime, ruleset_id: str = "") -> reported.Reported:
         """All that a report says of these runs; unknown ones are left out."""
         known = next(iter(self.runs_of(run_ids).values()), None) if ruleset_id else None
         kind = BoardQuery(known.region, rehearsal=known.rehearsal, ruleset_id=ruleset_id) if known else BoardQuery("")
         with self._under(kind) as cur:
-            return reported.reported(cur, run_ids, at, self._judge_of(ruleset_id).ruleset)
+            return reported.reported(cur, run_ids, at, self._judge_of(ruleset_id))

@@ -1,4 +1,4 @@
-"""What the rules about series look at: all runs of a series on one node count, together.
+"""What the rules about series look at: all runs of a series on one node count, in one version and image, together.
 
 They say whether the repeats count as one measurement; what a single run is worth is decided without them.
 """
@@ -6,7 +6,6 @@ They say whether the repeats count as one measurement; what a single run is wort
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby, pairwise
 from statistics import median
@@ -29,17 +28,22 @@ from aisbench_core.warehouse.checks import target_of
 from aisbench_core.warehouse.filters import CHOSEN, parameters
 from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.throughput import variation
-from aisbench_core.warehouse.values import BoardQuery, Check, CheckLevel
+from aisbench_core.warehouse.values import BoardQuery, Check, CheckLevel, SeriesVerdict
 
-_SAME = ("fingerprint", "framework_version", "engine_version", "accelerator", "flavor", "pool_id", "cards_per_node")
+_SAME = ("fingerprint", "accelerator", "flavor", "pool_id", "cards_per_node")
+_ROW = 4
+"""The first columns tell the rows of a series apart, as its plan does."""
+
 _RUNS = f"""
-    select series_id, node_count, run_id, workload, model, validity = 'valid' as valid, rehearsal,
+    select series_id, node_count, framework_version,
+        coalesce(nullif(spec->>'$.image_url', ''), engine_version) as image,
+        run_id, workload, model, validity = 'valid' as valid, rehearsal,
         system->>'$.division' as division, {", ".join(_SAME)}, code_sha256, dataset_sha256, synthetic_data,
         spec->>'$.parameters.seed' as seed, throughput_cluster as throughput, accuracy_measured as accuracy,
         accuracy_target, accuracy_target_source, case when raw <> '' then md5(raw) end as content,
         coalesce(started_at, submitted_at, created_at) as began, coalesce(ended_at, started_at, created_at) as ended
-    from runs join results using (run_id) where {CHOSEN} and series_id <> ''
-    order by series_id, node_count, began, run_id
+    from runs join results using (run_id) where {{chosen}} and series_id <> ''
+    order by series_id, node_count, framework_version, image, began, run_id
 """  # noqa: S608 (our own words)
 
 
@@ -48,6 +52,8 @@ class Member(NamedTuple):
 
     series_id: str
     node_count: int | None
+    framework_version: str
+    image: str
     run_id: str
     workload: str
     model: str
@@ -55,8 +61,6 @@ class Member(NamedTuple):
     rehearsal: bool
     division: str | None
     fingerprint: str
-    framework_version: str
-    engine_version: str
     accelerator: str
     flavor: str
     pool_id: str
@@ -74,39 +78,43 @@ class Member(NamedTuple):
     ended: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class SeriesVerdict:
-    """What the rules about series say of a series on one node count; it counts when no check failed."""
-
-    series_id: str
-    node_count: int | None
-    runs: int
-    valid: int
-    checks: tuple[Check, ...]
-
-    @property
-    def counts(self) -> bool:
-        """Whether its runs may be taken together."""
-        return all(check.level is not CheckLevel.FAIL for check in self.checks)
-
-
 Members = Sequence[Member]
 Look = Callable[[Members, Any, Judge], tuple[bool, str, str, str] | None]
 """Whether the rule is fulfilled, what it expects, what it found, and where; None when there is nothing to look at."""
 
 
-def series_verdicts(cur: DuckDBPyConnection, query: BoardQuery, judge: Judge) -> tuple[SeriesVerdict, ...]:
-    """The verdict on every series among the runs of the query's filters, by its id and node count."""
-    cur.execute(_RUNS, parameters(cur, query))
+def of_query(cur: DuckDBPyConnection, query: BoardQuery, judge: Judge) -> tuple[SeriesVerdict, ...]:
+    """The verdict on every row of every series among the runs of the query's filters, and on no other run."""
+    return _verdicts(cur, CHOSEN, parameters(cur, query), judge)
+
+
+def of_series(cur: DuckDBPyConnection, series_ids: Sequence[str], judge: Judge) -> tuple[SeriesVerdict, ...]:
+    """The verdict on every row of these series, over all of their runs."""
+    named = "series_id in (select unnest($series_ids::VARCHAR[]))"
+    return _verdicts(cur, named, {"series_ids": list(series_ids)}, judge) if series_ids else ()
+
+
+def _verdicts(
+    cur: DuckDBPyConnection, chosen: str, named: Mapping[str, object], judge: Judge
+) -> tuple[SeriesVerdict, ...]:
+    cur.execute(_RUNS.format(chosen=chosen), dict(named))
     members = [Member._make(row) for row in cur.fetchall()]
-    grouped = groupby(members, key=lambda member: member[:2])
-    return tuple(_verdict(series_id, nodes, list(found), judge) for (series_id, nodes), found in grouped)
+    return tuple(_verdict(list(found), judge) for _, found in groupby(members, key=lambda member: member[:_ROW]))
 
 
-def _verdict(series_id: str, nodes: int | None, members: Members, judge: Judge) -> SeriesVerdict:
+def _verdict(members: Members, judge: Judge) -> SeriesVerdict:
     closed = all(member.division == Division.CLOSED and not member.rehearsal for member in members)
-    checks = tuple(_checks(members, judge, Division.CLOSED if closed else Division.OPEN))
-    return SeriesVerdict(series_id, nodes, len(members), sum(member.valid for member in members), checks)
+    first = members[0]
+    return SeriesVerdict(
+        first.series_id,
+        first.node_count,
+        first.framework_version,
+        first.image,
+        run_ids=tuple(member.run_id for member in members),
+        valid=sum(member.valid for member in members),
+        ruleset_id=judge.ruleset.id,
+        checks=tuple(_checks(members, judge, Division.CLOSED if closed else Division.OPEN)),
+    )
 
 
 def _checks(members: Members, judge: Judge, division: Division) -> Iterator[Check]:
@@ -137,10 +145,15 @@ def _misses(member: Member, judge: Judge) -> bool:
     return target is not None and member.accuracy is not None and member.accuracy < target
 
 
-def _same(members: Members, _: Rule, __: Judge) -> tuple[bool, str, str, str]:
-    names = (*_SAME, "code_sha256", "synthetic_data")
-    differing = [name for name in names if len({getattr(member, name) for member in members}) > 1]
-    return not differing, "every run the same", "; ".join(differing) or "all are", ""
+def _same(members: Members, _: Rule, __: Judge) -> tuple[bool, str, str, str] | None:
+    names, counted = (*_SAME, "code_sha256", "synthetic_data"), _counted(members)
+    differing = [name for name in names if len({getattr(member, name) for member in counted}) > 1]
+    return (not differing, "every run the same", "; ".join(differing) or "all are", "") if counted else None
+
+
+def _counted(members: Members) -> Members:
+    """The runs whose numbers are taken together. One that failed early knows neither code nor data."""
+    return [member for member in members if member.valid]
 
 
 def _seeds(members: Members, _: Rule, __: Judge) -> tuple[bool, str, str, str]:
@@ -149,8 +162,10 @@ def _seeds(members: Members, _: Rule, __: Judge) -> tuple[bool, str, str, str]:
     return unique, "a seed of its own for each run", ", ".join(seed or "none" for seed in seeds), ""
 
 
-def _data(members: Members, _: Rule, __: Judge) -> tuple[bool, str, str, str]:
-    known = sorted({member.dataset_sha256 for member in members})
+def _data(members: Members, _: Rule, __: Judge) -> tuple[bool, str, str, str] | None:
+    known = sorted({member.dataset_sha256 for member in _counted(members)})
+    if not known:
+        return None
     found = ", ".join(sha256[:12] or "none" for sha256 in known)
     return len(known) == 1 and known != [""], "one data set, known by its hash", found, ""
 

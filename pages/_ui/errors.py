@@ -38,9 +38,10 @@ def show_error(error: Exception) -> None:
 
 def show_sentence(error: AisbenchError) -> None:
     """What happened, and below it what to do."""
-    st.error(plain(error.message), icon=":material/warning:")
+    t = words()
+    st.error(plain(t.said(error.message)), icon=":material/warning:")
     if error.hint:
-        st.info(plain(error.hint), icon=":material/lightbulb:")
+        st.info(plain(t.said(error.hint)), icon=":material/lightbulb:")
 
 
 def show_script_error(error: Exception) -> bool:

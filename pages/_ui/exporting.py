@@ -20,7 +20,7 @@ def show_export(spec: RunSpec, profile: str) -> None:
         try:
             exported = core().configs.write(spec, profile)
         except AisbenchError as error:
-            st.markdown(t("export.refused", reason=plain(error.message)))
+            st.markdown(t("export.refused", reason=plain(t.said(error.message))))
             return
         st.caption(t("export.what", file=FILE))
         for each in exported.findings:

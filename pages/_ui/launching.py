@@ -141,7 +141,7 @@ def ask_region(spec: RunSpec, profile: str, token: str) -> Sequence[Finding]:
         with st.spinner(t("launch.checking")):
             findings = tuple(core().preflight_online(spec, profile))
     except CloudUnavailable as error:
-        st.warning(t("launch.unreachable", reason=plain(error.message)), icon=":material/warning:")
+        st.warning(t("launch.unreachable", reason=plain(t.said(error.message))), icon=":material/warning:")
         return ()
     st.session_state[ANSWER] = (token, findings)
     return findings

@@ -1,6 +1,5 @@
 """Reproduce: what is as it was when a run was made, the launch after that was seen, and how the result compares."""
 
-import re
 import secrets
 
 import streamlit as st
@@ -126,14 +125,12 @@ def _table(check: Check, t: Words) -> None:
 
 
 def _cells(each: Aspect, t: Words) -> dict[str, str]:
-    key = "noted." + "_".join(re.findall(r"\w+", each.note.lower()))
-    note = t(key) if t.knows(key) else each.note
     return {
         t("reproduce.verdict"): f"{MARKS[each.sameness]} {t('reproduce.' + each.sameness.name.lower())}",
         t("compare.field"): t.field(each.name),
         t("reproduce.then"): each.then or NOT_MEASURED,
         t("clone.now"): each.now or NOT_MEASURED,
-        t("reproduce.note"): note,
+        t("reproduce.note"): t.said(each.note),
     }
 
 

@@ -51,12 +51,12 @@ def show_detail(run: Run) -> None:
     """The sentence that says how things stand; trouble that passes is marked as such."""
     t = words()
     if run.is_retrying:
-        trouble = plain(run.detail.removeprefix("retrying: "))  # said in the person's language instead
+        trouble = plain(t.said(run.detail.removeprefix("retrying: ")))  # said in the person's language instead
         st.warning(t("live.retrying", attempts=run.attempts, detail=trouble), icon=":material/autorenew:")
     elif run.state is RunState.FAILED:
-        st.error(plain(run.detail) or t("state.failed"), icon=":material/cancel:")
+        st.error(plain(t.said(run.detail)) or t("state.failed"), icon=":material/cancel:")
     elif run.detail:
-        st.markdown(plain(run.detail))
+        st.markdown(plain(t.said(run.detail)))
 
 
 def show_line(run: Run, progress: Progress | None) -> None:

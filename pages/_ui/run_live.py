@@ -159,7 +159,7 @@ def _timeline(events: list[Event]) -> None:
         {
             t("live.at"): when(event.at),
             t("live.after"): duration((event.at - first).total_seconds()),
-            t("live.what"): t.event(event.message),
+            t("live.what"): t.said(event.message),
             t("live.level"): t(f"level.{event.level}"),
             t("live.source"): event.actor or event.source,
         }

@@ -241,7 +241,7 @@ def _online(draft: Draft, profile: str, token: str) -> Sequence[Checked]:
         with st.spinner(t("launch.checking")):
             findings = core().series.online(draft, profile)
     except CloudUnavailable as error:
-        st.warning(t("launch.unreachable", reason=plain(error.message)), icon=":material/warning:")
+        st.warning(t("launch.unreachable", reason=plain(t.said(error.message))), icon=":material/warning:")
         return ()
     st.session_state[ANSWER] = (token, findings)
     return tuple(findings)

@@ -46,6 +46,8 @@ def show_list() -> None:
                 places.link(places.SERIES, plain(title_of(matrix)), {"series": matrix.series.series_id})
             st.caption(facts_of(matrix, t))
             show_progress(matrix)
+            if any(row.verdict for row in matrix.rows):
+                st.caption(t("judged.rows", counting=matrix.counting, rows=len(matrix.rows)))
     if pages > 1:
         st.pagination(pages, key="page", on_change=address.keep, args=("page", 1))
 

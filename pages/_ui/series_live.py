@@ -9,6 +9,7 @@ from pages._ui.errors import errors_shown, plain
 from pages._ui.formats import number, when
 from pages._ui.series_list import facts_of, series_badge, show_progress, title_of
 from pages._ui.series_matrix import show_attempts, show_matrix, show_statistics
+from pages._ui.series_verdicts import show_series_verdicts
 from pages._ui.words import words
 
 SECONDS = 2.5
@@ -64,6 +65,8 @@ def _series(series_id: str, had_ended: bool) -> None:
         show_matrix(matrix)
         st.header(t("series.statistics"))
         show_statistics(matrix)
+        st.header(t("judged.title"))
+        show_series_verdicts(matrix)
         with st.expander(t("series.attempts")):
             show_attempts(matrix)
         with st.expander(t("live.timeline")):
@@ -84,7 +87,7 @@ def _draw_again_when_it_changes(matrix: Matrix, had_ended: bool) -> None:
 def _show_troubles(matrix: Matrix) -> None:
     t = words()
     if matrix.series.trouble:
-        st.warning(t("series.trouble", why=plain(matrix.series.trouble)), icon=":material/pause_circle:")
+        st.warning(t("series.trouble", why=plain(t.said(matrix.series.trouble))), icon=":material/pause_circle:")
     if matrix.hold:
         text = t(
             "series.held",
@@ -120,7 +123,7 @@ def _show_events(matrix: Matrix) -> None:
     rows = [
         {
             t("live.at"): when(event.at),
-            t("live.what"): t.event(event.message),
+            t("live.what"): t.said(event.message),
             t("live.source"): event.actor or event.source,
         }
         for event in matrix.events

@@ -71,6 +71,13 @@ def title_of(asked: SeriesRow, t: Words) -> str:
     return " · ".join(part for part in (t("series.nodes", nodes=asked.node_count), asked.version, asked.image) if part)
 
 
+def word_of(row: MatrixRow, t: Words) -> str:
+    """Whether a row's runs may be taken together, in a word."""
+    if row.verdict is None:
+        return NOT_MEASURED
+    return t("judged.counts" if row.verdict.counts else "judged.counts_not")
+
+
 def _table(matrix: Matrix, repeats: range, t: Words) -> str:
     lines = [[t("series.row"), *(t("series.repeat", number=repeat) for repeat in repeats)]]
     lines.append(["---", *("---:" for _ in repeats)])
@@ -106,6 +113,7 @@ def _statistics(row: MatrixRow, t: Words) -> dict[str, str]:
         t("series.row"): title_of(row.asked, t),
         t("series.cards"): size_of(row.asked.node_count, row.asked.spec.cards_per_node),
         t("series.n"): t("series.n_of", valid=found.count if found else 0, cells=len(row.cells)),
+        t("judged.verdict"): word_of(row, t),
         t("series.mean"): number(found.mean if found else None, digits=5),
         t("series.median"): number(row.median, digits=5),
         t("series.sd"): number(found.sd if found else None),
@@ -127,5 +135,5 @@ def _attempt(row: MatrixRow, cell: Cell, tried: Tried, t: Words) -> dict[str, ob
         t("series.began"): when(run.started_at if run else None),
         t("series.took"): duration(run.duration_s if run else None),
         t("series.run"): run.run_id if run else "",
-        t("series.detail"): run.detail if run else "",
+        t("series.detail"): t.said(run.detail) if run else "",
     }

@@ -1,6 +1,5 @@
 """What a run's result is worth, by which ruleset, and what to do about each check that is not fulfilled."""
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
@@ -19,7 +18,6 @@ COLOURS: dict[Validity, Literal["green", "red", "orange"]] = {
     Validity.INVALID: "red",
     Validity.INCOMPLETE: "orange",
 }
-NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?%?(?![\w.])")
 OPENED = 3
 """Checks of a valid run that are shown without being asked for, at most."""
 
@@ -35,7 +33,7 @@ def show_verdict_of(row: RunRow) -> None:
     """The verdict with its ruleset and division, and every check that is not fulfilled with what to do."""
     t = words()
     ruleset = ruleset_of(row.ruleset_id)
-    st.caption(t("worth.by", ruleset=plain(_name(ruleset, row.ruleset_id, t)), division=_division(row, t)))
+    st.caption(t("worth.by", ruleset=plain(name_of(ruleset, row.ruleset_id, t)), division=_division(row, t)))
     if not row.reasons:
         return
     failed = sum(check.level is CheckLevel.FAIL for check in row.reasons)
@@ -43,7 +41,7 @@ def show_verdict_of(row: RunRow) -> None:
     opened = row.validity is not Validity.VALID or len(row.reasons) <= OPENED
     with st.expander(label, expanded=opened, icon=":material/rule:"):
         for check in row.reasons:
-            _show_check(check, ruleset, t)
+            show_check(check, ruleset, t)
 
 
 def show_verdicts(runs: Sequence[RunRow]) -> None:
@@ -64,7 +62,7 @@ def show_rules(rule_ids: Iterable[str], ruleset_id: str) -> None:
     named = [rule_id for rule_id in sorted(set(rule_ids)) if rule_id in known]
     if not named:
         return
-    with st.expander(t("worth.rules", ruleset=plain(_name(ruleset, ruleset_id, t))), icon=":material/rule:"):
+    with st.expander(t("worth.rules", ruleset=plain(name_of(ruleset, ruleset_id, t))), icon=":material/rule:"):
         for rule_id in named:
             rule = known[rule_id]
             title, fix = t.pick(rule.title, rule.title_zh), t.pick(rule.fix, rule.fix_zh)
@@ -121,27 +119,16 @@ def ruleset_of(ruleset_id: str) -> Ruleset | None:
 def reasons(row: RunRow, t: Words) -> str:
     """Why a run is not valid, or doubtful: each check with what it expects and what it found."""
     return "; ".join(
-        t("board.check", id=each.id, expected=checked(each.expected, t), found=checked(each.found, t))
-        for each in row.reasons
+        t("board.check", id=each.id, expected=t.said(each.expected), found=t.said(each.found)) for each in row.reasons
     )
 
 
-def checked(said: str, t: Words) -> str:
-    """What a check says, part by part; parts with names in them are shown as they are."""
-    return "; ".join(_part(part, t) for part in said.split("; "))
-
-
-def _part(part: str, t: Words) -> str:
-    numbers = {f"n{place}": number for place, number in enumerate(NUMBER.findall(part))}
-    key = "checked." + "_".join(re.findall(r"\w+", NUMBER.sub(" ", part).lower()))
-    return t(key, **numbers) if t.knows(key) else part
-
-
-def _show_check(check: Check, ruleset: Ruleset | None, t: Words) -> None:
+def show_check(check: Check, ruleset: Ruleset | None, t: Words) -> None:
+    """One check that is not fulfilled: what it demands, expected and found, and what to do."""
     rule = ruleset.rules.get(check.id) if ruleset else None
     title = f" {t.pick(rule.title, rule.title_zh)}" if rule else ""
-    where = f" ({checked(check.evidence, t)})" if check.evidence else ""
-    said = t("worth.said", expected=checked(check.expected, t), found=checked(check.found, t))
+    where = f" ({t.said(check.evidence)})" if check.evidence else ""
+    said = t("worth.said", expected=t.said(check.expected), found=t.said(check.found))
     lines = [f"**{check.id}**{plain(title)}", plain(said + where)]
     if rule:
         lines.append(t("worth.fix", fix=plain(t.pick(rule.fix, rule.fix_zh))))
@@ -149,7 +136,8 @@ def _show_check(check: Check, ruleset: Ruleset | None, t: Words) -> None:
     box("  \n".join(lines))
 
 
-def _name(ruleset: Ruleset | None, ruleset_id: str, t: Words) -> str:
+def name_of(ruleset: Ruleset | None, ruleset_id: str, t: Words) -> str:
+    """A ruleset's title and id; its id alone when it is not there any more."""
     return f"{t.pick(ruleset.title, ruleset.title_zh)} ({ruleset_id})" if ruleset else ruleset_id
 
 

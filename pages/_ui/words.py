@@ -9,6 +9,7 @@ from pathlib import Path
 import streamlit as st
 import yaml
 
+from aisbench_core.chinese import in_chinese
 from aisbench_core.model import FIELDS
 
 CATALOGUES = Path(__file__).parent / "texts"
@@ -48,10 +49,9 @@ class Words:
         """A field's name; one without a translation stays as it is."""
         return self.texts.get(f"field.{field}", field)
 
-    def event(self, message: str) -> str:
-        """What happened to a run; a sentence without a translation stays as it is, and so do facts behind a colon."""
-        sentence, colon, facts = message.partition(":")
-        return self.texts.get(f"event.{sentence}", sentence) + colon + facts
+    def said(self, sentence: str) -> str:
+        """A sentence of the core (an event, a detail, an error, what a check found); one that is not known stays."""
+        return in_chinese(sentence) if self.language is Language.ZH else sentence
 
     def sample(self, name: str) -> str:
         """What the platform measured, with its unit; one that is not known stays as it is."""

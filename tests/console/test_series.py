@@ -82,6 +82,23 @@ def test_a_series_is_a_matrix_of_words_values_and_links_with_its_statistics(
     assert not app.exception
 
 
+def test_each_row_says_whether_it_counts_and_what_to_do_in_the_reader_s_language(
+    open_page: OpenPage, bench: SeriesBench
+) -> None:
+    series = lossy(bench)
+
+    english = open_page("series", series=series.series_id)
+    chinese = open_page("series", series=series.series_id, lang="zh")
+    listed = open_page("series")
+
+    assert "Do the repeats count?" in texts(english)
+    assert "AISBench Console (aisbench/1)" in texts(english)
+    assert "5 valid runs · found\\: 2 of 3 runs" in texts(english)
+    assert "要求：5 次有效运行 · 实际：3 次运行中有 2 次" in texts(chinese)
+    assert "counts" in tables(english)
+    assert "of 2 rows count as a measurement" in texts(listed)
+
+
 def test_lost_cells_run_again_and_all_is_stopped_after_the_question(open_page: OpenPage, bench: SeriesBench) -> None:
     series = lossy(bench)
     app = open_page("series", series=series.series_id)

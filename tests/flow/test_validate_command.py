@@ -89,9 +89,9 @@ def test_series_are_judged_on_request(core: Core, typed: Typed) -> None:
 
     assert (none.exit_code, none.stdout) == (0, "every series counts\n")
     assert told.exit_code == 8
-    assert "s-1 1 V11 fail every run the same code_sha256" in " ".join(told.stdout.split())
+    assert "s-1 1 r1.10 V11 fail every run the same code_sha256" in " ".join(told.stdout.split())
     assert "V11: Compare the runs" in told.stdout
-    assert told.stderr == "0 of 1 series count; each node count is one\n"
+    assert told.stderr == "0 of 1 series count; each node count, version and image is one\n"
     assert (listed[0]["counts"], listed[0]["runs"]) == (False, 2)
 
 

@@ -9,6 +9,7 @@ import pytest
 from aisbench_core.errors import SpecError
 from aisbench_core.model import CellState, RunState, SeriesState
 from aisbench_core.series.matrix import Matrix
+from aisbench_core.warehouse.values import CheckLevel
 from tests import records as a
 from tests.flow.following import PERSON
 from tests.series_bench import SeriesBench
@@ -41,6 +42,19 @@ def test_only_valid_runs_are_in_the_statistics_and_n_says_so(bench: SeriesBench)
     assert row.summary.ci_low == pytest.approx(207 - 2.776445 * 14.832397 / 5**0.5)
     assert row.unit == "samples/s"
     assert matrix.state is SeriesState.COMPLETED_WITH_FAILURES
+
+
+def test_a_row_carries_the_verdict_on_its_runs_and_counts_only_then(bench: SeriesBench) -> None:
+    series = bench.launch(node_counts="1,2", repeats=2)
+    before = bench.look(series)
+    bench.end_all(series)
+
+    rows = bench.look(series).rows
+
+    assert [row.verdict for row in before.rows] == [None, None]
+    assert [row.verdict and (row.verdict.node_count, row.verdict.valid) for row in rows] == [(1, 2), (2, 2)]
+    assert [check.id for check in rows[0].verdict.of_level(CheckLevel.FAIL)] == ["V30"] if rows[0].verdict else False
+    assert bench.look(series).counting == 0, "the bench's runs are copies of each other"
 
 
 def test_a_lost_cell_runs_again_and_the_valid_attempt_counts(bench: SeriesBench) -> None:

@@ -72,7 +72,10 @@ def some_runs(warehouse: Warehouse) -> None:
             a.record("two-nodes", node_count=2, created_by=HOSTILE, **later),  # type: ignore[arg-type]  # by name
             a.record("synthetic", synthetic_data=True, created_at=a.T0 + timedelta(hours=2)),
             a.record("stopped", with_result=False, state=RunState.STOPPED, created_at=a.T0 + timedelta(hours=3)),
-            *a.records([8000.0, 8100.0, 8050.0, 7900.0, 8060.0], "often", node_count=4),
+            *(
+                replace(each, run=replace(each.run, series_id="s-1"))
+                for each in a.records([8000.0, 8100.0, 8050.0, 7900.0, 8060.0], "often", node_count=4)
+            ),
             a.record("practice", rehearsal=True, region="sandbox"),
         ]
     )
@@ -198,6 +201,18 @@ def test_the_statistics_of_a_series_are_the_leaderboard_s(warehouse: Warehouse) 
         assert row["ci95_low"] == ("" if shown.ci_low is None else repr(shown.ci_low))
     assert (often["runs_valid"], often["dropped_run_ids"], often["best_run_id"]) == ("5", "often-3;often-1", "often-1")
     assert float(often["olympic_mean"]) == pytest.approx((8000 + 8050 + 8060) / 3)
+
+
+def test_a_series_says_whether_its_runs_count_also_where_a_filter_leaves_some_out(warehouse: Warehouse) -> None:
+    some_runs(warehouse)
+
+    series = {row["series_id"]: row for row in rows(exported(warehouse, table=ExportTable.SERIES))}
+    (narrow,) = rows(exported(warehouse, replace(ALL, text="often-1"), ExportTable.SERIES))
+
+    assert series["s-1"]["series_counts"] == "true"
+    assert series["s-1"]["series_warned_checks"].split(";")[0] == "V14"
+    assert series[""]["series_counts"] == series[""]["series_failed_checks"] == ""
+    assert (narrow["runs_valid"], narrow["series_counts"]) == ("1", "true")
 
 
 def test_every_run_of_the_filter_is_exported_whatever_the_page(warehouse: Warehouse) -> None:

@@ -104,5 +104,5 @@ def test_filters_that_match_nothing_give_empty_answers_everywhere(warehouse: War
     warehouse.export(Export(nothing, a.T0), target)
 
     assert [*warehouse.leaderboard(nothing).rows, *warehouse.runs(nothing).rows, *warehouse.groups(nothing).rows] == []
-    assert [*warehouse.validate(nothing).runs, *warehouse.series_verdicts(nothing)] == []
+    assert [*warehouse.validate(nothing).runs, *warehouse.series.among(nothing)] == []
     assert len(target.getvalue().splitlines()) == 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.model import RunRecord, stated_of
+from aisbench_core.model import RunRecord, RunState, stated_of
 from aisbench_core.warehouse import BoardQuery, CheckLevel, SeriesVerdict, Warehouse
 from tests import records as a
 
@@ -39,7 +39,7 @@ def member(run_id: str, index: int, **changes: object) -> RunRecord:
 
 def judged(warehouse: Warehouse, records: Sequence[RunRecord]) -> SeriesVerdict:
     warehouse.record_many(records)
-    (found,) = warehouse.series_verdicts(ALL)
+    (found,) = warehouse.series.among(ALL)
     return found
 
 
@@ -99,9 +99,34 @@ def test_each_node_count_is_judged_by_itself_and_runs_without_a_series_are_not(w
     two = [member(f"two-{number}", number, node_count=2) for number in range(2)]
     warehouse.record_many([*repeats(), *two, a.record("alone")])
 
-    found = warehouse.series_verdicts(ALL)
+    found = warehouse.series.among(ALL)
 
     assert [(each.node_count, each.runs) for each in found] == [(1, 5), (2, 2)]
+
+
+def test_each_version_and_image_is_judged_by_itself(warehouse: Warehouse) -> None:
+    newer = [member(f"new-{number}", number, framework_version="r1.11") for number in range(2)]
+    built = [member(f"built-{number}", number, image_url="lab/own:1") for number in range(3)]
+    warehouse.record_many([*repeats(), *newer, *built])
+
+    found = warehouse.series.verdicts(["s-1"])
+
+    assert [(each.framework_version, each.runs) for each in found] == [("r1.10", 3), ("r1.10", 5), ("r1.11", 2)]
+    assert found[0].image == "lab/own:1"
+    assert "V11" not in {*wrong(found[0]), *wrong(found[1])}
+    assert warehouse.series.verdicts(["another"]) == ()
+
+
+def test_an_attempt_that_failed_early_spoils_nothing(warehouse: Warehouse) -> None:
+    good = opened(repeats())
+    lost = a.record("lost", state=RunState.FAILED, with_result=False)
+    early = replace(lost, run=replace(lost.run, series_id="s-1", code_sha256=""))
+
+    found = judged(warehouse, [*good, early])
+
+    assert (found.runs, found.valid) == (6, 5)
+    assert found.counts
+    assert not {"V11", "V14"} & {*wrong(found)}
 
 
 def _missing_target(record: RunRecord) -> object:

@@ -88,6 +88,19 @@ def test_a_report_says_who_what_how_fast_and_how_that_is_known(warehouse: Wareho
         assert part in said, part
 
 
+def test_a_report_says_whether_a_series_counts_and_what_checks_found_in_its_language(warehouse: Warehouse) -> None:
+    runs = a.records([8000.0, 8100.0, 8050.0], "again")
+    warehouse.record_many([replace(each, run=replace(each.run, series_id="s-1")) for each in runs])
+
+    english, chinese, both = (text_of(report(warehouse, "again-1", language=each)) for each in ReportLanguage)
+
+    assert "s-1 · Nodes: 1 · r1.10" in english
+    assert "counts · aisbench/1" in english
+    assert "V08 warning 5 valid runs 3 of 3 runs" in english, "over the whole series, of which one run is reported"
+    assert "V08 警告 5 次有效运行 3 次运行中有 3 次" in chinese
+    assert "V08 warning 警告 5 valid runs 5 次有效运行 3 of 3 runs 3 次运行中有 3 次" in both
+
+
 @pytest.mark.parametrize("language", ReportLanguage)
 def test_names_cannot_become_markup_and_nothing_is_loaded(warehouse: Warehouse, language: ReportLanguage) -> None:
     asked = {"created_by": HOSTILE, "flavor": HOSTILE, "parameters": {"epoch_size": 90, "x": HOSTILE}}
@@ -158,7 +171,7 @@ def test_every_word_is_in_both_languages() -> None:
     ]
     assert {name: title for name, (title, _) in chinese_fields().items()} == FIELD_WORDS
     used = Path(charts.__file__).parent.joinpath
-    source = "".join(used(name).read_text("utf-8") for name in ("page.py", "drawn.py"))
+    source = "".join(used(name).read_text("utf-8") for name in ("page.py", "checks.py", "drawn.py"))
     known = {*Validity, *CheckLevel}
     left_over = {key for key in WORDS if not re.search(rf"[\"']{key}[\"']", source)} - known
     assert not {key for key in left_over if not key.startswith(("throughput_", "chart_"))}

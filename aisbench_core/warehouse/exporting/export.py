@@ -5,25 +5,26 @@ from typing import IO
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.rulesets.ruleset import Ruleset
 from aisbench_core.warehouse.exporting import csv_file, json_file, parquet_file, workbook
 from aisbench_core.warehouse.exporting.runs import RUNS
 from aisbench_core.warehouse.exporting.series import SERIES, asked_by
 from aisbench_core.warehouse.exports import Export, ExportFormat, ExportTable
-from aisbench_core.warehouse.filters import parameters, worth
+from aisbench_core.warehouse.filters import CHOSEN, parameters, worth
+from aisbench_core.warehouse.judging import Judge
 
 SHEETS = {ExportTable.RUNS: RUNS, ExportTable.SERIES: SERIES}
 
 
-def write(cur: DuckDBPyConnection, asked: Export, ruleset: Ruleset, target: IO[bytes]) -> int:
+def write(cur: DuckDBPyConnection, asked: Export, judge: Judge, target: IO[bytes]) -> int:
     """Write the file; returns the number of rows. The target is left open, and is complete when this returns.
 
-    `ruleset`: the one that decided; it says how many runs a series needs."""
+    `judge`: whose verdicts count; it says how many runs a series needs, and judges series."""
     sheet = SHEETS[asked.table]
     at = asked.exported_at.astimezone(UTC).replace(microsecond=0)
-    chosen = {**parameters(cur, asked.query), "exported_at": at.replace(tzinfo=None)}
+    runs = parameters(cur, asked.query)
+    chosen = {**runs, "exported_at": at.replace(tzinfo=None)}
     if asked.table is ExportTable.SERIES:
-        chosen |= {"include_invalid": asked.query.include_invalid, **asked_by(ruleset)}
+        chosen |= {"include_invalid": asked.query.include_invalid, **asked_by(cur, CHOSEN, runs, judge)}
     else:
         chosen |= worth(asked.query)
     mark = _mark(asked.query.region, rehearsal=bool(chosen["rehearsal"]))

@@ -9,13 +9,13 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import RankResult
-from aisbench_core.rulesets.ruleset import Ruleset
+from aisbench_core.warehouse import series_checks
 from aisbench_core.warehouse.exporting.columns import Sheet
 from aisbench_core.warehouse.exporting.runs import runs_where
 from aisbench_core.warehouse.exporting.series import asked_by, series_where
-from aisbench_core.warehouse.judging import stored_checks
+from aisbench_core.warehouse.judging import Judge, stored_checks
 from aisbench_core.warehouse.runs import rank_results
-from aisbench_core.warehouse.values import Check
+from aisbench_core.warehouse.values import Check, SeriesVerdict
 
 Cells = Mapping[str, Any]
 """A row of an export by its columns' names; None is what was not measured."""
@@ -38,23 +38,29 @@ class ReportedRun:
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """Runs in the order of their launch, and the statistics over them: a row per series and row of the leaderboard."""
+    """Runs in the order of their launch, and the statistics over them: a row per series and row of the leaderboard.
+
+    `series`: what the rules about series say of the whole series that runs belong to."""
 
     runs: tuple[ReportedRun, ...]
     groups: tuple[Cells, ...]
+    series: tuple[SeriesVerdict, ...] = ()
 
 
-def reported(cur: DuckDBPyConnection, run_ids: Sequence[str], at: datetime, ruleset: Ruleset) -> Reported:
+def reported(cur: DuckDBPyConnection, run_ids: Sequence[str], at: datetime, judge: Judge) -> Reported:
     """Everything that a report says of these runs; unknown ones are left out."""
     asked: dict[str, object] = {"run_ids": list(run_ids), "exported_at": at.replace(tzinfo=None)}
     cells = _rows(cur, _RUNS, asked)
-    groups = _rows(cur, _GROUPS, asked | asked_by(ruleset))
+    groups = _rows(cur, _GROUPS, asked | asked_by(cur, _NAMED, {"run_ids": list(run_ids)}, judge))
+    series = sorted({row["series_id"] for row in cells if row["series_id"]})
     cur.execute(f"select run_id, system, tester, checks from runs join results using (run_id) where {_NAMED}",  # noqa: S608
                 {"run_ids": list(run_ids)})  # fmt: skip
     besides = {run_id: rest for run_id, *rest in cur.fetchall()}
     ranks = rank_results(cur, run_ids)
     return Reported(
-        tuple(_run(row, besides[row["run_id"]], ranks.get(row["run_id"], ())) for row in cells), tuple(groups)
+        tuple(_run(row, besides[row["run_id"]], ranks.get(row["run_id"], ())) for row in cells),
+        tuple(groups),
+        series_checks.of_series(cur, series, judge),
     )
 
 

@@ -4,12 +4,18 @@ Runs of a series are told apart by node count, version and hardware as the leade
 belong to no series are one row where they are one row there. The statistics are the leaderboard's own SQL.
 """
 
-from aisbench_core.rulesets.ruleset import Ruleset
+from collections.abc import Mapping, Sequence
+
+from duckdb import DuckDBPyConnection
+
+from aisbench_core.warehouse import series_checks
 from aisbench_core.warehouse.board import GROUPED
 from aisbench_core.warehouse.exporting.columns import CELLS, Sheet, flag, integer, number, text, time
 from aisbench_core.warehouse.filters import CHOSEN
+from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.scaling import BASES
 from aisbench_core.warehouse.standings import OLYMPIC_RUNS, counted
+from aisbench_core.warehouse.values import CheckLevel, SeriesVerdict
 
 SCHEMA = "aisbench-compliance-series/1"
 RATE = "throughput_unit"
@@ -126,6 +132,17 @@ KIND = (
     text("reason", "why there is no statistic: failed checks or the state of the newest run", "why"),
 )
 
+VERDICT = (
+    flag(
+        "series_counts",
+        "whether the [rules about series](validity.md#rules-about-a-series) let the runs be taken together: no check "
+        "failed. They look at all runs of the series on this node count and version, whatever is exported; empty for "
+        "runs that belong to none",
+    ),
+    text("series_failed_checks", "ids of the rules about series that failed, separated by `;`"),
+    text("series_warned_checks", "ids of those that warn"),
+)
+
 _RUN = "struct_pack(speed := counted, id := run_id)"
 _MORE = f"""
     case when count(counted) >= {OLYMPIC_RUNS}
@@ -137,6 +154,13 @@ _MORE = f"""
         order by nullif(coalesce(system->>'$.division', tester->>'$.test_division'), '')) as divisions,
 """
 
+_JUDGED = """
+    select unnest($judged_series::VARCHAR[]) as of_series, unnest($judged_nodes::INTEGER[]) as of_nodes,
+        unnest($judged_versions::VARCHAR[]) as of_version, unnest($judged_counts::BOOLEAN[]) as series_counts,
+        unnest($judged_failed::VARCHAR[]) as series_failed_checks,
+        unnest($judged_warned::VARCHAR[]) as series_warned_checks
+"""
+
 GROUPS = {
     "identity": IDENTITY,
     "mode": MODE,
@@ -146,6 +170,7 @@ GROUPS = {
     "quality": QUALITY,
     "scaling": SCALING,
     "kind": KIND,
+    "verdict": VERDICT,
 }
 _ORDER = """model_name, framework_version, flavor, pool_id, node_count, cards_per_node, synthetic_data, fingerprint,
     throughput_unit, origin, series_id nulls first"""
@@ -157,10 +182,13 @@ def series_where(condition: str, shown: str) -> Sheet:
         bases as ({BASES}),
         numbers as ({counted(condition, "series_id", _MORE)}),
         {GROUPED.format(shown=shown)},
+        judged as ({_JUDGED}),
         cells as (
             select {CELLS} from (select * replace (case when runs = 0 then why end as why) from groups) left join bases
                 using
-                (region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data))
+                (region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data)
+                left join judged on judged.of_series = series_id and judged.of_nodes is not distinct from node_count
+                and judged.of_version = framework_version)
     """  # noqa: S608 (our own words)
     return Sheet(SCHEMA, GROUPS, sources, _ORDER)
 
@@ -169,13 +197,35 @@ SERIES = series_where(CHOSEN, "runs > 0 or $include_invalid")
 """The table of series and groups that a query's filter chooses."""
 
 
-def asked_by(ruleset: Ruleset) -> dict[str, object]:
-    """The values that the columns name."""
-    rule = ruleset.series.V08
-    named = rule.by_model if rule else {}
+def asked_by(cur: DuckDBPyConnection, condition: str, named: Mapping[str, object], judge: Judge) -> dict[str, object]:
+    """The values that the columns name, for the runs that fulfil the condition with these values."""
+    rule = judge.ruleset.series.V08
+    by_name = rule.by_model if rule else {}
+    cur.execute(f"select distinct series_id from runs where series_id <> '' and {condition}", dict(named))  # noqa: S608
+    found = series_checks.of_series(cur, [series_id for (series_id,) in cur.fetchall()], judge)
     return {
-        "ruleset_id": ruleset.id,
+        "ruleset_id": judge.ruleset.id,
         "runs": rule.runs if rule else None,
-        "names": list(named),
-        "runs_by_name": list(named.values()),
+        "names": list(by_name),
+        "runs_by_name": list(by_name.values()),
+        **_judged(found),
     }
+
+
+def _judged(found: Sequence[SeriesVerdict]) -> dict[str, list[object]]:
+    """Verdicts by series, node count and version, of which a row here may hold several images."""
+    rows: dict[tuple[str, int | None, str], list[SeriesVerdict]] = {}
+    for each in found:
+        rows.setdefault((each.series_id, each.node_count, each.framework_version), []).append(each)
+    return {
+        "judged_series": [series_id for series_id, _, _ in rows],
+        "judged_nodes": [nodes for _, nodes, _ in rows],
+        "judged_versions": [version for _, _, version in rows],
+        "judged_counts": [all(each.counts for each in some) for some in rows.values()],
+        "judged_failed": [_ids(some, CheckLevel.FAIL) for some in rows.values()],
+        "judged_warned": [_ids(some, CheckLevel.WARN) for some in rows.values()],
+    }
+
+
+def _ids(some: Sequence[SeriesVerdict], level: CheckLevel) -> str:
+    return ";".join(sorted({check.id for each in some for check in each.of_level(level)}))

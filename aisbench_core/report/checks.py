@@ -1,0 +1,55 @@
+"""What the report says of validity: every check of every run, and those of the series that runs belong to."""
+
+from collections.abc import Iterator, Sequence
+
+from aisbench_core.report.markup import Markup, element
+from aisbench_core.report.tables import NOTHING, cell, table
+from aisbench_core.report.words import Speaker
+from aisbench_core.warehouse.exporting.reported import ReportedRun
+from aisbench_core.warehouse.values import Check, SeriesVerdict
+
+
+def of_runs(runs: Sequence[ReportedRun], say: Speaker) -> Iterator[Markup]:
+    """Each run with its verdict."""
+    yield element("h2", say("checks"))
+    for run in runs:
+        ruleset = f" · {run.cells['ruleset_id']}" if run.cells["ruleset_id"] else ""
+        yield element("h3", run.cells["run_id"], ": ", say(run.cells["validity"]), ruleset)
+        yield _table(run.checks, say) if run.checks else element("p", say("no_checks"), class_="quiet")
+
+
+def of_series(series: Sequence[SeriesVerdict], say: Speaker) -> Iterator[Markup]:
+    """Each row of the series, over all of its runs, also those that the report leaves out."""
+    if series:
+        yield element("h2", say("series_checks"))
+    for each in series:
+        parts = (
+            each.series_id,
+            f"{say.plain('nodes')}: {each.node_count or NOTHING}",
+            each.framework_version,
+            each.image,
+        )
+        title = " · ".join(part for part in parts if part)
+        yield element("h3", title, ": ", say("counts" if each.counts else "counts_not"), f" · {each.ruleset_id}")
+        yield _table(each.checks, say)
+
+
+def counting(counts: bool | None, say: Speaker) -> Markup:
+    """Whether the runs of a series may be taken together; nothing where there is no series."""
+    if counts is None:
+        return cell(None)
+    return cell(say("counts" if counts else "counts_not"), None if counts else "fail")
+
+
+def _table(checks: Sequence[Check], say: Speaker) -> Markup:
+    return table(
+        list(map(say, ("check", "level", "expected", "found", "evidence"))),
+        [
+            (
+                cell(each.id),
+                cell(say(each.level), str(each.level)),
+                *(cell(say.sentence(text) if text else "") for text in (each.expected, each.found, each.evidence)),
+            )
+            for each in checks
+        ],
+    )

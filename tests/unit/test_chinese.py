@@ -1,0 +1,75 @@
+"""What the core says is said in Chinese, too, and the catalogue holds nothing that no code says."""
+
+import ast
+import re
+import string
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from aisbench_core import chinese
+from aisbench_core.chinese import PLACE, catalogue, in_chinese
+
+CORE = Path(chinese.__file__).parent
+
+
+def said_by(node: ast.AST) -> str | None:
+    """A text as the catalogue writes it: its values as {}."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+    return None
+
+
+def sentences() -> Iterator[str]:
+    for file in CORE.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            said = said_by(node)
+            if said:
+                yield said
+
+
+def test_the_code_still_says_every_sentence_of_the_catalogue() -> None:
+    known = "\n".join(sentences())
+
+    gone = [english for english in catalogue() if PLACE.sub("{}", english) not in known]
+
+    assert gone == []
+
+
+def test_every_sentence_is_chinese_and_uses_the_values_of_its_english_one() -> None:
+    for english, text in catalogue().items():
+        assert not text.isascii(), english
+        used = {int(name) for _, name, _, _ in string.Formatter().parse(text) if name}
+        assert used == set(range(len(PLACE.findall(english)))), english
+
+
+def test_no_two_files_say_the_same_sentence() -> None:
+    files = [re.findall(r"^(?![# ])(.+?): ", file.read_text("utf-8"), re.M) for file in chinese.TEXTS.glob("*.yaml")]
+    keys = [key.strip("'\"") for found in files for key in found]
+
+    assert sorted({key for key in keys if keys.count(key) > 1}) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("3 of 8 ranks", "8 个 rank 中有 3 个"),
+        ("server 0 rank 1: no number; server 0 rank 3: 12.5", "服务器 0 rank 1：不是数值；服务器 0 rank 3：12.5"),
+        ("throughput is missing", "缺少 throughput"),
+        ("retrying: not measured (real data)", "稍后重试：未测量（真实数据）"),
+        ("run again: 3 cells", "重跑：3 格"),
+        ("budget: none instead of 5 node hours", "预算：无（原为 5 节点小时）"),
+        ("failed: worker-0 ended with exit code 137: Killed", "失败：worker-0 以退出码 137 结束：Killed"),
+        ("stopped by ann", "由 ann 停止"),
+    ],
+)
+def test_a_sentence_is_found_by_its_shape_and_keeps_its_values(said: str, expected: str) -> None:
+    assert in_chinese(said) == expected
+
+
+@pytest.mark.parametrize("said", ["", "none, 7", "who: what", "(", "a (b)", ": ; ", "{0}", "{} of {} ranks", "多谢"])
+def test_what_is_not_known_stays_as_it_is(said: str) -> None:
+    assert in_chinese(said) == said
