@@ -14,7 +14,7 @@ from pages._ui.comparing import (
     show_metrics,
     show_scaling,
 )
-from pages._ui.core import core
+from pages._ui.core import asked, core
 from pages._ui.downloads import show_report
 from pages._ui.peers_shown import show_peers
 from pages._ui.places import COMPARE
@@ -31,7 +31,7 @@ if len(run_ids) < LEAST_COMPARED:
         show_scaling(run_ids[0])
     st.stop()
 
-comparison = core().warehouse.compare(run_ids)
+comparison = asked(core().warehouse.compare, tuple(run_ids))
 show_verdict(comparison)
 show_clones(comparison.runs)
 show_differences(comparison)

@@ -5,7 +5,7 @@ import streamlit as st
 from pages._ui import saved_views
 from pages._ui.baselines import show_baseline
 from pages._ui.board import choose_kind, show_kind
-from pages._ui.core import core
+from pages._ui.core import asked, core
 from pages._ui.history_choice import ask, choose_group, choose_metric, choose_query
 from pages._ui.history_shown import show_changes, show_chart, show_runs, show_tests, show_verdict
 from pages._ui.places import CONFIGURE, HISTORY, IMPORT, link
@@ -13,7 +13,7 @@ from pages._ui.words import words
 
 t = words()
 saved_views.show_title(HISTORY, t("trend.title"))
-regions = core().warehouse.regions()
+regions = asked(core().warehouse.regions)
 if not regions:
     st.info(t("board.empty"), icon=":material/info:")
     link(CONFIGURE, t("live.go_configure"), {})

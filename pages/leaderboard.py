@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages._ui import saved_views
 from pages._ui.board import choose_kind, choose_query, choose_view, choose_worth, show_groups, show_kind, show_runs
-from pages._ui.core import core
+from pages._ui.core import asked, core
 from pages._ui.downloads import show_export
 from pages._ui.places import CONFIGURE, IMPORT, LEADERBOARD, link
 from pages._ui.verdicts import choose_ruleset, show_judged_by
@@ -12,7 +12,7 @@ from pages._ui.words import words
 
 t = words()
 saved_views.show_title(LEADERBOARD, t("board.title"))
-regions = core().warehouse.regions()
+regions = asked(core().warehouse.regions)
 if not regions:
     st.info(t("board.empty"), icon=":material/info:")
     link(CONFIGURE, t("live.go_configure"), {})

@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages._ui import saved_views
 from pages._ui.board import choose_kind, show_kind
-from pages._ui.core import core
+from pages._ui.core import asked, core
 from pages._ui.places import CONFIGURE, IMPORT, SCALING, link
 from pages._ui.scaling_choice import choose_curves, choose_nodes, choose_query, choose_question, open_run
 from pages._ui.scaling_shown import show_charts, show_law, show_left_out, show_numbers, show_predictions
@@ -12,7 +12,7 @@ from pages._ui.words import words
 
 t = words()
 saved_views.show_title(SCALING, t("grow.title"))
-regions = core().warehouse.regions()
+regions = asked(core().warehouse.regions)
 if not regions:
     st.info(t("board.empty"), icon=":material/info:")
     link(CONFIGURE, t("live.go_configure"), {})
@@ -28,7 +28,7 @@ question = choose_question(query)
 if question is None:
     st.stop()
 
-every = core().warehouse.scaling(question.question)
+every = asked(core().warehouse.scaling, question.question)
 curves = choose_curves(every)
 if curves:
     nodes = choose_nodes(curves)

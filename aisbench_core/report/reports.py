@@ -21,10 +21,6 @@ class Reports:
         self._warehouse = warehouse
         self._clock = clock
 
-    def count(self, query: BoardQuery) -> int:
-        """How many runs a query chooses."""
-        return self._warehouse.runs(replace(query, sort="created_at", limit=1, offset=0)).total
-
     def chosen(self, query: BoardQuery) -> list[str]:
         """The runs of a query. Raises SpecError when there are none, or too many for a report."""
         found = self._warehouse.runs(replace(query, sort="created_at", descending=False, limit=MOST_RUNS, offset=0))

@@ -143,6 +143,11 @@ class Warehouse:
         with self._under(query) as cur:
             return runs.page(cur, query)
 
+    def count(self, query: BoardQuery) -> int:
+        """How many runs the query chooses, whichever page it asks for."""
+        with self._under(query) as cur:
+            return runs.count(cur, query)
+
     def run(self, run_id: str) -> RunRow | None:
         """One run, or None when it was not recorded."""
         with self.cursor() as cur:

@@ -7,14 +7,11 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.statistics.difference import difference
 from aisbench_core.statistics.summary import summary
 from aisbench_core.warehouse.compared import MOST_DOTS, Peers, RunDot, RunVerdict, Verdict
-from aisbench_core.warehouse.dots import ROW
 
 MOST_PEERS = 500
 """So many runs of a group are looked at: the newest ones."""
 
 _THROUGHPUT = {"": "throughput_cluster", "node": "throughput_per_node", "card": "throughput_per_card"}
-
-_KEY = ", ".join(("region", "rehearsal", *ROW))
 
 
 def peers(cur: DuckDBPyConnection, verdicts: Sequence[RunVerdict], normalise_by: str) -> tuple[Peers, ...]:
@@ -22,11 +19,12 @@ def peers(cur: DuckDBPyConnection, verdicts: Sequence[RunVerdict], normalise_by:
     asked = [one.run_id for one in verdicts]
     cur.execute(
         f"""
-        with asked as (select run_id as asked_id, {_KEY} from runs where list_contains($run_ids::VARCHAR[], run_id)),
+        with asked as (
+            select run_id as asked_id, group_id from runs where run_id in (select unnest($run_ids::VARCHAR[]))),
         ranked as (
             select asked_id, runs.run_id, {_THROUGHPUT[normalise_by]} as throughput,
                 row_number() over (partition by asked_id order by created_at desc, runs.run_id) as place
-            from asked join runs using ({_KEY}) join results on results.run_id = runs.run_id
+            from asked join runs using (group_id) join results on results.run_id = runs.run_id
             where validity = 'valid')
         select asked_id, run_id, throughput from ranked
         where place <= {MOST_PEERS} and throughput is not null order by asked_id, hash(run_id), run_id

@@ -79,6 +79,11 @@ def _since(cur: DuckDBPyConnection, query: BoardQuery, condition: Parameters) ->
     return None
 
 
+def count(cur: DuckDBPyConnection, query: BoardQuery) -> int:
+    """How many runs a page's query chooses in all."""
+    return _total(cur, query, parameters(cur, query))
+
+
 def _total(cur: DuckDBPyConnection, query: BoardQuery, chosen: Parameters) -> int:
     count = query.validity or ("recorded" if query.include_invalid else "valid")
     asked = f"select coalesce(sum({count}), 0)::BIGINT from {standings_of(cur, query)}"  # noqa: S608 (our own words)

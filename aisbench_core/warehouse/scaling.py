@@ -11,7 +11,7 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.statistics.amdahl import SizeRuns, amdahl
 from aisbench_core.statistics.student import critical
 from aisbench_core.warehouse.compared import MOST_DOTS, RunDot
-from aisbench_core.warehouse.filters import CHOSEN, parameters
+from aisbench_core.warehouse.filters import parameters, standings_of
 from aisbench_core.warehouse.rows import aware
 from aisbench_core.warehouse.scalings import (
     LeftOut,
@@ -40,6 +40,8 @@ BASES = f"""
 """  # noqa: S608 (our own words)
 """Where each curve begins: the smallest node count, and the throughput there."""
 
+_KEY = ", ".join(field.name for field in fields(ScalingQuestion))
+
 _WHY = """case when validity <> 'valid' then validity
     when node_count is null or cards_per_node is null then 'nodes not known' else '' end"""
 
@@ -53,20 +55,21 @@ SCALING = f"""
         coalesce(var_samp(ln(throughput_cluster)), 0) * (count(*) - 1) as log_squares,
         min_by(struct_pack(run_id := run_id, throughput := throughput_cluster), hash(run_id), {MOST_DOTS}) as dots
     from runs join results using (run_id)
-    where mode = 'cluster' and {" and ".join(f"{field.name} = ${field.name}" for field in fields(ScalingQuestion))}
+    where group_id in (select group_id from standings where mode = 'cluster'
+        and {" and ".join(f"{field.name} = ${field.name}" for field in fields(ScalingQuestion))})
     group by all
     order by framework_version, flavor, pool_id, cards_per_node, node_count, why
 """  # noqa: S608 (our own words)
 """The query that the Scaling page is made of: one question, by version, hardware and node count."""
 
 _QUESTIONS = f"""
-    select {", ".join(field.name for field in fields(ScalingQuestion))},
-        max_by(title, created_at) as title, any_value(model) as model, any_value(workload) as workload,
-        any_value(dataset) as dataset, count(*) as runs, count(distinct node_count) as node_counts,
-        max(created_at) as latest_at, count(*) over () as total
-    from runs join results using (run_id)
-    where {CHOSEN} and mode = 'cluster' and {_WHY} = ''
-    group by {", ".join(field.name for field in fields(ScalingQuestion))}
+    select {_KEY},
+        max_by(newest_title, newest_at) as title, any_value(model) as model, any_value(workload) as workload,
+        any_value(dataset) as dataset, sum(valid)::BIGINT as runs, count(distinct node_count) as node_counts,
+        max(newest_at) as latest_at, count(*) over () as total
+    from {{standings}}
+    where mode = 'cluster' and valid > 0 and node_count is not null and cards_per_node is not null
+    group by {_KEY}
     order by node_counts desc, latest_at desc, fingerprint limit $limit offset $offset
 """  # noqa: S608 (our own words)
 
@@ -74,7 +77,8 @@ _QUESTIONS = f"""
 def questions(cur: DuckDBPyConnection, query: BoardQuery) -> QuestionPage:
     """One page of questions that have valid runs in cluster mode, those on most node counts first."""
     chosen = parameters(cur, query)
-    found = cur.execute(_QUESTIONS, chosen | {"limit": query.limit, "offset": query.offset}).fetchall()
+    asked = _QUESTIONS.format(standings=standings_of(cur, query))
+    found = cur.execute(asked, chosen | {"limit": query.limit, "offset": query.offset}).fetchall()
     rows = tuple(_question(values[:-1]) for values in found)
     return QuestionPage(rows, found[0][-1] if found else 0, rehearsal=bool(chosen["rehearsal"]))
 

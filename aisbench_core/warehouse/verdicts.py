@@ -95,8 +95,12 @@ def lay_over(cur: DuckDBPyConnection, query: BoardQuery, judge: Judge) -> None:
         f"""create temp view results as select * replace ({laid}), stored.rowid as rowid
         from {database}.main.results stored left join judged using (run_id)"""  # noqa: S608 (names of ours)
     )
-    # Nothing that was kept holds under these verdicts.
-    cur.execute(f"create temp view standings_due as select group_id from {database}.main.standings")  # noqa: S608
+    # What was kept of these groups does not hold under these verdicts.
+    cur.execute(
+        f"""create temp table standings_due as
+        select group_id from {database}.main.standings_due
+        union select group_id from {database}.main.runs join judged using (run_id)"""  # noqa: S608 (names of ours)
+    )
 
 
 def _others_decided(cur: DuckDBPyConnection, query: BoardQuery, judge: Judge) -> bool:

@@ -12,7 +12,7 @@ from aisbench_core.warehouse.sorts import BOARD_SORTS, RUN_SORTS
 from aisbench_core.warehouse.values import BoardQuery, BoardRow, RegionFacts, RunRow, Validity
 from pages._ui import address, board_chart, charts
 from pages._ui.clones import show_clone_button
-from pages._ui.core import core
+from pages._ui.core import asked, core
 from pages._ui.errors import plain
 from pages._ui.formats import NOT_MEASURED, duration, hundredfold, rounded, size_of, when
 from pages._ui.listing import choose_text, page_of, show_pages, sorted_as_asked
@@ -73,7 +73,7 @@ def choose_view() -> str:
 def choose_query(kind: RegionFacts, ruleset_id: str) -> BoardQuery:
     """The filters, each of them kept in the URL."""
     t = words()
-    known = core().warehouse.facets(kind.region, kind.rehearsal)
+    known = asked(core().warehouse.facets, kind.region, kind.rehearsal)
     fields = st.columns(5)
     chosen: list[Any] = []
     facets = (known.models, known.workloads, known.framework_versions, known.flavors, known.node_counts)
@@ -169,7 +169,7 @@ def _chart(query: BoardQuery, rows: Sequence[BoardRow]) -> None:
     drawn = [row for row in rows if row.throughput is not None][:MOST_BARS]
     if not drawn:
         return
-    dots = core().warehouse.dots(query, drawn, MOST_DOTS)
+    dots = asked(core().warehouse.dots, query, tuple(drawn), MOST_DOTS)
     charts.draw(board_chart.bars(drawn, dots, t), text=t("charts.board"))
     hidden = sum(row.runs - len(dots[row.latest_run_id]) for row in drawn)
     notes = [t("charts.board_legend")]

@@ -12,7 +12,7 @@ from pages._ui import address, charts
 from pages._ui.board import LEAST_COMPARED, MOST_COMPARED, kind_id
 from pages._ui.clones import show_clone_button
 from pages._ui.comparable import field_text
-from pages._ui.core import core
+from pages._ui.core import asked, core
 from pages._ui.formats import NOT_MEASURED, number, percent, when
 from pages._ui.places import HISTORY, SCALING, link
 from pages._ui.ranks_shown import show_ranks
@@ -33,13 +33,13 @@ def choose_runs() -> list[str]:
     Says what is missing for one."""
     t = words()
     named = list(dict.fromkeys(st.query_params.get_all("ids")))[:MOST_COMPARED]
-    known = core().warehouse.known(named) if named else frozenset()
+    known = asked(core().warehouse.known, tuple(named)) if named else frozenset()
     address.note_missing("ids", known, named)
-    asked = [each for each in named if each in known]
+    chosen = [each for each in named if each in known]
     recent = _recent()
-    options = list(dict.fromkeys([*asked, *recent]))
-    if st.session_state.get("compared") != asked:
-        st.session_state["compared"] = asked
+    options = list(dict.fromkeys([*chosen, *recent]))
+    if st.session_state.get("compared") != chosen:
+        st.session_state["compared"] = chosen
     st.multiselect(
         t("compare.runs"),
         options,
@@ -50,9 +50,9 @@ def choose_runs() -> list[str]:
         placeholder=t("compare.pick"),
         on_change=_chosen,
     )
-    if len(asked) < LEAST_COMPARED:
+    if len(chosen) < LEAST_COMPARED:
         st.info(t("compare.too_few" if options else "board.empty"), icon=":material/balance:")
-    return asked
+    return chosen
 
 
 def show_clones(runs: tuple[RunRow, ...]) -> None:
@@ -107,13 +107,13 @@ def show_charts(comparison: Comparison) -> None:
 def show_scaling(run_id: str) -> None:
     """How the first run's configuration scales over node counts, when it was run on several."""
     t = words()
-    curve = core().warehouse.scaling_of(run_id)
+    curve = asked(core().warehouse.scaling_of, run_id)
     if len(curve.points) < 2:
         return
     st.header(t("compare.scaling"))
     charts.draw(charts.scaling(curve, t), text=t("compare.scaling"))
     st.caption(t("compare.scaling_legend"))
-    row = core().warehouse.run(run_id)
+    row = asked(core().warehouse.run, run_id)
     if row:
         link(SCALING, t("grow.open"), selection_of(row, curve))
     if row and row.origin is Origin.IMPORTED:
@@ -158,16 +158,17 @@ def _chosen() -> None:
 def _recent() -> dict[str, RunRow]:
     warehouse = core().warehouse
     pages = [
-        warehouse.runs(
+        asked(
+            warehouse.runs,
             BoardQuery(
                 region=kind.region,
                 rehearsal=kind.rehearsal,
                 include_invalid=True,
                 sort="created_at",
                 limit=RECENT,
-            )
+            ),
         )
-        for kind in warehouse.regions()
+        for kind in asked(warehouse.regions)
     ]
     return {row.run_id: row for page in pages for row in page.rows}
 

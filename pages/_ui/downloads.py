@@ -9,7 +9,7 @@ from aisbench_core.report.words import MOST_RUNS, ReportLanguage
 from aisbench_core.warehouse.exports import MEDIA_TYPES, Export, ExportFormat, ExportTable, file_name
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 from pages._ui import address
-from pages._ui.core import core
+from pages._ui.core import asked, core
 from pages._ui.words import words
 
 NAMES = {
@@ -41,7 +41,7 @@ def show_export(query: BoardQuery) -> None:
             on_change=address.keep,
             args=("format", ExportFormat.CSV),
         )
-        asked = Export(
+        export = Export(
             query,
             core().clock(),
             ExportTable(st.session_state["rows"]),
@@ -50,17 +50,17 @@ def show_export(query: BoardQuery) -> None:
         )
         st.caption(t("files.hint"))
         st.download_button(
-            t("files.download", file=asked.file_name),
-            data=lambda: _content(asked),
-            file_name=asked.file_name,
-            mime=MEDIA_TYPES[asked.format],
+            t("files.download", file=export.file_name),
+            data=lambda: _content(export),
+            file_name=export.file_name,
+            mime=MEDIA_TYPES[export.format],
             key="export",
             on_click="ignore",
             type="primary",
             icon=":material/download:",
         )
         st.divider()
-        _report(lambda: core().reports.chosen(query), query, core().reports.count(query))
+        _report(lambda: core().reports.chosen(query), query, asked(core().warehouse.count, query))
 
 
 def show_report(runs: Sequence[RunRow]) -> None:
@@ -97,7 +97,7 @@ def _report(run_ids: Callable[[], list[str]], place: BoardQuery, count: int) -> 
     )
 
 
-def _content(asked: Export) -> bytes:
+def _content(export: Export) -> bytes:
     target = BytesIO()
-    core().warehouse.export(asked, target)
+    core().warehouse.export(export, target)
     return target.getvalue()

@@ -6,7 +6,7 @@ from aisbench_core.warehouse.histories import GroupRow, History, MetricHistory, 
 from aisbench_core.warehouse.values import BoardQuery, RegionFacts
 from pages._ui import address
 from pages._ui.board import filter_by
-from pages._ui.core import core
+from pages._ui.core import asked, core
 from pages._ui.errors import plain
 from pages._ui.formats import clipped, short
 from pages._ui.words import Words, words
@@ -20,7 +20,7 @@ USUAL = "usual"
 
 def choose_query(kind: RegionFacts) -> BoardQuery:
     """The filters for groups, each of them kept in the URL."""
-    known = core().warehouse.facets(kind.region, kind.rehearsal)
+    known = asked(core().warehouse.facets, kind.region, kind.rehearsal)
     model, workload, flavor, nodes = st.columns(4)
     with model:
         models = filter_by("model", known.models)
@@ -44,13 +44,13 @@ def choose_query(kind: RegionFacts) -> BoardQuery:
 def choose_group(query: BoardQuery) -> GroupRow | None:
     """One group of runs that answer the same question on the same hardware."""
     t = words()
-    page = core().warehouse.groups(query)
+    page = asked(core().warehouse.groups, query)
     if not page.rows:
         st.info(t("trend.no_group"), icon=":material/search:")
         return None
     rows = {row.group.id: row for row in page.rows}
-    asked = st.query_params.get("group", "")
-    if asked and asked not in rows:
+    wanted = st.query_params.get("group", "")
+    if wanted and wanted not in rows:
         st.info(t("trend.unknown_group"), icon=":material/search:")
     chosen = st.selectbox(
         t("trend.group"),
@@ -81,12 +81,12 @@ def ask(row: GroupRow) -> History:
         on_change=address.keep,
         args=("invalid",),
     )
-    history = core().warehouse.history(row, by, include_invalid=invalid)
+    history = asked(core().warehouse.history, row, by, include_invalid=invalid)
     with middle:
         against = _choose_baseline(history, t)
     if against == USUAL:
         return history
-    return core().warehouse.history(row, history.field, [against], include_invalid=invalid)
+    return asked(core().warehouse.history, row, history.field, (against,), include_invalid=invalid)
 
 
 def choose_metric(history: History) -> MetricHistory | None:

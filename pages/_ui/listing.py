@@ -10,6 +10,7 @@ import streamlit as st
 
 from aisbench_core.warehouse.values import BoardPage, BoardQuery, RunPage
 from pages._ui import address
+from pages._ui.core import asked
 from pages._ui.words import words
 
 Page = TypeVar("Page", BoardPage, RunPage)
@@ -81,11 +82,11 @@ def sorted_as_asked(query: BoardQuery, sorts: Sequence[str], usual: str) -> Boar
 
 def page_of(ask: Callable[[BoardQuery], Page], query: BoardQuery) -> Page:
     """The page that the URL asks for, or the last one when there are fewer."""
-    answer = ask(replace(query, offset=query.limit * (address.page("page", MOST_PAGES) - 1)))
+    answer = asked(ask, replace(query, offset=query.limit * (address.page("page", MOST_PAGES) - 1)))
     if answer.rows or not answer.total:
         return answer
     last = address.page("page", pages_for(answer.total, query.limit))
-    return ask(replace(query, offset=query.limit * (last - 1)))
+    return asked(ask, replace(query, offset=query.limit * (last - 1)))
 
 
 def show_pages(total: int, size: int) -> None:

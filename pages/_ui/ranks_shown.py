@@ -7,7 +7,7 @@ import streamlit as st
 from aisbench_core.warehouse.compared import RankMap
 from aisbench_core.warehouse.values import RunRow
 from pages._ui import address, charts, ranks_chart
-from pages._ui.core import core
+from pages._ui.core import asked, core
 from pages._ui.formats import hundredfold, number, rounded
 from pages._ui.tables import show_table
 from pages._ui.words import words
@@ -18,7 +18,7 @@ SEEN = 10
 
 def show_ranks_of(run: RunRow) -> None:
     """The cards of one run, when it has several and their numbers are known."""
-    found = core().warehouse.rank_map(run.run_id)
+    found = asked(core().warehouse.rank_map, run.run_id)
     if found is None or found.spread.ranks < 2:
         return
     st.header(words()("ranks.title"))
@@ -29,7 +29,7 @@ def show_ranks(runs: Sequence[RunRow]) -> None:
     """Several runs: how far the cards of each lie apart, and the map of the one that is chosen."""
     t = words()
     unit = runs[0].throughput_unit
-    spreads = core().warehouse.rank_spreads([run.run_id for run in runs])
+    spreads = asked(core().warehouse.rank_spreads, tuple(run.run_id for run in runs))
     spreads = {run.run_id: spreads[run.run_id] for run in runs if run.run_id in spreads}
     if not spreads:
         st.caption(t("compare.not_measured"))
@@ -58,7 +58,7 @@ def show_ranks(runs: Sequence[RunRow]) -> None:
         args=("map", next(iter(spreads))),
         width=420,
     )
-    found = core().warehouse.rank_map(chosen)
+    found = asked(core().warehouse.rank_map, chosen)
     if found and found.spread.ranks > 1:
         _show(found, unit)
 

@@ -7,7 +7,7 @@ import streamlit as st
 from aisbench_core.errors import AisbenchError
 from aisbench_core.warehouse.saved import SavedView
 from pages._ui import address
-from pages._ui.core import WHO, core
+from pages._ui.core import WHO, asked, core
 from pages._ui.errors import errors_shown, plain, show_sentence
 from pages._ui.formats import when
 from pages._ui.places import link
@@ -23,7 +23,7 @@ def show_title(place: Path, title: str) -> None:
     """The page's title, and beside it its saved views; opens the one that the URL names."""
     address.look_again()
     with errors_shown():
-        views = {each.name: each for each in core().warehouse.people.views(place.stem)}
+        views = {each.name: each for each in asked(core().warehouse.people.views, place.stem)}
         _open_asked(views)
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
             st.title(title)

@@ -8,7 +8,7 @@ from aisbench_core.warehouse.scalings import QuestionRow, Scaling, ScalingQuery,
 from aisbench_core.warehouse.values import BoardQuery, RegionFacts, RunRow
 from pages._ui import address
 from pages._ui.board import filter_by, kind_id
-from pages._ui.core import core
+from pages._ui.core import asked, core
 from pages._ui.errors import plain
 from pages._ui.formats import clipped
 from pages._ui.words import Words, words
@@ -28,11 +28,11 @@ def open_run() -> None:
     if not run_id:
         return
     t = words()
-    row = core().warehouse.run(run_id)
+    row = asked(core().warehouse.run, run_id)
     if row is None:
         st.info(t("grow.no_run", run=plain(run_id)), icon=":material/search:")
         return
-    curve = core().warehouse.scaling_of(run_id)
+    curve = asked(core().warehouse.scaling_of, run_id)
     if not curve.points:
         st.info(t("grow.no_curve", run=plain(run_id)), icon=":material/info:")
         return
@@ -47,7 +47,7 @@ def selection_of(row: RunRow, curve: Scaling) -> dict[str, str]:
 
 def choose_query(kind: RegionFacts) -> BoardQuery:
     """The filters for questions, each of them kept in the URL."""
-    known = core().warehouse.facets(kind.region, kind.rehearsal)
+    known = asked(core().warehouse.facets, kind.region, kind.rehearsal)
     model, workload, flavor = st.columns(3)
     with model:
         models = filter_by("model", known.models)
@@ -68,13 +68,13 @@ def choose_query(kind: RegionFacts) -> BoardQuery:
 def choose_question(query: BoardQuery) -> QuestionRow | None:
     """One question that was answered in cluster mode."""
     t = words()
-    page = core().warehouse.questions(query)
+    page = asked(core().warehouse.questions, query)
     if not page.rows:
         st.info(t("grow.no_question"), icon=":material/search:")
         return None
     rows = {row.question.id: row for row in page.rows}
-    asked = st.query_params.get("question", "")
-    if asked and asked not in rows:
+    wanted = st.query_params.get("question", "")
+    if wanted and wanted not in rows:
         st.info(t("grow.unknown_question"), icon=":material/search:")
     chosen = st.selectbox(
         t("grow.question"),

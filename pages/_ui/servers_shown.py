@@ -6,14 +6,14 @@ import streamlit as st
 
 from aisbench_core.warehouse.compared import Servers, Spread
 from aisbench_core.warehouse.values import RunRow
-from pages._ui.core import core
+from pages._ui.core import asked, core
 from pages._ui.formats import number, percent
 from pages._ui.words import Words, words
 
 
 def show_servers_of(recorded: RunRow) -> None:
     """The servers of one run; nothing for a cluster's."""
-    servers = core().warehouse.servers(recorded.run_id)
+    servers = asked(core().warehouse.servers, recorded.run_id)
     show_servers({recorded.run_id: servers} if servers else {}, recorded.throughput_unit)
 
 

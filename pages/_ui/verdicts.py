@@ -9,7 +9,7 @@ from aisbench_core.errors import AisbenchError
 from aisbench_core.rulesets.ruleset import Ruleset
 from aisbench_core.warehouse.values import BoardQuery, Check, CheckLevel, RunRow, Validity
 from pages._ui import address
-from pages._ui.core import core
+from pages._ui.core import asked, core
 from pages._ui.errors import plain
 from pages._ui.words import Words, words
 
@@ -94,7 +94,7 @@ def show_judged_by(query: BoardQuery) -> None:
         title = plain(t.pick(found.title, found.title_zh)) if found else ""
         st.caption(f"{t('worth.ruleset')}: {plain(query.ruleset_id)} {title}")
         return
-    stored = core().warehouse.facets(query.region, query.rehearsal).rulesets
+    stored = asked(core().warehouse.facets, query.region, query.rehearsal).rulesets
     if stored:
         key = "worth.stored_by" if len(stored) == 1 else "worth.several"
         st.caption(t(key, rulesets=plain(", ".join(stored))))
@@ -103,7 +103,7 @@ def show_judged_by(query: BoardQuery) -> None:
 def worth_of(run_ids: Sequence[str]) -> dict[str, Validity]:
     """What each of the runs is worth that were recorded; nothing while the warehouse cannot be asked."""
     try:
-        return {run_id: row.validity for run_id, row in core().warehouse.runs_of(run_ids).items()}
+        return {run_id: row.validity for run_id, row in asked(core().warehouse.runs_of, tuple(run_ids)).items()}
     except AisbenchError:
         return {}
 
