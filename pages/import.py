@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages._ui import old_results
+from pages._ui.imports_shown import show_imports
 from pages._ui.words import words
 
 t = words()
@@ -15,3 +16,4 @@ if old_results.has_read():
     choices = old_results.choose()
     old_results.show_preview(choices)
     old_results.show_save(choices)
+show_imports()

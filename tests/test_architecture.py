@@ -76,6 +76,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.warehouse.compared",
         "aisbench_core.warehouse.exports",
         "aisbench_core.warehouse.histories",
+        "aisbench_core.warehouse.imported",
         "aisbench_core.warehouse.scalings",
         "aisbench_core.warehouse.saved",
         "aisbench_core.warehouse.sorts",

@@ -1,5 +1,6 @@
 """Results that were measured elsewhere, or before: looked at first, then kept beside those that are launched here."""
 
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import tzinfo
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from aisbench_core.authoring.workloads import Workloads
-from aisbench_core.errors import Problem, SpecError
+from aisbench_core.errors import Problem, SpecError, full_disks_named
 from aisbench_core.history.found import UPSTREAM_ZONE, Column, FoundResult, InputFile, Table, Unread
 from aisbench_core.history.names import is_result_file
 from aisbench_core.history.reading import columns_of, columns_of_stream, read_files, read_path, read_stream
@@ -25,6 +26,7 @@ from aisbench_core.running.places import RunFolder
 from aisbench_core.running.steps import Connect
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.imported import Import
 
 COLUMNS_FILE = "import_columns.json"
 
@@ -152,10 +154,10 @@ class History:
 
         Raises SpecError, before anything is stored, when what a person says cannot be so."""
         records.check(choices)
-        catalogue = self._catalogue()
+        catalogue, now = self._catalogue(), self._clock()  # runs with one time are one import, and forgotten as one
 
         def record(found: FoundResult) -> RunRecord:
-            return records.record_of(found, choices, catalogue, who, self._clock())
+            return records.record_of(found, choices, catalogue, who, now)
 
         return saving.save(results, record, self._warehouse, self._settings.runs_dir, told, choices.replace)
 
@@ -163,6 +165,28 @@ class History:
         """All that is kept of a run, launched or imported. Raises ResultError when its folder cannot be read."""
         folder = RunFolder(self._settings.runs_dir / Path(run_id).name)
         return read_record(folder.record, folder.metrics, folder.events)
+
+    # --- forgetting -------------------------------------------------------------------------------
+
+    def imports(self, limit: int = 20, offset: int = 0) -> tuple[list[Import], int]:
+        """Imports, newest first, and how many there are in all."""
+        return self._warehouse.imports.page(limit, offset)
+
+    def get_import(self, import_id: str) -> Import:
+        """One import, by its id or by a beginning of it that no other shares. Raises RunNotFound."""
+        return self._warehouse.imports.get(import_id)
+
+    def forget(self, one: Import, *, keep_remarks: bool = False) -> int:
+        """Undo an import: its runs go from the warehouse, and their folders from this machine; says how many went.
+
+        Launched runs stay. Folders go first: whoever is interrupted finds the import still listed, and does it again.
+        Raises DiskError and WarehouseError."""
+        with full_disks_named():
+            for run_id in self._warehouse.imports.run_ids(one.at):
+                folder = RunFolder(self._settings.runs_dir / Path(run_id).name)
+                if folder.path.exists() and not folder.launch.exists():  # elsewhere it may be a run of this machine
+                    shutil.rmtree(folder.path)
+        return self._warehouse.imports.forget(one.at, keep_remarks=keep_remarks)
 
 
 def _again(file: BinaryIO) -> BinaryIO:

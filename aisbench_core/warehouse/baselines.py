@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 
 from duckdb import DuckDBPyConnection
@@ -46,6 +46,17 @@ def by_group(cur: DuckDBPyConnection) -> dict[str, Baseline]:
         "select group_id, grouped, version_field, names, marked_by, marked_at from baselines order by marked_at"
     )
     return {group_id: _read(*values) for group_id, *values in cur.fetchall()}
+
+
+def without(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> None:
+    """Take runs out of the baselines that name them; one that names nothing else goes."""
+    gone = {*run_ids}
+    for group_id, marked in by_group(cur).items():
+        if marked.field is None and gone & {*marked.names}:
+            left = tuple(name for name in marked.names if name not in gone)
+            cur.execute("delete from baselines where group_id = ?", [group_id])
+            if left:
+                _store(cur, replace(marked, names=left))
 
 
 def copy(source: Connection | Lake, target: Connection | Lake) -> None:

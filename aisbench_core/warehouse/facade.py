@@ -35,6 +35,7 @@ from aisbench_core.warehouse.connection import PATIENCE_S, Connection
 from aisbench_core.warehouse.exporting import export, reported
 from aisbench_core.warehouse.exports import Export
 from aisbench_core.warehouse.histories import Baseline, GroupPage, GroupRow, History, Regressions, VersionField
+from aisbench_core.warehouse.imports import Imports
 from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.people import People
@@ -66,6 +67,7 @@ class Warehouse:
         self._judge = Judge(self._rulesets.get(ruleset_id))
         self._connection = Lake(place, patience_s) if isinstance(place, TeamPlace) else Connection(place, patience_s)
         self.people = People(self._connection)
+        self.imports = Imports(self._connection)
         self.series = StoredSeries(self._connection, self._judge_of, self._under)
 
     def cursor(self) -> AbstractContextManager[DuckDBPyConnection]:

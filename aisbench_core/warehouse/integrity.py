@@ -91,7 +91,7 @@ def _miscounted(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
 
 
 def _orphans(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
-    for table in TABLES:
+    for table in (name for name in TABLES if name != "remarks"):  # they may wait for a run that is imported again
         asked = f"select distinct run_id from {table} where run_id not in (select run_id from runs)"  # noqa: S608
         for (run_id,) in cur.execute(asked).fetchall():
             yield Damage(f"{table}, run {run_id}", "has rows, but there is no such run", REBUILD)

@@ -1,6 +1,6 @@
 """Stores records: what was known of a run before is replaced, in one transaction."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 
@@ -100,9 +100,16 @@ def _forget(cur: DuckDBPyConnection, run_ids: list[str]) -> None:
     asked = f"select 1 from runs where {chosen} union all select 1 from remarks where {chosen} limit 1"  # noqa: S608
     if not cur.execute(asked, parameters * 2).fetchall():  # the usual case: recorded once, remarked of afterwards
         return
+    forget(cur, run_ids)
+
+
+def forget(cur: DuckDBPyConnection, run_ids: list[str], keep: Collection[str] = ()) -> None:
+    """Remove everything that is stored of these runs, but for their rows in the tables to `keep`."""
+    chosen, parameters = among("run_id", run_ids)
     mark_of_runs(cur, run_ids)
     for table in TABLES:
-        cur.execute(f"delete from {table} where {chosen}", parameters)  # noqa: S608 (our own words)
+        if table not in keep:
+            cur.execute(f"delete from {table} where {chosen}", parameters)  # noqa: S608 (our own words)
 
 
 def _keep_only(cur: DuckDBPyConnection, run_ids: Iterable[str]) -> None:

@@ -142,3 +142,21 @@ def test_an_empty_leaderboard_leads_here(open_page: OpenPage, data_dir: Path) ->
     app = open_page("leaderboard")
 
     assert "Import old results" in {link.label for link in app.page_link}
+
+
+def test_an_import_is_forgotten_after_a_question_that_names_count_and_file(open_page: OpenPage, data_dir: Path) -> None:
+    upload(open_page("import"), ("bert.log", BERT)).button(key="old-save").click().run()
+    ((one,), _) = Warehouse(data_dir / "warehouse.duckdb").imports.page()
+    app = open_page("import")
+    without_a_tick = app.button(key="imports-forget").disabled
+    app.session_state["imports-asked"] = one.import_id
+    app.run()
+    asked = texts(app)
+
+    app.button(key="imports-yes").click().run()
+
+    assert without_a_tick
+    assert "**1** imported runs of **bert.log**" in asked
+    assert "Forgotten: 1 runs of bert.log." in texts(app)
+    assert imported(data_dir) == []
+    assert not app.exception

@@ -199,3 +199,21 @@ def test_a_killed_import_is_completed_by_the_next_and_nothing_is_there_twice(
     assert (len(answer["new"]), answer["known"]) == (MANY - half, half)
     assert len({row.run_id for row in everything(core)}) == MANY
     assert len(list((shell.data_dir / "runs").iterdir())) == MANY
+
+
+def test_an_import_that_was_a_mistake_is_forgotten_after_the_question(
+    shell: CommandLine, core: Core, logs: Path
+) -> None:
+    shell.answer("import", str(logs))
+    (listed,) = shell.answer("imports", "list")["imports"]
+
+    asked = shell.type("imports", "forget", listed["import_id"])
+    still = len(everything(core))
+    gone = shell.answer("imports", "forget", listed["import_id"][:8], "--yes")
+
+    assert asked.exit_code == 1
+    assert "Forget 2 runs of" in asked.stderr
+    assert "bert.log" in asked.stderr
+    assert (still, gone["forgotten"], everything(core)) == (2, 2, [])
+    assert list(core.settings.runs_dir.iterdir()) == []
+    assert shell.answer("import", str(logs))["known"] == 0, "the same files can be imported again"

@@ -1,0 +1,86 @@
+"""Imports: which there are, and forgetting one that was a mistake, with all that hangs on its runs."""
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from duckdb import DuckDBPyConnection
+
+from aisbench_core.errors import RunNotFound
+from aisbench_core.warehouse import baselines
+from aisbench_core.warehouse.connection import Connection
+from aisbench_core.warehouse.imported import ID, Import
+from aisbench_core.warehouse.lake import Lake
+from aisbench_core.warehouse.record import forget
+from aisbench_core.warehouse.remarks import utc
+from aisbench_core.warehouse.rows import aware
+from aisbench_core.warehouse.standings import settle
+
+_OF_ONE = "origin = 'imported' and imported_at = ?"
+_LISTED = f"""
+    select imported_at, count(*), min(source), max(source), list_sort(list_distinct(list(region))),
+        count(*) filter (where run_id in (select run_id from remarks)), count(*) over ()
+    from runs where origin = 'imported' and imported_at is not null and starts_with(strftime(imported_at, '{ID}'), ?)
+    group by imported_at order by imported_at desc limit ? offset ?
+"""  # noqa: S608 (our own words)
+_PLACE = re.compile(r" \(\d+\)$")
+"""Where in its file a result stood."""
+
+
+class Imports:
+    """The imports of one warehouse; every method raises as the warehouse's own do."""
+
+    def __init__(self, connection: Connection | Lake) -> None:
+        self._connection = connection
+
+    def page(self, limit: int = 20, offset: int = 0) -> tuple[list[Import], int]:
+        """Imports, newest first, and how many there are in all."""
+        with self._connection.cursor() as cur:
+            found = cur.execute(_LISTED, ["", limit, offset]).fetchall()
+        total = found[0][-1] if found else self.page(1)[1] if offset else 0
+        return [_import(row) for row in found], total
+
+    def get(self, import_id: str) -> Import:
+        """One import, by its id or by a beginning of it that no other shares. Raises RunNotFound."""
+        with self._connection.cursor() as cur:
+            found = cur.execute(_LISTED, [import_id, 2, 0]).fetchall() if import_id else []
+        if len(found) == 1:
+            return _import(found[0])
+        if found:
+            raise RunNotFound(f"several imports start with {import_id!r}", "give more of the id")
+        raise RunNotFound(f"there is no import {import_id!r}", "`aisbench imports list` lists them")
+
+    def run_ids(self, at: datetime) -> list[str]:
+        """The runs of an import."""
+        with self._connection.cursor() as cur:
+            return _ids(cur, at)
+
+    def forget(self, at: datetime, *, keep_remarks: bool) -> int:
+        """Remove an import's runs with their results, cards, events and baselines, all or nothing; says how many.
+
+        Launched runs are never touched. `keep_remarks`: tags and notes wait for the same results to be imported again.
+        Can be repeated."""
+        return self._connection.write(_forgetting(at, keep_remarks))
+
+
+def _forgetting(at: datetime, keep_remarks: bool) -> Callable[[DuckDBPyConnection], int]:
+    def work(cur: DuckDBPyConnection) -> int:
+        run_ids = _ids(cur, at)
+        if run_ids:
+            forget(cur, run_ids, keep=("remarks",) if keep_remarks else ())
+            baselines.without(cur, run_ids)
+            settle(cur)
+        return len(run_ids)
+
+    return work
+
+
+def _ids(cur: DuckDBPyConnection, at: datetime) -> list[str]:
+    cur.execute(f"select run_id from runs where {_OF_ONE} order by run_id", [utc(at)])  # noqa: S608
+    return [run_id for (run_id,) in cur.fetchall()]
+
+
+def _import(row: Sequence[Any]) -> Import:
+    at, runs, first, last, regions, remarked, _ = row
+    return Import(aware(at), runs, _PLACE.sub("", first), _PLACE.sub("", last), tuple(regions), remarked)
