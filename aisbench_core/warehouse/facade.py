@@ -104,9 +104,9 @@ class Warehouse:
         In a team's warehouse this removes what other people recorded: use `record_many` there."""
         return record.rebuild(self._connection, records, self._judge)
 
-    def move_to(self, target: "Warehouse", told: moving.Told) -> moving.Moved:
-        """Copy everything into another warehouse, and compare. Can be repeated when interrupted."""
-        return moving.move(self._connection, target._connection, told)
+    def move_to(self, target: "Warehouse", told: moving.Told, at_once: int | None = None) -> moving.Moved:
+        """Copy everything into another warehouse, `at_once` runs at a time, and compare. Can be repeated."""
+        return moving.move(self._connection, target._connection, told, at_once)
 
     def snapshot(self, target: Path, at: datetime, *, replace: bool = False) -> snapshots.Snapshot:
         """Write everything of this moment into one file for others. Raises ConfigError when it cannot be written."""

@@ -1,7 +1,13 @@
-"""Copies everything from one warehouse into another, and believes it only after comparing both."""
+"""Copies everything from one warehouse into another, and believes it only after comparing both.
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+Rows go from engine to engine as Arrow tables, some ten thousand runs at a time: Python never sees one of them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from duckdb import DuckDBPyConnection
 
@@ -9,24 +15,28 @@ from aisbench_core.errors import WarehouseError
 from aisbench_core.warehouse import baselines, remarks, saved_views
 from aisbench_core.warehouse.connection import Connection
 from aisbench_core.warehouse.lake import Lake
-from aisbench_core.warehouse.record import store
+from aisbench_core.warehouse.record import clear
 from aisbench_core.warehouse.schema import TABLES
-from aisbench_core.warehouse.standings import settle
+from aisbench_core.warehouse.standings import MARKED, mark, settle
 
 PASSES = 3
 """Runs may be recorded while others are copied; those are copied in another pass."""
 
-MOST_RUNS, MOST_ROWS = 200, 20_000
-"""What is copied in one transaction, at most (one run is always whole): others want their turn."""
+IN_A_FILE, IN_A_TEAM = 61_440, 10_000
+"""Runs that are copied in one transaction: others want their turn, the longer the way to a team's files the sooner. Of
+a file it is half of what DuckDB packs together, so that nothing is packed more than twice."""
+
+ROWS_OF_EACH = 16
+"""Rows that a run has, as a rule; of longer runs fewer are copied at once, but one is always whole."""
 
 Told = Callable[[int, int], None]
 """Is told how many of how many runs were copied."""
 
-Sum = tuple[int, int]
-"""How many rows, and the sum of their hashes."""
+Arrow = Any
+"""An Arrow table: pyarrow has no types."""
 
-Contents = Mapping[str, tuple[Sum, ...]]
-"""By run_id: the sum of each table. Equal sums mean equal rows, whatever their order."""
+Rows = tuple[Mapping[str, Arrow], list[dict[str, object]]]
+"""Rows by table, and cells of a run of each group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,76 +48,112 @@ class Moved:
     copied: int
 
 
-def move(source: Connection | Lake, target: Connection | Lake, told: Told) -> Moved:
+def move(source: Connection | Lake, target: Connection | Lake, told: Told, at_once: int | None = None) -> Moved:
     """Copy every run that the target does not hold in the same words, and what people marked and saved.
 
-    Other runs of the target stay. It can be repeated after it was interrupted: what is equal is not copied again.
+    Other runs of the target stay. `at_once`: how many runs go in one transaction, for which others wait. It can be
+    repeated after it was interrupted: what is equal is not copied again.
     Raises WarehouseError when the two are not equal in the end."""
     copied: set[str] = set()
+    at_once = at_once or (IN_A_TEAM if isinstance(target, Lake) else IN_A_FILE)
     baselines.copy(source, target)
     saved_views.copy(source, target)
     for _ in range(PASSES):
         remarks.exchange(source, target)
-        there = _contents(source)
-        here = _contents(target)
-        differing = [run_id for run_id, sums in there.items() if here.get(run_id) != sums]
+        runs, rows, differing = _compared(source, target)
         if not differing:
-            rows = sum(count for sums in there.values() for count, _ in sums)
-            return Moved(len(there), rows, len(copied))
-        _copy(source, target, differing, there, told)
+            return Moved(runs, rows, len(copied))
+        _copy(source, target, _chunks(differing, at_once), told)
         copied.update(differing)
     raise WarehouseError(
-        f"{len(differing)} runs still differ after {PASSES} passes, {differing[0]} among them",
+        f"{len(differing)} runs still differ after {PASSES} passes, {next(iter(differing))} among them",
         "stop recording for a while and run the command again; nothing was removed",
     )
 
 
-def _contents(store: Connection | Lake) -> Contents:
+def _compared(source: Connection | Lake, target: Connection | Lake) -> tuple[int, int, dict[str, int]]:
+    """How many runs and rows the source holds, and by run_id, in order, the rows of those that the target lacks."""
+    with ThreadPoolExecutor(2) as both:
+        there, here = both.map(_contents, (source, target))
+    with source.cursor() as cur:
+        cur.register("there", there)
+        cur.register("here", here)
+        cur.execute("select run_id, rows from there where (run_id, sums) not in (from here select run_id, sums)")
+        differing = dict(sorted(cur.fetchall()))
+        [(rows,)] = cur.execute("select coalesce(sum(rows), 0)::BIGINT from there").fetchall()
+        for name in ("there", "here"):
+            cur.unregister(name)
+    return there.num_rows, rows, differing
+
+
+def _contents(store: Connection | Lake) -> Arrow:
     with store.cursor() as cur:
-        found = {run_id: [(0, 0)] * len(TABLES) for (run_id,) in cur.execute("select run_id from runs").fetchall()}
-        for place, (table, columns) in enumerate(TABLES.items()):
-            for run_id, count, total in cur.execute(_sums(table, columns)).fetchall():
-                if run_id in found:
-                    found[run_id][place] = (count, total)
-    return {run_id: tuple(sums) for run_id, sums in found.items()}
+        return cur.execute(_CONTENTS).to_arrow_table()
 
 
-def _sums(table: str, columns: Mapping[str, str]) -> str:
+def _rows_of(number: int, table: str, columns: Mapping[str, str]) -> str:
     # JSON is text here: a type of its own could be hashed differently by another store.
     values = ", ".join(f"{name}::VARCHAR" if kind == "JSON" else name for name, kind in columns.items())
-    return f"select run_id, count(*), sum(hash({values})::HUGEINT) from {table} group by run_id"  # noqa: S608
+    return f"select run_id, hash({number}, {values})::HUGEINT as sum from {table}"  # noqa: S608 (our own words)
 
 
-def _copy(
-    source: Connection | Lake, target: Connection | Lake, run_ids: Sequence[str], sizes: Contents, told: Told
-) -> None:
-    done = 0
-    for chunk in _chunks(run_ids, sizes):
-        with source.cursor() as cur:
-            rows = {table: _rows(cur, table, columns, chunk) for table, columns in TABLES.items()}
-        target.write(lambda cur, chunk=chunk, rows=rows: store(cur, chunk, rows))  # type: ignore[misc]
-        done += len(chunk)
-        told(done, len(run_ids))
+_CONTENTS = f"""
+    select run_id, count(*) as rows, sum(sum)::VARCHAR as sums
+    from ({" union all ".join(_rows_of(number, *table) for number, table in enumerate(TABLES.items()))})
+    where run_id in (select run_id from runs) group by run_id"""  # noqa: S608 (our own words)
+"""Each run with its number of rows, and the sum of their hashes: equal sums mean equal rows, whatever their order."""
+
+
+def _copy(source: Connection | Lake, target: Connection | Lake, chunks: Sequence[list[str]], told: Told) -> None:
+    """The next rows are read while the ones before are being written."""
+    done, count = 0, sum(map(len, chunks))
+    with ThreadPoolExecutor(1) as reader:
+        ahead = reader.submit(_read, source, chunks[0])
+        for chunk, following in zip(chunks, [*chunks[1:], None], strict=True):
+            rows = ahead.result()
+            if following:
+                ahead = reader.submit(_read, source, following)
+            target.write(partial(_store, chunk=chunk, rows=rows))
+            done += len(chunk)
+            told(done, count)
     target.write(settle)
 
 
-def _chunks(run_ids: Sequence[str], sizes: Contents) -> Iterator[list[str]]:
-    chunk: list[str] = []
+def _chunks(sizes: Mapping[str, int], most: int) -> list[list[str]]:
+    """Neighbours stay together, because a store keeps them together."""
+    chunks: list[list[str]] = [[]]
     rows = 0
-    for run_id in run_ids:
-        size = sum(count for count, _ in sizes[run_id])
-        if chunk and (len(chunk) == MOST_RUNS or rows + size > MOST_ROWS):
-            yield chunk
-            chunk, rows = [], 0
-        chunk.append(run_id)
+    for run_id, size in sizes.items():
+        if chunks[-1] and (len(chunks[-1]) == most or rows + size > most * ROWS_OF_EACH):
+            chunks.append([])
+            rows = 0
+        chunks[-1].append(run_id)
         rows += size
-    if chunk:
-        yield chunk
+    return chunks
 
 
-def _rows(
-    cur: DuckDBPyConnection, table: str, columns: Mapping[str, str], run_ids: Sequence[str]
-) -> list[tuple[object, ...]]:
-    names = ", ".join(columns)
-    cur.execute(f"select {names} from {table} where run_id in (select unnest(?::VARCHAR[]))", [list(run_ids)])  # noqa: S608
-    return cur.fetchall()
+_CHOSEN = "run_id between ? and ? and run_id in (select unnest(?::VARCHAR[]))"
+"""The bounds say the same again, in words that let a store pass over what lies elsewhere."""
+
+
+def _read(source: Connection | Lake, chunk: list[str]) -> Rows:
+    """All rows of the runs, and what must be known of their groups, once of each group."""
+    bounds = [chunk[0], chunk[-1], chunk]
+    with source.cursor() as cur:
+        rows = {
+            table: cur.execute(f"select {', '.join(columns)} from {table} where {_CHOSEN}", bounds).to_arrow_table()  # noqa: S608
+            for table, columns in TABLES.items()
+        }
+        values = ", ".join(f"any_value({name})" for name in MARKED[1:])
+        cur.execute(f"select group_id, {values} from runs where {_CHOSEN} group by group_id", bounds)  # noqa: S608
+        return rows, [dict(zip(MARKED, row, strict=True)) for row in cur.fetchall()]
+
+
+def _store(cur: DuckDBPyConnection, chunk: list[str], rows: Rows) -> None:
+    tables, groups = rows
+    clear(cur, chunk)
+    for table, columns in TABLES.items():
+        cur.register("incoming", tables[table])
+        cur.execute(f"insert into {table} ({', '.join(columns)}) select * from incoming")  # noqa: S608 (our own words)
+        cur.unregister("incoming")
+    mark(cur, groups)

@@ -89,13 +89,14 @@ def _rows(records: Sequence[RunRecord], judge: Judge) -> Rows:
 
 def store(cur: DuckDBPyConnection, run_ids: list[str], rows: Rows) -> None:
     """Put these rows in place of all that is stored of the runs."""
-    _forget(cur, run_ids)
+    clear(cur, run_ids)
     for table in TABLES:
         insert(cur, table, rows[table])
     mark(cur, [dict(zip(RUNS, row, strict=True)) for row in rows["runs"]])
 
 
-def _forget(cur: DuckDBPyConnection, run_ids: list[str]) -> None:
+def clear(cur: DuckDBPyConnection, run_ids: list[str]) -> None:
+    """Remove what is stored of these runs, if anything is."""
     chosen, parameters = among("run_id", run_ids)
     asked = f"select 1 from runs where {chosen} union all select 1 from remarks where {chosen} limit 1"  # noqa: S608
     if not cur.execute(asked, parameters * 2).fetchall():  # the usual case: recorded once, remarked of afterwards

@@ -31,6 +31,9 @@ MOST_MARKS = 64
 _DECIDED = ("workload", "model", "mode", "throughput_definition", "dataset")
 """The same in every run with one fingerprint."""
 
+MARKED = ("group_id", *KEYS, *_DECIDED)
+"""The cells of a run by which its group becomes known."""
+
 _TYPES = {
     "group_id": "BIGINT",
     "rehearsal": "BOOLEAN",
@@ -156,10 +159,9 @@ def mark(cur: DuckDBPyConnection, runs: Sequence[Mapping[str, object]]) -> None:
     for (group_id,) in cur.execute(f"select group_id from standings where {chosen}", parameters).fetchall():  # noqa: S608
         del groups[group_id]
     if groups:
-        names = ("group_id", *KEYS, *_DECIDED)
-        columns = [[run[name] for run in groups.values()] for name in names]
-        values = ", ".join(f"unnest(?::{_TYPES.get(name, 'VARCHAR')}[])" for name in names)
-        cur.execute(f"insert into standings ({', '.join(names)}) select {values}", columns)
+        columns = [[run[name] for run in groups.values()] for name in MARKED]
+        values = ", ".join(f"unnest(?::{_TYPES.get(name, 'VARCHAR')}[])" for name in MARKED)
+        cur.execute(f"insert into standings ({', '.join(MARKED)}) select {values}", columns)
 
 
 def settle_many(cur: DuckDBPyConnection) -> None:

@@ -1,28 +1,22 @@
-"""A warehouse is looked after: checked, made small again, and copied into another one; a file and a team's alike."""
+"""A warehouse is looked after: checked, and made small again; a file and a team's alike."""
 
 import multiprocessing
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import WarehouseError
 from aisbench_core.model import RunRecord
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.compacting import compact_lake, loose_files
 from aisbench_core.warehouse.lake import Lake
 from tests import records as a
-from tests.postgres_server import PostgresServer
 from tests.sandbox_process import SandboxProcess
 from tests.team_warehouse import TeamWarehouse, with_many_samples
 
 BOARD = BoardQuery("cn-north-9", include_invalid=True)
 SPAWN = multiprocessing.get_context("spawn")
 NOW = timedelta(0)
-
-
-def silent(_done: int, _of: int) -> None:
-    """Nobody watches."""
 
 
 def everything(warehouse: Warehouse) -> list[object]:
@@ -206,84 +200,3 @@ def test_files_that_somebody_may_still_read_are_kept_for_a_while(team: TeamWareh
 
     assert found == [(1200,)]
     assert team.open().check([]).damages == ()
-
-
-# --- move ---------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(params=["to the team", "to a file"])
-def ways(request: pytest.FixtureRequest, team: TeamWarehouse, tmp_path: Path) -> tuple[Warehouse, Warehouse]:
-    """From where to where."""
-    file = Warehouse(tmp_path / "warehouse.duckdb")
-    return (file, team.open()) if request.param == "to the team" else (team.open(), file)
-
-
-@pytest.mark.postgres
-def test_everything_is_copied_and_others_stay(ways: tuple[Warehouse, Warehouse]) -> None:
-    source, target = ways
-    records = some(source)
-    source.mark_baseline(["run-0"], None, "ann", datetime(2026, 3, 1, tzinfo=UTC))
-    target.record(a.record("run-0", engine_version="old"))
-    target.record(a.record("of somebody else"))
-
-    moved = source.move_to(target, silent)
-    again = source.move_to(target, silent)
-
-    assert (moved.runs, moved.copied, again.copied) == (6, 6, 0)
-    assert target.check(records).damages == ()
-    assert target.runs(BOARD).total == 7
-    assert target.run("run-0") == source.run("run-0")
-    assert target.baselines() == source.baselines() != []
-
-
-@pytest.mark.postgres
-def test_there_and_back_again_is_the_same(team: TeamWarehouse, tmp_path: Path) -> None:
-    first, last = Warehouse(tmp_path / "first.duckdb"), Warehouse(tmp_path / "last.duckdb")
-    some(first)
-
-    first.move_to(team.open(), silent)
-    team.open().move_to(last, silent)
-
-    assert everything(first) == everything(last)
-    assert first.leaderboard(BOARD) == last.leaderboard(BOARD)
-
-
-@pytest.mark.postgres
-def test_a_move_that_was_killed_is_carried_on(team: TeamWarehouse, tmp_path: Path) -> None:
-    file = tmp_path / "warehouse.duckdb"
-    Warehouse(file).rebuild(a.records([8000.0] * 450))
-    told = SPAWN.Queue()
-    mover = SPAWN.Process(target=move_and_tell, args=(file, team, told))
-    mover.start()
-    assert told.get(timeout=60) == 200
-
-    mover.kill()
-    mover.join(60)
-    moved = Warehouse(file).move_to(team.open(), silent)
-
-    assert moved.runs == 450
-    assert moved.copied <= 250
-    assert team.open().runs(BOARD).total == 450
-    assert team.open().check([]).damages == ()
-
-
-def move_and_tell(file: Path, team: TeamWarehouse, told: "multiprocessing.queues.Queue[int]") -> None:
-    Warehouse(file).move_to(team.open(), lambda done, _of: told.put(done))
-
-
-@pytest.mark.postgres
-def test_a_move_without_a_catalogue_says_so_and_changes_nothing(
-    team: TeamWarehouse, tmp_path: Path, postgres: PostgresServer
-) -> None:
-    source = Warehouse(tmp_path / "warehouse.duckdb")
-    some(source)
-    before = everything(source)
-    postgres.kill()
-    try:
-        with pytest.raises(WarehouseError, match="check that PostgreSQL runs"):
-            source.move_to(team.open(), silent)
-    finally:
-        postgres.resume()
-
-    assert everything(source) == before
-    assert source.move_to(team.open(), silent).runs == 6
