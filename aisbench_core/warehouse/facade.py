@@ -19,6 +19,7 @@ from aisbench_core.warehouse import (
     compare,
     dots,
     facets,
+    histories,
     history,
     integrity,
     moving,
@@ -242,6 +243,11 @@ class Warehouse:
         `by` says what a version is, `names` the baseline (versions or run ids) instead of the group's own."""
         with self.cursor() as cur:
             return history.history(cur, row, by, names, include_invalid=include_invalid)
+
+    def history_runs(self, query: BoardQuery, row: GroupRow) -> histories.HistoryPage:
+        """One page of a group's runs. Raises SpecError on a sort that HISTORY_SORTS does not hold."""
+        with self.cursor() as cur:
+            return history.runs(cur, query, row.group)
 
     def regressions(self, query: BoardQuery, by: VersionField | None = None, names: Sequence[str] = ()) -> Regressions:
         """The verdicts on the newest runs of every group of the query. Raises RunNotFound when none has `names`."""

@@ -111,6 +111,14 @@ class GroupPage:
     rehearsal: bool
 
 
+@dataclass(frozen=True, slots=True)
+class HistoryPage:
+    """One page of a group's runs, and how many there are in all."""
+
+    rows: "tuple[HistoryRun, ...]"
+    total: int
+
+
 NO_TIME = "time not known"
 """Why imported runs do not count whose files tell no time: the moment of the import says nothing about versions."""
 

@@ -11,7 +11,7 @@ from aisbench_core.errors import RunNotFound
 from aisbench_core.model import Mode, Origin
 from aisbench_core.warehouse import baselines
 from aisbench_core.warehouse.changes import boundaries, metric_histories
-from aisbench_core.warehouse.filters import parameters, standings_of
+from aisbench_core.warehouse.filters import order, parameters, standings_of
 from aisbench_core.warehouse.histories import (
     NO_TIME,
     Baseline,
@@ -20,6 +20,7 @@ from aisbench_core.warehouse.histories import (
     GroupRow,
     History,
     HistoryGroup,
+    HistoryPage,
     HistoryRun,
     Judgement,
     Regressions,
@@ -28,6 +29,7 @@ from aisbench_core.warehouse.histories import (
 )
 from aisbench_core.warehouse.regression import GRAVEST, TRACKED, field_of, gravest, judgement, settled
 from aisbench_core.warehouse.rows import aware
+from aisbench_core.warehouse.sorts import HISTORY_SORTS
 from aisbench_core.warehouse.standings import AT
 from aisbench_core.warehouse.values import BoardQuery, Validity
 
@@ -58,7 +60,7 @@ _METRICS = {
     "rank_cv": "round(rank_cv, 9)",  # equal cards differ by 1e-17, which is no spread that could double
 }
 
-HISTORY = f"""
+_RUNS = f"""
     select run_id, {AT} as moment, started_at < created_at - interval 1 minute as doubtful,
         coalesce(created_at >= imported_at, false) as timeless,
         created_by, framework_version, engine_version, code_sha256, validity, ruleset_id,
@@ -68,12 +70,22 @@ HISTORY = f"""
     where group_id in (select group_id from standings
         where {" and ".join(f"{field.name} = ${field.name}" for field in fields(HistoryGroup))})
         and ($include_invalid or validity = 'valid')
+"""  # noqa: S608 (our own words)
+
+HISTORY = f"""{_RUNS}
     order by
         list_has_any($names::VARCHAR[], [run_id, framework_version, engine_version, code_sha256]) desc,
         moment desc, run_id desc
     limit $limit
-"""  # noqa: S608 (our own words)
+"""
 """The query that history and verdicts are made of: one group's runs, those of the baseline first, then the newest."""
+
+_PAGE = f"""
+    select *, count(*) over () as total from ({_RUNS})
+    where $text = '' or contains(lower(concat_ws(
+        ' ', run_id, created_by, framework_version, engine_version, code_sha256)), lower($text))
+    order by {{order}}, moment desc, run_id desc limit $limit offset $offset
+"""  # noqa: S608 (our own words)
 
 
 def groups(cur: DuckDBPyConnection, query: BoardQuery) -> GroupPage:
@@ -101,6 +113,17 @@ def history(
         metrics=metric_histories(runs, row.group.throughput_unit, judged.field),
         judgement=settled([judged])[0],
     )
+
+
+def runs(cur: DuckDBPyConnection, query: BoardQuery, group: HistoryGroup) -> HistoryPage:
+    """One page of a group's runs, by the query's text, worth, sort (one of HISTORY_SORTS) and page alone."""
+    asked = {"text": query.text, "include_invalid": query.include_invalid}
+    asked_for = _PAGE.format(order=order(query, HISTORY_SORTS))
+    cur.execute(asked_for, _key(group) | asked | {"limit": query.limit, "offset": query.offset})
+    rows = _rows(cur)
+    if not rows and query.offset:  # behind the last page
+        return HistoryPage((), runs(cur, replace(query, offset=0, limit=1), group).total)
+    return HistoryPage(tuple(_run(row) for row in rows), rows[0]["total"] if rows else 0)
 
 
 def regressions(
@@ -149,13 +172,19 @@ def _field(
 def _runs(
     cur: DuckDBPyConnection, group: HistoryGroup, names: Sequence[str], include_invalid: bool
 ) -> tuple[tuple[HistoryRun, ...], int]:
-    key = {field.name: getattr(group, field.name) for field in fields(group)} | {"origin": group.origin.value}
-    found = cur.execute(
-        HISTORY, key | {"names": list(names), "include_invalid": include_invalid, "limit": MOST_RUNS}
-    ).fetchall()
-    columns = [column[0] for column in cur.description or ()]
-    rows = sorted((dict(zip(columns, values, strict=True)) for values in found), key=_in_time)
+    asked = {"names": list(names), "include_invalid": include_invalid, "limit": MOST_RUNS}
+    cur.execute(HISTORY, _key(group) | asked)
+    rows = sorted(_rows(cur), key=_in_time)
     return tuple(_run(row) for row in rows), sum(bool(row["doubtful"]) for row in rows)
+
+
+def _key(group: HistoryGroup) -> dict[str, object]:
+    return {field.name: getattr(group, field.name) for field in fields(group)} | {"origin": group.origin.value}
+
+
+def _rows(cur: DuckDBPyConnection) -> list[dict[str, Any]]:
+    columns = [column[0] for column in cur.description or ()]
+    return [dict(zip(columns, values, strict=True)) for values in cur.fetchall()]
 
 
 def _in_time(row: Mapping[str, Any]) -> tuple[Any, ...]:

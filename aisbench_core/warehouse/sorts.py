@@ -19,6 +19,21 @@ BOARD_SORTS = (
 )
 """What a leaderboard can be sorted by; "throughput" is the median."""
 
+HISTORY_SORTS = (
+    "moment",
+    "throughput",
+    "accuracy",
+    "duration_s",
+    "rank_cv",
+    "energy_consumption",
+    "framework_version",
+    "engine_version",
+    "validity",
+    "created_by",
+    "run_id",
+)
+"""What the runs of a history can be sorted by; "moment" is the start by the cloud's clock."""
+
 RUN_SORTS = (
     "created_at",
     "ended_at",

@@ -89,11 +89,11 @@ def page(key: str, pages: int) -> int:
 
 
 @whole
-def keep(key: str, default: Any = None, resets: str = "") -> None:
-    """For on_change: write the widget's value into the URL, and forget a page number that no longer fits."""
+def keep(key: str, default: Any = None, *resets: str) -> None:
+    """For on_change: write the widget's value into the URL, and forget what no longer fits, such as a page number."""
     value = st.session_state[key]
-    if resets:
-        st.query_params.pop(resets, None)
+    for each in resets:
+        st.query_params.pop(each, None)
     if value in (None, "", [], False, default):
         st.query_params.pop(key, None)
     elif isinstance(value, list):

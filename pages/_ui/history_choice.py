@@ -59,7 +59,7 @@ def choose_group(query: BoardQuery) -> GroupRow | None:
         key=address.option("group", list(rows), next(iter(rows))),
         help=t("trend.group_help"),
         on_change=address.keep,
-        args=("group", None, "against"),
+        args=("group", None, "against", "page"),
     )
     if page.total > len(rows):
         st.caption(t("trend.more_groups", shown=len(rows), total=page.total))
@@ -79,7 +79,7 @@ def ask(row: GroupRow) -> History:
         key=address.flag("invalid"),
         help=t("board.invalid_help"),
         on_change=address.keep,
-        args=("invalid",),
+        args=("invalid", False, "page"),
     )
     history = asked(core().warehouse.history, row, by, include_invalid=invalid)
     with middle:

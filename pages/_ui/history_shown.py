@@ -1,15 +1,21 @@
 """The History page's answers: the verdict and what it rests on, the chart, the changes, and every run."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from aisbench_core.statistics.summary import Summary
 from aisbench_core.warehouse.histories import History, HistoryRun, MetricHistory, MetricVerdict, Outcome, Rule
+from aisbench_core.warehouse.sorts import HISTORY_SORTS
+from aisbench_core.warehouse.values import BoardQuery
 from pages._ui import charts, history_charts
+from pages._ui.core import core
 from pages._ui.errors import plain
 from pages._ui.formats import NOT_MEASURED, chance, number, percent, short, signed, when
+from pages._ui.listing import choose_text, page_of, show_pages, sorted_as_asked
+from pages._ui.tables import show_table
 from pages._ui.verdicts import show_rules
 from pages._ui.words import Words, words
 
@@ -23,7 +29,7 @@ SHOWN = {
 SHARES = ("accuracy", "rank_cv")
 """Metrics that are parts of a whole, and read in percent."""
 
-ROWS = 12
+ROWS = 25
 """Rows of the table of runs that are seen at once."""
 
 
@@ -46,6 +52,8 @@ def show_chart(history: History, metric: MetricHistory) -> None:
     """Single runs as dots over time or by version, with the levels behind them."""
     t = words()
     name = t(f"metric.{metric.name}")
+    if history.older:
+        st.caption(t("trend.older", shown=len(history.runs), older=history.older))
     if st.session_state["along"] == "version":
         charts.draw(
             history_charts.over_versions(history, metric, charts.ink(), t), text=t("trend.chart_versions", metric=name)
@@ -94,23 +102,30 @@ def show_changes(metric: MetricHistory) -> None:
 
 
 def show_runs(history: History, metric: MetricHistory) -> None:
-    """Every dot of the chart as a row, the newest first, and the runs that were left out with the reason."""
+    """Every run of the group as a row, page by page, the newest first; runs that were left out with the reason."""
     t = words()
     st.header(t("trend.runs"))
-    rows = [_run_cells(run, history, metric.name, t) for run in reversed(history.runs)]
-    height = min(len(rows) + 1, ROWS + 1) * 35 + 3
-    st.dataframe(rows, hide_index=True, alt=t("trend.runs"), height=height, key="history-runs")
-    _show_rules(history)
-    if history.older:
-        st.caption(t("trend.older", shown=len(history.runs), older=history.older))
+    measured = {each.name for each in history.metrics}
+    sorts = [each for each in HISTORY_SORTS if each in measured or not t.knows(f"metric.{each}")]
+    query = BoardQuery(history.row.group.region, include_invalid=st.session_state["invalid"])
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        query = replace(query, text=choose_text(t("listing.search"), t("trend.search_in")))
+        query = sorted_as_asked(query, sorts, "moment")
+    page = page_of(core().warehouse.history_runs, query, history.row)
+    if not page.rows:
+        st.info(t("board.no_match"), icon=":material/search:")
+        return
+    rows = [_run_cells(run, history, metric.name, t) for run in page.rows]
+    show_table(rows, t("trend.runs"), seen=ROWS)
+    show_pages(page.total, query.limit)
+    _show_rules(page.rows)
 
 
-def _show_rules(history: History) -> None:
-    """What the checks demand that keep runs from counting, by the ruleset that judged most recently."""
-    if history.runs:
-        failed = {rule_id for run in history.runs for why in run.left_out.values() for rule_id in why.split(";")}
-        show_rules(failed, history.runs[-1].ruleset_id)
-        st.caption(words()("worth.stored_by", rulesets=plain(", ".join(sorted({r.ruleset_id for r in history.runs})))))
+def _show_rules(runs: Sequence[HistoryRun]) -> None:
+    """What the checks demand that keep these runs from counting, by the ruleset that judged most recently."""
+    failed = {rule_id for run in runs for why in run.left_out.values() for rule_id in why.split(";")}
+    show_rules(failed, max(runs, key=lambda run: run.at).ruleset_id)
+    st.caption(words()("worth.stored_by", rulesets=plain(", ".join(sorted({run.ruleset_id for run in runs})))))
 
 
 def _news(metric: MetricVerdict, t: Words) -> str:

@@ -4,16 +4,18 @@ Streamlit sorts a table at a click on a column's head, but only the rows that it
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 import streamlit as st
 
+from aisbench_core.warehouse.histories import HistoryPage
 from aisbench_core.warehouse.values import BoardPage, BoardQuery, RunPage
 from pages._ui import address
 from pages._ui.core import asked
 from pages._ui.words import words
 
-Page = TypeVar("Page", BoardPage, RunPage)
+P = ParamSpec("P")
+Page = TypeVar("Page", BoardPage, HistoryPage, RunPage)
 
 SIZES = (25, 50, 100)
 """How many rows a page may have."""
@@ -80,13 +82,16 @@ def sorted_as_asked(query: BoardQuery, sorts: Sequence[str], usual: str) -> Boar
         return replace(query, sort=sort, descending=descending, limit=choose_size())
 
 
-def page_of(ask: Callable[[BoardQuery], Page], query: BoardQuery) -> Page:
-    """The page that the URL asks for, or the last one when there are fewer."""
-    answer = asked(ask, replace(query, offset=query.limit * (address.page("page", MOST_PAGES) - 1)))
+def page_of(
+    ask: Callable[Concatenate[BoardQuery, P], Page], query: BoardQuery, *values: P.args, **named: P.kwargs
+) -> Page:
+    """The page that the URL asks for, or the last one when there are fewer. `values`: what is asked with the query."""
+    here = replace(query, offset=query.limit * (address.page("page", MOST_PAGES) - 1))
+    answer = asked(ask, here, *values, **named)
     if answer.rows or not answer.total:
         return answer
     last = address.page("page", pages_for(answer.total, query.limit))
-    return asked(ask, replace(query, offset=query.limit * (last - 1)))
+    return asked(ask, replace(query, offset=query.limit * (last - 1)), *values, **named)
 
 
 def show_pages(total: int, size: int) -> None:

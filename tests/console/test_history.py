@@ -181,3 +181,26 @@ def test_a_group_that_tells_no_time_says_so_instead_of_naming_a_version(open_pag
 
     assert "No run of this group tells its time" in texts(app)
     assert "One version only" not in texts(app)
+
+
+def test_the_table_of_runs_is_searched_sorted_and_paged_among_all_runs_of_the_group(
+    open_page: OpenPage, data_dir: Path
+) -> None:
+    values = tuple(8000.0 + index for index in range(60))
+    Warehouse(data_dir / "warehouse.duckdb").rebuild([*version("r1.10", values, 0), *version("r1.11", GOOD, 1)])
+
+    first = open_page("history")
+    slowest = open_page("history", sort="throughput", order="up", page="3")
+    found = open_page("history", q="R1.11")
+    beyond = open_page("history", page="99")
+    nothing = open_page("history", q="nobody")
+
+    assert list(table(first, 2)["Run"])[:2] == ["r1.11-5", "r1.11-4"]
+    assert len(table(first, 2)) == 25
+    assert "66" in texts(first)
+    assert list(table(slowest, 2)["Run"])[-1] == "r1.10-59"
+    assert set(table(found, 2)["Framework version"]) == {"r1.11"}
+    assert len(table(found, 2)) == len(GOOD)
+    assert len(table(beyond, 2)) == 66 - 50
+    assert "r1.10-0" in set(table(beyond, 2)["Run"])
+    assert "No run matches the filters" in texts(nothing)

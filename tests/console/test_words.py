@@ -31,7 +31,7 @@ from aisbench_core.system import described
 from aisbench_core.warehouse.compared import Verdict
 from aisbench_core.warehouse.exports import ExportTable
 from aisbench_core.warehouse.histories import Outcome, Rule
-from aisbench_core.warehouse.sorts import BOARD_SORTS, RUN_SORTS
+from aisbench_core.warehouse.sorts import BOARD_SORTS, HISTORY_SORTS, RUN_SORTS
 from aisbench_core.warehouse.values import Validity
 from pages._ui import places
 from pages._ui.comparable import KINDS, TELLING
@@ -70,7 +70,7 @@ NAMED_BY_VALUES = (
     | _family("rule", [rule.name.lower() for rule in Rule])
     | _family("trend", ["along_time", "along_version", "baseline", "candidate"])
     | _family("trend", ["not_measured", "not_a_finite_number", "time_not_known"])
-    | _family("sort", [*BOARD_SORTS, *RUN_SORTS, *RunSort])
+    | _family("sort", [*BOARD_SORTS, *HISTORY_SORTS, *RUN_SORTS, *RunSort])
     | _family("why", [*KINDS, *TELLING, "size", "question", "parameter"])
     | _family("peers", ["per_run", "per_node", "per_card"])
     | _family("listing", ["down", "up"])
