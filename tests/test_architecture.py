@@ -5,15 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.source_tree import (
-    PRODUCT,
-    files_of,
-    imports,
-    is_inside,
-    lies_in,
-    path_of,
-    product,
-)
+from tests.source_tree import PRODUCT, files_of, imports, is_inside, lies_in, path_of, product
 
 OUTSIDE: Mapping[str, frozenset[str]] = {
     "streamlit": frozenset({"app.py", "pages"}),
@@ -77,6 +69,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.warehouse.exports",
         "aisbench_core.warehouse.histories",
         "aisbench_core.warehouse.imported",
+        "aisbench_core.warehouse.listed",
         "aisbench_core.warehouse.scalings",
         "aisbench_core.warehouse.saved",
         "aisbench_core.warehouse.sorts",

@@ -23,7 +23,7 @@ class Reports:
 
     def chosen(self, query: BoardQuery) -> list[str]:
         """The runs of a query. Raises SpecError when there are none, or too many for a report."""
-        found = self._warehouse.runs(replace(query, sort="created_at", descending=False, limit=MOST_RUNS, offset=0))
+        found = self._warehouse.search(replace(query, sort="created_at", descending=False, limit=MOST_RUNS, offset=0))
         if not found.rows:
             raise SpecError("report", [Problem("runs", "no run fits the filter", query.region)])
         if found.total > MOST_RUNS:

@@ -78,6 +78,13 @@ class Connection:
         finally:
             self._give_back(cur)
 
+    @contextlib.contextmanager
+    def moment(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor whose answers are all of one moment, whatever other threads store meanwhile; raises as `cursor`."""
+        with self.cursor() as cur:
+            cur.begin()
+            yield cur
+
     def write(self, change: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
         """Carry out `change` in one transaction, again if another writer was first.
 

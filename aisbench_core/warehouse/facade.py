@@ -27,6 +27,7 @@ from aisbench_core.warehouse import (
     record,
     runs,
     scaling,
+    search,
     servers,
     snapshots,
     verdicts,
@@ -39,6 +40,7 @@ from aisbench_core.warehouse.histories import Baseline, GroupPage, GroupRow, His
 from aisbench_core.warehouse.imports import Imports
 from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.lake import Lake
+from aisbench_core.warehouse.listed import ListPage
 from aisbench_core.warehouse.people import People
 from aisbench_core.warehouse.runs import Asked
 from aisbench_core.warehouse.scalings import QuestionPage, Scaling, ScalingQuery, ScalingQuestion
@@ -51,8 +53,7 @@ class Warehouse:
     """Every recorded result: in one DuckDB file that is open only while somebody asks, or in a team's warehouse.
 
     Safe to share between threads, and to use from several processes at once. Every method raises WarehouseBusy when
-    another process is in the way for too long, and WarehouseError when the warehouse cannot be used.
-    """
+    another process is in the way for too long, and WarehouseError when the warehouse cannot be used."""
 
     def __init__(
         self,
@@ -79,7 +80,7 @@ class Warehouse:
     def _under(self, query: BoardQuery) -> Iterator[DuckDBPyConnection]:
         """A cursor that sees the verdicts which the query asks for."""
         judge = self._judge_of(query.ruleset_id) if query.ruleset_id else None
-        with self.cursor() as cur:
+        with self._connection.moment() as cur:
             if judge:
                 verdicts.lay_over(cur, query, judge)
             yield cur
@@ -142,14 +143,19 @@ class Warehouse:
             return dots.of_rows(cur, query, rows, most)
 
     def runs(self, query: BoardQuery) -> RunPage:
-        """One page of runs. Raises ValueError on a sort that RUN_SORTS does not hold."""
+        """One page of runs, with all that is known of each. Raises SpecError on a sort that RUN_SORTS does not hold."""
         with self._under(query) as cur:
             return runs.page(cur, query)
+
+    def search(self, query: BoardQuery) -> ListPage:
+        """One page of runs, with what lists say of each: several times as quick as `runs`, and raises as it does."""
+        with self._under(query) as cur:
+            return search.search(cur, query)
 
     def count(self, query: BoardQuery) -> int:
         """How many runs the query chooses, whichever page it asks for."""
         with self._under(query) as cur:
-            return runs.count(cur, query)
+            return search.count(cur, query)
 
     def run(self, run_id: str) -> RunRow | None:
         """One run, or None when it was not recorded."""
@@ -231,12 +237,7 @@ class Warehouse:
             return history.groups(cur, query)
 
     def history(
-        self,
-        row: GroupRow,
-        by: VersionField | None = None,
-        names: Sequence[str] = (),
-        *,
-        include_invalid: bool = False,
+        self, row: GroupRow, by: VersionField | None = None, names: Sequence[str] = (), *, include_invalid: bool = False
     ) -> History:
         """One group over time: runs, versions, changes, and the verdict on its newest runs.
 
@@ -285,8 +286,7 @@ class Warehouse:
     def export(self, asked: Export, target: IO[bytes]) -> int:
         """Write every run of the query (not only its page) in the asked format; returns the number of rows.
 
-        Columns and formats: docs/export.md. Raises SpecError on more rows than Excel holds.
-        """
+        Columns and formats: docs/export.md. Raises SpecError on more rows than Excel holds."""
         with self._under(asked.query) as cur:
             return export.write(cur, asked, self._judge_of(asked.query.ruleset_id), target)
 

@@ -1,6 +1,6 @@
 """Which runs a question is about: one SQL condition for screen, list and export."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from duckdb import DuckDBPyConnection
 
@@ -11,25 +11,32 @@ from aisbench_core.warehouse.values import BoardQuery
 KIND = "region = $region and rehearsal = $rehearsal"
 """One region, and of it either measurements or rehearsals: never both in one answer."""
 
-CHOSEN_GROUPS = f"""
-    {KIND}
-    and (len($models::VARCHAR[]) = 0 or list_contains($models::VARCHAR[], model))
-    and (len($workloads::VARCHAR[]) = 0 or list_contains($workloads::VARCHAR[], workload))
-    and (len($framework_versions::VARCHAR[]) = 0 or list_contains($framework_versions::VARCHAR[], framework_version))
-    and (len($flavors::VARCHAR[]) = 0 or list_contains($flavors::VARCHAR[], flavor))
-    and (len($node_counts::INTEGER[]) = 0 or list_contains($node_counts::INTEGER[], node_count))
-    and ($fingerprint = '' or fingerprint = $fingerprint)
-    and ($synthetic_data::BOOLEAN is null or synthetic_data = $synthetic_data::BOOLEAN)
-    and ($origin = '' or origin = $origin)
-"""
+_OF_GROUPS = {
+    "models": ("len($models::VARCHAR[]) = 0", "list_contains($models::VARCHAR[], model)"),
+    "workloads": ("len($workloads::VARCHAR[]) = 0", "list_contains($workloads::VARCHAR[], workload)"),
+    "framework_versions": (
+        "len($framework_versions::VARCHAR[]) = 0",
+        "list_contains($framework_versions::VARCHAR[], framework_version)",
+    ),
+    "flavors": ("len($flavors::VARCHAR[]) = 0", "list_contains($flavors::VARCHAR[], flavor)"),
+    "node_counts": ("len($node_counts::INTEGER[]) = 0", "list_contains($node_counts::INTEGER[], node_count)"),
+    "fingerprint": ("$fingerprint = ''", "fingerprint = $fingerprint"),
+    "synthetic_data": ("$synthetic_data::BOOLEAN is null", "synthetic_data = $synthetic_data::BOOLEAN"),
+    "origin": ("$origin = ''", "origin = $origin"),
+}
+"""Each filter, when it filters nothing, and what it demands of a group."""
+
+CHOSEN_GROUPS = " and ".join([KIND, *(f"({nothing} or {demand})" for nothing, demand in _OF_GROUPS.values())])
 """What decides over a whole group of runs at once."""
 
-CHOSEN = f"""
-    group_id in (select group_id from standings where {CHOSEN_GROUPS})
-    and (len($tags::VARCHAR[]) = 0 or list_has_all(from_json(tags, '["VARCHAR"]'), $tags::VARCHAR[]))
+SAID = """
+    (len($tags::VARCHAR[]) = 0 or list_has_all(from_json(tags, '["VARCHAR"]'), $tags::VARCHAR[]))
     and ($text = '' or contains(lower(concat_ws(
         ' ', run_id, job_name, created_by, title, model, workload, framework_version, flavor)), lower($text)))
-"""  # noqa: S608 (our own words)
+"""
+"""What decides run by run: tags, and a text in what people call it."""
+
+CHOSEN = f"group_id in (select group_id from standings where {CHOSEN_GROUPS}) and {SAID}"  # noqa: S608 (our own words)
 
 WORTH = "(case when $validity = '' then $include_invalid or validity = 'valid' else validity = $validity end)"
 """What a run's result must be worth, on top of CHOSEN: valid, exactly this, or anything."""
@@ -62,6 +69,13 @@ def parameters(cur: DuckDBPyConnection, query: BoardQuery) -> Parameters:
     }
 
 
+def groups_asked(chosen: Parameters) -> tuple[str, Parameters]:
+    """CHOSEN_GROUPS without the filters that filter nothing, which is quicker to plan, and the values that it names."""
+    asked = {name: chosen[name] for name in _OF_GROUPS if chosen[name] not in ([], "", None)}
+    demands = [KIND, *(_OF_GROUPS[name][1] for name in asked)]
+    return " and ".join(demands), {"region": chosen["region"], "rehearsal": chosen["rehearsal"], **asked}
+
+
 def worth(query: BoardQuery) -> Parameters:
     """The values that WORTH names."""
     return {"validity": query.validity or "", "include_invalid": query.include_invalid}
@@ -76,8 +90,10 @@ def standings_of(cur: DuckDBPyConnection, query: BoardQuery) -> str:
     return f"(select * from {current(cur)} where {CHOSEN_GROUPS} and $text = '' and len($tags::VARCHAR[]) = 0)"  # noqa: S608
 
 
-def order(query: BoardQuery, sorts: Sequence[str]) -> str:
-    """`<column> asc|desc nulls last`. Raises SpecError unless `sorts` holds the column and the page makes sense."""
+def order(query: BoardQuery, sorts: Sequence[str], names: Mapping[str, str] | None = None) -> str:
+    """`<column> asc|desc nulls last`. Raises SpecError unless `sorts` holds the column and the page makes sense.
+
+    `names`: what tables call the columns."""
     problems = []
     if query.sort not in sorts:
         problems.append(Problem("sort", f"must be one of {', '.join(sorts)}", repr(query.sort)))
@@ -87,4 +103,4 @@ def order(query: BoardQuery, sorts: Sequence[str]) -> str:
         problems.append(Problem("offset", "must not be negative", str(query.offset)))
     if problems:
         raise SpecError("query", problems)
-    return f"{query.sort} {'desc' if query.descending else 'asc'} nulls last"
+    return f"{(names or {}).get(query.sort, query.sort)} {'desc' if query.descending else 'asc'} nulls last"

@@ -71,6 +71,8 @@ class Lake:
         with self._words(), _transaction(self._running()) as cur:
             yield cur
 
+    moment = cursor
+
     def write(self, change: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
         """Carry out `change` in one transaction when it is our turn. Raises WarehouseBusy and WarehouseError."""
         deadline = time.monotonic() + self._patience_s

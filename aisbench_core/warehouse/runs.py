@@ -4,16 +4,14 @@ import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime, timedelta
 from typing import Any
 
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import Mode, Origin, RankResult, RunState
-from aisbench_core.warehouse.filters import CHOSEN, WORTH, Parameters, order, parameters, standings_of, worth
 from aisbench_core.warehouse.judging import stored_checks
 from aisbench_core.warehouse.rows import aware
-from aisbench_core.warehouse.sorts import RUN_SORTS
+from aisbench_core.warehouse.search import at, places, told
 from aisbench_core.warehouse.values import BoardQuery, RunPage, RunRow, Validity
 
 _FIELDS = {field.name: field.name for field in fields(RunRow)} | {
@@ -29,14 +27,6 @@ _FIELDS = {field.name: field.name for field in fields(RunRow)} | {
 }
 
 _SELECT = ", ".join(f"{sql} as {name}" for name, sql in _FIELDS.items())
-_SORTED = ", ".join(f"{_FIELDS[name]} as {name}" for name in dict.fromkeys(("run_id", "created_at", *RUN_SORTS)))
-"""Only what sorting needs: the page's rows are read whole afterwards, the other thousands are not."""
-
-_CHOSEN = f"runs join results using (run_id) where {CHOSEN} and {WORTH}"
-_SINCE = "($since::TIMESTAMP is null or created_at >= $since::TIMESTAMP)"
-
-DAYS = (1, 8, 64, 512)
-"""How far back one looks for the newest runs, before one looks at all of them."""
 
 _TIMES = ("created_at", "submitted_at", "started_at", "ended_at", "imported_at")
 
@@ -52,42 +42,12 @@ class Asked:
 
 
 def page(cur: DuckDBPyConnection, query: BoardQuery) -> RunPage:
-    """One page of runs, sorted, with how many there are in all."""
-    chosen = parameters(cur, query)
-    condition = chosen | worth(query)
-    sorted_by = f"{order(query, RUN_SORTS)}, created_at desc, run_id"
-    found = cur.execute(
-        f"select {_SORTED} from {_CHOSEN} and {_SINCE} order by {sorted_by} limit $limit offset $offset",  # noqa: S608
-        condition | {"since": _since(cur, query, condition), "limit": query.limit, "offset": query.offset},
-    ).fetchall()
-    rows = {row.run_id: row for row in by_ids(cur, [run_id for run_id, *_ in found])}
-    listed = tuple(rows[run_id] for run_id, *_ in found if run_id in rows)  # one may just have been removed
-    return RunPage(listed, _total(cur, query, chosen), rehearsal=bool(chosen["rehearsal"]))
-
-
-def _since(cur: DuckDBPyConnection, query: BoardQuery, condition: Parameters) -> datetime | None:
-    """For the newest runs, from when on enough of them are: older ones need not be looked at. None: look at all."""
-    if query.sort != "created_at" or not query.descending:
-        return None
-    [(newest,)] = cur.execute("select max(created_at) from runs").fetchall()
-    for days in DAYS if newest else ():
-        since: datetime = newest - timedelta(days=days)
-        asked = f"select count(*) from {_CHOSEN} and {_SINCE}"  # noqa: S608 (our own words)
-        [(count,)] = cur.execute(asked, condition | {"since": since}).fetchall()
-        if count >= query.limit + query.offset:
-            return since
-    return None
-
-
-def count(cur: DuckDBPyConnection, query: BoardQuery) -> int:
-    """How many runs a page's query chooses in all."""
-    return _total(cur, query, parameters(cur, query))
-
-
-def _total(cur: DuckDBPyConnection, query: BoardQuery, chosen: Parameters) -> int:
-    count = query.validity or ("recorded" if query.include_invalid else "valid")
-    asked = f"select coalesce(sum({count}), 0)::BIGINT from {standings_of(cur, query)}"  # noqa: S608 (our own words)
-    return int(cur.execute(asked, chosen).fetchall()[0][0])
+    """One page of runs, sorted, with how many there are in all. The cursor sees one moment."""
+    found = places(cur, query)
+    asked = f"select {_SELECT} from {told('runs', '$runs')} join {told('results', '$results')} using (run_id)"  # noqa: S608
+    cur.execute(asked, at(found.places))
+    rows = {row.run_id: row for row in map(_row, cur.fetchall())}
+    return RunPage(tuple(rows[place.run_id] for place in found.places), found.total, found.rehearsal)
 
 
 def by_ids(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> list[RunRow]:
@@ -98,8 +58,8 @@ def by_ids(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> list[RunRow]:
 
 
 def _whole(table: str) -> str:
-    """The rows of the runs $ids. They are found by one column first: all columns of a row cost as much as a thousand
-    rows of one, and the place of a row leads to them, as its id does not."""
+    """The rows of the runs $ids, found by one column first: the place of a row leads to all of them at once, as its id
+    does not."""
     found = f"select rowid from {table} where run_id in (select unnest($ids::VARCHAR[]))"  # noqa: S608 (our own words)
     return f"(from {table} where rowid in ({found})) as {table}"
 

@@ -7,6 +7,7 @@ import streamlit as st
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.compared import Comparison, FieldValues, MetricComparison, MetricValue
 from aisbench_core.warehouse.histories import HistoryGroup
+from aisbench_core.warehouse.listed import ListedRun
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 from pages._ui import address, charts
 from pages._ui.board import LEAST_COMPARED, MOST_COMPARED, kind_id
@@ -155,11 +156,11 @@ def _chosen() -> None:
     st.query_params["ids"] = st.session_state["compared"]
 
 
-def _recent() -> dict[str, RunRow]:
+def _recent() -> dict[str, ListedRun]:
     warehouse = core().warehouse
     pages = [
         asked(
-            warehouse.runs,
+            warehouse.search,
             BoardQuery(
                 region=kind.region,
                 rehearsal=kind.rehearsal,
@@ -173,7 +174,7 @@ def _recent() -> dict[str, RunRow]:
     return {row.run_id: row for page in pages for row in page.rows}
 
 
-def _run_title(run_id: str, row: RunRow | None, t: Words) -> str:
+def _run_title(run_id: str, row: ListedRun | None, t: Words) -> str:
     if row is None:
         return run_id
     size = t("runs.size", nodes=row.node_count or NOT_MEASURED, cards=row.cards_per_node or NOT_MEASURED)

@@ -218,11 +218,14 @@ def test_the_board_can_be_sorted_with_empty_values_last(warehouse: Warehouse, so
 def test_runs_can_be_sorted_with_empty_values_last(warehouse: Warehouse, sort: str) -> None:
     warehouse.rebuild([*a.records([8000, 8100]), a.record("bad", with_result=False, state=RunState.FAILED)])
 
-    values = [getattr(row, sort) for row in warehouse.runs(replace(BOARD, sort=sort, include_invalid=True)).rows]
+    page = warehouse.runs(replace(BOARD, sort=sort, include_invalid=True))
+    found = warehouse.search(replace(BOARD, sort=sort, include_invalid=True))
 
+    values = [getattr(row, sort) for row in page.rows]
     known = [value for value in values if value is not None]
     assert known == sorted(known, reverse=True)
     assert values[: len(known)] == known
+    assert [row.run_id for row in found.rows] == [row.run_id for row in page.rows]
 
 
 @pytest.mark.parametrize("bad", [{"sort": "throughput; drop table runs"}, {"limit": 0}, {"offset": -1}])

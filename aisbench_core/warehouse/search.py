@@ -1,0 +1,187 @@
+"""Which runs a query chooses and in which order, and what a list says of them.
+
+First the groups that the filters choose, from what is kept of each; then the places of a page's runs, by the fewest
+columns; then what is told of these runs only. All columns of one run cost as much as one column of a thousand.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from duckdb import DuckDBPyConnection
+
+from aisbench_core.model import Mode, Origin, RunState
+from aisbench_core.warehouse.filters import (
+    SAID,
+    Parameters,
+    groups_asked,
+    order,
+    parameters,
+    standings_of,
+)
+from aisbench_core.warehouse.listed import ListedRun, ListPage
+from aisbench_core.warehouse.rows import aware
+from aisbench_core.warehouse.sorts import RUN_SORTS
+from aisbench_core.warehouse.standings import current
+from aisbench_core.warehouse.values import BoardQuery, Validity
+
+NAMES = {
+    "throughput": "throughput_cluster",
+    "per_node": "throughput_per_node",
+    "per_card": "throughput_per_card",
+    "accuracy": "accuracy_measured",
+    "parameters": "speed_parameters",
+}
+"""Columns that lists call otherwise."""
+
+_OF_RUNS = (
+    "created_at", "created_by", "title", "framework", "state", "ended_at", "queue_s", "duration_s", "parameters",
+    "tags",
+)  # fmt: skip
+_OF_RESULTS = (
+    "throughput", "per_node", "per_card", "accuracy", "rank_cv", "average_power", "validity", "failed_checks",
+    "warned_checks",
+)  # fmt: skip
+_OF_GROUPS = (
+    "region", "rehearsal", "synthetic_data", "workload", "model", "framework_version", "throughput_definition",
+    "throughput_unit", "dataset", "mode", "flavor", "pool_id", "node_count", "cards_per_node", "fingerprint", "origin",
+)  # fmt: skip
+"""The same in all runs of a group, of which there are few."""
+
+_FIELDS = ("run_id", *_OF_RUNS, *_OF_RESULTS, *_OF_GROUPS)
+"""Those of ListedRun, in their order."""
+
+DAYS = (1, 8, 64, 512)
+"""How far back one looks for the newest runs, before one looks at all of them."""
+
+
+class Place(NamedTuple):
+    """Where a run lies in the tables, at this moment."""
+
+    run_id: str
+    run: int
+    result: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The places of a page's runs, in their order."""
+
+    places: Sequence[Place]
+    total: int
+    rehearsal: bool
+
+
+def search(cur: DuckDBPyConnection, query: BoardQuery) -> ListPage:
+    """One page of runs, sorted. The cursor sees one moment."""
+    found = places(cur, query)
+    runs = _cells(cur, "runs", "rowid", ("group_id", *_OF_RUNS), [place.run for place in found.places])
+    results = _cells(cur, "results", "rowid", _OF_RESULTS, [place.result for place in found.places])
+    groups = _cells(cur, "standings", "group_id", _OF_GROUPS, [cells[0] for cells in runs.values()])
+    rows = (
+        _row([place.run_id, *told[1:], *results[place.result], *groups[told[0]]])
+        for place in found.places
+        for told in [runs[place.run]]
+    )
+    return ListPage(tuple(rows), found.total, found.rehearsal)
+
+
+def places(cur: DuckDBPyConnection, query: BoardQuery) -> Found:
+    """Where the runs of a query's page lie, and how many runs it chooses in all."""
+    sorted_by = f"{order(query, RUN_SORTS, NAMES)}, created_at desc, run_id"
+    chosen = parameters(cur, query)
+    groups, total = _groups(cur, query, chosen)
+    condition, values = _condition(query, chosen, groups)
+    since = _since(cur, query, condition, values)
+    if since:
+        condition, values = f"{condition} and created_at >= $since::TIMESTAMP", values | {"since": since}
+    cur.execute(
+        f"select run_id, runs.rowid, results.rowid {condition} order by {sorted_by} limit $limit offset $offset",
+        values | {"limit": query.limit, "offset": query.offset},
+    )
+    return Found([Place(*row) for row in cur.fetchall()], total, rehearsal=bool(chosen["rehearsal"]))
+
+
+def count(cur: DuckDBPyConnection, query: BoardQuery) -> int:
+    """How many runs a page's query chooses in all."""
+    return _groups(cur, query, parameters(cur, query))[1]
+
+
+def told(table: str, rows: str) -> str:
+    """The rows of a table that lie at `rows`, which is SQL for a list of places."""
+    return f"(from {table} where rowid in (select unnest({rows}::BIGINT[]))) as {table}"
+
+
+def at(found: Iterable[Place]) -> Parameters:
+    """The values that `told` names."""
+    some = list(found)
+    return {"runs": [place.run for place in some], "results": [place.result for place in some]}
+
+
+def _groups(cur: DuckDBPyConnection, query: BoardQuery, chosen: Parameters) -> tuple[list[int], int]:
+    """The groups that the query chooses, and how many of their runs."""
+    if query.text or query.tags:
+        source, values = standings_of(cur, query), chosen
+    else:
+        condition, values = groups_asked(chosen)
+        source = f"{current(cur)} where {condition}"
+    count = query.validity or ("recorded" if query.include_invalid else "valid")
+    found = cur.execute(f"select group_id, {count} from {source}", values).fetchall()  # noqa: S608 (our own words)
+    return [group_id for group_id, _ in found], sum(runs or 0 for _, runs in found)
+
+
+def _condition(query: BoardQuery, chosen: Parameters, groups: Sequence[int]) -> tuple[str, Parameters]:
+    """The runs of these groups that the query chooses; what filters nothing is left out, and quicker to plan so."""
+    demands, values = ["group_id in (select unnest($groups::BIGINT[]))"], Parameters(groups=list(groups))
+    if query.text or query.tags:
+        demands.append(SAID)
+        values |= {"text": chosen["text"], "tags": chosen["tags"]}
+    if query.validity or not query.include_invalid:
+        demands.append("validity = $validity")
+        values["validity"] = query.validity or Validity.VALID
+    return f"from runs join results using (run_id) where {' and '.join(demands)}", values
+
+
+def _since(cur: DuckDBPyConnection, query: BoardQuery, condition: str, values: Parameters) -> datetime | None:
+    """For the newest runs, from when on enough of them are: older ones need not be looked at. None: look at all."""
+    if query.sort != "created_at" or not query.descending:
+        return None
+    [(newest,)] = cur.execute("select max(created_at) from runs").fetchall()
+    asked = f"select count(*) {condition} and created_at >= $since::TIMESTAMP"
+    for days in DAYS if newest else ():
+        since: datetime = newest - timedelta(days=days)
+        [(count,)] = cur.execute(asked, values | {"since": since}).fetchall()
+        if count >= query.limit + query.offset:
+            return since
+    return None
+
+
+def _cells(
+    cur: DuckDBPyConnection, table: str, key: str, names: Sequence[str], keys: Sequence[int]
+) -> dict[int, tuple[Any, ...]]:
+    """These columns of the rows that have one of the keys, by key."""
+    columns = ", ".join(NAMES.get(name, name) for name in names)
+    asked = f"select {key}, {columns} from {table} where {key} in (select unnest(?::BIGINT[]))"  # noqa: S608
+    return {place: tuple(rest) for place, *rest in cur.execute(asked, [list(keys)]).fetchall()}
+
+
+_MADE: Mapping[str, Callable[[Any], object]] = {
+    "created_at": aware,
+    "ended_at": lambda at: aware(at) if at else None,
+    "state": RunState,
+    "mode": Mode,
+    "origin": Origin,
+    "validity": Validity,
+    "parameters": json.loads,
+    "tags": lambda text: tuple(json.loads(text)),
+}
+_MAKING = tuple((index, _MADE[name]) for index, name in enumerate(_FIELDS) if name in _MADE)
+
+
+def _row(values: Sequence[Any]) -> ListedRun:
+    cells = list(values)
+    for index, made in _MAKING:
+        cells[index] = made(cells[index])
+    return ListedRun(*cells)
