@@ -52,6 +52,7 @@ from aisbench_core.running.ledger import Beat, Ledger
 from aisbench_core.running.ledger_series import SeriesLedger
 from aisbench_core.running.places import RunFolder
 from aisbench_core.running.run_files import RunFiles
+from aisbench_core.running.series_files import SeriesFiles
 from aisbench_core.running.steps import Connect, Steps
 from aisbench_core.series.desk import SeriesDesk
 from aisbench_core.settings import Profile, Settings
@@ -101,12 +102,14 @@ class Core:
         self.jobs = Jobs(ledger, look, self.stop)
         self.reader = reader(warehouse.place)
         self.mlflow = MlflowExport(self.reader)
-        self.storage = Storage(settings, warehouse, self.files)
+        series_files = SeriesFiles(settings.series_dir)
+        self.storage = Storage(settings, warehouse, self.files, series_files)
         self.doctor = Doctor(settings, look, clock)
         self.history = History(settings, warehouse, workloads, self.regions, connect, clock)
         self.clones = Clones(ledger, warehouse, workloads)
         self.series = SeriesDesk(
             ledger,
+            series_files,
             warehouse,
             workloads,
             self.regions,
@@ -217,7 +220,7 @@ class Core:
         """A follower of all runs. `leaving`: set it to let a long upload end early."""
         leaving = leaving or threading.Event()
         steps = Steps(self.settings, self.ledger, self.workloads, self._connect, self.clock, leaving)
-        collecting = Collecting(self.ledger, self._connect, self.warehouse.record, self.clock)
+        collecting = Collecting(self.ledger, self._connect, self.series.record, self.clock)
         who = f"{getpass.getuser()}@{socket.gethostname()} (process {os.getpid()})"
         return Follower(
             self.settings, self.ledger, steps, collecting, self._connect, self.clock, who, self.series.admitting().admit

@@ -77,6 +77,11 @@ class Settings(Frozen):
         return self.warehouse.startswith("ducklake:")
 
     @property
+    def series_dir(self) -> Path:
+        """One file for each series, with its plan."""
+        return self.data_dir / "series"
+
+    @property
     def runs_dir(self) -> Path:
         """One folder per run: everything that the warehouse can be rebuilt from."""
         return self.data_dir / "runs"

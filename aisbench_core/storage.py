@@ -5,6 +5,7 @@ from pathlib import Path
 from aisbench_core.cloud.addresses import proxy_for, split
 from aisbench_core.errors import ConfigError
 from aisbench_core.running.run_files import RunFiles
+from aisbench_core.running.series_files import SeriesFiles
 from aisbench_core.settings import (
     Settings,
     find_credentials,
@@ -21,13 +22,17 @@ from aisbench_core.warehouse.team import Access, Bucket, TeamPlace, team_place
 class Storage:
     """Looks after the warehouse. Every method raises WarehouseError when it cannot be used."""
 
-    def __init__(self, settings: Settings, warehouse: Warehouse, files: RunFiles) -> None:
+    def __init__(self, settings: Settings, warehouse: Warehouse, files: RunFiles, series: SeriesFiles) -> None:
         self._settings = settings
         self._warehouse = warehouse
         self._files = files
+        self._series = series
 
     def rebuild(self) -> int:
-        """Store every run of this machine anew; returns how many. What else a file holds goes, a team's stays."""
+        """Store every run of this machine and the plan of every series anew; returns how many runs.
+
+        What else a file holds of runs goes, a team's stays."""
+        self._warehouse.series.keep(list(self._series.all()))
         if self._settings.has_team_warehouse:
             return self._warehouse.record_many(self._files.records())
         return self._warehouse.rebuild(self._files.records())

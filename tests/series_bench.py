@@ -76,7 +76,7 @@ class SeriesBench:
         )
         cards = [throughput / run.spec.card_count] * run.spec.card_count
         made = a.record(run.run_id, region="sandbox", rehearsal=True)
-        self.core.warehouse.record(replace(made, run=after, result=a.result(run.spec, cards)))
+        self.core.series.record(replace(made, run=after, result=a.result(run.spec, cards)))
         return after
 
     def end_all(self, series: Series, throughput: float = 200.0, hours: float = 0.5) -> Matrix:

@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Collection, Sequence
+from datetime import datetime
 
 from pydantic import TypeAdapter
 
@@ -57,16 +58,18 @@ class SeriesLedger:
             raise SeriesNotFound(f"several series start with {series_id!r}", "give more of the id")
         raise SeriesNotFound(f"there is no series {series_id!r}", "`aisbench series list` lists them")
 
-    def page(self, limit: int = 20, offset: int = 0) -> list[Series]:
-        """Series, newest first."""
-        query = "select * from series order by created_at desc, series_id desc limit ? offset ?"
+    def listed(self) -> list[tuple[datetime, str]]:
+        """When each series was launched, and its id."""
         with self._ledger.connection() as con:
-            return [_series(row) for row in con.execute(query, [limit, offset])]
+            found = con.execute("select created_at, series_id from series").fetchall()
+        return [(as_time(row["created_at"]), row["series_id"]) for row in found]
 
-    def count(self) -> int:
-        """How many series there are."""
+    def of(self, series_ids: Collection[str]) -> list[Series]:
+        """Those of the series that are here."""
+        marks = ", ".join("?" for _ in series_ids)
+        query = f"select * from series where series_id in ({marks})"  # noqa: S608  # only ? marks
         with self._ledger.connection() as con:
-            return int(con.execute("select count(*) from series").fetchone()[0])
+            return [_series(row) for row in con.execute(query, list(series_ids))]
 
     def waiting(self) -> list[Series]:
         """The series of which cells are still to be launched, oldest first."""

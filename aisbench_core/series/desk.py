@@ -3,16 +3,20 @@
 import secrets
 import string
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from aisbench_core.authoring.workloads import Workloads
-from aisbench_core.errors import Problem, SpecError
-from aisbench_core.model import Attempt, Clock, Event, Finding, Level, Run, RunSpec, Series, SeriesPlan
+from aisbench_core.errors import Problem, SeriesNotFound, SpecError
+from aisbench_core.model import Attempt, Clock, Event, Finding, Level, Run, RunRecord, RunSpec, Series, SeriesPlan
 from aisbench_core.regions import Regions
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_series import SeriesLedger
+from aisbench_core.running.series_files import SeriesFiles
 from aisbench_core.series import planning
-from aisbench_core.series.admitting import Admitting, Launch
+from aisbench_core.series.admitting import Admitting
+from aisbench_core.series.elsewhere import standing_of
 from aisbench_core.series.matrix import Matrix, matrix_of
 from aisbench_core.series.standing import Standing
 from aisbench_core.warehouse import Warehouse
@@ -30,6 +34,7 @@ class SeriesDesk:
     def __init__(
         self,
         ledger: Ledger,
+        files: SeriesFiles,
         warehouse: Warehouse,
         workloads: Workloads,
         regions: Regions,
@@ -39,11 +44,12 @@ class SeriesDesk:
         clock: Clock,
     ) -> None:
         self._ledger = SeriesLedger(ledger)
+        self._files = files
         self._warehouse = warehouse
         self._workloads = workloads
         self._regions = regions
         self._preflight_online = preflight_online
-        self._launch: Launch = lambda series, attempt: launch_cell(self._ledger, series, attempt)
+        self._launch_cell = launch_cell
         self._stop_run = stop_run
         self._clock = clock
 
@@ -74,24 +80,49 @@ class SeriesDesk:
         series = Series(series_id, plan, draft.rows, place, now, who, plan.budget)
         attempts = planning.first_attempts(series_id, plan, draft.rows, who, now)
         message = f"launched: {len(attempts)} cells, about {draft.estimate.node_hours:.4g} node hours"
-        return self._ledger.add(series, attempts, self._event(series_id, message, who), token)
+        launched = self._ledger.add(series, attempts, self._event(series_id, message, who), token)
+        self._files.keep(launched)
+        return launched
+
+    def record(self, run_record: RunRecord) -> None:
+        """Store a run's record; with the first one of a series its plan, for everybody who shares the warehouse."""
+        if run_record.run.series_id:
+            self._warehouse.series.keep([self._ledger.get(run_record.run.series_id)])
+        self._warehouse.record(run_record)
 
     def get(self, series_id: str) -> Series:
-        """One series, by its id or by a beginning of it that no other shares."""
+        """One series of this console, by its id or by a beginning of it that no other shares."""
         return self._ledger.get(series_id)
 
     def look(self, series_id: str) -> Matrix:
-        """The series as it stands. Raises WarehouseError when the results cannot be read."""
-        series = self.get(series_id)
-        return self._matrices([series])[0]
+        """The series as it stands, as far as it was recorded when another console launched it.
+
+        Raises WarehouseError when the results cannot be read."""
+        try:
+            return self._matrices([self.get(series_id)])[0]
+        except SeriesNotFound:
+            found = self._warehouse.series.starting_with(series_id) if series_id else []
+            if not found or (len(found) > 1 and found[0].series_id != series_id):
+                raise
+        return self._recorded(found[:1])[0]
 
     def page(self, limit: int = 20, offset: int = 0) -> list[Matrix]:
-        """Series as they stand, newest first."""
-        return self._matrices(self._ledger.page(limit, offset))
+        """Series as they stand, newest first, those of other consoles among them."""
+        known = sorted(self._listed().items(), key=lambda each: (each[1], each[0]), reverse=True)
+        chosen = [series_id for series_id, _ in known[offset : offset + limit]]
+        here = self._ledger.of(chosen)
+        missing = {*chosen} - {series.series_id for series in here}
+        elsewhere = self._warehouse.series.of(sorted(missing))
+        matrices = [*self._matrices(here), *self._recorded(elsewhere)]
+        return sorted(matrices, key=lambda each: chosen.index(each.series.series_id))
 
     def count(self) -> int:
         """How many series there are."""
-        return self._ledger.count()
+        return len(self._listed())
+
+    def _listed(self) -> dict[str, datetime]:
+        """When each series was launched, by its id."""
+        return {series_id: at for at, series_id in (*self._warehouse.series.listed(), *self._ledger.listed())}
 
     def stop(self, series_id: str, who: str) -> Matrix:
         """Cancel what is not launched yet, and ask every active run to end. Again is fine."""
@@ -154,6 +185,22 @@ class SeriesDesk:
             )
             for series in found
         ]
+
+    def _recorded(self, found: Sequence[Series]) -> list[Matrix]:
+        """Series that this console's ledger does not know."""
+        ids = [series.series_id for series in found]
+        places = self._warehouse.series.places(ids) if ids else {}
+        rows = self._warehouse.runs_of([run_id for some in places.values() for run_id, _ in some])
+        verdicts = self._warehouse.series.verdicts(ids)
+        now = self._clock()
+        return [
+            replace(matrix_of(standing_of(series, places[series.series_id], rows, now), rows, (), verdicts), here=False)
+            for series in found
+        ]
+
+    def _launch(self, series: Series, attempt: Attempt) -> Run:
+        self._files.keep(series)
+        return self._launch_cell(self._ledger, series, attempt)
 
     def _event(self, series_id: str, message: str, who: str) -> Event:
         return Event(series_id, self._clock(), "console", Level.INFO, message, who)

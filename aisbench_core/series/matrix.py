@@ -82,7 +82,10 @@ class NodeHours:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A series as it stands. `codes`: how many different versions of the code its valid runs had."""
+    """A series as it stands. `codes`: how many different versions of the code its valid runs had.
+
+    `here`: whether this console's ledger knows it. Of others only what was recorded is known, and nothing can be done.
+    """
 
     series: Series
     state: SeriesState
@@ -91,6 +94,7 @@ class Matrix:
     hold: Hold | None
     codes: int
     events: tuple[Event, ...] = ()
+    here: bool = True
 
     @property
     def cells(self) -> tuple[Cell, ...]:
@@ -120,7 +124,17 @@ class Matrix:
     @property
     def can_stop(self) -> bool:
         """Whether anything is active or still to come."""
-        return self.done < len(self.cells)
+        return self.here and self.done < len(self.cells)
+
+    @property
+    def can_rerun(self) -> bool:
+        """Whether there are lost cells that can be run again."""
+        return self.here and self.lost > 0
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing more happens here unless a person asks for it."""
+        return not self.here or self.state.has_ended
 
 
 def matrix_of(

@@ -94,6 +94,10 @@ STEPS = (
         from runs group by group_id;
     insert into standings_due select group_id from standings;
     """,
+    """
+    create table series (
+        series_id VARCHAR, plan JSON, cells JSON, profile VARCHAR, created_at TIMESTAMP, created_by VARCHAR);
+    """,
 )
 
 LATEST = len(STEPS)

@@ -12,7 +12,7 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import WarehouseError
-from aisbench_core.warehouse import baselines, remarks, saved_views
+from aisbench_core.warehouse import baselines, remarks, saved_views, series_plans
 from aisbench_core.warehouse.connection import Connection
 from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.record import clear
@@ -58,6 +58,7 @@ def move(source: Connection | Lake, target: Connection | Lake, told: Told, at_on
     at_once = at_once or (IN_A_TEAM if isinstance(target, Lake) else IN_A_FILE)
     baselines.copy(source, target)
     saved_views.copy(source, target)
+    series_plans.copy(source, target)
     for _ in range(PASSES):
         remarks.exchange(source, target)
         runs, rows, differing = _compared(source, target)

@@ -1,14 +1,17 @@
 """What the warehouse knows of series as a whole."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.warehouse import series_checks
+from aisbench_core.model import Series
+from aisbench_core.warehouse import series_checks, series_plans
 from aisbench_core.warehouse.connection import Connection
 from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.lake import Lake
+from aisbench_core.warehouse.schema import among
 from aisbench_core.warehouse.values import BoardQuery, SeriesVerdict
 
 
@@ -26,6 +29,36 @@ class StoredSeries:
         self._connection = connection
         self._judge_of = judge_of
         self._under = under
+
+    def keep(self, series: Sequence[Series]) -> None:
+        """Write down the plans of series that are not here yet. Can be repeated."""
+        series_plans.keep(self._connection, series)
+
+    def listed(self) -> list[tuple[datetime, str]]:
+        """When each series was launched, and its id."""
+        with self._connection.cursor() as cur:
+            return series_plans.listed(cur)
+
+    def of(self, series_ids: Sequence[str]) -> list[Series]:
+        """The plans of these series, as far as they are here."""
+        with self._connection.cursor() as cur:
+            return series_plans.of(cur, series_ids)
+
+    def starting_with(self, start: str) -> list[Series]:
+        """At most two series whose ids begin so; one that is called so stands first."""
+        with self._connection.cursor() as cur:
+            return series_plans.starting_with(cur, start)
+
+    def places(self, series_ids: Sequence[str]) -> Mapping[str, list[tuple[str, int]]]:
+        """The recorded runs of these series with their cells, in the order of their launch."""
+        chosen, values = among("series_id", series_ids)
+        asked = f"""select series_id, run_id, series_index from runs
+            where series_index is not null and {chosen} order by created_at, run_id"""  # noqa: S608
+        found: dict[str, list[tuple[str, int]]] = {series_id: [] for series_id in series_ids}
+        with self._connection.cursor() as cur:
+            for series_id, run_id, cell in cur.execute(asked, values).fetchall():
+                found[series_id].append((run_id, cell))
+        return found
 
     def verdicts(self, series_ids: Sequence[str]) -> tuple[SeriesVerdict, ...]:
         """What the rules about series say of each row of these series, over all of their runs."""

@@ -31,7 +31,9 @@ def follow_series(series_id: str) -> None:
     _show_actions(matrix)
     if matrix.can_stop and matrix.hours.budget is not None:
         _show_budget(matrix)
-    ended = matrix.state.has_ended
+    ended = matrix.is_settled
+    if not matrix.here:
+        st.info(t("series.elsewhere"), icon=":material/group:")
     st.fragment(_series, run_every=None if ended else SECONDS)(matrix.series.series_id, ended)
     _ask(matrix)
 
@@ -42,7 +44,7 @@ def _show_actions(matrix: Matrix) -> None:
         places.link(places.SERIES, t("series.all"), {})
         if matrix.can_stop and st.button(t("series.stop"), key="series-stop", icon=":material/front_hand:"):
             st.session_state[QUESTION] = "stop"
-        if matrix.lost and st.button(
+        if matrix.can_rerun and st.button(
             t("series.rerun", count=matrix.lost), key="series-rerun", icon=":material/replay:"
         ):
             st.session_state[QUESTION] = "rerun"
@@ -77,10 +79,10 @@ def _series(series_id: str, had_ended: bool) -> None:
 
 def _draw_again_when_it_changes(matrix: Matrix, had_ended: bool) -> None:
     """The buttons stand outside of what looks again: they are drawn anew when others are needed."""
-    seen = (matrix.state.has_ended, matrix.lost, matrix.valid > 0)
+    seen = (matrix.is_settled, matrix.lost, matrix.valid > 0)
     before = st.session_state.get("series-seen", seen)
     st.session_state["series-seen"] = seen
-    if matrix.state.has_ended != had_ended or seen != before:
+    if matrix.is_settled != had_ended or seen != before:
         st.rerun()
 
 

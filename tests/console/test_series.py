@@ -143,6 +143,22 @@ def test_the_list_shows_every_series_and_a_run_leads_back_to_its_own(open_page: 
     assert any("Its series · cell 1" in str(link.proto.label) for link in live.get("page_link"))
 
 
+def test_a_series_of_another_console_is_shown_and_nothing_can_be_done_to_it(
+    open_page: OpenPage, bench: SeriesBench
+) -> None:
+    series = lossy(bench)
+    for file in bench.core.settings.data_dir.glob("ledger*"):
+        file.unlink()
+
+    app = open_page("series", series=series.series_id)
+
+    assert "Another console launched this series" in texts(app)
+    assert "tonight" in app.title[0].value
+    assert "2 of 3" in tables(app)
+    assert [button.key for button in app.button if str(button.key).startswith("series-")] == []
+    assert not app.exception
+
+
 @pytest.mark.parametrize(
     "query",
     [

@@ -1,0 +1,33 @@
+"""The plan of every series as a file, so that a lost ledger does not take it along."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from aisbench_core.errors import ResultError
+from aisbench_core.model import Series
+from aisbench_core.results.record import write_whole
+
+_SERIES = TypeAdapter(Series)
+
+
+class SeriesFiles:
+    """The folder data/series/: one file for each series that was launched here."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def keep(self, series: Series) -> None:
+        """Write a plan down, unless it is there. Raises DiskError."""
+        file = self._folder / f"{series.series_id}.json"
+        if not file.exists():
+            write_whole(file, _SERIES.dump_json(series, indent=2))
+
+    def all(self) -> Iterator[Series]:
+        """Every plan, the oldest first. Raises ResultError, naming the file, when one is damaged."""
+        for file in sorted(self._folder.glob("*.json")):
+            try:
+                yield _SERIES.validate_json(file.read_bytes())
+            except (OSError, ValidationError) as error:
+                raise ResultError(f"{file.parent.name}/{file.name} cannot be read") from error
