@@ -47,9 +47,11 @@ class Storage:
             raise ConfigError(f"{place} is the warehouse that is in use", "name another one")
         return self._warehouse.move_to(Warehouse(place), told)
 
-    def check(self) -> Checked:
-        """Read everything, and compare it with the records in the folders of this machine. Raises ResultError."""
-        return self._warehouse.check(self._files.records())
+    def check(self, *, mend: bool = False) -> Checked:
+        """Read everything, and compare it with the records in the folders of this machine. Raises ResultError.
+
+        `mend`: first count anew what is kept of groups of runs."""
+        return self._warehouse.check(self._files.records(), mend=mend)
 
     def compact(self) -> Compacted:
         """Make it small and quick again."""

@@ -1,5 +1,6 @@
 """`aisbench follow`, and waiting for a run: progress on stderr, and a follower where there is none."""
 
+import os
 import signal
 import threading
 from typing import TYPE_CHECKING
@@ -27,13 +28,31 @@ def follow(quiet: bool) -> None:
     is lost, and the next follower carries on.
     """
     core = open_core()
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    stop = _ending_on_signals()
     talk = (lambda _: None) if quiet else shown.talk
     talk(_waits_for(core) or "following all runs; Ctrl-C ends it")
     core.follower(stop).run_forever(stop)
     talk("stopped following; runs go on in the cloud and are picked up by the next follower")
+
+
+def _ending_on_signals() -> threading.Event:
+    """An event that SIGTERM and Ctrl-C set.
+
+    A handler runs between two instructions of the main thread, which may hold the event's own lock just then, and would
+    wait for itself. So Python only writes the signal's number into a pipe, and a thread that reads sets the event."""
+    stop = threading.Event()
+    heard, told = os.pipe()
+    os.set_blocking(told, False)
+    signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)  # without a handler the process would end at once
+
+    def listen() -> None:
+        os.read(heard, 1)
+        stop.set()
+
+    threading.Thread(target=listen, name="signals", daemon=True).start()
+    return stop
 
 
 def wait_for(core: "Core", run: "Run", with_log: bool) -> "Run":

@@ -43,11 +43,12 @@ def move(to: str, data: str) -> None:
 
 
 @warehouse.command()
+@click.option("--mend", is_flag=True, help="First count anew what is kept of each group of the leaderboard.")
 @as_json
 @click.pass_context
-def check(ctx: click.Context, as_json: bool) -> None:
-    """Read every row, count per run, and compare with the folders of the runs; exit code 1 if anything is wrong."""
-    checked = open_core().storage.check()
+def check(ctx: click.Context, mend: bool, as_json: bool) -> None:
+    """Read every row, count per run and group, and compare with the folders of the runs; exit code 1 on any damage."""
+    checked = open_core().storage.check(mend=mend)
     heads = ("where", "what", "what to do")
     rows = [(each.where, each.sentence, each.hint) for each in checked.damages]
     shown.answer(checked, as_json, lambda: shown.table(heads, rows) if rows else "all is well")

@@ -114,9 +114,9 @@ class Warehouse:
         """Write everything of this moment into one file for others. Raises ConfigError when it cannot be written."""
         return snapshots.take(self._connection, target, at, replace=replace)
 
-    def check(self, records: Iterable[RunRecord]) -> integrity.Checked:
-        """Read everything, and compare it with the records in the folders of the runs."""
-        return integrity.check(self._connection, records, compacting.loose(self._connection))
+    def check(self, records: Iterable[RunRecord], *, mend: bool = False) -> integrity.Checked:
+        """Read everything, and compare it with the records in the folders of the runs; `mend` standings before."""
+        return integrity.check(self._connection, records, compacting.loose(self._connection), mend=mend)
 
     def compact(self) -> compacting.Compacted:
         """Make it small and quick again; others wait, or go on, meanwhile."""

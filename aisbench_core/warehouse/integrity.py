@@ -8,6 +8,7 @@ import duckdb
 from aisbench_core.errors import WarehouseError
 from aisbench_core.model import RunRecord
 from aisbench_core.rulesets.shelf import shipped
+from aisbench_core.warehouse import standings
 from aisbench_core.warehouse.connection import Connection
 from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.lake import Lake
@@ -52,14 +53,20 @@ class Checked:
     damages: tuple[Damage, ...]
 
 
-def check(store: Connection | Lake, records: Iterable[RunRecord], loose_files: Iterable[str]) -> Checked:
-    """Read every cell, count rows per run, and compare with the records in the folders of the runs."""
+def check(
+    store: Connection | Lake, records: Iterable[RunRecord], loose_files: Iterable[str], *, mend: bool = False
+) -> Checked:
+    """Read every cell, count rows per run and runs per group, and compare with the records in the runs' folders.
+
+    `mend`: first count anew what is kept of each group, which costs nothing but the counting."""
+    if mend:
+        store.write(standings.count_anew)
     with store.cursor() as cur:
         damages = list(_unreadable(cur))
         if damages:
             return Checked(0, 0, 0, tuple(damages))
         rows = sum(_count(cur, table) for table in TABLES)
-        damages += [*_miscounted(cur), *_orphans(cur)]
+        damages += [*_miscounted(cur), *_orphans(cur), *_wrong_standings(cur)]
         kept = _kept(cur)
     compared = 0
     judge = Judge(shipped())  # any will do: verdicts are not compared
@@ -95,6 +102,12 @@ def _orphans(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
         asked = f"select distinct run_id from {table} where run_id not in (select run_id from runs)"  # noqa: S608
         for (run_id,) in cur.execute(asked).fetchall():
             yield Damage(f"{table}, run {run_id}", "has rows, but there is no such run", REBUILD)
+
+
+def _wrong_standings(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
+    for group, columns in standings.wrong(cur):
+        sentence = f"what is kept of this group is not what its runs say: {columns}"
+        yield Damage(f"standings, {group}", sentence, "run `aisbench warehouse check --mend`")
 
 
 def _kept(cur: duckdb.DuckDBPyConnection) -> dict[str, tuple[object, ...]]:

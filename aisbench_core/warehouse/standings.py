@@ -133,6 +133,44 @@ def current(cur: DuckDBPyConnection) -> str:
     return CURRENT if due else "standings"
 
 
+_SUMS = (
+    "throughput", "best", "mean", "sd", "olympic_mean", "per_node", "per_card", "best_accuracy", "median_accuracy",
+)  # fmt: skip
+"""What may differ in its last digits, because sums depend on their order."""
+
+_EXACT = (
+    "recorded", "valid", "runs", "invalid", "incomplete", "ruleset_ids", "best_run_id", "latest_run_id",
+    "newest_run_id", "why",
+)  # fmt: skip
+
+_DIFFERS = [f"case when kept.{name} is distinct from now.{name} then '{name}' end" for name in _EXACT] + [
+    f"""case when (kept.{name} is null) <> (now.{name} is null)
+        or abs(kept.{name} - now.{name}) > 1e-9 * abs(now.{name}) then '{name}' end"""
+    for name in _SUMS
+]
+_WRONG = f"""
+    select concat_ws(', ', coalesce(now.region, kept.region), coalesce(now.model, kept.model),
+            nullif(coalesce(now.framework_version, kept.framework_version), ''),
+            nullif(coalesce(now.flavor, kept.flavor), '')) as called,
+        concat_ws(', ', {", ".join(_DIFFERS)}) as differing
+    from (select * from standings where {_SETTLED}) kept full join (
+        select * from ({counted(f"runs.{_SETTLED}")})) now using (group_id)
+    where differing <> '' order by called
+"""  # noqa: S608 (our own words)
+
+
+def wrong(cur: DuckDBPyConnection) -> list[tuple[str, str]]:
+    """The groups whose kept standing is not what their runs say, each with the columns that differ."""
+    return [(str(called), str(differing)) for called, differing in cur.execute(_WRONG).fetchall()]
+
+
+def count_anew(cur: DuckDBPyConnection) -> None:
+    """Count every group from its runs, whatever was kept."""
+    cur.execute("delete from standings")
+    cur.execute(f"insert into standings ({', '.join(COLUMNS)}) select {', '.join(COLUMNS)} from ({counted('true')})")  # noqa: S608
+    cur.execute("delete from standings_due")
+
+
 def group_id(cells: Mapping[str, object]) -> int:
     """The group of a run, from its cells: 63 bits of an MD5, as the migration computes it in SQL."""
     text = "\x1f".join(_text(cells[name]) for name in KEYS)

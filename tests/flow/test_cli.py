@@ -163,7 +163,8 @@ def test_a_run_is_stopped_and_its_log_is_followed_to_the_end(shell: CommandLine,
     assert stopped["state"] == "stopping"
     assert logs.wait(60) == 0
     logs.communicate()
-    follower.send_signal(signal.SIGTERM)
+    for number in (signal.SIGTERM, signal.SIGINT) * 5:
+        follower.send_signal(number)
     said = follower.communicate(timeout=60)[1]
     assert follower.returncode == 0, said
     assert "stopped following" in said

@@ -102,3 +102,21 @@ def test_the_newest_runs_come_first_however_far_apart_they_are(warehouse: Wareho
         [],
     ]
     assert [page.total for page in pages] == [4, 4, 4]
+
+
+def test_a_standing_that_is_not_what_its_runs_say_is_found_and_mended(warehouse: Warehouse) -> None:
+    warehouse.record_many([a.record(f"run-{number}", flavor=f"kat{number % 3}") for number in range(6)])
+    sound = warehouse.check([]).damages
+    with warehouse.cursor() as cur:
+        cur.execute("update standings set throughput = throughput * 1.01, runs = 7 where flavor = 'kat0'")
+        cur.execute("update standings set mean = mean * (1 + 1e-14) where flavor = 'kat1'")
+        cur.execute("delete from standings where flavor = 'kat2'")
+
+    found = warehouse.check([]).damages
+    mended = warehouse.check([], mend=True).damages
+
+    assert (sound, mended) == ((), ())
+    assert [each.where.rsplit(", ", 1)[1] for each in found] == ["kat0", "kat2"]
+    assert "runs, throughput" in found[0].sentence
+    assert found[0].hint == "run `aisbench warehouse check --mend`"
+    assert warehouse.leaderboard(BOARD).total == 3
