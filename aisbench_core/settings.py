@@ -87,6 +87,11 @@ class Settings(Frozen):
         return self.data_dir / "runs"
 
     @property
+    def taken_dir(self) -> Path:
+        """Where runs that came from other warehouses are kept."""
+        return self.data_dir / "taken"
+
+    @property
     def own_workloads_dir(self) -> Path:
         """The user's own workloads, found beside the shipped ones."""
         return self.data_dir / "workloads"

@@ -16,6 +16,7 @@ from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.compacting import Compacted
 from aisbench_core.warehouse.integrity import Checked
 from aisbench_core.warehouse.moving import Moved, Told
+from aisbench_core.warehouse.taking import kept_runs
 from aisbench_core.warehouse.team import Access, Bucket, TeamPlace, team_place
 
 
@@ -31,11 +32,16 @@ class Storage:
     def rebuild(self) -> int:
         """Store every run of this machine and the plan of every series anew; returns how many runs.
 
-        What else a file holds of runs goes, a team's stays."""
+        What else a file holds of runs goes, a team's stays. Runs that were taken over from other warehouses are stored
+        again where they are missing."""
         self._warehouse.series.keep(list(self._series.all()))
+        taken = self._settings.taken_dir
         if self._settings.has_team_warehouse:
-            return self._warehouse.record_many(self._files.records())
-        return self._warehouse.rebuild(self._files.records())
+            count = self._warehouse.record_many(self._files.records())
+        else:
+            count = self._warehouse.rebuild(self._files.records(), kept_runs(taken))
+        self._warehouse.taking.again(taken)
+        return count
 
     def move(self, to: str, data: str, told: Told) -> Moved:
         """Copy everything into another warehouse, named as the setting `warehouse` names one. Can be repeated.

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core, user
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from aisbench_core.core import Core
     from aisbench_core.history.found import FoundResult, Unread
     from aisbench_core.importing.chosen import Choices, Preview
+    from aisbench_core.warehouse.taking import Taken
 
 OBS = "obs://"
 UNREAD_SHOWN = 20
@@ -69,15 +71,22 @@ def _answers(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--replace", is_flag=True, help="Also store anew what was imported before, with these answers.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be stored, and what columns are taken for.")
 @as_json
-def import_results(paths: tuple[str, ...], dry_run: bool, as_json: bool, **options: Any) -> None:
+@click.pass_context
+def import_results(ctx: click.Context, /, paths: tuple[str, ...], dry_run: bool, as_json: bool, **options: Any) -> None:
     """Import old results: logs, result folders, tables, and archives of them.
 
     PATH is a file, a folder, or a directory in OBS, obs://bucket/directory/. Logs are those of ais-bench-stubs and
     train_modelarts.py; tables are CSV or Excel. The same result is stored once, however often it is read; what the
     tool did not measure stays empty. Imported results are marked everywhere. Without --profile and --region their
     region is called "imported".
+
+    Another console's warehouse file, or a snapshot of it, is taken over as it is: each run with its cards, checks and
+    remarks.
     """
     core = open_core()
+    if any(_is_database(path) for path in paths):
+        _take_over(core, ctx, paths, dry_run, as_json)
+        return
     choices = _choices(core, options)
     unread: list[Unread] = []
     results = _only_results(_found(core, paths, options), unread)
@@ -91,6 +100,39 @@ def import_results(paths: tuple[str, ...], dry_run: bool, as_json: bool, **optio
         shown.talk(f"not read: {len(unread) - UNREAD_SHOWN} more; --json names them all")
     if not count:
         raise ConfigError("no result was found", "docs/import.md says what can be read")
+
+
+def _is_database(path: str) -> bool:
+    from aisbench_core.warehouse.taking import is_database
+
+    return not path.startswith(OBS) and is_database(Path(path))
+
+
+def _take_over(core: "Core", ctx: click.Context, paths: Sequence[str], dry_run: bool, as_json: bool) -> None:
+    """Runs of warehouse files; there is nothing to say about them, because they say it themselves."""
+    said = [name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    others = {*said} - {"paths", "dry_run", "as_json"}
+    if others:
+        option = f"--{min(others).replace('_', '-')}"
+        raise ConfigError(f"a warehouse's runs are taken over as they are, without {option}", "leave it out")
+    for path in paths:
+        if not _is_database(path):
+            raise ConfigError(
+                f"{path} is no warehouse file", "import warehouse files and other results one after another"
+            )
+    taken = {path: _taken(core, Path(path), dry_run) for path in paths}
+    shown.answer({"taken": taken}, as_json, lambda: "\n".join(_sentence(*each) for each in taken.items()))
+
+
+def _taken(core: "Core", path: Path, dry_run: bool) -> "Taken":
+    if dry_run:
+        return core.history.look_into(path)
+    return core.history.take_over(path, lambda done, of: shown.talk(f"{done:,} of {of:,} runs"))
+
+
+def _sentence(path: str, taken: "Taken") -> str:
+    stay = f", {taken.left_out:,} are rehearsals and stay out" if taken.left_out else ""
+    return f"{path}: {taken.new:,} new runs, {taken.known:,} were here already{stay}"
 
 
 def _choices(core: "Core", options: Mapping[str, Any]) -> "Choices":

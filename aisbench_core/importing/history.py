@@ -27,6 +27,8 @@ from aisbench_core.running.steps import Connect
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.imported import Import
+from aisbench_core.warehouse.moving import Told
+from aisbench_core.warehouse.taking import Taken
 
 COLUMNS_FILE = "import_columns.json"
 
@@ -160,6 +162,16 @@ class History:
             return records.record_of(found, choices, catalogue, who, now)
 
         return saving.save(results, record, self._warehouse, self._settings.runs_dir, told, choices.replace)
+
+    def look_into(self, database: Path) -> Taken:
+        """What `take_over` would do; raises as it does."""
+        return self._warehouse.taking.look(database, self._rehearsed())
+
+    def take_over(self, database: Path, told: Told) -> Taken:
+        """Store every run of another console's warehouse file, or of a snapshot, as it is. Can be repeated.
+
+        Raises ResultError when it is no warehouse, or of a newer version."""
+        return self._warehouse.taking.take(database, self._settings.taken_dir, self._rehearsed(), told)
 
     def record(self, run_id: str) -> RunRecord:
         """All that is kept of a run, launched or imported. Raises ResultError when its folder cannot be read."""

@@ -45,6 +45,7 @@ from aisbench_core.warehouse.people import People
 from aisbench_core.warehouse.runs import Asked
 from aisbench_core.warehouse.scalings import QuestionPage, Scaling, ScalingQuery, ScalingQuestion
 from aisbench_core.warehouse.stored_series import StoredSeries
+from aisbench_core.warehouse.taking import Taking
 from aisbench_core.warehouse.team import TeamPlace
 from aisbench_core.warehouse.values import BoardPage, BoardQuery, BoardRow, Facets, RegionFacts, RunPage, RunRow
 
@@ -69,6 +70,7 @@ class Warehouse:
         self._judge = Judge(self._rulesets.get(ruleset_id))
         self._connection = Lake(place, patience_s) if isinstance(place, TeamPlace) else Connection(place, patience_s)
         self.people = People(self._connection)
+        self.taking = Taking(self._connection)
         self.imports = Imports(self._connection)
         self.series = StoredSeries(self._connection, self._judge_of, self._under)
 
@@ -100,11 +102,11 @@ class Warehouse:
         """Store many records, some hundred in one transaction; returns how many. Can be repeated when interrupted."""
         return record.record_many(self._connection, records, self._judge)
 
-    def rebuild(self, records: Iterable[RunRecord]) -> int:
-        """Make the content equal to `records`; returns how many there were. Can be repeated when interrupted.
+    def rebuild(self, records: Iterable[RunRecord], others: Iterable[str] = ()) -> int:
+        """Make the content equal to `records`, and leave `others`; returns how many records. Can be repeated.
 
         In a team's warehouse this removes what other people recorded: use `record_many` there."""
-        return record.rebuild(self._connection, records, self._judge)
+        return record.rebuild(self._connection, records, self._judge, others)
 
     def move_to(self, target: "Warehouse", told: moving.Told, at_once: int | None = None) -> moving.Moved:
         """Copy everything into another warehouse, `at_once` runs at a time, and compare. Can be repeated."""

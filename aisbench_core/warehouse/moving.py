@@ -3,7 +3,7 @@
 Rows go from engine to engine as Arrow tables, some ten thousand runs at a time: Python never sees one of them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -55,7 +55,6 @@ def move(source: Connection | Lake, target: Connection | Lake, told: Told, at_on
     repeated after it was interrupted: what is equal is not copied again.
     Raises WarehouseError when the two are not equal in the end."""
     copied: set[str] = set()
-    at_once = at_once or (IN_A_TEAM if isinstance(target, Lake) else IN_A_FILE)
     baselines.copy(source, target)
     saved_views.copy(source, target)
     series_plans.copy(source, target)
@@ -64,7 +63,7 @@ def move(source: Connection | Lake, target: Connection | Lake, told: Told, at_on
         runs, rows, differing = _compared(source, target)
         if not differing:
             return Moved(runs, rows, len(copied))
-        _copy(source, target, _chunks(differing, at_once), told)
+        copy_runs(source, target, differing, told, at_once)
         copied.update(differing)
     raise WarehouseError(
         f"{len(differing)} runs still differ after {PASSES} passes, {next(iter(differing))} among them",
@@ -105,9 +104,18 @@ _CONTENTS = f"""
 """Each run with its number of rows, and the sum of their hashes: equal sums mean equal rows, whatever their order."""
 
 
-def _copy(source: Connection | Lake, target: Connection | Lake, chunks: Sequence[list[str]], told: Told) -> None:
-    """The next rows are read while the ones before are being written."""
-    done, count = 0, sum(map(len, chunks))
+def copy_runs(
+    source: Connection | Lake,
+    target: Connection | Lake,
+    sizes: Mapping[str, int],
+    told: Told,
+    at_once: int | None = None,
+) -> None:
+    """Put the source's rows of these runs in place of the target's. `sizes`: rows by run, at least one run, in order.
+
+    The next rows are read while the ones before are being written."""
+    done = 0
+    chunks = _chunks(sizes, at_once or (IN_A_TEAM if isinstance(target, Lake) else IN_A_FILE))
     with ThreadPoolExecutor(1) as reader:
         ahead = reader.submit(_read, source, chunks[0])
         for chunk, following in zip(chunks, [*chunks[1:], None], strict=True):
@@ -116,7 +124,7 @@ def _copy(source: Connection | Lake, target: Connection | Lake, chunks: Sequence
                 ahead = reader.submit(_read, source, following)
             target.write(partial(_store, chunk=chunk, rows=rows))
             done += len(chunk)
-            told(done, count)
+            told(done, len(sizes))
     target.write(settle)
 
 

@@ -33,14 +33,16 @@ def record_many(connection: Connection | Lake, records: Iterable[RunRecord], jud
     return count
 
 
-def rebuild(connection: Connection | Lake, records: Iterable[RunRecord], judge: Judge) -> int:
-    """Make the content equal to `records`; returns how many runs that are.
+def rebuild(
+    connection: Connection | Lake, records: Iterable[RunRecord], judge: Judge, others: Iterable[str] = ()
+) -> int:
+    """Make the content equal to `records`; returns how many runs that are. Runs among `others` may stay as they are.
 
     Runs are replaced chunk by chunk and unknown ones removed at the end, so that whoever looks meanwhile, or after a
     crash, still finds every run.
     """
     known = {run_id for run_ids in _stored(connection, records, judge) for run_id in run_ids}
-    connection.write(lambda cur: _keep_only(cur, known))
+    connection.write(lambda cur: _keep_only(cur, known.union(others)))
     connection.write(settle)
     return len(known)
 

@@ -10,8 +10,9 @@ import pytest
 from aisbench_core.core import Core
 from aisbench_core.model import Origin
 from aisbench_core.settings import Settings
-from aisbench_core.warehouse import BoardQuery, RunRow
+from aisbench_core.warehouse import BoardQuery, RunRow, Warehouse
 from aisbench_core.wiring import Clouds, open_core
+from tests import records as a
 from tests.flow.command_line import CommandLine
 from tests.sandbox_process import SandboxProcess
 from tests.unit.old_logs import BERT, RESNET
@@ -217,3 +218,20 @@ def test_an_import_that_was_a_mistake_is_forgotten_after_the_question(
     assert (still, gone["forgotten"], everything(core)) == (2, 2, [])
     assert list(core.settings.runs_dir.iterdir()) == []
     assert shell.answer("import", str(logs))["known"] == 0, "the same files can be imported again"
+
+
+def test_another_consoles_snapshot_comes_along_whole_and_once(shell: CommandLine, core: Core, tmp_path: Path) -> None:
+    theirs = Warehouse(tmp_path / "theirs.duckdb")
+    theirs.rebuild(a.records([8000.0, 8100.0]))
+    snapshot = str(theirs.snapshot(tmp_path / "snapshot.duckdb", a.T0).path)
+
+    seen = shell.answer("import", "--dry-run", snapshot)
+    first = shell.answer("import", snapshot)
+    again = shell.type("import", snapshot)
+    refused = shell.type("import", "--model", "bert", snapshot)
+    shell.type("warehouse", "rebuild")
+
+    assert seen == first == {"taken": {snapshot: {"new": 2, "known": 0, "left_out": 0}}}
+    assert again.stdout == f"{snapshot}: 0 new runs, 2 were here already\n"
+    assert "without --model" in refused.stderr
+    assert {row.run_id for row in everything(core, "cn-north-9")} == {"run-0", "run-1"}
