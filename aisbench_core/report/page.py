@@ -38,11 +38,6 @@ class Report:
     language: ReportLanguage
 
     @property
-    def report_id(self) -> str:
-        """The same for reports on the same data."""
-        return f"AISB-{self.data_sha256[:12].upper()}"
-
-    @property
     def is_rehearsal(self) -> bool:
         """Whether its numbers are no measurements."""
         return any(run.cells["rehearsal"] for run in self.reported.runs)
@@ -55,14 +50,14 @@ def page(report: Report) -> str:
     style = STYLE % {
         "title": title,
         "mark": say.plain("rehearsal") if report.is_rehearsal else "",
-        "report": report.report_id,
+        "report": report.reported.report_id,
     }
     head = element(
         "head",
         Markup('<meta charset="utf-8">'),
         Markup(f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'),
         Markup('<meta name="viewport" content="width=device-width">'),
-        element("title", f"{title} · {report.report_id}"),
+        element("title", f"{title} · {report.reported.report_id}"),
         element("style", Markup(style)),
     )
     body = element("body", *_sections(report, say))
@@ -105,7 +100,7 @@ def _identification(report: Report, say: Speaker) -> Iterator[Markup]:
     yield element("h2", say("identification"))
     yield listing(
         [
-            (say("report_id"), cell(report.report_id, "code")),
+            (say("report_id"), cell(report.reported.report_id, "code")),
             *((say(name), _each(values)) for name, values in stated.items()),
             (say("period"), f"{moment(min(begun))} – {moment(max(begun))}"),
             (say("written"), moment(report.written_at.astimezone(UTC))),

@@ -25,7 +25,7 @@ from aisbench_core.warehouse.exporting.runs import RUNS
 from tests import records as a
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
-DIFFER = ("exported_at_utc", "record_sha256", "origin", "source", "imported_at_utc", "note")
+DIFFER = ("exported_at_utc", "report_id", "record_sha256", "origin", "source", "imported_at_utc", "note")
 HERE = "cn-north-9"
 
 hostile = st.text(

@@ -6,10 +6,11 @@ from typing import IO
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.warehouse.exporting import csv_file, json_file, parquet_file, workbook
+from aisbench_core.warehouse.exporting.numbering import report_id
 from aisbench_core.warehouse.exporting.runs import RUNS
 from aisbench_core.warehouse.exporting.series import SERIES, asked_by
 from aisbench_core.warehouse.exports import Export, ExportFormat, ExportTable
-from aisbench_core.warehouse.filters import CHOSEN, parameters, worth
+from aisbench_core.warehouse.filters import CHOSEN, WORTH, parameters, worth
 from aisbench_core.warehouse.judging import Judge
 
 SHEETS = {ExportTable.RUNS: RUNS, ExportTable.SERIES: SERIES}
@@ -25,8 +26,10 @@ def write(cur: DuckDBPyConnection, asked: Export, judge: Judge, target: IO[bytes
     chosen = {**runs, "exported_at": at.replace(tzinfo=None)}
     if asked.table is ExportTable.SERIES:
         chosen |= {"include_invalid": asked.query.include_invalid, **asked_by(cur, CHOSEN, runs, judge)}
+        chosen |= {"report_id": report_id(cur, CHOSEN, runs)}
     else:
         chosen |= worth(asked.query)
+        chosen |= {"report_id": report_id(cur, f"{CHOSEN} and {WORTH}", runs | worth(asked.query))}
     mark = _mark(asked.query.region, rehearsal=bool(chosen["rehearsal"]))
     match asked.format:
         case ExportFormat.CSV:

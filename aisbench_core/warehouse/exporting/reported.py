@@ -11,6 +11,7 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.model import RankResult
 from aisbench_core.warehouse import series_checks
 from aisbench_core.warehouse.exporting.columns import Sheet
+from aisbench_core.warehouse.exporting.numbering import report_id
 from aisbench_core.warehouse.exporting.runs import runs_where
 from aisbench_core.warehouse.exporting.series import asked_by, series_where
 from aisbench_core.warehouse.judging import Judge, stored_checks
@@ -44,12 +45,14 @@ class Reported:
 
     runs: tuple[ReportedRun, ...]
     groups: tuple[Cells, ...]
-    series: tuple[SeriesVerdict, ...] = ()
+    series: tuple[SeriesVerdict, ...]
+    report_id: str
 
 
 def reported(cur: DuckDBPyConnection, run_ids: Sequence[str], at: datetime, judge: Judge) -> Reported:
     """Everything that a report says of these runs; unknown ones are left out."""
-    asked: dict[str, object] = {"run_ids": list(run_ids), "exported_at": at.replace(tzinfo=None)}
+    number = report_id(cur, _NAMED, {"run_ids": list(run_ids)})
+    asked: dict[str, object] = {"run_ids": list(run_ids), "exported_at": at.replace(tzinfo=None), "report_id": number}
     cells = _rows(cur, _RUNS, asked)
     groups = _rows(cur, _GROUPS, asked | asked_by(cur, _NAMED, {"run_ids": list(run_ids)}, judge))
     series = sorted({row["series_id"] for row in cells if row["series_id"]})
@@ -61,6 +64,7 @@ def reported(cur: DuckDBPyConnection, run_ids: Sequence[str], at: datetime, judg
         tuple(_run(row, besides[row["run_id"]], ranks.get(row["run_id"], ())) for row in cells),
         tuple(groups),
         series_checks.of_series(cur, series, judge),
+        number,
     )
 
 

@@ -51,7 +51,12 @@ def _period(name: str) -> tuple[Column, ...]:
 IDENTITY = (
     text("schema_version", f"always `{SCHEMA}`", f"'{SCHEMA}'"),
     text("ruleset_id", "the [ruleset](validity.md) that decided `validity` and the checks"),
-    text("report_id", "not known yet", ""),
+    text(
+        "report_id",
+        "the number of the report: the same in every file and every [printed one](#the-report) about the same runs "
+        "with the same verdicts",
+        "$report_id",
+    ),
     text("series_id", "the [series](series.md) that the run belongs to"),
     text("run_id", "our id of the run"),
     integer("run_index", "the series' cell that the run belongs to, from 1", "series_index"),

@@ -33,7 +33,12 @@ IDENTITY = (
         "the [ruleset](validity.md) that decided which runs are valid; several are separated by `;`",
         "ruleset_ids",
     ),
-    text("report_id", "not known yet", ""),
+    text(
+        "report_id",
+        "the number of the report: the same in every file and every [printed one](#the-report) about the same runs "
+        "with the same verdicts",
+        "$report_id",
+    ),
     text("series_id", "the [series](series.md); empty for runs that belong to none"),
     time("exported_at_utc", "when this file was written; the same in every row", "$exported_at::TIMESTAMP"),
 )
