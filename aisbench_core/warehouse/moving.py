@@ -22,9 +22,9 @@ from aisbench_core.warehouse.standings import MARKED, mark, settle
 PASSES = 3
 """Runs may be recorded while others are copied; those are copied in another pass."""
 
-IN_A_FILE, IN_A_TEAM = 61_440, 10_000
-"""Runs that are copied in one transaction: others want their turn, the longer the way to a team's files the sooner. Of
-a file it is half of what DuckDB packs together, so that nothing is packed more than twice."""
+IN_A_FILE, IN_A_TEAM = 122_880, 10_000
+"""Runs that are copied in one transaction, for which others wait: of a file so many as DuckDB packs together, because
+what comes in smaller pieces is packed again; of a team's, where the way to the files is longer, fewer."""
 
 ROWS_OF_EACH = 16
 """Rows that a run has, as a rule; of longer runs fewer are copied at once, but one is always whole."""
