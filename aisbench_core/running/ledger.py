@@ -77,8 +77,9 @@ class Ledger:
             return []
         newest = sort is RunSort.LAUNCHED and descending
         query, values = _newest(states, text, limit + offset) if newest else _sorted(states, text, sort, descending)
+        asked = f"select * from runs where run_id in ({query} limit ? offset ?) {_order(sort, descending)}"  # noqa: S608  # only ? marks
         with self.connection() as con:
-            return [run_of(row) for row in con.execute(f"{query} limit ? offset ?", [*values, limit, offset])]
+            return [run_of(row) for row in con.execute(asked, [*values, limit, offset])]
 
     def of_jobs(self, job_ids: Collection[str]) -> list[Run]:
         """The runs that these jobs of a region carry out."""
@@ -225,20 +226,31 @@ def _advice(said: str) -> str:
 
 
 def _newest(states: Collection[RunState] | None, text: str, most: int) -> tuple[str, list[Any]]:
-    """A query for the newest runs, to which a limit is added.
+    """A query for the ids of the newest runs, to which a limit is added.
 
-    It asks for the newest of each state, because for several states at once SQLite would sort the whole history."""
+    It asks for the newest of each state, because for several states at once SQLite would sort the whole history; and
+    for ids alone, which an index holds, until it is known which runs stand on the page."""
     filters = [_filter(None, text)] if states is None else [_filter([state], text) for state in states]
-    order = "order by created_at desc, run_id desc"
-    parts = [f"select * from (select * from runs where {where} {order} limit ?)" for where, _ in filters]  # noqa: S608  # `where` holds only ? marks
-    return f"{' union all '.join(parts)} {order}", [value for _, values in filters for value in (*values, most)]
+    order = _order(RunSort.LAUNCHED, descending=True)
+    parts = [
+        f"select * from (select run_id, created_at from runs where {where} {order} limit ?)"  # noqa: S608  # `where` holds only ? marks
+        for where, _ in filters
+    ]
+    values = [value for _, values in filters for value in (*values, most)]
+    return f"select run_id from ({' union all '.join(parts)}) {order}", values  # noqa: S608  # only ? marks
 
 
 def _sorted(states: Collection[RunState] | None, text: str, sort: RunSort, descending: bool) -> tuple[str, list[Any]]:
-    """A query for runs in another order; what has no value comes last."""
+    """A query for the ids of runs in another order."""
     where, values = _filter(states, text)
-    way = "desc" if descending else "asc"
-    return f"select * from runs where {where} order by {sort} {way} nulls last, created_at desc, run_id desc", values  # noqa: S608  # the sort is one of RunSort
+    return f"select run_id from runs where {where} {_order(sort, descending)}", values  # noqa: S608  # `where` holds only ? marks
+
+
+def _order(sort: RunSort, descending: bool) -> str:
+    """What has no value comes last."""
+    if sort is RunSort.LAUNCHED and descending:
+        return "order by created_at desc, run_id desc"
+    return f"order by {sort} {'desc' if descending else 'asc'} nulls last, created_at desc, run_id desc"
 
 
 def _filter(states: Collection[RunState] | None, text: str) -> tuple[str, list[Any]]:

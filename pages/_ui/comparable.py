@@ -30,8 +30,14 @@ def show_verdict(comparison: Comparison) -> None:
     SHOWN[comparison.verdict](f"**{text}**\n{reasons}" if reasons else f"**{text}**")
     st.caption(_equal(comparison, t))
     if comparison.unknown:
-        fields = ", ".join(plain(t.field(name)) for name in comparison.unknown)
+        fields = ", ".join(plain(field_name(name, t)) for name in comparison.unknown)
         st.warning(t("compare.unknown", fields=fields), icon=":material/question_mark:")
+
+
+def field_name(name: str, t: Words) -> str:
+    """A field in words; of a parameter, its own name stays as it is."""
+    group, _, own = name.partition(".")
+    return t("field.parameter", name=own) if group == "parameters" and own else t.field(name)
 
 
 def field_text(value: object, t: Words) -> str:
@@ -49,7 +55,7 @@ def _reasons(comparison: Comparison, t: Words) -> Iterator[str]:
     known = {each.field: each for each in (*comparison.differences, *comparison.same)}
     for name in comparison.reasons:
         values = _values(comparison, known.get(name), t)
-        yield t("why.differs", field=plain(t.field(name)), values=values, why=t(f"why.{_kind(name)}"))
+        yield t("why.differs", field=plain(field_name(name, t)), values=values, why=t(f"why.{_kind(name)}"))
 
 
 def _values(comparison: Comparison, field: FieldValues | None, t: Words) -> str:
@@ -73,7 +79,7 @@ def _kind(name: str) -> str:
 def _equal(comparison: Comparison, t: Words) -> str:
     """The fields that people ask for first, as far as all runs agree; and that no parameter speaks of warm-up."""
     told = [
-        f"{plain(t.field(each.field))}: {plain(field_text(each.values[0], t))}"
+        f"{plain(field_name(each.field, t))}: {plain(field_text(each.values[0], t))}"
         for each in comparison.same
         if each.field in ALWAYS or _telling(each.field)
     ]

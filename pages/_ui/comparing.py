@@ -12,7 +12,7 @@ from aisbench_core.warehouse.values import BoardQuery, RunRow
 from pages._ui import address, charts
 from pages._ui.board import LEAST_COMPARED, MOST_COMPARED, kind_id
 from pages._ui.clones import show_clone_button
-from pages._ui.comparable import field_text
+from pages._ui.comparable import field_name, field_text
 from pages._ui.core import asked, core
 from pages._ui.formats import NOT_MEASURED, number, percent, when
 from pages._ui.places import HISTORY, SCALING, link
@@ -189,7 +189,7 @@ def _fields_table(
     """`differing`: so many of the fields, which come first, are marked as different."""
     t = words()
     rows = [
-        {t("compare.field"): t.field(each.field)}
+        {t("compare.field"): field_name(each.field, t)}
         | ({} if differing is None else {"≠": "≠" if index < differing else "="})
         | {run.run_id: field_text(value, t) for run, value in zip(comparison.runs, each.values, strict=True)}
         for index, each in enumerate(fields)

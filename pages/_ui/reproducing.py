@@ -8,6 +8,7 @@ from aisbench_core.errors import AisbenchError
 from aisbench_core.reproducing.values import Aspect, Check, Repeated, Sameness
 from aisbench_core.warehouse.values import RunRow
 from pages._ui import places
+from pages._ui.comparable import field_name
 from pages._ui.core import WHO, core
 from pages._ui.errors import errors_shown, plain, show_sentence
 from pages._ui.findings import has_errors, show_all
@@ -50,7 +51,7 @@ def show_result(row: RunRow) -> None:
         return
     places.link(places.COMPARE, t("reproduce.compare"), {"ids": [row.reproduces, row.run_id]})
     if found.ratio is None:
-        why = ", ".join(plain(t.field(name)) for name in found.not_comparable)
+        why = ", ".join(plain(field_name(name, t)) for name in found.not_comparable)
         st.warning(t("reproduce.not_comparable", reasons=why or NOT_MEASURED), icon=":material/balance:")
         return
     show = st.warning if found.is_within is False else st.success if found.is_within else st.info
@@ -127,7 +128,7 @@ def _table(check: Check, t: Words) -> None:
 def _cells(each: Aspect, t: Words) -> dict[str, str]:
     return {
         t("reproduce.verdict"): f"{MARKS[each.sameness]} {t('reproduce.' + each.sameness.name.lower())}",
-        t("compare.field"): t.field(each.name),
+        t("compare.field"): field_name(each.name, t),
         t("reproduce.then"): each.then or NOT_MEASURED,
         t("clone.now"): each.now or NOT_MEASURED,
         t("reproduce.note"): t.said(each.note),

@@ -27,10 +27,10 @@ from pages._ui.words import words
 PAGE = 20
 
 
-def show_active(text: str, sort: RunSort, descending: bool) -> None:
-    """One page of the runs on their way."""
+def show_active(text: str, sort: RunSort, descending: bool, total: int) -> None:
+    """One page of the runs on their way, of which there are `total`."""
     t = words()
-    pages = pages_for(core().ledger.count(ACTIVE, text), PAGE)
+    pages = pages_for(total, PAGE)
     here = address.page("active", pages)
     runs = core().ledger.page(ACTIVE, text, PAGE, PAGE * (here - 1), sort, descending)
     if not runs:
@@ -48,10 +48,9 @@ def show_active(text: str, sort: RunSort, descending: bool) -> None:
         st.pagination(pages, key="active", on_change=address.keep, args=("active", 1))
 
 
-def show_ended(text: str, sort: RunSort, descending: bool) -> None:
-    """One page of ended runs."""
+def show_ended(text: str, sort: RunSort, descending: bool, total: int) -> None:
+    """One page of ended runs, of which there are `total`."""
     t = words()
-    total = core().ledger.count(TERMINAL, text)
     if not total:
         st.info(t("runs.no_match" if text else "runs.none_ended"), icon=":material/info:")
         return

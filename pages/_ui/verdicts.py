@@ -11,6 +11,8 @@ from aisbench_core.warehouse.values import BoardQuery, Check, CheckLevel, RunRow
 from pages._ui import address
 from pages._ui.core import asked, core
 from pages._ui.errors import plain
+from pages._ui.formats import NOT_MEASURED
+from pages._ui.tables import show_table
 from pages._ui.words import Words, words
 
 COLOURS: dict[Validity, Literal["green", "red", "orange"]] = {
@@ -22,6 +24,7 @@ OPENED = 3
 """Checks of a valid run that are shown without being asked for, at most."""
 
 STORED = "stored"
+CHECKS = ":material/rule:"
 
 
 def badge(validity: Validity) -> None:
@@ -36,23 +39,22 @@ def show_verdict_of(row: RunRow) -> None:
     st.caption(t("worth.by", ruleset=plain(name_of(ruleset, row.ruleset_id, t)), division=_division(row, t)))
     if not row.reasons:
         return
-    failed = sum(check.level is CheckLevel.FAIL for check in row.reasons)
-    label = t("worth.checks", failed=failed, warned=len(row.reasons) - failed)
     opened = row.validity is not Validity.VALID or len(row.reasons) <= OPENED
-    with st.expander(label, expanded=opened, icon=":material/rule:"):
+    with st.expander(_counted(row, t), expanded=opened, icon=CHECKS):
         for check in row.reasons:
             show_check(check, ruleset, t)
 
 
 def show_verdicts(runs: Sequence[RunRow]) -> None:
-    """The verdicts of several runs that are looked at together."""
+    """The verdicts of several runs that are looked at together: a row for each, and what to do about their checks."""
     t = words()
     st.header(t("worth.title"))
+    show_table([_verdict_cells(row, t) for row in runs], t("worth.title"))
     for row in runs:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            badge(row.validity)
-            st.markdown(f"**{plain(row.run_id)}**")
-        show_verdict_of(row)
+        if row.reasons:
+            with st.expander(t("worth.checks_of", run=plain(row.run_id), checks=_counted(row, t)), icon=CHECKS):
+                for check in row.reasons:
+                    show_check(check, ruleset_of(row.ruleset_id), t)
 
 
 def show_rules(rule_ids: Iterable[str], ruleset_id: str) -> None:
@@ -62,11 +64,31 @@ def show_rules(rule_ids: Iterable[str], ruleset_id: str) -> None:
     named = [rule_id for rule_id in sorted(set(rule_ids)) if rule_id in known]
     if not named:
         return
-    with st.expander(t("worth.rules", ruleset=plain(name_of(ruleset, ruleset_id, t))), icon=":material/rule:"):
+    with st.expander(t("worth.rules", ruleset=plain(name_of(ruleset, ruleset_id, t))), icon=CHECKS):
         for rule_id in named:
             rule = known[rule_id]
             title, fix = t.pick(rule.title, rule.title_zh), t.pick(rule.fix, rule.fix_zh)
             st.markdown(f"**{rule_id}** {plain(title)}  \n{t('worth.fix', fix=plain(fix))}")
+
+
+def _verdict_cells(row: RunRow, t: Words) -> dict[str, Any]:
+    return {
+        t("board.run"): row.run_id,
+        t("worth.worth"): t(f"validity.{row.validity}"),
+        t("worth.failed"): _ids(row, CheckLevel.FAIL),
+        t("worth.warned"): _ids(row, CheckLevel.WARN),
+        t("worth.ruleset"): row.ruleset_id,
+        t("worth.division"): _division(row, t),
+    }
+
+
+def _ids(row: RunRow, level: CheckLevel) -> str:
+    return ", ".join(check.id for check in row.reasons if check.level is level) or NOT_MEASURED
+
+
+def _counted(row: RunRow, t: Words) -> str:
+    failed = sum(check.level is CheckLevel.FAIL for check in row.reasons)
+    return t("worth.checks", failed=failed, warned=len(row.reasons) - failed)
 
 
 def choose_ruleset() -> str:

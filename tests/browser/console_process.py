@@ -41,6 +41,12 @@ class ConsoleProcess:
         return f"http://127.0.0.1:{self._port}"
 
     @property
+    def pid(self) -> int:
+        """The process that serves it."""
+        assert self._process
+        return self._process.pid
+
+    @property
     def said(self) -> str:
         """Everything that it wrote, on its output and to its log."""
         files = (self._log, self.data_dir / "console.log")

@@ -17,7 +17,10 @@ def test_live_compare_history_and_the_lists_say_what_a_result_is_worth_and_why(o
     runs = open_page("runs")
 
     assert BY in texts(live)
-    assert BY in texts(compared)
+    (bad, good) = next(each.value for each in compared.dataframe if "Division" in each.value).to_dict("records")
+    assert (bad["Run"], bad["Verdict"], bad["Judged by"]) == ("run-bad", "invalid", "aisbench/1")
+    assert "V03" in bad["Failed checks"]
+    assert (good["Verdict"], good["Division"]) == ("valid", "not stated, judged as open")
     assert FIX in texts(compared)
     assert "Validity" in texts(compared)
     assert ":green-badge[valid]" in texts(runs)
