@@ -22,11 +22,11 @@ def peers(cur: DuckDBPyConnection, verdicts: Sequence[RunVerdict], normalise_by:
         with asked as (
             select run_id as asked_id, group_id from runs where run_id in (select unnest($run_ids::VARCHAR[]))),
         ranked as (
-            select asked_id, runs.run_id, {_THROUGHPUT[normalise_by]} as throughput,
-                row_number() over (partition by asked_id order by created_at desc, runs.run_id) as place
-            from asked join runs using (group_id) join results on results.run_id = runs.run_id
-            where validity = 'valid')
-        select asked_id, run_id, throughput from ranked
+            select group_id, run_id, {_THROUGHPUT[normalise_by]} as throughput,
+                row_number() over (partition by group_id order by created_at desc, run_id) as place
+            from runs join results using (run_id)
+            where validity = 'valid' and group_id in (select group_id from asked))
+        select asked_id, run_id, throughput from asked join ranked using (group_id)
         where place <= {MOST_PEERS} and throughput is not null order by asked_id, hash(run_id), run_id
         """,  # noqa: S608 (our own words)
         {"run_ids": asked},

@@ -18,10 +18,12 @@ _CARDS = """
         select run_id, rank, throughput,
             case when mode = 'cluster' and cards_per_node > 0 then rank // cards_per_node else server end as node,
             case when mode = 'cluster' and cards_per_node > 0 then rank % cards_per_node else rank end as card
-        from rank_results join runs using (run_id)
-        where list_contains($run_ids::VARCHAR[], run_id) and throughput is not null)
+        from (from rank_results where run_id in (select unnest($run_ids::VARCHAR[])))
+        join (from runs where run_id in (select unnest($run_ids::VARCHAR[]))) using (run_id)
+        where throughput is not null)
 """
-"""In cluster mode ranks are counted through over all nodes; a single server counts its own."""
+"""In cluster mode ranks are counted through over all nodes; a single server counts its own. Each table is asked for the
+ids by itself, by which the engine passes over most of its rows."""
 
 _SPREADS = f"""
     with {_CARDS},

@@ -19,8 +19,10 @@ _INTRODUCTION = """# Performance
 tests/bench/test_million.py`, writes its own rows. Each figure is taken beside a peer or the naive way in the same
 run, and the tests hold ratios, never seconds. The runs are those of `tests/bench/many_runs.py`: 1,920 rows of the
 leaderboard, 8 cards per run, spec and block as stored, without samples and events; of a million, 100,000 are
-imported, the others are copies with ids and times of their own. *Page* is a whole rerun in a process of its own, as
-Streamlit's AppTest runs it; memory is the most that this process held.
+imported, the others are copies with ids and times of their own. *Page* is a whole rerun that a console in a process of
+its own is asked for over the web socket: after the warehouse's file changed, so that everything is asked anew, and
+beside it when nothing did. Sent is all that the socket carries to a visitor whose browser keeps nothing yet; memory is
+the most that the process held.
 """
 _HEAD = "| figure | measured | goal | beside | ratio |\n|---|---|---|---|---|\n"
 _ROW = re.compile(r"^\| (?P<figure>[^|]+?) \|.*\|$", re.MULTILINE)

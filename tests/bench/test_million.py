@@ -1,9 +1,7 @@
 """A million runs: boards, lists, size and pages, beside the naive way; docs/performance.md tells."""
 
-import subprocess
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
@@ -11,7 +9,7 @@ from typing import TypeVar
 import pytest
 
 from aisbench_core.rulesets.shelf import shipped
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.filters import CHOSEN, parameters
 from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.rows import rows_of
@@ -19,14 +17,16 @@ from aisbench_core.warehouse.schema import insert
 from aisbench_core.warehouse.standings import counted
 from tests.bench.figures import put
 from tests.bench.many_runs import GROUPS, REGION, many_runs
-from tests.bench.warehouses import BOARD, FILTERED, folder_of, median_ms
+from tests.bench.page_rerun import Reruns
+from tests.bench.warehouses import BOARD, FILTERED, folder_of, launch_as_many, median_ms
 
 RUNS = 1_000_000
 NEW = 20_000
 NAIVE = 200
 FILE = "warehouse.duckdb"
 T = TypeVar("T")
-PAGES = {"Leaderboard": "leaderboard.py", "History": "history.py", "Compare": "compare.py"}
+MOST_SENT, MOST_MEMORY = 150_000, 500_000_000
+"""Bytes of one rerun, and bytes that the console's process may hold at most."""
 
 
 @pytest.fixture(scope="module")
@@ -134,14 +134,34 @@ def silent(_done: int, _of: int) -> None:
     """Nobody watches."""
 
 
-def test_pages_before_a_million_runs_are_quick_and_small(folder: Path) -> None:
-    for name, page in PAGES.items():
-        ran = subprocess.run(
-            [sys.executable, "-m", "tests.bench.page_rerun", str(folder), page, REGION],
-            capture_output=True, text=True, timeout=300, check=True,
-        )  # fmt: skip
-        rerun, memory = map(float, ran.stdout.splitlines()[-1].split())
+def pages(warehouse: Warehouse) -> Iterator[tuple[str, str, dict[str, str | list[str]]]]:
+    """Every page that shows what is stored, and the address that makes it show most."""
+    newest = [row.run_id for row in warehouse.runs(BoardQuery(REGION, sort="created_at", limit=8)).rows]
+    yield "Leaderboard", "leaderboard", {"region": REGION}
+    yield "Leaderboard, 100 rows", "leaderboard", {"region": REGION, "size": "100"}
+    yield "Leaderboard, single runs", "leaderboard", {"region": REGION, "show": "runs", "invalid": "1"}
+    yield "History", "history", {"region": REGION}
+    yield "Scaling", "scaling", {"region": REGION}
+    yield "Compare, 8 runs", "compare", {"ids": newest}
+    yield "Live, one run", "live", {"run": newest[0]}
+    yield "Launch & stop", "runs", {}
+    yield "Series", "series", {}
+    yield "Import results", "import", {}
+    yield "Health", "health", {}
+    yield "Configure", "configure", {}
 
-        put(f"Page {name}: rerun", f"{rerun:.0f} ms", "400 ms")
-        put(f"Page {name}: memory", f"{memory:.0f} MB", "500 MB", "of the process that runs it")
-        assert memory > 0
+
+def test_pages_before_a_million_runs_are_quick_and_small(folder: Path, warehouse: Warehouse) -> None:
+    launch_as_many(folder)
+    for name, page, query in pages(warehouse):
+        with Reruns.of(folder) as console:
+            found = console.page(page, query)
+
+        put(
+            f"Page {name}: rerun after a change", f"{found.anew_ms:.0f} ms", "400 ms",
+            f"nothing changed: {found.again_ms:.0f} ms",
+        )  # fmt: skip
+        put(f"Page {name}: sent", f"{found.sent / 1000:.0f} kB", "150 kB", "all of it, as to a new visitor")
+        put(f"Page {name}: memory", f"{found.memory / 1e6:.0f} MB", "500 MB", "of the process that serves it")
+        assert found.sent <= MOST_SENT
+        assert found.memory <= MOST_MEMORY

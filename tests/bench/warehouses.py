@@ -6,8 +6,12 @@ values: importing a million takes minutes, and is measured by itself."""
 import hashlib
 import time
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
+from aisbench_core.model import Run
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.ledger_rows import insert_run
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.migrations import LATEST
 from aisbench_core.warehouse.schema import TABLES
@@ -15,6 +19,8 @@ from aisbench_core.warehouse.standings import settle
 from tests.bench import many_runs
 
 IMPORTED = 100_000
+LAUNCHED, LAUNCHED_FIRST = 1_000_000, 10_000
+_TIMES = ("created_at", "updated_at", "next_step_at", "submitted_at", "started_at", "ended_at")
 FOLDER = Path(__file__).parents[2] / ".bench"
 BOARD = BoardQuery(many_runs.REGION)
 FILTERED = BoardQuery(
@@ -58,6 +64,23 @@ def _copy(warehouse: Warehouse, copy: int) -> None:
             cur.execute(f"insert into {table} select {cells} from {table} where run_id like 'r20%'")  # noqa: S608
         cur.execute("insert into standings_due select group_id from standings")
         cur.commit()
+
+
+def launch_as_many(folder: Path) -> None:
+    """A ledger beside the warehouse that knows LAUNCHED ended runs: a console that launched all of them itself."""
+    ledger = Ledger(folder / "ledger.sqlite3")
+    if ledger.count() >= LAUNCHED:
+        return
+    with ledger.transaction() as con:
+        for record in many_runs.many_runs(LAUNCHED_FIRST):
+            insert_run(con, record.run)
+    names = [field.name for field in fields(Run)] + ["workload"]
+    with ledger.transaction() as con:
+        for copy in range(1, LAUNCHED // LAUNCHED_FIRST):
+            others = {"run_id": f"'c{copy:03}-' || run_id", "job_id": f"job_id || '{copy}'"}
+            others |= {name: f"date({name}, '+{7 * copy} days') || substr({name}, 11)" for name in _TIMES}
+            cells = ", ".join(others.get(name, name) for name in names)
+            con.execute(f"insert into runs ({', '.join(names)}) select {cells} from runs where run_id like 'r%'")  # noqa: S608
 
 
 def median_ms(work: Callable[[], object], times: int = 7) -> float:
