@@ -21,6 +21,11 @@ PLACE = re.compile(r"\{([nw]?)\}")
 KINDS = {"": "(.+?)", "n": r"(-?\d[\d.,]*(?:e[+-]?\d+)?%?|-?inf|nan)", "w": r"(\S+?)"}
 
 
+MARKS = (": ", "; ", " (")
+MOST_LETTERS, MOST_PARTS = 1000, 12
+"""What is longer is no sentence of ours but what somebody's file or program said, and would take long to look at."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sentence:
     """One sentence of the catalogue."""
@@ -44,6 +49,8 @@ class _Value(str):
 @lru_cache(maxsize=4096)
 def in_chinese(said: str) -> str:
     """A sentence of the core in Chinese; one that is not known is looked at in its parts, and else stays as it is."""
+    if len(said) > MOST_LETTERS or sum(map(said.count, MARKS)) > MOST_PARTS:
+        return said
     return _whole(said) or _with_hint(said) or _listed(said) or _after_colon(said) or said
 
 
@@ -61,6 +68,9 @@ def _whole(said: str) -> str | None:
     exact = catalogue().get(said)
     if exact is not None:
         return exact
+    where, colon, what = said.partition(": ")
+    if colon and where in catalogue():  # a state or a step, and then what happened in it
+        return f"{catalogue()[where]}：{in_chinese(what)}"
     return next((chinese for each in _shaped() if (chinese := each.of(said)) is not None), None)
 
 

@@ -121,7 +121,12 @@ def _table(check: Check, t: Words) -> None:
         hide_index=True,
         alt=t("reproduce.table"),
         height="content" if len(rows) <= TALL else 38 + 35 * TALL,
-        column_config={t("reproduce.verdict"): st.column_config.TextColumn(width="small")},
+        column_config={
+            t("reproduce.verdict"): st.column_config.TextColumn(width="small"),
+            t("reproduce.then"): st.column_config.TextColumn(width="medium"),
+            t("clone.now"): st.column_config.TextColumn(width="medium"),
+            t("reproduce.note"): st.column_config.TextColumn(width="medium"),
+        },
     )
 
 
