@@ -30,10 +30,11 @@ check: $(INSTALLED_TEST) ## style, types and the quick tests; seconds
 	@$(BIN)/mypy
 	@$(BIN)/python -m pytest -q -n 2 tests/unit tests/test_architecture.py
 
-bench: $(INSTALLED_TEST) ## measure, each figure against a peer or the naive way in the same run; installs the peers
+bench: $(INSTALLED_TEST) ## measure beside peers, which it installs, and write docs/performance.md; a quarter of an hour
 	@$(PIP) --editable '.[bench]'
 	@test -x .bench/mlflow/bin/mlflow || { $(PYTHON) -m venv .bench/mlflow && \
 		.bench/mlflow/bin/pip install --quiet --disable-pip-version-check --requirement tests/bench/mlflow.txt; }
+	@$(BIN)/python -m tests.bench.figures
 	@$(BIN)/python -m pytest -q -s -p no:xdist tests/bench
 
 screenshots: $(INSTALLED_TEST) browser ## take the README's pictures anew

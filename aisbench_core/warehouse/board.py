@@ -1,5 +1,6 @@
 """The leaderboard: runs of the same question on the same hardware and software, with honest statistics."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -72,12 +73,20 @@ def leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
     return BoardPage(rows, total, rehearsal=bool(chosen["rehearsal"]))
 
 
-def _row(values: tuple[Any, ...]) -> BoardRow:
-    row = BoardRow(*values)
-    best_at = aware(row.best_at) if row.best_at else None
-    latest_at = aware(row.latest_at) if row.latest_at else None
-    origin, mode = Origin(row.origin), Mode(row.mode)
-    return replace(row, mode=mode, origin=origin, best_at=best_at, latest_at=latest_at)
+_MADE: Mapping[str, Callable[[Any], object]] = {
+    "mode": Mode,
+    "origin": Origin,
+    "best_at": lambda at: aware(at) if at else None,
+    "latest_at": lambda at: aware(at) if at else None,
+}
+_MAKING = tuple((index, _MADE[name]) for index, name in enumerate(FIELDS) if name in _MADE)
+
+
+def _row(values: Sequence[Any]) -> BoardRow:
+    cells = list(values)
+    for index, made in _MAKING:
+        cells[index] = made(cells[index])
+    return BoardRow(*cells)
 
 
 def _total(cur: DuckDBPyConnection, query: BoardQuery) -> int:

@@ -67,9 +67,10 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The places of a page's runs, in their order."""
+    """The places of a page's runs, in their order; of each group that the query chooses, what its runs share."""
 
     places: Sequence[Place]
+    groups: Mapping[int, Sequence[Any]]
     total: int
     rehearsal: bool
 
@@ -77,11 +78,10 @@ class Found:
 def search(cur: DuckDBPyConnection, query: BoardQuery) -> ListPage:
     """One page of runs, sorted. The cursor sees one moment."""
     found = places(cur, query)
-    runs = _cells(cur, "runs", "rowid", ("group_id", *_OF_RUNS), [place.run for place in found.places])
-    results = _cells(cur, "results", "rowid", _OF_RESULTS, [place.result for place in found.places])
-    groups = _cells(cur, "standings", "group_id", _OF_GROUPS, [cells[0] for cells in runs.values()])
+    runs = _cells(cur, "runs", ("group_id", *_OF_RUNS), [place.run for place in found.places])
+    results = _cells(cur, "results", _OF_RESULTS, [place.result for place in found.places])
     rows = (
-        _row([place.run_id, *told[1:], *results[place.result], *groups[told[0]]])
+        _row([place.run_id, *told[1:], *results[place.result], *found.groups[told[0]]])
         for place in found.places
         for told in [runs[place.run]]
     )
@@ -101,7 +101,7 @@ def places(cur: DuckDBPyConnection, query: BoardQuery) -> Found:
         f"select run_id, runs.rowid, results.rowid {condition} order by {sorted_by} limit $limit offset $offset",
         values | {"limit": query.limit, "offset": query.offset},
     )
-    return Found([Place(*row) for row in cur.fetchall()], total, rehearsal=bool(chosen["rehearsal"]))
+    return Found([Place(*row) for row in cur.fetchall()], groups, total, rehearsal=bool(chosen["rehearsal"]))
 
 
 def count(cur: DuckDBPyConnection, query: BoardQuery) -> int:
@@ -120,19 +120,20 @@ def at(found: Iterable[Place]) -> Parameters:
     return {"runs": [place.run for place in some], "results": [place.result for place in some]}
 
 
-def _groups(cur: DuckDBPyConnection, query: BoardQuery, chosen: Parameters) -> tuple[list[int], int]:
-    """The groups that the query chooses, and how many of their runs."""
+def _groups(cur: DuckDBPyConnection, query: BoardQuery, chosen: Parameters) -> tuple[dict[int, Sequence[Any]], int]:
+    """The groups that the query chooses, with what their runs share, and how many of their runs."""
     if query.text or query.tags:
         source, values = standings_of(cur, query), chosen
     else:
         condition, values = groups_asked(chosen)
         source = f"{current(cur)} where {condition}"
     count = query.validity or ("recorded" if query.include_invalid else "valid")
-    found = cur.execute(f"select group_id, {count} from {source}", values).fetchall()  # noqa: S608 (our own words)
-    return [group_id for group_id, _ in found], sum(runs or 0 for _, runs in found)
+    asked = f"select group_id, {count}, {', '.join(_OF_GROUPS)} from {source}"  # noqa: S608 (our own words)
+    found = cur.execute(asked, values).fetchall()
+    return {group_id: rest for group_id, _, *rest in found}, sum(runs or 0 for _, runs, *_ in found)
 
 
-def _condition(query: BoardQuery, chosen: Parameters, groups: Sequence[int]) -> tuple[str, Parameters]:
+def _condition(query: BoardQuery, chosen: Parameters, groups: Iterable[int]) -> tuple[str, Parameters]:
     """The runs of these groups that the query chooses; what filters nothing is left out, and quicker to plan so."""
     demands, values = ["group_id in (select unnest($groups::BIGINT[]))"], Parameters(groups=list(groups))
     if query.text or query.tags:
@@ -158,13 +159,11 @@ def _since(cur: DuckDBPyConnection, query: BoardQuery, condition: str, values: P
     return None
 
 
-def _cells(
-    cur: DuckDBPyConnection, table: str, key: str, names: Sequence[str], keys: Sequence[int]
-) -> dict[int, tuple[Any, ...]]:
-    """These columns of the rows that have one of the keys, by key."""
+def _cells(cur: DuckDBPyConnection, table: str, names: Sequence[str], rows: Sequence[int]) -> dict[int, Sequence[Any]]:
+    """These columns of the rows at these places, by place."""
     columns = ", ".join(NAMES.get(name, name) for name in names)
-    asked = f"select {key}, {columns} from {table} where {key} in (select unnest(?::BIGINT[]))"  # noqa: S608
-    return {place: tuple(rest) for place, *rest in cur.execute(asked, [list(keys)]).fetchall()}
+    asked = f"select rowid, {columns} from {table} where rowid in (select unnest(?::BIGINT[]))"  # noqa: S608
+    return {place: rest for place, *rest in cur.execute(asked, [list(rows)]).fetchall()}
 
 
 _MADE: Mapping[str, Callable[[Any], object]] = {

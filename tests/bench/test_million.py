@@ -153,6 +153,7 @@ def pages(warehouse: Warehouse) -> Iterator[tuple[str, str, dict[str, str | list
 
 def test_pages_before_a_million_runs_are_quick_and_small(folder: Path, warehouse: Warehouse) -> None:
     launch_as_many(folder)
+    too_much = []
     for name, page, query in pages(warehouse):
         with Reruns.of(folder) as console:
             found = console.page(page, query)
@@ -163,5 +164,6 @@ def test_pages_before_a_million_runs_are_quick_and_small(folder: Path, warehouse
         )  # fmt: skip
         put(f"Page {name}: sent", f"{found.sent / 1000:.0f} kB", "150 kB", "all of it, as to a new visitor")
         put(f"Page {name}: memory", f"{found.memory / 1e6:.0f} MB", "500 MB", "of the process that serves it")
-        assert found.sent <= MOST_SENT
-        assert found.memory <= MOST_MEMORY
+        if found.sent > MOST_SENT or found.memory > MOST_MEMORY:
+            too_much.append(name)
+    assert too_much == []

@@ -4,11 +4,10 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from aisbench_core.model import RunRecord
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from tests import records as a
+from tests.bench.figures import put
 
 RUNS = 20_000
 ONE_BY_ONE = 40
@@ -32,14 +31,14 @@ def many_runs() -> list[RunRecord]:
     ]
 
 
-def test_judging_twenty_thousand_stored_runs_takes_a_moment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_judging_twenty_thousand_stored_runs_takes_a_moment(tmp_path: Path) -> None:
     warehouse = Warehouse(tmp_path / "warehouse.duckdb")
     warehouse.rebuild(many_runs())
     strict = replace(ALL, ruleset_id="ieee-2937-2022")
 
-    start, cpu = time.perf_counter(), time.process_time()
+    start = time.perf_counter()
     at_once = warehouse.validate(ALL)
-    seconds, busy = time.perf_counter() - start, time.process_time() - cpu
+    seconds = time.perf_counter() - start
     start = time.perf_counter()
     one_by_one = [warehouse.validate(replace(ALL, text=f"run-{number * 499}")) for number in range(ONE_BY_ONE)]
     naive = (time.perf_counter() - start) / ONE_BY_ONE * RUNS
@@ -47,9 +46,9 @@ def test_judging_twenty_thousand_stored_runs_takes_a_moment(tmp_path: Path, caps
     stored = warehouse.keep_verdicts(warehouse.validate(strict))
     kept = time.perf_counter() - start
 
-    with capsys.disabled():
-        print(f"\njudge {RUNS:,} stored runs: {seconds:.2f} s, {busy:.2f} s of work (goal 2); ", end="")
-        print(f"one by one {naive:.0f} s, {naive / seconds:.0f} x; judge by another ruleset and store {kept:.1f} s")
+    beside = f"one by one: {naive:.0f} s"
+    put(f"Judge {RUNS:,} stored runs again", f"{seconds:.2f} s", "2 s", beside, naive / seconds)
+    put(f"Judge {RUNS:,} stored runs by another ruleset and keep that", f"{kept:.1f} s", "", beside, naive / kept)
     assert len(at_once.runs) == RUNS
     assert all(run.is_stored for run in at_once.runs)
     assert {run.runs[0].validity for run in one_by_one} == {"valid"}

@@ -12,7 +12,7 @@ from pathlib import Path
 from aisbench_core.model import Run
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_rows import insert_run
-from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse import BoardQuery, Warehouse, file_format
 from aisbench_core.warehouse.migrations import LATEST
 from aisbench_core.warehouse.schema import TABLES
 from aisbench_core.warehouse.standings import settle
@@ -29,8 +29,9 @@ FILTERED = BoardQuery(
 
 
 def folder_of(count: int) -> Path:
-    """A data folder whose warehouse holds so many runs; made anew when schema or runs are others."""
-    made_of = hashlib.sha256(Path(many_runs.__file__).read_bytes()).hexdigest()[:8]
+    """A data folder whose warehouse holds so many runs; made anew when schema, format or runs are others."""
+    made_by = b"".join(Path(str(module.__file__)).read_bytes() for module in (many_runs, file_format))
+    made_of = hashlib.sha256(made_by).hexdigest()[:8]
     folder = FOLDER / f"{count}-{LATEST}-{made_of}"
     if not (folder / "complete").exists():
         folder.mkdir(parents=True, exist_ok=True)
