@@ -30,9 +30,9 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     link(CONFIGURE, t("runs.new"), {})
 
 active, ended = ledger.count(ACTIVE, text), ledger.count(TERMINAL, text)
-st.header(t("runs.active", count=active))
+st.header(t("runs.active", count=f"{active:,}"))
 show_active(text, RunSort(sort), descending, active)
-st.header(t("runs.ended", count=ended))
+st.header(t("runs.ended", count=f"{ended:,}"))
 show_ended(text, RunSort(sort), descending, ended)
 show_region_jobs(text)
 ask_before_stopping()

@@ -39,7 +39,7 @@ def choose_kind(regions: Sequence[RegionFacts]) -> RegionFacts:
         t("board.region"),
         list(kinds),
         format_func=lambda each: (
-            t("board.kind", region=kinds[each].region, runs=kinds[each].runs)
+            t("board.kind", region=kinds[each].region, runs=f"{kinds[each].runs:,}")
             + (f" · {t('board.rehearsal')}" if kinds[each].rehearsal else "")
         ),
         key=address.option("region", list(kinds), next(iter(kinds))),
@@ -174,7 +174,7 @@ def _chart(query: BoardQuery, rows: Sequence[BoardRow]) -> None:
     hidden = sum(row.runs - len(dots[row.latest_run_id]) for row in drawn)
     notes = [t("charts.board_legend")]
     notes += [t("charts.first_bars", bars=MOST_BARS)] if len(rows) > MOST_BARS else []
-    notes += [t("charts.sampled", hidden=hidden, most=MOST_DOTS)] if hidden else []
+    notes += [t("charts.sampled", hidden=f"{hidden:,}", most=MOST_DOTS)] if hidden else []
     st.caption(" ".join(notes))
 
 

@@ -55,7 +55,9 @@ def _bar(row: BoardRow, name: str, t: Words) -> dict[str, Any]:
 
 
 def _versions(t: Words) -> alt.Color:
-    return alt.Color("version:N", title=t("charts.version"), legend=alt.Legend(orient="bottom", symbolOpacity=1))
+    return alt.Color(
+        "version:N", title=t("charts.version"), legend=alt.Legend(orient="bottom", columns=4, symbolOpacity=1)
+    )
 
 
 def _spans(base: Drawing) -> Drawing:

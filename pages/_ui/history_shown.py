@@ -13,7 +13,7 @@ from aisbench_core.warehouse.values import BoardQuery
 from pages._ui import charts, history_charts
 from pages._ui.core import core
 from pages._ui.errors import plain
-from pages._ui.formats import NOT_MEASURED, chance, number, percent, short, signed, when
+from pages._ui.formats import NOT_MEASURED, chance, hundredfold, number, percent, rounded, short, signed, when
 from pages._ui.listing import choose_text, page_of, show_pages, sorted_as_asked
 from pages._ui.tables import show_table
 from pages._ui.verdicts import show_rules
@@ -53,7 +53,7 @@ def show_chart(history: History, metric: MetricHistory) -> None:
     t = words()
     name = t(f"metric.{metric.name}")
     if history.older:
-        st.caption(t("trend.older", shown=len(history.runs), older=history.older))
+        st.caption(t("trend.older", shown=len(history.runs), older=f"{history.older:,}"))
     if st.session_state["along"] == "version":
         charts.draw(
             history_charts.over_versions(history, metric, charts.ink(), t), text=t("trend.chart_versions", metric=name)
@@ -229,12 +229,13 @@ def _value(name: str, value: float | None) -> str:
 def _run_cells(run: HistoryRun, history: History, name: str, t: Words) -> dict[str, Any]:
     judged = history.judgement
     part = "baseline" if run.run_id in judged.baseline_run_ids else "candidate"
+    value = run.values.get(name)
     counts = run.run_id in (*judged.baseline_run_ids, *judged.candidate_run_ids)
     return {
         t("board.run"): run.run_id,
         t("trend.at"): when(run.at, "%Y-%m-%d %H:%M"),
         t.field("framework_version"): run.framework_version,
-        t(f"metric.{name}"): _value(name, run.values.get(name)),
+        _head(name, t): hundredfold(value) if name in SHARES else rounded(value),
         t("trend.part"): t(f"trend.{part}") if counts else NOT_MEASURED,
         t("board.validity"): t(f"validity.{run.validity}"),
         t("board.reason"): _reason(run.left_out.get(name, ""), t),
@@ -242,6 +243,10 @@ def _run_cells(run: HistoryRun, history: History, name: str, t: Words) -> dict[s
         t.field("engine_version"): run.engine_version,
         t.field("code_sha256"): short(run.code_sha256),
     }
+
+
+def _head(name: str, t: Words) -> str:
+    return f"{t(f'metric.{name}')} (%)" if name in SHARES else t(f"metric.{name}")
 
 
 def _reason(reason: str, t: Words) -> str:

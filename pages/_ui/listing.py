@@ -101,7 +101,7 @@ def show_pages(total: int, size: int) -> None:
     if pages > 1:
         address.page("page", pages)
         st.pagination(pages, key="page", on_change=address.keep, args=("page", 1))
-    told = [t("board.total", total=total), *([t("listing.only_this_page")] if pages > 1 else [])]
+    told = [t("board.total", total=f"{total:,}"), *([t("listing.only_this_page")] if pages > 1 else [])]
     st.caption(" · ".join(told))
 
 
