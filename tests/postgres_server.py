@@ -1,12 +1,14 @@
 """A PostgreSQL of our own from the system's package, as a test sees it: databases, sudden death and return."""
 
 import contextlib
+import ctypes
 import os
 import pwd
 import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -18,6 +20,8 @@ from tests.ports import free_port
 READY_SECONDS = 60.0
 USER = "aisbench"
 PASSWORD = "a 'quoted' password"
+_LIBC = ctypes.CDLL(None)
+_DIE_WITH_PARENT = 1
 _DEBIAN = Path("/usr/lib/postgresql")
 _UNPRIVILEGED = ("postgres", "nobody")
 _SETTINGS = {
@@ -139,6 +143,7 @@ class PostgresServer:
                 stderr=log,
                 cwd=self.folder,
                 start_new_session=True,
+                preexec_fn=_end_with_parent,  # noqa: PLW1509  # by its last user: changing to it would undo this
                 **as_user,
             )
 
@@ -146,6 +151,12 @@ class PostgresServer:
         with contextlib.suppress(AssertionError):
             return self.sql("select 1") == ["1"]
         return False
+
+
+def _end_with_parent() -> None:
+    """Should the tests be killed, the server ends with them (Linux)."""
+    if sys.platform == "linux":
+        _LIBC.prctl(_DIE_WITH_PARENT, signal.SIGKILL)
 
 
 def _programs() -> Path:

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+import urllib3
 from huaweicloudsdkcore.auth.credentials import BasicCredentials
 from huaweicloudsdkcore.client import ClientBuilder
 from huaweicloudsdkcore.exceptions.exceptions import ConnectionException, SdkException, ServiceResponseException
@@ -137,6 +138,8 @@ def _open(profile: Profile, credentials: Credentials, request_seconds: float) ->
     config.host = split(profile.training_endpoint).hostname or ""
     config.timeout = (min(CONNECT_SECONDS, request_seconds), request_seconds)
     config.ignore_ssl_verification = not profile.verify_tls
+    if not profile.verify_tls:  # the profile says so, and `aisbench doctor` warns: not at every request
+        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
     config.pool_maxsize = CONNECTIONS
     config.user_agent = "aisbench-console"
     builder = ClientBuilder(JsonClient).with_http_config(config).with_credentials(keys)

@@ -24,6 +24,9 @@ MOST_MB = 200
 SHOWN = 200
 """How many results the preview holds; what is said about all holds for the others, too."""
 
+UNREAD_SHOWN = 20
+"""So many files that were not read are listed without being asked for."""
+
 TOLD_EVERY = 50
 OBS = "obs://"
 KINDS = ["log", "txt", "out", "json", "csv", "tsv", "xlsx", "zip", "tar", "gz", "tgz", "db", "sqlite"]
@@ -95,7 +98,8 @@ def show_unread() -> None:
     t = words()
     read: Read = st.session_state[READ]
     if read.unread:
-        with st.expander(t("history.unread", count=len(read.unread)), expanded=not read.results):
+        opened = not read.results or len(read.unread) <= UNREAD_SHOWN
+        with st.expander(t("history.unread", count=len(read.unread)), expanded=opened, icon=":material/warning:"):
             rows = [{t("history.file"): each.source, t("history.reason"): each.reason} for each in read.unread]
             st.dataframe(rows, hide_index=True, alt=t("history.unread", count=len(rows)))
 

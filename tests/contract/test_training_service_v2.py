@@ -1,10 +1,15 @@
 """What only the newer API (v2) does: it checks names and flavors itself, and says so with codes of its own."""
 
+import warnings
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import CloudRejected
+from aisbench_core.cloud.modelarts_v2 import ModelArtsV2
+from aisbench_core.errors import CloudError, CloudRejected
+from tests.contract.certificates import self_signed, serving_tls
 from tests.contract.region import Region
 
 
@@ -26,3 +31,17 @@ def test_a_name_is_taken_while_its_job_is_there(place: Region) -> None:
 
     assert (raised.value.status, raised.value.code) == (400, "ModelArts.2751")
     assert raised.value.request_id
+
+
+def test_a_certificate_that_is_not_looked_at_is_not_warned_about_at_every_request(
+    place: Region, tmp_path: Path
+) -> None:
+    with serving_tls(self_signed(tmp_path, datetime.now(UTC) + timedelta(days=9))) as address:
+        loose = place.profile.model_copy(update={"modelarts_endpoint": address, "verify_tls": False})
+
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            with pytest.raises(CloudError):
+                ModelArtsV2(loose, place.credentials, 5.0).find("nothing")
+
+    assert [str(each.message) for each in said if "certificate" in str(each.message)] == []

@@ -3,6 +3,8 @@
 import io
 import os
 import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -78,6 +80,19 @@ def test_folders_that_somebody_left_open_are_removed_after_a_day(tmp_path: Path)
     assert not forgotten.exists()
     assert fresh.exists()
     assert fresh.name.startswith(UNPACKED)
+
+
+def test_folders_of_a_process_that_ended_are_removed_at_once(tmp_path: Path) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    fresh = unpacked(tmp_path, packed(files())).folder
+    orphan, older = (fresh.with_name(f"{UNPACKED}{name}") for name in (f"{gone.pid}-ab12", "ab12cd34ef56"))
+    for folder in (orphan, older):
+        folder.mkdir()
+
+    unpacked(tmp_path, packed(files()))
+
+    assert [folder.exists() for folder in (orphan, older, fresh)] == [False, True, True]
 
 
 def test_a_full_disk_ends_an_import_and_nothing_stays(tmp_path: Path) -> None:

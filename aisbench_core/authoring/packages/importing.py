@@ -25,10 +25,11 @@ from aisbench_core.model import Flavor, Level, RunSpec
 from aisbench_core.settings import Settings
 
 UNPACKED = ".import-"
-"""How folders of packages begin that are no workloads yet; no registry looks into them."""
+"""How folders of packages begin that are no workloads yet, before the process that looks at them; no registry looks
+into them."""
 
 FORGOTTEN_S = 24 * 3600.0
-"""Such a folder is removed after so long: whoever opened it has left, or the process was killed."""
+"""Such a folder is removed after so long, because whoever opened it has left, and at once when its process is gone."""
 
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{describing.LONGEST_NAME - 1}}}")
 
@@ -98,7 +99,7 @@ class Packages:
         shutil.rmtree(package.folder, ignore_errors=True)
 
     def _opened(self, source: str, path: str, take: Callable[[Intake], None]) -> Package:
-        folder = self._settings.own_workloads_dir / f"{UNPACKED}{secrets.token_hex(6)}"
+        folder = self._settings.own_workloads_dir / f"{UNPACKED}{os.getpid()}-{secrets.token_hex(6)}"
         try:
             self._forget_old()
             folder.mkdir(parents=True)
@@ -115,7 +116,7 @@ class Packages:
 
     def _forget_old(self) -> None:
         for forgotten in self._settings.own_workloads_dir.glob(f"{UNPACKED}*"):
-            if time.time() - forgotten.stat().st_mtime > FORGOTTEN_S:
+            if time.time() - forgotten.stat().st_mtime > FORGOTTEN_S or _is_orphan(forgotten):
                 shutil.rmtree(forgotten, ignore_errors=True)
 
     def _made_of(self, package: Package) -> Workload | None:
@@ -190,3 +191,15 @@ def _other_architecture(
             f"the package is for {wanted}, and the engine is {engine}",
             hint=hint,
         )
+
+
+def _is_orphan(folder: Path) -> bool:
+    """Whether the process that a folder belongs to has ended."""
+    process = folder.name.removeprefix(UNPACKED).partition("-")[0]
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return True
+    except (ValueError, OverflowError, PermissionError):  # of an older version, or of another person
+        return False
+    return False
