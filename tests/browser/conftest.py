@@ -2,13 +2,13 @@
 
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.browser.console_process import ConsoleProcess
-from tests.browser.visit import HEIGHT, WAIT_MS, OpenWindow, Visit
+from tests.browser.visit import OpenWindow, Visit
+from tests.browser.windows import WAIT_MS, Person, Windows
 from tests.sandbox_process import SandboxProcess
 
 QUICK = {"poll_seconds": "0.5", "tick_seconds": "0.1", "retry_first_seconds": "0.5", "retry_most_seconds": "1"}
@@ -43,26 +43,26 @@ def browser() -> Iterator[Browser]:
         chromium.close()
 
 
+@pytest.fixture(scope="module")
+def windows(browser: Browser) -> Windows:
+    """The windows of that browser."""
+    return Windows(browser)
+
+
 @pytest.fixture
-def window(browser: Browser) -> Iterator[OpenWindow]:
+def window(windows: Windows) -> Iterator[OpenWindow]:
     """Open a window on a console: its width, dark or light, and the person's language."""
-    with ExitStack() as closing:
+    opened: list[tuple[Visit, Person]] = []
 
-        def opened(console: ConsoleProcess, *, width: int = 1280, dark: bool = False, locale: str = "en-US") -> Visit:
-            context = closing.enter_context(_person(browser, width, dark, locale))
-            return Visit(context.new_page(), console)
+    def open_one(console: ConsoleProcess, *, width: int = 1280, dark: bool = False, locale: str = "en-US") -> Visit:
+        person = Person(width, dark, locale)
+        opened.append((Visit(windows.lend(person), console), person))
+        return opened[-1][0]
 
-        yield opened
-
-
-def _person(browser: Browser, width: int, dark: bool, locale: str) -> BrowserContext:
-    return browser.new_context(
-        viewport={"width": width, "height": HEIGHT},
-        color_scheme="dark" if dark else "light",
-        locale=locale,
-        timezone_id="Asia/Shanghai",
-        accept_downloads=True,
-    )
+    yield open_one
+    for visit, person in opened:
+        visit.leave()
+        windows.take_back(visit.page, person)
 
 
 def _chromium() -> str:

@@ -47,6 +47,12 @@ FULL_PAGES = EMPTY_PAGES | {
     "series-new": "/series?new=1&counts=1,2&repeats=5&budget=3",
     "unknown-run": "/live?run=nothing",
 }
+WATCH = """
+    stages = [];
+    new MutationObserver(() => stages.push(document.documentElement.getAttribute('data-asked')))
+        .observe(document.documentElement, {attributeFilter: ['data-asked']})"""
+"""Remember what the window says of itself to `visit.rest()`."""
+
 LOG = "".join(f"rank 0: epoch {epoch}/90 loss 1.2345 {'a rather long line ' * 8}\n" for epoch in range(1, 91))
 
 
@@ -103,6 +109,20 @@ def test_the_console_speaks_the_language_of_the_browser(
 
     assert visit.menu_titles()[0] == first
     expect(visit.page).to_have_title(first)
+
+
+def test_a_page_is_at_rest_when_the_answer_to_the_last_click_is_drawn(
+    empty: ConsoleProcess, window: OpenWindow
+) -> None:
+    visit = window(empty)
+    visit.open("/configure")
+    visit.page.evaluate(WATCH)
+
+    visit.page.get_by_text("YAML", exact=True).click()
+    visit.rest()
+
+    assert visit.page.get_by_label("Spec as YAML", exact=True).count() == 1
+    assert visit.page.evaluate("stages") == ["asked", "running", "ended", None]
 
 
 def assert_looks_right(visit: Visit, name: str) -> None:

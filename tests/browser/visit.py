@@ -7,29 +7,20 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from playwright.sync_api import ConsoleMessage, Download, Locator, Page, Request, expect
+from playwright.sync_api import ConsoleMessage, Download, Error, Locator, Page, Request, expect
 from playwright.sync_api import TimeoutError as TookTooLong
 
 from tests.browser.console_process import ConsoleProcess
+from tests.browser.windows import HEIGHT
 
 PICTURES = Path(__file__).parent / "screenshots"
-WAIT_MS = 60_000
-"""How long a page may take on a busy machine. Nothing here is a measurement."""
-
 LISTS, LIST_MS = 8, 8_000
 """How often a list is opened, and how long its option is looked for."""
 
-HEIGHT = 900
-"""A window's height, in pixels."""
-
-QUIET = '[data-testid="stApp"][data-test-script-state="notRunning"][data-test-connection-state="CONNECTED"]'
-
-AT_REST = """addEventListener('DOMContentLoaded', () => {
-    const style = document.createElement('style');
-    style.textContent = '[data-stale="true"] { opacity: 1 !important; transition: none !important; }';
-    document.head.append(style);
-})"""
-"""Streamlit fades what it is about to draw anew; on a busy machine pictures and contrasts would be those of a fog."""
+QUIET = (
+    "html:not([data-asked]) "  # see in_window.js
+    '[data-testid="stApp"][data-test-script-state="notRunning"][data-test-connection-state="CONNECTED"]'
+)
 
 # Streamlit looks for its server below a page's own address first, and then finds it at the root.
 ASKED_BELOW_A_PAGE = re.compile(r"/[a-z]+/_stcore/(health|host-config)$")
@@ -47,12 +38,15 @@ class Visit:
         self._said_before = len(console.said)
         self._requested: list[str] = []
         self._errors: list[str] = []
-        page.set_default_timeout(WAIT_MS)
-        page.set_default_navigation_timeout(WAIT_MS)
-        page.add_init_script(AT_REST)
         page.on("console", self._heard)
-        page.on("pageerror", lambda error: self._errors.append(str(error)))
+        page.on("pageerror", self._failed)
         page.on("request", self._asked)
+
+    def leave(self) -> None:
+        """Look no longer: what happens in the window from now on is another visit's."""
+        self.page.remove_listener("console", self._heard)
+        self.page.remove_listener("pageerror", self._failed)
+        self.page.remove_listener("request", self._asked)
 
     def open(self, path: str) -> Mapping[str, str]:
         """Go to an address of the console, and wait until the page stands; gives the answer's headers."""
@@ -176,6 +170,9 @@ class Visit:
     def _heard(self, message: ConsoleMessage) -> None:
         if message.type == "error" and not ASKED_BELOW_A_PAGE.search(message.location.get("url", "")):
             self._errors.append(f"{message.text} ({message.location.get('url')})")
+
+    def _failed(self, error: Error) -> None:
+        self._errors.append(str(error))
 
     def _asked(self, request: Request) -> None:
         self._requested.append(request.url)
