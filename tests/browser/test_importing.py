@@ -139,7 +139,7 @@ def test_a_package_that_nobody_takes_over_leaves_nothing(
 
     visit.page.keyboard.press("Escape")
     expect(visit.page.get_by_role("dialog")).to_have_count(0)
-    for _ in range(200):
+    for _ in range(600):
         if own(alone) == before:
             break
         visit.page.wait_for_timeout(100)

@@ -47,6 +47,10 @@ FULL_PAGES = EMPTY_PAGES | {
     "series-new": "/series?new=1&counts=1,2&repeats=5&budget=3",
     "unknown-run": "/live?run=nothing",
 }
+FITS = """() => {
+    const main = document.querySelector('[data-testid="stMain"]');
+    return main.scrollWidth <= main.clientWidth && document.documentElement.scrollWidth <= window.innerWidth;
+}"""
 WATCH = """
     stages = [];
     new MutationObserver(() => stages.push(document.documentElement.getAttribute('data-asked')))
@@ -138,10 +142,8 @@ def assert_looks_right(visit: Visit, name: str) -> None:
 
 
 def assert_fits(visit: Visit) -> None:
-    """The page scrolls downwards only."""
-    wide, room = visit.page.get_by_test_id("stMain").evaluate("main => [main.scrollWidth, main.clientWidth]")
-    assert wide <= room
-    assert visit.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    """The page scrolls downwards only, as soon as what it shows has taken the window's width."""
+    visit.page.wait_for_function(FITS)
 
 
 def grave_violations(visit: Visit) -> list[str]:

@@ -12,10 +12,11 @@ from tests.browser.visit import OpenWindow, Visit
 RUN_MS = 240_000
 """How long a run of a few seconds may take on a busy machine."""
 
-LONG_ENOUGH = 600  # epochs: some seconds on a quick machine, so that a page sees it run
-"""Epochs that take a few seconds, so that there is something to watch."""
+FEW = 60
+"""Epochs of a run that soon completes, whether or not a page sees it run."""
 
-ENDLESS = 10_000
+ENDLESS, SLOWLY = 10_000, 1
+"""Epochs and batch size of a run that runs until it is stopped, however slow the page is that looks on."""
 
 
 def test_a_person_launches_follows_stops_and_compares_runs(console: ConsoleProcess, window: OpenWindow) -> None:
@@ -24,11 +25,11 @@ def test_a_person_launches_follows_stops_and_compares_runs(console: ConsoleProce
     visit.open("/")
     pick_a_workload(visit)
     set_number(visit, "Nodes", 2)
-    set_number(visit, "epochs †", LONG_ENOUGH)
+    set_number(visit, "epochs †", FEW)
     meet_a_finding_and_mend_it(visit)
     on_two_nodes = launch(visit, "nodes 2 × cards 2 = 4 cards")
-    watch(visit)
-    stop_another_one(visit)
+    see_it_end(visit)
+    watch_another_one_and_stop_it(visit)
     on_one_node = launch_the_same_on_one_node(visit)
     find_on_the_leaderboard(visit, on_one_node, on_two_nodes)
     compare(visit, on_one_node, on_two_nodes)
@@ -69,17 +70,17 @@ def test_two_presses_of_the_confirm_button_make_one_run(console: ConsoleProcess,
 
 def test_a_refresh_in_the_middle_loses_nothing(console: ConsoleProcess, window: OpenWindow) -> None:
     visit = window(console)
-    visit.open("/configure?draft=refreshed")
-    set_number(visit, "epochs †", LONG_ENOUGH)
-    run_id = launch(visit, "nodes 1 × cards 2 = 2 cards")
-    expect_state(visit, "Running")
+    run_id = launch_one_without_end(visit, 1)
+    before = a_log_that_grows(visit)
 
     visit.reload()
 
     expect(visit.page.get_by_role("heading", level=1)).to_contain_text(run_id)
-    expect_state(visit, "Completed")
-    assert log(visit).endswith("[ModelArts Service Log][end] exit code 0")
-    assert events(visit) == ["launched: 1 x 2 cards, profile sandbox", *LINE]
+    expect_state(visit, "Running")
+    expect(log(visit)).to_contain_text(re.compile(r"epoch \d+/"))
+    assert last_epoch(log(visit).inner_text()) > last_epoch(before)
+    stop(visit, run_id)
+    assert events(visit, "stopped")[:5] == ["launched: 1 x 2 cards, profile sandbox", *LINE[:4]]
 
 
 LINE = ["uploading", "submitting", "queued", "running", "collecting", "completed"]
@@ -130,29 +131,49 @@ def launch(visit: Visit, size: str) -> str:
     return found[1]
 
 
-def watch(visit: Visit) -> None:
-    """The run goes through its states by itself, with a bar for each of them and the log of each node."""
-    expect_state(visit, "Running")
-    expect(visit.page.get_by_role("progressbar")).to_have_count(len(LINE))
-    shown = visit.page.get_by_test_id("stCode")
-    expect(shown).to_contain_text(re.compile(r"epoch \d+/"), timeout=RUN_MS)
-    before = log(visit)
-    expect(shown).not_to_have_text(before, use_inner_text=True, timeout=RUN_MS)
-    visit.publish("live", height=1200)
-    assert last_epoch(log(visit)) > last_epoch(before)
+def see_it_end(visit: Visit) -> None:
+    """The run goes through its states by itself; then there is the whole log of each node."""
     expect_state(visit, "Completed")
-    assert events(visit)[1:] == LINE
+    expect(log(visit)).to_have_text(re.compile(r"\[ModelArts Service Log\]\[end\] exit code 0\s*$"))
+    assert events(visit, "completed")[1:] == LINE
     choose(visit, "Node", "1")
-    expect(visit.page.get_by_test_id("stCode")).to_contain_text(f"rank 2: epoch {LONG_ENOUGH}/{LONG_ENOUGH}")
+    expect(log(visit)).to_contain_text(f"rank 2: epoch {FEW}/{FEW}")
     visit.picture("completed")
 
 
-def stop_another_one(visit: Visit) -> None:
-    """A run without end is stopped from the list of runs, after a question."""
-    visit.menu("Configure")
-    set_number(visit, "epochs †", ENDLESS)
-    run_id = launch(visit, "= 4 cards")
-    expect(visit.page.get_by_test_id("stCode")).to_contain_text(re.compile(r"epoch \d+/"), timeout=RUN_MS)
+def watch_another_one_and_stop_it(visit: Visit) -> None:
+    """A run without end has a bar for each state and a log that grows, and is stopped from the list of runs."""
+    run_id = launch_one_without_end(visit, 2)
+    a_log_that_grows(visit)
+    expect_state(visit, "Running")
+    expect(visit.page.get_by_role("progressbar")).to_have_count(len(LINE))
+    visit.publish("live", height=1200)
+    stop(visit, run_id)
+    visit.picture("stopped")
+    visit.page.get_by_role("link", name="See it on the leaderboard").click()
+    expect(visit.table("Table of runs")).to_contain_text(run_id)
+
+
+def launch_one_without_end(visit: Visit, nodes: int) -> str:
+    """A draft of its own, and its run; gives the run's id."""
+    visit.open(f"/configure?draft=endless-{nodes}")
+    for label, value in (("Nodes", nodes), ("epochs †", ENDLESS), ("batch_size †", SLOWLY)):
+        set_number(visit, label, value)
+    return launch(visit, f"nodes {nodes} × cards 2")
+
+
+def a_log_that_grows(visit: Visit) -> str:
+    """Wait until the page has shown more of the log by itself; what stood there before."""
+    shown = log(visit)
+    expect(shown).to_contain_text(re.compile(r"epoch \d+/"), timeout=RUN_MS)
+    before = shown.inner_text()
+    expect(shown).not_to_have_text(before, use_inner_text=True, timeout=RUN_MS)
+    assert last_epoch(shown.inner_text()) > last_epoch(before)
+    return before
+
+
+def stop(visit: Visit, run_id: str) -> None:
+    """Stop a run from the list of runs, after a question, and see on its page that it is stopped."""
     visit.menu("Launch & stop")
     visit.picture("runs")
     card = visit.keyed(f"run-{run_id}")
@@ -160,18 +181,15 @@ def stop_another_one(visit: Visit) -> None:
     expect(visit.page.get_by_role("dialog")).to_contain_text(run_id)
     visit.picture("stop")
     visit.page.get_by_role("button", name="Stop it").click()
+    expect(visit.page.get_by_role("dialog")).to_have_count(0)
     visit.rest()
     card.get_by_role("link", name=re.compile(run_id)).click()
     expect_state(visit, "Stopped")
-    visit.picture("stopped")
-    visit.page.get_by_role("link", name="See it on the leaderboard").click()
-    expect(visit.table("Table of runs")).to_contain_text(run_id)
 
 
 def launch_the_same_on_one_node(visit: Visit) -> str:
     """A second run that differs in its node count only."""
-    visit.menu("Configure")
-    set_number(visit, "epochs †", LONG_ENOUGH)
+    visit.open("/configure")
     set_number(visit, "Nodes", 1)
     run_id = launch(visit, "nodes 1 × cards 2 = 2 cards")
     expect_state(visit, "Completed")
@@ -268,8 +286,8 @@ def expect_state(visit: Visit, state: str) -> None:
     visit.rest()
 
 
-def log(visit: Visit) -> str:
-    return visit.page.get_by_test_id("stCode").inner_text()
+def log(visit: Visit) -> Locator:
+    return visit.page.get_by_test_id("stCode")
 
 
 def last_epoch(log: str) -> int:
@@ -277,9 +295,9 @@ def last_epoch(log: str) -> int:
     return max(int(number) for number in re.findall(r"epoch (\d+)/", log))
 
 
-def events(visit: Visit) -> list[str]:
-    """What happened to the run that is shown, once it is completed."""
-    expect(visit.table("Timeline")).to_contain_text("completed")
+def events(visit: Visit, last: str) -> list[str]:
+    """What happened to the run that is shown, once the last thing happened."""
+    expect(visit.table("Timeline")).to_contain_text(last)
     return visit.column("Timeline", "What happened")
 
 

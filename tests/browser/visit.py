@@ -22,6 +22,9 @@ QUIET = (
     '[data-testid="stApp"][data-test-script-state="notRunning"][data-test-connection-state="CONNECTED"]'
 )
 
+ASKED = "() => new Promise(done => setTimeout(() => requestIdleCallback(() => done(true), {timeout: 5000}), 100))"
+"""Over when the page has asked its server for what was done last: it lets a moment pass before it does."""
+
 # Streamlit looks for its server below a page's own address first, and then finds it at the root.
 ASKED_BELOW_A_PAGE = re.compile(r"/[a-z]+/_stcore/(health|host-config)$")
 
@@ -62,6 +65,7 @@ class Visit:
 
     def rest(self) -> None:
         """Wait until the server has answered what was done last, and everything that it sent is drawn."""
+        self.page.wait_for_function(ASKED)
         expect(self.page.locator(QUIET)).to_be_visible()
         expect(self.page.get_by_test_id("stSkeleton")).to_have_count(0)
 

@@ -94,7 +94,7 @@ def md5(data: bytes) -> str:
 
 
 def _wait_until_ready(server: uvicorn.Server, thread: threading.Thread) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while not server.started:
         assert thread.is_alive()
         assert time.monotonic() < deadline, "the server did not start"

@@ -106,13 +106,13 @@ def test_a_content_that_changes_on_the_way_is_tried_again(place: Region, sandbox
 
 def test_an_answer_that_takes_too_long_is_unavailable(sandbox: SandboxProcess) -> None:
     place = sandbox_region(sandbox, request_seconds=0.3)
-    sandbox.faults(obs(delay_s=4))
+    sandbox.faults(obs(delay_s=60))
     begun = time.monotonic()
 
     with pytest.raises(CloudUnavailable, match="no answer in time"):
         place.objects.read(place.path("a"))
 
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < 30
 
 
 def test_a_web_page_is_shortened_to_a_sentence(place: Region, sandbox: SandboxProcess) -> None:

@@ -119,14 +119,14 @@ def test_a_create_whose_answer_is_lost_is_tried_once_and_can_be_found(place: Reg
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_an_answer_that_takes_too_long_is_unavailable(sandbox: SandboxProcess, method: str) -> None:
     place = sandbox_region(sandbox, request_seconds=0.3)
-    sandbox.faults(modelarts(method=method, delay_s=4))
+    sandbox.faults(modelarts(method=method, delay_s=60))
     attempt = place.training.flavors if method == "GET" else lambda: place.training.find("a")
     begun = time.monotonic()
 
     with pytest.raises(CloudUnavailable, match="no answer in time"):
         attempt()
 
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < 30
     assert sum(sandbox.requests()["modelarts"].values()) == 1
 
 

@@ -18,6 +18,9 @@ from tests.flow.trouble import jobs_named
 from tests.sandbox_process import SandboxProcess
 
 ROUNDS = 3
+MOST_ROUNDS = 20
+"""A busy machine may let a state pass by before it is seen: then there is one more run."""
+
 MS_PER_REQUEST = 40
 CREATE = {"service": "modelarts", "method": "POST", "path": "/training-jobs$"}
 WAY = ["uploading", "submitting", "queued", "running", "collecting", "completed"]
@@ -52,6 +55,10 @@ class Killings:
 
     def state(self, run: Run) -> RunState:
         return self._core.ledger.get(run.run_id).state
+
+    def in_every_state(self) -> bool:
+        """Whether there is no state left in which it was not killed."""
+        return set(self.hits) >= {*LINE, RunState.STOPPING}
 
     def kill_in(self, run: Run, state: RunState, also: Callable[[], bool] = lambda: True) -> None:
         """Start a follower, and kill it in the middle of what it does for the run in that state."""
@@ -107,23 +114,26 @@ def test_a_follower_that_is_killed_in_every_state_loses_nothing_and_does_nothing
     sandbox.latency(MS_PER_REQUEST, MS_PER_REQUEST)
     killings = Killings(core, sandbox, follower)
 
-    completed = [walk(core, sandbox, killings, unlucky=number == 1) for number in range(ROUNDS)]
-    stopped = [walk_and_stop(core, killings, follower) for _ in range(ROUNDS)]
+    completed: list[Run] = []
+    stopped: list[Run] = []
+    while len(completed) < ROUNDS or (len(completed) < MOST_ROUNDS and not killings.in_every_state()):
+        completed.append(walk(core, sandbox, killings, unlucky=len(completed) == 1))
+        stopped.append(walk_and_stop(core, killings, follower))
     follower.start()
     follower.wait(lambda: not core.ledger.active(), "all runs to end")
     follower.kill()
 
     assert sum(killings.hits.values()) >= 20
-    assert set(killings.hits) >= {*LINE, RunState.STOPPING}, killings.hits
-    assert [killings.state(run) for run in completed] == [RunState.COMPLETED] * ROUNDS
-    assert [killings.state(run) for run in stopped] == [RunState.STOPPED] * ROUNDS
+    assert killings.in_every_state(), killings.hits
+    assert [killings.state(run) for run in completed] == [RunState.COMPLETED] * len(completed)
+    assert [killings.state(run) for run in stopped] == [RunState.STOPPED] * len(stopped)
     for run in completed + stopped:
         assert len(jobs_named(sandbox, run.job_name)) == 1
     recorded = core.warehouse.runs(BoardQuery("sandbox", include_invalid=True))
     assert sorted(row.run_id for row in recorded.rows) == sorted(run.run_id for run in completed + stopped)
-    assert [len(core.warehouse.rank_results(run.run_id)) for run in completed] == [SPEC.card_count] * ROUNDS
-    assert [moves(core, run) for run in completed] == [WAY] * ROUNDS
-    assert [moves(core, run)[-2:] for run in stopped] == [["collecting", "stopped"]] * ROUNDS
+    assert [len(core.warehouse.rank_results(run.run_id)) for run in completed] == [SPEC.card_count] * len(completed)
+    assert [moves(core, run) for run in completed] == [WAY] * len(completed)
+    assert [moves(core, run)[-2:] for run in stopped] == [["collecting", "stopped"]] * len(stopped)
 
 
 def moves(core: Core, run: Run) -> list[str]:

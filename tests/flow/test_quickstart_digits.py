@@ -102,10 +102,10 @@ def test_a_rank_that_does_not_come_is_named() -> None:
     port = free_port()
 
     first, second = team_members(
-        f"Team(0, 3, '127.0.0.1', {port}, timeout=10)", f"Team(1, 3, '127.0.0.1', {port}, timeout=10).sum(np.ones(2))"
+        f"Team(0, 3, '127.0.0.1', {port}, timeout=4)", f"Team(1, 3, '127.0.0.1', {port}, timeout=4).sum(np.ones(2))"
     )
 
-    assert f"rank 0 waited 10 s at 127.0.0.1:{port}, and ranks [2] did not come" in first.text
+    assert f"rank 0 waited 4 s at 127.0.0.1:{port}, and ranks [2] did not come" in first.text
     assert "rank 1 lost rank 0" in second.text
 
 
@@ -151,19 +151,28 @@ def test_a_rank_that_leaves_ends_the_others() -> None:
 
 
 def team_members(*calls: str) -> list[Ended]:
-    """Processes that each do one thing with a team."""
-    return wait(
-        [
-            subprocess.Popen(
-                [sys.executable, "-c", f"import numpy as np\nfrom team import Team\n{call}"],
-                cwd=QUICKSTART.code_dir,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-            )
-            for call in calls
-        ]
-    )
+    """Processes that each do one thing with a team, once all of them have started."""
+    processes = [
+        subprocess.Popen(
+            [
+                sys.executable,
+                "-c",
+                f"import numpy as np\nfrom team import Team\nprint('here', flush=True)\ninput()\n{call}",
+            ],
+            cwd=QUICKSTART.code_dir,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for call in calls
+    ]
+    assert [each.stdout.readline() for each in processes if each.stdout] == ["here\n"] * len(calls)
+    for each in processes:
+        assert each.stdin is not None
+        each.stdin.write("\n")
+        each.stdin.flush()
+    return wait(processes)
 
 
 def lines(ended: Ended) -> list[str]:

@@ -68,7 +68,7 @@ def test_a_process_that_ignores_the_request_to_end_is_killed(client: TrainingCli
 
     client.stop(job_id)
 
-    assert client.wait(job_id, seconds=30).status.phase == "Terminated"
+    assert client.wait(job_id).status.phase == "Terminated"
     assert processes_of(job_id) == []
 
 
