@@ -8,7 +8,6 @@ from playwright.sync_api import expect
 
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.test_looks import PEOPLE, assert_looks_right
-from tests.browser.test_story import tick
 from tests.browser.visit import OpenWindow, Visit
 from tests.unit.old_logs import BERT, RESNET
 
@@ -63,7 +62,7 @@ def test_somebody_brings_the_results_of_years(alone: ConsoleProcess, window: Ope
     visit.widen(1920)  # the origin stands further right than a narrow window shows
     assert visit.column("Table of runs", "Origin") == ["imported"] * 3
     run_id = visit.column("Table of runs", "Run")[0]
-    tick(visit, 0)
+    visit.tick(0)
     visit.page.get_by_role("link", name=f"Show {run_id}").click()
     expect(visit.page.get_by_text("Imported from")).to_be_visible()
     assert visit.troubles() == []

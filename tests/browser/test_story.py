@@ -24,8 +24,8 @@ def test_a_person_launches_follows_stops_and_compares_runs(console: ConsoleProce
 
     visit.open("/")
     pick_a_workload(visit)
-    set_number(visit, "Nodes", 2)
-    set_number(visit, "epochs †", FEW)
+    type_into(visit, "Nodes", 2)
+    type_into(visit, "epochs †", FEW)
     meet_a_finding_and_mend_it(visit)
     on_two_nodes = launch(visit, "nodes 2 × cards 2 = 4 cards")
     see_it_end(visit)
@@ -41,7 +41,7 @@ def test_a_person_launches_follows_stops_and_compares_runs(console: ConsoleProce
 def test_a_draft_survives_a_reload_and_shows_in_another_tab(console: ConsoleProcess, window: OpenWindow) -> None:
     visit = window(console)
     visit.open("/configure")
-    set_number(visit, "Nodes", 3)
+    type_into(visit, "Nodes", 3)
     type_into(visit, "Dedicated pool", "pool-of-mine")
 
     visit.reload()
@@ -57,7 +57,7 @@ def test_a_draft_survives_a_reload_and_shows_in_another_tab(console: ConsoleProc
 def test_two_presses_of_the_confirm_button_make_one_run(console: ConsoleProcess, window: OpenWindow) -> None:
     visit = window(console)
     visit.open("/configure?draft=twice")
-    set_number(visit, "epochs †", 1)
+    type_into(visit, "epochs †", 1)
     type_into_more(visit, "Name", "pressed-twice")
     ask_to_launch(visit)
 
@@ -126,9 +126,7 @@ def launch(visit: Visit, size: str) -> str:
     visit.picture("dialog")
     visit.keyed("launch-yes").get_by_role("button").click()
     expect(visit.page).to_have_url(re.compile(r"/live\?.*run="))
-    found = re.search(r"run=([^&]+)", visit.page.url)
-    assert found
-    return found[1]
+    return visit.page.url.partition("run=")[2].partition("&")[0]
 
 
 def see_it_end(visit: Visit) -> None:
@@ -149,7 +147,6 @@ def watch_another_one_and_stop_it(visit: Visit) -> None:
     expect(visit.page.get_by_role("progressbar")).to_have_count(len(LINE))
     visit.publish("live", height=1200)
     stop(visit, run_id)
-    visit.picture("stopped")
     visit.page.get_by_role("link", name="See it on the leaderboard").click()
     expect(visit.table("Table of runs")).to_contain_text(run_id)
 
@@ -158,7 +155,7 @@ def launch_one_without_end(visit: Visit, nodes: int) -> str:
     """A draft of its own, and its run; gives the run's id."""
     visit.open(f"/configure?draft=endless-{nodes}")
     for label, value in (("Nodes", nodes), ("epochs †", ENDLESS), ("batch_size †", SLOWLY)):
-        set_number(visit, label, value)
+        type_into(visit, label, value)
     return launch(visit, f"nodes {nodes} × cards 2")
 
 
@@ -190,7 +187,7 @@ def stop(visit: Visit, run_id: str) -> None:
 def launch_the_same_on_one_node(visit: Visit) -> str:
     """A second run that differs in its node count only."""
     visit.open("/configure")
-    set_number(visit, "Nodes", 1)
+    type_into(visit, "Nodes", 1)
     run_id = launch(visit, "nodes 1 × cards 2 = 2 cards")
     expect_state(visit, "Completed")
     return run_id
@@ -214,7 +211,7 @@ def find_on_the_leaderboard(visit: Visit, on_one_node: str, on_two_nodes: str) -
 def compare(visit: Visit, on_one_node: str, on_two_nodes: str) -> None:
     """Tick both rows, and see what differs first, whether they may be compared, and how they scale."""
     for row in (0, 1):
-        tick(visit, row)
+        visit.tick(row)
     visit.page.get_by_role("link", name="Compare the 2 chosen").click()
     expect(visit.page.get_by_role("heading", level=1, name="Compare")).to_be_visible()
     expect(visit.page.get_by_role("heading", name="Scaling over nodes")).to_be_visible()
@@ -250,16 +247,9 @@ def download(visit: Visit, run_ids: set[str]) -> None:
 # --- what hands and eyes do ---------------------------------------------------------------------------
 
 
-def set_number(visit: Visit, label: str, value: int) -> None:
+def type_into(visit: Visit, label: str, text: str | int) -> None:
     field = visit.page.get_by_label(label, exact=True)
-    field.fill(str(value))
-    field.press("Enter")
-    visit.rest()
-
-
-def type_into(visit: Visit, label: str, text: str) -> None:
-    field = visit.page.get_by_label(label, exact=True)
-    field.fill(text)
+    field.fill(str(text))
     field.press("Enter")
     visit.rest()
 
@@ -271,8 +261,7 @@ def type_into_more(visit: Visit, label: str, text: str) -> None:
 
 
 def choose(visit: Visit, label: str, option: str) -> None:
-    field = visit.page.get_by_label(label, exact=True)
-    visit.pick(field, re.compile(re.escape(option)))
+    visit.pick(visit.page.get_by_label(label, exact=True), re.compile(re.escape(option)))
 
 
 def ask_to_launch(visit: Visit) -> None:
@@ -303,13 +292,3 @@ def events(visit: Visit, last: str) -> list[str]:
 
 def chart(visit: Visit) -> Locator:
     return visit.page.get_by_test_id("stVegaLiteChart")
-
-
-def tick(visit: Visit, row: int) -> None:
-    """Tick a row of the leaderboard: the table is a canvas, so by its place."""
-    table = visit.page.get_by_test_id("stDataFrame")
-    table.scroll_into_view_if_needed()
-    box = table.bounding_box()
-    assert box
-    visit.page.mouse.click(box["x"] + 16, box["y"] + 53 + 35 * row)
-    visit.rest()

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.postgres
 
 BOARD = BoardQuery("cn-north-9")
 SPAWN = multiprocessing.get_context("spawn")
-PROCESSES, RUNS = 4, 60
+PROCESSES, RUNS = 4, 30
 """500 runs each, which take minutes, are recorded by tests/bench/test_team_writers.py."""
 CARDS = 8
 TRIES = 600
