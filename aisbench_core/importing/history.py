@@ -28,7 +28,7 @@ from aisbench_core.settings import Settings
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.imported import Import
 from aisbench_core.warehouse.moving import Told
-from aisbench_core.warehouse.taking import Taken
+from aisbench_core.warehouse.taking import Taken, let_go
 
 COLUMNS_FILE = "import_columns.json"
 
@@ -193,11 +193,13 @@ class History:
 
         Launched runs stay. Folders go first: whoever is interrupted finds the import still listed, and does it again.
         Raises DiskError and WarehouseError."""
+        run_ids = self._warehouse.imports.run_ids(one.at)
         with full_disks_named():
-            for run_id in self._warehouse.imports.run_ids(one.at):
+            for run_id in run_ids:
                 folder = RunFolder(self._settings.runs_dir / Path(run_id).name)
                 if folder.path.exists() and not folder.launch.exists():  # elsewhere it may be a run of this machine
                     shutil.rmtree(folder.path)
+        let_go(self._settings.taken_dir, run_ids)
         return self._warehouse.imports.forget(one.at, keep_remarks=keep_remarks)
 
 

@@ -5,7 +5,7 @@ What came along is kept first, as a file, so that a rebuild has it as it has the
 
 import hashlib
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from aisbench_core.warehouse.connection import PATIENCE_S, Connection
 from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.moving import Told, copy_runs
 from aisbench_core.warehouse.reading import copied
+from aisbench_core.warehouse.record import clear
 from aisbench_core.warehouse.schema import TABLES
 
 _MAGIC, _MAGIC_AT = b"DUCK", 8
@@ -125,6 +126,12 @@ def kept_runs(kept: Path) -> Iterator[str]:
     for file in _files(kept):
         with Connection(file).cursor() as cur:
             yield from (run_id for (run_id,) in cur.execute("select run_id from runs").fetchall())
+
+
+def let_go(kept: Path, run_ids: Sequence[str]) -> None:
+    """Keep these runs no longer: a rebuild must not bring back what was forgotten."""
+    for file in _files(kept):
+        Connection(file).write(lambda cur: clear(cur, list(run_ids)))
 
 
 def _files(kept: Path) -> list[Path]:

@@ -10,7 +10,7 @@ import pytest
 from aisbench_core.errors import ResultError
 from aisbench_core.model import RunRecord
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.taking import Taken, kept_runs
+from aisbench_core.warehouse.taking import Taken, kept_runs, let_go
 from tests import records as a
 from tests.stores.test_warehouse_care import BOARD, everything, some
 
@@ -103,6 +103,19 @@ def test_what_was_taken_over_survives_a_rebuild_and_an_interruption(
 
     assert after == 7
     assert warehouse.runs(BOARD).total == 7
+    assert warehouse.check([]).damages == ()
+
+
+def test_what_was_forgotten_is_kept_no_longer(theirs: Warehouse, file: Path, kept: Path, tmp_path: Path) -> None:
+    some(theirs)
+    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+    warehouse.taking.take(file, kept, NOWHERE, silent)
+
+    let_go(kept, ["run-0", "long"])
+    warehouse.rebuild([], kept_runs(kept))
+    warehouse.taking.again(kept)
+
+    assert warehouse.runs(BOARD).total == 4
     assert warehouse.check([]).damages == ()
 
 
