@@ -5,7 +5,7 @@ columns; then what is told of these runs only. All columns of one run cost as mu
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -53,6 +53,12 @@ _OF_GROUPS = (
 _FIELDS = ("run_id", *_OF_RUNS, *_OF_RESULTS, *_OF_GROUPS)
 """Those of ListedRun, in their order."""
 
+_PLACE = "run_id, runs.rowid, results.rowid"
+_TOLD = ", ".join(NAMES.get(name, name) for name in ("run_id", "group_id", *_OF_RUNS, *_OF_RESULTS))
+
+FEW = 1000
+"""Of so many runs all is read and sorted at once: asking twice takes longer."""
+
 DAYS = (1, 8, 64, 512)
 """How far back one looks for the newest runs, before one looks at all of them."""
 
@@ -67,41 +73,56 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The places of a page's runs, in their order; of each group that the query chooses, what its runs share."""
+    """The places of a page's runs, in their order."""
 
     places: Sequence[Place]
-    groups: Mapping[int, Sequence[Any]]
     total: int
     rehearsal: bool
 
 
-def search(cur: DuckDBPyConnection, query: BoardQuery) -> ListPage:
+def search(cur: DuckDBPyConnection, query: BoardQuery, few: int = FEW) -> ListPage:
     """One page of runs, sorted. The cursor sees one moment."""
-    found = places(cur, query)
-    runs = _cells(cur, "runs", ("group_id", *_OF_RUNS), [place.run for place in found.places])
-    results = _cells(cur, "results", _OF_RESULTS, [place.result for place in found.places])
-    rows = (
-        _row([place.run_id, *told[1:], *results[place.result], *found.groups[told[0]]])
-        for place in found.places
-        for told in [runs[place.run]]
-    )
-    return ListPage(tuple(rows), found.total, found.rehearsal)
+    chosen = parameters(cur, query)
+    groups, total = _groups(cur, query, chosen)
+    found: Iterable[Sequence[Any]]
+    if total <= few:
+        found = _sorted(cur, query, chosen, groups, _TOLD)
+    else:
+        found = _told(cur, [Place(*row) for row in _sorted(cur, query, chosen, groups, _PLACE)])
+    rows = (_row([run_id, *rest, *groups[group]]) for run_id, group, *rest in found)
+    return ListPage(tuple(rows), total, rehearsal=bool(chosen["rehearsal"]))
 
 
 def places(cur: DuckDBPyConnection, query: BoardQuery) -> Found:
     """Where the runs of a query's page lie, and how many runs it chooses in all."""
-    sorted_by = f"{order(query, RUN_SORTS, NAMES)}, created_at desc, run_id"
     chosen = parameters(cur, query)
     groups, total = _groups(cur, query, chosen)
+    found = _sorted(cur, query, chosen, groups, _PLACE)
+    return Found([Place(*row) for row in found], total, rehearsal=bool(chosen["rehearsal"]))
+
+
+def _sorted(
+    cur: DuckDBPyConnection, query: BoardQuery, chosen: Parameters, groups: Iterable[int], columns: str
+) -> list[tuple[Any, ...]]:
+    """These columns of the page's runs, in their order."""
+    sorted_by = f"{order(query, RUN_SORTS, NAMES)}, created_at desc, run_id"
     condition, values = _condition(query, chosen, groups)
     since = _since(cur, query, condition, values)
     if since:
         condition, values = f"{condition} and created_at >= $since::TIMESTAMP", values | {"since": since}
     cur.execute(
-        f"select run_id, runs.rowid, results.rowid {condition} order by {sorted_by} limit $limit offset $offset",
+        f"select {columns} {condition} order by {sorted_by} limit $limit offset $offset",
         values | {"limit": query.limit, "offset": query.offset},
     )
-    return Found([Place(*row) for row in cur.fetchall()], groups, total, rehearsal=bool(chosen["rehearsal"]))
+    return cur.fetchall()
+
+
+def _told(cur: DuckDBPyConnection, found: Sequence[Place]) -> Iterator[list[Any]]:
+    """_TOLD of the runs at these places."""
+    runs = _cells(cur, "runs", ("group_id", *_OF_RUNS), [place.run for place in found])
+    results = _cells(cur, "results", _OF_RESULTS, [place.result for place in found])
+    for place in found:
+        yield [place.run_id, *runs[place.run], *results[place.result]]
 
 
 def count(cur: DuckDBPyConnection, query: BoardQuery) -> int:

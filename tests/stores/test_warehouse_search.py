@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 from aisbench_core.model import Remark, RemarkKind
 from aisbench_core.warehouse import BoardQuery, RunRow, Warehouse
 from aisbench_core.warehouse.listed import ListedRun
+from aisbench_core.warehouse.search import search
 from tests import records as a
 
 EVERYTHING = BoardQuery("cn-north-9", include_invalid=True)
@@ -23,6 +24,8 @@ def test_a_search_says_the_same_of_a_run_as_its_row_does(warehouse: Warehouse) -
     assert (failed["good"], bool(failed["bad"])) == ("", True)
     assert all(listed.parameters == a.FACTS.speed_parameters for listed in found.rows)
     assert (found.total, page.total) == (3, 3)
+    with warehouse.cursor() as cur:
+        assert search(cur, EVERYTHING, few=0) == found
     assert [row.run_id for row in warehouse.search(replace(EVERYTHING, tags=("odd",))).rows] == ["bad"]
     assert [row.run_id for row in warehouse.search(replace(EVERYTHING, text="GOO")).rows] == ["good"]
     assert warehouse.search(replace(EVERYTHING, models=("nothing",))).total == 0
