@@ -29,7 +29,7 @@ def test_a_person_launches_follows_stops_and_compares_runs(console: ConsoleProce
     meet_a_finding_and_mend_it(visit)
     on_two_nodes = launch(visit, "nodes 2 × cards 2 = 4 cards")
     see_it_end(visit)
-    watch_another_one_and_stop_it(visit)
+    watch_another_one_reload_and_stop_it(visit)
     on_one_node = launch_the_same_on_one_node(visit)
     find_on_the_leaderboard(visit, on_one_node, on_two_nodes)
     compare(visit, on_one_node, on_two_nodes)
@@ -66,21 +66,6 @@ def test_two_presses_of_the_confirm_button_make_one_run(console: ConsoleProcess,
     expect(visit.page).to_have_url(re.compile(r"/live\?.*run="))
     visit.open("/runs?q=pressed-twice")
     expect(visit.page.get_by_role("link", name=re.compile("pressed-twice"))).to_have_count(1)
-
-
-def test_a_refresh_in_the_middle_loses_nothing(console: ConsoleProcess, window: OpenWindow) -> None:
-    visit = window(console)
-    run_id = launch_one_without_end(visit, 1)
-    before = a_log_that_grows(visit)
-
-    visit.reload()
-
-    expect(visit.page.get_by_role("heading", level=1)).to_contain_text(run_id)
-    expect_state(visit, "Running")
-    expect(log(visit)).to_contain_text(re.compile(r"epoch \d+/"))
-    assert last_epoch(log(visit).inner_text()) > last_epoch(before)
-    stop(visit, run_id)
-    assert events(visit, "stopped")[:5] == ["launched: 1 x 2 cards, profile sandbox", *LINE[:4]]
 
 
 LINE = ["uploading", "submitting", "queued", "running", "collecting", "completed"]
@@ -139,24 +124,27 @@ def see_it_end(visit: Visit) -> None:
     visit.picture("completed")
 
 
-def watch_another_one_and_stop_it(visit: Visit) -> None:
-    """A run without end has a bar for each state and a log that grows, and is stopped from the list of runs."""
-    run_id = launch_one_without_end(visit, 2)
-    a_log_that_grows(visit)
+def watch_another_one_reload_and_stop_it(visit: Visit) -> None:
+    """A run without end has a bar for each state and a log that grows; a reload in the middle loses nothing of it."""
+    visit.open("/configure?draft=endless")
+    for label, value in (("Nodes", 2), ("epochs †", ENDLESS), ("batch_size †", SLOWLY)):
+        type_into(visit, label, value)
+    run_id = launch(visit, "nodes 2 × cards 2")
+    before = a_log_that_grows(visit)
     expect_state(visit, "Running")
     expect(visit.page.get_by_role("progressbar")).to_have_count(len(LINE))
     visit.publish("live", height=1200)
+
+    visit.reload()
+
+    expect(visit.page.get_by_role("heading", level=1)).to_contain_text(run_id)
+    expect_state(visit, "Running")
+    expect(log(visit)).to_contain_text(re.compile(r"epoch \d+/"))
+    assert last_epoch(log(visit).inner_text()) > last_epoch(before)
     stop(visit, run_id)
+    assert events(visit, "stopped")[:5] == ["launched: 2 x 2 cards, profile sandbox", *LINE[:4]]
     visit.page.get_by_role("link", name="See it on the leaderboard").click()
     expect(visit.table("Table of runs")).to_contain_text(run_id)
-
-
-def launch_one_without_end(visit: Visit, nodes: int) -> str:
-    """A draft of its own, and its run; gives the run's id."""
-    visit.open(f"/configure?draft=endless-{nodes}")
-    for label, value in (("Nodes", nodes), ("epochs †", ENDLESS), ("batch_size †", SLOWLY)):
-        type_into(visit, label, value)
-    return launch(visit, f"nodes {nodes} × cards 2")
 
 
 def a_log_that_grows(visit: Visit) -> str:
