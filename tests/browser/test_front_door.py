@@ -1,7 +1,6 @@
 """A deep link that is the first request to a fresh server still passes the entry."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -37,12 +36,18 @@ TITLES = {
 }
 
 
+@pytest.fixture(scope="module")
+def console(tmp_path_factory: pytest.TempPathFactory) -> ConsoleProcess:
+    """A console that does not run yet. Its address stays, so the browser compiles its scripts once."""
+    return ConsoleProcess(tmp_path_factory.mktemp("fresh"), {})
+
+
 @pytest.fixture
-def fresh(tmp_path: Path) -> Iterator[ConsoleProcess]:
-    """A console that nobody has visited yet."""
-    process = ConsoleProcess.start(tmp_path)
-    yield process
-    process.stop()
+def fresh(console: ConsoleProcess) -> Iterator[ConsoleProcess]:
+    """A server that nobody has visited yet."""
+    console.resume()
+    yield console
+    console.stop()
 
 
 @pytest.mark.parametrize(("path", "title"), TITLES.items(), ids=list(TITLES))
