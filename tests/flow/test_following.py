@@ -46,7 +46,8 @@ def test_the_folder_of_a_run_holds_what_the_warehouse_can_be_rebuilt_from(bench:
     run = bench.follow(bench.launch())
     before = bench.core.warehouse.run(run.run_id)
 
-    bench.core.settings.warehouse_path.unlink()
+    for file in bench.core.settings.data_dir.glob("warehouse*"):  # with its log
+        file.unlink()
     count = bench.core.warehouse.rebuild(bench.core.files.records())
 
     assert count == 1

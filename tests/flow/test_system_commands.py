@@ -113,7 +113,8 @@ def test_a_statement_is_taken_back_with_an_empty_value(typed: Typed, core: Core)
 def test_a_rebuild_keeps_what_was_stated(typed: Typed, core: Core) -> None:
     typed("edit", "run-1", "cooling=air", "division=open", "scenario=generic")
     before = stored(core)
-    core.settings.warehouse_path.unlink()
+    for file in core.settings.data_dir.glob("warehouse*"):  # with its log
+        file.unlink()
 
     core.warehouse.rebuild(core.files.records())
 
