@@ -25,6 +25,9 @@ QUIET = (
 ASKED = "() => new Promise(done => setTimeout(() => requestIdleCallback(() => done(true), {timeout: 5000}), 100))"
 """Over when the page has asked its server for what was done last: it lets a moment pass before it does."""
 
+COPIED = ASKED.replace("100", "300")
+"""Over when a table's copy for screen readers says what the table shows: it follows 200 ms behind."""
+
 # Streamlit looks for its server below a page's own address first, and then finds it at the root.
 ASKED_BELOW_A_PAGE = re.compile(r"/[a-z]+/_stcore/(health|host-config)$")
 
@@ -125,6 +128,7 @@ class Visit:
     def rows(self, alt: str) -> list[dict[str, str]]:
         """A table's rows by column title, from the copy for screen readers: the table itself is drawn on a canvas."""
         expect(self.table(alt).locator("td").first).to_be_attached()
+        self.page.wait_for_function(COPIED)
         lines: list[list[str]] = self.table(alt).evaluate(
             "table => [...table.querySelectorAll('tr')].map(row => [...row.children].map(cell => cell.textContent))"
         )

@@ -97,5 +97,5 @@ def test_a_draft_of_a_run_that_is_gone_can_still_be_edited(open_page: OpenPage, 
 
     app = open_page("configure", draft="from-gone", lang="zh")
 
-    assert "there is no run" in texts(app)
+    assert "没有运行 'gone'" in texts(app)
     assert app.number_input(key="spec.node_count").value == 1

@@ -136,7 +136,7 @@ def test_a_run_on_its_way_is_described_in_chinese_too(core: Core, open_page: Ope
     app = dialog(open_page("live", run=ACTIVE_RUN, lang="zh"))
 
     assert app.text_input(key=key("cooling", ACTIVE_RUN)).label == "散热"
-    assert "系统描述已修改: cooling" in app.dataframe[0].value.to_string()
+    assert "系统描述已修改：cooling" in app.dataframe[0].value.to_string()
 
 
 def test_a_damaged_file_is_named_and_the_rest_of_the_page_is_there(core: Core, open_page: OpenPage) -> None:

@@ -81,8 +81,7 @@ def test_two_runs_side_by_side_and_as_csv(shell: CommandLine, sandbox: SandboxPr
 
     exported = shell.type("export")
     assert [row["run_id"] for row in csv.DictReader(io.StringIO(exported.stdout))]
-    written = shell.type("export", "-o", str(tmp_path / "runs.csv"), "--nodes", "2")
-    assert written.stderr == "1 run of sandbox written\n"
+    assert shell.type("export", "-o", str(tmp_path / "runs.csv"), "--nodes", "2").stderr == "1 run of sandbox written\n"
     (row,) = csv.DictReader((tmp_path / "runs.csv").read_text("utf-8").splitlines())
     assert (row["run_id"], row["schema_version"]) == (two, "aisbench-compliance-csv/1")
 
@@ -95,6 +94,7 @@ def test_two_runs_side_by_side_and_as_csv(shell: CommandLine, sandbox: SandboxPr
     assert "报告" in shell.type("report", "--nodes", "2", "--lang", "zh").stdout
 
     (shell.data_dir / "warehouse.duckdb").unlink()
+    (shell.data_dir / "warehouse.duckdb.wal").unlink(missing_ok=True)
     assert shell.type("warehouse", "rebuild").stdout == "2 runs recorded\n"
     assert len(shell.answer("leaderboard")["rows"]) == 2
 
