@@ -197,16 +197,32 @@ def mark(cur: DuckDBPyConnection, runs: Sequence[Mapping[str, object]]) -> None:
     for (group_id,) in cur.execute(f"select group_id from standings where {chosen}", parameters).fetchall():  # noqa: S608
         del groups[group_id]
     if groups:
-        columns = [[run[name] for run in groups.values()] for name in MARKED]
-        values = ", ".join(f"unnest(?::{_TYPES.get(name, 'VARCHAR')}[])" for name in MARKED)
-        cur.execute(f"insert into standings ({', '.join(MARKED)}) select {values}", columns)
+        _begin(cur, [*groups.values()])
+
+
+def mark_one(cur: DuckDBPyConnection, run: Mapping[str, object], *, begun: bool) -> None:
+    """The group of this run is due; `begun`: the group has a row already."""
+    cur.execute("insert into standings_due values (?)", [run["group_id"]])
+    if not begun:
+        _begin(cur, [run])
+
+
+def _begin(cur: DuckDBPyConnection, runs: Sequence[Mapping[str, object]]) -> None:
+    """A row, with its keys, for the group of each of these runs."""
+    columns = [[run[name] for run in runs] for name in MARKED]
+    values = ", ".join(f"unnest(?::{_TYPES.get(name, 'VARCHAR')}[])" for name in MARKED)
+    cur.execute(f"insert into standings ({', '.join(MARKED)}) select {values}", columns)
 
 
 def settle_many(cur: DuckDBPyConnection) -> None:
     """Settle when so much is due that looking becomes slow."""
-    [(groups, marks)] = cur.execute("select count(distinct group_id), count(*) from standings_due").fetchall()
-    if groups > MOST_DUE or marks > MOST_MARKS:
+    if is_much([group_id for (group_id,) in cur.execute("select group_id from standings_due").fetchall()]):
         settle(cur)
+
+
+def is_much(due: Sequence[int]) -> bool:
+    """Whether looking becomes slow when these groups are due, each as often as it was marked."""
+    return len(due) > MOST_MARKS or len({*due}) > MOST_DUE
 
 
 def settle(cur: DuckDBPyConnection) -> None:
