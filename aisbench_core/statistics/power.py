@@ -9,6 +9,9 @@ from aisbench_core.statistics import student
 SURE = 0.9
 """How often a change has to be seen to count as visible."""
 
+LEAST = 2
+"""A side with fewer runs is not tested at all."""
+
 MOST_RUNS = 200
 """Whoever would need more runs needs a quieter machine."""
 
@@ -29,7 +32,7 @@ class Power:
 
 def power(cv: float, change: float, baseline: int, candidate: int, alpha: float) -> Power:
     """For a t test at `alpha` that is to see the change in SURE of all cases."""
-    runs = _fewest(lambda count: _sees(change, cv, baseline, count, alpha))
+    runs = _fewest(lambda count: _sees(change, cv, baseline, count, alpha)) if baseline >= LEAST else None
     each = None if runs else _fewest(lambda count: _sees(change, cv, count, count, alpha))
     return Power(cv, change, _visible(cv, baseline, candidate, alpha), runs, each)
 
@@ -53,7 +56,7 @@ def _fewest(sees: Callable[[int], bool]) -> int | None:
 
 
 def _visible(cv: float, baseline: int, candidate: int, alpha: float) -> float | None:
-    if min(baseline, candidate) < 1 or baseline + candidate < 3:
+    if min(baseline, candidate) < LEAST:
         return None
     low, high = 0.0, 1000 * cv
     for _ in range(40):

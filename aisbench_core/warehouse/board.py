@@ -16,13 +16,20 @@ T95 = (
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
     2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 )  # fmt: skip
-"""Student's t for a two-sided 95 % interval, for 1 to 30 degrees of freedom; the last one is used beyond."""
+"""Student's t for a two-sided 95 % interval, for 1 to 30 degrees of freedom."""
+
+T95_BEYOND = (1.959964, 2.372271, 2.822498, 2.555851)
+"""Beyond 30: the first terms of its series in 1 / degrees of freedom (Abramowitz and Stegun, 26.7.5), right to 2e-6."""
+
+_T = f"""case when runs > {len(T95) + 1} then {
+    " + ".join(f"{term} / pow(runs - 1, {power})" for power, term in enumerate(T95_BEYOND))
+} else list_extract({list(T95)}, runs - 1) end"""
 
 GROUPED = f"""
     groups as (
         select *,
             sd / mean as cv,
-            list_extract({list(T95)}, least(runs - 1, {len(T95)})) * sd / sqrt(runs) as margin,
+            ({_T}) * sd / sqrt(runs) as margin,
             mean - coalesce(margin, 0) as low,
             mean + coalesce(margin, 0) as high
         from numbers where {{shown}})

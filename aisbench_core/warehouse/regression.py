@@ -187,7 +187,9 @@ def _power(baseline: Summary | None, candidate: Summary | None) -> Power | None:
         return None
     freedom = sum(side.count - 1 for side in sides)
     cv = math.sqrt(sum((side.count - 1) * (side.cv or 0) ** 2 for side in sides) / freedom)
-    return power(cv, EFFECT, baseline.count, candidate.count if candidate else 0, ALPHA)
+    found = power(cv, EFFECT, baseline.count, candidate.count if candidate else 0, ALPHA)
+    # However sure a smaller change may be, it is not reported.
+    return found if found.visible is None else replace(found, visible=max(EFFECT, found.visible))
 
 
 def _settled(one: Judgement, chances: Iterator[float], tests: int) -> Judgement:

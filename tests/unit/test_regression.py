@@ -241,6 +241,13 @@ def test_what_the_runs_could_show_is_said() -> None:
     assert metric.power.runs in (3, 4, 5)
 
 
+def test_a_change_below_the_threshold_is_never_promised_to_be_shown() -> None:
+    metric = only(judged(runs(noise(5, 20, sd=0.05)) + runs(noise(2, 9, sd=0.05), "r2", 20)))
+
+    assert metric.power
+    assert metric.power.visible == 0.01
+
+
 def test_runs_that_do_not_count_are_not_judged() -> None:
     invalid = [replace(run, values={}, validity=Validity.INVALID) for run in runs([1.0] * 5, "r3", 30)]
 

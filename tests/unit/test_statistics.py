@@ -178,6 +178,17 @@ def test_a_small_baseline_must_grow_with_the_candidate() -> None:
     assert 30 < found.runs_each < 60
 
 
+@pytest.mark.parametrize(("baseline", "candidate"), [(1, 20), (20, 1), (0, 5), (5, 0)])
+def test_a_side_that_is_not_tested_shows_nothing(baseline: int, candidate: int) -> None:
+    assert power(0.001, 0.01, baseline, candidate, 0.01).visible is None
+
+
+def test_one_run_before_is_tested_against_nothing_however_many_come_after() -> None:
+    found = power(0.0005, 0.01, baseline=1, candidate=9, alpha=0.01)
+
+    assert (found.runs, found.runs_each) == (None, 2)
+
+
 def test_a_machine_that_is_too_loud_shows_nothing() -> None:
     found = power(0.5, 0.01, baseline=3, candidate=3, alpha=0.01)
 
