@@ -62,7 +62,7 @@ def _versions(t: Words) -> alt.Color:
 
 def _spans(base: Drawing) -> Drawing:
     """Black with a white edge is seen on bars and beside them, in light and dark."""
-    base = base.encode(x="low:Q", x2="high:Q")
+    base = base.encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     return base.mark_rule(strokeWidth=4, color="white") + base.mark_rule(strokeWidth=2, color="black")
 
 

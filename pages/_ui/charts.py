@@ -118,7 +118,7 @@ def scaling(curve: Scaling, t: Words) -> Drawing:
             alt.Tooltip("speed_up:Q", title=t("charts.speed_up"), format=".2f"),
         ],
     )
-    ideal = base.mark_line(strokeDash=[6, 4], color="#8a8f98").encode(y="ideal:Q")
+    ideal = base.mark_line(strokeDash=[6, 4], color="#8a8f98").encode(y=alt.Y("ideal:Q"))
     return (ideal + measured).properties(height=320)
 
 

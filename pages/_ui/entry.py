@@ -6,6 +6,7 @@ import streamlit as st
 
 from pages._ui.core import core
 from pages._ui.errors import errors_shown
+from pages._ui.loaded import loaded
 from pages._ui.places import CONFIGURE, ICONS, go
 from pages._ui.status import show_follower
 from pages._ui.words import NAMES, Language, Words, choose_language, words
@@ -37,5 +38,5 @@ with st.sidebar:
     st.selectbox(t("menu.language"), list(Language), format_func=lambda each: NAMES[each], key="lang")
     with errors_shown():
         show_follower()
-with errors_shown():
+with loaded(page.url_path), errors_shown():
     page.run()

@@ -25,7 +25,7 @@ def over_time(history: History, metric: MetricHistory, ink: str, t: Words) -> Dr
     y = alt.Y("value:Q", title=_title(metric, t), scale=alt.Scale(zero=False, padding=12))
     layers = [
         *if_any([each for each in bands if each["low"] is not None], _interval),
-        chart_of(bands).mark_rule(color=GREY, strokeWidth=2).encode(x=x, x2="to:T", y="mean:Q"),
+        chart_of(bands).mark_rule(color=GREY, strokeWidth=2).encode(x=x, x2=alt.X2("to:T"), y=alt.Y("mean:Q")),
         *_boundaries(history, ink, t),
         *if_any([_change(each) for each in metric.changes], lambda base: _changes(base, t)),
         _dots(history, metric, ink, t).encode(x=alt.X("at:T", title=None), y=y),
@@ -50,18 +50,20 @@ def over_versions(history: History, metric: MetricHistory, ink: str, t: Words) -
     spread = [each for each in values if each["low"] is not None]
     layers = [
         *if_any(spread, lambda base: _spread(base).encode(x=x)),
-        chart_of(values).mark_tick(color=GREY, thickness=3, size=48).encode(x=x, y="mean:Q"),
+        chart_of(values).mark_tick(color=GREY, thickness=3, size=48).encode(x=x, y=alt.Y("mean:Q")),
         _dots(history, metric, ink, t).encode(x=x, y=y),
     ]
     return alt.layer(*layers).properties(height=HEIGHT)
 
 
 def _interval(base: Drawing) -> Drawing:
-    return base.mark_rect(color=GREY, opacity=0.22).encode(x="from:T", x2="to:T", y="low:Q", y2="high:Q")
+    return base.mark_rect(color=GREY, opacity=0.22).encode(
+        x=alt.X("from:T"), x2=alt.X2("to:T"), y=alt.Y("low:Q"), y2=alt.Y2("high:Q")
+    )
 
 
 def _spread(base: Drawing) -> Drawing:
-    return base.mark_bar(color=GREY, opacity=0.3, size=34).encode(y="low:Q", y2="high:Q")
+    return base.mark_bar(color=GREY, opacity=0.3, size=34).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
 
 
 def _dots(history: History, metric: MetricHistory, ink: str, t: Words) -> Drawing:
@@ -111,12 +113,13 @@ def _boundaries(history: History, ink: str, t: Words) -> list[Drawing]:
         alt.Tooltip("value:N", title=t("board.version")),
         alt.Tooltip("run:N", title=t("charts.run")),
     ]
-    lines = chart_of(values).mark_rule(color=GREY, strokeDash=[5, 4]).encode(x="at:T", tooltip=tips)
+    lines = chart_of(values).mark_rule(color=GREY, strokeDash=[5, 4]).encode(x=alt.X("at:T"), tooltip=tips)
     told = [each for each in values if each["told"]]
     if not told or len(told) > MOST_LABELS:
         return [lines]
     labels = chart_of(told).mark_text(angle=270, align="right", baseline="bottom", dx=-4, dy=-3, color=ink)
-    return [lines, labels.encode(x="at:T", y=alt.value(0), text="value:N")]
+    top = alt.YValue(0)  # type: ignore[no-untyped-call]
+    return [lines, labels.encode(x=alt.X("at:T"), y=top, text=alt.Text("value:N"))]
 
 
 def _boundary(each: Boundary, t: Words) -> dict[str, Any]:
@@ -144,10 +147,10 @@ def _change(each: Change) -> dict[str, Any]:
 def _changes(base: Drawing, t: Words) -> Drawing:
     """Triangles: they point the way that the numbers went, and their colour says whether that is worse."""
     return base.mark_point(filled=True, size=220, stroke="white", strokeWidth=1, opacity=1).encode(
-        x="at:T",
-        y="mean:Q",
-        shape=alt.condition("datum.falls", alt.value("triangle-down"), alt.value("triangle-up")),
-        color=alt.condition("datum.worse", alt.value(WORSE), alt.value(BETTER)),
+        x=alt.X("at:T"),
+        y=alt.Y("mean:Q"),
+        shape=alt.ShapeValue("triangle-up", condition={"test": "datum.falls", "value": "triangle-down"}),
+        color=alt.ColorValue(BETTER, condition={"test": "datum.worse", "value": WORSE}),
         tooltip=[
             alt.Tooltip("run:N", title=t("trend.since")),
             alt.Tooltip("change:Q", title=t("trend.change"), format="+.2%"),

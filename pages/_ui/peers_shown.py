@@ -63,10 +63,10 @@ def _chart(comparison: Comparison, title: str, t: Words) -> Drawing:
     x = alt.X("value:Q", title=title, scale=alt.Scale(zero=False, padding=16), axis=alt.Axis(labelBound=True))
     tips = [alt.Tooltip("id:N", title=t("charts.run")), alt.Tooltip("value:Q", title=title, format=",.5~g")]
     colour = alt.Color("run:N", legend=None, sort=order)
-    ring = alt.condition("datum.own", alt.value(2), alt.value(0))
+    ring = alt.StrokeWidthValue(0, condition={"test": "datum.own", "value": 2})
     layers = [
-        chart_of(spans).mark_bar(size=18, opacity=0.3).encode(x="low:Q", x2="high:Q", y=y, color=colour),
-        chart_of(spans).mark_tick(thickness=3, size=22, color=ink()).encode(x="mean:Q", y=y),
+        chart_of(spans).mark_bar(size=18, opacity=0.3).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, color=colour),
+        chart_of(spans).mark_tick(thickness=3, size=22, color=ink()).encode(x=alt.X("mean:Q"), y=y),
         chart_of(dots)
         .mark_circle(size=60, opacity=0.75, stroke=ink())
         .encode(x=x, y=y, color=colour, strokeWidth=ring, tooltip=tips),

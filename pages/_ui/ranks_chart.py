@@ -40,9 +40,11 @@ def heat_map(found: RankMap, unit: str, t: Words) -> Drawing:
     cells = base.mark_rect(stroke="white", strokeWidth=0.5).encode(color=colour, tooltip=_tips(found, unit, t))
     layers = [cells]
     if found.by_card and found.spread.nodes <= FEW:
-        layers.append(base.mark_text(color="black").encode(text="l:N"))
+        layers.append(base.mark_text(color="black").encode(text=alt.Text("l:N")))
     elif any("m" in each for each in values):
-        layers.append(base.mark_text(color="black", fontSize=11).transform_filter("datum.m").encode(text="m:N"))
+        layers.append(
+            base.mark_text(color="black", fontSize=11).transform_filter("datum.m").encode(text=alt.Text("m:N"))
+        )
     return alt.layer(*layers).properties(height=rows * CELL + AXIS + LEGEND)
 
 
@@ -74,11 +76,11 @@ def spread_boxes(spreads: Mapping[str, RankSpread], unit: str, t: Words) -> Draw
     ]
     base = chart_of(values).encode(y=y)
     x = alt.X("low:Q", title=title, scale=alt.Scale(zero=False, padding=16), axis=alt.Axis(labelBound=True))
-    whiskers = base.mark_rule(strokeWidth=2, color=ink()).encode(x=x, x2="high:Q")
+    whiskers = base.mark_rule(strokeWidth=2, color=ink()).encode(x=x, x2=alt.X2("high:Q"))
     boxes = base.mark_bar(size=16, opacity=0.8).encode(
-        x="q:Q", x2="r:Q", color=alt.Color("run:N", legend=None, sort=list(spreads)), tooltip=tips
+        x=alt.X("q:Q"), x2=alt.X2("r:Q"), color=alt.Color("run:N", legend=None, sort=list(spreads)), tooltip=tips
     )
-    medians = base.mark_tick(thickness=3, size=20, color=ink()).encode(x="mid:Q")
+    medians = base.mark_tick(thickness=3, size=20, color=ink()).encode(x=alt.X("mid:Q"))
     return (whiskers + boxes + medians).properties(height=len(values) * BAR + AXIS)
 
 

@@ -38,9 +38,14 @@ def throughput(curves: Named, nodes: int, t: Words) -> Drawing:
     ]
     x, colour = _nodes(curves, t), _colour(curves, t)
     layers = [
-        _ideal(curves, lambda curve: curve.points[0].throughput, t).encode(x=x, y="value:Q", detail="curve:N"),
+        _ideal(curves, lambda curve: curve.points[0].throughput, t).encode(
+            x=x, y=alt.Y("value:Q"), detail=alt.Detail("curve:N")
+        ),
         *_law(curves, nodes, _by_law, lambda each: each.encode(x=x, y=y, color=colour)),
-        *if_any(spans, lambda each: each.mark_rule(strokeWidth=3).encode(x=x, y="low:Q", y2="high:Q", color=colour)),
+        *if_any(
+            spans,
+            lambda each: each.mark_rule(strokeWidth=3).encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=colour),
+        ),
         chart_of(dots).mark_circle(size=45, opacity=0.55).encode(x=x, y=y, color=colour, tooltip=_run_tips(unit, t)),
         _medians(curves, lambda point: point.throughput).encode(x=x, y=y, color=colour, tooltip=_tips(unit, t)),
     ]
@@ -103,8 +108,11 @@ def _against_ideal(
         if (found := law(curve, size))
     ]
     layers = [
-        chart_of(ideal).mark_line(strokeDash=[6, 4], color=IDEAL).encode(x=x, y=y, detail="curve:N"),
-        *if_any(bands, lambda each: each.mark_area(opacity=0.2).encode(x=x, y="low:Q", y2="high:Q", color=colour)),
+        chart_of(ideal).mark_line(strokeDash=[6, 4], color=IDEAL).encode(x=x, y=y, detail=alt.Detail("curve:N")),
+        *if_any(
+            bands,
+            lambda each: each.mark_area(opacity=0.2).encode(x=x, y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), color=colour),
+        ),
         *_law(curves, nodes, law, lambda each: each.encode(x=x, y=y, color=colour)),
         chart_of(medians).mark_point(filled=True, size=90).encode(x=x, y=y, color=colour, tooltip=tips),
     ]
