@@ -90,11 +90,14 @@ class DiskError(AisbenchError):
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
 
 
-def disk_error(error: OSError) -> DiskError | None:
-    """The error of a full, failing or read-only disk in words; None for everything else."""
+def disk_error(error: OSError, file: Path | None = None) -> DiskError | None:
+    """The error of a full, failing or read-only disk in words; None for everything else.
+
+    `file`: what was being written, where the system does not say it."""
     if error.errno not in _DISK:
         return None
-    what = f"{Path(error.filename).name} cannot be written" if error.filename else "a file cannot be written"
+    name = error.filename or file
+    what = f"{Path(name).name} cannot be written" if name else "a file cannot be written"
     return DiskError(f"{what}: {error.strerror}", "free space on this machine, or make the data folder writable")
 
 

@@ -1,9 +1,11 @@
 """Which warehouse the settings mean, and what looks after it."""
 
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from aisbench_core.cloud.addresses import proxy_for, split
-from aisbench_core.errors import ConfigError
+from aisbench_core.errors import ConfigError, ResultError
 from aisbench_core.running.run_files import RunFiles
 from aisbench_core.running.series_files import SeriesFiles
 from aisbench_core.settings import (
@@ -14,10 +16,18 @@ from aisbench_core.settings import (
 )
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.compacting import Compacted
-from aisbench_core.warehouse.integrity import Checked
+from aisbench_core.warehouse.integrity import Checked, Damage
 from aisbench_core.warehouse.moving import Moved, Told
 from aisbench_core.warehouse.taking import kept_runs
 from aisbench_core.warehouse.team import Access, Bucket, TeamPlace, team_place
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """How many runs were stored, and what is wrong with the files of those that could not be."""
+
+    runs: int
+    unread: tuple[ResultError, ...] = ()
 
 
 class Storage:
@@ -29,19 +39,21 @@ class Storage:
         self._files = files
         self._series = series
 
-    def rebuild(self) -> int:
-        """Store every run of this machine and the plan of every series anew; returns how many runs.
+    def rebuild(self) -> Rebuilt:
+        """Store every run of this machine and the plan of every series anew.
 
         What else a file holds of runs goes, a team's stays. Runs that were taken over from other warehouses are stored
-        again where they are missing."""
-        self._warehouse.series.keep(list(self._series.all()))
+        again where they are missing. What is stored of a run whose folder is damaged stays."""
+        unread: dict[str, ResultError] = {}
+        self._warehouse.series.keep(list(self._series.all(unread.__setitem__)))
         taken = self._settings.taken_dir
+        records = self._files.records(unread.__setitem__)
         if self._settings.has_team_warehouse:
-            count = self._warehouse.record_many(self._files.records())
+            count = self._warehouse.record_many(records)
         else:
-            count = self._warehouse.rebuild(self._files.records(), kept_runs(taken))
+            count = self._warehouse.rebuild(records, chain(kept_runs(taken), unread))
         self._warehouse.taking.again(taken)
-        return count
+        return Rebuilt(count, tuple(unread.values()))
 
     def move(self, to: str, data: str, told: Told) -> Moved:
         """Copy everything into another warehouse, named as the setting `warehouse` names one. Can be repeated.
@@ -54,10 +66,13 @@ class Storage:
         return self._warehouse.move_to(Warehouse(place), told)
 
     def check(self, *, mend: bool = False) -> Checked:
-        """Read everything, and compare it with the records in the folders of this machine. Raises ResultError.
+        """Read everything, and compare it with the records in the folders of this machine, damaged ones named.
 
         `mend`: first count anew what is kept of groups of runs."""
-        return self._warehouse.check(self._files.records(), mend=mend)
+        unread: dict[str, ResultError] = {}
+        found = self._warehouse.check(self._files.records(unread.__setitem__), mend=mend)
+        damages = (Damage(f"run {run_id}", error.message, error.hint) for run_id, error in unread.items())
+        return replace(found, damages=(*found.damages, *damages))
 
     def compact(self) -> Compacted:
         """Make it small and quick again."""

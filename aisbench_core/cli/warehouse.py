@@ -1,5 +1,6 @@
 """`aisbench warehouse`: rebuild, move, check, compact and snapshot."""
 
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,10 @@ from aisbench_core.cli.core import as_json, open_core
 
 if TYPE_CHECKING:
     from aisbench_core.warehouse.compacting import Size
+    from aisbench_core.warehouse.integrity import Damage
+
+NAMED = 20
+"""Of what is wrong in the same way, as many are named one by one."""
 
 
 @click.group()
@@ -20,12 +25,20 @@ def warehouse() -> None:
 
 
 @warehouse.command()
-def rebuild() -> None:
+@click.pass_context
+def rebuild(ctx: click.Context) -> None:
     """Build the warehouse anew from the folders of the runs; it can be repeated.
 
-    In a team's warehouse the runs of this machine are stored anew, and those of others stay.
+    In a team's warehouse the runs of this machine are stored anew, and those of others stay. Damaged files
+    keep nothing else from being stored; they are named, and the exit code is 1.
     """
-    click.echo(f"{_runs(open_core().storage.rebuild())} recorded")
+    rebuilt = open_core().storage.rebuild()
+    click.echo(f"{_runs(rebuilt.runs)} recorded")
+    for error in rebuilt.unread[:NAMED]:
+        shown.talk(f"error: {error}")
+    if rebuilt.unread:
+        shown.talk(f"{len(rebuilt.unread):,} could not be read")
+        ctx.exit(OUR_ERROR)
 
 
 @warehouse.command()
@@ -50,11 +63,11 @@ def check(ctx: click.Context, mend: bool, as_json: bool) -> None:
     """Read every row, count per run and group, and compare with the folders of the runs; exit code 1 on any damage."""
     checked = open_core().storage.check(mend=mend)
     heads = ("where", "what", "what to do")
-    rows = [(each.where, each.sentence, each.hint) for each in checked.damages]
-    shown.answer(checked, as_json, lambda: shown.table(heads, rows) if rows else "all is well")
+    damages = checked.damages
+    shown.answer(checked, as_json, lambda: shown.table(heads, _named(damages)) if damages else "all is well")
     looked = f"{_runs(checked.runs)} with {checked.rows:,} rows, {checked.compared:,} compared with their folders"
-    shown.talk(f"{looked}: {len(rows):,} found wrong")
-    if rows:
+    shown.talk(f"{looked}: {len(damages):,} found wrong")
+    if damages:
         ctx.exit(OUR_ERROR)
 
 
@@ -81,6 +94,17 @@ def snapshot(file: Path, replace: bool) -> None:
     """
     taken = open_core().warehouse.snapshot(file, datetime.now(UTC), replace=replace)
     click.echo(f"{_runs(taken.runs)} in {taken.path}, {shown.size(taken.bytes)}")
+
+
+def _named(damages: "Sequence[Damage]") -> Iterator[tuple[str, str, str]]:
+    """Of many with the same sentence the first few, and how many more there are; JSON names them all."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for each in damages:
+        alike.setdefault((each.sentence, each.hint), []).append(each.where)
+    for (sentence, hint), places in alike.items():
+        yield from ((place, sentence, hint) for place in places[:NAMED])
+        if len(places) > NAMED:
+            yield f"and {len(places) - NAMED:,} more", sentence, hint
 
 
 def _runs(count: int) -> str:

@@ -1,7 +1,7 @@
 """A run's record as text in its folder: written once a run has ended, read to rebuild the warehouse."""
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +11,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from aisbench_core.errors import ResultError, disk_error
 from aisbench_core.model import Event, MetricSample, Remarks, RunRecord
+
+Unread = Callable[[str, ResultError], None]
+"""Told the id and the error of each run or series whose files are damaged."""
 
 _RECORD = TypeAdapter(RunRecord)
 _SAMPLE = TypeAdapter(MetricSample)
@@ -41,7 +44,7 @@ def read_outline(record_file: Path) -> RunRecord:
     try:
         return _RECORD.validate_json(record_file.read_bytes())
     except (OSError, ValidationError) as error:
-        raise ResultError(f"{record_file.parent.name}/{record_file.name} cannot be read: {_why(error)}") from error
+        raise damaged(inside(record_file), error) from error
 
 
 def read_samples(metrics_file: Path) -> list[MetricSample]:
@@ -58,11 +61,15 @@ def read_lines(adapter: TypeAdapter[Any], file: Path) -> Iterator[Any]:
     """One value a line. Raises ResultError, naming the line, when one is damaged."""
     if not file.exists():
         return
-    for number, line in enumerate(file.read_bytes().splitlines(), start=1):
+    try:
+        lines = file.read_bytes().splitlines()
+    except OSError as error:
+        raise damaged(inside(file), error) from error
+    for number, line in enumerate(lines, start=1):
         try:
             yield adapter.validate_json(line)
         except ValidationError as error:
-            raise ResultError(f"{file.parent.name}/{file.name}, line {number} cannot be read: {_why(error)}") from error
+            raise damaged(f"{inside(file)}, line {number}", error) from error
 
 
 def write_whole(file: Path, content: bytes) -> None:
@@ -75,12 +82,29 @@ def write_whole(file: Path, content: bytes) -> None:
     except OSError as error:
         with suppress(OSError):
             part.unlink()
-        raise disk_error(error) or error from error
+        raise disk_error(error, file) or error from error
 
 
 def _lines(adapter: TypeAdapter[Any], values: Iterable[Any]) -> bytes:
     return b"".join(adapter.dump_json(value) + b"\n" for value in values)
 
 
+def inside(file: Path) -> str:
+    """A file's name in its folder."""
+    return f"{file.parent.name}/{file.name}"
+
+
+def damaged(what: str, error: OSError | ValidationError) -> ResultError:
+    """What is wrong with a file of a run's or a series' folder, and what to do."""
+    hint = "bring the file back from a backup; what the warehouse holds of it stays"
+    return ResultError(f"{what} cannot be read: {_why(error)}", hint)
+
+
 def _why(error: OSError | ValidationError) -> str:
-    return error.strerror or "" if isinstance(error, OSError) else f"{error.error_count()} fields are not as expected"
+    """What is wrong; of several fields the first, and how many more there are."""
+    if isinstance(error, OSError):
+        return error.strerror or ""
+    first = error.errors(include_url=False, include_context=False)[0]
+    field = ".".join(map(str, first["loc"]))
+    more = error.error_count() - 1
+    return f"{field}: " * bool(field) + first["msg"] + f", and {more} more" * bool(more)

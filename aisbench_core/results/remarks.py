@@ -1,10 +1,13 @@
 """Remarks of people about a run, in its folder: one change a line, only ever added."""
 
+import errno
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from aisbench_core.errors import disk_error
 from aisbench_core.model import Remark, Remarks
 from aisbench_core.results.record import read_lines
 
@@ -23,5 +26,18 @@ def add_remarks(folder: Path, remarks: Iterable[Remark]) -> None:
     known = set(read_remarks(folder).changes)
     new = [each for each in remarks if each not in known]
     if new:
-        with (folder / FILE).open("ab") as file:  # one write: lines of two people do not mix
-            file.write(b"".join(_REMARK.dump_json(each) + b"\n" for each in sorted(new)))
+        _append(folder / FILE, b"".join(_REMARK.dump_json(each) + b"\n" for each in sorted(new)))
+
+
+def _append(file: Path, lines: bytes) -> None:
+    """One write, so that lines of two people do not mix. A full disk leaves no half of a line behind."""
+    with file.open("ab", buffering=0) as target:
+        before = target.seek(0, os.SEEK_END)
+        try:
+            whole = target.write(lines) == len(lines)
+        except OSError as error:
+            raise disk_error(error, file) or error from error
+        if not whole:
+            target.truncate(before)
+            full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file))
+            raise disk_error(full) or full

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from aisbench_core.cloud.ports import TrainingService
-from aisbench_core.errors import CloudError, CloudNotFound, CloudRejected, CloudUnavailable
+from aisbench_core.errors import CloudError, CloudNotFound, CloudRejected, CloudUnavailable, ResultError
 from aisbench_core.model import (
     Clock,
     CollectedResult,
@@ -20,7 +20,7 @@ from aisbench_core.model import (
     TrainResultInfo,
 )
 from aisbench_core.results.collect import collect
-from aisbench_core.results.record import read_record, read_samples, write_record, write_whole
+from aisbench_core.results.record import read_outline, read_samples, write_record, write_whole
 from aisbench_core.results.remarks import read_remarks
 from aisbench_core.results.stated import read_stated
 from aisbench_core.running import places
@@ -106,7 +106,10 @@ def _first_end(folder: RunFolder) -> datetime | None:
     """When the run was collected for the first time; collecting it again days later makes it no longer."""
     if not folder.record.exists():
         return None
-    known = read_record(folder.record, folder.metrics, folder.events)
+    try:
+        known = read_outline(folder.record)
+    except ResultError:  # a damaged record is what collecting again mends
+        return None
     return known.result.info.total_end_time if known.result else None
 
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from aisbench_core.errors import ResultError
 from aisbench_core.model import MetricSample, RunRecord
-from aisbench_core.results.record import read_record, read_samples
+from aisbench_core.results.record import Unread, read_record, read_samples
 from aisbench_core.results.remarks import read_remarks
 from aisbench_core.results.stated import read_stated
 from aisbench_core.running import logs
@@ -43,12 +44,17 @@ class RunFiles:
             return None
         return _record(folder)
 
-    def records(self) -> Iterator[RunRecord]:
+    def records(self, unread: Unread | None = None) -> Iterator[RunRecord]:
         """Every record under data/runs/, by run id. They need no ledger, so the warehouse outlives a lost one.
 
-        Raises ResultError, naming the file, when one is damaged."""
+        `unread` is told the folder and the error of each that is damaged; without it, ResultError is raised."""
         for path in sorted(self._runs_dir.glob("*/record.json")):
-            yield _record(RunFolder(path.parent))
+            try:
+                yield _record(RunFolder(path.parent))
+            except ResultError as error:
+                if unread is None:
+                    raise
+                unread(path.parent.name, error)
 
     def _folder(self, run_id: str) -> RunFolder:
         return RunFolder(self._runs_dir / Path(self._ledger.get(run_id).run_id).name)

@@ -5,9 +5,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from aisbench_core.errors import ResultError
 from aisbench_core.model import Series
-from aisbench_core.results.record import write_whole
+from aisbench_core.results.record import Unread, damaged, inside, write_whole
 
 _SERIES = TypeAdapter(Series)
 
@@ -24,10 +23,10 @@ class SeriesFiles:
         if not file.exists():
             write_whole(file, _SERIES.dump_json(series, indent=2))
 
-    def all(self) -> Iterator[Series]:
-        """Every plan, the oldest first. Raises ResultError, naming the file, when one is damaged."""
+    def all(self, unread: Unread) -> Iterator[Series]:
+        """Every plan, the oldest first; `unread` is told of each that is damaged."""
         for file in sorted(self._folder.glob("*.json")):
             try:
                 yield _SERIES.validate_json(file.read_bytes())
             except (OSError, ValidationError) as error:
-                raise ResultError(f"{file.parent.name}/{file.name} cannot be read") from error
+                unread(file.stem, damaged(inside(file), error))

@@ -49,7 +49,8 @@ def rebuild(
     crash, still finds every run.
     """
     known = {run_id for run_ids in _stored(connection, records, judge) for run_id in run_ids}
-    connection.write(lambda cur: _keep_only(cur, known.union(others)))
+    kept = known.union(others)  # asked once: a transaction may be carried out again
+    connection.write(lambda cur: _keep_only(cur, kept))
     connection.write(settle)
     return len(known)
 

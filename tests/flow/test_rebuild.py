@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from aisbench_core.cli import main
 from aisbench_core.core import Core
-from aisbench_core.errors import ResultError
 from aisbench_core.results.record import write_record
 from aisbench_core.running.places import RunFolder
 from aisbench_core.settings import Settings
@@ -32,11 +33,53 @@ def test_runs_that_the_ledger_does_not_know_come_back(core: Core) -> None:
     assert found.throughput == 8 * a.CARD_THROUGHPUT
 
 
-def test_a_damaged_record_is_named_and_the_rest_stays_as_it_was(core: Core) -> None:
-    core.warehouse.rebuild(core.files.records())
-    RunFolder(core.settings.runs_dir / "run-2").record.write_text("{", "utf-8")
+DAMAGES = {
+    "{": "Invalid JSON",
+    "[" * 100_000: "recursion limit",
+    "": "EOF while parsing",
+    "null": "should be an object",
+    '{"run": {}}': "run.run_id: Field required, and ",
+}
 
-    with pytest.raises(ResultError, match=r"run-2/record\.json"):
-        core.warehouse.rebuild(core.files.records())
 
+@pytest.mark.parametrize("content", [*DAMAGES], ids=range(len(DAMAGES)))
+def test_a_damaged_record_is_named_with_its_reason_and_keeps_nothing_else_from_being_stored(
+    core: Core, content: str
+) -> None:
+    RunFolder(core.settings.runs_dir / "run-1").record.write_text(content, "utf-8")
+
+    rebuilt = core.storage.rebuild()
+
+    assert rebuilt.runs == 1
+    (error,) = rebuilt.unread
+    assert error.message.startswith("run-1/record.json cannot be read: ")
+    assert DAMAGES[content] in error.message
+    assert "backup" in error.hint
+    assert core.warehouse.run("run-2")
+
+
+def test_what_is_stored_of_a_damaged_run_stays_and_a_check_names_it(core: Core) -> None:
+    core.storage.rebuild()
+    RunFolder(core.settings.runs_dir / "run-1").events.write_text("nonsense\n", "utf-8")
+
+    assert core.storage.rebuild().runs == 1
     assert core.warehouse.run("run-1")
+    (damage,) = core.storage.check().damages
+    assert (damage.where, "events.jsonl, line 1 cannot be read" in damage.sentence) == ("run run-1", True)
+
+
+def test_what_is_wrong_in_one_way_is_counted_when_it_is_much(core: Core) -> None:
+    for number in range(30):
+        folder = RunFolder(core.settings.runs_dir / f"lost-{number:02}")
+        write_record(a.record(folder.path.name), folder.record, folder.metrics, folder.events)
+    RunFolder(core.settings.runs_dir / "lost-00").record.write_text("{", "utf-8")
+
+    shell = CliRunner(env={"AISBENCH_DATA_DIR": str(core.settings.data_dir)})
+    checked = shell.invoke(main, ["warehouse", "check"])
+    rebuilt = shell.invoke(main, ["warehouse", "rebuild"])
+
+    assert checked.stdout.count("not in the warehouse") == 21
+    assert "and 11 more" in checked.stdout
+    assert (checked.exit_code, rebuilt.exit_code) == (1, 1)
+    assert "31 runs recorded" in rebuilt.stdout
+    assert "error: lost-00/record.json cannot be read" in rebuilt.stderr

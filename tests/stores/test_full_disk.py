@@ -10,14 +10,19 @@ from typing import Any
 import pytest
 
 from aisbench_core.errors import AisbenchError, DiskError
-from aisbench_core.model import Event, Level
+from aisbench_core.model import Event, Level, Remark, RemarkKind
 from aisbench_core.results.record import write_whole
+from aisbench_core.results.remarks import add_remarks, read_remarks
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from tests import records as a
 
 SPAWN = multiprocessing.get_context("spawn")
 ALL = BoardQuery("cn-north-9", include_invalid=True)
+
+
+def a_note(text: str) -> Remark:
+    return Remark(a.T0, "console", RemarkKind.NOTE, text)
 
 
 def note_often(ledger: Ledger) -> None:
@@ -32,10 +37,12 @@ def meet_a_full_disk(folder: Path, told: "Queue[Any]") -> None:
     warehouse.record(a.record("before"))
     ledger.add(a.run("before"))
     write_whole(file, b"before")
+    add_remarks(file.parent, [a_note("before")])
     tries: dict[str, Callable[[], object]] = {
         "warehouse": lambda: warehouse.record_many(a.records([8000.0] * 400, "many")),
         "ledger": lambda: note_often(ledger),
         "file": lambda: write_whole(file, b"x" * 1_000_000),
+        "remarks": lambda: add_remarks(file.parent, [a_note("x" * 300_000)]),
     }
     usual = resource.getrlimit(resource.RLIMIT_FSIZE)
     for name, work in tries.items():
@@ -49,6 +56,7 @@ def meet_a_full_disk(folder: Path, told: "Queue[Any]") -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, usual)
         work()
     told.put(("leftovers", sorted(each.name for each in file.parent.iterdir()), False))
+    told.put(("remarked", [len(each.text) for each in read_remarks(file.parent).changes], False))
 
 
 @pytest.fixture(scope="module")
@@ -56,18 +64,19 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]
     folder, answers = tmp_path_factory.mktemp("full"), SPAWN.Queue()
     process = SPAWN.Process(target=meet_a_full_disk, args=(folder, answers))
     process.start()
-    found = [answers.get(timeout=120) for _ in range(4)]
+    found = [answers.get(timeout=120) for _ in range(6)]
     process.join(60)
     return folder, {name: rest for name, *rest in found}
 
 
-@pytest.mark.parametrize("what", ["warehouse", "ledger", "file"])
+@pytest.mark.parametrize("what", ["warehouse", "ledger", "file", "remarks"])
 def test_a_full_disk_is_a_sentence_that_says_what_to_do(told: tuple[Path, dict[str, Any]], what: str) -> None:
     sentence, _ = told[1][what]
 
     assert "free space" in sentence
     assert "\n" not in sentence
     assert "rebuild" not in sentence
+    assert "a file cannot" not in sentence
 
 
 def test_what_was_kept_before_is_there_and_afterwards_everything_is(told: tuple[Path, dict[str, Any]]) -> None:
@@ -77,4 +86,5 @@ def test_what_was_kept_before_is_there_and_afterwards_everything_is(told: tuple[
     assert Ledger(folder / "ledger.sqlite3").get("before").run_id == "before"
     assert len(Ledger(folder / "ledger.sqlite3").events("before")) >= 60
     assert (folder / "runs/r/x").stat().st_size == 1_000_000
-    assert answers["leftovers"][0] == ["x"]
+    assert answers["leftovers"][0] == ["remarks.jsonl", "x"]
+    assert answers["remarked"][0] == [6, 300_000]

@@ -72,6 +72,10 @@ def test_no_sentence_stands_there_twice() -> None:
             "retrying: create job: OBS cannot be reached: no answer in time (check the network and the proxy)",
             "稍后重试：无法连接 create job: OBS：没有及时应答（请检查网络和代理）",
         ),
+        (
+            "r1/events.jsonl, line 7 cannot be read: Permission denied",
+            "r1/events.jsonl 第 7 行 无法读取：Permission denied",
+        ),
         ("run r1: nodes: must be at least 1 (found 0)", "run r1：nodes：至少为 1（found 0）"),
         ("there is no profile named 'x'; known profiles: a, b", "没有名为 'x' 的配置档；已有：a, b"),
     ],
