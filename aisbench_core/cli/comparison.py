@@ -1,6 +1,6 @@
 """A comparison of runs as text: verdict, differences, metrics."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from aisbench_core.cli import shown
@@ -8,6 +8,9 @@ from aisbench_core.cli.servers import servers_text
 
 if TYPE_CHECKING:
     from aisbench_core.warehouse.compared import Comparison, MetricComparison, MetricValue, Peers
+
+THROUGHPUTS = ("throughput", "per_node", "per_card")
+"""Metrics in each run's own unit."""
 
 
 def comparison_text(comparison: "Comparison") -> str:
@@ -35,7 +38,8 @@ def _differences(comparison: "Comparison") -> str:
 
 def _metrics(comparison: "Comparison") -> str:
     heads = ("metric", *(f">{run.run_id}" for run in comparison.runs))
-    rows = [(metric.name, *_values(metric)) for metric in comparison.metrics]
+    units = [run.throughput_unit for run in comparison.runs]
+    rows = [(metric.name, *_values(metric, units)) for metric in comparison.metrics]
     return shown.table(heads, rows)
 
 
@@ -69,10 +73,10 @@ def _servers(comparison: "Comparison") -> Iterator[str]:
             yield f"{run.run_id}: {servers_text(comparison.servers[run.run_id], run.throughput_unit)}"
 
 
-def _values(metric: "MetricComparison") -> Iterator[str]:
-    for value in metric.values:
+def _values(metric: "MetricComparison", units: Sequence[str]) -> Iterator[str]:
+    for value, unit in zip(metric.values, units, strict=True):
         ratio = f" (× {value.ratio:.3f})" if value.ratio is not None and value is not metric.values[0] else ""
-        yield _measured(metric.name, value, metric.unit) + ratio
+        yield _measured(metric.name, value, unit if metric.name in THROUGHPUTS else metric.unit) + ratio
 
 
 def _measured(name: str, value: "MetricValue", unit: str) -> str:

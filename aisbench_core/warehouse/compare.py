@@ -214,8 +214,12 @@ def _metric(
         _against(base, getattr(run, metric.name), one.verdict) for run, one in zip(runs, verdicts, strict=True)
     )
     decides = worst is not Verdict.NOT_COMPARABLE and metric.name == _DECIDES[normalise_by]
-    unit = runs[0].throughput_unit if metric.unit == THROUGHPUT else metric.unit
+    unit = _common_unit(runs) if metric.unit == THROUGHPUT else metric.unit
     return MetricComparison(metric.name, unit, values, metric.higher_is_better, decides)
+
+
+def _common_unit(runs: Sequence[RunRow]) -> str:
+    return runs[0].throughput_unit if len({run.throughput_unit for run in runs}) == 1 else ""
 
 
 def _against(base: float | None, value: float | None, verdict: Verdict) -> MetricValue:

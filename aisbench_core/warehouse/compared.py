@@ -51,7 +51,9 @@ class MetricValue:
 
 @dataclass(frozen=True, slots=True)
 class MetricComparison:
-    """One metric over all compared runs. `decides` marks the throughput that the verdict says to look at."""
+    """One metric over all compared runs. `decides` marks the throughput that the verdict says to look at.
+
+    `unit` is empty for a share, and for throughputs where each run has a unit of its own."""
 
     name: str
     unit: str

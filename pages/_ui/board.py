@@ -170,7 +170,8 @@ def _chart(query: BoardQuery, rows: Sequence[BoardRow]) -> None:
     if not drawn:
         return
     dots = asked(core().warehouse.dots, query, tuple(drawn), MOST_DOTS)
-    charts.draw(board_chart.bars(drawn, dots, t), text=t("charts.board"))
+    for same in charts.by_unit(drawn).values():
+        charts.draw(board_chart.bars(same, dots, t), text=t("charts.board"))
     hidden = sum(row.runs - len(dots[row.latest_run_id]) for row in drawn)
     notes = [t("charts.board_legend")]
     notes += [t("charts.first_bars", bars=MOST_BARS)] if len(rows) > MOST_BARS else []

@@ -1,7 +1,7 @@
 """Every chart of the console, as Altair charts; numbers come from the core and keep their units."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import altair as alt
 import pyarrow as pa
@@ -19,6 +19,9 @@ Drawing = Any
 
 Values = Sequence[Mapping[str, Any]]
 """The rows that a chart draws, by the names of their columns."""
+
+Told = TypeVar("Told", BoardRow, RunRow)
+"""What has a throughput in a unit of its own."""
 
 BAR = 34
 """Height of one bar with its gap, in pixels."""
@@ -139,6 +142,14 @@ def metric_over_time(samples: Sequence[MetricSample], name: str, t: Words) -> Dr
         )
         .properties(height=280)
     )
+
+
+def by_unit(runs: Iterable[Told]) -> Mapping[str, list[Told]]:
+    """The runs or rows of each unit of throughput, in their order: no axis and no column holds two units."""
+    found: dict[str, list[Told]] = {}
+    for run in runs:
+        found.setdefault(run.throughput_unit, []).append(run)
+    return found
 
 
 def row_name(row: BoardRow, t: Words) -> str:

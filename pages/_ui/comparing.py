@@ -14,7 +14,7 @@ from pages._ui.board import LEAST_COMPARED, MOST_COMPARED, kind_id
 from pages._ui.clones import show_clone_button
 from pages._ui.comparable import field_name, field_text
 from pages._ui.core import asked, core
-from pages._ui.formats import NOT_MEASURED, number, percent, when
+from pages._ui.formats import NOT_MEASURED, more_or_less, number, percent, when
 from pages._ui.places import HISTORY, SCALING, link
 from pages._ui.ranks_shown import show_ranks
 from pages._ui.scaling_choice import selection_of
@@ -26,6 +26,9 @@ RECENT = 50
 
 SHARES = ("accuracy", "rank_cv")
 """Metrics that are parts of a whole, and read in percent."""
+
+THROUGHPUTS = ("throughput", "per_node", "per_card")
+"""Metrics in each run's own unit."""
 
 
 def choose_runs() -> list[str]:
@@ -99,9 +102,9 @@ def show_charts(comparison: Comparison) -> None:
     _show_deciding(comparison)
     st.header(t("compare.cards"))
     if 0 < max(map(len, comparison.rank_results.values()), default=0) <= charts.DOTS:
-        unit = comparison.runs[0].throughput_unit
-        drawing = charts.ranks(comparison.runs, comparison.rank_results, unit, t)
-        charts.draw(drawing, text=t("charts.per_card", unit=unit))
+        for unit, runs in charts.by_unit(comparison.runs).items():
+            drawing = charts.ranks(runs, comparison.rank_results, unit, t)
+            charts.draw(drawing, text=t("charts.per_card", unit=unit))
     show_ranks(comparison.runs)
 
 
@@ -200,10 +203,18 @@ def _fields_table(
 def _metric_cells(metric: MetricComparison, runs: tuple[RunRow, ...], t: Words) -> dict[str, Any]:
     mark = "→ " if metric.decides else ""
     return {t("compare.metric"): mark + charts.metric_title(metric, t)} | {
-        run.run_id: _metric_text(metric.name, value) for run, value in zip(runs, metric.values, strict=True)
+        run.run_id: _metric_text(metric, value, run, t) for run, value in zip(runs, metric.values, strict=True)
     }
 
 
-def _metric_text(name: str, value: MetricValue) -> str:
-    text = percent(value.value, 2) if name in SHARES else number(value.value)
-    return text if value.ratio is None else f"{text} (×{number(value.ratio, digits=3)})"
+def _metric_text(metric: MetricComparison, value: MetricValue, run: RunRow, t: Words) -> str:
+    """The value; of all but the baseline with its ratio to the baseline's and the difference, where these say anything.
+
+    With its unit where the runs' units are not the same."""
+    is_share = metric.name in SHARES
+    unit = run.throughput_unit if metric.name in THROUGHPUTS and not metric.unit else ""
+    text = percent(value.value, 2) if is_share else number(value.value, unit)
+    if value is metric.values[0] or value.difference is None:
+        return text
+    apart = t("compare.points", points=f"{value.difference * 100:+.2f}") if is_share else more_or_less(value.difference)
+    return f"{text} ({apart})" if value.ratio is None else f"{text} (×{number(value.ratio, digits=3)}, {apart})"

@@ -22,6 +22,11 @@ def number(value: float | None, unit: str = "", digits: int = 4) -> str:
     return f"{text} {unit}" if unit else text
 
 
+def more_or_less(difference: float) -> str:
+    """A difference with its sign: +1,234 or -3.4."""
+    return f"{'-' if difference < 0 else '+'}{number(abs(difference))}" if difference else "±0"
+
+
 def rounded(value: float | None, digits: int = 5) -> float | None:
     """A number of a table with `digits` significant digits, and its whole part as it is."""
     if value is None or not math.isfinite(value):

@@ -1,5 +1,6 @@
 """The groups behind compared runs: every single run as a dot, means with their intervals, and how sure a ratio is."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
@@ -20,14 +21,16 @@ def show_peers(comparison: Comparison) -> None:
     if not any(each.summary and each.summary.count > 1 for each in comparison.peers):
         st.markdown(t("peers.alone"))
         return
-    unit = comparison.runs[0].throughput_unit
-    title = t(f"peers.per_{comparison.normalise_by or 'run'}", unit=unit)
-    charts.draw(_chart(comparison, title, t), text=t("peers.chart"))
+    for unit, runs in charts.by_unit(comparison.runs).items():
+        title = t(f"peers.per_{comparison.normalise_by or 'run'}", unit=unit)
+        own = {run.run_id for run in runs}
+        charts.draw(_chart([each for each in comparison.peers if each.run_id in own], title, t), text=t("peers.chart"))
     st.caption(t("peers.legend"))
     hidden = sum(each.summary.count - len(each.dots) for each in comparison.peers if each.summary)
     if hidden:
         st.caption(t("peers.sampled", hidden=hidden))
-    show_table([_cells(each, unit, t) for each in comparison.peers], t("peers.title"))
+    units = {run.run_id: run.throughput_unit for run in comparison.runs}
+    show_table([_cells(each, units[each.run_id], t) for each in comparison.peers], t("peers.title"))
 
 
 def _cells(each: Peers, unit: str, t: Words) -> dict[str, Any]:
@@ -47,16 +50,16 @@ def _cells(each: Peers, unit: str, t: Words) -> dict[str, Any]:
     }
 
 
-def _chart(comparison: Comparison, title: str, t: Words) -> Drawing:
-    order = [each.run_id for each in comparison.peers]
+def _chart(peers: Sequence[Peers], title: str, t: Words) -> Drawing:
+    order = [each.run_id for each in peers]
     dots = [
         {"run": each.run_id, "value": dot.throughput, "id": dot.run_id, "own": dot.run_id == each.run_id}
-        for each in comparison.peers
+        for each in peers
         for dot in each.dots
     ]
     spans = [
         {"run": each.run_id, "low": each.summary.ci_low, "high": each.summary.ci_high, "mean": each.summary.mean}
-        for each in comparison.peers
+        for each in peers
         if each.summary and each.summary.ci_low is not None
     ]
     y = alt.Y("run:N", title=None, sort=order, axis=alt.Axis(labelLimit=240))

@@ -18,6 +18,9 @@ CELL = 26
 FEW = 12
 """Up to so many nodes, a cell is wide enough to hold its number."""
 
+GRADIENT = LEGEND + 32
+"""Room for a legend with a row of colours, which is higher than one of words."""
+
 ROW_OF_NODES = 50
 """Cells of whole nodes stand in rows of so many."""
 
@@ -45,7 +48,7 @@ def heat_map(found: RankMap, unit: str, t: Words) -> Drawing:
         layers.append(
             base.mark_text(color="black", fontSize=11).transform_filter("datum.m").encode(text=alt.Text("m:N"))
         )
-    return alt.layer(*layers).properties(height=rows * CELL + AXIS + LEGEND)
+    return alt.layer(*layers).properties(height=rows * CELL + AXIS + GRADIENT)
 
 
 def spread_boxes(spreads: Mapping[str, RankSpread], unit: str, t: Words) -> Drawing:

@@ -28,13 +28,16 @@ def show_ranks_of(run: RunRow) -> None:
 def show_ranks(runs: Sequence[RunRow]) -> None:
     """Several runs: how far the cards of each lie apart, and the map of the one that is chosen."""
     t = words()
-    unit = runs[0].throughput_unit
+    units = {run.run_id: run.throughput_unit for run in runs}
     spreads = asked(core().warehouse.rank_spreads, tuple(run.run_id for run in runs))
     spreads = {run.run_id: spreads[run.run_id] for run in runs if run.run_id in spreads}
     if not spreads:
         st.caption(t("compare.not_measured"))
         return
-    charts.draw(ranks_chart.spread_boxes(spreads, unit, t), text=t("ranks.chart_spread"))
+    for unit, some in charts.by_unit(runs).items():
+        drawn = {run.run_id: spreads[run.run_id] for run in some if run.run_id in spreads}
+        if drawn:
+            charts.draw(ranks_chart.spread_boxes(drawn, unit, t), text=t("ranks.chart_spread"))
     st.caption(t("ranks.legend_spread"))
     rows = [
         {
@@ -45,6 +48,7 @@ def show_ranks(runs: Sequence[RunRow]) -> None:
             t("ranks.median"): rounded(each.median),
             t("ranks.upper"): rounded(each.upper_quartile),
             t("ranks.highest"): rounded(each.highest),
+            t("ranks.unit"): units[run_id],
             t("ranks.stragglers"): each.stragglers,
         }
         for run_id, each in spreads.items()
@@ -60,7 +64,7 @@ def show_ranks(runs: Sequence[RunRow]) -> None:
     )
     found = asked(core().warehouse.rank_map, chosen)
     if found and found.spread.ranks > 1:
-        _show(found, unit)
+        _show(found, units[chosen])
 
 
 def _show(found: RankMap, unit: str) -> None:

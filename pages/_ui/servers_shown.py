@@ -14,34 +14,34 @@ from pages._ui.words import Words, words
 def show_servers_of(recorded: RunRow) -> None:
     """The servers of one run; nothing for a cluster's."""
     servers = asked(core().warehouse.servers, recorded.run_id)
-    show_servers({recorded.run_id: servers} if servers else {}, recorded.throughput_unit)
+    show_servers({recorded.run_id: servers} if servers else {}, {recorded.run_id: recorded.throughput_unit})
 
 
-def show_servers(found: Mapping[str, Servers], unit: str) -> None:
-    """The servers of one run, or of several side by side; nothing for clusters. `found` is by run_id."""
+def show_servers(found: Mapping[str, Servers], units: Mapping[str, str]) -> None:
+    """The servers of one run, or of several side by side; nothing for clusters. Both are by run_id."""
     if not found:
         return
     t = words()
     st.header(t("servers.title"))
-    st.dataframe(_by_server(found, unit, t), hide_index=True, alt=t("servers.title"), height="content")
-    st.dataframe(list(_spreads(found, unit, t)), hide_index=True, alt=t("servers.spread"), height="content")
+    st.dataframe(_by_server(found, units, t), hide_index=True, alt=t("servers.title"), height="content")
+    st.dataframe(list(_spreads(found, units, t)), hide_index=True, alt=t("servers.spread"), height="content")
     st.caption(t("servers.legend"))
 
 
-def _by_server(found: Mapping[str, Servers], unit: str, t: Words) -> list[dict[str, object]]:
+def _by_server(found: Mapping[str, Servers], units: Mapping[str, str], t: Words) -> list[dict[str, object]]:
     rows: dict[int, dict[str, object]] = {}
     for run_id, servers in found.items():
         for each in servers.results:
             row = rows.setdefault(each.server, {t("servers.server"): each.server})
-            row[_name(run_id, found, t("charts.throughput", unit=unit))] = number(each.throughput)
+            row[_name(run_id, found, t("charts.throughput", unit=units[run_id]))] = number(each.throughput)
             row[_name(run_id, found, t("board.accuracy"))] = percent(each.accuracy, 2)
     names = dict.fromkeys(name for row in rows.values() for name in row)
     return [dict.fromkeys(names, "") | rows[server] for server in sorted(rows)]
 
 
-def _spreads(found: Mapping[str, Servers], unit: str, t: Words) -> Iterator[dict[str, object]]:
+def _spreads(found: Mapping[str, Servers], units: Mapping[str, str], t: Words) -> Iterator[dict[str, object]]:
     for run_id, servers in found.items():
-        throughput = _name(run_id, found, t("charts.throughput", unit=unit))
+        throughput = _name(run_id, found, t("charts.throughput", unit=units[run_id]))
         accuracy = _name(run_id, found, t("board.accuracy"))
         yield _spread(throughput, servers.throughput, len(servers.results), number, t)
         yield _spread(accuracy, servers.accuracy, len(servers.results), _share, t)

@@ -42,7 +42,7 @@ def test_a_slow_card_is_marked_in_the_map_and_listed_with_its_number(open_page: 
 
     app = open_page("live", run="few")
 
-    assert "24 cards on 3 nodes" in texts(app)
+    assert "Cards: 24, nodes: 3; median" in texts(app)
     assert "**Stragglers: 1** (below 95 % of the median, 9" in texts(app)
     assert "▼ 900".encode() in sent(app)[0]
     (slow,) = table(app).to_dict("records")
@@ -71,5 +71,5 @@ def test_compare_shows_how_far_cards_lie_apart_and_the_map_that_is_chosen(
     spreads = next(each.value for each in app.dataframe if "Median card" in each.value).set_index("Run")
     assert list(spreads["Stragglers"]) == [1, 11, 0]
     assert spreads.loc["even", "Median card"] == 1000
-    assert "10000 cards on 1250 nodes" in texts(app)
+    assert "Cards: 10000, nodes: 1250" in texts(app)
     assert sum(map(len, sent(app))) < MOST_BYTES

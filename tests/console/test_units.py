@@ -1,0 +1,55 @@
+"""Results with units of their own never share an axis or a column, and no number stands without its unit."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.warehouse import Warehouse
+from tests import records as a
+from tests.console.conftest import OpenPage, drawn
+from tests.console.test_results import table
+
+BERT = replace(a.FACTS, model="bert_large", dataset="enwiki", throughput_unit="sentences/s")
+
+
+@pytest.fixture
+def two_units(data_dir: Path) -> None:
+    """Two runs in samples/s and two in sentences/s."""
+    made = [
+        *a.records([8_000, 8_100], "image"),
+        *a.records([310, 330], "text", facts=BERT, workload="mindspore_bert"),
+    ]
+    Warehouse(data_dir / "warehouse.duckdb").rebuild(made)
+
+
+@pytest.mark.usefixtures("two_units")
+def test_the_leaderboard_draws_each_unit_on_an_axis_of_its_own(open_page: OpenPage) -> None:
+    app = open_page("leaderboard")
+
+    values = [{row["value"] for row in drawn(app, chart) if row.get("value")} for chart in (0, 1)]
+    assert values == [{8_000, 8_050, 8_100}, {310, 320, 330}]
+
+
+@pytest.mark.usefixtures("two_units")
+def test_compare_tells_each_number_with_its_own_unit(open_page: OpenPage) -> None:
+    app = open_page("compare", ids=["image-0", "text-0"])
+
+    metrics = next(each.value for each in app.dataframe if "Metric" in each.value).set_index("Metric")
+    assert list(metrics.loc["Throughput"]) == ["8,000 samples/s", "310 sentences/s"]
+    peers = next(each.value for each in app.dataframe if "Runs like" in each.value).set_index("Runs like")
+    assert peers.loc["text-0", "Mean (sentences/s)"] == 320
+    cards = next(each.value for each in app.dataframe if "Median card" in each.value).set_index("Run")
+    assert list(cards["Unit"]) == ["samples/s", "sentences/s"]
+    charts = [{row["run"] for row in drawn(app, chart) if "run" in row} for chart in range(6)]
+    assert charts == [{"image-0"}, {"text-0"}] * 3
+
+
+def test_compare_gives_the_difference_beside_the_ratio(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    app = open_page("compare", ids=["run-n1-0", "run-n1-1"])
+
+    metrics = table(app, 0).set_index("Metric")
+    assert list(metrics.loc["→ Throughput (samples/s)"]) == ["7,900", "8,000 (×1.01, +100)"]
+    assert list(metrics.loc["Accuracy"]) == ["76.00 %", "76.00 % (×1, +0.00 points)"]
