@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -37,7 +38,7 @@ from aisbench_core.cli import (
 from aisbench_core.cli.codes import OUR_ERROR, exit_code
 from aisbench_core.cli.core import log_file
 from aisbench_core.cli.shown import talk
-from aisbench_core.errors import AisbenchError
+from aisbench_core.errors import AisbenchError, disk_error
 
 
 class _Commands(click.Group):
@@ -58,6 +59,9 @@ class _Commands(click.Group):
         except Exception as error:
             if ctx.params["debug"]:
                 raise
+            if isinstance(error, OSError) and (full := disk_error(error, Path("the answer"))):
+                talk(f"error: {full}")
+                ctx.exit(OUR_ERROR)
             talk(f"internal error: {type(error).__name__}; {_written_down()}")
             ctx.exit(OUR_ERROR)
 

@@ -254,8 +254,8 @@ def _row(preview: "Preview") -> tuple[str, ...]:
     cards = run.spec.cards_per_node if "cards_per_node" in stated else None
     return (
         f"here as {preview.here}" if preview.here else "new",
-        preview.record.workload.model,
-        run.spec.framework_version or shown.MISSING,
+        shown.clipped(preview.record.workload.model),
+        shown.clipped(run.spec.framework_version) or shown.MISSING,
         shown.hardware(run.spec.flavor, nodes, cards),
         shown.number(info.throughput_ratio),
         shown.number(info.accuracy),

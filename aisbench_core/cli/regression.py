@@ -152,7 +152,7 @@ def _report(found: "Regressions") -> str:
 def _group(each: "GroupJudgement") -> str:
     row, judged = each.row, each.judgement
     where = shown.hardware(row.group.flavor or row.group.pool_id, row.group.node_count, row.group.cards_per_node)
-    lines = [f"{row.model} · {where} · group {row.group.id}: {judged.outcome}", f"  {_sides(judged)}"]
+    lines = [f"{shown.clipped(row.model)} · {where} · group {row.group.id}: {judged.outcome}", f"  {_sides(judged)}"]
     heads = (
         "metric", "verdict", ">baseline", ">candidate", ">change", ">95 % interval", ">p", ">adjusted p", "test",
     )  # fmt: skip
@@ -163,14 +163,18 @@ def _group(each: "GroupJudgement") -> str:
     return "\n".join([*lines, *(f"  {text}" for text in _powers(judged))])
 
 
+def _version(name: str) -> str:
+    return shown.clipped(name) or shown.MISSING
+
+
 def _sides(judged: "Judgement") -> str:
     from aisbench_core.warehouse.histories import Rule
 
     if judged.rule is Rule.LEVEL_BEFORE:
-        return f"one version ({judged.candidate or shown.MISSING}): looking for changes of level over time"
+        return f"one version ({_version(judged.candidate)}): looking for changes of level over time"
     return (
-        f"baseline {judged.baseline or shown.MISSING} ({judged.rule}, {len(judged.baseline_run_ids)} runs), "
-        f"candidate {judged.candidate or shown.MISSING} ({len(judged.candidate_run_ids)} runs)"
+        f"baseline {_version(judged.baseline)} ({judged.rule}, {len(judged.baseline_run_ids)} runs), "
+        f"candidate {_version(judged.candidate)} ({len(judged.candidate_run_ids)} runs)"
     )
 
 

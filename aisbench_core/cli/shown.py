@@ -15,11 +15,12 @@ if TYPE_CHECKING:  # pydantic takes a quarter of a second, and `--help` has no u
     from aisbench_core.model import Finding, Run
 
 MISSING = "–"
+MOST_LETTERS = 240
 
 
 def answer(value: object, as_json: bool, text: Callable[[], str]) -> None:
     """Print the answer: as JSON, or as text for a person."""
-    click.echo(to_json(value) if as_json else text())
+    click.echo(to_json(value) if as_json else visible(text()))
 
 
 def talk(text: str) -> None:
@@ -33,8 +34,10 @@ def to_json(value: object) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Aligned columns; those whose head begins with `>` are aligned to the right."""
-    cells = [[head.removeprefix(">") for head in heads], *([_line(cell) for cell in row] for row in rows)]
+    """Aligned columns; those whose head begins with `>` are aligned to the right.
+
+    All rows are as wide as the widest, so only the last column may be longer than MOST_LETTERS."""
+    cells = [[head.removeprefix(">") for head in heads], *(_cells(row) for row in rows)]
     widths = [max(_width(row[column]) for row in cells) for column in range(len(heads))]
     right = [head.startswith(">") for head in heads]
     return "\n".join(
@@ -44,7 +47,8 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def clipped(text: str, most: int = 40) -> str:
-    """A name for a table; what is longer than `most` letters ends with an ellipsis. JSON has it whole."""
+    """A name on one line; what is longer than `most` letters ends with an ellipsis. JSON has it whole."""
+    text = _line(text)
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
@@ -64,6 +68,8 @@ def number(value: float | None, unit: str = "") -> str:
     """A number with its unit, to five significant digits and with all of its whole part; `–` if not measured."""
     if value is None:
         return MISSING
+    if value and not 1e-3 <= abs(value) < 1e15:  # neither a measured 0.0000 nor a line of digits
+        return f"{value:.5g} {unit}".strip()
     digits = max(0, 5 - len(str(int(abs(value))))) if abs(value) >= 1 else 4
     return f"{value:,.{digits}f} {unit}".strip()
 
@@ -130,15 +136,22 @@ def _plain(value: object) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
+def _cells(row: Sequence[str]) -> list[str]:
+    return [*(clipped(cell, MOST_LETTERS) for cell in row[:-1]), *map(_line, row[-1:])]
+
+
 def _line(text: str) -> str:
     return visible(" ".join(text.split()))
 
 
 def visible(text: str) -> str:
     """Without what would command the terminal: names come from files of anybody's."""
-    return "".join(
-        letter if letter.isprintable() or letter in "\n\t" else "\N{REPLACEMENT CHARACTER}" for letter in text
-    )
+    return "".join(letter if _is_text(letter) else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
+def _is_text(letter: str) -> bool:
+    """Blanks of every width are, and what joins emoji."""
+    return letter.isprintable() or letter in "\n\t\u200c\u200d" or unicodedata.category(letter) == "Zs"
 
 
 def _width(text: str) -> int:

@@ -35,7 +35,9 @@ def numeral(value: float | None, digits: int = 5, unit: str = "") -> Markup:
 
 
 def number(value: float, digits: int = 5) -> str:
-    """A number as people read it."""
+    """A number as people read it; what is very small is no 0, and what is very large no line of digits."""
+    if value and not 1e-3 <= abs(value) < 1e15:
+        return f"{value:.{digits}g}"
     after = max(0, digits - len(str(int(abs(value))))) if abs(value) >= 1 else digits - 1
     return f"{value:,.{after}f}"
 

@@ -7,13 +7,16 @@ import streamlit as st
 from aisbench_core.model import Mode, Origin
 from aisbench_core.warehouse.compared import Comparison, FieldValues, Verdict
 from pages._ui.errors import plain
-from pages._ui.formats import NOT_MEASURED
+from pages._ui.formats import NOT_MEASURED, clipped
 from pages._ui.words import Words, words
 
 SHOWN = {Verdict.COMPARABLE: st.success, Verdict.NORMALISED: st.warning, Verdict.NOT_COMPARABLE: st.error}
 
 ALWAYS = ("throughput_definition", "mode", "dataset", "throughput_unit")
 """Fields that are named when they are equal, too: people ask for them first."""
+
+VALUE_MOST = 120
+"""Letters of a value in a sentence; the table below holds all of them."""
 
 TELLING = ("batch", "warm")
 """Parts of the names of parameters that are named, too."""
@@ -63,7 +66,10 @@ def _values(comparison: Comparison, field: FieldValues | None, t: Words) -> str:
     runs: dict[str, list[str]] = {}
     for run, value in zip(comparison.runs, field.values if field else (), strict=False):
         runs.setdefault(field_text(value, t), []).append(run.run_id)
-    return "; ".join(t("why.value", value=plain(value), runs=plain(", ".join(ids))) for value, ids in runs.items())
+    return "; ".join(
+        t("why.value", value=plain(clipped(value, VALUE_MOST)), runs=plain(", ".join(ids)))
+        for value, ids in runs.items()
+    )
 
 
 def _kind(name: str) -> str:
@@ -79,7 +85,7 @@ def _kind(name: str) -> str:
 def _equal(comparison: Comparison, t: Words) -> str:
     """The fields that people ask for first, as far as all runs agree; and that no parameter speaks of warm-up."""
     told = [
-        f"{plain(field_name(each.field, t))}: {plain(field_text(each.values[0], t))}"
+        f"{plain(field_name(each.field, t))}: {plain(clipped(field_text(each.values[0], t), VALUE_MOST))}"
         for each in comparison.same
         if each.field in ALWAYS or _telling(each.field)
     ]

@@ -9,11 +9,13 @@ from contextlib import contextmanager
 import streamlit as st
 
 from aisbench_core.errors import AisbenchError
+from pages._ui.formats import clipped
 from pages._ui.words import words
 
 log = logging.getLogger("aisbench_core.console")
 
 _CODE = re.compile(r"(`[^`\n]+`|(?:https?://|www\.)[^\s`]*[^\s`.,;:!?)\]'\"]|[^\s`@]+@[^\s`@]+\.[^\s`@.]+)")
+MOST_LETTERS = 2000
 _ESCAPED = frozenset("\\`*_{}[]<>#$:|~!")
 
 
@@ -53,9 +55,12 @@ def show_script_error(error: Exception) -> bool:
 def plain(text: str) -> str:
     """Text of unknown origin as Markdown that shows it as it is: no links, pictures, formulas or colours.
 
-    Addresses would become links even when escaped, so they are shown as code, as what stands in backticks is."""
+    Addresses would become links even when escaped, so they are shown as code, as what stands in backticks is. What is
+    longer than MOST_LETTERS ends with an ellipsis: nobody reads it, and it would push everything else off the page."""
     return "".join(
-        f"`{part.strip('`')}`" if _CODE.fullmatch(part) else _escaped(part) for part in _CODE.split(text) if part
+        f"`{part.strip('`')}`" if _CODE.fullmatch(part) else _escaped(part)
+        for part in _CODE.split(clipped(text, MOST_LETTERS))
+        if part
     )
 
 

@@ -15,7 +15,7 @@ def number(value: float | None, unit: str = "", digits: int = 4) -> str:
     """A number with `digits` significant digits and thousands separators: 1,234 samples/s; 0 stays 0."""
     if value is None:
         return NOT_MEASURED
-    whole = len(str(int(abs(value)))) if abs(value) >= 1 else 0
+    whole = len(str(int(abs(value)))) if 1 <= abs(value) < 1e15 else 0
     text = f"{value:,.{max(0, digits - whole)}f}" if whole else f"{value:.{digits}g}"
     if "." in text and "e" not in text:
         text = text.rstrip("0").rstrip(".")

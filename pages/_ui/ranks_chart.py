@@ -7,6 +7,7 @@ import altair as alt
 
 from aisbench_core.warehouse.compared import RankCell, RankMap, RankSpread
 from pages._ui.charts import AXIS, BAR, LEGEND, Drawing, chart_of, ink
+from pages._ui.formats import number
 from pages._ui.words import Words
 
 FAR = 0.1
@@ -14,6 +15,9 @@ FAR = 0.1
 
 CELL = 26
 """Height of a cell with its gap, in pixels."""
+
+FEWEST = 2
+"""Rows that the title beside them has room for."""
 
 FEW = 12
 """Up to so many nodes, a cell is wide enough to hold its number."""
@@ -34,7 +38,7 @@ def heat_map(found: RankMap, unit: str, t: Words) -> Drawing:
     Of many cards, each cell is a node or several, by the median of its cards, in rows of ROW_OF_NODES."""
     values = [_cell(cell, found, index) for index, cell in enumerate(found.cells)]
     rows = len({each["y"] for each in values})
-    x = alt.X("x:O", title=t("charts.nodes") if found.by_card else None, axis=alt.Axis(labelOverlap=True, labelAngle=0))
+    x = alt.X("x:O", title=t("ranks.node") if found.by_card else None, axis=alt.Axis(labelOverlap=True, labelAngle=0))
     y = alt.Y("y:O", title=t("ranks.card") if found.by_card else t("ranks.from_node"))
     scale = alt.Scale(scheme="blueorange", reverse=True, domain=[-FAR, FAR], domainMid=0, clamp=True)
     legend = alt.Legend(orient="bottom", format="+.0%", gradientLength=260, titleLimit=400)
@@ -48,7 +52,7 @@ def heat_map(found: RankMap, unit: str, t: Words) -> Drawing:
         layers.append(
             base.mark_text(color="black", fontSize=11).transform_filter("datum.m").encode(text=alt.Text("m:N"))
         )
-    return alt.layer(*layers).properties(height=rows * CELL + AXIS + GRADIENT)
+    return alt.layer(*layers).properties(height=max(rows, FEWEST) * CELL + AXIS + GRADIENT)
 
 
 def spread_boxes(spreads: Mapping[str, RankSpread], unit: str, t: Words) -> Drawing:
@@ -92,7 +96,7 @@ def _cell(cell: RankCell, found: RankMap, index: int) -> dict[str, Any]:
     share = round(cell.throughput / found.spread.median - 1, 4)
     value: dict[str, Any] = {"v": float(f"{cell.throughput:.5g}"), "s": share}
     if found.by_card:
-        label = f"{cell.throughput:,.4g}" if cell.throughput < 10_000 else f"{cell.throughput:,.0f}"
+        label = number(cell.throughput)
         value |= {"x": cell.node, "y": cell.card}
         if found.spread.nodes <= FEW:
             value["l"] = f"{MARK} {label}" if cell.stragglers else label
@@ -110,7 +114,7 @@ def _tips(found: RankMap, unit: str, t: Words) -> Sequence[Any]:
     if found.by_card:
         return [alt.Tooltip("x:O", title=t("ranks.node")), alt.Tooltip("y:O", title=t("ranks.card")), value, beside]
     return [
-        alt.Tooltip("n:N", title=t("charts.nodes")),
+        alt.Tooltip("n:N", title=t("ranks.node")),
         value,
         beside,
         alt.Tooltip("w:Q", title=t("ranks.lowest"), format=",.5~g"),

@@ -14,7 +14,7 @@ from pages._ui.board import kind_id
 from pages._ui.clones import show_clone_button
 from pages._ui.core import core
 from pages._ui.errors import plain, show_sentence
-from pages._ui.formats import NOT_MEASURED, duration, number, percent, size_of, when
+from pages._ui.formats import NOT_MEASURED, clipped, duration, number, percent, size_of, when
 from pages._ui.places import link
 from pages._ui.ranks_shown import show_ranks_of
 from pages._ui.remarks import show_remarks
@@ -24,11 +24,14 @@ from pages._ui.system_form import show_system
 from pages._ui.verdicts import badge, show_verdict_of
 from pages._ui.words import Words, words
 
+MOST_RAW = 20_000
+"""Letters of a result's block on the page; `record.json` in the run's folder has all of them."""
+
 
 def show_recorded(row: RunRow) -> None:
     """Where it comes from, what was measured, what is known of it, and the block that it was read from."""
     t = words()
-    st.title(f"{plain(row.title)} · {row.run_id}")
+    st.title(f"{plain(clipped(row.title, 80))} · {row.run_id}")
     record = _record(row.run_id)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(t(f"origin.{row.origin}"), icon=":material/history:", color="violet")
@@ -126,7 +129,7 @@ def _record(run_id: str) -> RunRecord | None:
 def _show_raw(record: RunRecord, t: Words) -> None:
     if record.result and record.result.raw:
         with st.expander(t("recorded.raw")):
-            st.code(record.result.raw, language=None, wrap_lines=True)
+            st.code(clipped(record.result.raw, MOST_RAW), language=None, wrap_lines=True)
     notes = (record.imported.note, *record.imported.told) if record.imported else ()
     for text in filter(None, notes):
         st.caption(plain(text))

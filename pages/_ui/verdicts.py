@@ -11,7 +11,7 @@ from aisbench_core.warehouse.values import BoardQuery, Check, CheckLevel, RunRow
 from pages._ui import address
 from pages._ui.core import asked, core
 from pages._ui.errors import plain
-from pages._ui.formats import NOT_MEASURED
+from pages._ui.formats import NOT_MEASURED, clipped
 from pages._ui.tables import show_table
 from pages._ui.words import Words, words
 
@@ -150,7 +150,8 @@ def show_check(check: Check, ruleset: Ruleset | None, t: Words) -> None:
     rule = ruleset.rules.get(check.id) if ruleset else None
     title = f" {t.pick(rule.title, rule.title_zh)}" if rule else ""
     where = f" ({t.said(check.evidence)})" if check.evidence else ""
-    said = t("worth.said", expected=t.said(check.expected), found=t.said(check.found))
+    expected, found = (clipped(t.said(text), 600) for text in (check.expected, check.found))
+    said = t("worth.said", expected=expected, found=found)
     lines = [f"**{check.id}**{plain(title)}", plain(said + where)]
     if rule:
         lines.append(t("worth.fix", fix=plain(t.pick(rule.fix, rule.fix_zh))))

@@ -68,6 +68,10 @@ def test_text_of_others_is_shown_as_it_is() -> None:
     assert plain("![x](/evil) :red[a] $b$ <i>") == "\\!\\[x\\](/evil) \\:red\\[a\\] \\$b\\$ \\<i\\>"
 
 
+def test_text_of_others_that_never_ends_is_cut() -> None:
+    assert plain("x" * 10_000) == "x" * 1_999 + "…"
+
+
 def test_addresses_and_commands_are_shown_as_code_and_never_as_links() -> None:
     assert plain("no answer from http://127.0.0.1:8611/a_b: refused") == (
         "no answer from `http://127.0.0.1:8611/a_b`\\: refused"

@@ -18,6 +18,7 @@ from pages._ui import formats
         (30123.456, "30,123"),
         (0.00012, "0.00012"),
         (-3.5, "-3.5"),
+        (1e99, "1e+99"),
     ],
 )
 def test_a_number_has_four_digits_and_nothing_measured_is_a_dash(value: float | None, text: str) -> None:

@@ -9,7 +9,7 @@ from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
 
-NAME = '</script><b>O\'Brien</b> "=1+1" [link](http://example.org) $x$ :red[no] 🚀 \u202e' + "x" * 2_000
+NAME = '</script><b>O\'Brien</b> "=1+1" [link](http://example.org) $x$ :red[no] 🚀 \u202e' + "x" * 10_000
 
 
 @pytest.fixture
@@ -41,3 +41,5 @@ def test_names_that_attack_are_only_text(
     assert not app.exception
     assert "incident" not in texts(app).lower()
     assert "[link](http" not in texts(app)
+    written = [*app.title, *app.markdown, *app.caption, *app.error, *app.warning, *app.info]
+    assert max(len(each.value) for each in written) < 5_000

@@ -1,5 +1,8 @@
 """The warehouse made anew from the folders of the runs, when nothing else is left."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -83,3 +86,18 @@ def test_what_is_wrong_in_one_way_is_counted_when_it_is_much(core: Core) -> None
     assert (checked.exit_code, rebuilt.exit_code) == (1, 1)
     assert "31 runs recorded" in rebuilt.stdout
     assert "error: lost-00/record.json cannot be read" in rebuilt.stderr
+
+
+def test_an_answer_for_which_there_is_no_room_is_a_sentence(core: Core) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "aisbench_core.cli", "workloads"],
+            env={**os.environ, "AISBENCH_DATA_DIR": str(core.settings.data_dir)},
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert (ended.returncode, "Traceback" in ended.stderr) == (1, False)
+    assert ended.stderr.startswith("error: the answer cannot be written: No space left on device (free space")

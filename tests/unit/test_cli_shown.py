@@ -34,6 +34,8 @@ from aisbench_core.model import RunSpec, RunState
         (450.77798, "450.78"),
         (12345.678, "12,346"),
         (1_234_567.0, "1,234,567"),
+        (1e99, "1e+99"),
+        (0.00012345678, "0.00012346"),
     ],
 )
 def test_a_number_shows_what_can_be_told_apart(value: float | None, text: str) -> None:
@@ -116,4 +118,13 @@ def test_names_from_files_cannot_command_the_terminal(capsys: pytest.CaptureFixt
 def test_a_long_name_does_not_widen_a_table() -> None:
     assert shown.clipped("resnet50") == "resnet50"
     assert shown.clipped("m" * 41) == "m" * 39 + "…"
+    assert shown.clipped("two\nlines") == "two lines"
     assert shown.hardware("f" * 90, 2, 8) == "f" * 39 + "… · 2 × 8"
+    wide = shown.table(["model", "why"], [["m" * 9_999, "w" * 999], ["n", "because"]]).splitlines()
+    assert [len(line) for line in wide] == [245, 1241, 249]
+
+
+def test_an_answer_cannot_command_the_terminal_and_keeps_blanks_and_emoji(capsys: pytest.CaptureFixture[str]) -> None:
+    shown.answer({}, False, lambda: "模型\u3000👩\u200d🔬\x1b[2J\u202eolleh")
+
+    assert capsys.readouterr().out == "模型\u3000👩\u200d🔬\ufffd[2J\ufffdolleh\n"
