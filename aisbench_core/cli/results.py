@@ -1,6 +1,6 @@
 """`aisbench leaderboard` and `compare`: what is known about results."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -60,8 +60,12 @@ def leaderboard(ascending: bool, as_json: bool, **chosen: Any) -> None:
     core = open_core()
     query = query_of(core, descending=not ascending, **chosen)
     page = core.warehouse.leaderboard(query)
-    shown.answer({"region": query.region, **_named(page)}, as_json, lambda: _board(page))
+    apart = core.warehouse.apart.parameters(row.fingerprint for row in page.rows)
+    named = {"region": query.region, **_named(page), "parameters_apart": apart}
+    shown.answer(named, as_json, lambda: _board(page, apart))
     _say_what(query.region, page)
+    if not page.total:
+        _say_where_else(core, query.region, rehearsal=page.rehearsal)
 
 
 @click.command()
@@ -107,13 +111,16 @@ def _named(page: "BoardPage") -> dict[str, object]:
     return {"rehearsal": page.rehearsal, "total": page.total, "rows": page.rows}
 
 
-def _board(page: "BoardPage") -> str:
+def _board(page: "BoardPage", apart: "Mapping[str, str]") -> str:
     heads = (
         "rank",
         "workload",
+        *(["parameters"] if apart else []),
         "version",
         "hardware",
         ">median",
+        ">CV",
+        ">95 % CI of the mean",
         ">best",
         ">per card",
         ">accuracy",
@@ -121,17 +128,20 @@ def _board(page: "BoardPage") -> str:
         "origin",
         "best run",
     )
-    return shown.table(heads, [_row(row) for row in page.rows])
+    return shown.table(heads, [_row(row, apart) for row in page.rows])
 
 
-def _row(row: "BoardRow") -> tuple[str, ...]:
+def _row(row: "BoardRow", apart: "Mapping[str, str]") -> tuple[str, ...]:
     unit = row.throughput_unit
     return (
         row.rank or shown.MISSING,
         shown.clipped(row.workload) + (" (synthetic data)" if row.synthetic_data else ""),
+        *([shown.clipped(apart.get(row.fingerprint, ""))] if apart else []),
         shown.clipped(row.framework_version),
         shown.hardware(row.flavor or row.pool_id, row.node_count, row.cards_per_node),
         shown.number(row.throughput, unit),
+        shown.percent(row.cv),
+        f"{shown.number(row.ci_low)} to {shown.number(row.ci_high)}" if row.ci_low is not None else shown.MISSING,
         shown.number(row.best, unit),
         shown.number(row.per_card, unit),
         shown.number(row.best_accuracy),
@@ -145,3 +155,14 @@ def _say_what(region: str, page: "BoardPage") -> None:
     kind = "rehearsals, not measurements" if page.rehearsal else "measurements"
     count = f"{len(page.rows)} of {page.total} rows" if len(page.rows) < page.total else f"{page.total} rows"
     shown.talk(f"{region}: {count}; {kind}")
+
+
+def _say_where_else(core: "Core", region: str, *, rehearsal: bool) -> None:
+    """Where there are runs, so that nobody takes another region's silence for an empty warehouse."""
+    others = [
+        f"{each.region} ({each.runs:,} runs{', rehearsals' if each.rehearsal else ''})"
+        for each in core.warehouse.regions()
+        if (each.region, each.rehearsal) != (region, rehearsal)
+    ]
+    if others:
+        shown.talk(f"runs of other regions or kinds: {', '.join(others)}; choose by --region and --rehearsals")

@@ -32,6 +32,7 @@ from aisbench_core.warehouse import (
     snapshots,
     verdicts,
 )
+from aisbench_core.warehouse.apart import Apart
 from aisbench_core.warehouse.compared import Comparison, RankMap, RankSpread, RunDot, Servers
 from aisbench_core.warehouse.connection import PATIENCE_S, Connection
 from aisbench_core.warehouse.exporting import export, reported
@@ -70,6 +71,7 @@ class Warehouse:
         self._judge = Judge(self._rulesets.get(ruleset_id))
         self._connection = Lake(place, patience_s) if isinstance(place, TeamPlace) else Connection(place, patience_s)
         self.people = People(self._connection)
+        self.apart = Apart(self._connection)
         self.taking = Taking(self._connection)
         self.imports = Imports(self._connection)
         self.series = StoredSeries(self._connection, self._judge_of, self._under)
@@ -226,8 +228,7 @@ class Warehouse:
 
     def scaling_of(self, run_id: str) -> Scaling:
         """The scaling of everything that differs from this run in its node count only. Raises RunNotFound."""
-        run = self.run(run_id)
-        if run is None:
+        if (run := self.run(run_id)) is None:
             raise RunNotFound(f"no run {run_id} in the warehouse")
         query = ScalingQuery.of(run)
         found = (each for each in self.scaling(ScalingQuestion.of(run)) if each.query == query)
@@ -261,9 +262,8 @@ class Warehouse:
         """Judge every run that the query's filters choose; without a ruleset in it, by the one that records.
 
         Raises ConfigError and SpecError when there is no such ruleset."""
-        judge = self._judge_of(query.ruleset_id)
         with self.cursor() as cur:
-            return verdicts.validate(cur, query, judge)
+            return verdicts.validate(cur, query, self._judge_of(query.ruleset_id))
 
     def keep_verdicts(self, validation: verdicts.Validation) -> int:
         """Store the verdicts of a validation, as far as they are not stored; returns how many those were."""

@@ -1,6 +1,6 @@
 """The leaderboard's parts: region, filters, chart and tables."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -155,15 +155,17 @@ def show_groups(query: BoardQuery) -> None:
     if not page.rows:
         st.info(t("board.no_match"), icon=":material/search:")
         return
-    _chart(query, page.rows)
-    table = [_group_cells(row, t) for row in page.rows]
+    apart = asked(core().warehouse.apart.parameters, tuple(row.fingerprint for row in page.rows))
+    _chart(query, page.rows, apart)
+    table = [_group_cells(row, apart, t) for row in page.rows]
     chosen = _table(table, t("board.table"), "groups")
+    st.caption(t("board.rank_about"))
     show_pages(page.total, query.limit)
     show_rules([rule_id for row in page.rows for rule_id in row.reason.split(";")], query.ruleset_id or DEFAULT)
     _links([page.rows[index].best_run_id or page.rows[index].latest_run_id for index in chosen])
 
 
-def _chart(query: BoardQuery, rows: Sequence[BoardRow]) -> None:
+def _chart(query: BoardQuery, rows: Sequence[BoardRow], apart: Mapping[str, str]) -> None:
     """The first rows as bars, with their single runs as dots."""
     t = words()
     drawn = [row for row in rows if row.throughput is not None][:MOST_BARS]
@@ -171,7 +173,7 @@ def _chart(query: BoardQuery, rows: Sequence[BoardRow]) -> None:
         return
     dots = asked(core().warehouse.dots, query, tuple(drawn), MOST_DOTS)
     for same in charts.by_unit(drawn).values():
-        charts.draw(board_chart.bars(same, dots, t), text=t("charts.board"))
+        charts.draw(board_chart.bars(same, dots, apart, t), text=t("charts.board"))
     hidden = sum(row.runs - len(dots[row.latest_run_id]) for row in drawn)
     notes = [t("charts.board_legend")]
     notes += [t("charts.first_bars", bars=MOST_BARS)] if len(rows) > MOST_BARS else []
@@ -241,13 +243,15 @@ def _links(run_ids: Sequence[str]) -> None:
         st.caption(t("board.compare_hint"))
 
 
-def _group_cells(row: BoardRow, t: Words) -> dict[str, Any]:
+def _group_cells(row: BoardRow, apart: Mapping[str, str], t: Words) -> dict[str, Any]:
     unit = row.throughput_unit
+    parameters = {t("board.parameters"): apart.get(row.fingerprint, "")} if apart else {}
     return {
         t("board.rank"): row.rank or NOT_MEASURED,
         t("board.model"): row.model,
         t("board.version"): f"{row.framework} {row.framework_version}",
         t("board.size"): size_of(row.node_count, row.cards_per_node),
+        **parameters,
         t("board.median", unit=unit): rounded(row.throughput),
         t("board.per_card", unit=unit): rounded(row.per_card),
         t("board.runs"): row.runs,

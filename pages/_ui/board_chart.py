@@ -12,15 +12,16 @@ from pages._ui.formats import clipped
 from pages._ui.words import Words
 
 
-def bars(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], t: Words) -> Drawing:
+def bars(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], apart: Mapping[str, str], t: Words) -> Drawing:
     """Rows with a median, each with its 95 % interval where there is one, its single runs, and a triangle at the best.
 
-    `dots` are by a row's latest run."""
+    `dots` are by a row's latest run; `apart` tells questions apart that look alike, by fingerprint."""
     unit = rows[0].throughput_unit
-    names = {row.latest_run_id: f"{index + 1}. {row_name(row, t)}" for index, row in enumerate(rows)}
+    whole = {row.latest_run_id: _name(row, apart, t) for row in rows}
+    names = {row.latest_run_id: f"{index + 1}. {whole[row.latest_run_id]}" for index, row in enumerate(rows)}
     y = alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=360))
     x = alt.X("value:Q", title=t("charts.throughput", unit=unit), axis=alt.Axis(labelBound=True))
-    measured = [_bar(row, names[row.latest_run_id], t) for row in rows]
+    measured = [_bar(row, names[row.latest_run_id], whole[row.latest_run_id]) for row in rows]
     spans = [each for each in measured if each["low"] is not None]
     runs = [
         {"name": names[row.latest_run_id], "value": dot.throughput, "run": dot.run_id}
@@ -41,10 +42,14 @@ def bars(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], t: Word
     return alt.layer(*layers).properties(height=len(rows) * BAR + AXIS + LEGEND)
 
 
-def _bar(row: BoardRow, name: str, t: Words) -> dict[str, Any]:
+def _name(row: BoardRow, apart: Mapping[str, str], t: Words) -> str:
+    return " · ".join(part for part in (row_name(row, t), apart.get(row.fingerprint, "")) if part)
+
+
+def _bar(row: BoardRow, name: str, whole: str) -> dict[str, Any]:
     return {
         "name": name,
-        "whole": row_name(row, t),
+        "whole": whole,
         "value": row.throughput,
         "low": row.ci_low,
         "high": row.ci_high,

@@ -1,5 +1,7 @@
 """What the History page is asked for: which group, against what, and which metric; all of it in the URL."""
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from aisbench_core.warehouse.histories import GroupRow, History, MetricHistory, VersionField
@@ -49,13 +51,14 @@ def choose_group(query: BoardQuery) -> GroupRow | None:
         st.info(t("trend.no_group"), icon=":material/search:")
         return None
     rows = {row.group.id: row for row in page.rows}
+    apart = asked(core().warehouse.apart.parameters, tuple(row.group.fingerprint for row in page.rows))
     wanted = st.query_params.get("group", "")
     if wanted and wanted not in rows:
         st.info(t("trend.unknown_group"), icon=":material/search:")
     chosen = st.selectbox(
         t("trend.group"),
         list(rows),
-        format_func=lambda each: _group_title(rows[each], t),
+        format_func=lambda each: _group_title(rows[each], apart, t),
         key=address.option("group", list(rows), next(iter(rows))),
         help=t("trend.group_help"),
         on_change=address.keep,
@@ -146,10 +149,11 @@ def _choose_baseline(history: History, t: Words) -> str:
     return chosen
 
 
-def _group_title(row: GroupRow, t: Words) -> str:
+def _group_title(row: GroupRow, apart: Mapping[str, str], t: Words) -> str:
     group = row.group
     parts = [
         clipped(row.model),
+        apart.get(group.fingerprint, ""),
         group.flavor or group.pool_id,
         t("runs.size", nodes=group.node_count, cards=group.cards_per_node),
         t("board.synthetic") if group.synthetic_data else row.dataset,

@@ -1,6 +1,6 @@
 """What the Scaling page is asked for: which question, which versions and hardware, up to how many nodes; in the URL."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -73,13 +73,14 @@ def choose_question(query: BoardQuery) -> QuestionRow | None:
         st.info(t("grow.no_question"), icon=":material/search:")
         return None
     rows = {row.question.id: row for row in page.rows}
+    apart = asked(core().warehouse.apart.parameters, tuple(row.question.fingerprint for row in page.rows))
     wanted = st.query_params.get("question", "")
     if wanted and wanted not in rows:
         st.info(t("grow.unknown_question"), icon=":material/search:")
     chosen = st.selectbox(
         t("grow.question"),
         list(rows),
-        format_func=lambda each: _title(rows[each], t),
+        format_func=lambda each: _title(rows[each], apart, t),
         key=address.option("question", list(rows), next(iter(rows))),
         help=t("grow.question_help"),
         on_change=address.keep,
@@ -136,8 +137,9 @@ def curve_name(query: ScalingQuery, t: Words) -> str:
     return " · ".join(part for part in (query.framework_version, hardware, cards) if part)
 
 
-def _title(row: QuestionRow, t: Words) -> str:
+def _title(row: QuestionRow, apart: Mapping[str, str], t: Words) -> str:
     data = t("board.synthetic") if row.question.synthetic_data else row.dataset
     counts = t("grow.node_counts", counts=row.node_counts, runs=row.runs)
-    parts = (clipped(row.model), clipped(row.workload), data, counts, row.question.fingerprint[:8])
+    told = apart.get(row.question.fingerprint, "")
+    parts = (clipped(row.model), told, clipped(row.workload), data, counts, row.question.fingerprint[:8])
     return " · ".join(part for part in parts if part)

@@ -7,7 +7,7 @@ import pytest
 
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
-from tests.console.conftest import OpenPage, drawn
+from tests.console.conftest import OpenPage, drawn, texts
 from tests.console.test_results import table
 
 BERT = replace(a.FACTS, model="bert_large", dataset="enwiki", throughput_unit="sentences/s")
@@ -53,3 +53,19 @@ def test_compare_gives_the_difference_beside_the_ratio(open_page: OpenPage, used
     metrics = table(app, 0).set_index("Metric")
     assert list(metrics.loc["→ Throughput (samples/s)"]) == ["7,900", "8,000 (×1.01, +100)"]
     assert list(metrics.loc["Accuracy"]) == ["76.00 %", "76.00 % (×1, +0.00 points)"]
+
+
+def test_rows_that_differ_in_a_parameter_alone_say_so(open_page: OpenPage, data_dir: Path) -> None:
+    speed = {"epoch_size": 90, "batch_size": 512}
+    made = [*a.records([8_000, 8_100], "small"), *a.records([9_000, 9_100], "large", speed_parameters=speed)]
+    Warehouse(data_dir / "warehouse.duckdb").rebuild(made)
+
+    app = open_page("leaderboard")
+
+    assert list(table(app)["Parameters"]) == ["batch_size=512", "batch_size=256"]
+    assert list(table(app)["Rank"]) == ["1", "1"]
+    assert "Ranks are given among runs of the same question" in texts(app)
+    assert any("batch_size=512" in str(row.get("name")) for row in drawn(app))
+    for page, label in (("scaling", "Same question"), ("history", "Same question on the same hardware")):
+        options = next(each.options for each in open_page(page).selectbox if each.label == label)
+        assert sum("batch_size=512" in option for option in options) == 1

@@ -1,0 +1,70 @@
+"""What tells questions apart that look alike: workload and model are the same, and a parameter, the mode or the data
+are not."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+
+from duckdb import DuckDBPyConnection
+
+from aisbench_core.warehouse.connection import Connection
+from aisbench_core.warehouse.lake import Lake
+from aisbench_core.warehouse.standings import current
+
+Facts = Mapping[str, object]
+"""What decides a question, by name; without parameters where an imported result does not tell them."""
+
+_DECIDED = ("mode", "dataset", "throughput_definition", "throughput_unit", "synthetic_data")
+
+
+class Apart:
+    """Answers for one warehouse; raises as the warehouse's own methods do."""
+
+    def __init__(self, connection: Connection | Lake) -> None:
+        self._connection = connection
+
+    def parameters(self, fingerprints: Iterable[str]) -> Mapping[str, str]:
+        """By which facts a question differs from others of these, as "batch_size=512", by fingerprint.
+
+        Questions that no other looks like are left out; so is what a question does not know of itself."""
+        asked = sorted(set(fingerprints))
+        if len(asked) < 2:
+            return {}
+        with self._connection.moment() as cur:
+            return {name: text for alike in _alike(cur, asked) for name, text in _told(alike).items()}
+
+
+def _alike(cur: DuckDBPyConnection, fingerprints: Sequence[str]) -> list[Mapping[str, Facts]]:
+    """The facts of questions that look alike, where there are several."""
+    cur.execute(
+        f"""
+        with questions as (
+            select region, rehearsal, workload, model, fingerprint, min(latest_run_id) as run_id,
+                {", ".join(f"any_value({name}) as {name}" for name in _DECIDED)}
+            from {current(cur)} where fingerprint in (select unnest(?::VARCHAR[])) group by all),
+        several as (
+            from questions qualify count(*) over (partition by region, rehearsal, workload, model) > 1)
+        select {", ".join(f"several.{name}" for name in _DECIDED)}, several.region, several.rehearsal,
+            several.workload, several.model, several.fingerprint, runs.speed_parameters
+        from several join runs using (run_id)
+        """,  # noqa: S608 (our own words)
+        [list(fingerprints)],
+    )
+    families: defaultdict[tuple[object, ...], dict[str, Facts]] = defaultdict(dict)
+    for *cells, fingerprint, speed in cur.fetchall():
+        decided, family = cells[: len(_DECIDED)], cells[len(_DECIDED) :]
+        families[tuple(family)][fingerprint] = {
+            **dict(zip(_DECIDED, decided, strict=True)),
+            **(json.loads(speed) or {}),
+        }
+    return list(families.values())
+
+
+def _told(alike: Mapping[str, Facts]) -> Mapping[str, str]:
+    names = dict.fromkeys(chain.from_iterable(alike.values()))
+    differing = [name for name in names if len({json.dumps(facts.get(name)) for facts in alike.values()}) > 1]
+    return {
+        fingerprint: ", ".join(f"{name}={facts[name]}" for name in differing if facts.get(name) not in (None, ""))
+        for fingerprint, facts in alike.items()
+    }

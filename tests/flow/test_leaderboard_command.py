@@ -1,0 +1,48 @@
+"""`aisbench leaderboard`: what a person reads of each row, and where to look when there is none."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from aisbench_core.cli import main
+from aisbench_core.warehouse import Warehouse
+from tests import records as a
+
+SPEED = {"epoch_size": 90, "batch_size": 512}
+
+
+def type_in(data_dir: Path, *words: str) -> Result:
+    return CliRunner().invoke(main, ["leaderboard", *words], env={"AISBENCH_DATA_DIR": str(data_dir)})
+
+
+@pytest.fixture
+def data_dir(tmp_path: Path) -> Path:
+    """Three runs, one of another batch size, and a rehearsal elsewhere."""
+    made = [
+        *a.records([7900, 8000, 8100]),
+        *a.records([9000], "large", speed_parameters=SPEED),
+        a.record("pretended", region="lab", rehearsal=True),
+    ]
+    Warehouse(tmp_path / "warehouse.duckdb").rebuild(made)
+    return tmp_path
+
+
+def test_a_row_tells_its_spread_and_by_which_parameter_it_differs(data_dir: Path) -> None:
+    result = type_in(data_dir, "--region", "cn-north-9")
+
+    large, usual = result.stdout.splitlines()[1:3]
+    assert "batch_size=512" in large
+    assert "batch_size=256" in usual
+    assert "1.2 %" in usual
+    assert "7,751.6 to 8,248.4" in usual
+    apart = json.loads(type_in(data_dir, "--region", "cn-north-9", "--json").stdout)["parameters_apart"]
+    assert sorted(apart.values()) == ["batch_size=256", "batch_size=512"]
+
+
+def test_a_region_without_runs_is_not_taken_for_an_empty_warehouse(data_dir: Path) -> None:
+    result = type_in(data_dir, "--region", "nowhere")
+
+    assert "nowhere: 0 rows" in result.stderr
+    assert "cn-north-9 (4 runs), lab (1 runs, rehearsals)" in result.stderr

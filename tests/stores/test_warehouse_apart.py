@@ -1,0 +1,50 @@
+"""Questions that look alike are told apart by the parameters, the mode or the data in which they differ."""
+
+from dataclasses import replace
+
+from aisbench_core.model import RunRecord
+from aisbench_core.warehouse import BoardQuery, Warehouse
+from tests import records as a
+
+
+def told(warehouse: Warehouse, *records: RunRecord) -> dict[str, str]:
+    """What tells each run's question apart, by the run's id."""
+    warehouse.rebuild(records)
+    rows = warehouse.leaderboard(BoardQuery("cn-north-9")).rows
+    apart = warehouse.apart.parameters(row.fingerprint for row in rows)
+    return {row.latest_run_id: apart.get(row.fingerprint, "") for row in rows}
+
+
+def test_the_parameter_that_differs_is_named_and_those_that_are_equal_are_not(warehouse: Warehouse) -> None:
+    found = told(
+        warehouse,
+        a.record("usual"),
+        a.record("again", framework_version="r1.11"),
+        a.record("large", speed_parameters={"epoch_size": 90, "batch_size": 512}),
+        a.record("named", speed_parameters={"epoch_size": 90, "batch_size": 512, "amp": "O2"}),
+    )
+
+    assert found == {
+        "usual": "batch_size=256",
+        "again": "batch_size=256",
+        "large": "batch_size=512",
+        "named": "batch_size=512, amp=O2",
+    }
+
+
+def test_servers_that_train_alone_are_told_from_a_cluster(warehouse: Warehouse) -> None:
+    found = told(warehouse, a.record("together"), a.record("alone", mode="single_server"))
+
+    assert found == {"together": "mode=cluster", "alone": "mode=single_server"}
+
+
+def test_questions_that_look_different_need_nothing_that_tells_them_apart(warehouse: Warehouse) -> None:
+    other = replace(a.FACTS, model="bert_large", speed_parameters={"batch": 32})
+
+    assert told(warehouse, a.record("image"), a.record("text", facts=other)) == {"image": "", "text": ""}
+
+
+def test_what_an_imported_result_does_not_tell_is_not_told(warehouse: Warehouse) -> None:
+    known = replace(a.imported("old", cards_heard=True), region="cn-north-9")
+
+    assert told(warehouse, a.record("new"), known) == {"new": "batch_size=256, epoch_size=90", "old": ""}
