@@ -27,8 +27,9 @@ saved_views.show_title(COMPARE, t("compare.title"))
 run_ids = choose_runs()
 saved_views.show_missing()
 if len(run_ids) < LEAST_COMPARED:
-    if run_ids:
-        show_scaling(run_ids[0])
+    row = asked(core().warehouse.run, run_ids[0]) if run_ids else None
+    if row:
+        show_scaling(row)
     st.stop()
 
 comparison = asked(core().warehouse.compare, tuple(run_ids))
@@ -40,6 +41,6 @@ show_peers(comparison)
 show_charts(comparison)
 show_verdicts(comparison.runs)
 show_servers(comparison.servers, {run.run_id: run.throughput_unit for run in comparison.runs})
-show_scaling(run_ids[0])
+show_scaling(comparison.runs[0])
 link_history(comparison.runs[0])
 show_report(comparison.runs)

@@ -8,7 +8,6 @@ from typing import IO
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.errors import RunNotFound
 from aisbench_core.model import RankResult, RunRecord
 from aisbench_core.rulesets.ruleset import DEFAULT
 from aisbench_core.rulesets.shelf import Rulesets
@@ -44,7 +43,7 @@ from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.listed import ListPage
 from aisbench_core.warehouse.people import People
 from aisbench_core.warehouse.runs import Asked
-from aisbench_core.warehouse.scalings import QuestionPage, Scaling, ScalingQuery, ScalingQuestion
+from aisbench_core.warehouse.scalings import QuestionPage, Scaling, ScalingQuestion
 from aisbench_core.warehouse.stored_series import StoredSeries
 from aisbench_core.warehouse.taking import Taking
 from aisbench_core.warehouse.team import TeamPlace
@@ -163,8 +162,7 @@ class Warehouse:
 
     def run(self, run_id: str) -> RunRow | None:
         """One run, or None when it was not recorded."""
-        with self.cursor() as cur:
-            return next(iter(runs.by_ids(cur, [run_id])), None)
+        return self.runs_of([run_id]).get(run_id)
 
     def asked(self, run_id: str) -> Asked | None:
         """What a run was asked to do; of an imported run only what is known. None when it was not recorded."""
@@ -228,11 +226,13 @@ class Warehouse:
 
     def scaling_of(self, run_id: str) -> Scaling:
         """The scaling of everything that differs from this run in its node count only. Raises RunNotFound."""
-        if (run := self.run(run_id)) is None:
-            raise RunNotFound(f"no run {run_id} in the warehouse")
-        query = ScalingQuery.of(run)
-        found = (each for each in self.scaling(ScalingQuestion.of(run)) if each.query == query)
-        return next(found, Scaling.empty(query))
+        with self.cursor() as cur:
+            return scaling.scaling_of(cur, run_id)
+
+    def curve(self, run: RunRow) -> Scaling:
+        """As `scaling_of`, of a run that was already asked for."""
+        with self.cursor() as cur:
+            return scaling.curve(cur, run)
 
     def groups(self, query: BoardQuery) -> GroupPage:
         """One page of the groups whose runs can be followed over time, the latest first."""

@@ -23,7 +23,6 @@ from aisbench_core.warehouse.filters import CHOSEN, parameters
 from aisbench_core.warehouse.histories import HistoryGroup
 from aisbench_core.warehouse.reading import Reader, reader
 from aisbench_core.warehouse.regression import TRACKED
-from aisbench_core.warehouse.scalings import Scaling, ScalingQuery, ScalingQuestion
 from aisbench_core.warehouse.team import TeamPlace
 from aisbench_core.warehouse.values import BoardQuery, RunRow, Validity
 from aisbench_core.warehouse.view_columns import GROUPS
@@ -122,9 +121,7 @@ class OpenWarehouse:
         `attrs["base_nodes"]` is the node count that speed_up and efficiency refer to."""
         with self._reader.cursor() as cur:
             run = _run(cur, run_id)
-            query = ScalingQuery.of(run)
-            curves = scaling.scaling(cur, ScalingQuestion.of(run))
-        curve = next((each for each in curves if each.query == query), Scaling.empty(query))
+            curve = scaling.curve(cur, run)
         names = ("node_count", "runs", "throughput", "speed_up", "efficiency", "ideal", "mean", "ci_low", "ci_high")
         frame = pd.DataFrame([{name: getattr(point, name) for name in names} for point in curve.points], columns=names)
         frame.attrs["base_nodes"] = curve.base_nodes

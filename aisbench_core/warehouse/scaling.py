@@ -8,11 +8,13 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.errors import RunNotFound
 from aisbench_core.statistics.amdahl import SizeRuns, amdahl
 from aisbench_core.statistics.student import critical
 from aisbench_core.warehouse.compared import MOST_DOTS, RunDot
-from aisbench_core.warehouse.filters import parameters, standings_of
+from aisbench_core.warehouse.filters import Parameters, parameters, standings_of
 from aisbench_core.warehouse.rows import aware
+from aisbench_core.warehouse.runs import by_ids
 from aisbench_core.warehouse.scalings import (
     LeftOut,
     QuestionPage,
@@ -22,7 +24,7 @@ from aisbench_core.warehouse.scalings import (
     ScalingQuery,
     ScalingQuestion,
 )
-from aisbench_core.warehouse.values import BoardQuery
+from aisbench_core.warehouse.values import BoardQuery, RunRow
 
 POINTS = """
     select region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data,
@@ -45,7 +47,7 @@ _KEY = ", ".join(field.name for field in fields(ScalingQuestion))
 _WHY = """case when validity <> 'valid' then validity
     when node_count is null or cards_per_node is null then 'nodes not known' else '' end"""
 
-SCALING = f"""
+_CURVES = f"""
     select framework_version, flavor, pool_id, cards_per_node, node_count, {_WHY} as why,
         count(*) as runs,
         median(throughput_cluster) as throughput,
@@ -56,11 +58,18 @@ SCALING = f"""
         min_by(struct_pack(run_id := run_id, throughput := throughput_cluster), hash(run_id), {MOST_DOTS}) as dots
     from runs join results using (run_id)
     where group_id in (select group_id from standings where mode = 'cluster'
-        and {" and ".join(f"{field.name} = ${field.name}" for field in fields(ScalingQuestion))})
+        and {" and ".join(f"{field.name} = ${field.name}" for field in fields(ScalingQuestion))}{{more}})
     group by all
     order by framework_version, flavor, pool_id, cards_per_node, node_count, why
 """  # noqa: S608 (our own words)
+
+SCALING = _CURVES.format(more="")
 """The query that the Scaling page is made of: one question, by version, hardware and node count."""
+
+_OWN = ("framework_version", "flavor", "cards_per_node", "pool_id")
+"""What tells a question's curves apart."""
+
+_CURVE = _CURVES.format(more="".join(f" and {name} is not distinct from ${name}" for name in _OWN))
 
 _QUESTIONS = f"""
     select {_KEY},
@@ -87,7 +96,24 @@ def scaling(cur: DuckDBPyConnection, question: ScalingQuestion) -> tuple[Scaling
     """Each curve of the question, those on most node counts first.
 
     A curve begins at the smallest node count that was measured; its speed-up and efficiency there are 1."""
-    found = cur.execute(SCALING, {field.name: getattr(question, field.name) for field in fields(ScalingQuestion)})
+    return _scalings(cur, SCALING, question, {})
+
+
+def scaling_of(cur: DuckDBPyConnection, run_id: str) -> Scaling:
+    """The curve that a run lies on. Raises RunNotFound."""
+    for run in by_ids(cur, [run_id]):
+        return curve(cur, run)
+    raise RunNotFound(f"no run {run_id} in the warehouse")
+
+
+def curve(cur: DuckDBPyConnection, run: RunRow) -> Scaling:
+    """The curve of all runs that differ from this one in their node count only; no other runs are read."""
+    found = _scalings(cur, _CURVE, ScalingQuestion.of(run), {name: getattr(run, name) for name in _OWN})
+    return found[0] if found else Scaling.empty(ScalingQuery.of(run))
+
+
+def _scalings(cur: DuckDBPyConnection, asked: str, question: ScalingQuestion, own: Parameters) -> tuple[Scaling, ...]:
+    found = cur.execute(asked, {field.name: getattr(question, field.name) for field in fields(ScalingQuestion)} | own)
     columns = [column[0] for column in found.description or ()]
     curves: dict[ScalingQuery, list[dict[str, Any]]] = defaultdict(list)
     for values in found.fetchall():
@@ -107,8 +133,7 @@ def _question(values: Sequence[Any]) -> QuestionRow:
 
 def _curve(question: ScalingQuestion, row: dict[str, Any]) -> ScalingQuery:
     asked = {name: getattr(question, name) for name in ("region", "fingerprint", "synthetic_data", "rehearsal")}
-    own = ("framework_version", "flavor", "cards_per_node", "pool_id")
-    return ScalingQuery(**asked, **{name: row[name] for name in own})
+    return ScalingQuery(**asked, **{name: row[name] for name in _OWN})
 
 
 def _scaling(query: ScalingQuery, rows: Sequence[dict[str, Any]], unit: str) -> Scaling:

@@ -108,19 +108,17 @@ def show_charts(comparison: Comparison) -> None:
     show_ranks(comparison.runs)
 
 
-def show_scaling(run_id: str) -> None:
-    """How the first run's configuration scales over node counts, when it was run on several."""
+def show_scaling(run: RunRow) -> None:
+    """How a run's configuration scales over node counts, when it was run on several."""
     t = words()
-    curve = asked(core().warehouse.scaling_of, run_id)
+    curve = asked(core().warehouse.curve, run)
     if len(curve.points) < 2:
         return
     st.header(t("compare.scaling"))
     charts.draw(charts.scaling(curve, t), text=t("compare.scaling"))
     st.caption(t("compare.scaling_legend"))
-    row = asked(core().warehouse.run, run_id)
-    if row:
-        link(SCALING, t("grow.open"), selection_of(row, curve))
-    if row and row.origin is Origin.IMPORTED:
+    link(SCALING, t("grow.open"), selection_of(run, curve))
+    if run.origin is Origin.IMPORTED:
         st.caption(t("compare.unknown", fields=t.field("parameters")))
     rows = [
         {

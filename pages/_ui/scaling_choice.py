@@ -32,7 +32,7 @@ def open_run() -> None:
     if row is None:
         st.info(t("grow.no_run", run=plain(run_id)), icon=":material/search:")
         return
-    curve = asked(core().warehouse.scaling_of, run_id)
+    curve = asked(core().warehouse.curve, row)
     if not curve.points:
         st.info(t("grow.no_curve", run=plain(run_id)), icon=":material/info:")
         return

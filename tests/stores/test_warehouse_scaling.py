@@ -4,6 +4,7 @@ import pytest
 
 from aisbench_core.statistics.amdahl import Misfit
 from aisbench_core.warehouse import BoardQuery, ScalingQuestion, Warehouse
+from aisbench_core.warehouse.scalings import ScalingQuery
 from tests import records as a
 
 
@@ -84,3 +85,25 @@ def test_imported_results_that_do_not_tell_their_nodes_are_left_out(warehouse: W
 
     assert [len(curve.points) for curve in curves] == [1, 0]
     assert [(each.why, each.runs) for curve in curves for each in curve.left_out] == [("nodes not known", 1)]
+
+
+def test_a_run_lies_on_the_same_curve_that_its_question_shows(warehouse: Warehouse) -> None:
+    warehouse.rebuild(
+        [
+            *(each for n in (1, 2, 4) for each in a.records(lawful(0.02, n, 0.002), f"old{n}", node_count=n)),
+            *a.records([7_000, 15_000], "new", framework_version="r2.0"),
+            a.record("pool", flavor="", pool_id="pool-1"),
+            a.record("bad", accuracy=7.0, node_count=8),
+            a.record("alone", mode="single_server"),
+            a.imported("silent", stated=("framework_version", "mode")),
+        ]
+    )
+
+    rows = [row for run_id in ("old2-0", "new-1", "pool", "bad", "silent") if (row := warehouse.run(run_id))]
+
+    for row in rows:
+        every = warehouse.scaling(ScalingQuestion.of(row))
+        assert [warehouse.curve(row)] == [each for each in every if each.query == ScalingQuery.of(row)]
+    assert len(rows) == 5
+    assert [len(warehouse.curve(row).points) for row in rows] == [3, 1, 1, 3, 0]
+    assert warehouse.scaling_of("alone").points == ()
