@@ -23,6 +23,7 @@ from aisbench_core.warehouse.connection import (
 )
 from aisbench_core.warehouse.file_format import write_anew
 from aisbench_core.warehouse.lake import Lake
+from aisbench_core.warehouse.new_file import log_of
 
 GRACE = timedelta(hours=1)
 """For so long files stay on OBS that nothing needs any more: whoever began to read before may still ask for them."""
@@ -92,7 +93,7 @@ def compact_file(path: Path, patience_s: float = PATIENCE_S) -> Compacted:
         raise refusal(path, error) from error
     finally:
         engine.close()
-        for left in (draft, _log(draft)):
+        for left in (draft, log_of(draft)):
             left.unlink(missing_ok=True)
     return Compacted(before, _file_size(path))
 
@@ -102,7 +103,7 @@ def _held(engine: duckdb.DuckDBPyConnection, path: Path, deadline: float) -> Ite
     """The file read-only, with everything in it: another writer may have come between, and its log must be merged."""
     while True:
         with patiently_attached(engine, path, deadline, ", read_only"):
-            if not _bytes(_log(path)):
+            if not _bytes(log_of(path)):
                 yield
                 return
         with patiently_attached(engine, path, deadline):
@@ -132,11 +133,7 @@ def loose_drafts(path: Path) -> list[str]:
 
 
 def _file_size(path: Path) -> Size:
-    return Size(_bytes(path) + _bytes(_log(path)), 1)
-
-
-def _log(path: Path) -> Path:
-    return path.with_name(f"{path.name}.wal")
+    return Size(_bytes(path) + _bytes(log_of(path)), 1)
 
 
 def _bytes(file: Path) -> int:

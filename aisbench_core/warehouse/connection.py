@@ -18,8 +18,9 @@ from typing import TypeVar
 import duckdb
 
 from aisbench_core.errors import WarehouseBusy, WarehouseError
-from aisbench_core.warehouse.file_format import quoted, write_anew
+from aisbench_core.warehouse.file_format import quoted
 from aisbench_core.warehouse.migrations import LATEST, migrate
+from aisbench_core.warehouse.new_file import create, log_of
 
 T = TypeVar("T")
 
@@ -192,7 +193,8 @@ def _cursor(engine: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
 def _attach(engine: duckdb.DuckDBPyConnection, path: Path) -> None:
     try:
         if not path.exists():
-            _create(path)
+            with duckdb.connect(":memory:", config=_CONFIG) as con:
+                create(path, con)
         attached(engine, path)
         with _cursor(engine) as cur:
             migrate(cur, path)
@@ -213,20 +215,6 @@ def attached(engine: duckdb.DuckDBPyConnection, path: Path, how: str = "") -> No
         engine.execute(f"detach {NAME}")
 
 
-def _create(path: Path) -> None:
-    """Makes a new file complete under another name first: two processes starting at once must not meet half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.new")
-    try:
-        with duckdb.connect(":memory:", config=_CONFIG) as con:
-            migrate(con, path)
-            write_anew(con, "memory", draft)
-        with contextlib.suppress(FileExistsError):
-            os.link(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
 def _transaction(cur: duckdb.DuckDBPyConnection, change: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
     cur.begin()
     try:
@@ -242,7 +230,7 @@ def _transaction(cur: duckdb.DuckDBPyConnection, change: Callable[[duckdb.DuckDB
 
 def revision_of(path: Path) -> str:
     """A text that changes whenever the file or its log does."""
-    return "|".join(_state(file) for file in (path, path.with_name(f"{path.name}.wal")))
+    return "|".join(_state(file) for file in (path, log_of(path)))
 
 
 def _state(file: Path) -> str:
@@ -278,6 +266,10 @@ def _advice(text: str) -> str:
         return "make the file and its directory writable for this user"
     if any(word in text for word in _NO_ROOM):
         return "free space and try again; nothing was stored"
+    if "WAL does not match" in text:
+        return (
+            "its .wal file belongs to another copy of it: bring both files of one copy back, or move the .wal file away"
+        )
     if "version number" in text:
         return f"it was written by a newer DuckDB: update this installation (schema {LATEST}), or move the file away"
     return "move it and its .wal file away and run `aisbench warehouse rebuild`: every run is kept as text in data/runs"

@@ -47,6 +47,10 @@ def record_and_look(file: Path, process: int) -> None:
     in_threads(THREADS, work)
 
 
+def record_one(file: Path, run_id: str) -> None:
+    Warehouse(file).record(a.record(run_id))
+
+
 def hold(file: Path, held: "multiprocessing.synchronize.Event", release: "multiprocessing.synchronize.Event") -> None:
     with Warehouse(file).cursor():
         held.set()
@@ -77,6 +81,35 @@ def test_processes_and_threads_share_a_new_warehouse_without_an_error(file: Path
     assert [process.exitcode for process in processes] == [0] * PROCESSES
     assert Warehouse(file).runs(BOARD).total == PROCESSES * THREADS * RUNS
     assert [found.name for found in file.parent.glob("*.new")] == []
+
+
+def test_a_log_whose_file_was_removed_is_set_aside_by_one_of_many(file: Path) -> None:
+    for _ in range(2):
+        Warehouse(file).record(a.record("lost"))
+        file.unlink()
+    processes = [SPAWN.Process(target=record_one, args=(file, f"run-{number}")) for number in range(2)]
+    for process in processes:
+        process.start()
+    in_threads(4, lambda number: record_one(file, f"thread-{number}"))
+    for process in processes:
+        process.join(120)
+
+    assert [process.exitcode for process in processes] == [0, 0]
+    assert Warehouse(file).runs(BOARD).total == 6
+    assert sorted(found.name for found in file.parent.glob("*.lost-*")) == [
+        "warehouse.duckdb.wal.lost-1",
+        "warehouse.duckdb.wal.lost-2",
+    ]
+
+
+def test_the_log_of_another_copy_is_refused_with_what_to_do(file: Path) -> None:
+    Warehouse(file).rebuild(a.records([8000.0] * 20))
+    copy = file.read_bytes()
+    Warehouse(file).compact()
+    Warehouse(file).record(a.record("later"))
+    file.write_bytes(copy)
+
+    assert "another copy" in refused(file)
 
 
 def test_threads_that_record_the_same_run_store_it_once(file: Path) -> None:
