@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aisbench_core.warehouse.exporting import csv_file
-from aisbench_core.warehouse.exporting.columns import Sheet, number, text
+from aisbench_core.warehouse.exporting.columns import Column, Sheet, number, text
+from aisbench_core.warehouse.exporting.export import SHEETS
 
 CELL = Sheet("test/1", {"all": (text("said", ""), number("value", ""))}, "cells as (select * from t)", "1")
 
@@ -51,3 +52,14 @@ def test_a_line_is_what_python_would_write_and_starts_no_formula(said: str, valu
 )
 def test_each_kind_of_value_has_one_way_to_be_written(said: str | None, value: float | None, line: bytes) -> None:
     assert line_of(said, value) == line
+
+
+WORD = r"'[^=+\-@\t\r\n',\"][^\r\n',\"]*'"
+OURS = [column for sheet in SHEETS.values() for column in sheet.columns if column.is_ours]
+
+
+@pytest.mark.parametrize("column", OURS, ids=lambda column: column.name)
+def test_words_that_are_written_unseen_stand_in_the_columns_themselves(column: Column) -> None:
+    cases = rf"case(\s+when .+? then {WORD})+( else {WORD})?\s+end"
+
+    assert re.fullmatch(rf"{WORD}|\$report_id|{cases}", column.sql, re.DOTALL)

@@ -27,13 +27,16 @@ SQL_TYPES: Mapping[Kind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. `unit` may be the name of the column that holds it; an empty `sql`: not known yet."""
+    """One column. `unit` may be the name of the column that holds it; an empty `sql`: not known yet.
+
+    `is_ours`: its cells are words of ours, never anybody's text."""
 
     name: str
     kind: Kind
     meaning: str
     sql: str
     unit: str = ""
+    is_ours: bool = False
 
     @property
     def typed(self) -> str:
@@ -79,6 +82,11 @@ class Sheet:
 def text(name: str, meaning: str, sql: str | None = None) -> Column:
     """A column of text; its SQL is its name unless said otherwise."""
     return Column(name, Kind.TEXT, meaning, name if sql is None else sql)
+
+
+def word(name: str, meaning: str, sql: str) -> Column:
+    """A column of words of ours, which stand in its SQL: they need no quotes, and no spreadsheet would run them."""
+    return Column(name, Kind.TEXT, meaning, sql, is_ours=True)
 
 
 def integer(name: str, meaning: str, sql: str | None = None, unit: str = "") -> Column:

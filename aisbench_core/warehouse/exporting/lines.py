@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from duckdb import DuckDBPyConnection
 
-BATCH = 8192
+BATCH = 2048
+"""As many as the engine makes at a time: more of them leave the processor's cache before they are written."""
 
 
 def lines(answer: DuckDBPyConnection) -> Iterator[tuple[memoryview, int]]:

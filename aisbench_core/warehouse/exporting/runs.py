@@ -3,7 +3,7 @@
 A column without SQL is not known yet and stays empty: empty means not measured or not known, 0 is a measurement.
 """
 
-from aisbench_core.warehouse.exporting.columns import CELLS, Column, Sheet, flag, integer, number, text, time
+from aisbench_core.warehouse.exporting.columns import CELLS, Column, Sheet, flag, integer, number, text, time, word
 from aisbench_core.warehouse.filters import CHOSEN, WORTH
 from aisbench_core.warehouse.scaling import BASES
 
@@ -49,9 +49,9 @@ def _period(name: str) -> tuple[Column, ...]:
 
 
 IDENTITY = (
-    text("schema_version", f"always `{SCHEMA}`", f"'{SCHEMA}'"),
+    word("schema_version", f"always `{SCHEMA}`", f"'{SCHEMA}'"),
     text("ruleset_id", "the [ruleset](validity.md) that decided `validity` and the checks"),
-    text(
+    word(
         "report_id",
         "the number of the report: the same in every file and every [printed one](#the-report) about the same runs "
         "with the same verdicts",
@@ -68,7 +68,7 @@ IDENTITY = (
 )
 
 MODE = (
-    text("test_mode", "always `training`", "'training'"),
+    word("test_mode", "always `training`", "'training'"),
     text(
         "division",
         "`rehearsal` for runs of a rehearsal profile, otherwise what the system description or else the tester's "
@@ -77,7 +77,7 @@ MODE = (
             else coalesce(system->>'$.division', {_tested("test_division")}) end""",
     ),
     text("scenario", "the test's scenario, where it is stated", _tested("scenario")),
-    text(
+    word(
         "test_object_type",
         "`cluster` for several nodes that work together, otherwise `single`",
         """case when node_count > 1 and mode = 'cluster' then 'cluster'
@@ -93,7 +93,7 @@ CONFIGURATION = (
     text("engine_version", "the preset image's version"),
     text("accelerator", "`Ascend`, `GPU` or `CPU`"),
     text("flavor", "instance type"),
-    text(
+    word(
         "pool_type",
         "`dedicated` or `public`; empty when an imported result does not tell",
         f"case when pool_id <> '' then 'dedicated' when {_asked('pool_id')} is not null then 'public' end",
@@ -177,12 +177,12 @@ SCALING = (
 )
 
 POWER = (
-    text(
+    word(
         "power_measured",
         "`y` or `n`",
         "case when average_power is null and max_power is null then 'n' else 'y' end",
     ),
-    text(
+    word(
         "power_source",
         "where the power comes from",
         "case when average_power is not null or max_power is not null then 'train_result_info' end",
@@ -200,7 +200,7 @@ UTILISATION = (
         "%",
         "coalesce(npu_util_avg_pct, resource_util_ratio * 100)",
     ),
-    text(
+    word(
         "npu_util_source",
         "`platform metrics` or `train_result_info`",
         """case when npu_util_avg_pct is not null then 'platform metrics'

@@ -10,7 +10,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.warehouse import series_checks
 from aisbench_core.warehouse.board import GROUPED
-from aisbench_core.warehouse.exporting.columns import CELLS, Sheet, flag, integer, number, text, time
+from aisbench_core.warehouse.exporting.columns import CELLS, Sheet, flag, integer, number, text, time, word
 from aisbench_core.warehouse.filters import CHOSEN
 from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.scaling import BASES
@@ -27,13 +27,13 @@ def _asked(column: str) -> str:
 
 
 IDENTITY = (
-    text("schema_version", f"always `{SCHEMA}`", f"'{SCHEMA}'"),
+    word("schema_version", f"always `{SCHEMA}`", f"'{SCHEMA}'"),
     text(
         "ruleset_id",
         "the [ruleset](validity.md) that decided which runs are valid; several are separated by `;`",
         "ruleset_ids",
     ),
-    text(
+    word(
         "report_id",
         "the number of the report: the same in every file and every [printed one](#the-report) about the same runs "
         "with the same verdicts",
@@ -44,13 +44,13 @@ IDENTITY = (
 )
 
 MODE = (
-    text("test_mode", "always `training`", "'training'"),
+    word("test_mode", "always `training`", "'training'"),
     text(
         "division",
         "`rehearsal` for runs of a rehearsal profile, otherwise what is stated; several are separated by `;`",
         "case when rehearsal then 'rehearsal' else divisions end",
     ),
-    text(
+    word(
         "test_object_type",
         "`cluster` for several nodes that work together, otherwise `single`",
         """case when node_count > 1 and mode = 'cluster' then 'cluster'
