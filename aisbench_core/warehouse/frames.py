@@ -19,10 +19,11 @@ from aisbench_core.model import Origin
 from aisbench_core.warehouse import board, facets, history, runs, scaling
 from aisbench_core.warehouse.answers import Cursor
 from aisbench_core.warehouse.asking import SECONDS, Question, asked
-from aisbench_core.warehouse.filters import CHOSEN, parameters
+from aisbench_core.warehouse.filters import CHOSEN, WORTH, parameters, worth
 from aisbench_core.warehouse.histories import HistoryGroup
 from aisbench_core.warehouse.reading import Reader, reader
 from aisbench_core.warehouse.regression import TRACKED
+from aisbench_core.warehouse.search import sorted_by
 from aisbench_core.warehouse.team import TeamPlace
 from aisbench_core.warehouse.values import BoardQuery, RunRow, Validity
 from aisbench_core.warehouse.view_columns import GROUPS
@@ -83,18 +84,21 @@ class OpenWarehouse:
         with self._reader.cursor() as cur:
             return pd.DataFrame(list(map(asdict, facets.regions(cur))), columns=["region", "rehearsal", "runs"])
 
-    def runs(self, *, limit: int | None = None, **filters: Filters) -> pd.DataFrame:
+    def runs(
+        self, *, sort: str = "created_at", descending: bool = True, limit: int | None = None, **filters: Filters
+    ) -> pd.DataFrame:
         """One run a row, the newest first, with the columns of `v_runs`; invalid ones with include_invalid=True.
 
-        Raises SpecError on a filter that does not exist."""
+        `sort`: one of RUN_SORTS, as lists of runs have it. Raises SpecError on a sort or filter that does not exist."""
         with self._reader.cursor() as cur:
-            query = _query(cur, filters)
-            chosen = parameters(cur, query)
+            query = _query(cur, filters | {"sort": sort, "descending": descending, "limit": limit or ALL})
+            chosen = parameters(cur, query) | worth(query)
             cur.execute(
-                f"""from v_runs where run_id in (select run_id from runs join results using (run_id)
-                    where {CHOSEN} and ($include_invalid or validity = 'valid'))
-                order by created_at_utc desc, run_id limit $limit""",  # noqa: S608 (our own words)
-                chosen | {"include_invalid": query.include_invalid, "limit": limit or ALL},
+                f"""select v_runs.* from v_runs join (
+                    select run_id, row_number() over (order by {sorted_by(query)}) as place
+                    from runs join results using (run_id) where {CHOSEN} and {WORTH}) using (run_id)
+                order by place limit $limit offset $offset""",  # noqa: S608 (our own words)
+                chosen | {"limit": query.limit, "offset": query.offset},
             )
             return _of(_frame(cur.to_arrow_table()), query.region, rehearsal=bool(chosen["rehearsal"]))
 

@@ -105,13 +105,12 @@ def _sorted(
     cur: DuckDBPyConnection, query: BoardQuery, chosen: Parameters, groups: Iterable[int], columns: str
 ) -> list[tuple[Any, ...]]:
     """These columns of the page's runs, in their order."""
-    sorted_by = f"{order(query, RUN_SORTS, NAMES)}, created_at desc, run_id"
     condition, values = _condition(query, chosen, groups)
     since = _since(cur, query, condition, values)
     if since:
         condition, values = f"{condition} and created_at >= $since::TIMESTAMP", values | {"since": since}
     cur.execute(
-        f"select {columns} {condition} order by {sorted_by} limit $limit offset $offset",
+        f"select {columns} {condition} order by {sorted_by(query)} limit $limit offset $offset",
         values | {"limit": query.limit, "offset": query.offset},
     )
     return cur.fetchall()
@@ -123,6 +122,11 @@ def _told(cur: DuckDBPyConnection, found: Sequence[Place]) -> Iterator[list[Any]
     results = _cells(cur, "results", _OF_RESULTS, [place.result for place in found])
     for place in found:
         yield [place.run_id, *runs[place.run], *results[place.result]]
+
+
+def sorted_by(query: BoardQuery) -> str:
+    """The order that the query asks for, of runs and their results. Raises SpecError as `order` does."""
+    return f"{order(query, RUN_SORTS, NAMES)}, created_at desc, run_id"
 
 
 def count(cur: DuckDBPyConnection, query: BoardQuery) -> int:

@@ -1,5 +1,6 @@
 """The Python API: DataFrames that tell what board, run list, scaling and history tell, with units and without zeros."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import aisbench_core
 from aisbench_core.errors import ConfigError, QueryError, RunNotFound, SpecError
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.frames import OpenWarehouse
+from aisbench_core.warehouse.sorts import RUN_SORTS
 from aisbench_core.warehouse.views import VIEWS
 from tests import records as a
 
@@ -58,6 +60,25 @@ def test_the_board_and_the_runs_are_those_of_the_pages(filled: Warehouse) -> Non
     assert len(everything) == 3
     assert rehearsed.attrs["rehearsal"] is True
     assert list(rehearsed["throughput"]) == [300]
+
+
+def test_runs_are_sorted_by_what_lists_of_runs_are_sorted_by(filled: Warehouse) -> None:
+    query = BoardQuery("cn-north-9", include_invalid=True)
+    with OpenWarehouse(filled.place) as opened:
+        fastest = opened.runs(sort="throughput", limit=2)
+        after = opened.runs(sort="throughput", descending=False, limit=2, offset=1)
+        invalid = opened.runs(validity="incomplete")
+        sorted_by = {sort: list(opened.runs(sort=sort, include_invalid=True)["run_id"]) for sort in RUN_SORTS}
+        with pytest.raises(SpecError, match="sort: must be one of created_at, "):
+            opened.runs(sort="created_at; drop table runs")
+
+    assert list(fastest["run_id"]) == ["two-1", "two-0"]
+    assert list(after["run_id"]) == ["one-0", "one-1"]
+    assert list(invalid["run_id"]) == ["broken"]
+    assert sorted_by == {
+        sort: [row.run_id for row in filled.search(replace(query, sort=sort, descending=True)).rows]
+        for sort in RUN_SORTS
+    }
 
 
 def test_cards_scaling_history_and_sql(warehouse: Warehouse) -> None:

@@ -1,10 +1,12 @@
 """docs/open.md lists each view with each column, its unit and its meaning, as the code has them."""
 
+import re
 from collections.abc import Iterator
 
 from aisbench_core.settings import HOME
 from aisbench_core.warehouse.asking import SECONDS
 from aisbench_core.warehouse.reading import MEMORY
+from aisbench_core.warehouse.sorts import RUN_SORTS
 from aisbench_core.warehouse.view_columns import ViewColumn
 from aisbench_core.warehouse.views import VIEWS
 
@@ -48,3 +50,9 @@ def test_the_page_names_the_limits() -> None:
     page = DOCUMENT.read_text("utf-8")
 
     assert f"{SECONDS:g} s (`--seconds`), {MEMORY.replace('GiB', ' GiB')} of memory" in page
+
+
+def test_what_runs_can_be_sorted_by_is_named() -> None:
+    (told,) = re.findall(r"Runs are sorted by (.+?);", DOCUMENT.read_text("utf-8"), re.DOTALL)
+
+    assert tuple(re.findall(r"`(\w+)`", told)) == RUN_SORTS
