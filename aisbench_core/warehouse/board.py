@@ -21,15 +21,18 @@ T95 = (
 T95_BEYOND = (1.959964, 2.372271, 2.822498, 2.555851)
 """Beyond 30: the first terms of its series in 1 / degrees of freedom (Abramowitz and Stegun, 26.7.5), right to 2e-6."""
 
-_T = f"""case when runs > {len(T95) + 1} then {
-    " + ".join(f"{term} / pow(runs - 1, {power})" for power, term in enumerate(T95_BEYOND))
-} else list_extract({list(T95)}, runs - 1) end"""
+
+def t95(count: str) -> str:
+    """Student's t in SQL for the 95 % interval of so many values; null for fewer than two."""
+    beyond = " + ".join(f"{term} / pow({count} - 1, {power})" for power, term in enumerate(T95_BEYOND))
+    return f"(case when {count} > {len(T95) + 1} then {beyond} else list_extract({list(T95)}, {count} - 1) end)"
+
 
 GROUPED = f"""
     groups as (
         select *,
             sd / mean as cv,
-            ({_T}) * sd / sqrt(runs) as margin,
+            {t95("runs")} * sd / sqrt(runs) as margin,
             mean - coalesce(margin, 0) as low,
             mean + coalesce(margin, 0) as high
         from numbers where {{shown}})

@@ -119,6 +119,13 @@ class OpenWarehouse:
         asked_for = "from v_ranks where list_contains($ids::VARCHAR[], run_id) order by run_id, server, rank"
         return self.sql(asked_for, {"ids": wanted})
 
+    def series(self, series_id: str) -> pd.DataFrame:
+        """The rows of a series with their statistics, and the columns of `v_series`: one node count, version and image
+        each. Empty while no run of it was recorded."""
+        return self.sql(
+            "from v_series where series_id = $id order by framework_version, image, node_count", {"id": series_id}
+        )
+
     def scaling(self, run_id: str) -> pd.DataFrame:
         """Growth over nodes of everything that differs from this run in its node count only. Raises RunNotFound.
 

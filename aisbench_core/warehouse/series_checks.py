@@ -30,13 +30,16 @@ from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.throughput import variation
 from aisbench_core.warehouse.values import BoardQuery, Check, CheckLevel, SeriesVerdict
 
+IMAGE = "coalesce(nullif(spec->>'$.image_url', ''), engine_version)"
+"""What a series tells its images by: their address, where the spec has one."""
+
 _SAME = ("fingerprint", "accelerator", "flavor", "pool_id", "cards_per_node")
 _ROW = 4
 """The first columns tell the rows of a series apart, as its plan does."""
 
 _RUNS = f"""
     select series_id, node_count, framework_version,
-        coalesce(nullif(spec->>'$.image_url', ''), engine_version) as image,
+        {IMAGE} as image,
         run_id, workload, model, validity = 'valid' as valid, rehearsal,
         system->>'$.division' as division, {", ".join(_SAME)}, code_sha256, dataset_sha256, synthetic_data,
         spec->>'$.parameters.seed' as seed, throughput_cluster as throughput, accuracy_measured as accuracy,

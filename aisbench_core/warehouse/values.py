@@ -42,7 +42,7 @@ class Check:
 class SeriesVerdict:
     """What the rules about series say of one row of a series: its runs on one node count, in one version and image.
 
-    It counts when no check failed. `image` is an engine version, or the address of an image."""
+    It counts when it has a valid run and no check failed. `image` is an engine version, or the address of an image."""
 
     series_id: str
     node_count: int | None
@@ -61,7 +61,7 @@ class SeriesVerdict:
     @property
     def counts(self) -> bool:
         """Whether its runs may be taken together."""
-        return not self.of_level(CheckLevel.FAIL)
+        return self.valid > 0 and not self.of_level(CheckLevel.FAIL)
 
     def of_level(self, level: CheckLevel) -> tuple[Check, ...]:
         """The checks that ended so."""

@@ -6,8 +6,9 @@ A unit of "throughput_unit" is the workload's own, which the column of that name
 
 from dataclasses import dataclass
 
-from aisbench_core.warehouse.board import FIELDS
-from aisbench_core.warehouse.standings import BEGAN
+from aisbench_core.warehouse.board import FIELDS, t95
+from aisbench_core.warehouse.series_checks import IMAGE
+from aisbench_core.warehouse.standings import BEGAN, OLYMPIC_RUNS
 from aisbench_core.warehouse.throughput import STRAGGLER_SHARE
 
 UNIT = "throughput_unit"
@@ -173,20 +174,32 @@ _RANKS_SHARE = _SHARE.format("rank_results")
 
 _COUNTED = "throughput_cluster) filter (where validity = 'valid'"
 
+_VALID = "count(*) filter (where validity = 'valid')"
+_MARGIN = f"{t95(_VALID)} * stddev_samp({_COUNTED}) / sqrt({_VALID})"
+_OLYMPIC = f"""case when {_VALID} >= {OLYMPIC_RUNS}
+    then (sum({_COUNTED}) - max({_COUNTED}) - min({_COUNTED})) / ({_VALID} - 2) end"""
+
 SERIES = (
     _same("series_id", "the series"),
     *KIND,
     *QUESTION[:4],
+    ViewColumn("image", IMAGE, "", "the engine's version, or the address of the image that was asked for"),
     _same("flavor", "the instance type"),
     _same("node_count", "nodes", "1"),
     _same("cards_per_node", "cards per node", "1"),
     _same("throughput_unit", "the unit of every throughput in this row"),
     ViewColumn("runs", "count(*)", "1", "runs that ended"),
-    ViewColumn("valid", "count(*) filter (where validity = 'valid')", "1", "valid ones; every statistic is over them"),
+    ViewColumn("valid", _VALID, "1", "valid ones; every statistic is over them"),
     ViewColumn("throughput", f"median({_COUNTED})", UNIT, "median"),
     ViewColumn("best", f"max({_COUNTED})", UNIT, "the fastest run"),
     ViewColumn("mean", f"avg({_COUNTED})", UNIT, "mean"),
     ViewColumn("sd", f"stddev_samp({_COUNTED})", UNIT, "sample standard deviation; from 2 runs on"),
+    ViewColumn(
+        "cv", f"stddev_samp({_COUNTED}) / avg({_COUNTED})", FRACTION, "coefficient of variation; from 2 runs on"
+    ),
+    ViewColumn("ci_low", f"avg({_COUNTED}) - {_MARGIN}", UNIT, "lower end of the mean's 95 % interval; from 2 runs on"),
+    ViewColumn("ci_high", f"avg({_COUNTED}) + {_MARGIN}", UNIT, "its upper end"),
+    ViewColumn("olympic_mean", _OLYMPIC, UNIT, "mean without the fastest and the slowest; from 5 runs on"),
     ViewColumn("first_at_utc", "min(created_at)", UTC, "when the first run was launched"),
     ViewColumn("last_at_utc", "max(coalesce(ended_at, created_at))", UTC, "when the last run ended"),
 )

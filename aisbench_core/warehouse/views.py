@@ -47,8 +47,8 @@ _SCALED = f"""(
         synthetic_data, throughput_unit))"""  # noqa: S608 (our own words)
 
 _OF_SERIES = """runs join results using (run_id) where series_id <> ''
-    group by series_id, region, rehearsal, synthetic_data, workload, model, framework, framework_version, flavor,
-        node_count, cards_per_node, throughput_unit"""
+    group by series_id, region, rehearsal, synthetic_data, workload, model, framework, framework_version, image,
+        flavor, node_count, cards_per_node, throughput_unit"""
 
 VIEWS: Sequence[View] = (
     View("v_runs", "one run with its result and verdict", columns.RUNS, "runs join results using (run_id)"),
@@ -59,7 +59,7 @@ VIEWS: Sequence[View] = (
         "groups as page",
         f"with numbers as (from {CURRENT}), {GROUPED.format(shown='true')}",
     ),
-    View("v_series", "one node count of a series", columns.SERIES, _OF_SERIES),
+    View("v_series", "one node count of a series, in one version and image", columns.SERIES, _OF_SERIES),
     View("v_ranks", "one card of a run that told a throughput", columns.RANKS, "rank_results join runs using (run_id)"),
     View("v_servers", "one server that trained alone", columns.SERVERS, "server_results join runs using (run_id)"),
     View(

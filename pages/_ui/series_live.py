@@ -69,7 +69,7 @@ def _series(series_id: str, had_ended: bool) -> None:
         show_statistics(matrix)
         st.header(t("judged.title"))
         show_series_verdicts(matrix)
-        with st.expander(t("series.attempts")):
+        with st.expander(t("series.attempts"), expanded=matrix.lost > 0):
             show_attempts(matrix)
         with st.expander(t("live.timeline")):
             _show_events(matrix)

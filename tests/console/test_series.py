@@ -75,10 +75,12 @@ def test_a_series_is_a_matrix_of_words_values_and_links_with_its_statistics(
 
     said = texts(app)
     assert "tonight" in app.title[0].value
-    assert f":red[Failed] [run](live?run={failed.run_id}&lang=en)" in said
+    assert f":red[Failed] [open](live?run={failed.run_id}&lang=en)" in said
     assert f":green[Valid] [401](live?run={valid.run_id}&lang=en)" in said
     assert "2 of 3" in tables(app)
     assert "5 valid · 1 without" in "".join(bar.text for bar in app.progress)
+    attempts = next(each for each in app.expander if each.label == "All attempts")
+    assert attempts.proto.expanded, "why a cell was lost is not hidden"
     assert not app.exception
 
 

@@ -138,3 +138,19 @@ def test_the_front_door_opens_a_snapshot_or_what_the_settings_name(
         assert set(theirs.views()["view"]) == {view.name for view in VIEWS}
     with pytest.raises(ConfigError, match="is no file"):
         aisbench_core.open_warehouse(tmp_path / "nothing.duckdb")
+
+
+def test_a_series_is_told_row_by_row_with_all_its_statistics(filled: Warehouse) -> None:
+    for number, total in enumerate([8000, 8100, 8200, 8300, 8400]):
+        made = a.record(f"of-series-{number}", throughputs=[total / 8] * 8)
+        filled.record(replace(made, run=replace(made.run, series_id="s-1", series_index=number + 1)))
+
+    with OpenWarehouse(filled.place) as opened:
+        told = opened.series("s-1")
+        nothing = opened.series("s-2")
+
+    assert list(told.columns) == list(nothing.columns) == columns("v_series")
+    assert told[["valid", "mean", "throughput", "olympic_mean"]].to_numpy().tolist() == [[5, 8200, 8200, 8200]]
+    assert told["ci_low"].iloc[0] == pytest.approx(8200 - 2.776 * 158.11 / 5**0.5, abs=0.1)
+    assert told.attrs["units"]["cv"] == "fraction"
+    assert nothing.empty

@@ -57,6 +57,12 @@ def opened(records: Sequence[RunRecord]) -> list[RunRecord]:
     return [replace(one, described=stated_of({"division": "open"})) for one in records]
 
 
+def test_a_row_without_a_valid_run_does_not_count(warehouse: Warehouse) -> None:
+    found = judged(warehouse, opened([replace(one, result=None) for one in repeats(2)]))
+
+    assert (found.runs, found.valid, found.counts) == (2, 0, False)
+
+
 def test_five_good_repeats_count(warehouse: Warehouse) -> None:
     found = judged(warehouse, opened(repeats()))
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from aisbench_core.model import Event, Level, MetricSample, Mode, RunRecord
+from aisbench_core.statistics.summary import summary
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.asking import Question, asked
 from aisbench_core.warehouse.reading import Reader, reader
@@ -131,6 +132,24 @@ def test_scaling_is_that_of_the_page(warehouse: Warehouse, reading: Reader) -> N
     assert [row["node_count"] for row in found] == [point.node_count for point in points] == [1, 2]
     assert [row["speed_up"] for row in found] == pytest.approx([point.speed_up for point in points])
     assert [row["efficiency"] for row in found] == pytest.approx([point.efficiency for point in points])
+
+
+def test_images_of_a_series_have_statistics_of_their_own(warehouse: Warehouse, reading: Reader) -> None:
+    totals = [8000.0, 8400.0, 8100.0, 7000.0, 8200.0]
+    for image in ("cann_6", "cann_7"):
+        for number, total in enumerate(totals if image == "cann_6" else totals[:1]):
+            made = a.record(f"{image}-{number}", throughputs=[total / 8] * 8, engine_version=image)
+            warehouse.record(replace(made, run=replace(made.run, series_id="s-1", series_index=number)))
+    expected = summary(totals)
+
+    six, seven = rows(reading, "from v_series order by image")
+
+    assert expected
+    assert (six["image"], six["valid"], seven["image"], seven["valid"]) == ("cann_6", 5, "cann_7", 1)
+    told = (six["mean"], six["sd"], six["cv"], six["ci_low"], six["ci_high"], six["olympic_mean"])
+    known = (expected.mean, expected.sd, expected.cv, expected.ci_low, expected.ci_high, expected.olympic_mean)
+    assert told == pytest.approx(known, rel=1e-4)
+    assert [seven[name] for name in ("sd", "cv", "ci_low", "ci_high", "olympic_mean")] == [None] * 5
 
 
 def test_series_are_told_by_node_count(warehouse: Warehouse, reading: Reader) -> None:
