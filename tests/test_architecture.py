@@ -21,7 +21,13 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
             "aisbench_core/running/ledger_series.py",
         }
     ),
-    "filelock": frozenset({"aisbench_core/running/follower.py", "aisbench_core/sandbox/server.py"}),
+    "filelock": frozenset(
+        {
+            "aisbench_core/importing/saving.py",
+            "aisbench_core/running/follower.py",
+            "aisbench_core/sandbox/server.py",
+        }
+    ),
     "huaweicloudsdkcore": frozenset({"aisbench_core/cloud"}),
     "huaweicloudsdkmodelarts": frozenset({"aisbench_core/cloud"}),
     "modelarts": frozenset({"aisbench_core/cloud"}),

@@ -186,6 +186,7 @@ def _save(
     saved = core.history.save(results, choices, user(), lambda done: shown.talk(f"{done} results"))
     where = choices.where
     answer = {"region": where.region, "rehearsal": where.rehearsal, "new": saved.new, "known": saved.known}
+    answer |= {"corrected": saved.corrected}
     count = len(saved.new) + saved.known
     if count or as_json:  # otherwise there is an error to say
         shown.answer(
@@ -193,6 +194,8 @@ def _save(
             as_json,
             lambda: f"{len(saved.new)} new in the region {where.region}, {saved.known} were here already",
         )
+    if saved.corrected:
+        shown.talk(f"{saved.corrected} rows say something else by the columns of now: --replace stores them anew")
     return count
 
 

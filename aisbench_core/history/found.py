@@ -29,6 +29,7 @@ class FoundResult:
     text, because its model is often another's. `problems` are sentences for a person; such a result can still be
     imported. `run_id` is set in tables that an AISBench Console exported, where `rehearsal` says that the numbers
     are no measurement; `exported` holds such a row whole, by its columns, without empty cells.
+    `is_row`: of a table, whose columns may mean something else the next time that it is read.
     """
 
     source: str
@@ -67,6 +68,12 @@ class FoundResult:
     samples: tuple[MetricSample, ...] = ()
     problems: tuple[str, ...] = ()
     exported: Mapping[str, str] = field(default_factory=dict)
+    is_row: bool = False
+
+    @property
+    def place(self) -> str:
+        """Where it was read."""
+        return f"{self.source} ({self.number})"
 
 
 @dataclass(frozen=True, slots=True)

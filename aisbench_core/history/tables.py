@@ -169,6 +169,7 @@ def _found(cells: _Cells, source: str, number: int, zone: tzinfo) -> FoundResult
         started_at=info.total_start_time,
         ended_at=info.total_end_time,
         problems=tuple(problems),
+        is_row=True,
         **cast("dict[str, Any]", texts),
     )
 

@@ -55,7 +55,10 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """How an import ended: ids of the runs that are new, and how many were here already."""
+    """How an import ended: ids of the runs that are new, and how many were here already.
+
+    `corrected`: how many of these are rows of a table that say something else by the columns of now."""
 
     new: tuple[str, ...] = ()
     known: int = 0
+    corrected: int = 0

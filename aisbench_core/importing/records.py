@@ -98,7 +98,7 @@ def record_of(found: FoundResult, choices: Choices, catalogue: Catalogue, who: s
         accelerator=found.accelerator,
         result=result,
         samples=found.samples,
-        imported=Imported(f"{found.source} ({found.number})", now, stated, _note(found), _told(found)),
+        imported=Imported(found.place, now, stated, _note(found), _told(found)),
     )
 
 

@@ -5,16 +5,20 @@ Whoever is interrupted starts again: what the warehouse holds is passed over, ev
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace as replace_in
 from itertools import islice
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
+from aisbench_core.errors import ResultError, WarehouseBusy
 from aisbench_core.history.found import FoundResult
 from aisbench_core.importing.chosen import Saved
 from aisbench_core.importing.records import run_id_of, start_of_id
 from aisbench_core.model import RunRecord
-from aisbench_core.results.record import write_record
+from aisbench_core.results.record import read_outline, write_record
 from aisbench_core.results.stated import read_stated, write_stated
 from aisbench_core.running.places import RunFolder
 from aisbench_core.warehouse import Warehouse
@@ -30,6 +34,10 @@ def no_progress(_: int) -> None:
     """For those who do not watch."""
 
 
+LOCK = "import.lock"
+TURN_S = 60.0
+"""How long an import waits for the chunk of another one."""
+
 OUR_RUN = re.compile(r"r\d{8}-\d{6}-[a-z0-9]{6}")
 """A run's id, which the job's name and the directory of its results hold."""
 
@@ -42,6 +50,7 @@ class Here:
         self._ids: defaultdict[str, set[str]] = defaultdict(set)
         self._launched: dict[str, str] = {}
         self._recorded: set[str] = set()
+        self._rows: Mapping[tuple[str, str], str] = {}
 
     def look(self, results: Sequence[FoundResult]) -> None:
         """Ask the warehouse about these results, with three questions in all."""
@@ -50,6 +59,8 @@ class Here:
             self._ids[run_id[: len(next(iter(starts)))]].add(run_id)
         self._launched.update(self._warehouse.of_jobs([found.job_id for found in results if found.job_id]))
         self._recorded |= self._warehouse.known([name for found in results for name in _names(found)])
+        places = [found.place for found in results if found.is_row]
+        self._rows = self._warehouse.imports.read_from(places) if places else {}
 
     def name(self, found: FoundResult) -> str:
         """The run that a result is already, or empty.
@@ -64,7 +75,13 @@ class Here:
         alike = self._ids.get(start, set())
         if own in alike:
             return own
-        return start if start in alike else min(alike, default="") if own == start else ""
+        by_values = start if start in alike else min(alike, default="") if own == start else ""
+        return by_values or self.corrects(found)
+
+    def corrects(self, found: FoundResult) -> str:
+        """The run of the same row of a table, whose columns meant something else when it was read; or empty."""
+        same = self._rows.get((found.place, found.raw), "") if found.is_row else ""
+        return same if not same.startswith(start_of_id(found)) else ""
 
     def add(self, found: FoundResult) -> None:
         """From now on this result is here."""
@@ -82,15 +99,31 @@ def save(
     """Store what is not known yet. The same result twice is one run. `replace`: what was imported before, too."""
     here = Here(warehouse)
     new: list[str] = []
-    done = 0
+    done = corrected = 0
     for chunk in _chunks(results):
-        here.look(chunk)
-        records = [_written(record(found), runs_dir) for found in _unknown(chunk, here, replace)]
-        warehouse.record_many(records)
+        with _turn(runs_dir):
+            here.look(chunk)
+            if not replace:
+                rows = ((record(found), here.corrects(found)) for found in chunk if here.corrects(found))
+                corrected += sum(_says_else(now, RunFolder(runs_dir / run_id)) for now, run_id in rows)
+            records = [
+                _written(_under(record(found), name), runs_dir) for found, name in _unknown(chunk, here, replace)
+            ]
+            warehouse.record_many(records)
         new += [each.run.run_id for each in records]
         done += len(chunk)
         told(done)
-    return Saved(tuple(new), done - len(new))
+    return Saved(tuple(new), done - len(new), corrected)
+
+
+@contextmanager
+def _turn(runs_dir: Path) -> Iterator[None]:
+    """Imports on this machine take turns, chunk by chunk: of two that read the same file, one finds each result new."""
+    try:
+        with FileLock(runs_dir.parent / LOCK, timeout=TURN_S):
+            yield
+    except Timeout as error:
+        raise WarehouseBusy(f"another import has been storing results for {TURN_S:.0f} s", "try again") from error
 
 
 def _names(found: FoundResult) -> list[str]:
@@ -98,14 +131,29 @@ def _names(found: FoundResult) -> list[str]:
     return [name for name in (found.run_id, *OUR_RUN.findall(f"{found.job_name} {found.source}")) if name]
 
 
-def _unknown(chunk: Sequence[FoundResult], here: Here, replace: bool) -> Iterator[FoundResult]:
+def _unknown(chunk: Sequence[FoundResult], here: Here, replace: bool) -> Iterator[tuple[FoundResult, str]]:
+    """What is to be stored, and the run that it is already: a row that is corrected stays the run that it was."""
     replaced: set[str] = set()
     for found in chunk:
         name, own = here.name(found), run_id_of(found)
-        if not name or (replace and name == own and own not in replaced):
-            replaced.add(own)
+        again = replace and name in (own, here.corrects(found)) and name not in replaced
+        if not name or again:
+            replaced.add(name or own)
             here.add(found)
-            yield found
+            yield found, name
+
+
+def _says_else(now: RunRecord, folder: RunFolder) -> bool:
+    """Whether the columns of now make another record of the same row; where that one is not here, they may."""
+    try:
+        before = read_outline(folder.record)
+    except ResultError:
+        return True
+    return (now.result, now.workload) != (before.result, before.workload) or now.run.spec != before.run.spec
+
+
+def _under(record: RunRecord, run_id: str) -> RunRecord:
+    return replace_in(record, run=replace_in(record.run, run_id=run_id)) if run_id else record
 
 
 def _written(record: RunRecord, runs_dir: Path) -> RunRecord:

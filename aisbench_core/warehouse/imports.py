@@ -1,7 +1,7 @@
 """Imports: which there are, and forgetting one that was a mistake, with all that hangs on its runs."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -24,6 +24,10 @@ _LISTED = f"""
     from runs where origin = 'imported' and imported_at is not null and starts_with(strftime(imported_at, '{ID}'), ?)
     group by imported_at order by imported_at desc limit ? offset ?
 """  # noqa: S608 (our own words)
+_READ_FROM = """
+    select source, raw, run_id from runs join results using (run_id)
+    where origin = 'imported' and source in (select unnest(?::VARCHAR[]))
+"""
 _PLACE = re.compile(r" \(\d+\)$")
 """Where in its file a result stood."""
 
@@ -55,6 +59,12 @@ class Imports:
         """The runs of an import."""
         with self._connection.cursor() as cur:
             return _ids(cur, at)
+
+    def read_from(self, sources: Sequence[str]) -> Mapping[tuple[str, str], str]:
+        """The imported runs that were read from these places, by the place and the text that was read there."""
+        with self._connection.cursor() as cur:
+            cur.execute(_READ_FROM, [list(sources)])
+            return {(source, raw): run_id for source, raw, run_id in cur.fetchall()}
 
     def forget(self, at: datetime, *, keep_remarks: bool) -> int:
         """Remove an import's runs with their results, cards, events and baselines, all or nothing; says how many.

@@ -191,6 +191,8 @@ def show_save(choices: Choices) -> None:
     if SAVED in st.session_state:
         saved, where = st.session_state[SAVED]
         st.success(t("history.saved", new=len(saved.new), known=saved.known), icon=":material/check:")
+        if saved.corrected:
+            st.info(t("history.corrected", count=saved.corrected), icon=":material/edit:")
         link(LEADERBOARD, t("history.go"), _board(where))
 
 
