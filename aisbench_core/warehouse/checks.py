@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from aisbench_core.model import Division
+from aisbench_core.model.system import MOST_LETTERS
 from aisbench_core.rulesets.ruleset import (
     Accuracy,
     Agreement,
@@ -27,7 +28,7 @@ from aisbench_core.rulesets.ruleset import (
     Stragglers,
     Times,
 )
-from aisbench_core.warehouse.facts import Card, Facts
+from aisbench_core.warehouse.facts import Card, Cards, Facts
 from aisbench_core.warehouse.throughput import AS_REPORTED, is_usable
 from aisbench_core.warehouse.values import Check, CheckLevel
 
@@ -65,13 +66,13 @@ def _missing(facts: Facts, rule: Fields) -> Iterator[str]:
 def _out_of_range(facts: Facts) -> Iterator[str]:
     reported = facts.throughput_ratio
     if reported is not None and not is_usable(reported):
-        yield f"throughput_ratio is {reported}"
+        yield f"throughput_ratio is {reported}, allowed: 1e-100 to 1e+100"
     for name in NOT_NEGATIVE:
         value = getattr(facts, name)
         if value is not None and not value >= 0:
-            yield f"{name} is {value}"
+            yield f"{name} is {value}, allowed: 0 or more"
     if facts.resource_util_ratio is not None and facts.resource_util_ratio > 1:
-        yield f"resource_util_ratio is {facts.resource_util_ratio}"
+        yield f"resource_util_ratio is {facts.resource_util_ratio}, allowed: at most 1"
 
 
 def _times(facts: Facts, rule: Times, level: CheckLevel) -> Check:
@@ -111,8 +112,15 @@ def _ranks(facts: Facts, _: Rule, level: CheckLevel) -> Check:
     expected, found = facts.ranks_expected or 0, facts.ranks_found
     cards = expected if facts.card_count is None else facts.card_count
     whole = 0 < expected == facts.cards.stored == found == cards
-    unusable = "; ".join(map(_card, facts.cards.unusable))
-    return Check("V03", CheckLevel.OK if whole else level, f"{cards} ranks", f"{found} of {expected} ranks", unusable)
+    evidence = "; ".join([*map(_card, facts.cards.unusable), *_miscounted(facts.cards, expected, found or 0)])
+    return Check("V03", CheckLevel.OK if whole else level, f"{cards} ranks", f"{found} of {expected} ranks", evidence)
+
+
+def _miscounted(cards: Cards, expected: int, found: int) -> Iterator[str]:
+    if cards.stored < expected:
+        yield f"ranks that are missing: {expected - cards.stored}"
+    if not cards.unusable and found < cards.stored:
+        yield f"ranks that are there more than once: {cards.stored - found}"
 
 
 def _card(card: Card) -> str:
@@ -220,7 +228,9 @@ def _durations(facts: Facts, rule: Durations, level: CheckLevel) -> Check | None
 def _model(facts: Facts, _: Rule, level: CheckLevel) -> Check | None:
     if not facts.test_model or not facts.model:
         return None
-    same = _letters(facts.test_model) == _letters(facts.model)
+    same = _letters(facts.test_model) == _letters(
+        facts.model[:MOST_LETTERS]
+    )  # of which the configuration holds so many
     return Check("V25", CheckLevel.OK if same else level, facts.model, facts.test_model, "config.json")
 
 

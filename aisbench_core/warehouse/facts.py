@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.warehouse.throughput import LARGEST, SMALLEST, is_usable
+from aisbench_core.warehouse.throughput import LARGEST, SMALLEST, is_card
 
 SHOWN = 8
 """Cards that a check names, at most."""
@@ -93,7 +93,7 @@ _SQL = {
 }
 _STORED = ", ".join(_SQL.get(name, name) for name in Facts._fields if name != "cards")
 
-_USABLE = f"throughput > {SMALLEST!r} and throughput < {LARGEST!r}"
+_USABLE = f"(throughput > {SMALLEST!r} and throughput < {LARGEST!r} and server >= 0 and rank >= 0)"
 _NAMED = "list([server, rank, throughput] order by server, rank, throughput nulls last)"
 
 _FACTS = f"""
@@ -168,7 +168,7 @@ def facts_of(
 
 def _summed_up(cards: Sequence[Card], share: float) -> Cards:
     ordered = sorted(cards, key=lambda card: (*card[:2], card[2] is None, card[2] or 0.0))
-    unusable = [card for card in ordered if card[2] is None or not is_usable(card[2])]
+    unusable = [card for card in ordered if not is_card(*card)]
     values = sorted(throughput for *_, throughput in cards if throughput is not None)
     if unusable or not values:
         return Cards(len(cards), unusable[:SHOWN])

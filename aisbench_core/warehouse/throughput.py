@@ -37,9 +37,15 @@ def is_usable(value: float) -> bool:
     return SMALLEST < value < LARGEST
 
 
+def is_card(server: int, rank: int, throughput: float | None) -> bool:
+    """Whether this can be a card's measurement: places are counted from 0."""
+    return server >= 0 and rank >= 0 and throughput is not None and is_usable(throughput)
+
+
 def cards_found(result: CollectedResult) -> int:
     """How many different cards hold a usable number."""
-    return len({(card.server, card.rank) for card in result.rank_results if is_usable(card.throughput)})
+    cards = result.rank_results
+    return len({(card.server, card.rank) for card in cards if is_card(card.server, card.rank, card.throughput)})
 
 
 def is_whole(result: CollectedResult) -> bool:

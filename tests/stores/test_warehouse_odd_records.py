@@ -1,17 +1,20 @@
 """Records as nobody expects them: of ten thousand ranks, of none, twice the same, with names that attack."""
 
 import csv
+from collections.abc import Callable
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
 import pytest
 
-from aisbench_core.model import RunRecord, TrainResultInfo
+from aisbench_core.chinese import in_chinese
+from aisbench_core.model import RankResult, RunRecord, TrainResultInfo
 from aisbench_core.warehouse import BoardQuery, CheckLevel, Validity, Warehouse
 from aisbench_core.warehouse.exports import Export
 from tests import records as a
 
+Spoil = Callable[[tuple[RankResult, ...]], tuple[RankResult, ...]]
 ALL = BoardQuery("cn-north-9", include_invalid=True)
 NAMES = [
     "O'Brien; drop table runs; --",
@@ -58,6 +61,54 @@ def test_ten_thousand_ranks_without_a_number_are_named_by_the_first_few(warehous
     (ranks,) = [check for check in row.checks if check.id == "V03"]
     assert ranks.level is CheckLevel.FAIL
     assert (ranks.found, ranks.evidence.count("no number")) == ("0 of 10000 ranks", 8)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "evidence"),
+    [
+        (lambda cards: (replace(cards[0], rank=3), *cards[1:]), "ranks that are there more than once: 1"),
+        (lambda cards: cards[2:], "ranks that are missing: 2"),
+        (lambda cards: (replace(cards[0], rank=-1), *cards[1:]), "server 0 rank -1: 900.0"),
+        (lambda cards: (replace(cards[0], server=-7), *cards[1:]), "server -7 rank 0: 900.0"),
+    ],
+)
+def test_ranks_that_cannot_be_are_named(warehouse: Warehouse, spoil: Spoil, evidence: str) -> None:
+    record = a.record(throughputs=[900.0] * 8)
+    assert record.result is not None
+
+    warehouse.record(replace(record, result=replace(record.result, rank_results=spoil(record.result.rank_results))))
+
+    row = warehouse.run("run-1")
+    assert row is not None
+    assert (row.validity, row.throughput) == (Validity.INVALID, None)
+    (ranks,) = [check for check in row.reasons if check.id == "V03"]
+    assert ranks.evidence == evidence
+    assert all(run.is_stored for run in warehouse.validate(ALL).runs)
+
+
+def test_numbers_out_of_range_are_named_with_what_is_allowed(warehouse: Warehouse) -> None:
+    record = a.record()
+    assert record.result is not None
+    odd = replace(record.result.info, throughput_ratio=-1.0, average_power=-2.0, resource_util_ratio=1.5)
+
+    warehouse.record(replace(record, result=replace(record.result, info=odd)))
+
+    row = warehouse.run("run-1")
+    assert row is not None
+    (fields,) = [check for check in row.reasons if check.id == "V01"]
+    assert fields.found == (
+        "throughput_ratio is -1.0, allowed: 1e-100 to 1e+100; average_power is -2.0, allowed: 0 or more; "
+        "resource_util_ratio is 1.5, allowed: at most 1"
+    )
+    assert "allowed" not in in_chinese(fields.found)
+
+
+def test_a_model_of_ten_thousand_letters_is_the_model_that_ran(warehouse: Warehouse) -> None:
+    warehouse.record(a.record(facts=replace(a.FACTS, model="训" * 10_000)))
+
+    row = warehouse.run("run-1")
+    assert row is not None
+    assert "V25" not in {check.id for check in row.reasons}
 
 
 def test_a_result_of_nothing_is_invalid_and_says_what_is_missing(warehouse: Warehouse) -> None:
