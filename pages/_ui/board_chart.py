@@ -39,7 +39,7 @@ def bars(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], apart: 
         *if_any(runs, lambda each: _dots(each, unit, t).encode(x=x, y=y)),
         *if_any(best, lambda each: _best(each, unit, t).encode(x=x, y=y)),
     ]
-    return alt.layer(*layers).properties(height=len(rows) * BAR + AXIS + LEGEND)
+    return alt.layer(*layers, height=len(rows) * BAR + AXIS + LEGEND)
 
 
 def _name(row: BoardRow, apart: Mapping[str, str], t: Words) -> str:

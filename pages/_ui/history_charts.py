@@ -30,7 +30,7 @@ def over_time(history: History, metric: MetricHistory, ink: str, t: Words) -> Dr
         *if_any([_change(each) for each in metric.changes], lambda base: _changes(base, t)),
         _dots(history, metric, ink, t).encode(x=alt.X("at:T", title=None), y=y),
     ]
-    return alt.layer(*layers).properties(height=HEIGHT)
+    return alt.layer(*layers, height=HEIGHT)
 
 
 def over_versions(history: History, metric: MetricHistory, ink: str, t: Words) -> Drawing:
@@ -53,7 +53,7 @@ def over_versions(history: History, metric: MetricHistory, ink: str, t: Words) -
         chart_of(values).mark_tick(color=GREY, thickness=3, size=48).encode(x=x, y=alt.Y("mean:Q")),
         _dots(history, metric, ink, t).encode(x=x, y=y),
     ]
-    return alt.layer(*layers).properties(height=HEIGHT)
+    return alt.layer(*layers, height=HEIGHT)
 
 
 def _interval(base: Drawing) -> Drawing:

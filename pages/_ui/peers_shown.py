@@ -74,4 +74,4 @@ def _chart(peers: Sequence[Peers], title: str, t: Words) -> Drawing:
         .mark_circle(size=60, opacity=0.75, stroke=ink())
         .encode(x=x, y=y, color=colour, strokeWidth=ring, tooltip=tips),
     ]
-    return alt.layer(*(layers if spans else layers[2:])).properties(height=len(order) * BAR + AXIS)
+    return alt.layer(*(layers if spans else layers[2:]), height=len(order) * BAR + AXIS)

@@ -52,7 +52,7 @@ def heat_map(found: RankMap, unit: str, t: Words) -> Drawing:
         layers.append(
             base.mark_text(color="black", fontSize=11).transform_filter("datum.m").encode(text=alt.Text("m:N"))
         )
-    return alt.layer(*layers).properties(height=max(rows, FEWEST) * CELL + AXIS + GRADIENT)
+    return alt.layer(*layers, height=max(rows, FEWEST) * CELL + AXIS + GRADIENT)
 
 
 def spread_boxes(spreads: Mapping[str, RankSpread], unit: str, t: Words) -> Drawing:
@@ -88,7 +88,7 @@ def spread_boxes(spreads: Mapping[str, RankSpread], unit: str, t: Words) -> Draw
         x=alt.X("q:Q"), x2=alt.X2("r:Q"), color=alt.Color("run:N", legend=None, sort=list(spreads)), tooltip=tips
     )
     medians = base.mark_tick(thickness=3, size=20, color=ink()).encode(x=alt.X("mid:Q"))
-    return (whiskers + boxes + medians).properties(height=len(values) * BAR + AXIS)
+    return alt.layer(whiskers, boxes, medians, height=len(values) * BAR + AXIS)
 
 
 def _cell(cell: RankCell, found: RankMap, index: int) -> dict[str, Any]:

@@ -49,7 +49,7 @@ def throughput(curves: Named, nodes: int, t: Words) -> Drawing:
         chart_of(dots).mark_circle(size=45, opacity=0.55).encode(x=x, y=y, color=colour, tooltip=_run_tips(unit, t)),
         _medians(curves, lambda point: point.throughput).encode(x=x, y=y, color=colour, tooltip=_tips(unit, t)),
     ]
-    return alt.layer(*layers).properties(height=HEIGHT)
+    return alt.layer(*layers, height=HEIGHT)
 
 
 def speed_up(curves: Named, nodes: int, t: Words) -> Drawing:
@@ -116,7 +116,7 @@ def _against_ideal(
         *_law(curves, nodes, law, lambda each: each.encode(x=x, y=y, color=colour)),
         chart_of(medians).mark_point(filled=True, size=90).encode(x=x, y=y, color=colour, tooltip=tips),
     ]
-    return alt.layer(*layers).properties(height=SMALL_HEIGHT)
+    return alt.layer(*layers, height=SMALL_HEIGHT)
 
 
 def _by_law(curve: Scaling, size: int) -> dict[str, float] | None:

@@ -1,5 +1,6 @@
 """A console over an empty data folder, driven page by page without a browser."""
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import streamlit as st
+from altair.vegalite.v6.schema.core import TopLevelSpec
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.app_test import TMP_DIR
 
@@ -58,9 +60,16 @@ def open_page(data_dir: Path) -> OpenPage:
         app.query_params.clear()
         for name, value in query.items():
             app.query_params[name] = value
-        return app.run()
+        return charts_checked(app.run())
 
     return opened
+
+
+def charts_checked(app: AppTest) -> AppTest:
+    """The page, whose charts keep the schema of Vega-Lite, which they are not checked against while somebody waits."""
+    for chart in app.get("vega_lite_chart"):
+        TopLevelSpec.validate(json.loads(chart.proto.spec))
+    return app
 
 
 def texts(app: AppTest) -> str:
