@@ -1,6 +1,6 @@
 """`aisbench regress` and `baseline`: whether the newest runs differ from what was before, for people and for CI."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -54,7 +54,11 @@ def regress(by: str | None, names: tuple[str, ...], as_json: bool, **chosen: Any
     core = open_core()
     query = query_of(core, **chosen)
     found = _judged(core, query, _field(by), names)
-    shown.answer({"region": query.region, **_as_json(found)}, as_json, lambda: _report(found))
+    shown.answer(
+        {"region": query.region, **_as_json(found)},
+        as_json,
+        lambda: _report(found, core.warehouse.apart.parameters(each.row.group.fingerprint for each in found.groups)),
+    )
     _say_what(query.region, found)
     click.get_current_context().exit(_exit_code(found))
 
@@ -145,14 +149,16 @@ def _flat(value: "Judgement | Baseline") -> dict[str, object]:
     return {name: getattr(value, name) for name in value.__dataclass_fields__}
 
 
-def _report(found: "Regressions") -> str:
-    return "\n\n".join([f"verdict: {found.outcome}", *(_group(each) for each in found.groups)])
+def _report(found: "Regressions", apart: "Mapping[str, str]") -> str:
+    groups = (_group(each, apart.get(each.row.group.fingerprint, "")) for each in found.groups)
+    return "\n\n".join([f"verdict: {found.outcome}", *groups])
 
 
-def _group(each: "GroupJudgement") -> str:
+def _group(each: "GroupJudgement", apart: str) -> str:
     row, judged = each.row, each.judgement
     where = shown.hardware(row.group.flavor or row.group.pool_id, row.group.node_count, row.group.cards_per_node)
-    lines = [f"{shown.clipped(row.model)} · {where} · group {row.group.id}: {judged.outcome}", f"  {_sides(judged)}"]
+    called = " · ".join(part for part in (shown.clipped(row.model), shown.clipped(apart), where) if part)
+    lines = [f"{called} · group {row.group.id}: {judged.outcome}", f"  {_sides(judged)}"]
     heads = (
         "metric", "verdict", ">baseline", ">candidate", ">change", ">95 % interval", ">p", ">adjusted p", "test",
     )  # fmt: skip
@@ -204,10 +210,10 @@ def signed(change: float) -> str:
 
 
 def probability(value: float | None) -> str:
-    """A p-value to two digits; below a millionth it says only that."""
+    """A p-value to three digits, so that 0.0104 is not taken for 0.01; below a millionth it says only that."""
     if value is None:
         return shown.MISSING
-    return "< 1e-6" if value < 1e-6 else f"{value:.2g}"
+    return "< 1e-6" if value < 1e-6 else f"{value:.3g}"
 
 
 def _powers(judged: "Judgement") -> Iterator[str]:

@@ -56,10 +56,10 @@ def signed(change: float | None, digits: int = 2) -> str:
 
 
 def chance(p_value: float | None) -> str:
-    """A p-value with two digits; below a millionth it says only that."""
+    """A p-value with three digits, so that 0.0104 is not taken for 0.01; below a millionth it says only that."""
     if p_value is None:
         return NOT_MEASURED
-    return "< 0.000001" if p_value < 1e-6 else f"{p_value:.2g}"
+    return "< 0.000001" if p_value < 1e-6 else f"{p_value:.3g}"
 
 
 def short(name: str) -> str:

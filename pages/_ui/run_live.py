@@ -111,11 +111,15 @@ def _all_runs(was_active: bool) -> None:
 
 
 def _one_run(run_id: str, had_ended: bool) -> None:
+    t = words()
     with errors_shown():
         run = core().ledger.get(run_id)
         if run.state.is_terminal and not had_ended:
             st.rerun()
         state_badge(run)
+        if run.started_at and not run.state.is_terminal:
+            lasted = (core().clock() - run.started_at).total_seconds()
+            st.caption(t("live.started", at=when(run.started_at), lasted=duration(max(0.0, lasted))))
         show_stages(run, core().ledger.progress(run.run_id))
         show_detail(run)
         _outcome(run)
@@ -161,7 +165,7 @@ def _timeline(events: list[Event]) -> None:
             t("live.after"): duration((event.at - first).total_seconds()),
             t("live.what"): t.said(event.message),
             t("live.level"): t(f"level.{event.level}"),
-            t("live.source"): event.actor or event.source,
+            t("live.source"): t.by(event.actor, event.source),
         }
         for event in events
     ]

@@ -50,6 +50,8 @@ def show_numbers(curves: Sequence[Scaling]) -> None:
     t = words()
     st.header(t("grow.numbers"))
     rows = [_cells(curve, point, t) for curve in curves for point in curve.points]
+    if len({row[t("grow.curve")] for row in rows}) == 1:  # it is named above, and would push numbers out of sight
+        rows = [{title: cell for title, cell in row.items() if title != t("grow.curve")} for row in rows]
     show_table(rows, t("grow.numbers"), widths={t("grow.curve"): "medium"})
 
 
@@ -112,10 +114,10 @@ def _cells(curve: Scaling, point: ScalingPoint, t: Words) -> dict[str, Any]:
         t("board.runs"): point.runs,
         t("board.median", unit=unit): rounded(point.throughput),
         t("charts.speed_up"): rounded(point.speed_up),
-        t("grow.ideal"): rounded(point.ideal),
         t("grow.efficiency"): rounded(point.efficiency * 100),
-        t("grow.by_law"): rounded(law.value if law else None),
         t("grow.beside"): rounded(beside * 100, 3) if beside is not None else None,
+        t("grow.by_law"): rounded(law.value if law else None),
+        t("grow.ideal"): rounded(point.ideal),
         t("grow.mean", unit=unit): rounded(point.mean),
         t("grow.low", unit=unit): rounded(point.ci_low),
         t("grow.high", unit=unit): rounded(point.ci_high),

@@ -126,7 +126,7 @@ def _show_events(matrix: Matrix) -> None:
         {
             t("live.at"): when(event.at),
             t("live.what"): t.said(event.message),
-            t("live.source"): event.actor or event.source,
+            t("live.source"): t.by(event.actor, event.source),
         }
         for event in matrix.events
     ]

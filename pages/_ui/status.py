@@ -19,6 +19,6 @@ def show_follower() -> None:
         if beat is None:
             st.warning(t("menu.never_followed"), icon=":material/bedtime:")
         elif beat.is_fresh(core().clock()):
-            st.caption(t("menu.followed", who=plain(beat.who), at=when(beat.at, "%H:%M:%S")))
+            st.caption(t("menu.followed", who=plain(t.said(beat.who)), at=when(beat.at, "%H:%M:%S")))
         else:
             st.warning(t("menu.not_followed", at=when(beat.at)), icon=":material/bedtime:")

@@ -53,6 +53,10 @@ class Words:
         """A sentence of the core (an event, a detail, an error, what a check found); one that is not known stays."""
         return in_chinese(sentence) if self.language is Language.ZH else sentence
 
+    def by(self, actor: str, source: str) -> str:
+        """Who did what an event tells: a person, a process, or the part of the system that says so."""
+        return self.said(actor) if actor else self.texts.get(f"by.{source}", source)
+
     def sample(self, name: str) -> str:
         """What the platform measured, with its unit; one that is not known stays as it is."""
         return self.texts.get(f"sample.{name}", name)

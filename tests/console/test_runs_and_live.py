@@ -20,6 +20,13 @@ def test_active_runs_come_first_with_how_far_they_are(open_page: OpenPage, used:
     assert "Retrying (attempt 3)" in texts(app)
 
 
+def test_a_running_job_says_since_when_it_runs(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    assert "The job runs since" in texts(open_page("live", run=RETRYING_RUN))
+    assert "The job runs since" not in texts(open_page("live", run=FAILED_RUN))
+
+
 def test_a_run_is_stopped_only_after_the_question(open_page: OpenPage, used: Path) -> None:
     ledger = Ledger(used / "ledger.sqlite3")
     app = open_page("runs")

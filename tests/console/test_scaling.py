@@ -99,3 +99,21 @@ def test_a_filter_without_runs_in_cluster_mode_says_so(open_page: OpenPage, data
     app = open_page("scaling")
 
     assert "Single servers do not work together" in texts(app)
+
+
+def test_of_one_curve_the_numbers_stand_without_its_name_and_what_lies_beside_the_law_is_in_view(
+    open_page: OpenPage, warehouse: Warehouse
+) -> None:
+    assert warehouse.revision()
+
+    app = open_page("scaling")
+
+    numbers = next(each.value for each in app.dataframe if "Beside the law (%)" in each.value)
+    assert list(numbers.columns)[:6] == [
+        "Nodes",
+        "Valid runs",
+        "Median (samples/s)",
+        "Speed-up",
+        "Efficiency (%)",
+        "Beside the law (%)",
+    ]

@@ -40,7 +40,7 @@ from pages._ui.words import Language, Words, catalogue, chinese_fields, chinese_
 PAGES = Path(__file__).parents[2] / "pages"
 KEY = re.compile(r"[a-z]+\.(?!py$)[a-z_]*[a-z]")
 
-FROM_DATA = ("field.", "metric.", "unit.", "sample.")
+FROM_DATA = ("field.", "metric.", "unit.", "sample.", "by.")
 """Names that come from specs, the warehouse, the ledger and the platform; without a text they are shown as they are."""
 
 

@@ -64,6 +64,7 @@ def test_no_sentence_stands_there_twice() -> None:
         ("budget: none instead of 5 node hours", "预算：无（原为 5 节点小时）"),
         ("failed: worker-0 ended with exit code 137: Killed", "失败：worker-0 以退出码 137 结束：Killed"),
         ("stopped by ann", "由 ann 停止"),
+        ("ann@lab-1 (process 4711)", "ann@lab-1（进程 4711）"),
         (
             "retrying: ModelArts at http://x:9 cannot be reached: nothing listens there",
             "稍后重试：无法连接 ModelArts at http://x:9：该地址没有服务在监听",
