@@ -61,6 +61,15 @@ def read_draft() -> Draft:
         return Draft(text, None, error)
 
 
+def now(key: str, otherwise: RunSpec) -> RunSpec:
+    """What a draft means as it is stored now; `otherwise`, where it was never changed or means no spec."""
+    text = core().ledger.draft(key)
+    try:
+        return from_yaml(text) if text else otherwise
+    except AisbenchError:
+        return otherwise
+
+
 def store(spec: RunSpec) -> None:
     """Keep the spec as the draft; comments on parameters stay."""
     store_text(to_yaml(spec, comments_of(read_draft().text)))

@@ -1,10 +1,13 @@
 """The draft as a modelarts_config.py, for the tool that it came from."""
 
+from functools import partial
+
 import streamlit as st
 
 from aisbench_core.errors import AisbenchError
 from aisbench_core.model import RunSpec
 from pages._ui.core import core
+from pages._ui.drafts import draft_key, now
 from pages._ui.errors import plain
 from pages._ui.findings import finding_text
 from pages._ui.words import words
@@ -27,7 +30,7 @@ def show_export(spec: RunSpec, profile: str) -> None:
             st.markdown(f"**{plain(words().field(each.field))}** {finding_text(each)}")
         st.download_button(
             t("export.download", file=FILE),
-            data=exported.text,
+            data=partial(_file, FILE, draft_key(), spec, profile),
             file_name=FILE,
             mime="text/x-python",
             key="export",
@@ -37,10 +40,16 @@ def show_export(spec: RunSpec, profile: str) -> None:
         if exported.script:
             st.download_button(
                 t("export.download", file=SCRIPT),
-                data=exported.script,
+                data=partial(_file, SCRIPT, draft_key(), spec, profile),
                 file_name=SCRIPT,
                 mime="text/x-shellscript",
                 key="export-script",
                 on_click="ignore",
                 icon=":material/download:",
             )
+
+
+def _file(name: str, key: str, shown: RunSpec, profile: str) -> str:
+    """A file of the draft as it is when the button is pressed, which right after a change is the one of before."""
+    exported = core().configs.write(now(key, shown), profile)
+    return exported.script if name == SCRIPT else exported.text

@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import expect
 
 from aisbench_core.authoring.upstream.found import ConfigFile
 from aisbench_core.authoring.upstream.reading import read
+from aisbench_core.running.ledger import Ledger
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.test_looks import PEOPLE, assert_looks_right
 from tests.browser.visit import OpenWindow, Visit
@@ -69,17 +72,23 @@ def test_somebody_comes_over_with_an_old_configuration(
     for text in (visit.page.content(), visit.page.url, alone.said):
         assert SECRET_KEY not in text
         assert ACCESS_KEY not in text
-    take_out(visit)
+    take_out(visit, Ledger(alone.data_dir / "ledger.sqlite3"))
     assert visit.troubles() == []
 
 
-def take_out(visit: Visit) -> None:
-    """Download the draft as the file that it came from, and see that it is one."""
+def take_out(visit: Visit, ledger: Ledger) -> None:
+    """Download the draft as the file that it came from, as it is when the button is pressed."""
     visit.page.get_by_text("For ais-bench-stubs", exact=True).click()
-    download = visit.download(visit.keyed("export").get_by_role("button"))
+    button = visit.keyed("export").get_by_role("button")
+    visit.rest()
+    (key,) = parse_qs(urlsplit(visit.page.url).query)["draft"]
+    text = ledger.draft(key)
+    assert text is not None
+    ledger.save_draft(key, text.replace("aisbench-debug", "changed-since"), datetime.now(UTC))
+    download = visit.download(button)
     written = read([ConfigFile("modelarts_config.py", download.path().read_bytes())])
     assert download.suggested_filename == "modelarts_config.py"
-    assert written.dicts["session_config_v2"].entries["job_name"].value == "aisbench-debug"
+    assert written.dicts["session_config_v2"].entries["job_name"].value == "changed-since"
     assert written.findings == ()
 
 
