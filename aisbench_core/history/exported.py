@@ -12,7 +12,7 @@ from aisbench_core.history.rows import MOST_ROWS, Row
 BEGINNING = "schema_version,ruleset_id,report_id,series_id,run_id,"
 """Of the header; whoever lets a spreadsheet change the separator gets the file read as any table."""
 
-_GUARDED = re.compile(r"''*[=+\-@\t\r]")
+_GUARDED = re.compile("''*[=+\\-@\t\r\n\uff0b\uff0d\uff1d\uff20]")
 
 
 def is_exported(file: Opened) -> bool:

@@ -167,6 +167,16 @@ def test_a_workbook_keeps_text_as_text_and_explains_its_columns(warehouse: Wareh
     assert tuple(names[:-1]) == SHEETS[ExportTable.RUNS].names
 
 
+@pytest.mark.parametrize(("letter", "kept"), [("x", 32_766), ("训", 32_766), ("🚀", 16_383)])
+def test_a_text_that_is_longer_than_a_cell_says_that_it_goes_on(warehouse: Warehouse, letter: str, kept: int) -> None:
+    warehouse.record(a.record("long", facts=replace(a.FACTS, model=letter * 40_000)))
+
+    sheet = openpyxl.load_workbook(io.BytesIO(exported(warehouse, kind=ExportFormat.EXCEL)))["runs"]
+
+    names, cells = sheet.iter_rows(values_only=True)
+    assert dict(zip(names, cells, strict=True))["model_name"] == letter * kept + "…"
+
+
 def test_more_rows_than_a_sheet_holds_are_refused_with_a_way_out() -> None:
     with pytest.raises(SpecError, match="choose csv"):
         workbook._fill([], [()], workbook.MOST_ROWS + 1)

@@ -9,9 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aisbench_core.history.exported import unguarded
 from aisbench_core.warehouse.exporting import csv_file
 from aisbench_core.warehouse.exporting.columns import Column, Sheet, number, text
 from aisbench_core.warehouse.exporting.export import SHEETS
+
+RUN = r"[=+\-@\t\r\n＋－＝＠]"
+"""What a spreadsheet may take for a formula's beginning."""
 
 CELL = Sheet("test/1", {"all": (text("said", ""), number("value", ""))}, "cells as (select * from t)", "1")
 
@@ -24,18 +28,21 @@ def line_of(said: str | None, value: float | None) -> bytes:
     return target.getvalue().removeprefix(b"said,value\r\n")
 
 
-@given(st.text(st.characters(exclude_categories=["Cs"])), st.floats(allow_nan=False, allow_infinity=False))
+@given(
+    st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from("＋－＝＠'=\n")),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
 def test_a_line_is_what_python_would_write_and_starts_no_formula(said: str, value: float) -> None:
     oracle = io.StringIO(newline="")
-    guarded = f"'{said}" if re.match(r"'*[=+\-@\t\r]", said) else said
+    guarded = f"'{said}" if re.match(rf"'*{RUN}", said) else said
 
     line = line_of(said, value).decode()
 
     csv.writer(oracle).writerow([guarded, value])
     assert line == oracle.getvalue()
     (cell, _) = next(csv.reader(io.StringIO(line, newline="")))
-    assert not cell.startswith(("=", "+", "-", "@", "\t", "\r"))
-    assert (cell[1:] if re.match(r"''*[=+\-@\t\r]", cell) else cell) == said
+    assert not re.match(RUN, cell)
+    assert unguarded(cell) == said
 
 
 @pytest.mark.parametrize(
@@ -46,6 +53,9 @@ def test_a_line_is_what_python_would_write_and_starts_no_formula(said: str, valu
         ("a", -1.5, b"a,-1.5\r\n"),
         ("-1", 1e-07, b"'-1,1e-07\r\n"),
         ("'=1", 1.0, b"''=1,1.0\r\n"),
+        ("＝1+1", 1.0, "'＝1+1,1.0\r\n".encode()),
+        ("\n=1", 1.0, b'"\'\n=1",1.0\r\n'),
+        ("（中文）", 1.0, "（中文）,1.0\r\n".encode()),
         ("it's", 1.0, b"it's,1.0\r\n"),
         ('</script>"\r\n😀', 1.0, '"</script>""\r\n😀",1.0\r\n'.encode()),
     ],

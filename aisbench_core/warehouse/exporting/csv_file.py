@@ -11,10 +11,12 @@ from aisbench_core.warehouse.exporting.lines import lines
 
 MARK = "\ufeff"
 GUARD = "'"
-"""Goes before a text that a spreadsheet would run: one that begins with = + - @ TAB or CR. And before one that begins
-with guards and such a character, so that taking one guard away always gives the text that it was."""
+"""Goes before a text that a spreadsheet would run: one that begins with = + - @, their full-width forms, TAB, CR or LF.
+And before one that begins with guards and such a character, so that taking one guard away always gives the text that it
+was."""
 
-_GUARDED = r"^('*[=+\-@\t\r])"
+_WIDE = "\uff0b\uff0d\uff1d\uff20"
+_GUARDED = rf"^('*[=+\-@\t\r\n{_WIDE}])"
 _PATTERN = _GUARDED.replace("'", "''")
 _QUOTED = ("','", "'\"'", "E'\\n'", "E'\\r'")
 """What a text is quoted for, in SQL."""
@@ -57,8 +59,10 @@ def _cell(column: Column) -> str:
 def _text(name: str) -> str:
     """Guarded and quoted where need be, in few words: with a column as wide as this, the engine plans for long.
 
-    A pattern is slow: only texts that begin with none of 0 to 9, A to Z and what follows are held against it."""
+    A pattern is slow: only texts that begin with none of 0 to 9, A to Z and what follows, up to the full-width forms,
+    are held against it."""
     guarded = f"regexp_replace({name}, '{_PATTERN}', '''\\1')"
     special = " or ".join(f"contains({name}, {each})" for each in _QUOTED)
     return f"""case when {special} then concat('"', replace({guarded}, '"', '""'), '"')
-        when {name} < 'A' and {name} not between '0' and ':' then {guarded} else {name} end"""
+        when ({name} < 'A' and {name} not between '0' and ':') or {name} >= '{_WIDE[0]}' then {guarded}
+        else {name} end"""

@@ -14,7 +14,7 @@ MOST_ROWS = 1_048_575
 """Rows of a sheet, without its header."""
 
 MOST_LETTERS = 32_767
-"""Letters of a cell."""
+"""Letters of a cell, as UTF-16 counts them: an emoji is two."""
 
 OPTIONS = {
     "constant_memory": True,
@@ -61,7 +61,7 @@ def _puts(page: Any, sheet: Sheet) -> list[Put]:
     """How each column's cells are written. Text is always text: no spreadsheet takes it for a formula or a link."""
 
     def text(row: int, column: int, value: str) -> object:
-        return page.write_string(row, column, value[:MOST_LETTERS])
+        return page.write_string(row, column, _fitting(value))
 
     by_kind: dict[Kind, Put] = {
         Kind.TEXT: text,
@@ -71,6 +71,16 @@ def _puts(page: Any, sheet: Sheet) -> list[Put]:
         Kind.TIME: page.write_datetime,
     }
     return [by_kind[column.kind] for column in sheet.columns]
+
+
+def _fitting(text: str) -> str:
+    """The text, or as much as a cell holds, with an ellipsis: Excel calls a file with a longer one damaged."""
+    if 2 * len(text) <= MOST_LETTERS:
+        return text
+    units = text.encode("utf-16-le", "surrogatepass")
+    if len(units) <= 2 * MOST_LETTERS:
+        return text
+    return units[: 2 * MOST_LETTERS - 2].decode("utf-16-le", "ignore") + "…"
 
 
 def _fill(puts: Sequence[Put], rows: Sequence[tuple[Any, ...]], first: int) -> None:
