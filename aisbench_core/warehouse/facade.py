@@ -245,17 +245,17 @@ class Warehouse:
         """One group over time: runs, versions, changes, and the verdict on its newest runs.
 
         `by` says what a version is, `names` the baseline (versions or run ids) instead of the group's own."""
-        with self.cursor() as cur:
+        with self._connection.moment() as cur:
             return history.history(cur, row, by, names, include_invalid=include_invalid)
 
     def history_runs(self, query: BoardQuery, row: GroupRow) -> histories.HistoryPage:
         """One page of a group's runs. Raises SpecError on a sort that HISTORY_SORTS does not hold."""
-        with self.cursor() as cur:
+        with self._connection.moment() as cur:
             return history.runs(cur, query, row.group)
 
     def regressions(self, query: BoardQuery, by: VersionField | None = None, names: Sequence[str] = ()) -> Regressions:
         """The verdicts on the newest runs of every group of the query. Raises RunNotFound when none has `names`."""
-        with self.cursor() as cur:
+        with self._connection.moment() as cur:
             return history.regressions(cur, query, by, names)
 
     def validate(self, query: BoardQuery) -> verdicts.Validation:

@@ -11,7 +11,7 @@ from aisbench_core.errors import RunNotFound
 from aisbench_core.model import Mode, Origin
 from aisbench_core.warehouse import baselines
 from aisbench_core.warehouse.changes import boundaries, metric_histories
-from aisbench_core.warehouse.filters import order, parameters, standings_of
+from aisbench_core.warehouse.filters import Parameters, order, parameters, standings_of
 from aisbench_core.warehouse.histories import (
     NO_TIME,
     Baseline,
@@ -29,8 +29,9 @@ from aisbench_core.warehouse.histories import (
 )
 from aisbench_core.warehouse.regression import GRAVEST, TRACKED, field_of, gravest, judgement, settled
 from aisbench_core.warehouse.rows import aware
+from aisbench_core.warehouse.search import told
 from aisbench_core.warehouse.sorts import HISTORY_SORTS
-from aisbench_core.warehouse.standings import AT
+from aisbench_core.warehouse.standings import AT, current
 from aisbench_core.warehouse.values import BoardQuery, Validity
 
 MOST_RUNS = 500
@@ -60,24 +61,32 @@ _METRICS = {
     "rank_cv": "round(rank_cv, 9)",  # equal cards differ by 1e-17, which is no spread that could double
 }
 
+_HAVE_KEY = " and ".join(f"{field.name} = ${field.name}" for field in fields(HistoryGroup))
+
+_ALL = f"runs where group_id in (select group_id from standings where {_HAVE_KEY})"  # noqa: S608 (our own words)
+"""A group's runs."""
+
+_PLACES = f"select rowid, {AT} as moment from {_ALL} order by moment desc limit $most"  # noqa: S608 (our own words)
+
 _RUNS = f"""
     select run_id, {AT} as moment, started_at < created_at - interval 1 minute as doubtful,
         coalesce(created_at >= imported_at, false) as timeless,
         created_by, framework_version, engine_version, code_sha256, validity, ruleset_id,
         case when failed_checks = '' then state else failed_checks end as reason,
         {", ".join(f"{_METRICS.get(metric.name, metric.name)} as {metric.name}" for metric in TRACKED)}
-    from runs join results using (run_id)
-    where group_id in (select group_id from standings
-        where {" and ".join(f"{field.name} = ${field.name}" for field in fields(HistoryGroup))})
-        and ($include_invalid or validity = 'valid')
+    from {{runs}} join results using (run_id) where $include_invalid or validity = 'valid'
 """  # noqa: S608 (our own words)
 
-HISTORY = f"""{_RUNS}
+_HISTORY = f"""{_RUNS}
     order by
         list_has_any($names::VARCHAR[], [run_id, framework_version, engine_version, code_sha256]) desc,
         moment desc, run_id desc
     limit $limit
 """
+
+_WHOLE = f"(from {_ALL}) as runs"
+
+HISTORY = _HISTORY.format(runs=_WHOLE)
 """The query that history and verdicts are made of: one group's runs, those of the baseline first, then the newest."""
 
 _PAGE = f"""
@@ -116,14 +125,18 @@ def history(
 
 
 def runs(cur: DuckDBPyConnection, query: BoardQuery, group: HistoryGroup) -> HistoryPage:
-    """One page of a group's runs, by the query's text, worth, sort (one of HISTORY_SORTS) and page alone."""
-    asked = {"text": query.text, "include_invalid": query.include_invalid}
-    asked_for = _PAGE.format(order=order(query, HISTORY_SORTS))
-    cur.execute(asked_for, _key(group) | asked | {"limit": query.limit, "offset": query.offset})
-    rows = _rows(cur)
+    """One page of a group's runs, by the query's text, worth, sort (one of HISTORY_SORTS) and page alone.
+
+    The cursor sees one moment."""
+    page = _PAGE.format(order=order(query, HISTORY_SORTS), runs="{runs}")
+    asked = {"text": query.text, "include_invalid": query.include_invalid, "offset": query.offset, "limit": query.limit}
+    if query.sort == "moment" and query.descending and not query.text:
+        rows = _newest(cur, page, group, asked, query.offset + query.limit)
+        return HistoryPage(tuple(map(_run, rows)), _count(cur, query, group))
+    rows = _whole(cur, page, group, asked)
     if not rows and query.offset:  # behind the last page
         return HistoryPage((), runs(cur, replace(query, offset=0, limit=1), group).total)
-    return HistoryPage(tuple(_run(row) for row in rows), rows[0]["total"] if rows else 0)
+    return HistoryPage(tuple(map(_run, rows)), rows[0]["total"] if rows else 0)
 
 
 def regressions(
@@ -173,9 +186,36 @@ def _runs(
     cur: DuckDBPyConnection, group: HistoryGroup, names: Sequence[str], include_invalid: bool
 ) -> tuple[tuple[HistoryRun, ...], int]:
     asked = {"names": list(names), "include_invalid": include_invalid, "limit": MOST_RUNS}
-    cur.execute(HISTORY, _key(group) | asked)
-    rows = sorted(_rows(cur), key=_in_time)
+    found = _whole(cur, _HISTORY, group, asked) if names else _newest(cur, _HISTORY, group, asked, MOST_RUNS)
+    rows = sorted(found, key=_in_time)
     return tuple(_run(row) for row in rows), sum(bool(row["doubtful"]) for row in rows)
+
+
+def _newest(
+    cur: DuckDBPyConnection, statement: str, group: HistoryGroup, asked: Parameters, wanted: int
+) -> list[dict[str, Any]]:
+    """As _whole, for a statement about the `wanted` newest runs: where those lie is found by few columns.
+
+    Some may not be valid, so that a few more are looked at; where these do not do, all are."""
+    most = wanted + wanted // 4 + 1
+    found = cur.execute(_PLACES, _key(group) | {"most": most}).fetchall()
+    are_all = len(found) < most
+    # Of runs that began at once all are there or none: which of them are newer, their ids say.
+    places = [place for place, moment in found if are_all or moment > found[-1][1]]
+    rows = _rows(cur.execute(statement.format(runs=told("runs", "$places")), asked | {"places": places}))
+    return rows if are_all or len(rows) == asked["limit"] else _whole(cur, statement, group, asked)
+
+
+def _whole(cur: DuckDBPyConnection, statement: str, group: HistoryGroup, asked: Parameters) -> list[dict[str, Any]]:
+    return _rows(cur.execute(statement.format(runs=_WHOLE), _key(group) | asked))
+
+
+def _count(cur: DuckDBPyConnection, query: BoardQuery, group: HistoryGroup) -> int:
+    """How many runs of the group there are, by what is kept of it."""
+    counted = "recorded" if query.include_invalid else "valid"
+    asked = f"select coalesce(sum({counted}), 0)::BIGINT from {current(cur)} where {_HAVE_KEY}"  # noqa: S608 (our own words)
+    [(count,)] = cur.execute(asked, _key(group)).fetchall()
+    return int(count)
 
 
 def _key(group: HistoryGroup) -> dict[str, object]:

@@ -1,0 +1,55 @@
+"""The newest runs of a group are found among all of them, however many do not count or began at once."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from aisbench_core.model import RunRecord
+from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse.history import MOST_RUNS
+from tests import records as a
+
+RUNS = 640
+NEWEST = BoardQuery("cn-north-9", sort="moment", limit=30)
+
+
+def in_sevens(failed: int) -> list[RunRecord]:
+    """Seven runs begin at once, and the last of all failed."""
+    return [
+        a.record(
+            f"run-{number:03}",
+            created_at=a.T0 + timedelta(minutes=number // 7),
+            accuracy=7.0 if number >= RUNS - failed else 0.76,
+        )
+        for number in range(RUNS)
+    ]
+
+
+@pytest.mark.parametrize("failed", [3, 300])
+def test_pages_and_history_begin_with_the_newest_runs_that_count(warehouse: Warehouse, failed: int) -> None:
+    warehouse.rebuild(in_sevens(failed))
+    valid = [f"run-{number:03}" for number in reversed(range(RUNS - failed))]
+    (row,) = warehouse.groups(BoardQuery("cn-north-9")).rows
+
+    pages = [warehouse.history_runs(replace(NEWEST, offset=offset), row) for offset in (0, 30, 300, RUNS)]
+    every = warehouse.history_runs(replace(NEWEST, include_invalid=True, offset=15), row)
+    history = warehouse.history(row)
+
+    assert [[run.run_id for run in page.rows] for page in pages] == [
+        valid[offset : offset + 30] for offset in (0, 30, 300, RUNS)
+    ]
+    assert {page.total for page in pages} == {RUNS - failed}
+    assert [run.run_id for run in every.rows] == [f"run-{number:03}" for number in range(RUNS - 16, RUNS - 46, -1)]
+    assert every.total == RUNS
+    assert [run.run_id for run in history.runs] == valid[:MOST_RUNS][::-1]
+
+
+def test_the_count_is_of_this_moment_whatever_is_kept(warehouse: Warehouse) -> None:
+    warehouse.rebuild(in_sevens(3)[-5:])
+    (row,) = warehouse.groups(BoardQuery("cn-north-9")).rows
+    warehouse.record(a.record("later", created_at=a.T0 + timedelta(days=1)))
+
+    page = warehouse.history_runs(replace(NEWEST, limit=2), row)
+
+    assert ([run.run_id for run in page.rows], page.total) == (["later", "run-636"], 3)
