@@ -23,7 +23,7 @@ UNMEASURED_AS_ZERO = frozenset(
 UNMEASURED_TIME = "2020-01-30 14:16:00"
 """What upstream writes where no time was measured."""
 
-MOST_THROUGHPUT = 1e100
+LEAST_THROUGHPUT, MOST_THROUGHPUT = 1e-100, 1e100
 """Samples/s; beyond it lies no machine, and sums would overflow."""
 
 MOST_ACCURACY = 1e6
@@ -92,8 +92,8 @@ def read_measure(key: str, text: str) -> float:
     if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
         raise ResultError(f"{key} holds {text[:40]!r}, and not a number")
     value = float(text)
-    if key == "throughput_ratio" and not 0 < value <= MOST_THROUGHPUT:
-        raise ResultError(f"{key} holds {value:g}; allowed: greater than 0, at most {MOST_THROUGHPUT:g}")
+    if key == "throughput_ratio" and not LEAST_THROUGHPUT < value < MOST_THROUGHPUT:
+        raise ResultError(f"{key} holds {value:g}; allowed: {LEAST_THROUGHPUT:g} to {MOST_THROUGHPUT:g}")
     if not 0 <= value <= (MOST_ACCURACY if key == "accuracy" else MOST_THROUGHPUT):
         raise ResultError(f"{key} holds {value:g}; allowed: 0 or greater")
     return value

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from aisbench_core.model import CollectedResult, Mode, RankResult, RunSpec, ServerResult, TrainResultInfo
 from aisbench_core.results.collect import collect
-from aisbench_core.results.result_files import MOST_BYTES
+from aisbench_core.results.result_files import MOST_BYTES, Layout, ResultFiles, read_result_files
 from aisbench_core.results.train_result_info import render
 from tests.memory_store import MemoryStore
 
@@ -119,7 +119,17 @@ def test_a_file_that_holds_no_number_is_a_problem_by_its_name(
     assert len(problem) < 120
 
 
-@pytest.mark.parametrize("content", ["0", "-0.0", "-3", "1e101"])
+def test_of_ten_thousand_damaged_files_the_first_are_named_and_the_others_counted() -> None:
+    names = [f"throughput_{rank}.json" for rank in range(10_000)]
+    files = ResultFiles({"ranksize.json": b"10000", "accuracy.json": b"0.76"} | dict.fromkeys(names, b"NaN"))
+
+    found = read_result_files(files, Layout(Mode.CLUSTER, 1250, 8), TrainResultInfo())
+
+    assert len(found.problems) == 17
+    assert found.problems[-1] == "files of other ranks without a usable number: 9984"
+
+
+@pytest.mark.parametrize("content", ["0", "-0.0", "-3", "1e-101", "1e-320", "1e101"])
 def test_a_throughput_lies_above_nothing_and_below_what_any_machine_reaches(content: str) -> None:
     found = collected({**GOOD, "throughput_2.json": content})
 
