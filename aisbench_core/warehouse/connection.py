@@ -61,6 +61,7 @@ class Connection:
         self.path = path
         self.patience_s = patience_s
         self._turn = threading.Condition()
+        self._writers = threading.Lock()
         self._engine: duckdb.DuckDBPyConnection | None = None
         self._is_open = False
         self._borrowers = 0
@@ -87,22 +88,18 @@ class Connection:
             yield cur
 
     def write(self, change: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-        """Carry out `change` in one transaction, again if another writer was first.
+        """Carry out `change` in one transaction; of several threads one after the other.
 
-        Every writer counts the revision up, so that two of them always collide: without keys and constraints nothing
-        else keeps two threads from storing the same new run twice.
-        """
-        deadline = time.monotonic() + self.patience_s
-        while True:
-            try:
-                with self.cursor() as cur:
-                    return _transaction(cur, change)
-            except duckdb.TransactionException as error:
-                if "conflict" not in str(error).lower():  # a commit that the disk had no room for
-                    raise refusal(self.path, error) from error
-                if time.monotonic() > deadline:
-                    raise WarehouseBusy(f"other writers keep the warehouse {self.path} busy", "try again") from error
-            time.sleep(RETRY_S)
+        Without keys and constraints nothing else keeps two of them from storing the same new run twice."""
+        if not self._writers.acquire(timeout=self.patience_s):
+            raise WarehouseBusy(f"other writers keep the warehouse {self.path} busy", "try again")
+        try:
+            with self.cursor() as cur:
+                return _transaction(cur, change)
+        except duckdb.TransactionException as error:  # a commit that the disk had no room for
+            raise refusal(self.path, error) from error
+        finally:
+            self._writers.release()
 
     def revision(self) -> str:
         """Changes with every change of the content. It is read from the file's state, without opening it."""
@@ -218,7 +215,6 @@ def attached(engine: duckdb.DuckDBPyConnection, path: Path, how: str = "") -> No
 def _transaction(cur: duckdb.DuckDBPyConnection, change: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
     cur.begin()
     try:
-        cur.execute("update revision set number = number + 1")
         answer = change(cur)
         cur.commit()
     except BaseException:

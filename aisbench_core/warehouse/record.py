@@ -12,7 +12,7 @@ from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.remarks import with_known
 from aisbench_core.warehouse.rows import Rows, rows_of
-from aisbench_core.warehouse.schema import RUNS, TABLES, among, insert
+from aisbench_core.warehouse.schema import RUNS, TABLES, among, insert, parsed
 from aisbench_core.warehouse.standings import is_much, mark, mark_of_runs, mark_one, settle, settle_many
 
 CHUNK = 2000
@@ -90,14 +90,16 @@ def _chunks(records: Iterable[RunRecord]) -> Iterator[list[RunRecord]]:
 def _replace_one(cur: DuckDBPyConnection, run_record: RunRecord, judge: Judge) -> None:
     rows = _rows([run_record], judge)
     run = dict(zip(RUNS, rows["runs"][0], strict=True))
-    found = cur.execute(_KNOWN, [run["run_id"], run["run_id"], run["group_id"]]).fetchall()
+    found = cur.execute(parsed(cur, _KNOWN), [run["run_id"], run["run_id"], run["group_id"]]).fetchall()
     if any(what == "stored" for what, _ in found):
         _replace(cur, [run_record], rows, judge)
         settle_many(cur)
         return
+    cur.execute("pragma disable_optimizer")  # of no use to rows of constants, and a quarter of their time
     for table in TABLES:
         insert(cur, table, rows[table])
     mark_one(cur, run, begun=any(what == "begun" for what, _ in found))
+    cur.execute("pragma enable_optimizer")
     if is_much([group_id for what, group_id in found if what == "due"] + [run["group_id"]]):
         settle(cur)
 

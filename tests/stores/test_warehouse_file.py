@@ -122,6 +122,30 @@ def test_threads_that_record_the_same_run_store_it_once(file: Path) -> None:
     assert len(first.rank_results("same")) == 8
 
 
+def test_a_thread_waits_for_another_one_that_stores_and_then_says_that_it_is_busy(file: Path) -> None:
+    connection = Connection(file, 0.2)
+    connection.write(lambda cur: cur.execute("create table before (number integer)"))
+    begun, release = threading.Event(), threading.Event()
+
+    def slowly(cur: duckdb.DuckDBPyConnection) -> None:
+        begun.set()
+        assert release.wait(60)
+        cur.execute("insert into before values (1)")
+
+    with ThreadPoolExecutor(1) as other:
+        storing = other.submit(connection.write, slowly)
+        assert begun.wait(60)
+        with pytest.raises(WarehouseBusy) as refusal:
+            connection.write(lambda cur: cur.execute("insert into before values (3)"))
+        release.set()
+        storing.result(60)
+
+    connection.write(lambda cur: cur.execute("insert into before values (2)"))
+    assert str(file) in str(refusal.value)
+    with connection.cursor() as cur:
+        assert cur.execute("select number from before order by number").fetchall() == [(1,), (2,)]
+
+
 def test_threads_get_cursors_of_their_own(file: Path) -> None:
     warehouse = Warehouse(file)
     wrong: list[int] = []

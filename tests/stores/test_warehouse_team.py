@@ -120,7 +120,7 @@ def test_the_database_of_another_program_is_refused_and_left_alone(
 
 def test_the_lake_of_another_program_is_refused(team: TeamWarehouse) -> None:
     with team.open().cursor() as cur:
-        for table in (*TABLES, "schema_version", "revision"):
+        for table in (*TABLES, "schema_version"):
             cur.execute(f"drop table {table}")
         cur.execute("create table sales (amount integer)")
 
