@@ -11,13 +11,17 @@ from hypothesis import strategies as st
 
 from aisbench_core.history.exported import unguarded
 from aisbench_core.warehouse.exporting import csv_file
-from aisbench_core.warehouse.exporting.columns import Column, Sheet, number, text
+from aisbench_core.warehouse.exporting.columns import Column, Sheet, Wording, number, prose, text, word
 from aisbench_core.warehouse.exporting.export import SHEETS
 
 RUN = r"[=+\-@\t\r\n＋－＝＠]"
 """What a spreadsheet may take for a formula's beginning."""
 
 CELL = Sheet("test/1", {"all": (text("said", ""), number("value", ""))}, "cells as (select * from t)", "1")
+
+
+ROW = Sheet("test/2", {"all": (text("who", ""), word("kind", "", "'ours'"), prose("said", ""), text("last", ""))},
+            "cells as (select 'ours' as kind, * from t)", "who")  # fmt: skip
 
 
 def line_of(said: str | None, value: float | None) -> bytes:
@@ -57,6 +61,10 @@ def test_a_line_is_what_python_would_write_and_starts_no_formula(said: str, valu
         ("\n=1", 1.0, b'"\'\n=1",1.0\r\n'),
         ("（中文）", 1.0, "（中文）,1.0\r\n".encode()),
         ("it's", 1.0, b"it's,1.0\r\n"),
+        ("@a", 1e15, b"'@a,1000000000000000.0\r\n"),
+        ("a=b", 1e16, b"a=b,1e+16\r\n"),
+        ("/a b", 0.0001, b"/a b,0.0001\r\n"),
+        (":", 1e-05, b":,1e-05\r\n"),
         ('</script>"\r\n😀', 1.0, '"</script>""\r\n😀",1.0\r\n'.encode()),
     ],
 )
@@ -64,8 +72,29 @@ def test_each_kind_of_value_has_one_way_to_be_written(said: str | None, value: f
     assert line_of(said, value) == line
 
 
+def test_a_row_with_something_to_quote_or_guard_leaves_its_other_cells_and_rows_as_they_are() -> None:
+    rows = [("a", '{"x": 1}', None), ("b", None, "=1+1"), ("c,", "-", "z"), (None, "plain", "d"), ("e", "x\ny", "f")]
+    target = io.BytesIO()
+    with duckdb.connect() as connection:
+        connection.execute("create table t (who VARCHAR, said VARCHAR, last VARCHAR)")
+        connection.executemany("insert into t values (?, ?, ?)", rows)
+
+        count = csv_file.write(connection, ROW, {}, target, False)
+
+    assert count == len(rows)
+    assert target.getvalue().decode().split("\r\n") == [
+        "who,kind,said,last",
+        'a,ours,"{""x"": 1}",',
+        "b,ours,,'=1+1",
+        '"c,",ours,\'-,z',
+        'e,ours,"x\ny",f',
+        ",ours,plain,d",
+        "",
+    ]
+
+
 WORD = r"'[^=+\-@\t\r\n',\"][^\r\n',\"]*'"
-OURS = [column for sheet in SHEETS.values() for column in sheet.columns if column.is_ours]
+OURS = [column for sheet in SHEETS.values() for column in sheet.columns if column.wording is Wording.OURS]
 
 
 @pytest.mark.parametrize("column", OURS, ids=lambda column: column.name)

@@ -16,6 +16,19 @@ class Kind(StrEnum):
     TIME = "time"
 
 
+class Wording(StrEnum):
+    """Whose words a column of text holds, which says how often they hold a comma, a quote or the start of a formula."""
+
+    OURS = "ours"
+    """Never: they stand in the column's own SQL."""
+
+    NAME = "name"
+    """Hardly ever: names, ids and hashes."""
+
+    PROSE = "prose"
+    """Often: notes, paths and JSON."""
+
+
 SQL_TYPES: Mapping[Kind, str] = {
     Kind.TEXT: "VARCHAR",
     Kind.INTEGER: "BIGINT",
@@ -29,14 +42,14 @@ SQL_TYPES: Mapping[Kind, str] = {
 class Column:
     """One column. `unit` may be the name of the column that holds it; an empty `sql`: not known yet.
 
-    `is_ours`: its cells are words of ours, never anybody's text."""
+    `wording`: of text only."""
 
     name: str
     kind: Kind
     meaning: str
     sql: str
     unit: str = ""
-    is_ours: bool = False
+    wording: Wording | None = None
 
     @property
     def typed(self) -> str:
@@ -81,12 +94,17 @@ class Sheet:
 
 def text(name: str, meaning: str, sql: str | None = None) -> Column:
     """A column of text; its SQL is its name unless said otherwise."""
-    return Column(name, Kind.TEXT, meaning, name if sql is None else sql)
+    return Column(name, Kind.TEXT, meaning, name if sql is None else sql, wording=Wording.NAME)
 
 
 def word(name: str, meaning: str, sql: str) -> Column:
-    """A column of words of ours, which stand in its SQL: they need no quotes, and no spreadsheet would run them."""
-    return Column(name, Kind.TEXT, meaning, sql, is_ours=True)
+    """A column of words that stand in its SQL: nobody's text, which may be written unseen."""
+    return Column(name, Kind.TEXT, meaning, sql, wording=Wording.OURS)
+
+
+def prose(name: str, meaning: str, sql: str | None = None) -> Column:
+    """A column of longer texts, any of which may hold commas and quotes."""
+    return Column(name, Kind.TEXT, meaning, name if sql is None else sql, wording=Wording.PROSE)
 
 
 def integer(name: str, meaning: str, sql: str | None = None, unit: str = "") -> Column:

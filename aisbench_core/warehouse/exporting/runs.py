@@ -3,7 +3,18 @@
 A column without SQL is not known yet and stays empty: empty means not measured or not known, 0 is a measurement.
 """
 
-from aisbench_core.warehouse.exporting.columns import CELLS, Column, Sheet, flag, integer, number, text, time, word
+from aisbench_core.warehouse.exporting.columns import (
+    CELLS,
+    Column,
+    Sheet,
+    flag,
+    integer,
+    number,
+    prose,
+    text,
+    time,
+    word,
+)
 from aisbench_core.warehouse.filters import CHOSEN, WORTH
 from aisbench_core.warehouse.scaling import BASES
 
@@ -113,7 +124,7 @@ CONFIGURATION = (
     ),
     integer("global_batch_size", "parameter of that name", _whole("global_batch_size")),
     text("precision", "parameter of that name", _asked("parameters.precision")),
-    text("hyperparameters_json", "every parameter, as JSON", _asked("parameters")),
+    prose("hyperparameters_json", "every parameter, as JSON", _asked("parameters")),
     text("dataset_name", "dataset name", "dataset"),
     text("code_sha256", "hash of the uploaded code's manifest"),
     text("spec_sha256", "hash of the run's spec"),
@@ -217,7 +228,7 @@ VERDICT = (
         "keys of train_result_info without a measurement, separated by `;`",
         "array_to_string(from_json(not_measured, '[\"VARCHAR\"]'), ';')",
     ),
-    text(
+    prose(
         "note",
         "what people noted; then region, rehearsal, synthetic data and origin in words",
         """concat_ws('; ', nullif(note, ''),
@@ -230,7 +241,7 @@ VERDICT = (
 
 ORIGIN = (
     text("origin", "`launched` here, or `imported`"),
-    text("source", "the file or directory that an imported result comes from, and the place in it"),
+    prose("source", "the file or directory that an imported result comes from, and the place in it"),
     time("imported_at_utc", "when it was imported", "imported_at"),
 )
 

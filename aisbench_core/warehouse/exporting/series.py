@@ -10,7 +10,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.warehouse import series_checks
 from aisbench_core.warehouse.board import GROUPED
-from aisbench_core.warehouse.exporting.columns import CELLS, Sheet, flag, integer, number, text, time, word
+from aisbench_core.warehouse.exporting.columns import CELLS, Sheet, flag, integer, number, prose, text, time, word
 from aisbench_core.warehouse.filters import CHOSEN
 from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.scaling import BASES
@@ -134,7 +134,7 @@ KIND = (
     text("region", "where it ran"),
     flag("rehearsal", "whether these are rehearsals, whose numbers are no measurement"),
     flag("synthetic_data", "whether they trained on made-up data"),
-    text("reason", "why there is no statistic: failed checks or the state of the newest run", "why"),
+    prose("reason", "why there is no statistic: failed checks or the state of the newest run", "why"),
 )
 
 VERDICT = (
