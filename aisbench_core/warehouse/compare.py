@@ -114,7 +114,7 @@ def compare(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> Comparison:
         rank_results=rank_results(cur, ids),
         servers=servers(cur, ids),
         unknown=tuple(dict.fromkeys(name for one in verdicts for name in one.unknown)),
-        peers=peers(cur, verdicts, normalise_by),
+        peers=peers(cur, runs, verdicts, normalise_by),
     )
 
 

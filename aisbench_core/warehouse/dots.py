@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.warehouse.compared import MOST_DOTS, RunDot
-from aisbench_core.warehouse.filters import CHOSEN, parameters
-from aisbench_core.warehouse.standings import KEYS, group_id
+from aisbench_core.warehouse.filters import SAID
+from aisbench_core.warehouse.standings import KEYS, OF_GROUPS, group_id
 from aisbench_core.warehouse.values import BoardQuery, BoardRow
 
 
@@ -15,15 +15,18 @@ def of_rows(
 ) -> Mapping[str, tuple[RunDot, ...]]:
     """Valid runs of each row, at most `most`, by the row's latest run; the hashes of their ids choose them."""
     names = {_group(query, row): row.latest_run_id for row in rows}
+    said, values = (
+        (f" and {SAID}", {"text": query.text, "tags": list(query.tags)}) if query.text or query.tags else ("", {})
+    )
     cur.execute(
         f"""
         select group_id,
             min_by(struct_pack(run_id := run_id, throughput := throughput_cluster), hash(run_id), {int(most)})
         from runs join results using (run_id)
-        where {CHOSEN} and validity = 'valid' and group_id in (select unnest($groups::BIGINT[]))
+        where {OF_GROUPS} and validity = 'valid' {said}
         group by group_id
         """,  # noqa: S608 (our own words and a number)
-        parameters(cur, query) | {"groups": list(names)},
+        values | {"groups": list(names)},
     )
     found = {names[group]: tuple(RunDot(**dot) for dot in dots) for group, dots in cur.fetchall()}
     return {row.latest_run_id: found.get(row.latest_run_id, ()) for row in rows}

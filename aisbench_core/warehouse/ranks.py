@@ -65,7 +65,7 @@ def rank_map(cur: DuckDBPyConnection, run_id: str) -> RankMap | None:
     floor = spread.median * STRAGGLER_SHARE
     asked = {"run_ids": [run_id], "floor": floor}
     cells = cur.execute(_CELLS, asked | {"by_card": by_card, "nodes_per_cell": nodes_per_cell}).fetchall()
-    slowest = cur.execute(_SLOWEST, asked).fetchall()
+    slowest = cur.execute(_SLOWEST, asked).fetchall() if spread.stragglers else []
     return RankMap(
         run_id,
         spread,

@@ -105,15 +105,16 @@ def _sorted(
     cur: DuckDBPyConnection, query: BoardQuery, chosen: Parameters, groups: Iterable[int], columns: str
 ) -> list[tuple[Any, ...]]:
     """These columns of the page's runs, in their order."""
+    sorted_by = f"{order(query, RUN_SORTS, NAMES)}, created_at desc, run_id"
     condition, values = _condition(query, chosen, groups)
-    since = _since(cur, query, condition, values)
-    if since:
-        condition, values = f"{condition} and created_at >= $since::TIMESTAMP", values | {"since": since}
-    cur.execute(
-        f"select {columns} {condition} order by {sorted_by(query)} limit $limit offset $offset",
-        values | {"limit": query.limit, "offset": query.offset},
-    )
-    return cur.fetchall()
+    values |= {"limit": query.limit, "offset": query.offset}
+    asked = f"select {columns} {condition} {{since}} order by {sorted_by} limit $limit offset $offset"
+    for since in _since(cur, query):
+        among = asked.format(since="and created_at >= $since::TIMESTAMP")
+        found = cur.execute(among, values | {"since": since}).fetchall()
+        if len(found) == query.limit:
+            return found
+    return cur.execute(asked.format(since=""), values).fetchall()
 
 
 def _told(cur: DuckDBPyConnection, found: Sequence[Place]) -> Iterator[list[Any]]:
@@ -170,18 +171,11 @@ def _condition(query: BoardQuery, chosen: Parameters, groups: Iterable[int]) -> 
     return f"from runs join results using (run_id) where {' and '.join(demands)}", values
 
 
-def _since(cur: DuckDBPyConnection, query: BoardQuery, condition: str, values: Parameters) -> datetime | None:
-    """For the newest runs, from when on enough of them are: older ones need not be looked at. None: look at all."""
-    if query.sort != "created_at" or not query.descending:
-        return None
-    [(newest,)] = cur.execute("select max(created_at) from runs").fetchall()
-    asked = f"select count(*) {condition} and created_at >= $since::TIMESTAMP"
-    for days in DAYS if newest else ():
-        since: datetime = newest - timedelta(days=days)
-        [(count,)] = cur.execute(asked, values | {"since": since}).fetchall()
-        if count >= query.limit + query.offset:
-            return since
-    return None
+def _since(cur: DuckDBPyConnection, query: BoardQuery) -> Iterator[datetime]:
+    """For the newest runs, from when on to look first: where a page of them is found, older ones need not be read."""
+    if query.sort == "created_at" and query.descending:
+        [(newest,)] = cur.execute("select max(created_at) from runs").fetchall()
+        yield from (newest - timedelta(days=days) for days in DAYS if newest)
 
 
 def _cells(cur: DuckDBPyConnection, table: str, names: Sequence[str], rows: Sequence[int]) -> dict[int, Sequence[Any]]:

@@ -97,6 +97,9 @@ _SINGLE_RUNS = {
     "newest_title": "newest.title",
 }
 
+OF_GROUPS = "group_id in (select group_id from standings where list_contains($groups::BIGINT[], group_id))"
+"""The runs of these groups. Of a bare list the engine expects so many that it reads the id of every run."""
+
 COLUMNS = ("group_id", *_NUMBERS, *_SINGLE_RUNS)
 """The table's columns, in order."""
 
