@@ -95,12 +95,13 @@ def _replace_one(cur: DuckDBPyConnection, run_record: RunRecord, judge: Judge) -
         _replace(cur, [run_record], rows, judge)
         settle_many(cur)
         return
-    cur.execute("pragma disable_optimizer")  # of no use to rows of constants, and a quarter of their time
+    much = is_much([group_id for what, group_id in found if what == "due"] + [run["group_id"]])
+    if not much:
+        cur.execute("pragma disable_optimizer")  # of no use to rows of constants, and a quarter of their time
     for table in TABLES:
         insert(cur, table, rows[table])
     mark_one(cur, run, begun=any(what == "begun" for what, _ in found))
-    cur.execute("pragma enable_optimizer")
-    if is_much([group_id for what, group_id in found if what == "due"] + [run["group_id"]]):
+    if much:
         settle(cur)
 
 

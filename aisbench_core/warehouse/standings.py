@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.warehouse.schema import among
+from aisbench_core.warehouse.schema import among, parsed
 
 KEYS = (
     "region", "rehearsal", "fingerprint", "framework_version", "flavor", "pool_id", "node_count", "cards_per_node",
@@ -205,7 +205,7 @@ def mark(cur: DuckDBPyConnection, runs: Sequence[Mapping[str, object]]) -> None:
 
 def mark_one(cur: DuckDBPyConnection, run: Mapping[str, object], *, begun: bool) -> None:
     """The group of this run is due; `begun`: the group has a row already."""
-    cur.execute("insert into standings_due values (?)", [run["group_id"]])
+    cur.execute(parsed(cur, "insert into standings_due values (?)"), [run["group_id"]])
     if not begun:
         _begin(cur, [run])
 
