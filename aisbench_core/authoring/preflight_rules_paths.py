@@ -25,7 +25,7 @@ def paths_form(subject: Subject) -> Iterator[Complaint]:
         complaint = _form(path)
         if complaint:
             better = _better(path)
-            yield Complaint(f"{path!r} {complaint}", _WRITTEN, field, () if _form(better) else ((field, better),))
+            yield Complaint(complaint, _WRITTEN, field, () if _form(better) else ((field, better),))
 
 
 @rule("paths.directory", Level.ERROR, "inputs", Source.UPSTREAM)
@@ -118,10 +118,10 @@ def volumes_mount(subject: Subject) -> Iterator[Complaint]:
     seen: set[str] = set()
     for index, volume in enumerate(subject.spec.volumes):
         mount = volume.local_path.rstrip("/") or "/"
-        complaint = _mount(mount, seen)
+        complaint = _mount(volume.local_path, mount, seen)
         seen.add(mount)
         if complaint:
-            yield Complaint(f"{volume.local_path!r} {complaint}", "", f"volumes.{index}.local_path")
+            yield Complaint(complaint, "", f"volumes.{index}.local_path")
 
 
 def is_bucket_name(name: str) -> bool:
@@ -153,26 +153,26 @@ def _better(path: str) -> str:
 def _form(path: str) -> str:
     parts = path.rstrip("/").split("/")
     if "://" in path:
-        return "has a scheme"
+        return f"{path!r} has a scheme"
     if not path.startswith("/"):
-        return "does not begin with /"
+        return f"{path!r} does not begin with /"
     if len(parts) < 2 or not parts[1]:
-        return "names no bucket"
+        return f"{path!r} names no bucket"
     if any(part in ("", ".", "..") for part in parts[2:]) or path.endswith("//"):
-        return "has an empty, . or .. part"
+        return f"{path!r} has an empty, . or .. part"
     if _UNPRINTABLE.search(path):
-        return "holds a control character or a backslash"
+        return f"{path!r} holds a control character or a backslash"
     if len("/".join(parts[2:]).encode()) > LONGEST_KEY:
-        return f"is longer than {LONGEST_KEY} bytes after the bucket"
+        return f"{path!r} is longer than {LONGEST_KEY} bytes after the bucket"
     return ""
 
 
-def _mount(mount: str, seen: set[str]) -> str:
+def _mount(path: str, mount: str, seen: set[str]) -> str:
     if not mount.startswith("/"):
-        return "is not an absolute path"
+        return f"{path!r} is not an absolute path"
     if mount in _TAKEN_MOUNTS:
-        return f"belongs to the platform; allowed: anything but {', '.join(_TAKEN_MOUNTS)}"
-    return "is used for two volumes" if mount in seen else ""
+        return f"{path!r} belongs to the platform; allowed: anything but {', '.join(_TAKEN_MOUNTS)}"
+    return f"{path!r} is used for two volumes" if mount in seen else ""
 
 
 def _is_required_input(subject: Subject, channel: Channel) -> bool:

@@ -36,13 +36,18 @@ def api_sdk(subject: Subject) -> Iterator[Complaint]:
 
 def _newer(spec: RunSpec) -> Iterator[Complaint]:
     lacking: tuple[tuple[str, bool, str, Fix], ...] = (
-        ("auto_stop_hours", spec.auto_stop_hours is not None, "ends no job by itself", (("auto_stop_hours", None),)),
-        ("retries", spec.retries > 0, "does not try a failed job again", (("retries", 0),)),
-        ("priority", spec.priority != 1, "has no priorities", (("priority", 1),)),
+        (
+            "auto_stop_hours",
+            spec.auto_stop_hours is not None,
+            "api sdk ends no job by itself",
+            (("auto_stop_hours", None),),
+        ),
+        ("retries", spec.retries > 0, "api sdk does not try a failed job again", (("retries", 0),)),
+        ("priority", spec.priority != 1, "api sdk has no priorities", (("priority", 1),)),
     )
     for field, is_asked, what, fix in lacking:
         if is_asked:
-            yield Complaint(f"api sdk {what}", _USE_V2, field, fix)
+            yield Complaint(what, _USE_V2, field, fix)
     for channel in spec.inputs:
         if channel.path and channel.access_method is AccessMethod.ENV:
             message = f"api sdk gives inputs as parameters only, --{channel.name}"

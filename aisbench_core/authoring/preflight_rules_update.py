@@ -18,7 +18,7 @@ def update_file(subject: Subject) -> Iterator[Complaint]:
     for field, path in subject.spec.update.packages.items():
         why = _unusable(path)
         if why:
-            yield Complaint(f"{path!r} {why}", "give the absolute path of a file on this machine", f"update.{field}")
+            yield Complaint(why, "give the absolute path of a file on this machine", f"update.{field}")
 
 
 @rule("update.kind", Level.ERROR, "update", Source.UPSTREAM)
@@ -27,9 +27,10 @@ def update_kind(subject: Subject) -> Iterator[Complaint]:
     for field, path in subject.spec.update.packages.items():
         package = package_of(path)
         if package is None or package.kind not in FIELDS[field]:
-            found = f"is {package}" if package else "is not named as such packages are"
+            name = repr(Path(path).name)
+            found = f"{name} is {package}" if package else f"{name} is not named as such packages are"
             hint = f"expected: {PATTERNS[field]}; keep the name that the package came with"
-            yield Complaint(f"{Path(path).name!r} {found}", hint, f"update.{field}")
+            yield Complaint(found, hint, f"update.{field}")
 
 
 @rule("update.architecture", Level.ERROR, "update", Source.UPSTREAM)
@@ -127,15 +128,15 @@ def _packages(subject: Subject) -> list[tuple[str, Package]]:
 def _unusable(path: str) -> str:
     file = Path(path)
     if not file.is_absolute():
-        return "is not an absolute path"
+        return f"{path!r} is not an absolute path"
     try:
         if not file.is_file():
-            return "is not a file on this machine"
+            return f"{path!r} is not a file on this machine"
     except (OSError, ValueError) as error:
-        return f"cannot be used: {error}"
+        return f"{path!r} cannot be used: {error}"
     if not os.access(file, os.R_OK):
-        return "cannot be read"
-    return "" if file.stat().st_size else "is empty"
+        return f"{path!r} cannot be read"
+    return "" if file.stat().st_size else f"{path!r} is empty"
 
 
 RULES = (

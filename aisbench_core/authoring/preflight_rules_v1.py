@@ -36,19 +36,30 @@ def _unfit(channel: Channel, name: str) -> str:
 
 
 def _settings(spec: RunSpec) -> Iterator[Complaint]:
+    api = spec.api
     alone = spec.mode is Mode.SINGLE_SERVER
     no_environment: Fix = tuple((f"environments.{name}", None) for name in spec.environments)
     lacking: tuple[tuple[str, bool, str, Fix], ...] = (
-        ("environments", bool(spec.environments), "passes no environment variables to jobs", no_environment),
-        ("mode", alone and bool(spec.command), "passes no SINGLESERVER_MODE to a custom image", ()),
-        ("auto_stop_hours", spec.auto_stop_hours is not None, "ends no job by itself", (("auto_stop_hours", None),)),
-        ("retries", spec.retries > 0, "does not try a failed job again", (("retries", 0),)),
-        ("priority", spec.priority != 1, "has no priorities", (("priority", 1),)),
-        ("flavor", bool(spec.pool_id and spec.flavor), "takes no flavor in a dedicated pool", (("flavor", ""),)),
+        ("environments", bool(spec.environments), f"api {api} passes no environment variables to jobs", no_environment),
+        ("mode", alone and bool(spec.command), f"api {api} passes no SINGLESERVER_MODE to a custom image", ()),
+        (
+            "auto_stop_hours",
+            spec.auto_stop_hours is not None,
+            f"api {api} ends no job by itself",
+            (("auto_stop_hours", None),),
+        ),
+        ("retries", spec.retries > 0, f"api {api} does not try a failed job again", (("retries", 0),)),
+        ("priority", spec.priority != 1, f"api {api} has no priorities", (("priority", 1),)),
+        (
+            "flavor",
+            bool(spec.pool_id and spec.flavor),
+            f"api {api} takes no flavor in a dedicated pool",
+            (("flavor", ""),),
+        ),
     )
     for field, is_asked, what, fix in lacking:
         if is_asked:
-            yield Complaint(f"api {spec.api} {what}", _USE_V2, field, fix)
+            yield Complaint(what, _USE_V2, field, fix)
 
 
 RULES = (api_v1,)

@@ -58,7 +58,8 @@ def _field_text(field: str) -> str:
 def finding_text(finding: Finding) -> str:
     """One finding in a line: a sign, the sentence in its colour, and what to do."""
     sign, colour = SIGNS[finding.level]
-    parts = [words().rule(finding.rule), finding.message]
+    t = words()
+    parts = [t.rule(finding.rule), t.said(finding.message)]
     sentence = " ".join(plain(part) for part in parts if part)
-    hint = f" – {plain(finding.hint)}" if finding.hint else ""
+    hint = f" – {plain(t.said(finding.hint))}" if finding.hint else ""
     return f"{sign} :{colour}[{sentence}]{hint}"

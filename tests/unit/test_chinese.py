@@ -10,6 +10,7 @@ import yaml
 
 from aisbench_core import chinese
 from aisbench_core.chinese import PLACE, catalogue, in_chinese
+from aisbench_core.cloud.refusals import TABLE
 
 CORE = Path(chinese.__file__).parent
 
@@ -53,6 +54,30 @@ def test_no_sentence_stands_there_twice() -> None:
     assert sorted({key for key in keys if keys.count(key) > 1}) == []
 
 
+def values_of(node: ast.expr) -> Iterator[str]:
+    if isinstance(node, ast.IfExp):
+        yield from (*values_of(node.body), *values_of(node.orelse))
+    elif said := said_by(node):
+        yield said.replace("{}", "7")
+
+
+def told_to_people() -> Iterator[str]:
+    """What preflight says, with a number for each value, and what refusals mean."""
+    yield from {row.hint for row in TABLE if row.hint}
+    for file in CORE.glob("authoring/preflight*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            name = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
+            if isinstance(node, ast.Call) and name == "Complaint":
+                yield from (text for argument in node.args[:2] for text in values_of(argument) if " " in text.strip())
+
+
+def test_all_that_preflight_finds_and_refusals_mean_is_said_in_chinese() -> None:
+    english = [said for said in told_to_people() if in_chinese(said) == said]
+
+    assert len(list(told_to_people())) > 100
+    assert english == []
+
+
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
@@ -77,7 +102,12 @@ def test_no_sentence_stands_there_twice() -> None:
             "r1/events.jsonl, line 7 cannot be read: Permission denied",
             "r1/events.jsonl 第 7 行 无法读取：Permission denied",
         ),
-        ("run r1: nodes: must be at least 1 (found 0)", "run r1：nodes：至少为 1（found 0）"),
+        ("run r1: nodes: must be at least 1 (found 0)", "run r1：nodes：至少为 1（实际为 0）"),
+        (
+            "512 nodes of kat1 cannot be had; allowed: no distributed training",
+            "kat1 不能使用 512 个节点；允许：不支持分布式训练",
+        ),
+        ("'obs://b/x' has a scheme", "'obs://b/x' 带有协议前缀"),
         ("there is no profile named 'x'; known profiles: a, b", "没有名为 'x' 的配置档；已有：a, b"),
     ],
 )
