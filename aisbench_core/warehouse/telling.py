@@ -57,7 +57,7 @@ def _told(cur: Cursor, run_ids: Sequence[str]) -> Iterator[ToldRun]:
 
 
 def _rows(cur: Cursor, columns: str, table: str, run_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
-    cur.execute(f"select {columns} from {table} where list_contains(?::VARCHAR[], run_id)", [list(run_ids)])  # noqa: S608
+    cur.execute(f"select {columns} from {table} where run_id in (select unnest(?::VARCHAR[]))", [list(run_ids)])  # noqa: S608
     names = [column[0] for column in cur.description or ()]
     return (dict(zip(names, row, strict=True)) for row in cur.fetchall())
 
@@ -66,7 +66,8 @@ def _grouped(
     cur: Cursor, columns: str, table: str, run_ids: Sequence[str], condition: str = "true"
 ) -> defaultdict[str, list[tuple[Any, ...]]]:
     asked = (
-        f"select run_id, {columns} from {table} where list_contains(?::VARCHAR[], run_id) and {condition} order by all"  # noqa: S608
+        f"select run_id, {columns} from {table} "  # noqa: S608
+        f"where run_id in (select unnest(?::VARCHAR[])) and {condition} order by all"
     )
     cur.execute(asked, [list(run_ids)])
     found: defaultdict[str, list[tuple[Any, ...]]] = defaultdict(list)
