@@ -13,6 +13,7 @@ from aisbench_core.errors import RunNotFound
 
 if TYPE_CHECKING:
     from aisbench_core.core import Core
+    from aisbench_core.statistics.power import Power
     from aisbench_core.statistics.summary import Summary
     from aisbench_core.warehouse import BoardQuery
     from aisbench_core.warehouse.histories import (
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         HistoryGroup,
         Judgement,
         MetricVerdict,
+        Outcome,
         Regressions,
         VersionField,
     )
@@ -60,7 +62,7 @@ def regress(by: str | None, names: tuple[str, ...], as_json: bool, **chosen: Any
         lambda: _report(found, core.warehouse.apart.parameters(each.row.group.fingerprint for each in found.groups)),
     )
     _say_what(query.region, found)
-    click.get_current_context().exit(_exit_code(found))
+    click.get_current_context().exit(exit_code_of(found.outcome))
 
 
 @click.group()
@@ -126,10 +128,11 @@ def _group_of(core: "Core", run_id: str) -> "HistoryGroup":
     return HistoryGroup.of(run)
 
 
-def _exit_code(found: "Regressions") -> int:
+def exit_code_of(outcome: "Outcome") -> int:
+    """What an answer ends with."""
     from aisbench_core.warehouse.histories import Outcome
 
-    return {Outcome.REGRESSION: REGRESSION, Outcome.NOT_ENOUGH: NOT_ENOUGH_DATA}.get(found.outcome, 0)
+    return {Outcome.REGRESSION: REGRESSION, Outcome.NOT_ENOUGH: NOT_ENOUGH_DATA}.get(outcome, 0)
 
 
 def _as_json(found: "Regressions") -> dict[str, object]:
@@ -221,15 +224,20 @@ def _powers(judged: "Judgement") -> Iterator[str]:
     metric = next((each for each in judged.metrics if each.power), None)
     if metric is None or metric.power is None:
         return
-    found, change = metric.power, f"{metric.power.change * 100:g} %"
-    sentence = f"{metric.name}: at your CV of {found.cv * 100:.2g} % you need "
+    yield f"{metric.name}: {power_line(metric.power)}"
+
+
+def power_line(found: "Power") -> str:
+    """How many runs it takes to see a change of 1 %, and what the runs so far can show."""
+    change = f"{found.change * 100:g} %"
+    sentence = f"at your CV of {found.cv * 100:.2g} % you need "
     if found.runs:
         sentence += f"{found.runs} runs to see {change}"
     elif found.runs_each:
         sentence += f"{found.runs_each} runs on each side to see {change}"
     else:
         sentence += f"more than 200 runs to see {change}"
-    yield sentence + (f"; the runs so far would show {found.visible * 100:.2g} % or more" if found.visible else "")
+    return sentence + (f"; the runs so far would show {found.visible * 100:.2g} % or more" if found.visible else "")
 
 
 def _say_what(region: str, found: "Regressions") -> None:

@@ -9,6 +9,8 @@ from aisbench_core.cli import shown
 from aisbench_core.cli.codes import RUN_FAILED
 from aisbench_core.cli.core import as_json, open_core, profile_option, user
 from aisbench_core.cli.following import say_who_follows, wait_for_series
+from aisbench_core.cli.regression import exit_code_of
+from aisbench_core.cli.series_comparison import comparison, comparison_facts
 from aisbench_core.cli.typed import Typed, base_options, on_all_cards, read_spec
 
 if TYPE_CHECKING:
@@ -93,6 +95,21 @@ def show(series_id: str, as_json: bool) -> None:
     """Show a series: its matrix, the statistics of each row, and its budget."""
     matrix = open_core().series.look(series_id)
     shown.answer(text.facts(matrix), as_json, lambda: text.report(matrix))
+
+
+@series.command()
+@click.argument("baseline_id", metavar="BASELINE")
+@ARGUMENT
+@as_json
+def compare(baseline_id: str, series_id: str, as_json: bool) -> None:
+    """Compare a series with an earlier one, row by row: exit code 0 no regression, 5 a regression, 6 not enough data.
+
+    Rows of equal nodes, version and image are compared, or of equal nodes where each series has one such row. A change
+    counts when it is 1 % or more and its p-value is at most 1 %, adjusted over all rows.
+    """
+    found = open_core().series.compare(baseline_id, series_id)
+    shown.answer(comparison_facts(found), as_json, lambda: comparison(found))
+    click.get_current_context().exit(exit_code_of(found.outcome))
 
 
 @series.command()

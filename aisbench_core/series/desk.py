@@ -16,6 +16,7 @@ from aisbench_core.running.ledger_series import SeriesLedger
 from aisbench_core.running.series_files import SeriesFiles
 from aisbench_core.series import planning
 from aisbench_core.series.admitting import Admitting
+from aisbench_core.series.comparing import SeriesComparison, compared
 from aisbench_core.series.elsewhere import standing_of
 from aisbench_core.series.matrix import Matrix, matrix_of
 from aisbench_core.series.standing import Standing
@@ -115,6 +116,19 @@ class SeriesDesk:
         elsewhere = self._warehouse.series.of(sorted(missing))
         matrices = [*self._matrices(here), *self._recorded(elsewhere)]
         return sorted(matrices, key=lambda each: chosen.index(each.series.series_id))
+
+    def compare(self, baseline_id: str, series_id: str) -> SeriesComparison:
+        """The second series against the first one, row by row. Raises SpecError for one against itself."""
+        return compared(self.look(baseline_id), self.look(series_id), self._warehouse.compare)
+
+    def like(self, series: Series, limit: int = 50) -> list[Series]:
+        """Other series of the same workload, newest first, among the newest `limit`."""
+        known = sorted(self._listed().items(), key=lambda each: (each[1], each[0]), reverse=True)
+        ids = [series_id for series_id, _ in known if series_id != series.series_id][:limit]
+        here = self._ledger.of(ids)
+        elsewhere = self._warehouse.series.of(sorted({*ids} - {each.series_id for each in here}))
+        alike = [each for each in (*here, *elsewhere) if each.plan.spec.workload == series.plan.spec.workload]
+        return sorted(alike, key=lambda each: ids.index(each.series_id))
 
     def count(self) -> int:
         """How many series there are."""

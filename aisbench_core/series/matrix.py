@@ -61,6 +61,12 @@ class MatrixRow:
     verdict: SeriesVerdict | None = None
 
     @property
+    def values(self) -> list[float]:
+        """The valid throughputs, by repeat."""
+        counted = [tried.throughput for cell in self.cells if (tried := cell.counted)]
+        return [value for value in counted if value is not None]
+
+    @property
     def typical(self) -> Tried | None:
         """The valid attempt that lies closest to the median, to stand for the row."""
         middle = self.median

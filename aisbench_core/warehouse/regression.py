@@ -176,11 +176,11 @@ def _blank(metric: Tracked, unit: str, baseline: Summary | None, candidate: Summ
         Outcome.NOT_ENOUGH,
         baseline,
         candidate,
-        power=_power(baseline, candidate),
+        power=power_of(baseline, candidate),
     )
 
 
-def _power(baseline: Summary | None, candidate: Summary | None) -> Power | None:
+def power_of(baseline: Summary | None, candidate: Summary | None) -> Power | None:
     """What the runs can show at their own spread, both sides' taken together; None while that is not known."""
     sides = [side for side in (baseline, candidate) if side is not None and side.cv is not None]
     if baseline is None or not sides:

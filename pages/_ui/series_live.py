@@ -7,6 +7,7 @@ from pages._ui import places
 from pages._ui.core import WHO, core
 from pages._ui.errors import errors_shown, plain
 from pages._ui.formats import number, when
+from pages._ui.series_against import show_against
 from pages._ui.series_list import facts_of, series_badge, show_progress, title_of
 from pages._ui.series_matrix import show_attempts, show_matrix, show_statistics
 from pages._ui.series_verdicts import show_series_verdicts
@@ -35,6 +36,7 @@ def follow_series(series_id: str) -> None:
     if not matrix.here:
         st.info(t("series.elsewhere"), icon=":material/group:")
     st.fragment(_series, run_every=None if ended else SECONDS)(matrix.series.series_id, ended)
+    show_against(matrix)
     _ask(matrix)
 
 

@@ -176,3 +176,22 @@ def test_no_address_makes_the_page_fail(open_page: OpenPage, query: dict[str, st
 
     assert not app.exception
     assert "incident" not in texts(app)
+
+
+def test_what_changed_since_another_series_is_told_row_by_row(open_page: OpenPage, bench: SeriesBench) -> None:
+    made = []
+    for speed in (200.0, 190.0):
+        series = bench.launch(node_counts="1", repeats=3)
+        for beside in (-0.3, 0.0, 0.3):
+            (run,) = bench.admit()
+            bench.end(run, speed + beside)
+        made.append(series.series_id)
+
+    app = open_page("series", series=made[1], before=made[0])
+
+    rows = next(table.value for table in app.dataframe if "Runs to see 1 %" in table.value)
+    assert list(rows["Verdict"]) == ["Regression"]
+    assert list(rows["Change"]) == ["-5.00 %"]
+    assert list(rows["Baseline"]) == ["200 (n = 3, CV 0.15 %)"]
+    assert "**Regression**" in texts(app)
+    assert not app.exception

@@ -1,0 +1,118 @@
+"""A series against an earlier one, row by row: what changed, what chance explains, and what cannot be compared."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from scipy import stats
+
+from aisbench_core.cli import main
+from aisbench_core.errors import SpecError
+from aisbench_core.model import Series
+from aisbench_core.series.comparing import SeriesComparison
+from aisbench_core.warehouse.compared import Verdict
+from aisbench_core.warehouse.histories import Outcome
+from tests import records as a
+from tests.series_bench import SeriesBench
+
+OLD = (200.0, 200.4, 199.7, 200.2, 199.9)
+NEW = (190.1, 189.8, 190.4, 190.0, 189.7)
+LIKE_OLD = (200.1, 199.8, 200.3, 200.0, 199.6)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> SeriesBench:
+    return SeriesBench.on(tmp_path / "data")
+
+
+def measured(bench: SeriesBench, *rows: Sequence[float], **answers: Any) -> Series:
+    """A series with these throughputs on 1, 2, … nodes."""
+    counts = ",".join(str(number + 1) for number in range(len(rows)))
+    series = bench.launch(node_counts=counts, repeats=len(rows[0]), **answers)
+    for repeat in range(len(rows[0])):
+        for row in rows:
+            (run,) = bench.admit()
+            bench.end(run, row[repeat])
+    return series
+
+
+def compared(bench: SeriesBench, old: Series, new: Series) -> SeriesComparison:
+    return bench.core.series.compare(old.series_id, new.series_id)
+
+
+def test_each_row_is_tested_by_itself_and_all_p_values_together(bench: SeriesBench) -> None:
+    old, new = measured(bench, OLD, LIKE_OLD), measured(bench, NEW, OLD)
+
+    found = compared(bench, old, new)
+
+    slower, same = found.pairs
+    assert found.outcome is slower.outcome is Outcome.REGRESSION
+    assert same.outcome is Outcome.NO_CHANGE
+    assert slower.difference
+    assert same.difference
+    assert slower.difference.change == pytest.approx(190 / 200.04 - 1)
+    p_values = [stats.ttest_ind(OLD, NEW).pvalue, stats.ttest_ind(LIKE_OLD, OLD).pvalue]
+    assert [slower.difference.p_value, same.difference.p_value] == pytest.approx(p_values)
+    adjusted = stats.false_discovery_control(p_values).tolist()
+    assert [slower.adjusted_p, same.adjusted_p] == pytest.approx(adjusted)
+    assert same.power
+    assert same.power.visible == 0.01
+    assert compared(bench, new, old).outcome is Outcome.IMPROVEMENT
+
+
+def test_another_image_is_compared_on_each_number_of_nodes_and_named(bench: SeriesBench) -> None:
+    old, new = measured(bench, OLD, OLD, images="cann_6"), measured(bench, NEW, images="cann_7")
+
+    found = compared(bench, old, new)
+
+    assert [pair.outcome for pair in found.pairs] == [Outcome.REGRESSION]
+    assert [row.title for row in found.alone] == ["2 nodes · cann_6"]
+    assert {each.field: each.values for each in found.differences}["engine_version"] == ("cann_6", "cann_7")
+
+
+def test_two_runs_are_too_few_to_compare_with_one_and_none_with_nothing(bench: SeriesBench) -> None:
+    old, new = measured(bench, OLD), bench.launch(node_counts="1", repeats=2)
+    nothing = compared(bench, old, new)
+    (run,) = bench.admit()
+    bench.end(run, 150.0)
+
+    found = compared(bench, old, new)
+
+    assert (nothing.outcome, nothing.pairs[0].verdict) == (Outcome.NOT_ENOUGH, None)
+    assert (found.outcome, found.pairs[0].verdict) == (Outcome.NOT_ENOUGH, Verdict.COMPARABLE)
+    with pytest.raises(SpecError, match="must be two different ones"):
+        compared(bench, old, old)
+
+
+def test_rows_that_answer_different_questions_have_no_difference(bench: SeriesBench) -> None:
+    old, new = measured(bench, OLD), measured(bench, NEW)
+    for cell in bench.look(new).cells:
+        run = cell.shown.run
+        assert run
+        other = a.record(run.run_id, region="sandbox", rehearsal=True, speed_parameters={"batch_size": 512})
+        bench.core.series.record(replace(other, run=run, result=a.result(run.spec, [95.0] * run.spec.card_count)))
+
+    (pair,) = compared(bench, old, new).pairs
+
+    assert (pair.verdict, pair.difference, pair.outcome) == (Verdict.NOT_COMPARABLE, None, Outcome.NOT_ENOUGH)
+    assert "parameters.batch_size" in pair.reasons
+
+
+def test_the_command_ends_as_the_verdict_says(bench: SeriesBench, tmp_path: Path) -> None:
+    old, new = measured(bench, OLD, OLD), measured(bench, NEW, LIKE_OLD)
+    words = ["series", "compare", old.series_id, new.series_id]
+    env = {"AISBENCH_DATA_DIR": str(tmp_path / "data"), "AISBENCH_PROFILE": "quiet"}
+
+    person, program = CliRunner().invoke(main, words, env=env), CliRunner().invoke(main, [*words, "--json"], env=env)
+
+    assert (person.exit_code, program.exit_code) == (5, 5), person.output
+    assert "-5.02 %" in person.stdout
+    assert "regression" in person.stdout
+    assert "1 node: at your CV of" in person.stdout
+    answer = json.loads(program.stdout)
+    assert [row["outcome"] for row in answer["rows"]] == ["regression", "no change"]
+    assert answer["rows"][0]["baseline"]["summary"]["count"] == 5
