@@ -70,7 +70,16 @@ def _series(con: sqlite3.Connection) -> None:
     con.execute("create index attempts_to_launch on attempts (series_id) where run_id = '' and cancelled = 0")
 
 
-MIGRATIONS = (_first_schema, _newest_of_a_state, _series)
+def _sorted_runs(con: sqlite3.Connection) -> None:
+    """The index holds all that runs are sorted by: to read it takes a tenth of what reading the runs does."""
+    con.execute("drop index runs_by_state")
+    con.execute(
+        "create index runs_by_state on runs"
+        " (state, created_at desc, run_id desc, ended_at, duration_s, workload, created_by)"
+    )
+
+
+MIGRATIONS = (_first_schema, _newest_of_a_state, _series, _sorted_runs)
 """Each brings the schema one version further; a released one is never edited."""
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.errors import AisbenchError, StaleRun
-from aisbench_core.model import ACTIVE, TERMINAL, Event, Level, Run, RunState
+from aisbench_core.model import ACTIVE, TERMINAL, Event, Level, Run, RunSort, RunState
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_schema import MIGRATIONS
 from tests import records as a
@@ -218,3 +218,35 @@ def test_a_question_about_a_page_costs_the_same_after_a_long_history(
 
     assert ledger.count() == 10_001
     assert ledger.cost(lambda: ask(ledger)) <= short * 1.2 + 5
+
+
+class Overheard(Ledger):
+    """Remembers what SQLite is asked."""
+
+    def __init__(self, path: Path) -> None:
+        self.asked: list[str] = []
+        super().__init__(path)
+
+    @contextmanager
+    def connection(self) -> Iterator[sqlite3.Connection]:
+        with super().connection() as con:
+            con.set_trace_callback(self.asked.append)
+            yield con
+
+
+@pytest.mark.parametrize("states", [TERMINAL, ACTIVE])
+def test_to_sort_a_long_history_only_an_index_is_read_until_it_is_known_which_runs_stand_on_the_page(
+    file: Path, states: frozenset[RunState]
+) -> None:
+    ledger = Overheard(file)
+    for sort in RunSort:
+        ledger.page(states, sort=sort, descending=True)
+        ledger.page(states, sort=sort, descending=False)
+
+    with sqlite3.connect(file) as con:
+        asked = [each for each in ledger.asked if each.startswith("select * from runs")]
+        steps = {str(row[3]) for each in asked for row in con.execute(f"explain query plan {each}")}
+
+    whole = {step for step in steps if step.startswith(("SCAN runs", "SEARCH runs")) and "COVERING" not in step}
+    assert len(asked) == 2 * len(RunSort)
+    assert whole == {"SEARCH runs USING INDEX sqlite_autoindex_runs_1 (run_id=?)"}
