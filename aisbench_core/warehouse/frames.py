@@ -7,6 +7,7 @@ aware, in UTC. What was not measured is NA or NaN, never 0. Each answer is of th
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -35,6 +36,8 @@ ALL = 1_000_000_000
 _KINDS = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
 _UNITS = {column.name: column.unit for view in reversed(VIEWS) for column in view.columns if column.unit}
 _PAGED = frozenset({"sort", "descending", "limit", "offset"})
+_MANY = frozenset({"models", "workloads", "framework_versions", "flavors", "node_counts", "tags"})
+_WORDS: Mapping[str, type[StrEnum]] = {"origin": Origin, "validity": Validity}
 
 Filters = Any
 """The board's filters by keyword; see OpenWarehouse."""
@@ -44,7 +47,7 @@ class OpenWarehouse:
     """What `aisbench_core.open_warehouse()` gives: questions, and their answers as DataFrames.
 
     Filters are the board's: region, rehearsal, models, workloads, framework_versions, flavors, node_counts,
-    fingerprint, synthetic_data, text, origin, include_invalid and what else BoardQuery has; one value stands for a
+    fingerprint, synthetic_data, text, tags, origin, include_invalid and, of runs, validity; one value stands for a
     tuple of one. `region` may be left out where the warehouse knows only one. An answer is about one region, and of it
     either measurements or rehearsals: `attrs` says which. Every method raises WarehouseError when the warehouse cannot
     be read.
@@ -160,20 +163,28 @@ class OpenWarehouse:
 
 
 def _query(cur: Cursor, filters: Mapping[str, Any]) -> BoardQuery:
-    """The filters as a query. Raises SpecError, naming what is allowed."""
-    known = [field.name for field in fields(BoardQuery)]
-    wrong = [name for name in filters if name not in known]
-    if wrong:
-        allowed = ", ".join(name for name in known if name not in _PAGED)
-        raise SpecError("filters", [Problem(name, f"must be one of {allowed}") for name in wrong])
-    said = {name: _value(name, value) for name, value in filters.items() if value is not None}
-    return BoardQuery(**{"region": "", **said} | {"region": said.get("region") or _region(cur)})
+    """The filters as a query. Raises SpecError, naming what is allowed.
+
+    Verdicts are those that are stored, so that there is no `ruleset_id`: views tell of no others."""
+    known = [field.name for field in fields(BoardQuery) if field.name != "ruleset_id"]
+    allowed = ", ".join(name for name in known if name not in _PAGED)
+    problems = [Problem(name, f"must be one of {allowed}") for name in filters if name not in known]
+    said = {name: value for name, value in filters.items() if value is not None}
+    problems += [
+        Problem(name, f"must be one of {', '.join(words)}", repr(said[name]))
+        for name, words in _WORDS.items()
+        if name in said and said[name] not in list(words)
+    ]
+    if problems:
+        raise SpecError("filters", problems)
+    values = {name: _value(name, value) for name, value in said.items()}
+    return BoardQuery(**values | {"region": values.get("region") or _region(cur)})
 
 
 def _value(name: str, value: Any) -> Any:
-    if name in {"models", "workloads", "framework_versions", "flavors", "node_counts"}:
+    if name in _MANY:
         return (value,) if isinstance(value, (str, int)) else tuple(value)
-    return Origin(value) if name == "origin" else value
+    return _WORDS[name](value) if name in _WORDS else value
 
 
 def _region(cur: Cursor) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 import aisbench_core
 from aisbench_core.errors import ConfigError, QueryError, RunNotFound, SpecError
+from aisbench_core.model import Remark, RemarkKind
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.frames import OpenWarehouse
 from aisbench_core.warehouse.sorts import RUN_SORTS
@@ -108,10 +109,16 @@ def test_cards_scaling_history_and_sql(warehouse: Warehouse) -> None:
 
 def test_a_filter_that_does_not_exist_and_a_region_that_is_not_said_are_named(filled: Warehouse) -> None:
     filled.record(a.record("elsewhere", region="cn-east-3"))
+    filled.people.remark("old-0", [Remark(a.T0, "ann", RemarkKind.TAG, "tuned")], None)
 
     with OpenWarehouse(filled.place) as opened:
         with pytest.raises(SpecError, match="model: must be one of region, models"):
             opened.runs(model="x")
+        with pytest.raises(SpecError, match=r"ruleset_id: must be one of region, models"):
+            opened.leaderboard(region="cn-north-9", ruleset_id="strict")
+        with pytest.raises(SpecError, match=r"(?s)origin: must be one of launched, imported.*validity: must be one of"):
+            opened.runs(region="cn-north-9", origin="bought", validity="good")
+        assert opened.runs(region="cn-north-9", tags="tuned")["run_id"].tolist() == ["old-0"]
         with pytest.raises(SpecError, match="region: must be one of cn-east-3, cn-north-9"):
             opened.leaderboard()
         assert list(opened.runs(region="cn-east-3")["run_id"]) == ["elsewhere"]
