@@ -19,10 +19,11 @@ st.title(t("health.title"))
 show_console()
 show_manifests()
 profile = choose_profile()
+with st.spinner(t("health.asking")):
+    health = core().health(profile or "")
+show_follower(health)
 if profile:
-    with st.spinner(t("health.asking")):
-        health = core().health(profile)
-    show_follower(health)
     show_cloud(health, profile)
-    show_sizes(health)
+show_sizes(health)
+if profile:
     show_profile(profile)

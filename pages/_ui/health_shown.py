@@ -7,9 +7,10 @@ from typing import Any
 
 import streamlit as st
 
+from aisbench_core.errors import AisbenchError
 from aisbench_core.health import Health
-from pages._ui.core import core
-from pages._ui.errors import plain, show_error
+from pages._ui.core import asked, core
+from pages._ui.errors import plain, show_error, show_sentence
 from pages._ui.formats import NOT_MEASURED, number, size, when
 from pages._ui.words import words
 
@@ -53,8 +54,8 @@ def show_cloud(health: Health, profile: str) -> None:
             took = number(service.milliseconds, "ms", digits=3)
             st.success(f"{facts}: {t('health.answers', time=took)}", icon=":material/check_circle:")
         else:
-            st.error(f"{facts}: {plain(service.sentence)}", icon=":material/error:")
-    st.markdown(t("health.key", summary=plain(core().regions.credentials_summary(profile))))
+            st.error(f"{facts}: {plain(t.said(service.sentence))}", icon=":material/error:")
+    st.markdown(t("health.key", summary=plain(t.said(core().regions.credentials_summary(profile)))))
 
 
 def show_profile(name: str) -> None:
@@ -79,15 +80,26 @@ def _settings(shown: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def show_sizes(health: Health) -> None:
-    """How much is stored."""
+    """How much is stored; a warehouse that cannot be used is named with what to do."""
     t = words()
     st.header(t("health.stored"))
-    runs, ledger, warehouse, disk = st.columns(4)
+    results = _results()
+    runs, stored, disk = st.columns(3)
+    ledger, warehouse, _ = st.columns(3)
     runs.metric(t("health.runs"), number(health.sizes.runs), border=True)
+    stored.metric(t("health.results"), number(results), border=True)
     ledger.metric(t("health.ledger"), size(health.sizes.ledger), border=True)
     warehouse.metric(t("health.warehouse"), size(health.sizes.warehouse), border=True)
     disk.metric(t("health.disk"), size(health.sizes.disk_free), border=True)
     st.caption(t("health.data_dir", path=plain(str(core().settings.data_dir))))
+
+
+def _results() -> int | None:
+    try:
+        return sum(region.runs for region in asked(core().warehouse.regions))
+    except AisbenchError as error:
+        show_sentence(error)
+        return None
 
 
 def show_manifests() -> None:

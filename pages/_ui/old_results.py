@@ -6,6 +6,7 @@ What was read stays in the session, so that answers can be changed; nothing is s
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import streamlit as st
 
@@ -100,7 +101,7 @@ def show_unread() -> None:
     if read.unread:
         opened = not read.results or len(read.unread) <= UNREAD_SHOWN
         with st.expander(t("history.unread", count=len(read.unread)), expanded=opened, icon=":material/warning:"):
-            rows = [{t("history.file"): each.source, t("history.reason"): each.reason} for each in read.unread]
+            rows = [{t("history.file"): each.source, t("history.reason"): t.said(each.reason)} for each in read.unread]
             st.dataframe(rows, hide_index=True, alt=t("history.unread", count=len(rows)))
 
 
@@ -166,6 +167,7 @@ def show_preview(choices: Choices) -> None:
         placeholder=NOT_MEASURED,
         column_config={
             t("history.state"): st.column_config.TextColumn(width="medium"),
+            t("history.doubts"): st.column_config.TextColumn(width=_doubts_width(previews)),
             t("field.mode"): st.column_config.SelectboxColumn(options=[t(f"mode.{each}") for each in Mode]),
             t("field.node_count"): st.column_config.NumberColumn(min_value=1, max_value=4096, step=1),
             t("field.cards_per_node"): st.column_config.NumberColumn(min_value=1, max_value=64, step=1),
@@ -241,12 +243,18 @@ def _columns(t: Words) -> dict[str, str]:
     return {t.field(name): name for name in fields}
 
 
+def _doubts_width(previews: Sequence[Preview]) -> Literal["small", "large"]:
+    """Doubts stand where they are seen without scrolling; where there are none, in little room."""
+    return "large" if any(each.found.problems for each in previews) else "small"
+
+
 def _cells(preview: Preview, t: Words) -> dict[str, object]:
     run, facts = preview.record.run, preview.record.workload
     stated = preview.record.imported.stated if preview.record.imported else ()
     return {
         t("history.state"): t("history.here", run=preview.here) if preview.here else t("history.new"),
-        t("history.file"): f"{preview.found.source} ({preview.found.number})",
+        t("history.file"): preview.found.place,
+        t("history.doubts"): "; ".join(map(t.said, preview.found.problems)) or NOT_MEASURED,
         t.field("model"): facts.model,
         t.field("framework_version"): run.spec.framework_version,
         t.field("mode"): t(f"mode.{run.spec.mode}") if "mode" in stated else None,
@@ -256,7 +264,6 @@ def _cells(preview: Preview, t: Words) -> dict[str, object]:
         t("board.accuracy"): percent(preview.found.info.accuracy, 2),
         t("recorded.ended"): when(run.ended_at),
         t.field("throughput_definition"): facts.throughput_definition,
-        t("history.doubts"): "; ".join(preview.found.problems) or NOT_MEASURED,
     }
 
 

@@ -108,7 +108,7 @@ def test_all_that_preflight_finds_and_refusals_mean_is_said_in_chinese() -> None
             "kat1 不能使用 512 个节点；允许：不支持分布式训练",
         ),
         ("'obs://b/x' has a scheme", "'obs://b/x' 带有协议前缀"),
-        ("there is no profile named 'x'; known profiles: a, b", "没有名为 'x' 的配置档；已有：a, b"),
+        ("there is no profile named 'x'; known profiles: a, b", "没有名为 'x' 的配置档案；已有：a, b"),
     ],
 )
 def test_a_sentence_is_found_by_its_shape_and_keeps_its_values(said: str, expected: str) -> None:

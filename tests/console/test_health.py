@@ -1,0 +1,47 @@
+"""Health: what is stored is told with and without a profile, and a warehouse that cannot be used is named."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.warehouse import Warehouse
+from tests import records as a
+from tests.console.conftest import OpenPage, texts
+
+
+@pytest.fixture
+def kept(data_dir: Path) -> Path:
+    """A data folder with two results, and no profile."""
+    Warehouse(data_dir / "warehouse.duckdb").record_many([a.record("one"), a.record("two")])
+    shutil.rmtree(data_dir / "sandbox")
+    return data_dir
+
+
+def test_without_a_profile_it_says_what_is_stored_and_who_follows(open_page: OpenPage, kept: Path) -> None:
+    app = open_page("health")
+
+    assert not app.exception
+    assert {metric.label: metric.value for metric in app.metric}["Results in the warehouse"] == "2"
+    assert [header.value for header in app.header] == ["Follower", "Stored on this machine"]
+    assert str(kept) in texts(app).replace("\\", "")
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "cannot be used"), ("zh", "无法使用")])
+def test_a_warehouse_that_cannot_be_used_is_named_with_what_to_do(
+    open_page: OpenPage, kept: Path, language: str, said: str
+) -> None:
+    (kept / "warehouse.duckdb").write_bytes(b"no database" * 1000)
+
+    app = open_page("health", lang=language)
+
+    assert not app.exception
+    assert any(said in error.value for error in app.error)
+    assert any("warehouse rebuild" in info.value for info in app.info)
+
+
+def test_what_a_service_says_is_said_in_chinese(open_page: OpenPage) -> None:
+    app = open_page("health", lang="zh")
+
+    assert any("该地址没有服务在监听" in error.value for error in app.error)
+    assert not any("nothing listens" in error.value for error in app.error)
