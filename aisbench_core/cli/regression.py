@@ -230,14 +230,19 @@ def _powers(judged: "Judgement") -> Iterator[str]:
 def power_line(found: "Power") -> str:
     """How many runs it takes to see a change of 1 %, and what the runs so far can show."""
     change = f"{found.change * 100:g} %"
-    sentence = f"at your CV of {found.cv * 100:.2g} % you need "
+    sentence = f"at your CV of {_percents(found.cv)} % you need "
     if found.runs:
         sentence += f"{found.runs} runs to see {change}"
     elif found.runs_each:
         sentence += f"{found.runs_each} runs on each side to see {change}"
     else:
         sentence += f"more than 200 runs to see {change}"
-    return sentence + (f"; the runs so far would show {found.visible * 100:.2g} % or more" if found.visible else "")
+    return sentence + (f"; the runs so far would show {_percents(found.visible)} % or more" if found.visible else "")
+
+
+def _percents(share: float) -> str:
+    """Two digits, and of hundreds the whole number."""
+    return f"{share * 100:.2g}" if share < 1 else f"{share * 100:,.0f}"
 
 
 def _say_what(region: str, found: "Regressions") -> None:

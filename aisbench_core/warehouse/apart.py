@@ -8,6 +8,7 @@ from itertools import chain
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.model import Mode
 from aisbench_core.warehouse.connection import Connection
 from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.standings import current
@@ -62,9 +63,12 @@ def _alike(cur: DuckDBPyConnection, fingerprints: Sequence[str]) -> list[Mapping
 
 
 def _told(alike: Mapping[str, Facts]) -> Mapping[str, str]:
+    """A cluster is what everybody expects, so only single servers are told."""
     names = dict.fromkeys(chain.from_iterable(alike.values()))
     differing = [name for name in names if len({json.dumps(facts.get(name)) for facts in alike.values()}) > 1]
     return {
-        fingerprint: ", ".join(f"{name}={facts[name]}" for name in differing if facts.get(name) not in (None, ""))
+        fingerprint: ", ".join(
+            f"{name}={facts[name]}" for name in differing if facts.get(name) not in (None, "", Mode.CLUSTER)
+        )
         for fingerprint, facts in alike.items()
     }

@@ -216,7 +216,12 @@ def filter_by(name: str, options: Sequence[Any], help_text: str | None = None) -
 def _table(rows: list[dict[str, Any]], alt: str, key: str) -> list[int]:
     """The table; gives the numbers of the rows that are ticked."""
     t = words()
-    widths: dict[str, Width] = {t("board.model"): 170, t("board.reason"): 260, t("board.flavor"): 170}
+    widths: dict[str, Width] = {
+        t("board.model"): 130,
+        t("board.parameters"): 130,
+        t("board.reason"): 260,
+        t("board.flavor"): 170,
+    }
     event = st.dataframe(
         rows,
         hide_index=True,
@@ -253,9 +258,9 @@ def _group_cells(row: BoardRow, apart: Mapping[str, str], t: Words) -> dict[str,
         t("board.size"): size_of(row.node_count, row.cards_per_node),
         **parameters,
         t("board.median", unit=unit): rounded(row.throughput),
-        t("board.per_card", unit=unit): rounded(row.per_card),
         t("board.runs"): row.runs,
         t("board.cv"): hundredfold(row.cv),
+        t("board.per_card", unit=unit): rounded(row.per_card),
         t("board.accuracy_percent"): hundredfold(row.best_accuracy),
         t("board.flavor"): row.flavor or row.pool_id,
         t("board.low", unit=unit): rounded(row.ci_low),

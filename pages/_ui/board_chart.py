@@ -17,7 +17,7 @@ def bars(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], apart: 
 
     `dots` are by a row's latest run; `apart` tells questions apart that look alike, by fingerprint."""
     unit = rows[0].throughput_unit
-    whole = {row.latest_run_id: _name(row, apart, t) for row in rows}
+    whole = {row.latest_run_id: row_name(row, apart.get(row.fingerprint, ""), t) for row in rows}
     names = {row.latest_run_id: f"{index + 1}. {whole[row.latest_run_id]}" for index, row in enumerate(rows)}
     y = alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=360))
     x = alt.X("value:Q", title=t("charts.throughput", unit=unit), axis=alt.Axis(labelBound=True))
@@ -40,10 +40,6 @@ def bars(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], apart: 
         *if_any(best, lambda each: _best(each, unit, t).encode(x=x, y=y)),
     ]
     return alt.layer(*layers, height=len(rows) * BAR + AXIS + LEGEND)
-
-
-def _name(row: BoardRow, apart: Mapping[str, str], t: Words) -> str:
-    return " · ".join(part for part in (row_name(row, t), apart.get(row.fingerprint, "")) if part)
 
 
 def _bar(row: BoardRow, name: str, whole: str) -> dict[str, Any]:

@@ -152,10 +152,12 @@ def by_unit(runs: Iterable[Told]) -> Mapping[str, list[Told]]:
     return found
 
 
-def row_name(row: BoardRow, t: Words) -> str:
-    """What a row of the leaderboard is about, in one line; imported results say that they are."""
+def row_name(row: BoardRow, apart: str, t: Words) -> str:
+    """What a row of the leaderboard is about, in one line whose end may be cut off; imported results say that they are.
+
+    `apart` tells it from rows that look alike."""
     where = row.flavor or row.pool_id
-    parts = [row.model, row.framework_version, where, size_of(row.node_count, row.cards_per_node)]
+    parts = [row.model, row.framework_version, size_of(row.node_count, row.cards_per_node), apart, where]
     origin = [t("origin.imported")] if row.origin is Origin.IMPORTED else []
     return " · ".join([*(part for part in parts if part), *origin])
 

@@ -69,9 +69,9 @@ def _cells(pair: RowPair, t: Words) -> dict[str, Any]:
         t("trend.change"): signed(beside.change) if beside else NOT_MEASURED,
         t("trend.interval"): f"{signed(beside.ci_low)} … {signed(beside.ci_high)}" if beside else NOT_MEASURED,
         t("trend.adjusted"): chance(pair.adjusted_p),
+        t("against.needed"): _needed(pair, t),
         t("trend.candidate"): _side(pair.candidate),
         t("trend.baseline"): _side(pair.baseline),
-        t("against.needed"): _needed(pair, t),
         t("series.unit"): pair.candidate.unit,
     }
 
