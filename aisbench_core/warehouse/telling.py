@@ -13,6 +13,12 @@ from aisbench_core.warehouse.values import BoardQuery
 CHUNK = 200
 """Runs that are held together."""
 
+_NAMED = "run_id in (select unnest(?::VARCHAR[]))"
+"""Rows of a table of these runs: the engine passes over most others."""
+
+_VIEWED = "list_contains(?::VARCHAR[], run_id)"
+"""Rows of a view that joins tables: this reaches each of them."""
+
 _TIMES = tuple(f"{name}_{end}_time" for name in ("prepare", "dataload", "proc", "total") for end in ("start", "end"))
 
 
@@ -44,8 +50,9 @@ def told_runs(cur: Cursor, query: BoardQuery) -> Iterator[ToldRun]:
 
 
 def _told(cur: Cursor, run_ids: Sequence[str]) -> Iterator[ToldRun]:
-    values = {row["run_id"]: row for row in _rows(cur, "*", "v_runs", run_ids)}
-    results = {row["run_id"]: row for row in _rows(cur, f"run_id, raw, {', '.join(_TIMES)}", "results", run_ids)}
+    values = {row["run_id"]: row for row in _rows(cur, f"* from v_runs where {_VIEWED}", run_ids)}
+    raw = f"run_id, raw, {', '.join(_TIMES)} from results where {_NAMED}"
+    results = {row["run_id"]: row for row in _rows(cur, raw, run_ids)}
     ranks = _grouped(cur, "server, rank, throughput", "rank_results", run_ids, "throughput is not null")
     servers = _grouped(cur, "server, throughput, accuracy", "server_results", run_ids)
     samples = _grouped(cur, "at_utc, node, name, value", "metric_samples", run_ids)
@@ -56,8 +63,8 @@ def _told(cur: Cursor, run_ids: Sequence[str]) -> Iterator[ToldRun]:
         )
 
 
-def _rows(cur: Cursor, columns: str, table: str, run_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
-    cur.execute(f"select {columns} from {table} where run_id in (select unnest(?::VARCHAR[]))", [list(run_ids)])  # noqa: S608
+def _rows(cur: Cursor, what: str, run_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
+    cur.execute(f"select {what}", [list(run_ids)])
     names = [column[0] for column in cur.description or ()]
     return (dict(zip(names, row, strict=True)) for row in cur.fetchall())
 
@@ -67,7 +74,7 @@ def _grouped(
 ) -> defaultdict[str, list[tuple[Any, ...]]]:
     asked = (
         f"select run_id, {columns} from {table} "  # noqa: S608
-        f"where run_id in (select unnest(?::VARCHAR[])) and {condition} order by all"
+        f"where {_NAMED} and {condition} order by all"
     )
     cur.execute(asked, [list(run_ids)])
     found: defaultdict[str, list[tuple[Any, ...]]] = defaultdict(list)
