@@ -23,7 +23,7 @@ from aisbench_core.warehouse.connection import (
 )
 from aisbench_core.warehouse.file_format import write_anew
 from aisbench_core.warehouse.lake import Lake
-from aisbench_core.warehouse.new_file import log_of
+from aisbench_core.warehouse.new_file import abandoned, log_of
 
 GRACE = timedelta(hours=1)
 """For so long files stay on OBS that nothing needs any more: whoever began to read before may still ask for them."""
@@ -93,7 +93,7 @@ def compact_file(path: Path, patience_s: float = PATIENCE_S) -> Compacted:
         raise refusal(path, error) from error
     finally:
         engine.close()
-        for left in (draft, log_of(draft)):
+        for left in (draft, log_of(draft), *abandoned(path)):
             left.unlink(missing_ok=True)
     return Compacted(before, _file_size(path))
 
@@ -129,7 +129,7 @@ def patiently_attached(engine: duckdb.DuckDBPyConnection, path: Path, deadline: 
 
 def loose_drafts(path: Path) -> list[str]:
     """Files beside a warehouse that somebody who died was about to put in its place."""
-    return sorted(str(file) for file in path.parent.glob(f".{path.name}.*.new"))
+    return sorted(str(file) for file in abandoned(path))
 
 
 def _file_size(path: Path) -> Size:

@@ -35,6 +35,22 @@ def log_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.wal")
 
 
+def abandoned(path: Path) -> list[Path]:
+    """What processes that have died were about to put in the file's place, with its logs."""
+    drafts = path.parent.glob(f".{path.name}.*.new*")
+    return [draft for draft in drafts if not _lives(draft.name.removeprefix(f".{path.name}.").partition(".")[0])]
+
+
+def _lives(process: str) -> bool:
+    try:
+        os.kill(int(process), 0)
+    except (ValueError, OverflowError, ProcessLookupError):
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True
+
+
 def _put(draft: Path, path: Path) -> None:
     if log_of(path).exists():
         with _alone(path.parent):

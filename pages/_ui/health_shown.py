@@ -38,7 +38,7 @@ def show_follower(health: Health) -> None:
     st.header(t("health.follower"))
     beat = health.followed
     if beat and beat.is_fresh(core().clock()):
-        st.success(t("menu.followed", who=plain(beat.who), at=when(beat.at)), icon=":material/check_circle:")
+        st.success(t("menu.followed", who=plain(t.said(beat.who)), at=when(beat.at)), icon=":material/check_circle:")
     else:
         since = t("menu.not_followed", at=when(beat.at)) if beat else t("menu.never_followed")
         st.warning(since, icon=":material/bedtime:")

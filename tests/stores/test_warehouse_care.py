@@ -1,6 +1,9 @@
 """A warehouse is looked after: checked, and made small again; a file and a team's alike."""
 
 import multiprocessing
+import os
+import subprocess
+import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -127,6 +130,27 @@ def test_compacting_a_file_gives_room_back(tmp_path: Path) -> None:
     assert done.after.bytes < done.before.bytes / 2
     assert warehouse.runs(BOARD).total == 1
     assert sorted(file.name for file in tmp_path.iterdir()) == ["warehouse.duckdb"]
+
+
+def test_what_a_killed_process_was_about_to_put_in_its_place_is_named_and_removed(tmp_path: Path) -> None:
+    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+    warehouse.record(a.record())
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait(60)
+    for pid in (f"{ended.pid}", f"{ended.pid}.140408223226752", f"{os.getppid()}"):
+        (tmp_path / f".warehouse.duckdb.{pid}.new").write_text("half", "utf-8")
+
+    damages = warehouse.check([]).damages
+    warehouse.compact()
+
+    assert {(damage.sentence, damage.hint) for damage in damages} == {
+        ("belongs to nothing", "run `aisbench warehouse compact`")
+    }
+    assert len(damages) == 2
+    assert warehouse.check([]).damages == ()
+    assert [file.name for file in tmp_path.glob(".*")] == [f".warehouse.duckdb.{os.getppid()}.new"], (
+        "who lives may go on"
+    )
 
 
 def test_a_file_takes_less_than_half_of_what_the_engine_would_take(tmp_path: Path) -> None:
