@@ -11,15 +11,16 @@ from aisbench_core.rulesets.ruleset import DEFAULT
 from aisbench_core.warehouse.sorts import BOARD_SORTS, RUN_SORTS
 from aisbench_core.warehouse.values import BoardQuery, BoardRow, RegionFacts, RunRow, Validity
 from pages._ui import address, board_chart, charts
+from pages._ui.board_rows import common_unit, group_cells, run_cells
 from pages._ui.clones import show_clone_button
 from pages._ui.core import asked, core
 from pages._ui.errors import plain
-from pages._ui.formats import NOT_MEASURED, duration, hundredfold, rounded, size_of, when
+from pages._ui.formats import NOT_MEASURED
 from pages._ui.listing import choose_text, page_of, show_pages, sorted_as_asked
 from pages._ui.places import COMPARE, LIVE, link
 from pages._ui.tables import HEAD, ROW, Width, columns
-from pages._ui.verdicts import reasons, show_rules, show_verdict_of
-from pages._ui.words import Words, words
+from pages._ui.verdicts import show_rules, show_verdict_of
+from pages._ui.words import words
 
 SEEN = 25
 """Rows of a table that are seen at once."""
@@ -157,7 +158,8 @@ def show_groups(query: BoardQuery) -> None:
         return
     apart = asked(core().warehouse.apart.parameters, tuple(row.fingerprint for row in page.rows))
     _chart(query, page.rows, apart)
-    table = [_group_cells(row, apart, t) for row in page.rows]
+    head = common_unit(page.rows, t)
+    table = [group_cells(row, head, apart, t) for row in page.rows]
     chosen = _table(table, t("board.table"), "groups")
     st.caption(t("board.rank_about"))
     show_pages(page.total, query.limit)
@@ -189,7 +191,8 @@ def show_runs(query: BoardQuery) -> None:
     if not page.rows:
         st.info(t("board.no_match"), icon=":material/search:")
         return
-    chosen = _table([_run_cells(row, t) for row in page.rows], t("board.run_table"), "runs-table")
+    head = common_unit(page.rows, t)
+    chosen = _table([run_cells(row, head, t) for row in page.rows], t("board.run_table"), "runs-table")
     show_pages(page.total, query.limit)
     if len(chosen) == 1:
         show_verdict_of(page.rows[chosen[0]])
@@ -246,53 +249,3 @@ def _links(run_ids: Sequence[str]) -> None:
         link(COMPARE, t("board.compare", count=len(run_ids)), {"ids": list(run_ids)})
     else:
         st.caption(t("board.compare_hint"))
-
-
-def _group_cells(row: BoardRow, apart: Mapping[str, str], t: Words) -> dict[str, Any]:
-    unit = row.throughput_unit
-    parameters = {t("board.parameters"): apart.get(row.fingerprint, "")} if apart else {}
-    return {
-        t("board.rank"): row.rank or NOT_MEASURED,
-        t("board.model"): row.model,
-        t("board.version"): f"{row.framework} {row.framework_version}",
-        t("board.size"): size_of(row.node_count, row.cards_per_node),
-        **parameters,
-        t("board.median", unit=unit): rounded(row.throughput),
-        t("board.runs"): row.runs,
-        t("board.cv"): hundredfold(row.cv),
-        t("board.per_card", unit=unit): rounded(row.per_card),
-        t("board.accuracy_percent"): hundredfold(row.best_accuracy),
-        t("board.flavor"): row.flavor or row.pool_id,
-        t("board.low", unit=unit): rounded(row.ci_low),
-        t("board.high", unit=unit): rounded(row.ci_high),
-        t("board.best", unit=unit): rounded(row.best),
-        t("board.origin"): t(f"origin.{row.origin}"),
-        t("board.not_valid"): row.invalid + row.incomplete,
-        t("board.data"): t("board.synthetic") if row.synthetic_data else row.dataset,
-        t("board.best_by"): row.best_by or NOT_MEASURED,
-        t("board.latest"): when(row.latest_at, "%Y-%m-%d %H:%M"),
-        t("board.workload"): row.workload,
-        t("board.reason"): row.reason,
-    }
-
-
-def _run_cells(row: RunRow, t: Words) -> dict[str, Any]:
-    unit = row.throughput_unit
-    return {
-        t("board.run"): row.run_id,
-        t("board.validity"): t(f"validity.{row.validity}"),
-        t("board.model"): row.model,
-        t("board.version"): f"{row.framework} {row.framework_version}",
-        t("board.size"): size_of(row.node_count, row.cards_per_node),
-        t("board.throughput", unit=unit): rounded(row.throughput),
-        t("board.per_card", unit=unit): rounded(row.per_card),
-        t("board.accuracy_percent"): hundredfold(row.accuracy),
-        t("board.origin"): t(f"origin.{row.origin}"),
-        t("board.tag"): ", ".join(row.tags),
-        t("board.reason"): reasons(row, t),
-        t("board.flavor"): row.flavor or row.pool_id,
-        t("board.duration"): duration(row.duration_s),
-        t("board.data"): t("board.synthetic") if row.synthetic_data else row.dataset,
-        t("board.by"): row.created_by,
-        t("board.launched"): when(row.created_at, "%Y-%m-%d %H:%M"),
-    }

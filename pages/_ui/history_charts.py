@@ -1,5 +1,6 @@
 """The charts of the History page: every run as a dot, and behind them levels or versions with their intervals."""
 
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -7,7 +8,7 @@ import altair as alt
 
 from aisbench_core.warehouse.histories import Boundary, Change, History, Level, MetricHistory, VersionField
 from pages._ui.charts import Drawing, chart_of, if_any
-from pages._ui.formats import short
+from pages._ui.formats import clipped, short
 from pages._ui.words import Words
 
 GREY = "#7a8699"
@@ -16,6 +17,9 @@ HEIGHT = 360
 
 MOST_LABELS = 12
 """Beyond so many boundaries their labels would cover each other; the lines and their tips stay."""
+
+LABEL = 22
+"""Letters of a boundary's label: longer ones would leave the chart at its lower end."""
 
 
 def over_time(history: History, metric: MetricHistory, ink: str, t: Words) -> Drawing:
@@ -114,12 +118,26 @@ def _boundaries(history: History, ink: str, t: Words) -> list[Drawing]:
         alt.Tooltip("run:N", title=t("charts.run")),
     ]
     lines = chart_of(values).mark_rule(color=GREY, strokeDash=[5, 4]).encode(x=alt.X("at:T"), tooltip=tips)
-    told = [each for each in values if each["told"]]
+    told = _labels(values)
     if not told or len(told) > MOST_LABELS:
         return [lines]
     labels = chart_of(told).mark_text(angle=270, align="right", baseline="bottom", dx=-4, dy=-3, color=ink)
     top = alt.YValue(0)  # type: ignore[no-untyped-call]
-    return [lines, labels.encode(x=alt.X("at:T"), y=top, text=alt.Text("value:N"))]
+    return [lines, labels.encode(x=alt.X("at:T"), y=top, text=alt.Text("label:N"))]
+
+
+def _labels(values: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One for each run with something new: the first of it, short enough to end within the chart, and how much more.
+
+    The tip of the line tells all of it."""
+    news: dict[str, list[Mapping[str, Any]]] = {}
+    for each in values:
+        if each["told"]:
+            news.setdefault(each["run"], []).append(each)
+    return [
+        {"at": first["at"], "label": clipped(first["value"], LABEL) + (f" +{len(more)}" if more else "")}
+        for first, *more in news.values()
+    ]
 
 
 def _boundary(each: Boundary, t: Words) -> dict[str, Any]:

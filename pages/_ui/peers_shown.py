@@ -1,6 +1,6 @@
 """The groups behind compared runs: every single run as a dot, means with their intervals, and how sure a ratio is."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import altair as alt
@@ -8,6 +8,7 @@ import streamlit as st
 
 from aisbench_core.warehouse.compared import Comparison, Peers
 from pages._ui import charts
+from pages._ui.board_rows import common_unit, own_unit
 from pages._ui.charts import AXIS, BAR, Drawing, chart_of, ink
 from pages._ui.formats import NOT_MEASURED, rounded
 from pages._ui.tables import show_table
@@ -29,17 +30,20 @@ def show_peers(comparison: Comparison) -> None:
     hidden = sum(each.summary.count - len(each.dots) for each in comparison.peers if each.summary)
     if hidden:
         st.caption(t("peers.sampled", hidden=hidden))
-    units = {run.run_id: run.throughput_unit for run in comparison.runs}
-    show_table([_cells(each, units[each.run_id], t) for each in comparison.peers], t("peers.title"))
+    head = common_unit(comparison.runs, t)
+    units = [own_unit(run, head, t) for run in comparison.runs]
+    rows = [_cells(each, head, own, t) for each, own in zip(comparison.peers, units, strict=True)]
+    show_table(rows, t("peers.title"))
 
 
-def _cells(each: Peers, unit: str, t: Words) -> dict[str, Any]:
+def _cells(each: Peers, unit: str, own: Mapping[str, str], t: Words) -> dict[str, Any]:
     group, beside = each.summary, each.difference
     factors = (1 + beside.change, 1 + beside.ci_low, 1 + beside.ci_high) if beside else (None, None, None)
     ratio, low, high = (rounded(factor, 5) for factor in factors)
     return {
         t("peers.like"): each.run_id,
         t("board.runs"): group.count if group else 0,
+        **own,
         t("grow.mean", unit=unit): rounded(group.mean if group else None),
         t("peers.ratio"): ratio,
         t("peers.ratio_low"): low,

@@ -204,3 +204,15 @@ def test_the_table_of_runs_is_searched_sorted_and_paged_among_all_runs_of_the_gr
     assert len(table(beyond, 2)) == 66 - 50
     assert "r1.10-0" in set(table(beyond, 2)["Run"])
     assert "No run matches the filters" in texts(nothing)
+
+
+def test_a_run_with_several_novelties_has_one_short_label(open_page: OpenPage, data_dir: Path) -> None:
+    image = "mindspore_1.11.0-cann_6.3-py_3.7-euler_2.8.3-aarch64"
+    made = [*version("r1.10", GOOD, 0), *version("r1.11", BAD, 1, engine_version=image)]
+    made += version("again", BAD, 2, engine_version=f"{image}-patched")
+    Warehouse(data_dir / "warehouse.duckdb").rebuild(made)
+
+    labels = [row["label"] for row in drawn(open_page("history")) if row.get("label")]
+
+    assert labels[0] == "r1.11 +1"
+    assert all(len(label) <= 25 for label in labels)

@@ -32,13 +32,27 @@ def test_the_leaderboard_draws_each_unit_on_an_axis_of_its_own(open_page: OpenPa
 
 
 @pytest.mark.usefixtures("two_units")
+def test_tables_of_the_leaderboard_hold_every_number_in_one_column_with_its_unit_beside(open_page: OpenPage) -> None:
+    groups = table(open_page("leaderboard"))
+    single = table(open_page("leaderboard", show="runs", sort="throughput"))
+
+    assert list(zip(groups["Median (see unit)"], groups["Unit"], strict=True)) == [
+        (8_050, "samples/s"),
+        (320, "sentences/s"),
+    ]
+    assert list(single["Throughput (see unit)"]) == [8_100, 8_000, 330, 310]
+    assert list(single["Unit"]) == ["samples/s"] * 2 + ["sentences/s"] * 2
+
+
+@pytest.mark.usefixtures("two_units")
 def test_compare_tells_each_number_with_its_own_unit(open_page: OpenPage) -> None:
     app = open_page("compare", ids=["image-0", "text-0"])
 
     metrics = next(each.value for each in app.dataframe if "Metric" in each.value).set_index("Metric")
     assert list(metrics.loc["Throughput"]) == ["8,000 samples/s", "310 sentences/s"]
     peers = next(each.value for each in app.dataframe if "Runs like" in each.value).set_index("Runs like")
-    assert peers.loc["text-0", "Mean (sentences/s)"] == 320
+    assert list(peers["Mean (see unit)"]) == [8_050, 320]
+    assert list(peers["Unit"]) == ["samples/s", "sentences/s"]
     cards = next(each.value for each in app.dataframe if "Median card" in each.value).set_index("Run")
     assert list(cards["Unit"]) == ["samples/s", "sentences/s"]
     charts = [{row["run"] for row in drawn(app, chart) if "run" in row} for chart in range(6)]
