@@ -28,7 +28,7 @@ def line_of(said: str | None, value: float | None) -> bytes:
     with duckdb.connect() as connection:
         connection.execute("create table t as select ?::VARCHAR as said, ?::DOUBLE as value", [said, value])
         target = io.BytesIO()
-        csv_file.write(connection, CELL, {}, target, False)
+        csv_file.write(connection, CELL, [{}], target, False)
     return target.getvalue().removeprefix(b"said,value\r\n")
 
 
@@ -79,7 +79,7 @@ def test_a_row_with_something_to_quote_or_guard_leaves_its_other_cells_and_rows_
         connection.execute("create table t (who VARCHAR, said VARCHAR, last VARCHAR)")
         connection.executemany("insert into t values (?, ?, ?)", rows)
 
-        count = csv_file.write(connection, ROW, {}, target, False)
+        count = csv_file.write(connection, ROW, [{}], target, False)
 
     assert count == len(rows)
     assert target.getvalue().decode().split("\r\n") == [

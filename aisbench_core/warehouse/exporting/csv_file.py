@@ -5,7 +5,7 @@ row are looked at all together, and one by one only in rows where something was 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import IO
 
@@ -13,6 +13,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.warehouse.exporting.columns import Column, Kind, Sheet, Wording
 from aisbench_core.warehouse.exporting.lines import lines
+from aisbench_core.warehouse.exporting.parts import Parameters
 
 MARK = "\ufeff"
 GUARD = "'"
@@ -32,11 +33,11 @@ _SEEN = " or ".join(
 """Whether a row's names may need quotes or guards: what is guarded begins below 0, with = or @, or is full-width."""
 
 
-def write(cur: DuckDBPyConnection, sheet: Sheet, parameters: dict[str, object], target: IO[bytes], bom: bool) -> int:
+def write(cur: DuckDBPyConnection, sheet: Sheet, parts: Sequence[Parameters], target: IO[bytes], bom: bool) -> int:
     """Write header and rows; returns how many."""
     target.write(f"{MARK if bom else ''}{','.join(sheet.names)}\r\n".encode())
     count = 0
-    for text, rows in lines(cur.execute(_asked(sheet), parameters)):
+    for text, rows in lines(cur, _asked(sheet), parts):
         target.write(text)
         count += rows
     return count

@@ -1,19 +1,21 @@
 """JSON: one array, a row a line; null is what was not measured."""
 
+from collections.abc import Sequence
 from typing import IO
 
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.warehouse.exporting.columns import Column, Kind, Sheet
 from aisbench_core.warehouse.exporting.lines import lines
+from aisbench_core.warehouse.exporting.parts import Parameters
 
 
-def write(cur: DuckDBPyConnection, sheet: Sheet, parameters: dict[str, object], target: IO[bytes]) -> int:
+def write(cur: DuckDBPyConnection, sheet: Sheet, parts: Sequence[Parameters], target: IO[bytes]) -> int:
     """Write all rows; returns how many."""
     row = f"concat(',', chr(10), json_object({', '.join(_member(column) for column in sheet.columns)})::VARCHAR)"
     target.write(b"[")
     count = 0
-    for text, rows in lines(cur.execute(sheet.select(row), parameters)):
+    for text, rows in lines(cur, sheet.select(row), parts):
         target.write(text if count else text[1:])  # no comma before the first
         count += rows
     target.write(b"\n]\n")

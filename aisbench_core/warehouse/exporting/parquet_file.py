@@ -1,5 +1,6 @@
 """Parquet: typed columns, with units and meanings beside them, batch by batch."""
 
+from collections.abc import Sequence
 from typing import IO
 
 import pyarrow as arrow
@@ -7,6 +8,7 @@ from duckdb import DuckDBPyConnection
 from pyarrow import parquet
 
 from aisbench_core.warehouse.exporting.columns import Column, Kind, Sheet
+from aisbench_core.warehouse.exporting.parts import Parameters
 
 BATCH = 10_000
 _TYPES = {
@@ -19,16 +21,16 @@ _TYPES = {
 
 
 def write(
-    cur: DuckDBPyConnection, sheet: Sheet, parameters: dict[str, object], target: IO[bytes], marks: dict[str, str]
+    cur: DuckDBPyConnection, sheet: Sheet, parts: Sequence[Parameters], target: IO[bytes], marks: dict[str, str]
 ) -> int:
     """Write all rows, `marks` into the file's own description; returns how many rows."""
-    batches = cur.execute(sheet.select("*"), parameters).to_arrow_reader(BATCH)
     schema = arrow.schema([_field(column) for column in sheet.columns], metadata=marks)
     count = 0
     with parquet.ParquetWriter(target, schema, compression="zstd") as writer:
-        for batch in batches:
-            writer.write_batch(batch.cast(schema))
-            count += batch.num_rows
+        for part in parts:
+            for batch in cur.execute(sheet.select("*"), part).to_arrow_reader(BATCH):
+                writer.write_batch(batch.cast(schema))
+                count += batch.num_rows
     return count
 
 

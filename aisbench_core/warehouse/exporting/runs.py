@@ -15,6 +15,7 @@ from aisbench_core.warehouse.exporting.columns import (
     time,
     word,
 )
+from aisbench_core.warehouse.exporting.parts import WITHIN
 from aisbench_core.warehouse.filters import CHOSEN, WORTH
 from aisbench_core.warehouse.scaling import BASES
 
@@ -292,5 +293,8 @@ def runs_where(condition: str) -> Sheet:
     return Sheet(SCHEMA, GROUPS, sources, "created_at_utc, run_id")
 
 
-RUNS = runs_where(f"{CHOSEN} and {WORTH}")
-"""The table of the runs that a query's filter chooses."""
+EXPORTED = f"{CHOSEN} and {WORTH}"
+"""Which runs a query's filter chooses."""
+
+RUNS = runs_where(f"{EXPORTED} and {WITHIN}")
+"""The table of a part of them."""

@@ -8,6 +8,7 @@ from xlsxwriter import Workbook
 
 from aisbench_core.errors import Problem, SpecError
 from aisbench_core.warehouse.exporting.columns import Kind, Sheet
+from aisbench_core.warehouse.exporting.parts import Parameters
 
 BATCH = 1000
 MOST_ROWS = 1_048_575
@@ -30,7 +31,7 @@ Put = Callable[[int, int, Any], object]
 
 
 def write(
-    cur: DuckDBPyConnection, sheet: Sheet, parameters: dict[str, object], target: IO[bytes], mark: str, name: str
+    cur: DuckDBPyConnection, sheet: Sheet, parts: Sequence[Parameters], target: IO[bytes], mark: str, name: str
 ) -> int:
     """Write all rows; returns how many. `mark`: printed above each page, and kept in the file's properties.
 
@@ -48,10 +49,11 @@ def write(
         page.write_row(0, 0, sheet.names, bold)
         puts = _puts(page, sheet)
         count = 0
-        cur.execute(sheet.select("*"), parameters)
-        while rows := cur.fetchmany(BATCH):
-            _fill(puts, rows, count + 1)
-            count += len(rows)
+        for part in parts:
+            cur.execute(sheet.select("*"), part)
+            while rows := cur.fetchmany(BATCH):
+                _fill(puts, rows, count + 1)
+                count += len(rows)
         page.autofilter(0, 0, count, len(sheet.columns) - 1)
         _explain(book.add_worksheet("Columns"), sheet, mark, bold)
     return count

@@ -1,0 +1,27 @@
+"""Large exports: read part by part, and the same file as if they were read at once."""
+
+import io
+
+import pytest
+
+from aisbench_core.rulesets.ruleset import DEFAULT
+from aisbench_core.rulesets.shelf import Rulesets
+from aisbench_core.warehouse import Export, ExportFormat, Warehouse
+from aisbench_core.warehouse.exporting import export
+from aisbench_core.warehouse.exporting.parts import parts
+from aisbench_core.warehouse.judging import Judge
+from tests.stores.test_warehouse_export import ALL, NOW, exported, some_runs
+
+
+@pytest.mark.parametrize("kind", [ExportFormat.CSV, ExportFormat.JSON])
+def test_a_large_export_is_written_part_by_part_as_if_it_were_one(warehouse: Warehouse, kind: ExportFormat) -> None:
+    some_runs(warehouse)
+    asked, target = Export(ALL, NOW, format=kind), io.BytesIO()
+
+    with warehouse.cursor() as cur:
+        at_once = [len(parts(cur, "true", {}, most)) for most in (100, 4, 2)]
+        count = export.write(cur, asked, Judge(Rulesets().get(DEFAULT)), target, most=2)
+
+    assert at_once == [1, 3, 6]
+    assert target.getvalue() == exported(warehouse, kind=kind)
+    assert count == 9
