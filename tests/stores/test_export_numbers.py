@@ -4,6 +4,7 @@ from dataclasses import replace
 from hashlib import sha256
 
 from aisbench_core.warehouse import ExportTable, Warehouse
+from tests import records as a
 from tests.stores.test_warehouse_export import ALL, NOW, exported, rows, some_runs
 
 
@@ -31,3 +32,13 @@ def test_a_series_says_whether_its_runs_count_also_where_a_filter_leaves_some_ou
     assert series["s-1"]["series_warned_checks"].split(";")[0] == "V14"
     assert series[""]["series_counts"] == series[""]["series_failed_checks"] == ""
     assert (narrow["runs_valid"], narrow["series_counts"]) == ("1", "true")
+
+
+def test_several_images_in_one_row_are_no_one_measurement(warehouse: Warehouse) -> None:
+    for number in range(6):
+        made = a.record(f"run-{number}", throughputs=[1000.0 + number] * 8, engine_version=f"cann_{number % 2}")
+        warehouse.record(replace(made, run=replace(made.run, series_id="s-1", series_index=number + 1)))
+
+    (row,) = rows(exported(warehouse, table=ExportTable.SERIES))
+
+    assert (row["runs_valid"], row["series_counts"]) == ("6", "false")

@@ -140,9 +140,9 @@ KIND = (
 VERDICT = (
     flag(
         "series_counts",
-        "whether the [rules about series](validity.md#rules-about-a-series) let the runs be taken together: no check "
-        "failed. They look at all runs of the series on this node count and version, whatever is exported; empty for "
-        "runs that belong to none",
+        "whether the [rules about series](validity.md#rules-about-a-series) let the runs be taken together: one "
+        "image, a valid run and no failed check. They look at all runs of the series on this node count and version, "
+        "whatever is exported; empty for runs that belong to none",
     ),
     text("series_failed_checks", "ids of the rules about series that failed, separated by `;`"),
     text("series_warned_checks", "ids of those that warn"),
@@ -218,7 +218,7 @@ def asked_by(cur: DuckDBPyConnection, condition: str, named: Mapping[str, object
 
 
 def _judged(found: Sequence[SeriesVerdict]) -> dict[str, list[object]]:
-    """Verdicts by series, node count and version, of which a row here may hold several images."""
+    """Verdicts by series, node count and version. A row here may hold several images: these are no one measurement."""
     rows: dict[tuple[str, int | None, str], list[SeriesVerdict]] = {}
     for each in found:
         rows.setdefault((each.series_id, each.node_count, each.framework_version), []).append(each)
@@ -226,7 +226,7 @@ def _judged(found: Sequence[SeriesVerdict]) -> dict[str, list[object]]:
         "judged_series": [series_id for series_id, _, _ in rows],
         "judged_nodes": [nodes for _, nodes, _ in rows],
         "judged_versions": [version for _, _, version in rows],
-        "judged_counts": [all(each.counts for each in some) for some in rows.values()],
+        "judged_counts": [len(some) == 1 and some[0].counts for some in rows.values()],
         "judged_failed": [_ids(some, CheckLevel.FAIL) for some in rows.values()],
         "judged_warned": [_ids(some, CheckLevel.WARN) for some in rows.values()],
     }
