@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.codes import NOT_VALID
+from aisbench_core.cli.codes import NOT_VALID, OUR_ERROR
 from aisbench_core.cli.core import as_json, open_core
 from aisbench_core.cli.results import filters, query_of
+from aisbench_core.errors import ConfigError, SpecError
 
 if TYPE_CHECKING:
     from aisbench_core.core import Core
@@ -90,10 +91,19 @@ def ruleset() -> None:
 
 @ruleset.command(name="list")
 @as_json
-def list_rulesets(as_json: bool) -> None:
-    """List the rulesets: shipped ones and those in data/rulesets. The setting `ruleset` names the one that decides."""
+@click.pass_context
+def list_rulesets(ctx: click.Context, as_json: bool) -> None:
+    """List the rulesets: shipped ones and those in data/rulesets. The setting `ruleset` names the one that decides.
+
+    Those that cannot be used are named with the reason; the exit code is 1 then.
+    """
     core = open_core()
-    known = [core.rulesets.get(ruleset_id) for ruleset_id in core.rulesets.ids()]
+    known, damaged = [], []
+    for ruleset_id in core.rulesets.ids():
+        try:
+            known.append(core.rulesets.get(ruleset_id))
+        except (ConfigError, SpecError) as error:
+            damaged.append(error)
     rows = [
         (
             each.id,
@@ -107,6 +117,10 @@ def list_rulesets(as_json: bool) -> None:
     heads = ("id", "title", "edition", ">rules", ">inferred")
     shown.answer([_named(each) for each in known], as_json, lambda: shown.table(heads, rows))
     shown.talk(f"{core.settings.ruleset} judges what is recorded")
+    for unusable in damaged:
+        shown.talk(f"error: {unusable}")
+    if damaged:
+        ctx.exit(OUR_ERROR)
 
 
 @ruleset.command()

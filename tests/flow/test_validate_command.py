@@ -115,10 +115,14 @@ def test_a_ruleset_that_cannot_be_used_is_refused_in_a_sentence(core: Core, type
     core.settings.rulesets_dir.mkdir()
     (core.settings.rulesets_dir / "lab.yaml").write_text("id: lab\nextends: aisbench/1\nrun: {V05: {share: 2}}\n")
 
+    listed = typed("ruleset", "list")
     unknown = typed("leaderboard", *REGION, "--ruleset", "nobody")
     wrong = typed("export", *REGION, "--ruleset", "lab")
     setting = typed("leaderboard", *REGION, AISBENCH_RULESET="nobody")
 
     assert {unknown.exit_code, wrong.exit_code, setting.exit_code} == {2}
     assert "there is no ruleset 'nobody'; known are aisbench/1" in unknown.stderr + setting.stderr
-    assert "ruleset lab.yaml: run.V05.share: input should be less than or equal to 1 (found 2)" in wrong.stderr
+    refused = "ruleset lab.yaml: run.V05.share: input should be less than or equal to 1 (found 2)"
+    assert refused in wrong.stderr
+    assert refused in listed.stderr
+    assert (listed.exit_code, "ieee-2937-2022" in listed.stdout) == (1, True)
