@@ -24,8 +24,10 @@ times as ISO 8601 in UTC and `null` for what was not measured.
 | 2 | your input: options, spec, profile, keys, an unknown run, or something that the cloud refuses |
 | 3 | the cloud is unavailable: trying again helps |
 | 4 | the run itself failed or was stopped (`--wait`, `--follow`) |
-| 5 | `regress` found a regression |
-| 6 | `regress` found no group with enough runs to say anything |
+| 5 | `regress` or `series compare` found a regression |
+| 6 | neither found enough runs to say anything |
+| 7 | `diff` or `reproduce` found something that is not identical |
+| 8 | `validate` found a result that is not valid |
 | 130 | interrupted with Ctrl-C; runs go on |
 
 The texts below are those of `--help`.
