@@ -48,7 +48,8 @@ def _alike(cur: DuckDBPyConnection, fingerprints: Sequence[str]) -> list[Mapping
             from questions qualify count(*) over (partition by region, rehearsal, workload, model) > 1)
         select {", ".join(f"several.{name}" for name in _DECIDED)}, several.region, several.rehearsal,
             several.workload, several.model, several.fingerprint, runs.speed_parameters
-        from several join runs using (run_id)
+        from several join (from runs where rowid in (
+            select rowid from runs where run_id in (select run_id from several))) as runs using (run_id)
         """,  # noqa: S608 (our own words)
         [list(fingerprints)],
     )
