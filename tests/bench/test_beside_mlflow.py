@@ -57,8 +57,8 @@ def test_questions_take_a_fraction_of_what_mlflow_takes(count: int, tmp_path: Pa
         f"{name} `search_runs` and CSV: {peer['export_ms'] / 1000:.1f} s",
         peer["export_ms"] / export,
     )
-    assert peer["search_ms"] / found >= (5 if count == FEW else 25)
-    assert peer["export_ms"] / export >= 15
+    assert peer["search_ms"] / found >= (8 if count == FEW else 50)
+    assert peer["export_ms"] / export >= 25
 
 
 def test_a_workbook_of_a_hundred_thousand_runs_takes_its_time(tmp_path: Path) -> None:
