@@ -125,7 +125,7 @@ def _miscounted(cards: Cards, expected: int, found: int) -> Iterator[str]:
 
 def _card(card: Card) -> str:
     server, rank, throughput = card
-    return f"server {server} rank {rank}: {'no number' if throughput is None else throughput}"
+    return f"server {server} rank {rank}: {'no number' if throughput is None else f'{throughput:.7g}'}"
 
 
 def _agreement(facts: Facts, rule: Agreement, level: CheckLevel) -> Check | None:

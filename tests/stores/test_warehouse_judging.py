@@ -173,3 +173,12 @@ def test_runs_can_be_listed_by_what_they_are_worth(warehouse: Warehouse) -> None
     }
 
     assert found == {None: ["good"], Validity.VALID: ["good"], Validity.INVALID: ["bad"], Validity.INCOMPLETE: ["none"]}
+
+
+def test_a_slow_card_is_told_with_a_number_that_a_person_reads(warehouse: Warehouse) -> None:
+    warehouse.record(a.record("run-1", throughputs=[1000.0] * 7 + [846.1428845064999]))
+
+    run = warehouse.run("run-1")
+
+    assert run
+    assert {check.id: check.evidence for check in run.checks}["V05"] == "server 0 rank 7: 846.1429"
