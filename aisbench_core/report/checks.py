@@ -3,10 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from aisbench_core.report.markup import Markup, element
-from aisbench_core.report.tables import NOTHING, cell, table
+from aisbench_core.report.tables import NOTHING, cell, clipped, table
 from aisbench_core.report.words import Speaker
 from aisbench_core.warehouse.exporting.reported import ReportedRun
 from aisbench_core.warehouse.values import Check, SeriesVerdict
+
+MOST_LETTERS = 600
+"""Of what a check expected or found; exports and `aisbench validate --json` have all of it."""
 
 
 def of_runs(runs: Sequence[ReportedRun], say: Speaker) -> Iterator[Markup]:
@@ -48,7 +51,10 @@ def _table(checks: Sequence[Check], say: Speaker) -> Markup:
             (
                 cell(each.id),
                 cell(say(each.level), str(each.level)),
-                *(cell(say.sentence(text) if text else "") for text in (each.expected, each.found, each.evidence)),
+                *(
+                    cell(say.sentence(clipped(text, MOST_LETTERS)) if text else "")
+                    for text in (each.expected, each.found, each.evidence)
+                ),
             )
             for each in checks
         ],

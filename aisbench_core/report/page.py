@@ -11,7 +11,18 @@ from aisbench_core.report.checks import counting, of_runs, of_series
 from aisbench_core.report.drawn import by_unit, charts_of
 from aisbench_core.report.markup import Markup, element
 from aisbench_core.report.style import STYLE
-from aisbench_core.report.tables import NOTHING, cell, listing, moment, number, numeral, share, table, with_unit
+from aisbench_core.report.tables import (
+    NOTHING,
+    cell,
+    clipped,
+    listing,
+    moment,
+    number,
+    numeral,
+    share,
+    table,
+    with_unit,
+)
 from aisbench_core.report.words import ReportLanguage, Speaker
 from aisbench_core.warehouse.exporting.reported import Cells, Reported, ReportedRun
 
@@ -128,7 +139,7 @@ def _result(cells: Cells, say: Speaker) -> Sequence[Markup]:
     mark = " *" if cells["synthetic_data"] else ""
     return (
         cell(cells["run_id"], "run"),
-        cell(f"{cells['model_name'] or NOTHING}{mark}, {_version(cells) or NOTHING}", "name"),
+        cell(f"{clipped(cells['model_name'] or NOTHING)}{mark}, {clipped(_version(cells) or NOTHING)}", "name"),
         cell(_size(cells)),
         numeral(cells["throughput_cluster"]),
         numeral(cells["throughput_per_node"]),
@@ -224,7 +235,7 @@ def _hashes(report: Report, say: Speaker) -> Iterator[Markup]:
 def _group(group: Cells) -> str:
     series = f"{group['series_id']}: " if group["series_id"] else ""
     parts = (group["model_name"], _version(group), group["flavor"] or group["pool_id"], _size(group))
-    return series + " · ".join(part for part in parts if part)
+    return series + " · ".join(clipped(part) for part in parts if part)
 
 
 def _interval(group: Mapping[str, float | None]) -> str | None:

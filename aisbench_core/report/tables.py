@@ -29,6 +29,11 @@ def cell(value: object, kind: str | None = None) -> Markup:
     return element("td", NOTHING if value is None or value == "" else value, class_=kind)
 
 
+def clipped(text: str, most: int = 80) -> str:
+    """A text for a narrow column; the section about configuration has names whole."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def numeral(value: float | None, digits: int = 5, unit: str = "") -> Markup:
     """A number to so many significant digits, with all of its whole part; – when it was not measured."""
     return cell(None if value is None else f"{number(value, digits)}{unit}", "number")

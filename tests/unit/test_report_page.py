@@ -118,6 +118,16 @@ def test_names_cannot_become_markup_and_nothing_is_loaded(warehouse: Warehouse, 
     assert "<script>alert(" in text_of(page)
 
 
+def test_a_name_that_never_ends_stands_whole_in_one_place_and_cut_in_narrow_columns(warehouse: Warehouse) -> None:
+    name = "训" * 5_000
+    warehouse.record(a.record("long", facts=replace(a.FACTS, model=name)))
+
+    text = text_of(report(warehouse, "long", language=ReportLanguage.BOTH))
+
+    assert text.count(name) == 1
+    assert text.count("训") < 5_000 + 2 * 600 + 4 * 80
+
+
 def test_rehearsals_are_marked_on_every_page_and_never_mix_with_measurements(warehouse: Warehouse) -> None:
     warehouse.record_many([a.record("real"), a.record("practice", rehearsal=True, region="sandbox")])
 
