@@ -8,17 +8,15 @@ from pages._ui.board import choose_kind, show_kind
 from pages._ui.core import asked, core
 from pages._ui.history_choice import ask, choose_group, choose_metric, choose_query
 from pages._ui.history_shown import show_changes, show_chart, show_runs, show_tests, show_verdict
-from pages._ui.places import CONFIGURE, HISTORY, IMPORT, link
+from pages._ui.places import HISTORY
+from pages._ui.unrecorded import show_unrecorded
 from pages._ui.words import words
 
 t = words()
 saved_views.show_title(HISTORY, t("trend.title"))
 regions = asked(core().warehouse.regions)
 if not regions:
-    st.info(t("board.empty"), icon=":material/info:")
-    link(CONFIGURE, t("live.go_configure"), {})
-    link(IMPORT, t("history.open"), {})
-    st.stop()
+    show_unrecorded()
 
 kind = choose_kind(regions)
 query = choose_query(kind)

@@ -6,7 +6,8 @@ from pages._ui import saved_views
 from pages._ui.board import choose_kind, choose_query, choose_view, choose_worth, show_groups, show_kind, show_runs
 from pages._ui.core import asked, core
 from pages._ui.downloads import show_export
-from pages._ui.places import CONFIGURE, IMPORT, LEADERBOARD, link
+from pages._ui.places import LEADERBOARD
+from pages._ui.unrecorded import show_unrecorded
 from pages._ui.verdicts import choose_ruleset, show_judged_by
 from pages._ui.words import words
 
@@ -14,10 +15,7 @@ t = words()
 saved_views.show_title(LEADERBOARD, t("board.title"))
 regions = asked(core().warehouse.regions)
 if not regions:
-    st.info(t("board.empty"), icon=":material/info:")
-    link(CONFIGURE, t("live.go_configure"), {})
-    link(IMPORT, t("history.open"), {})
-    st.stop()
+    show_unrecorded()
 
 with st.container(horizontal=True):
     kind = choose_kind(regions)

@@ -5,19 +5,17 @@ import streamlit as st
 from pages._ui import saved_views
 from pages._ui.board import choose_kind, show_kind
 from pages._ui.core import asked, core
-from pages._ui.places import CONFIGURE, IMPORT, SCALING, link
+from pages._ui.places import SCALING
 from pages._ui.scaling_choice import choose_curves, choose_nodes, choose_query, choose_question, open_run
 from pages._ui.scaling_shown import show_charts, show_law, show_left_out, show_numbers, show_predictions
+from pages._ui.unrecorded import show_unrecorded
 from pages._ui.words import words
 
 t = words()
 saved_views.show_title(SCALING, t("grow.title"))
 regions = asked(core().warehouse.regions)
 if not regions:
-    st.info(t("board.empty"), icon=":material/info:")
-    link(CONFIGURE, t("live.go_configure"), {})
-    link(IMPORT, t("history.open"), {})
-    st.stop()
+    show_unrecorded()
 
 open_run()
 kind = choose_kind(regions)

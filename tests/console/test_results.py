@@ -4,6 +4,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl
 
 import pandas as pd
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.console.conftest import OpenPage, drawn, texts
@@ -21,6 +22,16 @@ def test_the_leaderboard_shows_measurements_and_not_rehearsals(open_page: OpenPa
 
     assert list(table(app)["Nodes × cards"]) == ["4 × 8", "2 × 8", "1 × 8", "1 × 8"]
     assert "not a measurement" not in texts(app)
+
+
+@pytest.mark.parametrize("page", ["leaderboard", "history", "scaling"])
+def test_pages_of_a_lost_warehouse_say_how_results_come_back(open_page: OpenPage, used: Path, page: str) -> None:
+    (used / "warehouse.duckdb").unlink()
+
+    shown = open_page(page)
+
+    assert "Runs that ended here: 11" in texts(shown)
+    assert shown.code[0].value == "aisbench warehouse rebuild"
 
 
 def test_a_rehearsal_is_plainly_marked(open_page: OpenPage, used: Path) -> None:

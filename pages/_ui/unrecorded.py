@@ -1,0 +1,24 @@
+"""What pages of results show while the warehouse holds none."""
+
+from typing import NoReturn
+
+import streamlit as st
+
+from aisbench_core.model import TERMINAL
+from pages._ui.core import core
+from pages._ui.places import CONFIGURE, IMPORT, link
+from pages._ui.words import words
+
+
+def show_unrecorded() -> NoReturn:
+    """Where results come from; after their file was lost, how they come back."""
+    t = words()
+    ended = core().ledger.count(TERMINAL)
+    if ended:
+        st.warning(t("board.lost", count=ended), icon=":material/settings_backup_restore:")
+        st.code("aisbench warehouse rebuild", language=None)
+    else:
+        st.info(t("board.empty"), icon=":material/info:")
+    link(CONFIGURE, t("live.go_configure"), {})
+    link(IMPORT, t("history.open"), {})
+    st.stop()
