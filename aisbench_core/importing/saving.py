@@ -104,8 +104,8 @@ def save(
         with _turn(runs_dir):
             here.look(chunk)
             if not replace:
-                rows = ((record(found), here.corrects(found)) for found in chunk if here.corrects(found))
-                corrected += sum(_says_else(now, RunFolder(runs_dir / run_id)) for now, run_id in rows)
+                rows = ((found, name) for found in chunk if (name := here.corrects(found)) and name == here.name(found))
+                corrected += sum(_says_else(record(found), RunFolder(runs_dir / name)) for found, name in rows)
             records = [
                 _written(_under(record(found), name), runs_dir) for found, name in _unknown(chunk, here, replace)
             ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,18 @@ def test_a_row_whose_columns_were_corrected_is_the_run_that_it_was(core: Core, t
     assert sorted(row.began_at.day for row in everything(core) if row.began_at) == [1, 2]
     assert core.history.save(read(core, table, THEN), Choices(), WHO).corrected == 0
     assert core.storage.check().damages == ()
+
+
+def test_of_a_row_that_became_two_runs_before_neither_is_taken_for_the_other(core: Core, tmp_path: Path) -> None:
+    table = tmp_path / "results.csv"
+    table.write_text(TABLE, "utf-8")
+    core.history.save(read(core, table, FIRST), Choices(), WHO)
+    others = [replace(each, is_row=False) for each in read(core, table, THEN)]
+    assert len(core.history.save(others, Choices(), WHO).new) == 2
+
+    saved = [core.history.save(read(core, table, meanings), Choices(), WHO) for meanings in (FIRST, THEN)]
+
+    assert [(each.new, each.known, each.corrected) for each in saved] == [((), 2, 0)] * 2
 
 
 def test_rows_that_say_something_else_are_other_runs_wherever_they_stand(core: Core, tmp_path: Path) -> None:
