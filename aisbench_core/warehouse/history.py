@@ -34,6 +34,9 @@ from aisbench_core.warehouse.sorts import HISTORY_SORTS
 from aisbench_core.warehouse.standings import AT, current
 from aisbench_core.warehouse.values import BoardQuery, Validity
 
+MOST_PLACES = 5000
+"""Of a page that lies deeper all runs are read, which takes less than to name the places of those above it."""
+
 MOST_RUNS = 500
 """How many runs of a group are looked at: the newest ones, and of the baseline's the newest, too."""
 
@@ -130,8 +133,9 @@ def runs(cur: DuckDBPyConnection, query: BoardQuery, group: HistoryGroup) -> His
     The cursor sees one moment."""
     page = _PAGE.format(order=order(query, HISTORY_SORTS), runs="{runs}")
     asked = {"text": query.text, "include_invalid": query.include_invalid, "offset": query.offset, "limit": query.limit}
-    if query.sort == "moment" and query.descending and not query.text:
-        rows = _newest(cur, page, group, asked, query.offset + query.limit)
+    wanted = query.offset + query.limit
+    if query.sort == "moment" and query.descending and not query.text and wanted <= MOST_PLACES:
+        rows = _newest(cur, page, group, asked, wanted)
         return HistoryPage(tuple(map(_run, rows)), _count(cur, query, group))
     rows = _whole(cur, page, group, asked)
     if not rows and query.offset:  # behind the last page

@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any, cast
 
 import pytest
+from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import RunRecord
-from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse import BoardQuery, Warehouse, history
 from aisbench_core.warehouse.history import MOST_RUNS
 from tests import records as a
 
@@ -34,7 +36,7 @@ def test_pages_and_history_begin_with_the_newest_runs_that_count(warehouse: Ware
 
     pages = [warehouse.history_runs(replace(NEWEST, offset=offset), row) for offset in (0, 30, 300, RUNS)]
     every = warehouse.history_runs(replace(NEWEST, include_invalid=True, offset=15), row)
-    history = warehouse.history(row)
+    whole = warehouse.history(row)
 
     assert [[run.run_id for run in page.rows] for page in pages] == [
         valid[offset : offset + 30] for offset in (0, 30, 300, RUNS)
@@ -42,7 +44,7 @@ def test_pages_and_history_begin_with_the_newest_runs_that_count(warehouse: Ware
     assert {page.total for page in pages} == {RUNS - failed}
     assert [run.run_id for run in every.rows] == [f"run-{number:03}" for number in range(RUNS - 16, RUNS - 46, -1)]
     assert every.total == RUNS
-    assert [run.run_id for run in history.runs] == valid[:MOST_RUNS][::-1]
+    assert [run.run_id for run in whole.runs] == valid[:MOST_RUNS][::-1]
 
 
 def test_the_count_is_of_this_moment_whatever_is_kept(warehouse: Warehouse) -> None:
@@ -53,3 +55,36 @@ def test_the_count_is_of_this_moment_whatever_is_kept(warehouse: Warehouse) -> N
     page = warehouse.history_runs(replace(NEWEST, limit=2), row)
 
     assert ([run.run_id for run in page.rows], page.total) == (["later", "run-636"], 3)
+
+
+class Overheard:
+    """A cursor that notes how many places each question names."""
+
+    def __init__(self, cur: DuckDBPyConnection) -> None:
+        self._cur = cur
+        self.places: list[int] = []
+
+    def execute(self, asked: str, values: Any = None) -> DuckDBPyConnection:
+        self.places.append(len((values or {}).get("places", ())))
+        return self._cur.execute(asked, values)
+
+
+def test_a_page_far_down_names_no_places_of_all_the_runs_above_it(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "MOST_PLACES", 100)
+    warehouse.rebuild(in_sevens(3))
+    (row,) = warehouse.groups(BoardQuery("cn-north-9")).rows
+
+    with warehouse.cursor() as cur:
+        overheard = Overheard(cur)
+        pages = [
+            history.runs(cast("DuckDBPyConnection", overheard), replace(NEWEST, offset=offset), row.group)
+            for offset in (60, 300)
+        ]
+
+    assert [(page.rows[0].run_id, len(page.rows), page.total) for page in pages] == [
+        ("run-576", 30, RUNS - 3),
+        ("run-336", 30, RUNS - 3),
+    ]
+    assert 90 <= max(overheard.places) < 125
