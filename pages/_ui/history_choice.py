@@ -153,7 +153,7 @@ def _group_title(row: GroupRow, apart: Mapping[str, str], t: Words) -> str:
     group = row.group
     parts = [
         clipped(row.model),
-        apart.get(group.fingerprint, ""),
+        clipped(apart.get(group.fingerprint, ""), 80),
         group.flavor or group.pool_id,
         t("runs.size", nodes=group.node_count, cards=group.cards_per_node),
         t("board.synthetic") if group.synthetic_data else row.dataset,

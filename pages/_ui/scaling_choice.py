@@ -140,6 +140,6 @@ def curve_name(query: ScalingQuery, t: Words) -> str:
 def _title(row: QuestionRow, apart: Mapping[str, str], t: Words) -> str:
     data = t("board.synthetic") if row.question.synthetic_data else row.dataset
     counts = t("grow.node_counts", counts=row.node_counts, runs=row.runs)
-    told = apart.get(row.question.fingerprint, "")
+    told = clipped(apart.get(row.question.fingerprint, ""), 80)
     parts = (clipped(row.model), told, clipped(row.workload), data, counts, row.question.fingerprint[:8])
     return " · ".join(part for part in parts if part)

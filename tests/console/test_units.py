@@ -83,3 +83,13 @@ def test_rows_that_differ_in_a_parameter_alone_say_so(open_page: OpenPage, data_
     for page, label in (("scaling", "Same question"), ("history", "Same question on the same hardware")):
         options = next(each.options for each in open_page(page).selectbox if each.label == label)
         assert sum("batch_size=512" in option for option in options) == 1
+
+
+def test_a_parameter_that_never_ends_is_cut_where_questions_are_chosen(open_page: OpenPage, data_dir: Path) -> None:
+    speed: dict[str, int | str] = {"epoch_size": 90, "batch_size": 256, "note": "x" * 10_000}
+    Warehouse(data_dir / "warehouse.duckdb").rebuild([a.record("usual"), a.record("long", speed_parameters=speed)])
+
+    for page, label in (("scaling", "Same question"), ("history", "Same question on the same hardware")):
+        options = next(each.options for each in open_page(page).selectbox if each.label == label)
+        assert sum("note=xxx" in option for option in options) == 1
+        assert max(map(len, options)) < 300
