@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import logging
 import os
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,14 +38,17 @@ def log_of(path: Path) -> Path:
 
 def abandoned(path: Path) -> list[Path]:
     """What processes that have died were about to put in the file's place, with its logs."""
-    drafts = path.parent.glob(f".{path.name}.*.new*")
-    return [draft for draft in drafts if not _lives(draft.name.removeprefix(f".{path.name}.").partition(".")[0])]
+    named = re.compile(
+        rf"\.{re.escape(path.name)}\.(\d+)(\.\d+)?\.new(\.wal)?"
+    )  # whose name only begins so is another's
+    found = ((draft, named.fullmatch(draft.name)) for draft in path.parent.glob(".*.new*"))
+    return [draft for draft, by in found if by and not _lives(int(by[1]))]
 
 
-def _lives(process: str) -> bool:
+def _lives(process: int) -> bool:
     try:
-        os.kill(int(process), 0)
-    except (ValueError, OverflowError, ProcessLookupError):
+        os.kill(process, 0)
+    except (OverflowError, ProcessLookupError):
         return False
     except PermissionError:  # somebody else's
         return True
