@@ -21,7 +21,7 @@ from tests.bench.warehouses import folder_of, median_ms
 PEER = Path(__file__).with_name("mlflow_logging_peer.py")
 RUNS = 20_000
 RECORDED = 40
-AT_ONCE = 10
+AT_ONCE = 5
 """Records while the file is open: it closes every 0.2 s, so that other processes get a turn."""
 
 
