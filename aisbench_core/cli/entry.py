@@ -1,6 +1,7 @@
 """The entry of the command line: every command, and what becomes of an error."""
 
 import logging
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -61,9 +62,15 @@ class _Commands(click.Group):
                 raise
             if isinstance(error, OSError) and (full := disk_error(error, Path("the answer"))):
                 talk(f"error: {full}")
+                _drop_the_answer()
                 ctx.exit(OUR_ERROR)
             talk(f"internal error: {type(error).__name__}; {_written_down()}")
             ctx.exit(OUR_ERROR)
+
+
+def _drop_the_answer() -> None:
+    """What could not be written is not tried once more when Python ends, which would tell of it in words of its own."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})

@@ -38,7 +38,7 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,  # never reach for the network
     "autoload_known_extensions": False,
     "threads": 1,  # one is as fast below 120,000 runs (a row group)
-    "checkpoint_threshold": "64kB",  # a few runs: more would make every open replay more, fewer every record slower
+    "checkpoint_threshold": "24kB",  # of three runs: more would make every open replay more, fewer every record slower
 }
 
 NAME = "warehouse"

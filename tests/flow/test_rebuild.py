@@ -92,7 +92,7 @@ def test_an_answer_for_which_there_is_no_room_is_a_sentence(core: Core) -> None:
     with Path("/dev/full").open("w") as full:
         ended = subprocess.run(
             [sys.executable, "-m", "aisbench_core.cli", "workloads"],
-            env={**os.environ, "AISBENCH_DATA_DIR": str(core.settings.data_dir)},
+            env={**os.environ, "AISBENCH_DATA_DIR": str(core.settings.data_dir), "PYTHONUNBUFFERED": ""},
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,

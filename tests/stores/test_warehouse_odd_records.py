@@ -68,8 +68,8 @@ def test_ten_thousand_ranks_without_a_number_are_named_by_the_first_few(warehous
     [
         (lambda cards: (replace(cards[0], rank=3), *cards[1:]), "ranks that are there more than once: 1"),
         (lambda cards: cards[2:], "ranks that are missing: 2"),
-        (lambda cards: (replace(cards[0], rank=-1), *cards[1:]), "server 0 rank -1: 900.0"),
-        (lambda cards: (replace(cards[0], server=-7), *cards[1:]), "server -7 rank 0: 900.0"),
+        (lambda cards: (replace(cards[0], rank=-1), *cards[1:]), "server 0 rank -1: 900"),
+        (lambda cards: (replace(cards[0], server=-7), *cards[1:]), "server -7 rank 0: 900"),
     ],
 )
 def test_ranks_that_cannot_be_are_named(warehouse: Warehouse, spoil: Spoil, evidence: str) -> None:
