@@ -1,10 +1,10 @@
 """What the browser tests share: a console with a real sandbox beside it, and a real browser."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, Error, expect, sync_playwright
 
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.visit import OpenWindow, Visit
@@ -13,6 +13,9 @@ from tests.sandbox_process import SandboxProcess
 
 QUICK = {"poll_seconds": "0.5", "tick_seconds": "0.1", "retry_first_seconds": "0.5", "retry_most_seconds": "1"}
 """Settings for people who do not want to wait."""
+
+OPENED = pytest.StashKey[list[tuple[Visit, Person]]]()
+"""The windows that a test has opened, each with who looks into it."""
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +53,10 @@ def windows(browser: Browser) -> Windows:
 
 
 @pytest.fixture
-def window(windows: Windows) -> Iterator[OpenWindow]:
+def window(windows: Windows, request: pytest.FixtureRequest) -> Iterator[OpenWindow]:
     """Open a window on a console: its width, dark or light, and the person's language."""
     opened: list[tuple[Visit, Person]] = []
+    request.node.stash[OPENED] = opened
 
     def open_one(console: ConsoleProcess, *, width: int = 1280, dark: bool = False, locale: str = "en-US") -> Visit:
         person = Person(width, dark, locale)
@@ -63,6 +67,23 @@ def window(windows: Windows) -> Iterator[OpenWindow]:
     for visit, person in opened:
         visit.leave()
         windows.take_back(visit.page, person)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Of a test that failed, what stood in its windows: elsewhere nobody could look."""
+    report = yield
+    if report.when == "call" and report.failed:
+        opened = item.stash.get(OPENED, [])
+        report.sections += [(f"window {number}", _shown(visit)) for number, (visit, _) in enumerate(opened)]
+    return report
+
+
+def _shown(visit: Visit) -> str:
+    try:
+        return f"{visit.page.url}\n{visit.says()}"
+    except Error as error:  # the browser itself has gone
+        return str(error)
 
 
 def _chromium() -> str:
