@@ -102,14 +102,17 @@ def _make_data_dir(folder: Path) -> None:
         )
 
 
+class _LogFile(RotatingFileHandler):
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # logging's name
+        """A line that a full disk has no room for is lost in silence: who only reads is not disturbed by it."""
+
+
 def _log_to_file(settings: Settings) -> None:
     """Everything of ours that is worth a line goes to data/console.log."""
     log = logging.getLogger("aisbench_core")
     if any(isinstance(handler, RotatingFileHandler) for handler in log.handlers):
         return
-    handler = RotatingFileHandler(
-        settings.data_dir / "console.log", maxBytes=LOG_BYTES, backupCount=LOG_FILES, delay=True
-    )
+    handler = _LogFile(settings.data_dir / "console.log", maxBytes=LOG_BYTES, backupCount=LOG_FILES, delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     log.addHandler(handler)
     log.setLevel(logging.INFO)

@@ -16,6 +16,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
         {
             "aisbench_core/mlflow",
             "aisbench_core/running/ledger.py",
+            "aisbench_core/running/ledger_file.py",
             "aisbench_core/running/ledger_rows.py",
             "aisbench_core/running/ledger_schema.py",
             "aisbench_core/running/ledger_series.py",

@@ -145,5 +145,8 @@ def _written_down() -> str:
     logger.addHandler(handler)
     logger.error("aisbench %s failed", " ".join(sys.argv[1:2]), exc_info=True)
     logger.removeHandler(handler)
-    handler.close()
+    try:
+        handler.close()
+    except OSError:
+        return "set AISBENCH_DEBUG=1 to see the traceback"
     return f"the traceback is in {file}"

@@ -2,18 +2,18 @@
 
 import sqlite3
 from collections.abc import Collection, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from aisbench_core.errors import AisbenchError, DiskError, RunNotFound, StaleRun
+from aisbench_core.errors import RunNotFound, StaleRun
 from aisbench_core.model import ACTIVE, Event, Level, Progress, Run, RunSort, RunState
+from aisbench_core.running.ledger_file import opened
 from aisbench_core.running.ledger_rows import add_event, as_text, as_time, insert_run, row_of, run_of
 from aisbench_core.running.ledger_schema import migrate
 
-BUSY_SECONDS = 30.0
 LAST_LETTER = "\U0010ffff"
 """Sorts after every character that an id can hold."""
 
@@ -194,14 +194,8 @@ class Ledger:
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
         """For reading. Raises AisbenchError when the file cannot be used."""
-        try:
-            with closing(sqlite3.connect(self._path, timeout=BUSY_SECONDS, isolation_level=None)) as con:
-                con.row_factory = sqlite3.Row
-                con.execute("pragma synchronous = normal")
-                yield con
-        except sqlite3.Error as error:
-            kind = DiskError if isinstance(error, sqlite3.OperationalError) else AisbenchError
-            raise kind(f"the ledger {self._path.name} cannot be used: {error}", _advice(str(error))) from error
+        with opened(self._path) as con:
+            yield con
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
@@ -215,14 +209,6 @@ class Ledger:
                     con.execute("rollback")
                 raise
             con.execute("commit")
-
-
-def _advice(said: str) -> str:
-    if "readonly" in said or "unable to open" in said:
-        return "make the file and its folder writable for this user"
-    if "full" in said or "disk I/O" in said:
-        return "free space and try again; nothing that was stored is lost"
-    return "check the disk and the file's owner"
 
 
 def _newest(states: Collection[RunState] | None, text: str, most: int) -> tuple[str, list[Any]]:

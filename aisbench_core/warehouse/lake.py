@@ -39,14 +39,10 @@ _LINE = "line"
 _LOCK = 0x41495342
 """Our number among the advisory locks of the database."""
 
-SPILL_FOLDER = str(Path(tempfile.gettempdir()) / "aisbench-warehouse")
-"""Where questions put what does not fit into memory."""
-
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,  # never reach for the network
     "autoload_known_extensions": False,
     "threads": 1,  # more of them double the work of recording one run
-    "temp_directory": SPILL_FOLDER,
 }
 
 _STATE = """
@@ -127,6 +123,11 @@ class Lake:
             raise lake_refusals.refusal(self.place, error) from error
 
 
+def spill_folder() -> str:
+    """Where questions put what does not fit into memory. Raises OSError when no folder for that can be written."""
+    return str(Path(tempfile.gettempdir()) / "aisbench-warehouse")
+
+
 @contextlib.contextmanager
 def _transaction(engine: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
     with _cursor(engine) as cur:
@@ -168,7 +169,7 @@ def _cursor(engine: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
 
 def _started(place: TeamPlace, deadline: float) -> duckdb.DuckDBPyConnection:
     access = place.access()
-    engine = duckdb.connect(":memory:", config=_CONFIG)
+    engine = duckdb.connect(":memory:", config=_CONFIG | {"temp_directory": spill_folder()})
     try:
         extensions.load(engine)
         keep(engine, access)

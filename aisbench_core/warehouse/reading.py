@@ -20,7 +20,7 @@ from aisbench_core.errors import WarehouseError
 from aisbench_core.warehouse import extensions, lake_refusals, views
 from aisbench_core.warehouse.compacting import patiently_attached
 from aisbench_core.warehouse.connection import PATIENCE_S, refusal, revision_of, started
-from aisbench_core.warehouse.lake import NAME, SPILL_FOLDER, attach_lake, keep
+from aisbench_core.warehouse.lake import NAME, attach_lake, keep, spill_folder
 from aisbench_core.warehouse.migrations import is_outdated, migrate
 from aisbench_core.warehouse.team import TeamPlace
 
@@ -162,7 +162,7 @@ class LakeReader:
 
 def _lake_engine(place: TeamPlace) -> duckdb.DuckDBPyConnection:
     access = place.access()
-    engine = duckdb.connect(":memory:", config=_GUARDED | {"temp_directory": SPILL_FOLDER, "errors_as_json": False})
+    engine = duckdb.connect(":memory:", config=_GUARDED | {"temp_directory": spill_folder(), "errors_as_json": False})
     try:
         extensions.load(engine)
         keep(engine, access)

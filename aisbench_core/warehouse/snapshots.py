@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 
-from aisbench_core.errors import ConfigError
+from aisbench_core.errors import ConfigError, disk_error
 from aisbench_core.warehouse import views
 from aisbench_core.warehouse.connection import Connection, refusal
 from aisbench_core.warehouse.file_format import BLOCK, STORAGE, quoted
@@ -47,6 +47,8 @@ def take(store: Connection | Lake, target: Path, at: datetime, *, replace: bool)
         draft.chmod(MODE)
         draft.replace(target)
     except OSError as error:
+        if full := disk_error(error, target):
+            raise full from error
         raise ConfigError(f"{target} cannot be written: {error.strerror or error}") from error
     except duckdb.IOException as error:
         raise refusal(target, error) from error

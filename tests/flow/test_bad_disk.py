@@ -1,7 +1,11 @@
-"""A disk that is full while a run is recorded, and a clock that jumps: no run is lost, and each is named."""
+"""A disk that is full when runs are recorded or results are read, and a clock that jumps: no run is lost."""
 
 import errno
+import json
 import os
+import resource
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -13,6 +17,7 @@ from aisbench_core.model import RunRecord, RunState
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.wiring import Clouds
+from tests import records as a
 from tests.flow.following import GOOD, Bench, bench_on
 from tests.flow.trouble import IMPATIENT, assert_completed_once, assert_retrying
 from tests.sandbox_process import SandboxProcess
@@ -60,3 +65,52 @@ def test_a_clock_that_jumps_back_ends_no_run_and_is_named_in_its_verdict(bench: 
     row = bench.core.warehouse.run(run.run_id)
     assert row is not None
     assert "V26" in {check.id for check in row.reasons}
+
+
+READ_ONLY = (
+    ["leaderboard", "--region", "cn-north-9"],
+    ["compare", "run-0", "run-1"],
+    ["scaling", "run-0"],
+    ["export", "--region", "cn-north-9", "--format", "csv"],
+    ["report", "run-0"],
+    ["warehouse", "check"],
+    ["runs"],
+    ["show", "run-0"],
+)
+WRITING = (["note", "run-0", "seen"], ["sql", "show tables"], ["warehouse", "snapshot", "taken.duckdb"])
+TYPED = """
+import json, sys
+from click.testing import CliRunner
+from aisbench_core.cli import main
+found = [CliRunner().invoke(main, words) for words in json.loads(sys.argv[1])]
+print(json.dumps([[each.exit_code, each.stdout, each.stderr] for each in found]))
+"""
+
+
+def test_a_disk_without_any_room_keeps_nobody_from_reading_results(tmp_path: Path) -> None:
+    """Not a byte may be written anywhere, not into the folder for temporary files either."""
+    Warehouse(tmp_path / "warehouse.duckdb").record_many(a.records([7900, 8000, 8100], "run"))
+    Ledger(tmp_path / "ledger.sqlite3").add(a.run("run-0"))
+    typed = subprocess.run(
+        [sys.executable, "-c", TYPED, json.dumps([*READ_ONLY, *WRITING])],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
+        capture_output=True,
+        env={**os.environ, "AISBENCH_DATA_DIR": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"},
+        cwd=tmp_path,
+        check=True,
+        text=True,
+        timeout=120,
+    )
+    found = json.loads(typed.stdout)
+
+    assert typed.stderr == ""
+    for words, (code, said, _) in zip(READ_ONLY, found, strict=False):
+        assert code == 0, words
+        assert "run-0" in said or "mindspore_resnet" in said or "all is well" in said or "8,000.0" in said, words
+    for words, (code, said, refused) in zip(WRITING, found[len(READ_ONLY) :], strict=True):
+        assert code == 1, words
+        assert said == ""
+        assert refused.startswith("error: ")
+        assert refused.count("\n") == 1
+        assert "free space" in refused
+    assert not (tmp_path / "taken.duckdb").exists()

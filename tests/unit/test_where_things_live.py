@@ -25,6 +25,7 @@ SQL = re.compile(
 )
 SQL_PLACES = (
     "aisbench_core/running/ledger.py",
+    "aisbench_core/running/ledger_file.py",
     "aisbench_core/running/ledger_rows.py",
     "aisbench_core/running/ledger_schema.py",
     "aisbench_core/running/ledger_series.py",

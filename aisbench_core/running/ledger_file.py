@@ -1,0 +1,87 @@
+"""The ledger's file, opened for one operation; one that only reads needs no room on the disk."""
+
+import fcntl
+import os
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from aisbench_core.errors import AisbenchError, DiskError
+
+BUSY_SECONDS = 30.0
+LOOK_AGAIN_S = 0.002
+PRIMARY = 0xFF
+"""The part of SQLite's codes that says what kind of error it is."""
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection of one's own. Raises AisbenchError when the file cannot be used."""
+    try:
+        with _connected(path) as con:
+            yield con
+    except sqlite3.Error as error:
+        kind = DiskError if isinstance(error, sqlite3.OperationalError) else AisbenchError
+        raise kind(f"the ledger {path.name} cannot be used: {error}", _advice(str(error))) from error
+
+
+@contextmanager
+def _connected(path: Path) -> Iterator[sqlite3.Connection]:
+    try:
+        con = _connection(path)
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & PRIMARY not in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL):
+            raise
+        with _alone(path.parent), closing(_connection(path, exclusive=True)) as con:
+            yield con
+        return
+    with closing(con):
+        yield con
+
+
+def _connection(path: Path, *, exclusive: bool = False) -> sqlite3.Connection:
+    """`exclusive`: without the index of SQLite's log, which is one more file, that those who use the ledger share.
+
+    Whoever has the ledger alone keeps that index in memory, and needs no room on the disk."""
+    con = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        con.row_factory = sqlite3.Row
+        if exclusive:
+            con.execute("pragma locking_mode = exclusive")
+        con.execute("pragma synchronous = normal")  # looks into the file
+    except BaseException:
+        con.close()
+        raise
+    return con
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process and thread at a time: two that want SQLite's file alone keep each other from it."""
+    handle, deadline = os.open(folder, os.O_RDONLY), time.monotonic() + BUSY_SECONDS
+    try:
+        while not _locked(handle):
+            if time.monotonic() > deadline:
+                raise AisbenchError("others keep the ledger busy", "try again")
+            time.sleep(LOOK_AGAIN_S)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _locked(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _advice(said: str) -> str:
+    if "readonly" in said or "unable to open" in said:
+        return "make the file and its folder writable for this user"
+    if "full" in said or "disk I/O" in said:
+        return "free space and try again; nothing that was stored is lost"
+    return "check the disk and the file's owner"

@@ -1,0 +1,53 @@
+"""A disk that is completely full: what is kept can be read, by several at once, and after somebody was killed."""
+
+import multiprocessing
+import resource
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.queues import Queue
+from pathlib import Path
+from typing import Any
+
+from aisbench_core.errors import DiskError
+from aisbench_core.model import Event, Level
+from aisbench_core.running.ledger import Ledger
+from tests import records as a
+
+SPAWN = multiprocessing.get_context("spawn")
+
+
+def killed_in_the_middle(folder: Path) -> Path:
+    """A ledger whose newest events stand in its log only, as whoever was killed leaves it."""
+    ledger, left = Ledger(folder / "ledger.sqlite3"), folder / "left.sqlite3"
+    ledger.add(a.run("before"))
+    with ledger.connection() as con:
+        con.execute("select * from events")  # the last to leave would merge the log
+        for number in range(5):
+            ledger.note(Event("before", a.T0, "console", Level.INFO, str(number)))
+        for ending in ("", "-wal"):
+            shutil.copyfile(f"{folder / 'ledger.sqlite3'}{ending}", f"{left}{ending}")
+    return left
+
+
+def read_without_room(file: Path, told: "Queue[Any]") -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    ledger = Ledger(file)
+    with ThreadPoolExecutor(4) as several:
+        told.put(list(several.map(lambda _: [each.message for each in ledger.events("before")], range(40))))
+    try:
+        ledger.note(Event("before", a.T0, "console", Level.INFO, "late"))
+    except DiskError as error:
+        told.put(str(error))
+
+
+def test_a_full_disk_keeps_nobody_from_reading_the_newest_that_is_in_the_ledger(tmp_path: Path) -> None:
+    left, told = killed_in_the_middle(tmp_path), SPAWN.Queue()
+    process = SPAWN.Process(target=read_without_room, args=(left, told))
+    process.start()
+    read, refused = told.get(timeout=120), told.get(timeout=120)
+    process.join(60)
+
+    assert read == [["0", "1", "2", "3", "4"]] * 40
+    assert "free space and try again; nothing that was stored is lost" in refused
+    Ledger(left).note(Event("before", a.T0, "console", Level.INFO, "with room"))
+    assert [each.message for each in Ledger(left).events("before")][-1] == "with room"
