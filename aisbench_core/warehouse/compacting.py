@@ -1,7 +1,6 @@
 """Makes a warehouse small and quick again: a file is written anew, a team's many small files become few."""
 
 import contextlib
-import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from aisbench_core.warehouse.connection import (
 )
 from aisbench_core.warehouse.file_format import write_anew
 from aisbench_core.warehouse.lake import Lake
-from aisbench_core.warehouse.new_file import abandoned, log_of
+from aisbench_core.warehouse.new_file import abandoned, draft_of, log_of
 
 GRACE = timedelta(hours=1)
 """For so long files stay on OBS that nothing needs any more: whoever began to read before may still ask for them."""
@@ -80,7 +79,7 @@ def compact_file(path: Path, patience_s: float = PATIENCE_S) -> Compacted:
     The old file is held read-only while it is copied: that keeps writers away, and leaves file and log as they are.
     Raises WarehouseBusy when others do not let go of it, and WarehouseError when it cannot be used."""
     deadline = time.monotonic() + patience_s
-    draft = path.with_name(f".{path.name}.{os.getpid()}.new")
+    draft = draft_of(path)
     engine = started(path)
     try:
         with patiently_attached(engine, path, deadline):
@@ -93,7 +92,7 @@ def compact_file(path: Path, patience_s: float = PATIENCE_S) -> Compacted:
         raise refusal(path, error) from error
     finally:
         engine.close()
-        for left in (draft, log_of(draft), *abandoned(path)):
+        for left in (draft, log_of(draft), *abandoned(path.parent)):
             left.unlink(missing_ok=True)
     return Compacted(before, _file_size(path))
 
@@ -128,8 +127,8 @@ def patiently_attached(engine: duckdb.DuckDBPyConnection, path: Path, deadline: 
 
 
 def loose_drafts(path: Path) -> list[str]:
-    """Files beside a warehouse that somebody who died was about to put in its place."""
-    return sorted(str(file) for file in abandoned(path))
+    """Files beside a warehouse that somebody who died was writing."""
+    return sorted(str(file) for file in abandoned(path.parent))
 
 
 def _file_size(path: Path) -> Size:

@@ -2,9 +2,11 @@
 
 import contextlib
 import fcntl
+import hashlib
 import logging
 import os
 import re
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +24,7 @@ def create(path: Path, con: DuckDBPyConnection) -> None:
 
     `con` is an engine with nothing but memory. Raises OSError and duckdb's errors."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}.new")
+    draft = draft_of(path)
     try:
         migrate(con, path)
         write_anew(con, "memory", draft)
@@ -36,13 +38,22 @@ def log_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.wal")
 
 
-def abandoned(path: Path) -> list[Path]:
-    """What processes that have died were about to put in the file's place, with its logs."""
-    named = re.compile(
-        rf"\.{re.escape(path.name)}\.(\d+)(\.\d+)?\.new(\.wal)?"
-    )  # whose name only begins so is another's
-    found = ((draft, named.fullmatch(draft.name)) for draft in path.parent.glob(".*.new*"))
+def draft_of(path: Path) -> Path:
+    """Where a file is written that is to come into this place: a name of this thread's own, which tells who writes."""
+    return path.with_name(f".{path.name}.{_here()}.{os.getpid()}.{threading.get_ident()}.new")
+
+
+def abandoned(folder: Path) -> list[Path]:
+    """What processes of this machine that have died were writing into a folder, with its logs.
+
+    Whether those of other machines live nobody here can know, and a folder may be shared with them."""
+    named = re.compile(rf"\..+\.{_here()}\.(\d+)\.\d+\.new(\.wal)?")
+    found = ((draft, named.fullmatch(draft.name)) for draft in folder.glob(".*.new*"))
     return [draft for draft, by in found if by and not _lives(int(by[1]))]
+
+
+def _here() -> str:
+    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
 
 
 def _lives(process: int) -> bool:

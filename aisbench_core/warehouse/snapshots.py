@@ -1,9 +1,7 @@
 """The warehouse of one moment as one file, for others to take along: all tables, and the views with their meanings."""
 
 import contextlib
-import os
 import tempfile
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +15,7 @@ from aisbench_core.warehouse.connection import Connection, refusal
 from aisbench_core.warehouse.file_format import BLOCK, STORAGE, quoted
 from aisbench_core.warehouse.lake import NAME, Lake
 from aisbench_core.warehouse.migrations import LATEST, migrate
+from aisbench_core.warehouse.new_file import abandoned, draft_of, log_of
 from aisbench_core.warehouse.reading import copied
 
 MODE = 0o444
@@ -39,7 +38,7 @@ def take(store: Connection | Lake, target: Path, at: datetime, *, replace: bool)
 
     Raises ConfigError when the file exists (unless `replace`) or cannot be written, and WarehouseError."""
     _check(store, target, replace)
-    draft = target.with_name(f".{target.name}.{os.getpid()}.{threading.get_ident()}.new")
+    draft = draft_of(target)
     try:
         with _source(store) as con:
             _fill(con, draft)
@@ -53,7 +52,7 @@ def take(store: Connection | Lake, target: Path, at: datetime, *, replace: bool)
     except duckdb.IOException as error:
         raise refusal(target, error) from error
     finally:
-        for left in (draft, draft.with_name(f"{draft.name}.wal")):
+        for left in (draft, log_of(draft), *abandoned(target.parent)):
             left.unlink(missing_ok=True)
     return Snapshot(target, target.stat().st_size, runs)
 

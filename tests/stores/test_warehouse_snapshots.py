@@ -1,6 +1,8 @@
 """The warehouse of one moment as one file: whole, read-only, without secrets, and readable by DuckDB alone."""
 
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import duckdb
@@ -9,6 +11,7 @@ import pytest
 from aisbench_core.errors import ConfigError
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.asking import Question, asked
+from aisbench_core.warehouse.new_file import draft_of
 from aisbench_core.warehouse.reading import FileReader
 from aisbench_core.warehouse.schema import TABLES
 from aisbench_core.warehouse.team import TeamPlace
@@ -79,3 +82,19 @@ def test_nothing_that_is_there_is_written_over_unasked(tmp_path: Path) -> None:
 
 def test_a_warehouse_without_runs_has_a_snapshot_too(tmp_path: Path) -> None:
     assert Warehouse(tmp_path / "new.duckdb").snapshot(tmp_path / "snapshot.duckdb", a.T0).runs == 0
+
+
+LEFT = "import sys; from pathlib import Path; from aisbench_core.warehouse.new_file import draft_of\n"
+LEFT += "for name in sys.argv[1:]: draft_of(Path(name)).write_text('half')"
+
+
+def test_what_a_killed_snapshot_left_goes_with_the_next_one_and_no_draft_of_who_lives(tmp_path: Path) -> None:
+    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+    subprocess.run([sys.executable, "-c", LEFT, *(f"{tmp_path}/{day}.duckdb" for day in ("sun", "mon"))], check=True)
+    living = draft_of(tmp_path / "tue.duckdb")
+    living.write_text("half")
+    assert len(list(tmp_path.glob(".*.new"))) == 3
+
+    warehouse.snapshot(tmp_path / "mon.duckdb", a.T0)
+
+    assert list(tmp_path.glob(".*.new")) == [living]
