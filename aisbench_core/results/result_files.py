@@ -97,7 +97,7 @@ class ResultFiles:
     def throughput(self, name: str) -> float:
         """The number in a file, if it can be a throughput. Raises ResultError otherwise."""
         value = self.number(name)
-        if not LEAST_THROUGHPUT < value < MOST_THROUGHPUT:
+        if not LEAST_THROUGHPUT <= value <= MOST_THROUGHPUT:
             raise ResultError(f"{name} holds {value:g}; allowed: {LEAST_THROUGHPUT:g} to {MOST_THROUGHPUT:g}")
         return value
 

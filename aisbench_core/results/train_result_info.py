@@ -92,7 +92,7 @@ def read_measure(key: str, text: str) -> float:
     if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
         raise ResultError(f"{key} holds {text[:40]!r}, and not a number")
     value = float(text)
-    if key == "throughput_ratio" and not LEAST_THROUGHPUT < value < MOST_THROUGHPUT:
+    if key == "throughput_ratio" and not LEAST_THROUGHPUT <= value <= MOST_THROUGHPUT:
         raise ResultError(f"{key} holds {value:g}; allowed: {LEAST_THROUGHPUT:g} to {MOST_THROUGHPUT:g}")
     if not 0 <= value <= (MOST_ACCURACY if key == "accuracy" else MOST_THROUGHPUT):
         raise ResultError(f"{key} holds {value:g}; allowed: 0 or greater")

@@ -93,7 +93,7 @@ _SQL = {
 }
 _STORED = ", ".join(_SQL.get(name, name) for name in Facts._fields if name != "cards")
 
-_USABLE = f"(throughput > {SMALLEST!r} and throughput < {LARGEST!r} and server >= 0 and rank >= 0)"
+_USABLE = f"(throughput between {SMALLEST!r} and {LARGEST!r} and server >= 0 and rank >= 0)"
 _NAMED = "list([server, rank, throughput] order by server, rank, throughput nulls last)"
 
 _FACTS = f"""

@@ -17,7 +17,7 @@ STRAGGLER_SHARE = 0.95
 """A card below this share of the run's median card is a straggler."""
 
 SMALLEST, LARGEST = 1e-100, 1e100
-"""No card is that slow or fast; outside, sums, squares and ratios would leave the range of floating point numbers."""
+"""No card is slower or faster; outside, sums, squares and ratios would leave the range of floating point numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Throughput:
 
 def is_usable(value: float) -> bool:
     """Whether a throughput can be a measurement: finite, above 0, and not beyond every machine."""
-    return SMALLEST < value < LARGEST
+    return SMALLEST <= value <= LARGEST
 
 
 def is_card(server: int, rank: int, throughput: float | None) -> bool:

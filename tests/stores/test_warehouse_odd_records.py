@@ -103,6 +103,21 @@ def test_numbers_out_of_range_are_named_with_what_is_allowed(warehouse: Warehous
     assert "allowed" not in in_chinese(fields.found)
 
 
+def test_the_ends_of_what_is_allowed_are_allowed(warehouse: Warehouse) -> None:
+    for name, end in (("least", 1e-100), ("most", 1e100 / 8)):
+        warehouse.record(a.record(name, throughputs=[end] * 8))
+    record = a.record("reported")
+    assert record.result is not None
+    info = replace(record.result.info, throughput_ratio=1e100)
+    warehouse.record(replace(record, result=replace(record.result, info=info)))
+
+    worth = {row.run_id: row.validity for row in warehouse.runs_of(("least", "most")).values()}
+    (fields,) = [check for check in warehouse.runs_of(("reported",))["reported"].checks if check.id == "V01"]
+    assert worth == {"least": Validity.VALID, "most": Validity.VALID}
+    assert fields.level is CheckLevel.OK
+    assert all(run.is_stored for run in warehouse.validate(ALL).runs)
+
+
 def test_a_model_of_ten_thousand_letters_is_the_model_that_ran(warehouse: Warehouse) -> None:
     warehouse.record(a.record(facts=replace(a.FACTS, model="训" * 10_000)))
 

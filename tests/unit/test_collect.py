@@ -138,6 +138,11 @@ def test_a_throughput_lies_above_nothing_and_below_what_any_machine_reaches(cont
     assert len(found.rank_results) == 3, "what the others did is kept"
 
 
+@pytest.mark.parametrize("content", ["1e-100", "1e100"])
+def test_the_ends_of_what_is_allowed_are_allowed(content: str) -> None:
+    assert collected({**GOOD, "throughput_2.json": content}).problems == ()
+
+
 @pytest.mark.parametrize(("content", "accuracy"), [("0", 0.0), ("76.2", 76.2)])
 def test_an_accuracy_of_nothing_and_one_in_percent_are_measurements(content: str, accuracy: float) -> None:
     assert collected({**GOOD, "accuracy.json": content}).info.accuracy == accuracy
