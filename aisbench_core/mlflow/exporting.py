@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import json
 import math
 import os
 import sqlite3
@@ -130,15 +131,20 @@ def _run(con: sqlite3.Connection, run: ToldRun, experiment: int) -> None:
 
 
 def _params(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: values[name] for name in _PARAMS if values[name] not in (None, "")}
+    asked = {name: values[name] for name in _PARAMS}
+    asked |= {words.PARAMETER + name: value for name, value in _object(values["spec"]).get("parameters", {}).items()}
+    return {name: value for name, value in asked.items() if value not in (None, "")}
 
 
 def _tags(run: ToldRun) -> dict[str, Any]:
     values = run.values
-    told = {f"aisbench.{name}": values[name] for name in _TAGS} | {
-        f"aisbench.{name}": at.isoformat() for name, at in run.times.items()
+    told = {f"aisbench.{name}": values[name] for name in _TAGS}
+    told |= {f"aisbench.{name}": at.isoformat() for name, at in run.times.items()}
+    told |= {
+        f"aisbench.{key}.{name}": value for key in ("system", "tester") for name, value in _object(values[key]).items()
     }
     told |= {
+        "aisbench.tags": ", ".join(json.loads(values["tags"] or "[]")),
         words.RUN_ID: values["run_id"],
         words.JOB_ID: values["job_id"],
         words.REHEARSAL: str(values["rehearsal"]).lower(),
@@ -151,6 +157,11 @@ def _tags(run: ToldRun) -> dict[str, Any]:
         "mlflow.note.content": "a rehearsal: these numbers are no measurement" if values["rehearsal"] else "",
     }
     return {name: value for name, value in told.items() if value not in (None, "")}
+
+
+def _object(text: str | None) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(text or "{}")
+    return found
 
 
 def _points(run: ToldRun, at: int) -> Iterator[Row]:
@@ -172,7 +183,12 @@ def _point(key: str, step: int, at: int, value: float | None) -> Iterator[Row]:
 
 
 def _texts(told: Mapping[str, Any], run_id: str) -> list[Row]:
-    return [(name[:LONGEST_KEY], str(value)[:LONGEST], run_id) for name, value in told.items()]
+    return [(name[:LONGEST_KEY], _text(value)[:LONGEST], run_id) for name, value in told.items()]
+
+
+def _text(value: Any) -> str:
+    """Texts as they are, all else as JSON has it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _ms(at: datetime | None) -> int | None:

@@ -10,6 +10,9 @@ RAW = "aisbench.raw"
 RANKS_EXPECTED = "ranks_expected"
 NPU_SAMPLE = "platform"
 
+PARAMETER = "parameters."
+"""Stands before the name of a parameter of the training, as in a spec."""
+
 RANK = "rank_throughput.server_{server}"
 """A metric whose steps are the cards of one server."""
 

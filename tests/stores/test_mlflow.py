@@ -20,7 +20,7 @@ from aisbench_core.history.reading import columns_of, read_path, read_stream
 from aisbench_core.importing.chosen import Choices
 from aisbench_core.mlflow.exporting import MlflowExport
 from aisbench_core.mlflow.schema import NEEDED, REVISION, TABLES
-from aisbench_core.model import MetricSample, Mode, RunRecord, ServerResult
+from aisbench_core.model import MetricSample, Mode, Remark, RemarkKind, Remarks, RunRecord, ServerResult
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.reading import reader
@@ -166,6 +166,26 @@ def test_a_run_says_in_mlflow_what_was_measured_and_nothing_else(tmp_path: Path)
         ("Default",),
         ("AISBench mindspore_resnet (cn-north-9)",),
     ]
+
+
+def test_a_run_says_in_mlflow_what_it_was_asked_to_do_and_on_what(tmp_path: Path) -> None:
+    core = core_in(tmp_path / "data")
+    run = a.run("asked", a.spec(parameters={"batch_size": 32, "graph": True, "net": "resnet 50"}))
+    remarks = Remarks(tuple(Remark(a.T0, "ann", RemarkKind.TAG, tag) for tag in ("golden", "q4")))
+
+    file = sent(core, tmp_path / "out.db", replace(a.record("asked"), run=run, remarks=remarks))
+
+    asked = "select key, value from params where key like 'parameters.%' order by key"
+    assert rows(file, asked) == [
+        ("parameters.batch_size", "32"),
+        ("parameters.graph", "true"),
+        ("parameters.net", "resnet 50"),
+    ]
+    assert {
+        ("aisbench.tags", "golden, q4"),
+        ("aisbench.system.number_of_nodes", "1"),
+        ("aisbench.tester.test_mode", "training"),
+    } <= set(rows(file, "select key, value from tags"))
 
 
 def several() -> Iterator[RunRecord]:
