@@ -56,10 +56,11 @@ def regress(by: str | None, names: tuple[str, ...], as_json: bool, **chosen: Any
     core = open_core()
     query = query_of(core, **chosen)
     found = _judged(core, query, _field(by), names)
+    prints = (each.row.group.fingerprint for each in found.groups)
     shown.answer(
         {"region": query.region, **_as_json(found)},
         as_json,
-        lambda: _report(found, core.warehouse.apart.parameters(each.row.group.fingerprint for each in found.groups)),
+        lambda: _report(found, core.warehouse.apart.parameters(query.region, prints, rehearsal=found.rehearsal)),
     )
     _say_what(query.region, found)
     click.get_current_context().exit(exit_code_of(found.outcome))

@@ -60,7 +60,8 @@ def leaderboard(ascending: bool, as_json: bool, **chosen: Any) -> None:
     core = open_core()
     query = query_of(core, descending=not ascending, **chosen)
     page = core.warehouse.leaderboard(query)
-    apart = core.warehouse.apart.parameters(row.fingerprint for row in page.rows)
+    prints = (row.fingerprint for row in page.rows)
+    apart = core.warehouse.apart.parameters(query.region, prints, rehearsal=page.rehearsal)
     named = {"region": query.region, **_named(page), "parameters_apart": apart}
     shown.answer(named, as_json, lambda: _board(page, apart))
     _say_what(query.region, page)

@@ -25,33 +25,35 @@ class Apart:
     def __init__(self, connection: Connection | Lake) -> None:
         self._connection = connection
 
-    def parameters(self, fingerprints: Iterable[str]) -> Mapping[str, str]:
+    def parameters(self, region: str, fingerprints: Iterable[str], *, rehearsal: bool) -> Mapping[str, str]:
         """By which facts a question differs from others of these, as "batch_size=512", by fingerprint.
 
-        Questions that no other looks like are left out; so is what a question does not know of itself."""
+        Only runs of that kind and region count: elsewhere fewer of these may be known, or less of them. Questions that
+        no other looks like are left out; so is what a question does not know of itself."""
         asked = sorted(set(fingerprints))
         if len(asked) < 2:
             return {}
         with self._connection.moment() as cur:
-            return {name: text for alike in _alike(cur, asked) for name, text in _told(alike).items()}
+            return {name: text for alike in _alike(cur, [region, rehearsal, asked]) for name, text in _told(alike).items()}
 
 
-def _alike(cur: DuckDBPyConnection, fingerprints: Sequence[str]) -> list[Mapping[str, Facts]]:
+def _alike(cur: DuckDBPyConnection, asked: Sequence[object]) -> list[Mapping[str, Facts]]:
     """The facts of questions that look alike, where there are several."""
     cur.execute(
         f"""
         with questions as (
-            select region, rehearsal, workload, model, fingerprint, min(latest_run_id) as run_id,
+            select workload, model, fingerprint, min(latest_run_id) as run_id,
                 {", ".join(f"any_value({name}) as {name}" for name in _DECIDED)}
-            from {current(cur)} where fingerprint in (select unnest(?::VARCHAR[])) group by all),
+            from {current(cur)}
+            where region = ? and rehearsal = ? and fingerprint in (select unnest(?::VARCHAR[])) group by all),
         several as (
-            from questions qualify count(*) over (partition by region, rehearsal, workload, model) > 1)
-        select {", ".join(f"several.{name}" for name in _DECIDED)}, several.region, several.rehearsal,
+            from questions qualify count(*) over (partition by workload, model) > 1)
+        select {", ".join(f"several.{name}" for name in _DECIDED)},
             several.workload, several.model, several.fingerprint, runs.speed_parameters
         from several join (from runs where rowid in (
             select rowid from runs where run_id in (select run_id from several))) as runs using (run_id)
         """,  # noqa: S608 (our own words)
-        [list(fingerprints)],
+        asked,
     )
     families: defaultdict[tuple[object, ...], dict[str, Facts]] = defaultdict(dict)
     for *cells, fingerprint, speed in cur.fetchall():

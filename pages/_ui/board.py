@@ -156,7 +156,8 @@ def show_groups(query: BoardQuery) -> None:
     if not page.rows:
         st.info(t("board.no_match"), icon=":material/search:")
         return
-    apart = asked(core().warehouse.apart.parameters, tuple(row.fingerprint for row in page.rows))
+    prints = tuple(row.fingerprint for row in page.rows)
+    apart = asked(core().warehouse.apart.parameters, query.region, prints, rehearsal=page.rehearsal)
     _chart(query, page.rows, apart)
     head = common_unit(page.rows, t)
     table = [group_cells(row, head, apart, t) for row in page.rows]

@@ -51,7 +51,8 @@ def choose_group(query: BoardQuery) -> GroupRow | None:
         st.info(t("trend.no_group"), icon=":material/search:")
         return None
     rows = {row.group.id: row for row in page.rows}
-    apart = asked(core().warehouse.apart.parameters, tuple(row.group.fingerprint for row in page.rows))
+    prints = tuple(row.group.fingerprint for row in page.rows)
+    apart = asked(core().warehouse.apart.parameters, query.region, prints, rehearsal=page.rehearsal)
     wanted = st.query_params.get("group", "")
     if wanted and wanted not in rows:
         st.info(t("trend.unknown_group"), icon=":material/search:")

@@ -73,7 +73,8 @@ def choose_question(query: BoardQuery) -> QuestionRow | None:
         st.info(t("grow.no_question"), icon=":material/search:")
         return None
     rows = {row.question.id: row for row in page.rows}
-    apart = asked(core().warehouse.apart.parameters, tuple(row.question.fingerprint for row in page.rows))
+    prints = tuple(row.question.fingerprint for row in page.rows)
+    apart = asked(core().warehouse.apart.parameters, query.region, prints, rehearsal=page.rehearsal)
     wanted = st.query_params.get("question", "")
     if wanted and wanted not in rows:
         st.info(t("grow.unknown_question"), icon=":material/search:")

@@ -10,9 +10,9 @@ from tests import records as a
 def told(warehouse: Warehouse, *records: RunRecord) -> dict[str, str]:
     """What tells each run's question apart, by the run's id."""
     warehouse.rebuild(records)
-    rows = warehouse.leaderboard(BoardQuery("cn-north-9")).rows
-    apart = warehouse.apart.parameters(row.fingerprint for row in rows)
-    return {row.latest_run_id: apart.get(row.fingerprint, "") for row in rows}
+    page = warehouse.leaderboard(BoardQuery("cn-north-9"))
+    apart = warehouse.apart.parameters("cn-north-9", (row.fingerprint for row in page.rows), rehearsal=page.rehearsal)
+    return {row.latest_run_id: apart.get(row.fingerprint, "") for row in page.rows}
 
 
 def test_the_parameter_that_differs_is_named_and_those_that_are_equal_are_not(warehouse: Warehouse) -> None:
@@ -48,3 +48,23 @@ def test_what_an_imported_result_does_not_tell_is_not_told(warehouse: Warehouse)
     known = replace(a.imported("old", cards_heard=True), region="cn-north-9")
 
     assert told(warehouse, a.record("new"), known) == {"new": "batch_size=256, epoch_size=90", "old": ""}
+
+
+def test_what_another_region_knows_and_rehearsals_do_not_tell_questions_of_a_region_apart(warehouse: Warehouse) -> None:
+    """There, one of the three questions is unknown, and the other two differ in one parameter only."""
+    large, short = {"epoch_size": 90, "batch_size": 512}, {"epoch_size": 60, "batch_size": 512}
+
+    found = told(
+        warehouse,
+        a.record("usual"),
+        a.record("large", speed_parameters=large),
+        a.record("short", speed_parameters=short),
+        *(a.record(f"far-{at}", region="cn-south-1", speed_parameters=each) for at, each in enumerate((large, short))),
+        *(a.record(f"tried-{at}", rehearsal=True, speed_parameters=each) for at, each in enumerate((large, short))),
+    )
+
+    assert found == {
+        "usual": "batch_size=256, epoch_size=90",
+        "large": "batch_size=512, epoch_size=90",
+        "short": "batch_size=512, epoch_size=60",
+    }
