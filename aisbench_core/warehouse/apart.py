@@ -34,7 +34,9 @@ class Apart:
         if len(asked) < 2:
             return {}
         with self._connection.moment() as cur:
-            return {name: text for alike in _alike(cur, [region, rehearsal, asked]) for name, text in _told(alike).items()}
+            return {
+                name: text for alike in _alike(cur, [region, rehearsal, asked]) for name, text in _told(alike).items()
+            }
 
 
 def _alike(cur: DuckDBPyConnection, asked: Sequence[object]) -> list[Mapping[str, Facts]]:

@@ -37,6 +37,11 @@ _KINDS = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype(), pa.bool_(): 
 _UNITS = {column.name: column.unit for view in reversed(VIEWS) for column in view.columns if column.unit}
 _PAGED = frozenset({"sort", "descending", "limit", "offset"})
 _MANY = frozenset({"models", "workloads", "framework_versions", "flavors", "node_counts", "tags"})
+_VALIDITY = Problem(
+    "validity",
+    "is of single runs, and a row of the leaderboard holds several: ask runs(validity=…); rows without a valid run come"
+    " with leaderboard(include_invalid=True)",
+)
 _WORDS: Mapping[str, type[StrEnum]] = {"origin": Origin, "validity": Validity}
 
 Filters = Any
@@ -108,7 +113,11 @@ class OpenWarehouse:
     def leaderboard(
         self, *, sort: str = "throughput", descending: bool = True, limit: int | None = None, **filters: Filters
     ) -> pd.DataFrame:
-        """The leaderboard as its page shows it, with the columns of `v_groups`. Raises SpecError as `runs` does."""
+        """The leaderboard as its page shows it, with the columns of `v_groups`. Raises SpecError as `runs` does.
+
+        With include_invalid=True also groups without a valid run; `validity` is of single runs, and is refused."""
+        if "validity" in filters:
+            raise SpecError("filters", [_VALIDITY])
         with self._reader.cursor() as cur:
             query = _query(cur, filters | {"sort": sort, "descending": descending, "limit": limit or ALL})
             page = board.leaderboard(cur, query)

@@ -116,6 +116,8 @@ def test_a_filter_that_does_not_exist_and_a_region_that_is_not_said_are_named(fi
             opened.runs(model="x")
         with pytest.raises(SpecError, match=r"ruleset_id: must be one of region, models"):
             opened.leaderboard(region="cn-north-9", ruleset_id="strict")
+        with pytest.raises(SpecError, match=r"validity: is of single runs.* ask runs\(validity=…\)"):
+            opened.leaderboard(region="cn-north-9", validity="invalid")
         with pytest.raises(SpecError, match=r"(?s)origin: must be one of launched, imported.*validity: must be one of"):
             opened.runs(region="cn-north-9", origin="bought", validity="good")
         assert opened.runs(region="cn-north-9", tags="tuned")["run_id"].tolist() == ["old-0"]
