@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from aisbench_core.warehouse import BoardQuery, Judged, SeriesVerdict, Validation
 
 LEVELS = ("fail", "warn")
+OF_THE_END = (
+    "Of a run that did not complete, `aisbench show RUN` says how it ended, and the end of `aisbench logs RUN` what it"
+    " printed last."
+)
 
 
 @click.command()
@@ -155,7 +159,7 @@ def _answer(found: "Validation", listed: list["Judged"], rules: "Ruleset") -> di
         "rehearsal": found.rehearsal,
         "counts": found.counts,
         "by_rule": {name: dict(zip(LEVELS, count, strict=True)) for name, count in found.by_rule.items()},
-        "fixes": {name: rules.rules[name].fix for name in found.by_rule if name in rules.rules},
+        "fixes": _fixes(found, rules),
         "runs": [_run(run) for run in listed],
     }
 
@@ -176,9 +180,18 @@ def _table(found: "Validation", listed: list["Judged"], rules: "Ruleset") -> str
     rows = [line for run in listed for line in _lines(run)]
     if not rows:
         return "every run is valid"
-    fixes = [f"{name}: {rules.rules[name].fix}" for name in found.by_rule if name in rules.rules]
+    fixes = [f"{name}: {fix}" for name, fix in _fixes(found, rules).items()]
     heads = ("run", "validity", "check", "level", "expected", "found", "evidence")
     return "\n".join([shown.table(heads, rows), *([""] if fixes else []), *fixes])
+
+
+def _fixes(found: "Validation", rules: "Ruleset") -> dict[str, str]:
+    """What to do, by rule; about a run that did not complete there is something to see first."""
+    from aisbench_core.warehouse.values import is_of_the_end
+
+    fixes = {name: rules.rules[name].fix for name in found.by_rule if name in rules.rules}
+    ended = {name for run in found.runs for name in run.failed_checks.split(";") if is_of_the_end(name, run.validity)}
+    return fixes | {name: f"{OF_THE_END} {fixes.get(name, '')}".strip() for name in ended}
 
 
 def _lines(run: "Judged") -> list[tuple[str, ...]]:

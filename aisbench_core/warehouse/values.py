@@ -38,6 +38,11 @@ class Check:
     evidence: str = ""
 
 
+def is_of_the_end(check_id: str, validity: Validity) -> bool:
+    """Whether a result lacks something because its run did not complete: how that ended is the first thing to see."""
+    return check_id == "V01" and validity is Validity.INCOMPLETE
+
+
 @dataclass(frozen=True, slots=True)
 class SeriesVerdict:
     """What the rules about series say of one row of a series: its runs on one node count, in one version and image.

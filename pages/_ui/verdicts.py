@@ -7,7 +7,7 @@ import streamlit as st
 
 from aisbench_core.errors import AisbenchError
 from aisbench_core.rulesets.ruleset import Ruleset
-from aisbench_core.warehouse.values import BoardQuery, Check, CheckLevel, RunRow, Validity
+from aisbench_core.warehouse.values import BoardQuery, Check, CheckLevel, RunRow, Validity, is_of_the_end
 from pages._ui import address
 from pages._ui.core import asked, core
 from pages._ui.errors import plain
@@ -42,7 +42,7 @@ def show_verdict_of(row: RunRow) -> None:
     opened = row.validity is not Validity.VALID or len(row.reasons) <= OPENED
     with st.expander(_counted(row, t), expanded=opened, icon=CHECKS):
         for check in row.reasons:
-            show_check(check, ruleset, t)
+            show_check(check, ruleset, t, row)
 
 
 def show_verdicts(runs: Sequence[RunRow]) -> None:
@@ -54,7 +54,7 @@ def show_verdicts(runs: Sequence[RunRow]) -> None:
         if row.reasons:
             with st.expander(t("worth.checks_of", run=plain(row.run_id), checks=_counted(row, t)), icon=CHECKS):
                 for check in row.reasons:
-                    show_check(check, ruleset_of(row.ruleset_id), t)
+                    show_check(check, ruleset_of(row.ruleset_id), t, row)
 
 
 def show_rules(rule_ids: Iterable[str], ruleset_id: str) -> None:
@@ -145,15 +145,19 @@ def reasons(row: RunRow, t: Words) -> str:
     )
 
 
-def show_check(check: Check, ruleset: Ruleset | None, t: Words) -> None:
-    """One check that is not fulfilled: what it demands, expected and found, and what to do."""
+def show_check(check: Check, ruleset: Ruleset | None, t: Words, row: RunRow | None = None) -> None:
+    """One check that is not fulfilled: what it demands, expected and found, and what to do.
+
+    `row`: the run that it is about; nothing for a series."""
     rule = ruleset.rules.get(check.id) if ruleset else None
     title = f" {t.pick(rule.title, rule.title_zh)}" if rule else ""
     where = f" ({t.said(check.evidence)})" if check.evidence else ""
     expected, found = (clipped(t.said(text), 600) for text in (check.expected, check.found))
     said = t("worth.said", expected=expected, found=found)
     lines = [f"**{check.id}**{plain(title)}", plain(said + where)]
-    if rule:
+    if row and is_of_the_end(check.id, row.validity):
+        lines.append(t("worth.fix", fix=plain(t("worth.fix_end", run=row.run_id))))
+    elif rule:
         lines.append(t("worth.fix", fix=plain(t.pick(rule.fix, rule.fix_zh))))
     box: Any = st.error if check.level is CheckLevel.FAIL else st.warning
     box("  \n".join(lines))

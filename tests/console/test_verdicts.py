@@ -1,10 +1,13 @@
 """Verdicts on the pages that show numbers: by which ruleset, what was found, and what to do."""
 
+from dataclasses import replace
 from pathlib import Path
 
+from aisbench_core.model import RunState
 from aisbench_core.warehouse import Warehouse
 from tests.console.conftest import OpenPage, texts
 from tests.console.test_results import table
+from tests.records import record
 
 FIX = "What to do: Find the rank without a usable number in the logs"
 BY = "Judged by AISBench Console (aisbench/1) · division: not stated, judged as open"
@@ -24,6 +27,21 @@ def test_live_compare_history_and_the_lists_say_what_a_result_is_worth_and_why(o
     assert FIX in texts(compared)
     assert "Validity" in texts(compared)
     assert ":green-badge[valid]" in texts(runs)
+
+
+def test_a_run_whose_job_crashed_is_led_to_how_it_ended_and_to_its_log(open_page: OpenPage, used: Path) -> None:
+    crashed = record("run-crashed", with_result=False, state=RunState.FAILED)
+    ended = replace(crashed.run, detail="worker-0 ended with exit code 137: Killed")
+    Warehouse(used / "warehouse.duckdb").record(replace(crashed, run=ended))
+
+    told = texts(open_page("live", run="run-crashed"))
+    chinese = texts(open_page("compare", ids=["run-crashed", "run-n1-0"], lang="zh"))
+
+    assert "none (worker-0 ended with exit code 137" in told
+    assert "What to do: The run did not complete." in told
+    assert "`aisbench logs run-crashed`" in told
+    assert "the file that is named, mend" not in told
+    assert "处理办法：该运行没有完成。" in chinese
 
 
 def test_the_leaderboard_can_be_judged_by_another_ruleset_and_narrowed_to_a_verdict(

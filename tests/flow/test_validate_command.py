@@ -46,6 +46,7 @@ def test_what_is_wrong_is_listed_with_what_to_do_and_scripts_get_an_exit_code(ty
     assert told.exit_code == 8
     assert "bad   invalid     V06    fail   above 0 and at most 1  not measured" in told.stdout
     assert "V06: Evaluate on the real evaluation set" in told.stdout
+    assert "V01: Of a run that did not complete, `aisbench show RUN` says how it ended" in told.stdout
     assert "good" not in told.stdout
     assert told.stderr == "3 runs judged by aisbench/1: 1 valid, 1 invalid, 1 incomplete\n"
 
