@@ -4,6 +4,7 @@ Whoever is interrupted starts again: what the warehouse holds is passed over, ev
 """
 
 import re
+import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -106,11 +107,8 @@ def save(
             if not replace:
                 rows = ((found, name) for found in chunk if (name := here.corrects(found)) and name == here.name(found))
                 corrected += sum(_says_else(record(found), RunFolder(runs_dir / name)) for found, name in rows)
-            records = [
-                _written(_under(record(found), name), runs_dir) for found, name in _unknown(chunk, here, replace)
-            ]
-            warehouse.record_many(records)
-        new += [each.run.run_id for each in records]
+            records = [_under(record(found), name) for found, name in _unknown(chunk, here, replace)]
+            new += _kept(records, warehouse, runs_dir, replace)
         done += len(chunk)
         told(done)
     return Saved(tuple(new), done - len(new), corrected)
@@ -150,6 +148,20 @@ def _says_else(now: RunRecord, folder: RunFolder) -> bool:
     except ResultError:
         return True
     return (now.result, now.workload) != (before.result, before.workload) or now.run.spec != before.run.spec
+
+
+def _kept(records: Sequence[RunRecord], warehouse: Warehouse, runs_dir: Path, replace: bool) -> list[str]:
+    """The runs that were stored; what another machine has stored since we looked leaves nothing here."""
+    folders = {each.run.run_id: RunFolder(runs_dir / each.run.run_id).path for each in records}
+    ours = {run_id for run_id, folder in folders.items() if not folder.exists()}
+    written = [_written(each, runs_dir) for each in records]
+    if replace:
+        warehouse.record_many(written)
+        return list(folders)
+    new = warehouse.imports.add(written)
+    for run_id in ours - new:
+        shutil.rmtree(folders[run_id])
+    return [run_id for run_id in folders if run_id in new]
 
 
 def _under(record: RunRecord, run_id: str) -> RunRecord:

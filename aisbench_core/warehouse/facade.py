@@ -72,7 +72,7 @@ class Warehouse:
         self.people = People(self._connection)
         self.apart = Apart(self._connection)
         self.taking = Taking(self._connection)
-        self.imports = Imports(self._connection)
+        self.imports = Imports(self._connection, self._judge)
         self.series = StoredSeries(self._connection, self._judge_of, self._under)
 
     def cursor(self) -> AbstractContextManager[DuckDBPyConnection]:

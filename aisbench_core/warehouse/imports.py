@@ -8,11 +8,13 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import RunNotFound
+from aisbench_core.model import RunRecord
 from aisbench_core.warehouse import baselines
 from aisbench_core.warehouse.connection import Connection
 from aisbench_core.warehouse.imported import ID, Import
+from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.lake import Lake
-from aisbench_core.warehouse.record import forget
+from aisbench_core.warehouse.record import forget, record_new
 from aisbench_core.warehouse.remarks import utc
 from aisbench_core.warehouse.rows import aware
 from aisbench_core.warehouse.standings import settle
@@ -35,8 +37,13 @@ _PLACE = re.compile(r" \(\d+\)$")
 class Imports:
     """The imports of one warehouse; every method raises as the warehouse's own do."""
 
-    def __init__(self, connection: Connection | Lake) -> None:
+    def __init__(self, connection: Connection | Lake, judge: Judge) -> None:
         self._connection = connection
+        self._judge = judge
+
+    def add(self, records: Sequence[RunRecord]) -> frozenset[str]:
+        """Store the runs that nobody has stored, another machine neither; returns their ids."""
+        return record_new(self._connection, records, self._judge)
 
     def page(self, limit: int = 20, offset: int = 0) -> tuple[list[Import], int]:
         """Imports, newest first, and how many there are in all."""

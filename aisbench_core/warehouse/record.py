@@ -12,6 +12,7 @@ from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.remarks import with_known
 from aisbench_core.warehouse.rows import Rows, rows_of
+from aisbench_core.warehouse.runs import known
 from aisbench_core.warehouse.schema import RUNS, TABLES, among, insert, parsed
 from aisbench_core.warehouse.standings import is_much, mark, mark_of_runs, mark_one, settle, settle_many
 
@@ -40,6 +41,24 @@ def record_many(connection: Connection | Lake, records: Iterable[RunRecord], jud
     return count
 
 
+def record_new(connection: Connection | Lake, records: Sequence[RunRecord], judge: Judge) -> frozenset[str]:
+    """Store those of the runs that are not stored yet, in one transaction, and return their ids.
+
+    Of several machines that store the same runs at once only one is told that they are new."""
+    rows = _rows(records, judge)
+
+    def work(cur: DuckDBPyConnection) -> list[RunRecord]:
+        here = known(cur, [one.run.run_id for one in records])
+        new = [one for one in records if one.run.run_id not in here]
+        if new:
+            _replace(cur, new, _rows(new, judge) if here else rows, judge)
+        return new
+
+    new = connection.write(work) if records else []
+    connection.write(settle)
+    return frozenset(one.run.run_id for one in new)
+
+
 def rebuild(
     connection: Connection | Lake, records: Iterable[RunRecord], judge: Judge, others: Iterable[str] = ()
 ) -> int:
@@ -48,11 +67,11 @@ def rebuild(
     Runs are replaced chunk by chunk and unknown ones removed at the end, so that whoever looks meanwhile, or after a
     crash, still finds every run.
     """
-    known = {run_id for run_ids in _stored(connection, records, judge) for run_id in run_ids}
-    kept = known.union(others)  # asked once: a transaction may be carried out again
+    stored = {run_id for run_ids in _stored(connection, records, judge) for run_id in run_ids}
+    kept = stored.union(others)  # asked once: a transaction may be carried out again
     connection.write(lambda cur: _keep_only(cur, kept))
     connection.write(settle)
-    return len(known)
+    return len(stored)
 
 
 def _stored(connection: Connection | Lake, records: Iterable[RunRecord], judge: Judge) -> Iterator[list[str]]:

@@ -1,0 +1,44 @@
+"""Two machines that import the same results into one warehouse at the same time: each result is new to one of them."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from aisbench_core.history.found import FoundResult
+from aisbench_core.importing import records, saving
+from aisbench_core.importing.chosen import Choices, Saved
+from aisbench_core.model import RunRecord
+from aisbench_core.warehouse import BoardQuery, Warehouse
+from tests.found_results import found
+from tests.records import T0
+
+ALL = BoardQuery("imported", include_invalid=True)
+
+
+def test_of_two_machines_that_import_at_once_only_one_finds_a_result_new(warehouse: Warehouse, tmp_path: Path) -> None:
+    """Both have looked, and found nothing, before either stores."""
+    both_looked = threading.Barrier(2, timeout=60)
+
+    def save(machine: str, own: list[str]) -> Saved:
+        results = [found(f"{name}.log", job=f"job-{name}") for name in ["a", "b", *own]]
+
+        def record(result: FoundResult) -> RunRecord:
+            if result == results[0]:
+                both_looked.wait()
+            return records.record_of(result, Choices(), records.Catalogue(()), machine, T0)
+
+        return saving.save(results, record, warehouse, tmp_path / machine / "runs")
+
+    for machine in ("one", "two"):
+        (tmp_path / machine).mkdir()
+    with ThreadPoolExecutor(2) as at_once:
+        one, two = at_once.map(save, ("one", "two"), (["c"], ["d", "e"]))
+
+    assert sorted([len(one.new), len(two.new)]) in ([1, 4], [2, 3])
+    assert (len(one.new) + one.known, len(two.new) + two.known) == (3, 4)
+    assert warehouse.runs(ALL).total == 5
+    by = {row.run_id: row.created_by for row in warehouse.runs(ALL).rows}
+    assert by == {**dict.fromkeys(one.new, "one"), **dict.fromkeys(two.new, "two")}
+    kept = {(each.parent.parent.name, each.name) for each in tmp_path.glob("*/runs/*")}
+    assert kept == {(machine, run_id) for run_id, machine in by.items()}, "who did not store a run keeps nothing of it"
+    assert warehouse.check([]).damages == ()
