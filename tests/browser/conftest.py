@@ -17,6 +17,10 @@ QUICK = {"poll_seconds": "0.5", "tick_seconds": "0.1", "retry_first_seconds": "0
 OPENED = pytest.StashKey[list[tuple[Visit, Person]]]()
 """The windows that a test has opened, each with who looks into it."""
 
+FEW_LOOKS = "--js-flags=--no-opt --no-maglev --min-semi-space-size=32"
+"""A page that is looked at once is gone before its scripts, once optimised, or a tidied memory pay: a third of the
+browser's work."""
+
 
 @pytest.fixture(scope="module")
 def region(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SandboxProcess]:
@@ -41,7 +45,7 @@ def browser() -> Iterator[Browser]:
     """Chromium, one for each module: Playwright keeps an event loop, which tests elsewhere must not meet."""
     expect.set_options(timeout=WAIT_MS)
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=_chromium())
+        chromium = playwright.chromium.launch(executable_path=_chromium(), args=[FEW_LOOKS])
         yield chromium
         chromium.close()
 
