@@ -21,6 +21,9 @@ PLACE = re.compile(r"\{([nw]?)\}")
 KINDS = {"": "(.+?)", "n": r"(-?\d[\d.,]*(?:e[+-]?\d+)?%?|-?inf|nan)", "w": r"(\S+?)"}
 
 
+NAMED = re.compile(r"((?:'[^']*'|\"[^\"]*\")) (.+)", re.DOTALL)
+"""A quoted name, and what is said of it."""
+
 MARKS = (": ", "; ", " (")
 MOST_LETTERS, MOST_PARTS = 1000, 12
 """What is longer is no sentence of ours but what somebody's file or program said, and would take long to look at."""
@@ -51,7 +54,7 @@ def in_chinese(said: str) -> str:
     """A sentence of the core in Chinese; one that is not known is looked at in its parts, and else stays as it is."""
     if len(said) > MOST_LETTERS or sum(map(said.count, MARKS)) > MOST_PARTS:
         return said
-    return _whole(said) or _with_hint(said) or _listed(said) or _after_colon(said) or said
+    return _whole(said) or _after_name(said) or _with_hint(said) or _listed(said) or _after_colon(said) or said
 
 
 @cache
@@ -94,7 +97,7 @@ def _with_hint(said: str) -> str | None:
         return None
     for place in _places(said, " ("):
         message, hint = said[:place], said[place + 2 : -1]
-        if (chinese := _whole(message) or _after_colon(message)) or _whole(hint):
+        if (chinese := _whole(message) or _after_name(message) or _after_colon(message)) or _whole(hint):
             return f"{chinese or message}（{in_chinese(hint)}）"
     return None
 
@@ -116,6 +119,13 @@ def _after_colon(said: str) -> str | None:
         if chinese or told != what:
             return f"{chinese or where}：{told}"
     return None
+
+
+def _after_name(said: str) -> str | None:
+    """`'name' is so`: the name stays as it is."""
+    found = NAMED.fullmatch(said)
+    told = _whole(found[2]) if found else None
+    return f"{found[1]} {told}" if found and told else None
 
 
 def _places(said: str, mark: str) -> Iterator[int]:

@@ -1,18 +1,27 @@
 """What the core says is said in Chinese, too, and the catalogue holds nothing that no code says."""
 
 import ast
+import re
 import string
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
+from pydantic_core._pydantic_core import list_all_errors
 
 from aisbench_core import chinese
 from aisbench_core.chinese import PLACE, catalogue, in_chinese
 from aisbench_core.cloud.refusals import TABLE
 
 CORE = Path(chinese.__file__).parent
+PYDANTIC = [
+    re.sub(r"\{\w+\}", "{}", said.replace("{expected_plural}", plural))
+    for each in list_all_errors()
+    for said in [each["message_template_python"][0].lower() + each["message_template_python"][1:]]
+    for plural in ("", "s")
+]
+"""What is wrong with the values of documents, as pydantic says it; our documents begin it with a small letter."""
 
 
 def said_by(node: ast.AST) -> str | None:
@@ -33,7 +42,7 @@ def sentences() -> Iterator[str]:
 
 
 def test_the_code_still_says_every_sentence_of_the_catalogue() -> None:
-    known = "\n".join(sentences())
+    known = "\n".join([*sentences(), *PYDANTIC])
 
     gone = [english for english in catalogue() if PLACE.sub("{}", english) not in known]
 
@@ -78,6 +87,42 @@ def test_all_that_preflight_finds_and_refusals_mean_is_said_in_chinese() -> None
     assert english == []
 
 
+ERRORS = {
+    node.name for node in ast.walk(ast.parse((CORE / "errors.py").read_text("utf-8"))) if isinstance(node, ast.ClassDef)
+}
+ONLY_TYPED = {
+    "__init__.py",
+    "mlflow/exporting.py",
+    "storage.py",
+    "warehouse/asking.py",
+    "warehouse/frames.py",
+    "warehouse/moving.py",
+    "warehouse/snapshots.py",
+}
+"""What only the command line and programs of others ask: no page shows what goes wrong there."""
+
+
+def errors_of(file: Path) -> Iterator[str]:
+    """What errors say and advise, with a number for each value; not what is put together of other sentences."""
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        name = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
+        if isinstance(node, ast.Call) and name in {*ERRORS, "Problem"}:
+            arguments = node.args[1:2] if name == "Problem" else node.args[:2]
+            yield from (text for each in arguments for text in values_of(each) if re.search("[a-z]{2}.* ", text))
+
+
+def test_every_error_that_a_page_can_show_is_said_in_chinese() -> None:
+    files = [file.relative_to(CORE) for file in CORE.rglob("*.py")]
+    told = {
+        str(file): [said for said in errors_of(CORE / file) if in_chinese(said) == said]
+        for file in files
+        if file.parts[0] not in ("cli", "sandbox")
+    }
+
+    assert {file: said for file, said in told.items() if said and file not in ONLY_TYPED} == {}
+    assert [file for file in ONLY_TYPED if not told[file]] == [], "and they need not be listed"
+
+
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
@@ -102,12 +147,21 @@ def test_all_that_preflight_finds_and_refusals_mean_is_said_in_chinese() -> None
             "r1/events.jsonl, line 7 cannot be read: Permission denied",
             "r1/events.jsonl 第 7 行 无法读取：Permission denied",
         ),
-        ("run r1: nodes: must be at least 1 (found 0)", "run r1：nodes：至少为 1（实际为 0）"),
+        ("run r1: nodes: must be at least 1 (found 0)", "运行 r1：nodes：至少为 1（实际为 0）"),
         (
             "512 nodes of kat1 cannot be had; allowed: no distributed training",
             "kat1 不能使用 512 个节点；允许：不支持分布式训练",
         ),
         ("'obs://b/x' has a scheme", "'obs://b/x' 带有协议前缀"),
+        ("'code/code/x' is a link", "'code/code/x' 是链接"),
+        ("'a b' lies deeper than 32 levels", "'a b' 超过 32 层"),
+        ("input should be greater than or equal to 1", "应大于或等于 1"),
+        ("is no literal (a call), and nothing is executed", "不是字面量（调用），其中的代码不会被执行"),
+        ("epoch_size: is out of range; allowed: at most 8", "epoch_size：超出范围；允许：最多 8"),
+        (
+            "retrying: look at job j-1: OBS cannot be reached: no answer in time",
+            "稍后重试：无法连接 查看作业 j-1：OBS：没有及时应答",
+        ),
         ("there is no profile named 'x'; known profiles: a, b", "没有名为 'x' 的配置档案；已有：a, b"),
     ],
 )

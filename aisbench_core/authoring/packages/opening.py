@@ -26,8 +26,9 @@ def base_of(folder: Path) -> Path:
     inside = [each for each in sorted(folder.iterdir()) if (each / "code" / "code").is_dir()]
     if len(inside) == 1:
         return inside[0]
-    many = f"holds {len(inside)} packages" if inside else "holds no package"
-    raise ConfigError(f"{folder} {many}", "name one of them" if inside else WHAT_IT_IS)
+    if inside:
+        raise ConfigError(f"{folder} holds {len(inside)} packages", "name one of them")
+    raise ConfigError(f"{folder} holds no package", WHAT_IT_IS)
 
 
 def package_of(source: str, path: str, folder: Path, intake: Intake) -> Package:
@@ -85,8 +86,9 @@ def _pre_start(folder: Path, intake: Intake, findings: list[LineFinding]) -> Ite
 def _recoded(intake: Intake) -> Iterator[LineFinding]:
     if intake.recoded:
         number, first = len(intake.recoded), intake.recoded[0]
-        message = f"{number} {'name was' if number == 1 else 'names were'} in GBK, such as {first!r}"
-        yield finding("package.encoding", "code", message, hint="the code must call such files by their names in UTF-8")
+        one, several = f"1 name was in GBK, such as {first!r}", f"{number} names were in GBK, such as {first!r}"
+        hint = "the code must call such files by their names in UTF-8"
+        yield finding("package.encoding", "code", one if number == 1 else several, hint=hint)
 
 
 def _depth(name: str) -> tuple[int, str]:
