@@ -66,7 +66,7 @@ def leaderboard(ascending: bool, as_json: bool, **chosen: Any) -> None:
     shown.answer(named, as_json, lambda: _board(page, apart))
     _say_what(query.region, page)
     if not page.total:
-        _say_where_else(core, query.region, rehearsal=page.rehearsal)
+        say_where_else(core, query.region, rehearsal=page.rehearsal)
 
 
 @click.command()
@@ -158,7 +158,7 @@ def _say_what(region: str, page: "BoardPage") -> None:
     shown.talk(f"{region}: {count}; {kind}")
 
 
-def _say_where_else(core: "Core", region: str, *, rehearsal: bool) -> None:
+def say_where_else(core: "Core", region: str, *, rehearsal: bool) -> None:
     """Where there are runs, so that nobody takes another region's silence for an empty warehouse."""
     others = [
         f"{each.region} ({each.runs:,} runs{', rehearsals' if each.rehearsal else ''})"

@@ -1,21 +1,40 @@
 """`aisbench scaling`: how throughput grows with the number of nodes, and what more nodes would bring."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core
-from aisbench_core.cli.results import full_id
+from aisbench_core.cli.results import filters, full_id, query_of, say_where_else
 
 if TYPE_CHECKING:
+    from aisbench_core.core import Core
     from aisbench_core.statistics.amdahl import Estimate
-    from aisbench_core.warehouse import Scaling, ScalingPoint
+    from aisbench_core.warehouse import BoardQuery, Scaling, ScalingPoint
+
+MOST_QUESTIONS = 50
+"""Questions whose curves are listed; filters choose among more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A curve that can be asked for: by any of its runs, of which this is one."""
+
+    run_id: str
+    workload: str
+    parameters: str
+    framework_version: str
+    hardware: str
+    node_counts: tuple[int, ...]
+    runs: int
 
 
 @click.command()
-@click.argument("run_id", metavar="RUN")
+@click.argument("run_id", metavar="[RUN]", default="")
+@filters
 @click.option(
     "--at",
     "asked",
@@ -24,16 +43,93 @@ if TYPE_CHECKING:
     help="Predict this number of nodes; can be repeated. Default: twice the largest that was measured.",
 )
 @as_json
-def scaling(run_id: str, asked: tuple[int, ...], as_json: bool) -> None:
+def scaling(run_id: str, asked: tuple[int, ...], as_json: bool, **chosen: Any) -> None:
     """Show throughput, speed-up and efficiency over node counts: what differs from RUN in its node count only.
+
+    Without RUN the other options choose: one curve that fits them is shown, of several a list with a run of each.
 
     From three node counts on, Amdahl's law is fitted: the serial share with its 95 % interval, and what other numbers
     of nodes would bring. Cluster mode only: single servers do not work together.
     """
+    if run_id and any(chosen.values()):
+        raise click.UsageError("RUN says which curve is meant, and options that choose one are for when none is named")
     core = open_core()
-    curve = core.warehouse.scaling_of(full_id(core, run_id))
+    curve = core.warehouse.scaling_of(full_id(core, run_id)) if run_id else _only_one(core, chosen, as_json)
+    if curve is None:
+        return
     predicted = predictions(curve, asked or ((2 * curve.largest,) if curve.points else ()))
     shown.answer({"scaling": curve, "predicted": predicted}, as_json, lambda: _text(curve, predicted))
+
+
+def _only_one(core: "Core", chosen: dict[str, Any], as_json: bool) -> "Scaling | None":
+    """The curve that fits; otherwise those that do are listed."""
+    query = query_of(core, limit=MOST_QUESTIONS, **chosen)
+    page = core.warehouse.questions(query)
+    prints = (row.question.fingerprint for row in page.rows)
+    apart = core.warehouse.apart.parameters(query.region, prints, rehearsal=page.rehearsal)
+    curves = {
+        _choice(curve, row.workload, apart.get(row.question.fingerprint, "")): curve
+        for row in page.rows
+        for curve in core.warehouse.scaling(row.question)
+        if _fits(curve, query)
+    }
+    if len(curves) == 1:
+        return next(iter(curves.values()))
+    choices = [asdict(each) for each in curves]
+    shown.answer(
+        {"region": query.region, "rehearsal": page.rehearsal, "choices": choices}, as_json, lambda: _list(curves)
+    )
+    more = f" of {page.total} questions, the first {len(page.rows)}" if page.total > len(page.rows) else ""
+    kind = "rehearsals, not measurements" if page.rehearsal else "measurements"
+    shown.talk(f"{query.region}: {len(curves)} curves{more}; {kind}")
+    if curves:
+        shown.talk(
+            "name the run of one of them: aisbench scaling RUN; or choose by --workload, --flavor and the others"
+        )
+    else:
+        say_where_else(core, query.region, rehearsal=page.rehearsal)
+    return None
+
+
+def _fits(curve: "Scaling", query: "BoardQuery") -> bool:
+    """Whether a curve of a question that was chosen is of the version, flavor and nodes that were asked for."""
+    sizes = {point.node_count for point in curve.points}
+    return (
+        bool(sizes)
+        and (not query.framework_versions or curve.query.framework_version in query.framework_versions)
+        and (not query.flavors or curve.query.flavor in query.flavors)
+        and (not query.node_counts or not sizes.isdisjoint(query.node_counts))
+    )
+
+
+def _choice(curve: "Scaling", workload: str, apart: str) -> Choice:
+    of = curve.query
+    return Choice(
+        curve.points[-1].dots[0].run_id,
+        workload + (" (synthetic data)" if of.synthetic_data else ""),
+        apart,
+        of.framework_version,
+        f"{of.flavor or of.pool_id} · {of.cards_per_node} cards",
+        tuple(point.node_count for point in curve.points),
+        sum(point.runs for point in curve.points),
+    )
+
+
+def _list(choices: Iterable[Choice]) -> str:
+    heads = ("run", "workload", "parameters", "version", "hardware", "nodes", ">runs")
+    rows = [
+        (
+            each.run_id,
+            shown.clipped(each.workload),
+            shown.clipped(each.parameters) or shown.MISSING,
+            shown.clipped(each.framework_version),
+            each.hardware,
+            ", ".join(map(str, each.node_counts)),
+            str(each.runs),
+        )
+        for each in choices
+    ]
+    return shown.table(heads, rows)
 
 
 def predictions(curve: "Scaling", sizes: tuple[int, ...]) -> list[dict[str, object]]:

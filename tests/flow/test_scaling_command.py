@@ -53,3 +53,29 @@ def test_single_servers_do_not_scale_and_an_unknown_run_is_said_so(data_dir: Pat
     assert "single servers do not work together" in alone.stdout
     assert nobody.exit_code == 2
     assert "nobody" in nobody.stderr
+
+
+def test_without_a_run_the_curves_are_listed_with_a_run_of_each_and_filters_leave_one(data_dir: Path) -> None:
+    newer = a.records([9000, 9100], "newer", framework_version="r1.11")
+    Warehouse(data_dir / "warehouse.duckdb").record_many([*newer, a.record("tried", region="lab", rehearsal=True)])
+
+    listed, one = type_in(data_dir, "--region", "cn-north-9"), type_in(data_dir, "--framework-version", "r1.10")
+    choices = json.loads(type_in(data_dir, "--region", "cn-north-9", "--json").stdout)["choices"]
+
+    assert listed.exit_code == one.exit_code == 0, listed.output
+    assert "r1.10    modelarts.kat1.8xlarge · 8 cards  1, 2, 4, 8     8" in listed.stdout
+    assert "cn-north-9: 2 curves; measurements" in listed.stderr
+    assert "aisbench scaling RUN" in listed.stderr
+    assert [each["node_counts"] for each in choices] == [[1, 2, 4, 8], [1]]
+    assert all(type_in(data_dir, each["run_id"]).exit_code == 0 for each in choices)
+    assert one.stdout == type_in(data_dir, "n1-0").stdout
+
+
+def test_where_nothing_fits_other_regions_are_named_and_a_run_needs_no_filters(data_dir: Path) -> None:
+    none, both = type_in(data_dir, "--region", "nowhere"), type_in(data_dir, "n1-0", "--region", "cn-north-9")
+
+    assert none.exit_code == 0
+    assert "nowhere: 0 curves" in none.stderr
+    assert "cn-north-9 (10 runs)" in none.stderr
+    assert both.exit_code == 2
+    assert "RUN says which curve is meant" in both.stderr
