@@ -2,6 +2,8 @@
 
 import shutil
 from collections.abc import Generator, Iterator
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Error, expect, sync_playwright
@@ -10,6 +12,8 @@ from tests.browser.console_process import ConsoleProcess
 from tests.browser.visit import OpenWindow, Visit
 from tests.browser.windows import WAIT_MS, Person, Windows
 from tests.sandbox_process import SandboxProcess
+
+HERE = Path(__file__).parent
 
 QUICK = {"poll_seconds": "0.5", "tick_seconds": "0.1", "retry_first_seconds": "0.5", "retry_most_seconds": "1"}
 """Settings for people who do not want to wait."""
@@ -40,20 +44,50 @@ def console(region: SandboxProcess) -> Iterator[ConsoleProcess]:
     process.stop()
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium, one for each module: Playwright keeps an event loop, which tests elsewhere must not meet."""
-    expect.set_options(timeout=WAIT_MS)
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=_chromium(), args=[FEW_LOOKS])
-        yield chromium
-        chromium.close()
+class Chromium:
+    """One browser for all tests here that follow each other: its start, and Streamlit's scripts, take seconds."""
+
+    def __init__(self) -> None:
+        self._end = ExitStack()
+        self._windows: Windows | None = None
+
+    def windows(self) -> Windows:
+        """Its windows; it starts when it is first asked."""
+        if self._windows is None:
+            expect.set_options(timeout=WAIT_MS)
+            playwright = self._end.enter_context(sync_playwright())
+            browser = playwright.chromium.launch(executable_path=_chromium(), args=[FEW_LOOKS])
+            self._end.callback(browser.close)
+            self._windows = Windows(browser)
+        return self._windows
+
+    def close(self) -> None:
+        """End it. Playwright keeps an event loop, which tests elsewhere must not meet."""
+        self._windows = None
+        self._end.close()
 
 
-@pytest.fixture(scope="module")
-def windows(browser: Browser) -> Windows:
-    """The windows of that browser."""
-    return Windows(browser)
+CHROMIUM = Chromium()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Generator[None, None, None]:
+    """The browser ends when all is taken down that used it, before the first test of elsewhere."""
+    yield
+    if nextitem is None or HERE not in nextitem.path.parents:
+        CHROMIUM.close()
+
+
+@pytest.fixture
+def windows() -> Windows:
+    """The windows of the browser."""
+    return CHROMIUM.windows()
+
+
+@pytest.fixture
+def browser(windows: Windows) -> Browser:
+    """Chromium itself."""
+    return windows.browser
 
 
 @pytest.fixture

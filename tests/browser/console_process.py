@@ -16,6 +16,9 @@ ROOT = Path(__file__).parents[2]
 READY_SECONDS = 120.0
 END_SECONDS = 90.0
 LOOK_SECONDS = 0.05
+_IDLE: set[int] = set()
+"""Ports of consoles that have ended. A browser compiles the scripts of an address once, whoever serves them."""
+
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -25,7 +28,7 @@ class ConsoleProcess:
     def __init__(self, data_dir: Path, settings: Mapping[str, str]) -> None:
         self.data_dir = data_dir
         self._settings = {f"AISBENCH_{name.upper()}": value for name, value in settings.items()}
-        self._port = free_port()
+        self._port = _IDLE.pop() if _IDLE else free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     @classmethod
@@ -58,6 +61,7 @@ class ConsoleProcess:
 
     def resume(self) -> None:
         """Start (again), on the port of the last time."""
+        _IDLE.discard(self._port)
         command = [
             # Should the tests be killed, their consoles end with them.
             *(sys.executable, "-I", "-S", launcher.__file__, str(os.getpid())),
@@ -74,8 +78,9 @@ class ConsoleProcess:
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:
-        """End it as Ctrl-C does."""
+        """End it as Ctrl-C does. Its port is the next console's."""
         self._end(signal.SIGTERM)
+        _IDLE.add(self._port)
 
     def _end(self, number: signal.Signals) -> None:
         process, self._process = self._process, None

@@ -32,7 +32,7 @@ class Windows:
     and compile all that Streamlit sends, which takes longer than most tests."""
 
     def __init__(self, browser: Browser) -> None:
-        self._browser = browser
+        self.browser = browser
         self._idle: defaultdict[Person, list[Page]] = defaultdict(list)
 
     def lend(self, person: Person) -> Page:
@@ -48,7 +48,7 @@ class Windows:
         self._idle[person].append(page)
 
     def _new(self, person: Person) -> Page:
-        context = self._browser.new_context(
+        context = self.browser.new_context(
             viewport={"width": person.width, "height": HEIGHT},
             color_scheme="dark" if person.dark else "light",
             locale=person.locale,
