@@ -1,6 +1,5 @@
 """Followers in processes of their own that tests end as `kill -9` does, and start again without a second's delay."""
 
-import multiprocessing
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -8,10 +7,10 @@ from multiprocessing.context import ForkServerProcess
 
 from aisbench_core.core import Core
 from tests.flow.command_line import CommandLine
+from tests.processes import FORKED
 
 LONGEST_SECONDS = 120.0
 LOOK_SECONDS = 0.002
-LOADED = ["aisbench_core.cli", "aisbench_core.wiring", "aisbench_core.cloud.modelarts_v2", "aisbench_core.cloud.obs"]
 
 
 def _follow(environment: Mapping[str, str]) -> None:
@@ -28,13 +27,11 @@ class Killable:
     def __init__(self, shell: CommandLine, core: Core) -> None:
         self._environment = shell.environment
         self._core = core
-        self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(LOADED)
         self._process: ForkServerProcess | None = None
 
     def start(self) -> None:
         """A follower that has begun to follow."""
-        self._process = self._context.Process(target=_follow, args=(self._environment,))
+        self._process = FORKED.Process(target=_follow, args=(self._environment,))
         self._process.start()
         mine = f"(process {self._process.pid})"
         self.wait(lambda: mine in getattr(self._core.followed(), "who", ""), "the follower to begin")

@@ -1,6 +1,5 @@
 """A disk that is full, for real: this process may not write files beyond a size, until it may again."""
 
-import multiprocessing
 import resource
 from collections.abc import Callable
 from multiprocessing.queues import Queue
@@ -16,8 +15,8 @@ from aisbench_core.results.remarks import add_remarks, read_remarks
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from tests import records as a
+from tests.processes import FORKED
 
-SPAWN = multiprocessing.get_context("spawn")
 ALL = BoardQuery("cn-north-9", include_invalid=True)
 
 
@@ -61,8 +60,8 @@ def meet_a_full_disk(folder: Path, told: "Queue[Any]") -> None:
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
-    folder, answers = tmp_path_factory.mktemp("full"), SPAWN.Queue()
-    process = SPAWN.Process(target=meet_a_full_disk, args=(folder, answers))
+    folder, answers = tmp_path_factory.mktemp("full"), FORKED.Queue()
+    process = FORKED.Process(target=meet_a_full_disk, args=(folder, answers))
     process.start()
     found = [answers.get(timeout=120) for _ in range(6)]
     process.join(60)

@@ -1,6 +1,5 @@
 """A disk that is completely full: what is kept can be read, by several at once, and after somebody was killed."""
 
-import multiprocessing
 import resource
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -12,8 +11,7 @@ from aisbench_core.errors import DiskError
 from aisbench_core.model import Event, Level
 from aisbench_core.running.ledger import Ledger
 from tests import records as a
-
-SPAWN = multiprocessing.get_context("spawn")
+from tests.processes import FORKED
 
 
 def killed_in_the_middle(folder: Path) -> Path:
@@ -41,8 +39,8 @@ def read_without_room(file: Path, told: "Queue[Any]") -> None:
 
 
 def test_a_full_disk_keeps_nobody_from_reading_the_newest_that_is_in_the_ledger(tmp_path: Path) -> None:
-    left, told = killed_in_the_middle(tmp_path), SPAWN.Queue()
-    process = SPAWN.Process(target=read_without_room, args=(left, told))
+    left, told = killed_in_the_middle(tmp_path), FORKED.Queue()
+    process = FORKED.Process(target=read_without_room, args=(left, told))
     process.start()
     read, refused = told.get(timeout=120), told.get(timeout=120)
     process.join(60)

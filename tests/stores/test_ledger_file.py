@@ -1,6 +1,5 @@
 """The ledger's file: brought up to date, shared by processes and threads, and quick after a long history."""
 
-import multiprocessing
 import sqlite3
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,8 +15,8 @@ from aisbench_core.model import ACTIVE, TERMINAL, Event, Level, Run, RunSort, Ru
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_schema import MIGRATIONS
 from tests import records as a
+from tests.processes import FORKED
 
-PROCESS = multiprocessing.get_context("forkserver").Process
 PROCESSES, THREADS, MOVES = 4, 4, 5
 MOST_TRIES = 5000
 
@@ -122,11 +121,11 @@ def count_one(ledger: Ledger, what: str) -> None:
 
 
 def test_processes_and_threads_lose_no_change_and_launch_a_token_once(file: Path) -> None:
-    starting = [PROCESS(target=Ledger, args=(file,)) for _ in range(2)]
+    starting = [FORKED.Process(target=Ledger, args=(file,)) for _ in range(2)]
     for process in starting:
         process.start()
     Ledger(file).add(run("counted"))
-    processes = [PROCESS(target=count_up, args=(file, number)) for number in range(PROCESSES)]
+    processes = [FORKED.Process(target=count_up, args=(file, number)) for number in range(PROCESSES)]
     for process in processes:
         process.start()
     for process in [*starting, *processes]:

@@ -1,6 +1,5 @@
 """A warehouse is looked after: checked, and made small again; a file and a team's alike."""
 
-import multiprocessing
 import os
 import re
 import subprocess
@@ -16,11 +15,11 @@ from aisbench_core.warehouse.compacting import compact_lake, loose_files
 from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.new_file import draft_of
 from tests import records as a
+from tests.processes import FORKED
 from tests.sandbox_process import SandboxProcess
 from tests.team_warehouse import TeamWarehouse, with_many_samples
 
 BOARD = BoardQuery("cn-north-9", include_invalid=True)
-SPAWN = multiprocessing.get_context("spawn")
 NOW = timedelta(0)
 
 
@@ -178,7 +177,7 @@ def test_a_file_takes_less_than_half_of_what_the_engine_would_take(tmp_path: Pat
 def test_a_file_is_compacted_while_others_record(tmp_path: Path) -> None:
     file = tmp_path / "warehouse.duckdb"
     Warehouse(file).record(a.record("first"))
-    writers = [SPAWN.Process(target=record_some, args=(file, number)) for number in range(2)]
+    writers = [FORKED.Process(target=record_some, args=(file, number)) for number in range(2)]
     for writer in writers:
         writer.start()
 

@@ -20,9 +20,9 @@ from aisbench_core.warehouse.connection import Connection
 from aisbench_core.warehouse.migrations import LATEST, STEPS, migrate
 from aisbench_core.warehouse.schema import TABLES
 from tests import records as a
+from tests.processes import FORKED
 
 BOARD = BoardQuery("cn-north-9")
-SPAWN = multiprocessing.get_context("spawn")
 PROCESSES, THREADS, RUNS = 3, 3, 4
 
 
@@ -59,8 +59,8 @@ def hold(file: Path, held: "multiprocessing.synchronize.Event", release: "multip
 
 @contextlib.contextmanager
 def held_elsewhere(file: Path) -> Iterator[int]:
-    held, release = SPAWN.Event(), SPAWN.Event()
-    holder = SPAWN.Process(target=hold, args=(file, held, release))
+    held, release = FORKED.Event(), FORKED.Event()
+    holder = FORKED.Process(target=hold, args=(file, held, release))
     holder.start()
     try:
         assert held.wait(60)
@@ -72,7 +72,7 @@ def held_elsewhere(file: Path) -> Iterator[int]:
 
 
 def test_processes_and_threads_share_a_new_warehouse_without_an_error(file: Path) -> None:
-    processes = [SPAWN.Process(target=record_and_look, args=(file, number)) for number in range(PROCESSES)]
+    processes = [FORKED.Process(target=record_and_look, args=(file, number)) for number in range(PROCESSES)]
     for process in processes:
         process.start()
     for process in processes:
@@ -87,7 +87,7 @@ def test_a_log_whose_file_was_removed_is_set_aside_by_one_of_many(file: Path) ->
     for _ in range(2):
         Warehouse(file).record(a.record("lost"))
         file.unlink()
-    processes = [SPAWN.Process(target=record_one, args=(file, f"run-{number}")) for number in range(2)]
+    processes = [FORKED.Process(target=record_one, args=(file, f"run-{number}")) for number in range(2)]
     for process in processes:
         process.start()
     in_threads(4, lambda number: record_one(file, f"thread-{number}"))
@@ -183,8 +183,8 @@ def test_a_file_held_by_another_process_is_busy_after_a_bounded_wait(file: Path)
 def test_waiting_for_another_process_ends_when_it_lets_go(file: Path) -> None:
     warehouse = Warehouse(file)
     warehouse.record(a.record())
-    held, release = SPAWN.Event(), SPAWN.Event()
-    holder = SPAWN.Process(target=hold, args=(file, held, release))
+    held, release = FORKED.Event(), FORKED.Event()
+    holder = FORKED.Process(target=hold, args=(file, held, release))
     holder.start()
     assert held.wait(60)
     found: list[RunRow | None] = []
@@ -222,8 +222,8 @@ def test_a_failed_transaction_leaves_nothing_behind(file: Path) -> None:
 
 
 def test_a_process_that_dies_while_writing_loses_nothing_acknowledged(file: Path) -> None:
-    told = SPAWN.Queue()
-    writer = SPAWN.Process(target=write_for_ever, args=(file, told))
+    told = FORKED.Queue()
+    writer = FORKED.Process(target=write_for_ever, args=(file, told))
     writer.start()
     for _ in range(5):
         told.get(timeout=60)
@@ -396,8 +396,8 @@ def test_a_read_only_warehouse_is_refused_with_what_to_do() -> None:
     Warehouse(file).record(a.record())
     file.chmod(0o444)
     folder.chmod(0o555)
-    told = SPAWN.Queue()
-    process = SPAWN.Process(target=look_as_somebody_else, args=(file, told))
+    told = FORKED.Queue()
+    process = FORKED.Process(target=look_as_somebody_else, args=(file, told))
     process.start()
 
     said = told.get(timeout=60)

@@ -10,7 +10,8 @@ from aisbench_core.errors import WarehouseError
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.postgres_server import PostgresServer
-from tests.stores.test_warehouse_care import BOARD, SPAWN, everything, some
+from tests.processes import FORKED
+from tests.stores.test_warehouse_care import BOARD, everything, some
 from tests.team_warehouse import TeamWarehouse, with_many_samples
 
 
@@ -72,8 +73,8 @@ def test_there_and_back_again_is_the_same(team: TeamWarehouse, tmp_path: Path) -
 def test_a_move_that_was_killed_is_carried_on(team: TeamWarehouse, tmp_path: Path) -> None:
     file = tmp_path / "warehouse.duckdb"
     Warehouse(file).rebuild(a.records([8000.0] * 450))
-    told = SPAWN.Queue()
-    mover = SPAWN.Process(target=move_and_tell, args=(file, team, told))
+    told = FORKED.Queue()
+    mover = FORKED.Process(target=move_and_tell, args=(file, team, told))
     mover.start()
     assert told.get(timeout=60) == 200
 

@@ -16,12 +16,12 @@ from aisbench_core.warehouse.migrations import LATEST
 from aisbench_core.warehouse.schema import TABLES
 from tests import records as a
 from tests.postgres_server import PostgresServer
+from tests.processes import FORKED
 from tests.team_warehouse import TeamWarehouse, at, refused, with_many_samples
 
 pytestmark = pytest.mark.postgres
 
 BOARD = BoardQuery("cn-north-9")
-SPAWN = multiprocessing.get_context("spawn")
 
 
 # --- opening ------------------------------------------------------------------------------------------
@@ -177,8 +177,8 @@ def test_a_program_that_does_not_wait_for_its_turn_is_outlasted(team: TeamWareho
 @contextmanager
 def turn_taken(team: TeamWarehouse) -> Iterator[None]:
     """Somebody else records, and readers are not in their way."""
-    held, release = SPAWN.Event(), SPAWN.Event()
-    holder = SPAWN.Process(target=hold_turn, args=(team, held, release))
+    held, release = FORKED.Event(), FORKED.Event()
+    holder = FORKED.Process(target=hold_turn, args=(team, held, release))
     holder.start()
     try:
         assert held.wait(60)

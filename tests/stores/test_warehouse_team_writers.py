@@ -3,6 +3,7 @@
 import multiprocessing
 import threading
 import time
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -15,17 +16,18 @@ from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.lake import Lake
 from tests import records as a
 from tests.postgres_server import PostgresServer
+from tests.processes import FORKED
 from tests.sandbox_process import SandboxProcess
 from tests.team_warehouse import TeamWarehouse, with_many_samples
 
 pytestmark = pytest.mark.postgres
 
 BOARD = BoardQuery("cn-north-9")
-SPAWN = multiprocessing.get_context("spawn")
-PROCESSES, RUNS = 4, 30
+PROCESSES, RUNS = 4, 15
 """500 runs each, which take minutes, are recorded by tests/bench/test_team_writers.py."""
 CARDS = 8
 TRIES = 600
+ENDLESS = 100_000
 PACE_S = 1.0
 
 
@@ -64,12 +66,13 @@ def read(notes: Path) -> list[Recorded]:
 
 
 class Writers:
-    """Some writing processes, and what they noted."""
+    """Some writing processes, each with how many runs it records, and what they noted."""
 
-    def __init__(self, team: TeamWarehouse, folder: Path, names: list[str], *how: object) -> None:
-        self.notes = {name: folder / f"{name}.txt" for name in names}
+    def __init__(self, team: TeamWarehouse, folder: Path, counts: Mapping[str, int], *how: object) -> None:
+        self.notes = {name: folder / f"{name}.txt" for name in counts}
         self.processes = {
-            name: SPAWN.Process(target=write, args=(team, name, how[0], self.notes[name], *how[1:])) for name in names
+            name: FORKED.Process(target=write, args=(team, name, count, self.notes[name], *how))
+            for name, count in counts.items()
         }
         for process in self.processes.values():
             process.start()
@@ -132,7 +135,7 @@ def record_at_once(team: TeamWarehouse, folder: Path, count: int) -> list[Record
     reader = threading.Thread(target=look)
     reader.start()
 
-    writers = Writers(team, folder, [f"w{number}" for number in range(PROCESSES)], count)
+    writers = Writers(team, folder, {f"w{number}": count for number in range(PROCESSES)})
     codes = writers.end()
     end.set()
     reader.join(60)
@@ -154,8 +157,8 @@ def test_four_processes_record_at_once_and_nobody_is_passed_over(team: TeamWareh
 
 def test_the_turn_of_a_writer_that_is_killed_goes_to_the_next(team: TeamWarehouse) -> None:
     team.open().record(a.record("before"))
-    half = SPAWN.Event()
-    writer = SPAWN.Process(target=write_half, args=(team, half))
+    half = FORKED.Event()
+    writer = FORKED.Process(target=write_half, args=(team, half))
     writer.start()
     assert half.wait(60)
 
@@ -177,7 +180,7 @@ def write_half(team: TeamWarehouse, half: "multiprocessing.synchronize.Event") -
 
 
 def test_writers_that_are_killed_lose_nothing_that_was_acknowledged(team: TeamWarehouse, tmp_path: Path) -> None:
-    writers = Writers(team, tmp_path, ["victim", "other"], 40)
+    writers = Writers(team, tmp_path, {"victim": ENDLESS, "other": 15})
     writers.wait_for(5)
 
     writers.processes["victim"].kill()
@@ -185,7 +188,7 @@ def test_writers_that_are_killed_lose_nothing_that_was_acknowledged(team: TeamWa
 
     found = assert_whole(team.open())
     assert codes[1] == 0
-    assert len(writers.noted("other")) == 40
+    assert len(writers.noted("other")) == 15
     assert len(writers.noted()) <= found <= len(writers.noted()) + 1
     assert all(team.open().run(each.run_id) for each in writers.noted("victim")[-1:])
     assert team.open().check([]).damages == ()
@@ -196,7 +199,7 @@ def test_writers_outlive_the_death_of_what_they_write_to(
     team: TeamWarehouse, tmp_path: Path, postgres: PostgresServer, obs: SandboxProcess, who: str
 ) -> None:
     server = postgres if who == "postgresql" else obs
-    writers = Writers(team, tmp_path, ["one", "two"], 12, TRIES, who == "obs")
+    writers = Writers(team, tmp_path, {"one": 12, "two": 12}, TRIES, who == "obs")
     writers.wait_for(3)
 
     server.kill()

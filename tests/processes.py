@@ -1,0 +1,14 @@
+"""Processes that run a test's own functions: forked from one that has loaded the program, which takes a second."""
+
+import multiprocessing
+
+FORKED = multiprocessing.get_context("forkserver")
+FORKED.set_forkserver_preload(
+    [
+        "aisbench_core.cli",
+        "aisbench_core.wiring",
+        "aisbench_core.cloud.modelarts_v2",
+        "aisbench_core.cloud.obs",
+        "tests.team_warehouse",
+    ]
+)
