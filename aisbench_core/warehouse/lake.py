@@ -169,9 +169,8 @@ def _cursor(engine: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
 
 def _started(place: TeamPlace, deadline: float) -> duckdb.DuckDBPyConnection:
     access = place.access()
-    engine = duckdb.connect(":memory:", config=_CONFIG | {"temp_directory": spill_folder()})
+    engine = extensions.started(_CONFIG | {"temp_directory": spill_folder()})
     try:
-        extensions.load(engine)
         keep(engine, access)
         _attach(engine, place, access, deadline)
     except duckdb.Error as error:

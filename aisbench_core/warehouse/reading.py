@@ -162,9 +162,8 @@ class LakeReader:
 
 def _lake_engine(place: TeamPlace) -> duckdb.DuckDBPyConnection:
     access = place.access()
-    engine = duckdb.connect(":memory:", config=_GUARDED | {"temp_directory": spill_folder(), "errors_as_json": False})
+    engine = extensions.started(_GUARDED | {"temp_directory": spill_folder(), "errors_as_json": False})
     try:
-        extensions.load(engine)
         keep(engine, access)
         attach_lake(engine, place, access, read_only=True)
         _look_through(engine, place)

@@ -4,6 +4,7 @@ import dataclasses
 import sys
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from aisbench_core.errors import ConfigError, WarehouseError
@@ -102,16 +103,18 @@ def test_without_the_extra_it_is_said_what_to_install(team: TeamWarehouse, monke
     assert "'aisbench-console[team]'" in said
 
 
-def test_nothing_is_downloaded_or_kept_beside_the_packages(team: TeamWarehouse) -> None:
+def test_nothing_is_downloaded_loaded_from_elsewhere_or_kept_beside_the_packages(team: TeamWarehouse) -> None:
     with team.open().cursor() as cur:
         places = cur.execute(
             "select install_path from duckdb_extensions() where loaded and install_path <> ''"
         ).fetchall()
         settings = cur.execute(
             "select value from duckdb_settings() where name in ('autoinstall_known_extensions', "
-            "'autoload_known_extensions')"
+            "'autoload_known_extensions', 'allow_unsigned_extensions')"
         ).fetchall()
+        with pytest.raises(duckdb.InvalidInputException, match="Cannot change"):
+            cur.execute("set allow_unsigned_extensions = true")
 
-    assert settings == [("false",)] * 2
+    assert settings == [("false",)] * 3
     assert [place for (place,) in places if "site-packages" not in place and place != "(BUILT-IN)"] == []
     assert not (Path.home() / ".duckdb").exists()
