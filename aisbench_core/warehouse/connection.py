@@ -21,6 +21,7 @@ from aisbench_core.errors import WarehouseBusy, WarehouseError
 from aisbench_core.warehouse.file_format import quoted
 from aisbench_core.warehouse.migrations import LATEST, migrate
 from aisbench_core.warehouse.new_file import create, log_of
+from aisbench_core.warehouse.schema import parsed
 
 T = TypeVar("T")
 
@@ -38,8 +39,12 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,  # never reach for the network
     "autoload_known_extensions": False,
     "threads": 1,  # one is as fast below 120,000 runs (a row group)
-    "checkpoint_threshold": "24kB",  # of three runs: more would make every open replay more, fewer every record slower
+    "checkpoint_threshold": "1MB",  # while the file is open; see MERGED_FROM
 }
+
+MERGED_FROM = 24_000
+"""Bytes, those of three runs: a log of so many is merged into the file by the last who leaves it. More would make every
+open replay more, fewer every closing slower; who stores many runs while it is open waits for it once."""
 
 NAME = "warehouse"
 """What the file is called inside the engine."""
@@ -64,6 +69,7 @@ class Connection:
         self._writers = threading.Lock()
         self._engine: duckdb.DuckDBPyConnection | None = None
         self._is_open = False
+        self.edition = 0
         self._borrowers = 0
         self._waiting = 0
         self._opened_at = 0.0
@@ -90,14 +96,20 @@ class Connection:
     def write(self, change: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
         """Carry out `change` in one transaction; of several threads one after the other.
 
-        Without keys and constraints nothing else keeps two of them from storing the same new run twice."""
+        Without keys and constraints nothing else keeps two of them from storing the same new run twice. Meanwhile
+        `edition` numbers what is being written: one more than the write before, unless that failed or the file was
+        closed since, and others may have had it."""
         if not self._writers.acquire(timeout=self.patience_s):
             raise WarehouseBusy(f"other writers keep the warehouse {self.path} busy", "try again")
         try:
             with self.cursor() as cur:
+                self.edition += 1
                 return _transaction(cur, change)
-        except duckdb.TransactionException as error:  # a commit that the disk had no room for
-            raise refusal(self.path, error) from error
+        except BaseException as error:
+            self.edition += 1  # what was written is not there
+            if isinstance(error, duckdb.TransactionException):  # a commit that the disk had no room for
+                raise refusal(self.path, error) from error
+            raise
         finally:
             self._writers.release()
 
@@ -146,6 +158,7 @@ class Connection:
                 raise
             time.sleep(RETRY_S)
         self._is_open = True
+        self.edition += 1
         self._opened_at = time.monotonic()
         return engine
 
@@ -160,7 +173,10 @@ class Connection:
         self._is_open = False
         self._closed_until = time.monotonic() + AWAY_S if self._waiting else 0.0
         try:
-            engine.execute(f"detach {NAME}")
+            if _merged(engine, log_of(self.path)):
+                engine.execute(f"detach {NAME}")
+            else:
+                self._drop(engine)
         except duckdb.Error as error:
             self._drop(engine)
             raise refusal(self.path, error) from error
@@ -183,7 +199,7 @@ def started(path: Path) -> duckdb.DuckDBPyConnection:
 
 def _cursor(engine: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     cur = engine.cursor()
-    cur.execute(f"use {NAME}")
+    cur.execute(parsed(cur, f"use {NAME}"))
     return cur
 
 
@@ -227,6 +243,18 @@ def _transaction(cur: duckdb.DuckDBPyConnection, change: Callable[[duckdb.DuckDB
 def revision_of(path: Path) -> str:
     """A text that changes whenever the file or its log does."""
     return "|".join(_state(file) for file in (path, log_of(path)))
+
+
+def _merged(engine: duckdb.DuckDBPyConnection, log: Path) -> bool:
+    """Merge the log into its file if it is long; False when there is no room for that: then the log stays as it is."""
+    try:
+        if log.stat().st_size >= MERGED_FROM:
+            engine.execute(f"checkpoint {NAME}")
+    except FileNotFoundError:
+        return True
+    except duckdb.Error:
+        return False
+    return True
 
 
 def _state(file: Path) -> str:

@@ -42,6 +42,7 @@ from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.listed import ListPage
 from aisbench_core.warehouse.people import People
+from aisbench_core.warehouse.recorder import Recorder
 from aisbench_core.warehouse.runs import Asked
 from aisbench_core.warehouse.scalings import QuestionPage, Scaling, ScalingQuestion
 from aisbench_core.warehouse.stored_series import StoredSeries
@@ -69,6 +70,7 @@ class Warehouse:
         self._rulesets = rulesets or Rulesets()
         self._judge = Judge(self._rulesets.get(ruleset_id))
         self._connection = Lake(place, patience_s) if isinstance(place, TeamPlace) else Connection(place, patience_s)
+        self.record = Recorder(self._connection, self._judge).record
         self.people = People(self._connection)
         self.apart = Apart(self._connection)
         self.taking = Taking(self._connection)
@@ -94,10 +96,6 @@ class Warehouse:
     def revision(self) -> str:
         """A text that changes whenever the content does; asking for it opens no file."""
         return self._connection.revision()
-
-    def record(self, run_record: RunRecord) -> None:
-        """Store a run's record, in place of what was stored of that run before."""
-        record.record(self._connection, run_record, self._judge)
 
     def record_many(self, records: Iterable[RunRecord]) -> int:
         """Store many records, some hundred in one transaction; returns how many. Can be repeated when interrupted."""

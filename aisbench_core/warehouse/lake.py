@@ -69,6 +69,9 @@ class Lake:
 
     moment = cursor
 
+    edition = 0
+    """Never that of the write before and one more: others may write between any two of ours."""
+
     def write(self, change: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
         """Carry out `change` in one transaction when it is our turn. Raises WarehouseBusy and WarehouseError."""
         deadline = time.monotonic() + self._patience_s

@@ -13,23 +13,11 @@ from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.remarks import with_known
 from aisbench_core.warehouse.rows import Rows, rows_of
 from aisbench_core.warehouse.runs import known
-from aisbench_core.warehouse.schema import RUNS, TABLES, among, insert, parsed
-from aisbench_core.warehouse.standings import is_much, mark, mark_of_runs, mark_one, settle, settle_many
+from aisbench_core.warehouse.schema import RUNS, TABLES, among, insert
+from aisbench_core.warehouse.standings import mark, mark_of_runs, settle
 
 CHUNK = 2000
 """Runs per transaction of a rebuild: large enough for speed, small enough that others get their turn."""
-
-
-_KNOWN = """
-    select 'stored', 0::BIGINT from runs where run_id = ? union all select 'stored', 0 from remarks where run_id = ?
-    union all select 'begun', group_id from standings where group_id = ?
-    union all select 'due', group_id from standings_due"""
-"""All that storing a run depends on, in one question: most runs are new, and each question takes half a millisecond."""
-
-
-def record(connection: Connection | Lake, run_record: RunRecord, judge: Judge) -> None:
-    """Store one run, in place of what was stored of it before."""
-    connection.write(lambda cur: _replace_one(cur, run_record, judge))
 
 
 def record_many(connection: Connection | Lake, records: Iterable[RunRecord], judge: Judge) -> int:
@@ -51,7 +39,7 @@ def record_new(connection: Connection | Lake, records: Sequence[RunRecord], judg
         here = known(cur, [one.run.run_id for one in records])
         new = [one for one in records if one.run.run_id not in here]
         if new:
-            _replace(cur, new, _rows(new, judge) if here else rows, judge)
+            replace(cur, new, _rows(new, judge) if here else rows, judge)
         return new
 
     new = connection.write(work) if records else []
@@ -88,12 +76,14 @@ def _stored(connection: Connection | Lake, records: Iterable[RunRecord], judge: 
 
 
 def _write(connection: Connection | Lake, records: Sequence[RunRecord], rows: Rows, judge: Judge) -> list[str]:
-    connection.write(lambda cur: _replace(cur, records, rows, judge))
+    connection.write(lambda cur: replace(cur, records, rows, judge))
     return [one.run.run_id for one in records]
 
 
-def _replace(cur: DuckDBPyConnection, records: Sequence[RunRecord], rows: Rows, judge: Judge) -> None:
-    """`rows` are those of the records, as long as nobody has remarked on any of the runs."""
+def replace(cur: DuckDBPyConnection, records: Sequence[RunRecord], rows: Rows, judge: Judge) -> None:
+    """Store these runs, in place of what was stored of them before.
+
+    `rows` are those of the records, as long as nobody has remarked on any of the runs."""
     whole = with_known(cur, records)
     remarked = any(now is not before for now, before in zip(whole, records, strict=True))
     store(cur, [one.run.run_id for one in records], _rows(whole, judge) if remarked else rows)
@@ -104,24 +94,6 @@ def _chunks(records: Iterable[RunRecord]) -> Iterator[list[RunRecord]]:
     remaining = iter(records)
     while chunk := list(islice(remaining, CHUNK)):
         yield list({one.run.run_id: one for one in chunk}.values())
-
-
-def _replace_one(cur: DuckDBPyConnection, run_record: RunRecord, judge: Judge) -> None:
-    rows = _rows([run_record], judge)
-    run = dict(zip(RUNS, rows["runs"][0], strict=True))
-    found = cur.execute(parsed(cur, _KNOWN), [run["run_id"], run["run_id"], run["group_id"]]).fetchall()
-    if any(what == "stored" for what, _ in found):
-        _replace(cur, [run_record], rows, judge)
-        settle_many(cur)
-        return
-    much = is_much([group_id for what, group_id in found if what == "due"] + [run["group_id"]])
-    if not much:
-        cur.execute("pragma disable_optimizer")  # of no use to rows of constants, and a quarter of their time
-    for table in TABLES:
-        insert(cur, table, rows[table])
-    mark_one(cur, run, begun=any(what == "begun" for what, _ in found))
-    if much:
-        settle(cur)
 
 
 def _rows(records: Sequence[RunRecord], judge: Judge) -> Rows:

@@ -148,18 +148,22 @@ def among(column: str, values: Sequence[object]) -> tuple[str, list[object]]:
 def insert(cur: DuckDBPyConnection, table: str, rows: Sequence[Sequence[object]]) -> None:
     """Add rows, whose values stand in the order of the table's columns, with one statement."""
     if len(rows) == 1:
-        cur.execute(parsed(cur, _inserting(table, "?")), list(rows[0]))
+        cur.execute(parsed(cur, _inserting(table, "?", "?")), list(rows[0]))
     elif 0 < len(rows) <= FEW:
-        columns = [list(column) for column in zip(*rows, strict=True)]
-        cur.execute(parsed(cur, _inserting(table, "unnest(?::{}[])")), columns)
+        ids, *columns = (list(column) for column in zip(*rows, strict=True))
+        if all(run_id == ids[0] for run_id in ids):
+            cur.execute(parsed(cur, _inserting(table, "unnest(?::{}[])", "?")), [ids[0], *columns])
+        else:
+            cur.execute(parsed(cur, _inserting(table, "unnest(?::{}[])", "unnest(?::{}[])")), [ids, *columns])
     elif rows:
         _insert_many(cur, table, rows)
 
 
 @cache
-def _inserting(table: str, value: str) -> str:
-    """`value`: what stands for a column, given its type."""
-    values = ", ".join(value.format(kind) for kind in TABLES[table].values())
+def _inserting(table: str, value: str, run_id: str) -> str:
+    """`value`: what stands for a column, given its type, and `run_id` for the first one."""
+    first, *others = TABLES[table].values()
+    values = ", ".join([run_id.format(first), *(value.format(kind) for kind in others)])
     return f"insert into {table} ({', '.join(TABLES[table])}) select {values}"
 
 

@@ -7,11 +7,12 @@ first run on, whose keys hold while its numbers are due.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Collection, Mapping, Sequence
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.warehouse.schema import among, parsed
+from aisbench_core.warehouse.schema import among
 
 KEYS = (
     "region", "rehearsal", "fingerprint", "framework_version", "flavor", "pool_id", "node_count", "cards_per_node",
@@ -25,8 +26,8 @@ OLYMPIC_RUNS = 5
 MOST_DUE = 8
 """So many groups may be due before whoever records a run settles them: it costs more than recording does."""
 
-MOST_MARKS = 64
-"""So many runs may be recorded before that, in however few groups: whoever looks counts all runs of a group due."""
+TURNS = 64
+"""One in so many runs settles in any case: whoever looks counts all runs of a group due."""
 
 _DECIDED = ("workload", "model", "mode", "throughput_definition", "dataset")
 """The same in every run with one fingerprint."""
@@ -200,17 +201,10 @@ def mark(cur: DuckDBPyConnection, runs: Sequence[Mapping[str, object]]) -> None:
     for (group_id,) in cur.execute(f"select group_id from standings where {chosen}", parameters).fetchall():  # noqa: S608
         del groups[group_id]
     if groups:
-        _begin(cur, [*groups.values()])
+        begin(cur, [*groups.values()])
 
 
-def mark_one(cur: DuckDBPyConnection, run: Mapping[str, object], *, begun: bool) -> None:
-    """The group of this run is due; `begun`: the group has a row already."""
-    cur.execute(parsed(cur, "insert into standings_due values (?)"), [run["group_id"]])
-    if not begun:
-        _begin(cur, [run])
-
-
-def _begin(cur: DuckDBPyConnection, runs: Sequence[Mapping[str, object]]) -> None:
+def begin(cur: DuckDBPyConnection, runs: Sequence[Mapping[str, object]]) -> None:
     """A row, with its keys, for the group of each of these runs."""
     columns = [[run[name] for run in runs] for name in MARKED]
     values = ", ".join(f"unnest(?::{_TYPES.get(name, 'VARCHAR')}[])" for name in MARKED)
@@ -219,13 +213,18 @@ def _begin(cur: DuckDBPyConnection, runs: Sequence[Mapping[str, object]]) -> Non
 
 def settle_many(cur: DuckDBPyConnection) -> None:
     """Settle when so much is due that looking becomes slow."""
-    if is_much([group_id for (group_id,) in cur.execute("select group_id from standings_due").fetchall()]):
+    if is_much({group_id for (group_id,) in cur.execute("select group_id from standings_due").fetchall()}):
         settle(cur)
 
 
-def is_much(due: Sequence[int]) -> bool:
-    """Whether looking becomes slow when these groups are due, each as often as it was marked."""
-    return len(due) > MOST_MARKS or len({*due}) > MOST_DUE
+def is_much(due: Collection[int]) -> bool:
+    """Whether looking becomes slow when these groups are due."""
+    return len(due) > MOST_DUE
+
+
+def is_turn(run_id: str) -> bool:
+    """Whether it falls to this run that groups are settled: by its id, so that nothing needs to be counted."""
+    return zlib.crc32(run_id.encode()) % TURNS == 0
 
 
 def settle(cur: DuckDBPyConnection) -> None:

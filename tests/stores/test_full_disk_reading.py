@@ -10,8 +10,13 @@ from typing import Any
 from aisbench_core.errors import DiskError
 from aisbench_core.model import Event, Level
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse.connection import MERGED_FROM
+from aisbench_core.warehouse.new_file import log_of
 from tests import records as a
 from tests.processes import FORKED
+
+ALL = BoardQuery("cn-north-9", include_invalid=True)
 
 
 def killed_in_the_middle(folder: Path) -> Path:
@@ -49,3 +54,29 @@ def test_a_full_disk_keeps_nobody_from_reading_the_newest_that_is_in_the_ledger(
     assert "free space and try again; nothing that was stored is lost" in refused
     Ledger(left).note(Event("before", a.T0, "console", Level.INFO, "with room"))
     assert [each.message for each in Ledger(left).events("before")][-1] == "with room"
+
+
+def count_without_room(file: Path, told: "Queue[Any]") -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    warehouse = Warehouse(file)
+    told.put([warehouse.runs(ALL).total for _ in range(3)])
+
+
+def test_a_full_disk_keeps_nobody_from_reading_the_newest_that_is_in_the_warehouse(tmp_path: Path) -> None:
+    warehouse, left, told = Warehouse(tmp_path / "warehouse.duckdb"), tmp_path / "left.duckdb", FORKED.Queue()
+    warehouse.record(a.record("before"))
+    with warehouse.cursor():
+        for number in range(8):
+            warehouse.record(a.record(f"run-{number}"))
+        for ending in ("", ".wal"):  # as whoever was killed leaves it
+            shutil.copyfile(f"{tmp_path / 'warehouse.duckdb'}{ending}", f"{left}{ending}")
+    process = FORKED.Process(target=count_without_room, args=(left, told))
+    process.start()
+    read = told.get(timeout=120)
+    process.join(60)
+
+    assert log_of(left).stat().st_size > MERGED_FROM
+    assert read == [9, 9, 9]
+    assert Warehouse(left).runs(ALL).total == 9
+    assert not log_of(left).exists()
+    assert not log_of(tmp_path / "warehouse.duckdb").exists()

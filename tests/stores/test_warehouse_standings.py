@@ -3,9 +3,12 @@
 import random
 from dataclasses import replace
 
+import duckdb
+import pytest
+
 from aisbench_core.model import RunRecord, RunState
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.standings import COLUMNS, MOST_DUE, MOST_MARKS, counted, current
+from aisbench_core.warehouse.standings import COLUMNS, MOST_DUE, TURNS, counted, current, is_turn
 from tests import records as a
 
 BOARD = BoardQuery("cn-north-9", include_invalid=True)
@@ -59,8 +62,9 @@ def test_what_is_kept_is_what_counting_gives(warehouse: Warehouse) -> None:
 
 
 def test_no_more_than_some_groups_stay_due(warehouse: Warehouse) -> None:
-    for number in range(MOST_DUE + 1):
-        warehouse.record(a.record(f"run-{number}", flavor=f"kat{number}"))
+    names = [name for name in (f"run-{number}" for number in range(2 * MOST_DUE)) if not is_turn(name)]
+    for number, name in enumerate(names[: MOST_DUE + 1]):
+        warehouse.record(a.record(name, flavor=f"kat{number}"))
         assert due(warehouse) <= MOST_DUE
 
     assert due(warehouse) == 0
@@ -68,15 +72,39 @@ def test_no_more_than_some_groups_stay_due(warehouse: Warehouse) -> None:
 
 
 def test_no_more_than_some_runs_stay_uncounted(warehouse: Warehouse) -> None:
-    warehouse.record(a.record("run-1"))
-    with warehouse.cursor() as cur:
-        cur.execute(f"insert into standings_due select group_id from standings_due, range({MOST_MARKS})")  # noqa: S608
+    names = [f"run-{number}" for number in range(20 * TURNS)]
+    taking_turns = [name for name in names if is_turn(name)]
+    warehouse.record(a.record("first"))
     assert due(warehouse) == 1
 
-    warehouse.record(a.record("run-2"))
+    warehouse.record(a.record(taking_turns[0]))
 
     assert due(warehouse) == 0
+    assert 10 < len(taking_turns) < 30
     assert [row.runs for row in warehouse.leaderboard(BOARD).rows] == [2]
+
+
+def test_what_others_do_between_two_runs_is_seen(warehouse: Warehouse) -> None:
+    with warehouse.cursor():
+        warehouse.record(a.record("run-1"))
+        warehouse.rebuild([])
+        warehouse.record(a.record("run-2"))
+
+    assert kept(warehouse) == counted_anew(warehouse)
+    assert [row.runs for row in warehouse.leaderboard(BOARD).rows] == [1]
+
+
+def test_a_run_that_could_not_be_stored_leaves_nothing_behind(warehouse: Warehouse) -> None:
+    whole = a.record("run-2", flavor="kat2")
+    beyond = replace(whole, run=replace(whole.run, series_index=2**40))
+    with warehouse.cursor():
+        warehouse.record(a.record("run-1"))
+        with pytest.raises(duckdb.Error, match="Conversion"):
+            warehouse.record(beyond)
+        warehouse.record(a.record("run-3", flavor="kat2"))
+
+    assert kept(warehouse) == counted_anew(warehouse)
+    assert [row.runs for row in warehouse.leaderboard(BOARD).rows] == [1, 1]
 
 
 def test_a_group_without_runs_is_offered_no_more(warehouse: Warehouse) -> None:
