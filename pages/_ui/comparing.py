@@ -18,6 +18,7 @@ from pages._ui.formats import NOT_MEASURED, more_or_less, number, percent, when
 from pages._ui.places import HISTORY, SCALING, link
 from pages._ui.ranks_shown import show_ranks
 from pages._ui.scaling_choice import selection_of
+from pages._ui.tables import show_beside
 from pages._ui.whole import whole
 from pages._ui.words import Words, words
 
@@ -91,7 +92,7 @@ def show_metrics(comparison: Comparison) -> None:
     t = words()
     st.header(t("compare.metrics"))
     rows = [_metric_cells(metric, comparison.runs, t) for metric in comparison.metrics]
-    st.dataframe(rows, hide_index=True, alt=t("compare.metrics"), height="content")
+    show_beside(rows, t("compare.metrics"))
     st.caption(t("compare.metrics_legend"))
 
 
@@ -195,7 +196,7 @@ def _fields_table(
         | {run.run_id: field_text(value, t) for run, value in zip(comparison.runs, each.values, strict=True)}
         for index, each in enumerate(fields)
     ]
-    st.dataframe(rows, hide_index=True, alt=alt, height="content")
+    show_beside(rows, alt)
 
 
 def _metric_cells(metric: MetricComparison, runs: tuple[RunRow, ...], t: Words) -> dict[str, Any]:

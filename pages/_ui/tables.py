@@ -1,14 +1,28 @@
 """Tables: numbers to the right and sorted as numbers, names cut to a column's width, a dash for what is missing."""
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import streamlit as st
 
+from pages._ui.errors import plain
 from pages._ui.formats import NOT_MEASURED
 
 ROW, HEAD = 35, 38
 """Heights of a row and of the head with its edges, in pixels."""
+
+NARROW = 816
+"""What a table has on a window of 1280 pixels."""
+
+LETTER, EDGES = 6.3, 18
+"""Of a cell, in pixels: a Latin letter on average, and both edges together."""
+
+MOST_UNBROKEN = 150
+"""How wide a name may be that is kept on one line."""
+
+_ENDLESS = re.compile(r"[^\s-]{40}")
 
 Width = Literal["small", "medium", "large"] | int
 """By name, or in pixels."""
@@ -31,6 +45,40 @@ def show_table(
         column_config=columns(rows, widths or {}),
         placeholder=NOT_MEASURED,
     )
+
+
+def show_beside(rows: Sequence[Mapping[str, str]], alt: str) -> None:
+    """A table that sets several things beside each other, one in each column but the first, which names.
+
+    What is too wide for a page of NARROW pixels is wrapped: a table that can be sorted would be scrolled sideways."""
+    titles = dict.fromkeys(title for row in rows for title in row)
+    wanted = sum(max(_pixels(text) for text in (title, *(row[title] for row in rows))) for title in titles)
+    if wanted <= NARROW:
+        st.dataframe(rows, hide_index=True, alt=alt, height="content")
+    else:
+        first, *others = titles
+        names = {title: plain(title) for title in others} | {first: _unbroken(first)}
+        cells = [
+            {names[first]: _unbroken(row[first])} | {names[title]: _broken(row[title]) for title in others}
+            for row in rows
+        ]
+        st.table(cells, hide_index=True, alt=alt)
+
+
+def _unbroken(name: str) -> str:
+    """A short name stays on one line; Chinese ones could be broken after each letter."""
+    joined = name.replace(" ", "\N{NO-BREAK SPACE}") if name.isascii() else "\N{WORD JOINER}".join(name)
+    return plain(joined if _pixels(name) <= MOST_UNBROKEN else name)
+
+
+def _broken(text: str) -> str:
+    """Texts break at blanks and hyphens; one without any for long would make its column as wide as itself."""
+    return _ENDLESS.sub("\\g<0>\N{ZERO WIDTH SPACE}", plain(text))
+
+
+def _pixels(text: str) -> int:
+    """About how wide a text is in a cell; Chinese letters are twice as wide as Latin ones."""
+    return EDGES + math.ceil(sum(LETTER if ord(letter) < 0x2E80 else 2 * LETTER for letter in text))
 
 
 def columns(rows: Sequence[Mapping[str, Any]], widths: Mapping[str, Width]) -> dict[str, Any]:

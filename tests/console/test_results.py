@@ -1,5 +1,6 @@
 """Leaderboard and Compare: one region at a time, rehearsals marked, reasons given, links that hold everything."""
 
+import re
 from pathlib import Path
 from urllib.parse import parse_qsl
 
@@ -7,7 +8,11 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from aisbench_core.warehouse import Warehouse
+from tests import records as a
 from tests.console.conftest import OpenPage, drawn, texts
+
+ENGINES = ("mindspore_1.10.0", "mindspore_2.0.0", "mindspore_2.2.10")
 
 
 def table(app: AppTest, number: int = 0) -> pd.DataFrame:
@@ -139,8 +144,9 @@ def test_equal_fields_are_shown_when_asked_for_behind_those_that_differ(open_pag
 
     app.toggle(key="all").set_value(True).run()
 
-    assert list(table(app)["≠"])[:2] == ["≠", "="]
-    assert {"Nodes", "Data set", "Mode"} <= set(table(app)["Field"])
+    every = app.table[0].value
+    assert list(every["≠"])[:2] == ["≠", "="]
+    assert {"Nodes", "Data set", "Mode"} <= {unjoined(name) for name in every["Field"]}
     assert app.query_params["all"] in ("1", ["1"])
 
 
@@ -209,3 +215,26 @@ def test_a_comparison_leads_to_the_history_of_its_baseline(open_page: OpenPage, 
     history = open_page("history", **dict(parse_qsl(way.proto.query_string)))
 
     assert "2×8" in history.selectbox(key="group").format_func(history.selectbox(key="group").value)
+
+
+@pytest.mark.parametrize(("lang", "field", "engine"), [("en", "Field", "Engine version"), ("zh", "字段", "引擎版本")])
+def test_what_differs_in_long_texts_is_wrapped_and_never_scrolled_sideways(
+    open_page: OpenPage, used: Path, lang: str, field: str, engine: str
+) -> None:
+    named = [f"{each}-cann_6.0.1-py_3.7-euler_2.8.3-aarch64_{'x' * 90}" for each in ENGINES]
+    made = [a.record(f"long-{at}", engine_version=each) for at, each in enumerate(named)]
+    Warehouse(used / "warehouse.duckdb").record_many(made)
+
+    app = open_page("compare", ids=["long-0", "long-1", "long-2"], lang=lang)
+
+    (differing,) = [each.value for each in app.table]
+    rows = {unjoined(name): list(cells) for name, *cells in differing.itertuples(index=False)}
+    assert [unjoined(title) for title in differing] == [field, "long-0", "long-1", "long-2"]
+    assert [unjoined(cell) for cell in rows[engine]] == named
+    assert max(len(part) for cell in rows[engine] for part in re.split(r"[\s\u200b-]", cell)) <= 60
+    assert not any(field in each.value for each in app.dataframe)
+
+
+def unjoined(cell: str) -> str:
+    """A cell without what tells a browser where to break it."""
+    return re.sub("[\u200b\u2060\\\\]", "", cell).replace("\u00a0", " ")
