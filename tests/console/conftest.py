@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 import streamlit as st
 from altair.vegalite.v6.schema.core import TopLevelSpec
+from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.app_test import TMP_DIR
 
@@ -46,13 +47,22 @@ def used(data_dir: Path) -> Path:
     return data_dir
 
 
+@pytest.fixture(scope="session")
+def components() -> BidiComponentManager:
+    """What installed packages add to Streamlit: nothing, but each AppTest would look through all of them for it."""
+    manager = BidiComponentManager()
+    manager.discover_and_register_components(start_file_watching=False)
+    return manager
+
+
 @pytest.fixture
-def open_page(data_dir: Path) -> OpenPage:
+def open_page(data_dir: Path, components: BidiComponentManager) -> OpenPage:
     """Open a page by its name, with query parameters, from the entry."""
     assert data_dir.exists()
 
     def opened(page: str, /, **query: str | list[str]) -> AppTest:
         app = AppTest.from_file(str(ENTRY), default_timeout=60)
+        app._bidi_component_manager = components
         if "lang" in query:
             app.query_params["lang"] = query["lang"]
         app.run()
