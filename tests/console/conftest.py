@@ -63,11 +63,7 @@ def open_page(data_dir: Path, components: BidiComponentManager) -> OpenPage:
     def opened(page: str, /, **query: str | list[str]) -> AppTest:
         app = AppTest.from_file(str(ENTRY), default_timeout=60)
         app._bidi_component_manager = components
-        if "lang" in query:
-            app.query_params["lang"] = query["lang"]
-        app.run()
         app.switch_page(f"../{page}.py")
-        app.query_params.clear()
         for name, value in query.items():
             app.query_params[name] = value
         return charts_checked(app.run())
