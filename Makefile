@@ -14,8 +14,10 @@ help: ## list the commands
 run: $(INSTALLED) ## set up, start the console and a sandbox region beside it, print the address
 	@$(BIN)/aisbench serve --sandbox
 
+# Files go out in their order: those of the browser, which follow each other in one, and at the end the small ones of
+# tests/unit, so that both processes end together. Each program that a test starts is read as compiled, wherever we are.
 test: $(INSTALLED_TEST) browser postgres ## set up and run all tests, in a real browser too
-	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not torch and not frameworks" --ignore tests/bench
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not torch and not frameworks" --ignore tests/bench
 
 test-torch: $(INSTALLED_TEST) ## train the PyTorch workload in the sandbox, on 2 nodes x 2 cards
 	@$(PIP) --editable '.[torch]'
