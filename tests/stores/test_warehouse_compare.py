@@ -1,6 +1,7 @@
 """Comparison and scaling: differences first, and no ratio where the question was another one."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -94,33 +95,33 @@ def test_single_servers_are_comparable_whatever_their_number(warehouse: Warehous
     assert comparison.verdict is Verdict.COMPARABLE
 
 
-@pytest.mark.parametrize(
-    ("other", "reason"),
-    [
-        (a.record("b", facts=replace(a.FACTS, throughput_definition="r13_warmup_excluded")), "throughput_definition"),
-        (a.record("b", facts=replace(a.FACTS, dataset="cifar10")), "dataset"),
-        (a.record("b", facts=replace(a.FACTS, model="resnet101")), "model"),
-        (a.record("b", facts=replace(a.FACTS, throughput_unit="tokens/s")), "throughput_unit"),
-        (a.record("b", mode="single_server"), "mode"),
-        (a.record("b", region="cn-east-3"), "region"),
-        (a.record("b", rehearsal=True), "rehearsal"),
-        (a.record("b", synthetic_data=True), "synthetic_data"),
-        (a.record("b", workload="another"), "workload"),
-        (a.record("b", speed_parameters={"epoch_size": 90, "batch_size": 512}), "parameters.batch_size"),
-        (a.record("b", speed_parameters={"epoch_size": 90, "batch_size": "256"}), "parameters.batch_size"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
-def test_there_is_no_ratio_between_answers_to_different_questions(
-    warehouse: Warehouse, other: RunRecord, reason: str
-) -> None:
-    comparison = compared(warehouse, a.record("a"), other)
+OTHER_QUESTIONS: list[tuple[dict[str, Any], str]] = [
+    ({"facts": replace(a.FACTS, throughput_definition="r13_warmup_excluded")}, "throughput_definition"),
+    ({"facts": replace(a.FACTS, dataset="cifar10")}, "dataset"),
+    ({"facts": replace(a.FACTS, model="resnet101")}, "model"),
+    ({"facts": replace(a.FACTS, throughput_unit="tokens/s")}, "throughput_unit"),
+    ({"mode": "single_server"}, "mode"),
+    ({"region": "cn-east-3"}, "region"),
+    ({"rehearsal": True}, "rehearsal"),
+    ({"synthetic_data": True}, "synthetic_data"),
+    ({"workload": "another"}, "workload"),
+    ({"speed_parameters": {"epoch_size": 90, "batch_size": 512}}, "parameters.batch_size"),
+    ({"speed_parameters": {"epoch_size": 90, "batch_size": "256"}}, "parameters.batch_size"),
+]
 
-    assert comparison.verdict is Verdict.NOT_COMPARABLE
-    assert reason in comparison.reasons
-    for one in comparison.metrics:
-        assert (one.values[1].difference, one.values[1].ratio, one.decides) == (None, None, False)
-    assert metric(comparison, "duration_s").values[1].value == 600
+
+def test_there_is_no_ratio_between_answers_to_different_questions(warehouse: Warehouse) -> None:
+    others = [(a.record(f"other-{number}", **told), reason) for number, (told, reason) in enumerate(OTHER_QUESTIONS)]
+    warehouse.rebuild([a.record("a"), *(other for other, _ in others)])
+
+    for other, reason in others:
+        comparison = warehouse.compare(["a", other.run.run_id])
+
+        assert comparison.verdict is Verdict.NOT_COMPARABLE, reason
+        assert reason in comparison.reasons
+        for one in comparison.metrics:
+            assert (one.values[1].difference, one.values[1].ratio, one.decides) == (None, None, False), reason
+        assert metric(comparison, "duration_s").values[1].value == 600
 
 
 def test_each_run_has_a_verdict_of_its_own_and_the_worst_one_counts(warehouse: Warehouse) -> None:
