@@ -1,6 +1,5 @@
 """The sandbox's OBS, driven over real HTTP by the official SDK and by boto3, neither of which knows of it."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -11,34 +10,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from obs import AppendObjectContent, DeleteObjectsRequest, GetObjectHeader, Object, PutObjectHeader
 
-from tests.contract.obs_server import BUCKET, Served, boto3_client, emptied, md5, sdk, serving
+from tests.contract.obs_server import BUCKET, Served, md5, sdk
 
 AWKWARD = ["a/b c+d&e=f?.txt", "文/é%20%2F.json", "x\r\n\ty", "~!*'();:@$,[]", "a//b", "a/", "../../up", "%2e%2e/up"]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(tmp_path_factory.mktemp("obs")) as served:
-        yield served
-
-
-@pytest.fixture
-def served(server: Served) -> Iterator[Served]:
-    with emptied(server):
-        yield server
-
-
-@pytest.fixture(params=["v2", "v4"])
-def obs(served: Served, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """The official SDK, in both ways of signing that it uses with an address instead of a name."""
-    with sdk(served, signature=request.param, region="sandbox") as client:
-        yield client
-
-
-@pytest.fixture
-def s3(served: Served) -> Iterator[Any]:
-    with boto3_client(served) as client:
-        yield client
 
 
 @pytest.mark.parametrize("key", AWKWARD)

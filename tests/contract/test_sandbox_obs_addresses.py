@@ -10,11 +10,12 @@ from botocore.config import Config
 from obs import ObsClient
 
 from tests.contract import obs_signer
-from tests.contract.obs_server import ACCESS, BUCKET, SECRET, Served, serving
+from tests.contract.obs_server import ACCESS, BUCKET, SECRET, Served
 from tests.contract.obs_tunnel import tunnel
 from tests.contract.obs_wire import Answer, ask
 
 OBJECT = f"/{BUCKET}/a"
+pytestmark = pytest.mark.usefixtures("one_object")
 HOSTS = [
     f"{BUCKET}.127.0.0.1:8611",
     f"{BUCKET}.localhost:8611",
@@ -22,18 +23,6 @@ HOSTS = [
     f"{BUCKET.upper()}.OBS.sandbox",
     f"{BUCKET}.127.0.0.1.nip.io:8611",
 ]
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(tmp_path_factory.mktemp("obs")) as served:
-        served.objects.create_bucket(BUCKET)
-        yield served
-
-
-@pytest.fixture(autouse=True)
-def one_object(served: Served) -> None:
-    served.objects.put(BUCKET, "a", b"content")
 
 
 def ask_at(served: Served, host: str, method: str, target: str, resource: str, body: bytes = b"") -> Answer:

@@ -1,27 +1,19 @@
 """Ranges, conditions, copies and metadata of the sandbox's OBS, byte for byte."""
 
 import base64
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from tests.contract import obs_signer
-from tests.contract.obs_server import ACCESS, BUCKET, SECRET, Served, md5, serving
+from tests.contract.obs_server import ACCESS, BUCKET, SECRET, Served, md5
 from tests.contract.obs_wire import Answer, ask, ask_v2
 
 OBJECT = f"/{BUCKET}/a"
 SOURCE = f"/{BUCKET}/source"
 LONG_AGO, FAR_AWAY = "Thu, 01 Jan 2015 00:00:00 GMT", "Thu, 01 Jan 2099 00:00:00 GMT"
 ETAG = f'"{md5(b"0123456789")}"'
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(tmp_path_factory.mktemp("obs")) as served:
-        served.objects.create_bucket(BUCKET)
-        yield served
 
 
 @pytest.fixture(autouse=True)

@@ -7,32 +7,14 @@ import pytest
 from botocore.exceptions import ClientError
 from obs import CompleteMultipartUploadRequest, CompletePart, ListMultipartUploadsRequest
 
-from tests.contract.obs_server import BUCKET, Served, boto3_client, emptied, md5, sdk, serving
+from tests.contract.obs_server import BUCKET, Served, md5, sdk
 
 LEAST = 100 * 1024
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(tmp_path_factory.mktemp("obs")) as served:
-        yield served
-
-
-@pytest.fixture
-def served(server: Served) -> Iterator[Served]:
-    with emptied(server):
-        yield server
 
 
 @pytest.fixture
 def obs(served: Served) -> Iterator[Any]:
     with sdk(served) as client:
-        yield client
-
-
-@pytest.fixture
-def s3(served: Served) -> Iterator[Any]:
-    with boto3_client(served) as client:
         yield client
 
 

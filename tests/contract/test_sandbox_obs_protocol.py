@@ -5,28 +5,17 @@ import gzip
 import hashlib
 import socket
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from tests.contract import obs_signer
-from tests.contract.obs_server import ACCESS, BUCKET, SECRET, Served, serving
+from tests.contract.obs_server import ACCESS, BUCKET, SECRET, Served
 from tests.contract.obs_wire import ask, ask_v2, ask_v4
 
 OBJECT = f"/{BUCKET}/a"
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(tmp_path_factory.mktemp("obs")) as served:
-        served.objects.create_bucket(BUCKET)
-        yield served
-
-
-@pytest.fixture(autouse=True)
-def one_object(served: Served) -> None:
-    served.objects.put(BUCKET, "a", b"content")
+pytestmark = pytest.mark.usefixtures("one_object")
 
 
 @pytest.mark.parametrize("scheme", ["AWS", "OBS"])

@@ -2,16 +2,16 @@
 
 import base64
 import zlib
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.contract.obs_server import BUCKET, Served, md5, serving
+from tests.contract.obs_server import BUCKET, Served, md5
 from tests.contract.obs_streams import SIGNED, SIGNED_TRAILER, UNSIGNED_TRAILER, Stream, send
 from tests.contract.obs_wire import Answer, ask, ask_v2, ask_v4
 
 OBJECT = f"/{BUCKET}/a"
+pytestmark = pytest.mark.usefixtures("one_object")
 BODY = [b"a" * 70_000, b"b" * 70_000, b"the end"]
 CHECK_VALUES = {  # of the ASCII text 123456789, as the catalogues of CRCs and hashes give them
     "x-amz-checksum-crc32": "cbf43926",
@@ -20,18 +20,6 @@ CHECK_VALUES = {  # of the ASCII text 123456789, as the catalogues of CRCs and h
     "x-amz-checksum-sha1": "f7c3bc1d808e04732adf679965ccc34ca7ae3441",
     "x-amz-checksum-sha256": "15e2b0d3c33891ebb0f1ef609ec419420c20e320ce94c65fbc8c3312448eb225",
 }
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(tmp_path_factory.mktemp("obs")) as served:
-        served.objects.create_bucket(BUCKET)
-        yield served
-
-
-@pytest.fixture(autouse=True)
-def one_object(served: Served) -> None:
-    served.objects.put(BUCKET, "a", b"content")
 
 
 def crc32(*pieces: bytes) -> str:

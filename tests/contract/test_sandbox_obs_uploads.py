@@ -1,40 +1,13 @@
 """Multipart uploads, large objects and restarts of the sandbox's OBS, driven over real HTTP."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import pytest
 from boto3.s3.transfer import TransferConfig
 from obs import CompleteMultipartUploadRequest, CompletePart
 
-from tests.contract.obs_server import BUCKET, Served, boto3_client, emptied, md5, sdk, serving
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(tmp_path_factory.mktemp("obs")) as served:
-        yield served
-
-
-@pytest.fixture
-def served(server: Served) -> Iterator[Served]:
-    with emptied(server):
-        yield server
-
-
-@pytest.fixture(params=["v2", "v4"])
-def obs(served: Served, request: pytest.FixtureRequest) -> Iterator[Any]:
-    """The official SDK, in both ways of signing that it uses with an address instead of a name."""
-    with sdk(served, signature=request.param, region="sandbox") as client:
-        yield client
-
-
-@pytest.fixture
-def s3(served: Served) -> Iterator[Any]:
-    with boto3_client(served) as client:
-        yield client
+from tests.contract.obs_server import BUCKET, Served, md5, sdk, serving
 
 
 def test_a_multipart_upload_becomes_one_object(obs: Any, served: Served) -> None:
