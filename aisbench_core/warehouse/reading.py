@@ -6,6 +6,7 @@ other file, loads nothing, and its settings stay as they are.
 """
 
 import contextlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import duckdb
 
-from aisbench_core.errors import WarehouseError
+from aisbench_core.errors import DiskError, WarehouseError, disk_error, full_disks_named
 from aisbench_core.warehouse import extensions, lake_refusals, views
 from aisbench_core.warehouse.compacting import patiently_attached
 from aisbench_core.warehouse.connection import PATIENCE_S, refusal, revision_of, started
@@ -55,12 +56,17 @@ class FileReader:
 
     @contextlib.contextmanager
     def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor on the newest content. Raises WarehouseBusy or WarehouseError."""
+        """A cursor on the newest content. Raises WarehouseBusy or WarehouseError.
+
+        Where there is no room for a copy the file itself is asked, one question after the other."""
         with self._guard:
-            if self._engine is None or self._revision != revision_of(self.place):
-                self._renew()
-            assert self._engine is not None  # noqa: S101 - mypy's, _renew has made one
-            cur = self._engine.cursor()
+            try:
+                engine = self._newest()
+            except DiskError:
+                with _in_place(self.place, self._patience_s) as cur:
+                    yield cur
+                return
+            cur = engine.cursor()
         with cur:
             yield cur
 
@@ -69,16 +75,19 @@ class FileReader:
         with self._guard:
             self._drop()
 
-    def _renew(self) -> None:
-        self._drop()
-        try:
-            self._engine = self._opened()
-        finally:
-            if self._engine is None:
-                self._drop()
+    def _newest(self) -> duckdb.DuckDBPyConnection:
+        if self._engine is None or self._revision != revision_of(self.place):
+            self._drop()
+            try:
+                self._engine = self._opened()
+            finally:
+                if self._engine is None:
+                    self._drop()
+        return self._engine
 
     def _opened(self) -> duckdb.DuckDBPyConnection:
-        self._folder = tempfile.TemporaryDirectory(prefix="aisbench-reading-")
+        with full_disks_named():
+            self._folder = tempfile.TemporaryDirectory(prefix="aisbench-reading-")
         copy = Path(self._folder.name) / f"{NAME}.duckdb"
         self._revision = copied(self.place, copy, self._patience_s)
         spill: _Config = {"temp_directory": str(copy.with_name("spill"))}
@@ -100,11 +109,26 @@ class FileReader:
             folder.cleanup()
 
 
+@contextlib.contextmanager
+def _in_place(path: Path, patience_s: float) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A cursor on the file itself, held read-only: writers wait meanwhile, for whom there is no room anyway."""
+    engine = duckdb.connect(":memory:", config=_GUARDED | _LOADS_NOTHING | {"errors_as_json": False})
+    try:
+        with patiently_attached(engine, path, time.monotonic() + patience_s, ", read_only"), engine.cursor() as cur:
+            _look_through(engine, path)
+            engine.execute("set enable_external_access = false")
+            engine.execute("set global errors_as_json = true")
+            engine.execute("set lock_configuration = true")
+            yield cur
+    finally:
+        engine.close()
+
+
 def copied(path: Path, copy: Path, patience_s: float) -> str:
     """Copy a warehouse file with its log while nobody writes, and return its revision; nothing if there is no file.
 
     The file is held read-only meanwhile. Another process copies: closing it here would drop the lock that DuckDB holds
-    for this one."""
+    for this one. Raises DiskError when there is no room for the copy."""
     if not path.exists():
         return revision_of(path)
     engine = started(path)
@@ -115,7 +139,8 @@ def copied(path: Path, copy: Path, patience_s: float) -> str:
                 if Path(f"{path}{ending}").exists():
                     _copy(f"{path}{ending}", f"{copy}{ending}")
     except (OSError, duckdb.Error) as error:
-        raise refusal(path, error) from error
+        full = disk_error(error, copy) if isinstance(error, OSError) else None
+        raise full or refusal(path, error) from error
     finally:
         engine.close()
     return revision
@@ -126,7 +151,9 @@ def _copy(source: str, target: str) -> None:
         [sys.executable, "-I", "-S", "-c", _COPY, source, target], capture_output=True, text=True, check=False
     )
     if done.returncode:
-        raise OSError((done.stderr.strip().splitlines() or ["it cannot be copied"])[-1])
+        said = (done.stderr.strip().splitlines() or ["it cannot be copied"])[-1]
+        numbered = re.search(r"\[Errno (\d+)\] ([^:]+)", said)
+        raise OSError(int(numbered[1]), numbered[2]) if numbered else OSError(said)
 
 
 class LakeReader:
@@ -176,8 +203,8 @@ def _lake_engine(place: TeamPlace) -> duckdb.DuckDBPyConnection:
     return engine
 
 
-def _look_through(engine: duckdb.DuckDBPyConnection, place: TeamPlace) -> None:
-    """The lake's tables and our views under plain names: every cursor finds them without a setting."""
+def _look_through(engine: duckdb.DuckDBPyConnection, place: Path | TeamPlace) -> None:
+    """The warehouse's tables and our views under plain names: every cursor finds them without a setting."""
     with engine.cursor() as cur:
         cur.execute(f"use {NAME}")
         if is_outdated(cur, place):

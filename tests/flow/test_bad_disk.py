@@ -76,8 +76,9 @@ READ_ONLY = (
     ["warehouse", "check"],
     ["runs"],
     ["show", "run-0"],
+    ["sql", "select run_id from v_runs"],
 )
-WRITING = (["note", "run-0", "seen"], ["sql", "show tables"], ["warehouse", "snapshot", "taken.duckdb"])
+WRITING = (["note", "run-0", "seen"], ["warehouse", "snapshot", "taken.duckdb"])
 TYPED = """
 import json, sys
 from click.testing import CliRunner
