@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from aisbench_core.errors import AisbenchError
+from aisbench_core.errors import AisbenchError, disk_error
 from pages._ui.formats import clipped
 from pages._ui.words import words
 
@@ -30,8 +30,9 @@ def errors_shown() -> Iterator[None]:
 
 def show_error(error: Exception) -> None:
     """Put one error on the page."""
-    if isinstance(error, AisbenchError):
-        show_sentence(error)
+    told = disk_error(error) if isinstance(error, OSError) else error  # a full disk is no bug
+    if isinstance(told, AisbenchError):
+        show_sentence(told)
         return
     incident = secrets.token_hex(4)
     log.error("incident %s", incident, exc_info=error)

@@ -25,6 +25,16 @@ def a_bug() -> None:
         raise ZeroDivisionError("secret-in-a-message")
 
 
+def a_full_disk() -> None:
+    """A page that wants to write where there is no room."""
+    import errno
+
+    from pages._ui.errors import errors_shown
+
+    with errors_shown():
+        raise OSError(errno.ENOSPC, "No space left on device", "/home/ann/data/profiles/lab.yaml")
+
+
 def stops() -> None:
     """A page that ends itself."""
     import streamlit as st
@@ -55,6 +65,13 @@ def test_a_bug_is_an_incident_and_its_traceback_is_only_in_the_log(caplog: pytes
     assert "secret-in-a-message" not in shown
     assert [record.getMessage() for record in logged] == [f"incident {incident}"]
     assert logged[0].exc_info is not None
+
+
+def test_a_full_disk_is_a_sentence_and_no_incident() -> None:
+    app = AppTest.from_function(a_full_disk).run()
+
+    assert [each.value for each in app.error] == ["lab.yaml cannot be written\\: No space left on device"]
+    assert app.info[0].value.startswith("free space on this machine")
 
 
 def test_a_page_that_ends_itself_has_met_no_error() -> None:
