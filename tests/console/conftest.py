@@ -1,6 +1,7 @@
 """A console over an empty data folder, driven page by page without a browser."""
 
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -40,11 +41,18 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     st.cache_data.clear()
 
 
+@pytest.fixture(scope="session")
+def years(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a console leaves that has been used for a while; tests take copies."""
+    folder = tmp_path_factory.mktemp("years")
+    fill(folder)
+    return folder
+
+
 @pytest.fixture
-def used(data_dir: Path) -> Path:
+def used(data_dir: Path, years: Path) -> Path:
     """The data folder of a console that has been used for a while."""
-    fill(data_dir)
-    return data_dir
+    return shutil.copytree(years, data_dir, dirs_exist_ok=True)
 
 
 @pytest.fixture(scope="session")
