@@ -156,6 +156,10 @@ def test_every_error_that_a_page_can_show_is_said_in_chinese() -> None:
         ("'code/code/x' is a link", "'code/code/x' 是链接"),
         ("'a b' lies deeper than 32 levels", "'a b' 超过 32 层"),
         ("input should be greater than or equal to 1", "应大于或等于 1"),
+        (
+            "it was written by a newer DuckDB: update this installation (schema 9), or move the file away",
+            "由更新的 DuckDB 写入：请升级本程序（结构版本 9），或移走该文件",
+        ),
         ("is no literal (a call), and nothing is executed", "不是字面量（调用），其中的代码不会被执行"),
         ("epoch_size: is out of range; allowed: at most 8", "epoch_size：超出范围；允许：最多 8"),
         (
