@@ -90,6 +90,9 @@ class DiskError(AisbenchError):
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
 
 
+_NO_TEMPORARY_FOLDER = "No usable temporary directory"
+"""What Python's tempfile says, as a file that is not there."""
+
 _ROOM_FOR_COPIES = "free space on this machine, or set TMPDIR to a folder on another disk"
 
 
@@ -97,7 +100,7 @@ def disk_error(error: OSError, file: Path | None = None) -> DiskError | None:
     """The error of a full, failing or read-only disk in words; None for everything else.
 
     `file`: what was being written, where the system does not say it."""
-    if error.errno == errno.ENOENT and not error.filename:  # Python's, of tempfile: it found no place to write to
+    if (error.strerror or "").startswith(_NO_TEMPORARY_FOLDER):
         return DiskError("no folder for temporary files can be written", _ROOM_FOR_COPIES)
     if error.errno not in _DISK:
         return None

@@ -1,10 +1,12 @@
 """What a person sees when something goes wrong: a sentence, and never a traceback."""
 
+import errno
 import logging
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from aisbench_core.errors import disk_error
 from pages._ui.errors import plain
 
 
@@ -72,6 +74,10 @@ def test_a_full_disk_is_a_sentence_and_no_incident() -> None:
 
     assert [each.value for each in app.error] == ["lab.yaml cannot be written\\: No space left on device"]
     assert app.info[0].value.startswith("free space on this machine")
+
+
+def test_a_folder_that_is_gone_is_no_full_disk() -> None:
+    assert disk_error(FileNotFoundError(errno.ENOENT, "No such file or directory")) is None
 
 
 def test_a_page_that_ends_itself_has_met_no_error() -> None:
