@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from aisbench_core.errors import ConfigError
 from aisbench_core.mlflow import words
@@ -41,6 +41,7 @@ _TAGS = (
 )  # fmt: skip
 
 Row = tuple[Any, ...]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,9 @@ def _run(con: sqlite3.Connection, run: ToldRun, experiment: int) -> None:
 
 def _params(values: Mapping[str, Any]) -> dict[str, Any]:
     asked = {name: values[name] for name in _PARAMS}
-    asked |= {words.PARAMETER + name: value for name, value in _object(values["spec"]).get("parameters", {}).items()}
+    parameters = _told(values["spec"], dict).get("parameters")
+    if isinstance(parameters, dict):
+        asked |= {words.PARAMETER + name: value for name, value in parameters.items()}
     return {name: value for name, value in asked.items() if value not in (None, "")}
 
 
@@ -140,11 +143,10 @@ def _tags(run: ToldRun) -> dict[str, Any]:
     values = run.values
     told = {f"aisbench.{name}": values[name] for name in _TAGS}
     told |= {f"aisbench.{name}": at.isoformat() for name, at in run.times.items()}
+    for key in ("system", "tester"):
+        told |= {f"aisbench.{key}.{name}": value for name, value in _told(values[key], dict).items()}
     told |= {
-        f"aisbench.{key}.{name}": value for key in ("system", "tester") for name, value in _object(values[key]).items()
-    }
-    told |= {
-        "aisbench.tags": ", ".join(json.loads(values["tags"] or "[]")),
+        "aisbench.tags": ", ".join(map(_text, _told(values["tags"], list))),
         words.RUN_ID: values["run_id"],
         words.JOB_ID: values["job_id"],
         words.REHEARSAL: str(values["rehearsal"]).lower(),
@@ -159,9 +161,10 @@ def _tags(run: ToldRun) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value not in (None, "")}
 
 
-def _object(text: str | None) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(text or "{}")
-    return found
+def _told(text: str | None, kind: type[T]) -> T:
+    """What a cell holds as JSON, or nothing: other programs write into a team's warehouse, too."""
+    found = json.loads(text or "null")
+    return found if isinstance(found, kind) else kind()
 
 
 def _points(run: ToldRun, at: int) -> Iterator[Row]:
@@ -183,7 +186,9 @@ def _point(key: str, step: int, at: int, value: float | None) -> Iterator[Row]:
 
 
 def _texts(told: Mapping[str, Any], run_id: str) -> list[Row]:
-    return [(name[:LONGEST_KEY], _text(value)[:LONGEST], run_id) for name, value in told.items()]
+    """Rows by key; of names that are the same as far as MLflow takes them only one is kept."""
+    kept = {name[:LONGEST_KEY]: _text(value)[:LONGEST] for name, value in told.items()}
+    return [(name, value, run_id) for name, value in kept.items()]
 
 
 def _text(value: Any) -> str:

@@ -188,6 +188,26 @@ def test_a_run_says_in_mlflow_what_it_was_asked_to_do_and_on_what(tmp_path: Path
     } <= set(rows(file, "select key, value from tags"))
 
 
+def test_odd_contents_of_one_run_keep_no_other_from_being_written(tmp_path: Path) -> None:
+    core, file = core_in(tmp_path / "data"), tmp_path / "out.db"
+    odd = {"k" * 300 + "1": 1, "k" * 300 + "2": 2, "quoted": 'it\'s "so"', "long": "y" * 10_000}
+    core.warehouse.record_many([a.record("odd", parameters=odd), *(a.record(f"run-{number}") for number in range(4))])
+    with core.warehouse.cursor() as cur:
+        for number, cell in enumerate(["null", "[1]", '{"parameters": [1]}', '{"parameters": {"a": {"b": [null]}}}']):
+            cells = "spec = $1, system = $1, tester = $1, tags = $1"
+            cur.execute(f"update runs set {cells} where run_id = $2", [cell, f"run-{number}"])  # noqa: S608
+
+    assert core.mlflow.export(QUERY, file) == 5
+
+    told = "select name, key, substr(value, 1, 16), length(value) from params join runs using (run_uuid)"
+    assert rows(file, f"{told} where key like 'parameters.%' order by name, key") == [
+        ("odd", "parameters." + "k" * 239, "2", 1),
+        ("odd", "parameters.long", "y" * 16, 6000),
+        ("odd", "parameters.quoted", 'it\'s "so"', 9),
+        ("run-3", "parameters.a", '{"b": [null]}', 13),
+    ]
+
+
 def several() -> Iterator[RunRecord]:
     """Runs with everything that can be measured: cards, servers, samples, power, times."""
     whole = a.record("whole", throughputs=[1000.1] * 7 + [999.9], samples=(MetricSample(a.T0, 0, "npuUtil", 93.5),))
