@@ -7,10 +7,12 @@ from multiprocessing.queues import Queue
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from aisbench_core.errors import DiskError
 from aisbench_core.model import Event, Level
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse import BoardQuery, Warehouse, connection
 from aisbench_core.warehouse.connection import MERGED_FROM
 from aisbench_core.warehouse.new_file import log_of
 from tests import records as a
@@ -62,7 +64,10 @@ def count_without_room(file: Path, told: "Queue[Any]") -> None:
     told.put([warehouse.runs(ALL).total for _ in range(3)])
 
 
-def test_a_full_disk_keeps_nobody_from_reading_the_newest_that_is_in_the_warehouse(tmp_path: Path) -> None:
+def test_a_full_disk_keeps_nobody_from_reading_the_newest_that_is_in_the_warehouse(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "HOLD_S", 600)  # it stays open however long the test takes
     warehouse, left, told = Warehouse(tmp_path / "warehouse.duckdb"), tmp_path / "left.duckdb", FORKED.Queue()
     warehouse.record(a.record("before"))
     with warehouse.cursor():

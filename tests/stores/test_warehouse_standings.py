@@ -1,13 +1,14 @@
 """The kept standings of groups: whatever is recorded, replaced or removed, answers are what counting all runs gives."""
 
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 
 import duckdb
 import pytest
 
 from aisbench_core.model import RunRecord, RunState
-from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse import BoardQuery, Warehouse, connection
 from aisbench_core.warehouse.standings import COLUMNS, MOST_DUE, TURNS, counted, current, is_turn
 from tests import records as a
 
@@ -29,6 +30,14 @@ def counted_anew(warehouse: Warehouse) -> list[tuple[object, ...]]:
 def due(warehouse: Warehouse) -> int:
     with warehouse.cursor() as cur:
         return int(cur.execute("select count(distinct group_id) from standings_due").fetchall()[0][0])
+
+
+@pytest.fixture
+def held(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> Iterator[Warehouse]:
+    """A warehouse whose file stays open however long the test takes: nothing is forgotten from one run to the next."""
+    monkeypatch.setattr(connection, "HOLD_S", 600)
+    with warehouse.cursor():
+        yield warehouse
 
 
 def some_run(luck: random.Random) -> RunRecord:
@@ -84,27 +93,25 @@ def test_no_more_than_some_runs_stay_uncounted(warehouse: Warehouse) -> None:
     assert [row.runs for row in warehouse.leaderboard(BOARD).rows] == [2]
 
 
-def test_what_others_do_between_two_runs_is_seen(warehouse: Warehouse) -> None:
-    with warehouse.cursor():
-        warehouse.record(a.record("run-1"))
-        warehouse.rebuild([])
-        warehouse.record(a.record("run-2"))
+def test_what_others_do_between_two_runs_is_seen(held: Warehouse) -> None:
+    held.record(a.record("run-1"))
+    held.rebuild([])
+    held.record(a.record("run-2"))
 
-    assert kept(warehouse) == counted_anew(warehouse)
-    assert [row.runs for row in warehouse.leaderboard(BOARD).rows] == [1]
+    assert kept(held) == counted_anew(held)
+    assert [row.runs for row in held.leaderboard(BOARD).rows] == [1]
 
 
-def test_a_run_that_could_not_be_stored_leaves_nothing_behind(warehouse: Warehouse) -> None:
+def test_a_run_that_could_not_be_stored_leaves_nothing_behind(held: Warehouse) -> None:
     whole = a.record("run-2", flavor="kat2")
     beyond = replace(whole, run=replace(whole.run, series_index=2**40))
-    with warehouse.cursor():
-        warehouse.record(a.record("run-1"))
-        with pytest.raises(duckdb.Error, match="Conversion"):
-            warehouse.record(beyond)
-        warehouse.record(a.record("run-3", flavor="kat2"))
+    held.record(a.record("run-1"))
+    with pytest.raises(duckdb.Error, match="Conversion"):
+        held.record(beyond)
+    held.record(a.record("run-3", flavor="kat2"))
 
-    assert kept(warehouse) == counted_anew(warehouse)
-    assert [row.runs for row in warehouse.leaderboard(BOARD).rows] == [1, 1]
+    assert kept(held) == counted_anew(held)
+    assert [row.runs for row in held.leaderboard(BOARD).rows] == [1, 1]
 
 
 def test_a_group_without_runs_is_offered_no_more(warehouse: Warehouse) -> None:
