@@ -295,26 +295,36 @@ NUMBERS = st.one_of(
 )
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(numbers=st.lists(NUMBERS, min_size=8, max_size=8), text=st.text(), other=NUMBERS)
-def test_no_number_and_no_text_breaks_recording_or_asking(
-    warehouse: Warehouse, numbers: list[float], text: str, other: float
-) -> None:
-    odd = a.record("odd", throughputs=numbers, accuracy=other, created_by=text, environments={"NOTE": text})
+ODD = st.tuples(st.lists(NUMBERS, min_size=8, max_size=8), st.text(), NUMBERS)
+
+
+def odd_run(run_id: str, numbers: list[float], text: str, other: float) -> RunRecord:
+    """A run whose cards, accuracy, power and words are these."""
+    odd = a.record(run_id, throughputs=numbers, accuracy=other, created_by=text, environments={"NOTE": text})
     odd = with_info(odd, average_power=other, resource_util_ratio=other)
-    odd = replace(odd, run=replace(odd.run, duration_s=other, detail=text))
-    warehouse.record(odd)
-    warehouse.record(a.record("fine"))
+    return replace(odd, run=replace(odd.run, duration_s=other, detail=text))
+
+
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(several=st.lists(ODD, min_size=4, max_size=4))
+def test_no_number_and_no_text_breaks_recording_or_asking(
+    warehouse: Warehouse, several: list[tuple[list[float], str, float]]
+) -> None:
+    odd = [odd_run(f"odd-{number}", *each) for number, each in enumerate(several)]
+    for each in (*odd, a.record("fine")):
+        warehouse.record(each)
     once = content(warehouse)
 
-    warehouse.record(odd)
+    for each in odd:
+        warehouse.record(each)
 
     assert content(warehouse) == once
     assert warehouse.leaderboard(EVERYTHING_BOARD).total == 1
-    assert warehouse.runs(EVERYTHING).total == 2
-    compared = warehouse.compare(["fine", "odd"])
+    assert warehouse.runs(EVERYTHING).total == 5
+    compared = warehouse.compare(["fine", *(each.run.run_id for each in odd)])
     json.dumps([[value.ratio for value in metric.values] for metric in compared.metrics], allow_nan=False)
-    json.dumps([point.throughput for point in warehouse.scaling_of("odd").points], allow_nan=False)
+    for each in odd:
+        json.dumps([point.throughput for point in warehouse.scaling_of(each.run.run_id).points], allow_nan=False)
 
 
 def test_an_empty_info_block_measures_nothing(warehouse: Warehouse) -> None:
