@@ -52,7 +52,9 @@ class Chromium:
         self._windows: Windows | None = None
 
     def windows(self) -> Windows:
-        """Its windows; it starts when it is first asked."""
+        """Its windows; it starts when it is first asked, and again should it have died."""
+        if self._windows and not self._windows.browser.is_connected():
+            self.close()
         if self._windows is None:
             expect.set_options(timeout=WAIT_MS)
             playwright = self._end.enter_context(sync_playwright())
