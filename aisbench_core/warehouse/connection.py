@@ -20,7 +20,7 @@ import duckdb
 from aisbench_core.errors import WarehouseBusy, WarehouseError
 from aisbench_core.warehouse.file_format import quoted
 from aisbench_core.warehouse.migrations import LATEST, migrate
-from aisbench_core.warehouse.new_file import create, log_of
+from aisbench_core.warehouse.new_file import create, log_of, revision_of
 from aisbench_core.warehouse.schema import parsed
 
 T = TypeVar("T")
@@ -94,22 +94,28 @@ class Connection:
             yield cur
 
     def write(self, change: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-        """Carry out `change` in one transaction; of several threads one after the other.
+        """Carry out `change` in one transaction, maybe in a second one; of several threads one after the other.
 
         Without keys and constraints nothing else keeps two of them from storing the same new run twice. Meanwhile
         `edition` numbers what is being written: one more than the write before, unless that failed or the file was
         closed since, and others may have had it."""
         if not self._writers.acquire(timeout=self.patience_s):
             raise WarehouseBusy(f"other writers keep the warehouse {self.path} busy", "try again")
+        deadline = time.monotonic() + self.patience_s
         try:
-            with self.cursor() as cur:
-                self.edition += 1
-                return _transaction(cur, change)
-        except BaseException as error:
-            self.edition += 1  # what was written is not there
-            if isinstance(error, duckdb.TransactionException):  # a commit that the disk had no room for
-                raise refusal(self.path, error) from error
-            raise
+            while True:
+                try:
+                    with self.cursor() as cur:
+                        self.edition += 1
+                        return _transaction(cur, change)
+                except BaseException as error:
+                    self.edition += 1  # what was written is not there
+                    if not isinstance(error, duckdb.TransactionException):
+                        raise
+                    refused = refusal(self.path, error)  # a commit: no room, or whoever leaves still holds the log
+                    if not isinstance(refused, WarehouseBusy) or time.monotonic() > deadline:
+                        raise refused from error
+                time.sleep(RETRY_S)
         finally:
             self._writers.release()
 
@@ -240,11 +246,6 @@ def _transaction(cur: duckdb.DuckDBPyConnection, change: Callable[[duckdb.DuckDB
     return answer
 
 
-def revision_of(path: Path) -> str:
-    """A text that changes whenever the file or its log does."""
-    return "|".join(_state(file) for file in (path, log_of(path)))
-
-
 def _merged(engine: duckdb.DuckDBPyConnection, log: Path) -> bool:
     """Merge the log into its file if it is long; False when there is no room for that: then the log stays as it is."""
     try:
@@ -255,14 +256,6 @@ def _merged(engine: duckdb.DuckDBPyConnection, log: Path) -> bool:
     except duckdb.Error:
         return False
     return True
-
-
-def _state(file: Path) -> str:
-    try:
-        found = file.stat()
-    except OSError:
-        return ""
-    return f"{found.st_ino}-{found.st_size}-{found.st_mtime_ns}"
 
 
 def _busy(path: Path, holder: str = "") -> WarehouseBusy:

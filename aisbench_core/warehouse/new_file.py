@@ -38,6 +38,19 @@ def log_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.wal")
 
 
+def revision_of(path: Path) -> str:
+    """A text that changes whenever the file or its log does."""
+    return "|".join(_state(file) for file in (path, log_of(path)))
+
+
+def _state(file: Path) -> str:
+    try:
+        found = file.stat()
+    except OSError:
+        return ""
+    return f"{found.st_ino}-{found.st_size}-{found.st_mtime_ns}"
+
+
 def draft_of(path: Path) -> Path:
     """Where a file is written that is to come into this place: a name of this thread's own, which tells who writes."""
     return path.with_name(f".{path.name}.{_here()}.{os.getpid()}.{threading.get_ident()}.new")

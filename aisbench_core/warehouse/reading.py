@@ -20,9 +20,10 @@ import duckdb
 from aisbench_core.errors import DiskError, WarehouseError, disk_error, full_disks_named
 from aisbench_core.warehouse import extensions, lake_refusals, views
 from aisbench_core.warehouse.compacting import patiently_attached
-from aisbench_core.warehouse.connection import PATIENCE_S, refusal, revision_of, started
+from aisbench_core.warehouse.connection import PATIENCE_S, refusal, started
 from aisbench_core.warehouse.lake import NAME, attach_lake, keep, spill_folder
 from aisbench_core.warehouse.migrations import is_outdated, migrate
+from aisbench_core.warehouse.new_file import revision_of
 from aisbench_core.warehouse.team import TeamPlace
 
 MEMORY = "1GiB"

@@ -1,6 +1,7 @@
 """The warehouse's file: shared by threads and processes, moved on by migrations, and refused in words when unusable."""
 
 import contextlib
+import fcntl
 import multiprocessing
 import os
 import shutil
@@ -18,6 +19,7 @@ from aisbench_core.errors import WarehouseBusy, WarehouseError
 from aisbench_core.warehouse import BoardQuery, RunRow, Warehouse
 from aisbench_core.warehouse.connection import Connection
 from aisbench_core.warehouse.migrations import LATEST, STEPS, migrate
+from aisbench_core.warehouse.new_file import log_of
 from aisbench_core.warehouse.schema import TABLES
 from tests import records as a
 from tests.processes import FORKED
@@ -407,3 +409,35 @@ def test_a_read_only_warehouse_is_refused_with_what_to_do() -> None:
     shutil.rmtree(folder)
     assert str(file) in said
     assert "writable" in said
+
+
+def keep_log(file: Path, kept: "multiprocessing.synchronize.Event", done: "multiprocessing.synchronize.Event") -> None:
+    """Somebody who leaves: DuckDB lets go of the file first, and of its log a moment later."""
+    with log_of(file).open("ab") as log:
+        fcntl.lockf(log, fcntl.LOCK_EX)
+        kept.set()
+        done.wait(60)
+
+
+def test_a_writer_waits_for_a_log_that_somebody_who_leaves_still_holds(file: Path) -> None:
+    kept, done, connection = FORKED.Event(), FORKED.Event(), Connection(file)
+    tries: list[int] = []
+    connection.write(lambda cur: cur.execute("insert into standings_due values (1)"))
+
+    def change(cur: duckdb.DuckDBPyConnection) -> None:
+        cur.execute("insert into standings_due values (2)")
+        tries.append(2)
+        if len(tries) == 3:
+            done.set()
+
+    process = FORKED.Process(target=keep_log, args=(file, kept, done))
+    process.start()
+    assert kept.wait(60)
+    with pytest.raises(WarehouseBusy, match=f"in use by process {process.pid}"):
+        Connection(file, patience_s=0).write(lambda cur: cur.execute("insert into standings_due values (3)"))
+    connection.write(change)
+    process.join(60)
+
+    with connection.cursor() as cur:
+        assert cur.execute("from standings_due order by all").fetchall() == [(1,), (2,)]
+    assert len(tries) >= 3
