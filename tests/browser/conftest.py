@@ -22,8 +22,7 @@ OPENED = pytest.StashKey[list[tuple[Visit, Person]]]()
 """The windows that a test has opened, each with who looks into it."""
 
 FEW_LOOKS = "--js-flags=--no-opt --no-maglev --min-semi-space-size=32"
-"""A page that is looked at once is gone before its scripts, once optimised, or a tidied memory pay: a third of the
-browser's work."""
+"""A page that is looked at once is gone before scripts that were optimised, or a memory that was tidied, pay."""
 
 
 @pytest.fixture(scope="module")
