@@ -42,8 +42,8 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "checkpoint_threshold": "1MB",  # while the file is open; see MERGED_FROM
 }
 
-MERGED_FROM = 24_000
-"""Bytes, those of three runs: a log of so many is merged into the file by the last who leaves it. More would make every
+MERGED_FROM = 30_000
+"""Bytes, those of five runs: a log of so many is merged into the file by the last who leaves it. More would make every
 open replay more, fewer every closing slower; who stores many runs while it is open waits for it once."""
 
 NAME = "warehouse"
