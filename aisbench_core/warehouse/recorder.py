@@ -1,6 +1,6 @@
 """Stores one run, as often as one ends: with few questions, and without those whose answer is known already."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import cast
 
 from duckdb import DuckDBPyConnection
@@ -14,21 +14,23 @@ from aisbench_core.warehouse.rows import Rows, rows_of
 from aisbench_core.warehouse.schema import RUNS, TABLES, insert, parsed
 from aisbench_core.warehouse.standings import begin, is_much, is_turn, settle, settle_many
 
-_STORED = """
-    select 'stored', 0::BIGINT from runs where run_id = ? union all select 'stored', 0 from remarks where run_id = ?"""
+_RECORDED = "select 1 from runs where run_id = ?"
+_REMARKED_ON = "select 1 from remarks where run_id = ?"
 
-_GROUPS = """
-    union all select 'begun', group_id from standings where group_id = ?
-    union all select 'due', group_id from standings_due"""
+_KNOWN = """
+    select 'begun', group_id from standings where group_id = ? union all select 'due', group_id from standings_due
+    union all select 'remarked', 0 from (select 1 from remarks limit 1)"""
 
 
 @dataclass(slots=True)
-class _Groups:
-    """Groups that have a row in the edition with this number, and all those that are due in it."""
+class _Known:
+    """What is known in the edition with this number: groups that have a row, all that are due, and whether anybody has
+    remarked on any run."""
 
     edition: int
-    begun: set[int] = field(default_factory=set)
-    due: set[int] = field(default_factory=set)
+    begun: set[int]
+    due: set[int]
+    remarked: bool
 
 
 class Recorder:
@@ -38,7 +40,7 @@ class Recorder:
     def __init__(self, connection: Connection | Lake, judge: Judge) -> None:
         self._connection = connection
         self._judge = judge
-        self._groups = _Groups(-1)
+        self._known = _Known(-1, set(), set(), remarked=True)
 
     def record(self, run_record: RunRecord) -> None:
         """Store a run, in place of what was stored of it before."""
@@ -48,34 +50,42 @@ class Recorder:
     def _store(self, cur: DuckDBPyConnection, run_record: RunRecord, rows: Rows) -> None:
         run = dict(zip(RUNS, rows["runs"][0], strict=True))
         run_id, group_id = run_record.run.run_id, cast("int", run["group_id"])
-        is_stored, groups = self._known(cur, run_id, group_id)
-        if is_stored:
+        known = self._know(cur, group_id)
+        if _is_stored(cur, run_id, known):
             replace(cur, [run_record], rows, self._judge)
             settle_many(cur)
             return
-        is_due = group_id in groups.due
-        groups.due.add(group_id)
-        much = is_much(groups.due) or is_turn(run_id)
+        is_due = group_id in known.due
+        known.due.add(group_id)
+        much = is_much(known.due) or is_turn(run_id)
         if not much:
             cur.execute(parsed(cur, "pragma disable_optimizer"))  # rows of constants take a quarter longer with it
         for table in TABLES:
             insert(cur, table, rows[table])
         if not is_due:
             cur.execute(parsed(cur, "insert into standings_due values (?)"), [group_id])
-        if group_id not in groups.begun:
+        if group_id not in known.begun:
             begin(cur, [run])
-            groups.begun.add(group_id)
+            known.begun.add(group_id)
+        known.remarked = known.remarked or bool(rows["remarks"])
         if much:
             settle(cur)
-            groups.due.clear()
-        self._groups = groups
+            known.due.clear()
+        self._known = known
 
-    def _known(self, cur: DuckDBPyConnection, run_id: str, group_id: int) -> tuple[bool, _Groups]:
-        """Whether anything is stored of the run, and what is known of groups."""
-        edition, kept = self._connection.edition, self._groups
-        if kept.edition == edition - 1 and group_id in kept.begun:
-            found = cur.execute(parsed(cur, _STORED), [run_id, run_id]).fetchall()
-            return bool(found), _Groups(edition, kept.begun, kept.due)
-        found = cur.execute(parsed(cur, _STORED + _GROUPS), [run_id, run_id, group_id]).fetchall()
-        told = {what: {group for kind, group in found if kind == what} for what in ("stored", "begun", "due")}
-        return bool(told["stored"]), _Groups(edition, told["begun"], told["due"])
+    def _know(self, cur: DuckDBPyConnection, group_id: int) -> _Known:
+        edition, known = self._connection.edition, self._known
+        if known.edition == edition - 1 and group_id in known.begun:
+            return _Known(edition, known.begun, known.due, known.remarked)
+        found = cur.execute(parsed(cur, _KNOWN), [group_id]).fetchall()
+        begun, due, remarked = (
+            {group for kind, group in found if kind == what} for what in ("begun", "due", "remarked")
+        )
+        return _Known(edition, begun, due, bool(remarked))
+
+
+def _is_stored(cur: DuckDBPyConnection, run_id: str, known: _Known) -> bool:
+    """Whether anything is stored of the run."""
+    if not known.remarked:
+        return bool(cur.execute(parsed(cur, _RECORDED), [run_id]).fetchall())
+    return bool(cur.execute(parsed(cur, f"{_RECORDED} union all {_REMARKED_ON}"), [run_id, run_id]).fetchall())
