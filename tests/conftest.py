@@ -3,6 +3,7 @@
 import itertools
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,6 +56,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if live:
         config.hook.pytest_deselected(items=live)
         items[:] = [item for item in items if item not in live]
+
+
+@pytest.fixture(autouse=True)
+def main_module() -> Iterator[None]:
+    """AppTest puts its script in the place of `__main__`, where processes started later would look for the tests."""
+    before = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = before
 
 
 @pytest.fixture(scope="session")

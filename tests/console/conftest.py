@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,12 +19,6 @@ from tests.console.seeds import fill
 ENTRY = Path(__file__).parents[2] / "pages" / "_ui" / "entry.py"
 
 OpenPage = Callable[..., AppTest]
-
-
-@pytest.fixture(autouse=True)
-def main_module(monkeypatch: pytest.MonkeyPatch) -> None:
-    """AppTest puts its script in the place of `__main__`, where processes started later would look for the tests."""
-    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
 
 
 @pytest.fixture
