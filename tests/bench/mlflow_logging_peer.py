@@ -1,6 +1,7 @@
-"""MLflow with SQLite, as its own Python runs it: `mlflow_logging_peer.py FOLDER RUNS` prints what logging a run takes.
+"""MLflow with SQLite, as its own Python runs it: `mlflow_logging_peer.py FOLDER RUNS` prints its version when its store
+holds so many runs and has logged one, and for each line that it is sent what logging one more takes, in ms.
 
-Before, so many runs are in its store; the run is the one of FOLDER/told.json. Its store stays open the whole time.
+The run is the one of FOLDER/told.json. Its store stays open the whole time.
 """
 
 import json
@@ -8,8 +9,6 @@ import sys
 from pathlib import Path
 
 from mlflow_peer import fill, took  # type: ignore[import-not-found]  # beside this file, which runs as a script
-
-LOGGED = 20
 
 
 def main(folder: str, runs: int) -> None:
@@ -31,7 +30,10 @@ def main(folder: str, runs: int) -> None:
         )
         client.set_terminated(run_id)
 
-    print(json.dumps({"version": mlflow.__version__, "log_ms": took(log_one, LOGGED)}))
+    log_one()
+    print(mlflow.__version__, flush=True)
+    for _ in sys.stdin:
+        print(took(log_one, 1), flush=True)
 
 
 if __name__ == "__main__":
