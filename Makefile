@@ -1,12 +1,15 @@
 # Two commands on a fresh machine with python3, git and make: `make run` and `make test`.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-torch test-frameworks check bench screenshots format clean
+.PHONY: help run test test-torch test-frameworks check bench reliability screenshots format lock clean
 
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 INSTALLED_TEST := .venv/.installed-test
-PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Every file that pip fetches must have a hash of requirements/*.lock. What has no wheel is built with the setuptools that
+# build.lock names, because a build in isolation would fetch one without asking for its hash.
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation
+LOCKED := $(PIP) --require-hashes --requirement requirements/run.lock
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -16,34 +19,58 @@ run: $(INSTALLED) ## set up, start the console and a sandbox region beside it, p
 
 # Files go out in their order: those of the browser, which follow each other in one, and at the end the small ones of
 # tests/unit, so that both processes end together. Each program that a test starts is read as compiled, wherever we are.
-test: $(INSTALLED_TEST) browser postgres ## set up and run all tests, in a real browser too
-	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not torch and not frameworks" --ignore tests/bench
+test: $(INSTALLED_TEST) browser postgres ## set up and run the tests, in a real browser too
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not torch and not frameworks" --ignore tests/bench --ignore tests/reliability
 
+# torch alone is pinned without a hash, since each index serves another build of it (for CPUs or some CUDA), and its NVIDIA
+# packages with it; what every build needs is in the lock.
 test-torch: $(INSTALLED_TEST) ## train the PyTorch workload in the sandbox, on 2 nodes x 2 cards
-	@$(PIP) --editable '.[torch]'
-	@$(BIN)/python -m pytest -m torch --ignore tests/bench
+	@$(LOCKED) --requirement requirements/torch.lock
+	@$(PIP) --constraint constraints.txt --editable '.[torch]'
+	@$(BIN)/python -m pytest -m torch --ignore tests/bench --ignore tests/reliability
 
 test-frameworks: $(INSTALLED_TEST) ## run MindSpore and MPI jobs in the sandbox; downloads about 1 GB
-	@$(PIP) --editable '.[mindspore,mpi]'
-	@$(BIN)/python -m pytest -m frameworks --ignore tests/bench
+	@$(LOCKED) --requirement requirements/frameworks.lock
+	@$(BIN)/python -m pytest -m frameworks --ignore tests/bench --ignore tests/reliability
 
-check: $(INSTALLED_TEST) ## style, types and the quick tests; seconds
+# Types and tests at the same time; what mypy says comes last, in one piece.
+check: $(INSTALLED_TEST) ## style, types and the quick tests; a minute
 	@$(BIN)/ruff format --check --quiet . && $(BIN)/ruff check --quiet .
-	@$(BIN)/mypy
-	@$(BIN)/python -m pytest -q -n 2 tests/unit tests/test_architecture.py
+	@types=$$(mktemp); trap 'rm -f "$$types"' EXIT; $(BIN)/mypy >"$$types" 2>&1 & \
+	$(BIN)/python -m pytest -q -n 2 -m "not slow and not torch" tests/unit tests/test_architecture.py; tests=$$?; \
+	wait $$!; mypy=$$?; cat "$$types"; exit $$((tests || mypy))
 
-bench: $(INSTALLED_TEST) ## measure beside peers, which it installs, and write docs/performance.md; a quarter of an hour
-	@$(PIP) --editable '.[bench]'
+bench: $(INSTALLED_TEST) ## measure beside peers, which it installs, and write docs/performance.md
+	@$(LOCKED) --requirement requirements/bench.lock
 	@test -x .bench/mlflow/bin/mlflow || { $(PYTHON) -m venv .bench/mlflow && \
-		.bench/mlflow/bin/pip install --quiet --disable-pip-version-check --requirement tests/bench/mlflow.txt; }
+		.bench/mlflow/bin/pip install --quiet --disable-pip-version-check --only-binary :all: \
+		--require-hashes --requirement requirements/mlflow.lock; }
 	@$(BIN)/python -m tests.bench.figures
 	@$(BIN)/python -m pytest -q -s -p no:xdist tests/bench
+
+reliability: $(INSTALLED_TEST) browser ## attack the product for about an hour, and write docs/reliability.md
+	@$(BIN)/python -m tests.reliability.outcomes
+	@$(BIN)/python -m pytest -q -s -p no:xdist tests/reliability
 
 screenshots: $(INSTALLED_TEST) browser ## take the README's pictures anew
 	@SCREENSHOTS_TO=docs/images $(BIN)/python -m pytest -q tests/browser/test_story.py -k follows
 
 format: $(INSTALLED_TEST) ## bring all files into the common style
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --fix --quiet .
+
+# Each lock holds what the ones before it do not: run, then what an extra adds.
+lock: ## write requirements/*.lock anew, after a change of constraints.txt or pyproject.toml
+	@test -x .bench/uv/bin/uv || { $(PYTHON) -m venv .bench/uv && .bench/uv/bin/pip install --quiet uv==0.13.9; }
+	@set -e; listed="--no-emit-package=aisbench-console"; \
+	compile() { to=requirements/$$1.lock; shift; rm -f $$to; .bench/uv/bin/uv pip compile --quiet --universal --python-version 3.11 \
+		--generate-hashes --no-annotate --no-header --output-file $$to "$$@" >/dev/null; }; \
+	compile build requirements/build.in; \
+	compile torch --constraint constraints.txt requirements/torch.in; \
+	compile mlflow tests/bench/mlflow.txt; \
+	for name in run: test:--extra=test bench:--extra=bench frameworks:--extra=mindspore,mpi; do \
+		compile $${name%%:*} --constraint constraints.txt $$listed $$(echo $${name#*:} | sed 's/,/ --extra=/g') pyproject.toml; \
+		listed="$$listed $$(sed -n 's/^\([^ =]*\)==.*/--no-emit-package=\1/p' requirements/$${name%%:*}.lock | tr '\n' ' ')"; \
+	done
 
 clean: ## remove what set-up made; data/ stays
 	rm -rf .venv .bench build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -69,16 +96,18 @@ postgres:
 		exit 1; \
 	fi
 
-$(INSTALLED): pyproject.toml constraints.txt
+$(INSTALLED): pyproject.toml constraints.txt $(wildcard requirements/*.lock)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed; name it with: make PYTHON=python3.12" >&2; exit 1; }
 	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv || \
 		{ rm -rf .venv; echo "python3 cannot make virtual environments (Debian: apt-get install python3-venv)" >&2; exit 1; }
 	@echo "installing the console into .venv (about a minute, once)"
-	@$(PIP) --editable .
+	@$(PIP) --require-hashes --requirement requirements/build.lock
+	@$(LOCKED)
+	@$(PIP) --no-deps --editable .
 	@touch $@
 
 $(INSTALLED_TEST): $(INSTALLED)
 	@echo "installing what the tests need"
-	@$(PIP) --editable '.[test]'
+	@$(LOCKED) --requirement requirements/test.lock
 	@touch $@

@@ -1,18 +1,29 @@
-"""The server object of `streamlit run app.py`: security headers, and a follower while nobody else follows.
+"""The server object of `streamlit run app.py`: who may pass, security headers, a follower while nobody else follows.
 
 The entry script lies in pages/_ui, where it has no `pages/` folder beside it: with one, Streamlit would answer the
 first deep link to a fresh server by running that page alone, past the entry.
 """
 
 import re
+import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
+from functools import cache
 
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from streamlit.runtime import get_instance
 
+from aisbench_core.private_files import private_umask
+from aisbench_core.settings import load_settings
+from aisbench_core.web.browser_cookie import BrowserCookie
+from aisbench_core.web.front_door import FrontDoor, FrontDoorMiddleware
+from aisbench_core.web.listening import SWITCH, require_permission, url_of
+from aisbench_core.web.origins import ConsoleNames, Origin
+from aisbench_core.web.upload_store import UploadStore
+from aisbench_core.web.uploads import UploadMiddleware
 from aisbench_core.wiring import open_core
 from pages._ui.errors import show_script_error
 
@@ -51,16 +62,38 @@ def content_security_policy(host: str) -> str:
     )
 
 
+def front_door() -> FrontDoor:
+    """Who may pass, as the settings, Streamlit's configuration and the words behind `streamlit run app.py --` say."""
+    settings = load_settings()
+    names = ConsoleNames(str(st.get_option("server.address") or ""), Origin.parse(settings.public_url.rstrip("/")))
+    return FrontDoor(names, settings.allow_network_access_without_sign_in or SWITCH in sys.argv)
+
+
+@cache
+def uploads() -> UploadStore:
+    """Where this process keeps what is uploaded."""
+    return UploadStore.create(load_settings().data_dir, lambda session: get_instance().is_active_session(session))
+
+
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
-    """Follow runs while the server is up, unless another process already does."""
-    with open_core().following():
+    """Say where the console is, and follow runs while it is up, unless another process already does."""
+    door = front_door()
+    require_permission(door.names.address, door.network)
+    scheme = "https" if st.get_option("server.sslCertFile") else "http"
+    print(f"AISBench console: {url_of(door.names.address, st.get_option('server.port'), scheme)}", flush=True)
+    with private_umask(), open_core().following(), closing(uploads()):
         yield
 
 
 app = st.App(
     "pages/_ui/entry.py",
     lifespan=lifespan,
-    middleware=[Middleware(SecurityHeaders)],
+    middleware=[
+        Middleware(SecurityHeaders),
+        Middleware(FrontDoorMiddleware, front_door=front_door),
+        Middleware(BrowserCookie),
+        Middleware(UploadMiddleware, store=uploads),
+    ],
     on_script_error=show_script_error,
 )

@@ -28,4 +28,4 @@ def open_warehouse(path: str | Path | None = None) -> "OpenWarehouse":
         raise ConfigError(
             f"{path} is no file", "name a warehouse or a snapshot, or nothing for the settings' warehouse"
         )
-    return OpenWarehouse(Path(path))
+    return OpenWarehouse(Path(path), foreign=True)

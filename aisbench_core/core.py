@@ -3,12 +3,11 @@
 import getpass
 import os
 import secrets
-import shutil
 import socket
 import string
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -22,8 +21,9 @@ from aisbench_core.authoring.specfile import to_yaml
 from aisbench_core.authoring.upstream.configs import Configs
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.doctor.examination import Doctor
-from aisbench_core.errors import Problem, SpecError, StaleRun
+from aisbench_core.errors import DamagedLedger, Problem, SpecError, StaleRun, full_disks_named
 from aisbench_core.importing.history import History
+from aisbench_core.job_secrets import JobSecrets
 from aisbench_core.mlflow.exporting import MlflowExport
 from aisbench_core.model import (
     Attempt,
@@ -37,17 +37,19 @@ from aisbench_core.model import (
     RunState,
     Series,
 )
+from aisbench_core.private_files import write_whole
+from aisbench_core.read_only import require_writable
 from aisbench_core.regions import Regions
 from aisbench_core.remarks import RemarkBook
 from aisbench_core.report.reports import Reports
 from aisbench_core.reproducing.clones import Clones
 from aisbench_core.reproducing.reproductions import Reproductions
-from aisbench_core.results.record import write_whole
 from aisbench_core.rulesets.shelf import Rulesets
 from aisbench_core.running import launch_facts, places
 from aisbench_core.running.collecting import Collecting
 from aisbench_core.running.follower import Follower
 from aisbench_core.running.jobs import Jobs
+from aisbench_core.running.launches import Launches
 from aisbench_core.running.ledger import Beat, Ledger
 from aisbench_core.running.ledger_series import SeriesLedger
 from aisbench_core.running.places import RunFolder
@@ -94,7 +96,9 @@ class Core:
         self.warehouse = warehouse
         self.workloads = workloads
         self.regions = Regions(settings, look)
+        self._secrets = JobSecrets(settings)
         self.files = RunFiles(settings.runs_dir, ledger)
+        self._launches = Launches(settings.data_dir / "launching", settings.runs_dir, ledger.has)
         self.configs = Configs(settings, workloads)
         self.systems = Systems(settings, ledger, warehouse.record, clock)
         self.packages = Packages(settings, workloads)
@@ -113,6 +117,7 @@ class Core:
             warehouse,
             workloads,
             self.regions,
+            self._secrets,
             self.preflight_online,
             self._launch_cell,
             self.stop,
@@ -141,7 +146,7 @@ class Core:
     def preflight(self, spec: RunSpec, profile: str = "") -> list[Finding]:
         """What is wrong with a spec, errors first; asks no cloud."""
         place = self.regions.profile(profile)
-        return offline.preflight(spec, place, self.workloads, self.regions.known_flavors(place))
+        return offline.preflight(spec, place, self.workloads, self.regions.known_flavors(place), self._secrets)
 
     def preflight_online(self, spec: RunSpec, profile: str = "", told: OnProgress = no_progress) -> list[Finding]:
         """What the region says against a spec, within `look_seconds`. Raises CloudError when it cannot be asked."""
@@ -219,8 +224,10 @@ class Core:
     def follower(self, leaving: threading.Event | None = None) -> Follower:
         """A follower of all runs. `leaving`: set it to let a long upload end early."""
         leaving = leaving or threading.Event()
+        with suppress(DamagedLedger):  # nobody can launch then either; the next launch clears
+            self._launches.clear()
         steps = Steps(self.settings, self.ledger, self.workloads, self._connect, self.clock, leaving)
-        collecting = Collecting(self.ledger, self._connect, self.series.record, self.clock)
+        collecting = Collecting(self.ledger, self._connect, self.series.record, self.clock, self._secrets)
         who = f"{getpass.getuser()}@{socket.gethostname()} (process {os.getpid()})"
         return Follower(
             self.settings, self.ledger, steps, collecting, self._connect, self.clock, who, self.series.admitting().admit
@@ -252,20 +259,16 @@ class Core:
         self, spec: RunSpec, place: Profile, who: str, add: Callable[[Run, Event], Run], reproduces: str = ""
     ) -> Run:
         """A new run with its folder; `add` stores it, or gives the run that has its place already."""
+        require_writable(self.settings.data_dir)
         now = self.clock()
         run = self._new_run(spec, place.name, who, now)
-        self._write_facts(run, place, reproduces)
-        described = self.systems.take_over(run)
-        message = f"launched: {run.spec.node_count} x {run.spec.cards_per_node} cards, profile {place.name}"
-        message += f"; {described} kept fields of the system description taken over" if described else ""
-        message += f"; reproduces {reproduces}" if reproduces else ""
-        launched = None
-        try:
-            launched = add(run, Event(run.run_id, now, "console", Level.INFO, message, who))
-        finally:
-            if launched is None or launched.run_id != run.run_id:
-                shutil.rmtree(self.settings.runs_dir / run.run_id)
-        return launched
+        with full_disks_named(), self._launches.unfinished(run.run_id):
+            self._write_facts(run, place, reproduces)
+            described = self.systems.take_over(run)
+            message = f"launched: {run.spec.node_count} x {run.spec.cards_per_node} cards, profile {place.name}"
+            message += f"; {described} kept fields of the system description taken over" if described else ""
+            message += f"; reproduces {reproduces}" if reproduces else ""
+            return add(run, Event(run.run_id, now, "console", Level.INFO, message, who))
 
     def _new_run(self, spec: RunSpec, profile: str, who: str, now: datetime) -> Run:
         run_id = f"r{now:%Y%m%d-%H%M%S}-{''.join(secrets.choice(LETTERS) for _ in range(RUN_ID_LETTERS))}"

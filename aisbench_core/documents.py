@@ -1,17 +1,33 @@
 """What people write (settings, profiles, manifests, specs) as values, with one problem for each field that is wrong."""
 
+import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Annotated, Any, TypeVar, get_args
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, ValidationError
+from pydantic_core import PydanticCustomError
 
 from aisbench_core import strict_yaml
 from aisbench_core.errors import ConfigError, Problem, SpecError
 
 Model = TypeVar("Model", bound=BaseModel)
+
+SECRET_NAME = re.compile(r"(^|[_.-])(ak|sk)$|(?<!\[)key|token|passw|secret|credential", re.IGNORECASE)
+"""Names whose values are keys or passwords, more likely than not."""
+
+
+def _with_scheme(address: str) -> str:
+    if address and not address.startswith(("https://", "http://")):
+        sentence = f"must begin with https://, such as https://{address}"
+        raise PydanticCustomError("address", "{sentence}", {"sentence": sentence})
+    return address
+
+
+Address = Annotated[str, AfterValidator(_with_scheme)]
+"""The address of a service. Clients differ in what they make of one without a scheme: it is refused where it stands."""
 
 
 def read_yaml(file: Path) -> dict[str, Any]:
@@ -46,6 +62,29 @@ def parse_yaml(text: str, what: str) -> dict[str, Any]:
     return answers
 
 
+def read_private_yaml(file: Path) -> dict[str, Any]:
+    """A YAML file that holds keys. Raises ConfigError; of a malformed one no word is repeated, for any may be a key."""
+    try:
+        return read_yaml(file)
+    except ConfigError as error:
+        if error.message.startswith(f"{file.name} cannot be read:"):
+            raise
+        line = re.search(r"is not YAML: line (\d+)", error.message)
+        raise ConfigError(
+            f"{file.name} is not YAML that holds keys (line {line[1] if line else 1})",
+            "check its lines; none is shown here, for it may hold a key",
+        ) from None
+
+
+def parse_private(model: type[Model], answers: Mapping[str, Any], what: str) -> Model:
+    """As `parse`, and names that are not the model's are not repeated: somebody may have swapped name and value."""
+    unknown = [name for name in answers if name not in model.model_fields]
+    if unknown:
+        allowed = ", ".join(model.model_fields)
+        raise SpecError(what, [Problem("document", f"{len(unknown)} of its names are not known; allowed: {allowed}")])
+    return parse(model, answers, what)
+
+
 def parse(model: type[Model], answers: Mapping[str, Any], what: str) -> Model:
     """The document as a value. Raises SpecError with one problem per field; secrets are not repeated."""
     try:
@@ -60,7 +99,7 @@ def _problem(model: type[BaseModel], detail: Any) -> Problem:
         allowed = ", ".join(_part_of(model, detail["loc"][:-1]).model_fields)
         return Problem(field, f"is not a known key; allowed: {allowed}")
     found = "" if isinstance(detail["input"], dict) else repr(detail["input"])[:80]
-    secret = any(word in field for word in ("secret", "access_key", "token"))
+    secret = SECRET_NAME.search(field)
     return Problem(field, detail["msg"][:1].lower() + detail["msg"][1:], "" if secret else found)
 
 

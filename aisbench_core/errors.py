@@ -2,6 +2,7 @@
 
 AisbenchError
 ├── ConfigError            settings, a profile, credentials or a workload manifest cannot be used
+│   └── ReadOnlyFolder     the data folder, or a warehouse's, can be read and not written
 ├── SpecError              a RunSpec is not acceptable; carries its problems, field by field
 ├── RunNotFound            no run with that id
 ├── SeriesNotFound         no series with that id
@@ -9,12 +10,14 @@ AisbenchError
 ├── ResultError            a result file is missing or does not hold a number
 ├── QueryError             a question in SQL cannot be answered as it is asked
 ├── DiskError              this machine's disk is full or read-only; trying again helps once it is not
+├── DamagedLedger          the ledger's file is damaged; what is recorded can be read without it
 ├── WarehouseError         the warehouse cannot be read or written
 │   └── WarehouseBusy      another process has it open; trying again helps
 └── CloudError             the cloud said no, or nothing
     ├── CloudUnavailable   trying again helps: network, time-out, 429, 5xx
     └── CloudRejected      trying again does not help
         ├── AuthFailed     the keys, their rights or the clock
+        │   └── AccessDenied   the keys are known but lack a right
         ├── CloudNotFound  the job, bucket or object is not there
         └── QuotaExceeded  a limit of the account or the region
 """
@@ -40,6 +43,10 @@ class AisbenchError(Exception):
 
 class ConfigError(AisbenchError):
     """Settings, a profile, credentials or a manifest cannot be used."""
+
+
+class ReadOnlyFolder(ConfigError):
+    """Nothing can be stored in a folder of ours; what it holds can be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +92,10 @@ class QueryError(AisbenchError):
 
 class DiskError(AisbenchError):
     """This machine cannot write what it should keep; nothing that was kept so far is lost."""
+
+
+class DamagedLedger(AisbenchError):
+    """The ledger's file is no database, or a damaged one. Recorded results stand in the warehouse."""
 
 
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
@@ -166,6 +177,10 @@ class CloudRejected(CloudError):
 
 class AuthFailed(CloudRejected):
     """The keys are wrong, lack a right, or this machine's clock is off."""
+
+
+class AccessDenied(AuthFailed):
+    """The keys are known but lack a right: other requests with them may be fine."""
 
 
 class CloudNotFound(CloudRejected):

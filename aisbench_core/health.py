@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aisbench_core.errors import AisbenchError, CloudNotFound
+from aisbench_core.read_only import is_read_only
 from aisbench_core.running.ledger import Beat, Ledger
 from aisbench_core.running.steps import Cloud, Connect
 from aisbench_core.settings import Settings
@@ -26,26 +27,35 @@ class ServiceHealth:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What the console has stored: bytes (None where nothing is here), runs, and the bytes left on the disk."""
+    """What the console has stored: bytes (None where nothing is here), runs (None when the ledger cannot be used), and
+    the bytes left on the disk."""
 
     ledger: int | None
     warehouse: int | None
-    runs: int
+    runs: int | None
     disk_free: int
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """One look at everything."""
+    """One look at everything. `ledger_error`: why the ledger says neither who follows nor how many runs there are.
+
+    `read_only`: nothing can be stored in the data folder."""
 
     services: tuple[ServiceHealth, ...]
     followed: Beat | None
     sizes: Sizes
+    read_only: bool
+    ledger_error: AisbenchError | None = None
 
 
 def look(settings: Settings, profile: str, connect: Connect, ledger: Ledger) -> Health:
     """Ask both services of a profile for something cheap, and measure what is stored."""
-    return Health(_services(profile, connect), ledger.last_beat(), _sizes(settings, ledger))
+    services, read_only = _services(profile, connect), is_read_only(settings.data_dir)
+    try:
+        return Health(services, ledger.last_beat(), _sizes(settings, ledger.count()), read_only)
+    except AisbenchError as error:
+        return Health(services, None, _sizes(settings, None), read_only, error)
 
 
 def _services(profile: str, connect: Connect) -> tuple[ServiceHealth, ...]:
@@ -79,13 +89,20 @@ def _asked(name: str, address: str, ask: Callable[[], object]) -> ServiceHealth:
     return ServiceHealth(name, address, True, (time.perf_counter() - start) * 1000)
 
 
-def _sizes(settings: Settings, ledger: Ledger) -> Sizes:
+def _sizes(settings: Settings, runs: int | None) -> Sizes:
     free = shutil.disk_usage(settings.data_dir).free
     warehouse = None if settings.has_team_warehouse else _size(settings.warehouse_path)
-    return Sizes(_size(settings.ledger_path), warehouse, ledger.count(), free)
+    return Sizes(_size(settings.ledger_path), warehouse, runs, free)
 
 
 def _size(file: Path) -> int | None:
-    """A database's file and what still waits in its write-ahead log."""
-    sizes = [part.stat().st_size for name in ("", "-wal", ".wal") if (part := Path(f"{file}{name}")).is_file()]
+    """A database's file and what still waits in its write-ahead log, which whoever writes may take away at any time."""
+    sizes = [size for name in ("", "-wal", ".wal") if (size := _bytes(Path(f"{file}{name}"))) is not None]
     return sum(sizes) if sizes else None
+
+
+def _bytes(file: Path) -> int | None:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return None

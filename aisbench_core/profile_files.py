@@ -1,16 +1,13 @@
 """Profiles and keys as files: written when a person asks for it, and never over something else."""
 
-import os
-import secrets
 from pathlib import Path
 from typing import Any
 
 from aisbench_core import strict_yaml
 from aisbench_core.documents import parse_yaml
 from aisbench_core.errors import AisbenchError, ConfigError
-from aisbench_core.settings import Credentials, Profile, Settings, load_profile, profile_names, read_private
-
-PUBLIC, PRIVATE = 0o644, 0o600
+from aisbench_core.private_files import write_whole
+from aisbench_core.settings import SECRETS, Credentials, Profile, Settings, load_profile, profile_names, read_private
 
 
 def save_profile(settings: Settings, profile: Profile, replace: bool = False) -> bool:
@@ -24,9 +21,8 @@ def save_profile(settings: Settings, profile: Profile, replace: bool = False) ->
             raise ConfigError(
                 f"there is another profile named {profile.name!r}", "choose another name, or agree to replace it"
             )
-    settings.profiles_dir.mkdir(parents=True, exist_ok=True)
     answers = profile.model_dump(mode="json", exclude_defaults=True, exclude={"name"})
-    _write(settings.profiles_dir / f"{profile.name}.yaml", strict_yaml.dump(answers), PUBLIC)
+    write_whole(settings.profiles_dir / f"{profile.name}.yaml", strict_yaml.dump(answers).encode())
     return True
 
 
@@ -37,15 +33,16 @@ def save_keys(settings: Settings, profile: str, keys: Credentials, replace: bool
     the file."""
     file = settings.credentials_path
     stored = read_private(file) if file.exists() else {}
-    entry = _plain(keys)
-    if stored.get(profile) == entry:
+    held = stored.get(profile)
+    secrets = {SECRETS: held[SECRETS]} if isinstance(held, dict) and SECRETS in held else {}
+    entry = _plain(keys) | secrets
+    if held == entry:
         return False
-    if profile in stored and not replace:
+    if profile in stored and held != secrets and not replace:
         raise ConfigError(
             f"{file.name} has other keys for profile {profile!r}", "agree to replace them, or remove them"
         )
-    file.parent.mkdir(parents=True, exist_ok=True)
-    _write(file, _with(file, stored, profile, entry), PRIVATE)
+    write_whole(file, _with(file, stored, profile, entry).encode())
     return True
 
 
@@ -62,7 +59,7 @@ def _plain(keys: Credentials) -> dict[str, str]:
     return entry | ({"security_token": token} if token else {})
 
 
-def _with(file: Path, stored: dict[str, Any], profile: str, entry: dict[str, str]) -> str:
+def _with(file: Path, stored: dict[str, Any], profile: str, entry: dict[str, Any]) -> str:
     """The file's text with one more entry; comments of the person stay where that is possible."""
     wanted = stored | {profile: entry}
     before = file.read_text("utf-8").rstrip("\n") if stored else ""
@@ -73,17 +70,3 @@ def _with(file: Path, stored: dict[str, Any], profile: str, entry: dict[str, str
     except ConfigError:  # such as a document in braces
         pass
     return strict_yaml.dump(wanted)
-
-
-def _write(file: Path, text: str, mode: int) -> None:
-    """The whole text or nothing, readable by others only if it may be from its first byte on."""
-    new = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
-    handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        new.replace(file)
-    finally:
-        new.unlink(missing_ok=True)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from aisbench_core.errors import AisbenchError
 from aisbench_core.model import Flavor
+from aisbench_core.offered_flavors import OfferedFlavors
 from aisbench_core.running.steps import Connect
 from aisbench_core.settings import Profile, Settings, find_credentials, load_profile, profile_names
 
@@ -15,6 +16,7 @@ class Regions:
         """`look` leads to a cloud for a person who waits for the answer."""
         self._settings = settings
         self._look = look
+        self._offered = OfferedFlavors(settings.data_dir / "flavors.json")
         self._flavors: dict[str, tuple[Profile, tuple[Flavor, ...]]] = {}
 
     def profile(self, name: str = "") -> Profile:
@@ -42,7 +44,13 @@ class Regions:
         if not known:
             known = tuple(self._look(place.name).training.flavors())
             self._flavors[place.name] = (place, known)
+            self._offered.store(place, known)
         return known
+
+    def last_flavors(self, profile: str) -> tuple[Flavor, ...]:
+        """The instance types that the region offered when it last answered; asks nobody."""
+        place = self.profile(profile)
+        return self.known_flavors(place) or self._offered.of(place)
 
     def known_flavors(self, place: Profile) -> tuple[Flavor, ...]:
         """The instance types that were asked for since the profile changed; asks nobody."""

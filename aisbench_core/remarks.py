@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from aisbench_core.errors import Problem, RunNotFound, SpecError
+from aisbench_core.errors import DamagedLedger, Problem, RunNotFound, SpecError
 from aisbench_core.model import Clock, Remark, RemarkKind, Remarks, Run, note_complaint, tag_complaint
 from aisbench_core.model.remark import TAGS_MOST
+from aisbench_core.read_only import require_writable
 from aisbench_core.results.remarks import add_remarks, read_remarks
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.places import RunFolder
@@ -72,6 +73,7 @@ class RemarkBook:
         if not new:
             return known
         check_seen(known, new, seen)
+        require_writable(self._settings.data_dir)
         every = Remarks.of([*known.changes, *new])
         folder = self._folder(run_id)
         if folder.record.exists() or self._warehouse.known([run_id]):
@@ -84,7 +86,7 @@ class RemarkBook:
         """The ledger's run; None for one that only the warehouse, or its folder, knows."""
         try:
             return self._ledger.get(run_id)
-        except RunNotFound:
+        except (RunNotFound, DamagedLedger):
             if self._folder(run_id).record.exists() or self._warehouse.known([run_id]):
                 return None
             raise

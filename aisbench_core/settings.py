@@ -6,18 +6,20 @@ which win. A profile says where to run and holds no secret. Credentials are look
 
 import os
 import stat
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, ConfigDict, Field, SecretStr
 
-from aisbench_core.documents import parse, read_yaml
+from aisbench_core.documents import Address, parse, parse_private, read_private_yaml, read_yaml
 from aisbench_core.errors import ConfigError
 from aisbench_core.model import Api, Frozen
+from aisbench_core.secret_files import secrets_file, streamlit_secrets
 
 HOME = Path(__file__).resolve().parent.parent
+SECRETS_FILE = secrets_file(HOME)
+SECRETS = "secrets"  # where a profile's entry in the credentials has values for jobs; see job_secrets.py
 
 
 def _from_home(path: Path) -> Path:
@@ -42,6 +44,8 @@ class Settings(Frozen):
     language: Annotated[str, Field(pattern="^(en|zh)$", description="The console's first language: en or zh.")] = "en"
     host: Annotated[str, Field(description="The address the console listens on.")] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="The console's port.")] = 8501
+    allow_network_access_without_sign_in: Annotated[bool, Field(description="Serve other machines, too.")] = False
+    public_url: Annotated[str, Field(pattern=r"^(https?://[^/\s]+/?)?$", description="A proxy: http(s)://name.")] = ""
     warehouse: Annotated[
         str, Field(description="Results: a file (none: warehouse.duckdb in data_dir), or a team's ducklake:postgres:….")
     ] = ""
@@ -136,11 +140,13 @@ class Profile(Frozen):
     region: Annotated[str, Field(min_length=1, description="the region's id, as the cloud writes it")]
     project_id: Annotated[str, Field(min_length=1, description="the project's id in that region (My Credentials)")]
     obs_server: Annotated[str, Field(min_length=1, description="OBS address, with scheme and port if not the usual")]
-    modelarts_endpoint: Annotated[str, Field(description="empty: https://modelarts.<region>.myhuaweicloud.com")] = ""
-    iam_endpoint: Annotated[str, Field(description="told to the package of api sdk; else IAM is never called")] = ""
-    obs_endpoint: Annotated[str, Field(description="private clouds: told to the package of api sdk; else not used")] = (
+    modelarts_endpoint: Annotated[Address, Field(description="empty: https://modelarts.<region>.myhuaweicloud.com")] = (
         ""
     )
+    iam_endpoint: Annotated[Address, Field(description="told to the package of api sdk; else IAM is never called")] = ""
+    obs_endpoint: Annotated[
+        Address, Field(description="private clouds: told to the package of api sdk; else not used")
+    ] = ""
     bucket: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", description="must be there already")]
     prefix: Annotated[str, Field(description="directory in the bucket under which everything of ours lives")] = (
         "aisbench"
@@ -153,6 +159,7 @@ class Profile(Frozen):
     verify_tls: Annotated[bool, Field(description="whether certificates are checked")] = True
     credentials_file: Annotated[str, Field(description="a 0600 file with access_key and secret_key")] = ""
     rehearsal: Annotated[bool, Field(description="its results are rehearsals, never measurements")] = False
+    caution: Annotated[str, Field(description="what Health and the doctor warn of; a sandbox writes it")] = ""
     currency: Annotated[str, Field(description="of the prices below")] = "CNY"
     price_per_node_hour: Annotated[
         dict[str, Annotated[float, Field(ge=0)]],
@@ -195,6 +202,11 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
         if value is not None:
             answers[field] = value
     return parse(Settings, answers, f"settings ({file.name} and AISBENCH_* variables)")
+
+
+def environment() -> Mapping[str, str]:
+    """This process' variables."""
+    return os.environ
 
 
 def profile_names(settings: Settings) -> list[str]:
@@ -240,9 +252,10 @@ def find_credentials(settings: Settings, profile: Profile, environment: Mapping[
             )
     if settings.credentials_path.exists():
         stored = read_private(settings.credentials_path).get(profile.name)
-        if isinstance(stored, dict):
-            return _credentials(stored, settings.credentials_path.name)
-    secrets = _streamlit_secrets().get(profile.name)
+        keys = {name: value for name, value in stored.items() if name != SECRETS} if isinstance(stored, dict) else {}
+        if keys:
+            return _credentials(keys, settings.credentials_path.name)
+    secrets = streamlit_secrets(HOME).get(profile.name)
     if isinstance(secrets, dict):
         return _credentials(secrets, "secrets.toml")
     raise ConfigError(
@@ -278,21 +291,10 @@ def read_private(file: Path) -> dict[str, Any]:
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise ConfigError(
             f"the credentials file {file.name} can be read by others (mode {stat.S_IMODE(mode):04o})",
-            f"chmod 600 {file.name}",
+            f"run chmod 600 {file.name}",
         )
-    return read_yaml(file)
+    return read_private_yaml(file)
 
 
 def _credentials(answers: Mapping[str, Any], source: str) -> Credentials:
-    return parse(Credentials, {**answers, "source": source}, f"credentials ({source})")
-
-
-def _streamlit_secrets() -> dict[str, Any]:
-    file = HOME / ".streamlit" / "secrets.toml"
-    try:
-        section = tomllib.loads(file.read_text("utf-8")).get("aisbench", {})
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-        raise ConfigError("the file .streamlit/secrets.toml cannot be read", "check that it is TOML text") from None
-    return section if isinstance(section, dict) else {}
+    return parse_private(Credentials, {**answers, "source": source}, f"credentials ({source})")

@@ -14,11 +14,10 @@ from aisbench_core.settings import (
     find_warehouse_password,
     load_profile,
 )
-from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse import Warehouse, log_state
 from aisbench_core.warehouse.compacting import Compacted
 from aisbench_core.warehouse.integrity import Checked, Damage
-from aisbench_core.warehouse.moving import Moved, Told
-from aisbench_core.warehouse.taking import kept_runs
+from aisbench_core.warehouse.moving import Moved, Told, unheard
 from aisbench_core.warehouse.team import Access, Bucket, TeamPlace, team_place
 
 
@@ -45,13 +44,15 @@ class Storage:
         What else a file holds of runs goes, a team's stays. Runs that were taken over from other warehouses are stored
         again where they are missing. What is stored of a run whose folder is damaged stays."""
         unread: dict[str, ResultError] = {}
+        if not self._settings.has_team_warehouse:
+            log_state.forget(self._settings.warehouse_path)
         self._warehouse.series.keep(list(self._series.all(unread.__setitem__)))
         taken = self._settings.taken_dir
         records = self._files.records(unread.__setitem__)
         if self._settings.has_team_warehouse:
             count = self._warehouse.record_many(records)
         else:
-            count = self._warehouse.rebuild(records, chain(kept_runs(taken), unread))
+            count = self._warehouse.rebuild(records, chain(self._warehouse.taking.claims(taken), unread))
         self._warehouse.taking.again(taken)
         return Rebuilt(count, tuple(unread.values()))
 
@@ -65,12 +66,13 @@ class Storage:
             raise ConfigError(f"{place} is the warehouse that is in use", "name another one")
         return self._warehouse.move_to(Warehouse(place), told)
 
-    def check(self, *, mend: bool = False) -> Checked:
-        """Read everything, and compare it with the records in the folders of this machine, damaged ones named.
+    def check(self, *, mend: bool = False, told: Told = unheard) -> Checked:
+        """Read and compute everything again, and compare it with the records in the folders of this machine, damaged
+        ones named.
 
-        `mend`: first count anew what is kept of groups of runs."""
+        `mend`: first count anew what is kept of groups of runs. `told`: how many of how many were computed."""
         unread: dict[str, ResultError] = {}
-        found = self._warehouse.check(self._files.records(unread.__setitem__), mend=mend)
+        found = self._warehouse.check(self._files.records(unread.__setitem__), mend=mend, told=told)
         damages = (Damage(f"run {run_id}", error.message, error.hint) for run_id, error in unread.items())
         return replace(found, damages=(*found.damages, *damages))
 

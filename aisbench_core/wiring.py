@@ -4,24 +4,27 @@ import logging
 import os
 import threading
 from datetime import UTC, datetime
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
-from pathlib import Path
 
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.core import Core
-from aisbench_core.errors import ConfigError
+from aisbench_core.data_folder import prepare_data_folder
 from aisbench_core.model import Api, Clock
+from aisbench_core.private_files import FILE_MODE
+from aisbench_core.read_only import is_read_only
 from aisbench_core.rulesets.shelf import Rulesets
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.steps import Cloud
 from aisbench_core.settings import Credentials, Profile, Settings, find_credentials, load_profile, load_settings
 from aisbench_core.storage import warehouse_place
 from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.reading import Reader, reader
 
 LOG_BYTES = 5 * 1024 * 1024
 LOG_FILES = 3
 
-__all__ = ["Core", "open_core", "utc_now"]
+__all__ = ["Core", "open_core", "open_reader", "utc_now"]
 
 
 def utc_now() -> datetime:
@@ -30,9 +33,11 @@ def utc_now() -> datetime:
 
 
 def open_core(settings: Settings | None = None, clock: Clock = utc_now) -> Core:
-    """The core with real parts. Raises ConfigError or SpecError when the settings cannot be used."""
+    """The core with real parts. Raises ConfigError or SpecError when the settings cannot be used.
+
+    Over a data folder that is read-only everything can be read, and whatever stores something raises ReadOnlyFolder."""
     settings = settings or load_settings()
-    _make_data_dir(settings.data_dir)
+    prepare_data_folder(settings)
     _log_to_file(settings)
     return Core(
         settings,
@@ -43,6 +48,11 @@ def open_core(settings: Settings | None = None, clock: Clock = utc_now) -> Core:
         Clouds(settings, settings.look_seconds),
         clock,
     )
+
+
+def open_reader() -> Reader:
+    """What reads the warehouse of the settings, in whatever state ledger and data folder are. Raises ConfigError."""
+    return reader(warehouse_place(load_settings()))
 
 
 class Clouds:
@@ -89,28 +99,24 @@ class Clouds:
                 return Cloud(profile, objects, ModelArtsV1(profile, keys, seconds, SdkV1Calls))
 
 
-def _make_data_dir(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ConfigError(
-            f"{folder} cannot be used as the data folder: {error.strerror}", "set AISBENCH_DATA_DIR to another one"
-        ) from error
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise ConfigError(
-            f"the data folder {folder} cannot be written", "make it writable for this user, or set AISBENCH_DATA_DIR"
-        )
-
-
 class _LogFile(RotatingFileHandler):
+    def _open(self) -> TextIOWrapper:
+        return TextIOWrapper(open(self.baseFilename, "ab", opener=_private), "utf-8")  # logging closes it
+
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # logging's name
         """A line that a full disk has no room for is lost in silence: who only reads is not disturbed by it."""
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, FILE_MODE)
 
 
 def _log_to_file(settings: Settings) -> None:
     """Everything of ours that is worth a line goes to data/console.log."""
     log = logging.getLogger("aisbench_core")
     if any(isinstance(handler, RotatingFileHandler) for handler in log.handlers):
+        return
+    if is_read_only(settings.data_dir):  # without a handler Python prints warnings and errors to stderr
         return
     handler = _LogFile(settings.data_dir / "console.log", maxBytes=LOG_BYTES, backupCount=LOG_FILES, delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))

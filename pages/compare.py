@@ -6,6 +6,7 @@ from pages._ui import saved_views
 from pages._ui.board import LEAST_COMPARED
 from pages._ui.comparable import show_verdict
 from pages._ui.comparing import (
+    choose_compared,
     choose_runs,
     link_history,
     show_charts,
@@ -32,7 +33,7 @@ if len(run_ids) < LEAST_COMPARED:
         show_scaling(row)
     st.stop()
 
-comparison = asked(core().warehouse.compare, tuple(run_ids))
+comparison = asked(core().warehouse.compare, tuple(run_ids), choose_compared())
 show_verdict(comparison)
 show_clones(comparison.runs)
 show_differences(comparison)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages._ui import address, clones, drafts, exporting, importing, launching
+from pages._ui import address, clones, drafts, exporting, importing, launching, places
 from pages._ui.authoring import read_form, show_form, show_yaml
 from pages._ui.findings import show_all
 from pages._ui.launching import choose_profile, show_cost
@@ -10,9 +10,12 @@ from pages._ui.series_form import link_to_form
 from pages._ui.words import words
 
 t = words()
+drafts.open_again()
 st.title(t("configure.title"))
 
 difference = st.container()
+if drafts.draft_name() != drafts.MINE:
+    places.link(places.CONFIGURE, t("configure.own_draft"), {"draft": drafts.MINE})
 writing, judging = st.columns([2, 1], gap="large")
 with judging:
     profile = choose_profile()
@@ -23,12 +26,8 @@ with writing:
     with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
         view = st.radio(
             t("configure.view"),
-            ["form", "yaml"],
             horizontal=True,
-            format_func=lambda each: t(f"configure.view_{each}"),
-            key=address.option("view", ["form", "yaml"], "form"),
-            on_change=address.keep,
-            args=("view", "form"),
+            **address.option("view", ["form", "yaml"], "form", lambda each: t(f"configure.view_{each}")),
         )
         importing.show_import()
     form = read_form(draft, profile)
@@ -38,7 +37,7 @@ with writing:
         show_form(form)
 with judging:
     if form and profile:
-        show_all(form.findings, drafts.mend)
+        show_all(form.findings, drafts.mend, unchecked=form.flavors_missing)
         show_cost(form.filled, profile)
         launching.show_launch(form, profile)
         link_to_form(profile)

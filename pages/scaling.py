@@ -6,7 +6,14 @@ from pages._ui import saved_views
 from pages._ui.board import choose_kind, show_kind
 from pages._ui.core import asked, core
 from pages._ui.places import SCALING
-from pages._ui.scaling_choice import choose_curves, choose_nodes, choose_query, choose_question, open_run
+from pages._ui.scaling_choice import (
+    choose_curves,
+    choose_nodes,
+    choose_query,
+    choose_question,
+    curve_names,
+    open_run,
+)
 from pages._ui.scaling_shown import show_charts, show_law, show_left_out, show_numbers, show_predictions
 from pages._ui.unrecorded import show_unrecorded
 from pages._ui.words import words
@@ -27,11 +34,12 @@ if question is None:
     st.stop()
 
 every = asked(core().warehouse.scaling, question.question)
-curves = choose_curves(every)
+names = curve_names([curve for curve in every if curve.points], t)
+curves = choose_curves(every, names)
 if curves:
     nodes = choose_nodes(curves)
-    show_law(curves, nodes)
-    show_charts(curves, nodes)
-    show_numbers(curves)
-    show_predictions(curves, nodes)
+    show_law(curves, nodes, names)
+    show_charts(curves, nodes, names)
+    show_numbers(curves, names)
+    show_predictions(curves, nodes, names)
 show_left_out(every)

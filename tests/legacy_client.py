@@ -23,7 +23,7 @@ class LegacyClient:
         """Status and code of a request that is not."""
         answer = self._signed.send(method, path, body, version="v1")
         assert answer.json()["is_success"] is False, answer.text
-        assert answer.json()["error_message"]
+        assert answer.json()["error_message"] == answer.json()["error_msg"] != ""
         return answer.status_code, answer.json()["error_code"]
 
     def create(self, name: str = "old-job", **config: Any) -> Any:

@@ -165,8 +165,8 @@ def processes_of(job_id: str) -> list[int]:
 
 
 def ranks_of(job_id: str) -> list[int]:
-    """Those of them that the sandbox itself has started: they lead their sessions."""
-    return [pid for pid in processes_of(job_id) if _leads_session(pid)]
+    """What the sandbox itself has started for it: the leaders of their sessions."""
+    return sorted({_session(pid) for pid in processes_of(job_id)} - {0})
 
 
 def _belongs(entry: Path, job_id: str) -> bool:
@@ -176,11 +176,11 @@ def _belongs(entry: Path, job_id: str) -> bool:
         return False
 
 
-def _leads_session(pid: int) -> bool:
+def _session(pid: int) -> int:
     try:
-        return os.getsid(pid) == pid
+        return os.getsid(pid)
     except ProcessLookupError:
-        return False
+        return 0
 
 
 def _first_line(process: "subprocess.Popen[str]") -> str:

@@ -67,13 +67,18 @@ class SeriesBench:
         """Let the job of a run begin now."""
         return self._move(run, RunState.RUNNING, started_at=self.clock())
 
-    def end(self, run: Run, throughput: float = 200.0, hours: float = 0.5, state: RunState = RunState.COMPLETED) -> Run:
+    def end(
+        self,
+        run: Run,
+        throughput: float = 200.0,
+        hours: float = 0.5,
+        state: RunState = RunState.COMPLETED,
+        code: str = "c0de" * 16,
+    ) -> Run:
         """Let a run have ended after so many hours, with this throughput over all cards."""
         began = self.clock()
         ended = began + timedelta(hours=hours)
-        after = self._move(
-            run, state, started_at=began, ended_at=ended, duration_s=hours * 3600, code_sha256="c0de" * 16
-        )
+        after = self._move(run, state, started_at=began, ended_at=ended, duration_s=hours * 3600, code_sha256=code)
         cards = [throughput / run.spec.card_count] * run.spec.card_count
         made = a.record(run.run_id, region="sandbox", rehearsal=True)
         self.core.series.record(replace(made, run=after, result=a.result(run.spec, cards)))

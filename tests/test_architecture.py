@@ -15,17 +15,13 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "sqlite3": frozenset(
         {
             "aisbench_core/mlflow",
-            "aisbench_core/running/ledger.py",
-            "aisbench_core/running/ledger_file.py",
-            "aisbench_core/running/ledger_rows.py",
-            "aisbench_core/running/ledger_schema.py",
-            "aisbench_core/running/ledger_series.py",
+            *(f"aisbench_core/running/ledger{part}.py" for part in ("", "_file", "_rows", "_schema", "_series")),
         }
     ),
     "filelock": frozenset(
         {
             "aisbench_core/importing/saving.py",
-            "aisbench_core/running/follower.py",
+            "aisbench_core/running/follower_lock.py",
             "aisbench_core/sandbox/server.py",
         }
     ),
@@ -40,15 +36,16 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
     "urllib3": frozenset({"aisbench_core/cloud"}),
     "xlsxwriter": frozenset({"aisbench_core/warehouse"}),
     "scipy": frozenset({"aisbench_core/statistics"}),
-    "starlette": frozenset({"app.py", "aisbench_core/sandbox"}),
+    "starlette": frozenset({"app.py", "aisbench_core/sandbox", "aisbench_core/web"}),
     "uvicorn": frozenset({"aisbench_core/sandbox"}),
 }
 """Libraries (and sqlite3) that belong to one part of the product, and where they may be imported."""
 
-BELOW = ("aisbench_core.documents", "aisbench_core.errors", "aisbench_core.model", "aisbench_core.settings")
+_BELOW = ("documents", "errors", "model", "numerals", "private_files", "read_only", "settings")
+BELOW = tuple(f"aisbench_core.{name}" for name in _BELOW)
 
 INSIDE: Mapping[str, tuple[str, ...]] = {
-    "app.py": ("aisbench_core.wiring",),
+    "app.py": tuple(f"aisbench_core.{name}" for name in ("private_files", "settings", "web", "wiring")),
     "pages": (
         "aisbench_core.authoring.fixes",
         "aisbench_core.authoring.manifest",
@@ -58,48 +55,44 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.authoring.upstream.found",
         "aisbench_core.authoring.workloads",
         "aisbench_core.chinese",
-        "aisbench_core.documents",
-        "aisbench_core.errors",
+        *("aisbench_core.documents", "aisbench_core.errors"),
         "aisbench_core.health",
         "aisbench_core.history.found",
         "aisbench_core.importing.chosen",
-        "aisbench_core.model",
+        *("aisbench_core.model", "aisbench_core.numerals", "aisbench_core.read_only"),
         "aisbench_core.reproducing.values",
-        "aisbench_core.rulesets.ruleset",
-        "aisbench_core.report.words",
-        "aisbench_core.series.comparing",
-        "aisbench_core.series.matrix",
-        "aisbench_core.series.planning",
+        *("aisbench_core.rulesets.ruleset", "aisbench_core.report.words"),
+        *(f"aisbench_core.series.{name}" for name in ("comparing", "matrix", "planning")),
         "aisbench_core.settings",
         "aisbench_core.statistics.summary",
         "aisbench_core.system.described",
+        "aisbench_core.warehouse.boards",
         "aisbench_core.warehouse.compared",
         "aisbench_core.warehouse.exports",
         "aisbench_core.warehouse.histories",
         "aisbench_core.warehouse.imported",
         "aisbench_core.warehouse.listed",
         "aisbench_core.warehouse.scalings",
-        "aisbench_core.warehouse.saved",
-        "aisbench_core.warehouse.sorts",
-        "aisbench_core.warehouse.values",
+        *("aisbench_core.warehouse.saved", "aisbench_core.warehouse.series_verdict", "aisbench_core.warehouse.sorts"),
+        *("aisbench_core.warehouse.values", "aisbench_core.web.browser_cookie", "aisbench_core.web.upload_store"),
         "aisbench_core.wiring",
     ),
     "aisbench_core/cli": (
         "aisbench_core.authoring",
         "aisbench_core.cli",
         "aisbench_core.core",
-        "aisbench_core.doctor.diagnosis",
-        "aisbench_core.health",
-        "aisbench_core.history.found",
-        "aisbench_core.importing.chosen",
-        "aisbench_core.reproducing",
-        "aisbench_core.series",
+        *("aisbench_core.doctor.diagnosis", "aisbench_core.health", "aisbench_core.history.found"),
+        *("aisbench_core.importing.chosen", "aisbench_core.reproducing", "aisbench_core.series"),
         "aisbench_core.rulesets",
         "aisbench_core.report.words",
         "aisbench_core.system",
         *(f"aisbench_core.statistics.{name}" for name in ("amdahl", "power", "summary")),
-        "aisbench_core.warehouse",
-        "aisbench_core.wiring",
+        *(
+            "aisbench_core.secret_files",
+            "aisbench_core.warehouse",
+            "aisbench_core.web.listening",
+            "aisbench_core.wiring",
+        ),
         *BELOW,
     ),
     "aisbench_core/wiring.py": (
@@ -110,6 +103,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.cloud.obs",
         "aisbench_core.cloud.sdk_v1_calls",
         "aisbench_core.core",
+        "aisbench_core.data_folder",
         "aisbench_core.rulesets.shelf",
         "aisbench_core.running.ledger",
         "aisbench_core.running.steps",
@@ -127,8 +121,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.authoring",
         "aisbench_core.doctor.examination",
         "aisbench_core.health",
-        "aisbench_core.importing",
-        "aisbench_core.mlflow.exporting",
+        *("aisbench_core.importing", "aisbench_core.job_secrets", "aisbench_core.mlflow.exporting"),
         "aisbench_core.regions",
         "aisbench_core.remarks",
         "aisbench_core.reproducing",
@@ -143,8 +136,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *BELOW,
     ),
     "aisbench_core/series": (
-        "aisbench_core.authoring",
-        "aisbench_core.regions",
+        *("aisbench_core.authoring", "aisbench_core.job_secrets", "aisbench_core.regions"),
         "aisbench_core.running",
         "aisbench_core.series",
         "aisbench_core.statistics",
@@ -175,31 +167,33 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.warehouse",
         *BELOW,
     ),
-    "aisbench_core/regions.py": ("aisbench_core.running.steps", *BELOW),
+    "aisbench_core/regions.py": ("aisbench_core.offered_flavors", "aisbench_core.running.steps", *BELOW),
     "aisbench_core/health.py": ("aisbench_core.running.ledger", "aisbench_core.running.steps", *BELOW),
     "aisbench_core/doctor": (
         "aisbench_core.at_once",
         "aisbench_core.cloud.addresses",
         "aisbench_core.cloud.looks",
+        "aisbench_core.data_folder",
         "aisbench_core.doctor",
         "aisbench_core.running.steps",
         "aisbench_core.sdk_package",
         *BELOW,
     ),
     "aisbench_core/at_once.py": (),
+    "aisbench_core/numerals.py": (),
     "aisbench_core/running": (
         "aisbench_core.authoring",
-        "aisbench_core.cloud.ports",
+        *("aisbench_core.cloud.ports", "aisbench_core.job_secrets"),
         "aisbench_core.results",
         "aisbench_core.running",
         *BELOW,
     ),
     "aisbench_core/results": ("aisbench_core.cloud.ports", "aisbench_core.results", *BELOW),
+    "aisbench_core/web": ("aisbench_core.web", *BELOW),
     "aisbench_core/authoring": (
         "aisbench_core.at_once",
         "aisbench_core.authoring",
-        "aisbench_core.cloud.ports",
-        "aisbench_core.profile_files",
+        *("aisbench_core.cloud.ports", "aisbench_core.job_secrets", "aisbench_core.profile_files"),
         "aisbench_core.sdk_package",
         "aisbench_core.strict_yaml",
         *BELOW,
@@ -229,6 +223,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/warehouse": (
         "aisbench_core.errors",
         "aisbench_core.model",
+        *("aisbench_core.private_files", "aisbench_core.read_only"),
         "aisbench_core.rulesets",
         "aisbench_core.statistics",
         "aisbench_core.warehouse",
@@ -242,10 +237,13 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/mlflow": ("aisbench_core.errors", "aisbench_core.mlflow", "aisbench_core.warehouse"),
     "aisbench_core/statistics": ("aisbench_core.statistics",),
     "aisbench_core/cloud": ("aisbench_core.cloud", "aisbench_core.sdk_package", *BELOW),
-    "aisbench_core/sandbox": ("aisbench_core.sandbox",),
+    "aisbench_core/sandbox": ("aisbench_core.private_files", "aisbench_core.sandbox"),
     "aisbench_core/profile_files.py": ("aisbench_core.strict_yaml", *BELOW),
-    "aisbench_core/sdk_package.py": BELOW,
-    "aisbench_core/settings.py": BELOW,
+    **{f"aisbench_core/{name}.py": BELOW for name in ("data_folder", "offered_flavors", "sdk_package")},
+    "aisbench_core/job_secrets.py": BELOW,
+    **{f"aisbench_core/{name}.py": ("aisbench_core.errors",) for name in ("private_files", "read_only")},
+    "aisbench_core/settings.py": ("aisbench_core.secret_files", *BELOW),
+    "aisbench_core/secret_files.py": ("aisbench_core.errors",),
     "aisbench_core/documents.py": ("aisbench_core.errors", "aisbench_core.strict_yaml"),
     "aisbench_core/strict_yaml.py": (),
     "aisbench_core/model": ("aisbench_core.model",),
@@ -254,8 +252,6 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     "aisbench_core/__init__.py": ("aisbench_core.storage", "aisbench_core.warehouse.frames", *BELOW),
 }
 """Each part of the product, and what it may import of the rest: these modules and what is inside them."""
-
-# --- who imports whom ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("part", INSIDE)

@@ -8,6 +8,8 @@ from aisbench_core.documents import parse
 from aisbench_core.model import Finding, RunSpec, Scalar
 
 CHANNELS = ("inputs", "outputs")
+SECRETS = "secrets"
+"""A list of names: a fix adds one, or takes it away."""
 
 
 def fixed(spec: RunSpec, findings: Iterable[Finding]) -> RunSpec:
@@ -23,6 +25,9 @@ def _change(answers: dict[str, Any], field: str, value: Scalar | None) -> None:
     place, _, name = field.partition(".")
     if not name:
         answers[place] = value
+    elif place == SECRETS:
+        others = tuple(each for each in answers.get(place, ()) if each != name)
+        answers[place] = others if value is None else (*others, name)
     elif place in CHANNELS:
         channels = answers.get(place, ())
         answers[place] = [{**each, "path": value} if each["name"] == name else each for each in channels]

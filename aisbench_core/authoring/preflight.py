@@ -1,6 +1,7 @@
 """Preflight: what is wrong with a spec, found before anything is sent to the cloud."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from aisbench_core.authoring import (
     preflight_rules_code,
@@ -8,17 +9,20 @@ from aisbench_core.authoring import (
     preflight_rules_paths,
     preflight_rules_resources,
     preflight_rules_sdk,
+    preflight_rules_secrets,
     preflight_rules_update,
     preflight_rules_v1,
     preflight_rules_workload,
 )
 from aisbench_core.authoring.rules import Rule, Subject, subject_of
 from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.job_secrets import JobSecrets
 from aisbench_core.model import Finding, Flavor, Level, RunSpec
 from aisbench_core.settings import Profile
 
 RULES: tuple[Rule[Subject], ...] = (
     *preflight_rules_workload.RULES,
+    *preflight_rules_secrets.RULES,
     *preflight_rules_code.RULES,
     *preflight_rules_paths.RULES,
     *preflight_rules_resources.RULES,
@@ -32,11 +36,18 @@ RULES: tuple[Rule[Subject], ...] = (
 _GRAVITY = (Level.ERROR, Level.WARNING, Level.INFO)
 
 
-def preflight(spec: RunSpec, profile: Profile, workloads: Workloads, flavors: Sequence[Flavor] = ()) -> list[Finding]:
+def preflight(
+    spec: RunSpec,
+    profile: Profile,
+    workloads: Workloads,
+    flavors: Sequence[Flavor] = (),
+    secrets: JobSecrets | None = None,
+) -> list[Finding]:
     """Every finding about a spec, errors first. It asks no cloud and reads only manifests and the code directory.
 
-    `flavors`: what the region offers, as far as it is known; empty means unknown."""
-    subject = subject_of(spec, profile, workloads, flavors)
+    `flavors`: what the region offers, as far as it is known; empty means unknown. `secrets`: where the spec's have
+    their values; None means that nobody asks."""
+    subject = replace(subject_of(spec, profile, workloads, flavors), secrets=secrets)
     return worst_first([finding for rule in RULES for finding in rule.findings(subject)])
 
 

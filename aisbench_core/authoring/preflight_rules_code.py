@@ -38,7 +38,7 @@ def code_files(subject: Subject) -> Iterator[Complaint]:
 
 @rule("code.size", Level.ERROR, "code_dir", Source.API)
 def code_size(subject: Subject) -> Iterator[Complaint]:
-    """The code directory holds at most 5 GB (ModelArts.2760)."""
+    """The code directory holds at most 5 GB (ModelArts.2761)."""
     if subject.code.size > MOST_BYTES:
         found = f"{subject.code.size / 1024**3:.1f}"
         yield Complaint(
@@ -49,7 +49,7 @@ def code_size(subject: Subject) -> Iterator[Complaint]:
 
 @rule("code.depth", Level.ERROR, "code_dir", Source.API)
 def code_depth(subject: Subject) -> Iterator[Complaint]:
-    """The code directory is at most 32 levels deep (ModelArts.2761)."""
+    """The code directory is at most 32 levels deep (ModelArts.2760)."""
     if subject.code.levels > MOST_LEVELS:
         yield Complaint(f"the code directory is more than {MOST_LEVELS} levels deep; allowed: {MOST_LEVELS}")
 

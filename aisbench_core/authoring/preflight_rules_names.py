@@ -15,7 +15,7 @@ LONGEST_KEY = 8192
 LONGEST_VALUE = 4096
 
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
-_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 PLATFORM_VARIABLES = frozenset(
     {
@@ -98,7 +98,7 @@ def description_length(subject: Subject) -> Iterator[Complaint]:
 @rule("environments.count", Level.ERROR, "environments", Source.API)
 def environments_count(subject: Subject) -> Iterator[Complaint]:
     """At most 100 environment variables are sent; the run's id, the mode and log levels are among them."""
-    count = len(subject.spec.environments)
+    count = len(subject.spec.environments) + len(subject.spec.secrets)
     allowed = MOST_ENVIRONMENTS - 1 - len(subject.spec.variables)
     if count > allowed:
         yield Complaint(f"{count} environment variables are given; allowed: {allowed} beside our own")
@@ -108,7 +108,7 @@ def environments_count(subject: Subject) -> Iterator[Complaint]:
 def environments_key(subject: Subject) -> Iterator[Complaint]:
     """Each environment variable's name is letters, digits and `_`, and does not begin with a digit."""
     for key in subject.spec.environments:
-        if not _KEY.fullmatch(key) or len(key) > LONGEST_KEY:
+        if not VARIABLE_NAME.fullmatch(key) or len(key) > LONGEST_KEY:
             yield Complaint(
                 f"{key[:80]!r} is not a variable's name; allowed: A-Z a-z 0-9 _, not beginning with a digit, at most "
                 f"{LONGEST_KEY} characters",

@@ -117,7 +117,9 @@ def engine_missing(subject: Subject) -> Iterator[Complaint]:
     if subject.workload and not spec.image_url and spec.framework_version in subject.workload.versions:
         for field in ("engine_name", "engine_version"):
             if not getattr(spec, field):
-                yield Complaint("no preset engine is chosen, and no custom image is given", f"set {field}", field)
+                yield Complaint(
+                    "no preset engine is chosen, and no custom image is given", f"set the field {field}", field
+                )
 
 
 @rule("engine.accelerator", Level.ERROR, "engine_version", Source.API)

@@ -39,8 +39,10 @@ def _settings(spec: RunSpec) -> Iterator[Complaint]:
     api = spec.api
     alone = spec.mode is Mode.SINGLE_SERVER
     no_environment: Fix = tuple((f"environments.{name}", None) for name in spec.environments)
+    no_secret: Fix = tuple((f"secrets.{name}", None) for name in spec.secrets)
     lacking: tuple[tuple[str, bool, str, Fix], ...] = (
         ("environments", bool(spec.environments), f"api {api} passes no environment variables to jobs", no_environment),
+        ("secrets", bool(spec.secrets), f"api {api} passes no environment variables to jobs", no_secret),
         ("mode", alone and bool(spec.command), f"api {api} passes no SINGLESERVER_MODE to a custom image", ()),
         (
             "auto_stop_hours",

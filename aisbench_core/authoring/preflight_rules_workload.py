@@ -1,16 +1,9 @@
 """Preflight rules about the workload, its parameters and the data it needs."""
 
-import re
 from collections.abc import Iterator
 
 from aisbench_core.authoring.rules import Complaint, Source, Subject, rule
 from aisbench_core.model import Level, Scalar
-
-_SECRET_NAME = re.compile(
-    r"secret|passw|credential|access_?key|api_?key|private_?key|(^|_)(ak|sk|token)$", re.IGNORECASE
-)
-_ACCESS_KEY = re.compile(r"(?=.*[0-9])(?=.*[A-Z])[A-Z0-9]{20}")
-_SECRET_KEY = re.compile(r"(?=.*[0-9])(?=.*[A-Z])(?=.*[a-z])[A-Za-z0-9]{40}")
 
 
 @rule("workload.unknown", Level.ERROR, "workload", Source.MANIFEST)
@@ -82,18 +75,6 @@ def parameters_checkpoint_epochs(subject: Subject) -> Iterator[Complaint]:
     return _must_equal(subject, "save_checkpoint_epochs", "epoch_size")
 
 
-@rule("parameters.secret", Level.WARNING, "parameters", Source.CONSOLE)
-def parameters_secret(subject: Subject) -> Iterator[Complaint]:
-    """No parameter looks like a key or a password: parameters are stored, shown and logged."""
-    return _secrets("parameters", subject.spec.parameters)
-
-
-@rule("environments.secret", Level.WARNING, "environments", Source.CONSOLE)
-def environments_secret(subject: Subject) -> Iterator[Complaint]:
-    """No environment variable looks like a key or a password: they are stored and shown."""
-    return _secrets("environments", dict(subject.spec.environments))
-
-
 @rule("inputs.required", Level.ERROR, "inputs", Source.MANIFEST)
 def inputs_required(subject: Subject) -> Iterator[Complaint]:
     """The input that the workload cannot do without has a path."""
@@ -131,22 +112,9 @@ def _must_equal(subject: Subject, name: str, other: str) -> Iterator[Complaint]:
     if name in parameters and other in parameters and _number(parameters[name]) != _number(parameters[other]):
         yield Complaint(
             f"{name} is {parameters[name]} and {other} is {parameters[other]}: saving more often costs throughput",
-            f"set {name}: {parameters[other]}",
+            f"set the parameter {name}: {parameters[other]}",
             fix=((f"parameters.{name}", parameters[other]),),
         )
-
-
-def _secrets(place: str, values: dict[str, Scalar] | dict[str, str]) -> Iterator[Complaint]:
-    for name, value in values.items():
-        text = str(value)
-        named = _SECRET_NAME.search(name) and not isinstance(value, bool | int | float) and text
-        if named or _ACCESS_KEY.fullmatch(text) or _SECRET_KEY.fullmatch(text):
-            yield Complaint(
-                f"{name} looks like a key or a password; it would be stored with the run and shown to everybody",
-                "leave it out: the training job gets access from its agency",
-                f"{place}.{name}",
-                ((f"{place}.{name}", None),),
-            )
 
 
 def _default(subject: Subject, name: str) -> float:
@@ -171,8 +139,6 @@ RULES = (
     parameters_train_steps_win,
     parameters_checkpoint_steps,
     parameters_checkpoint_epochs,
-    parameters_secret,
-    environments_secret,
     inputs_required,
     inputs_synthetic,
 )

@@ -12,6 +12,7 @@ from aisbench_core.authoring import pre_start
 from aisbench_core.authoring.code_folder import CodeFolder, measure
 from aisbench_core.authoring.workloads import Workload, Workloads
 from aisbench_core.errors import AisbenchError
+from aisbench_core.job_secrets import JobSecrets
 from aisbench_core.model import Api, Finding, Flavor, Level, RunSpec, Scalar
 from aisbench_core.settings import Profile
 
@@ -86,6 +87,7 @@ class Subject:
     workload: Workload | None
     trouble: AisbenchError | None
     flavors: Sequence[Flavor]
+    secrets: JobSecrets | None = None
 
     @property
     def code_dir(self) -> Path:

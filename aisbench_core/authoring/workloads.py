@@ -51,8 +51,14 @@ class Workload(Manifest):
 
     @property
     def manifest_sha256(self) -> str:
-        """SHA-256 (hex) over the manifest's text, which decides what a spec leaves open."""
-        return hashlib.sha256((self.folder / MANIFEST).read_bytes()).hexdigest()
+        """SHA-256 (hex) over the manifest's text, which decides what a spec leaves open.
+
+        Raises ConfigError when the manifest has gone."""
+        file = self.folder / MANIFEST
+        try:
+            return hashlib.sha256(file.read_bytes()).hexdigest()
+        except OSError as error:
+            raise _unreadable(file, error) from error
 
     @property
     def reporter_file(self) -> Path | None:
@@ -93,6 +99,7 @@ class Workload(Manifest):
             "parameters": _defaults(edition) | spec.parameters,
             "inputs": spec.inputs or self._input_channels(),
             "outputs": spec.outputs or (Channel(name=self.output),),
+            "imported": False,  # it holds more than the file did
         }
         if not spec.command:
             changes["boot_file"] = spec.boot_file or edition.boot_file
@@ -187,9 +194,16 @@ class Workloads:
         return file != shipped and shipped in files
 
     def _fresh(self, file: Path) -> tuple[int, Workload | AisbenchError]:
-        changed = file.stat().st_mtime_ns
+        try:
+            changed = file.stat().st_mtime_ns
+        except OSError as error:  # gone since the folders were listed
+            return 0, _unreadable(file, error)
         known = self._read.get(file)
         return known if known and known[0] == changed else (changed, _read_workload(file, self._folders[0]))
+
+
+def _unreadable(file: Path, error: OSError) -> ConfigError:
+    return ConfigError(f"{file} cannot be read: {error.strerror}", "put the file back, or choose another workload")
 
 
 def _manifests(folder: Path) -> list[Path]:
@@ -202,7 +216,9 @@ def _name(file: Path) -> str:
 
 def _hidden(file: Path) -> ConfigError:
     name = _name(file)
-    return ConfigError(f"a workload named {name!r} is shipped, and it is the one that is used", f"rename {file.parent}")
+    return ConfigError(
+        f"a workload named {name!r} is shipped, and it is the one that is used", f"rename the directory {file.parent}"
+    )
 
 
 def _read_workload(file: Path, shipped_dir: Path) -> Workload | AisbenchError:

@@ -6,7 +6,7 @@ import click
 
 from aisbench_core.cli import shown
 from aisbench_core.cli.codes import CLOUD_UNAVAILABLE
-from aisbench_core.cli.core import as_json, open_core, profile_option
+from aisbench_core.cli.core import as_json, open_core_for_reading, profile_option
 from aisbench_core.errors import AisbenchError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @as_json
 def workloads(as_json: bool) -> None:
     """List the workloads, and the manifests that cannot be used."""
-    registry = open_core().workloads
+    registry = open_core_for_reading().workloads
     known = registry.all()
     heads = ("workload", "title", "model", "framework", "versions", "code")
     rows = [
@@ -40,7 +40,7 @@ def workloads(as_json: bool) -> None:
 @as_json
 def profiles(as_json: bool) -> None:
     """List the profiles: where runs can be sent, and whether keys are found."""
-    core = open_core()
+    core = open_core_for_reading()
     default = core.settings.profile
     known = []
     for name in core.regions.names():
@@ -70,24 +70,25 @@ def profiles(as_json: bool) -> None:
 def health(profile: str, as_json: bool) -> None:
     """Show whether the cloud answers, who follows, and how much is stored.
 
-    Exits with 3 if a service does not answer properly.
+    Exits with 3 if a service does not answer properly, or cannot be asked, and with 1 if the ledger cannot be used.
     """
-    core = open_core()
+    core = open_core_for_reading()
     found = core.health(profile)
     keys = core.regions.credentials_summary(profile)
     shown.answer({"keys": keys, **_named(found)}, as_json, lambda: _health(found, keys))
+    if found.ledger_error:
+        raise found.ledger_error
     if not all(service.ok for service in found.services):
         click.get_current_context().exit(CLOUD_UNAVAILABLE)
 
 
 def _named(found: "Health") -> dict[str, object]:
-    return {"services": found.services, "followed": found.followed, "sizes": found.sizes}
+    return {"services": found.services, "followed": found.followed, "sizes": found.sizes, "read_only": found.read_only}
 
 
 def _health(found: "Health", keys: str) -> str:
-    followed = (
-        f"{found.followed.who}, last seen {shown.moment(found.followed.at)}" if found.followed else "by nobody yet"
-    )
+    nobody = "not known" if found.ledger_error else "by nobody yet"
+    followed = f"{found.followed.who}, last seen {shown.moment(found.followed.at)}" if found.followed else nobody
     services = [(service.name, f"{service.address}  {_state(service)}".strip()) for service in found.services]
     return shown.listing(
         [
@@ -96,8 +97,9 @@ def _health(found: "Health", keys: str) -> str:
             ("followed", followed),
             ("ledger", shown.size(found.sizes.ledger)),
             ("warehouse", shown.size(found.sizes.warehouse)),
-            ("runs", f"{found.sizes.runs:,}"),
+            ("runs", "not known" if found.sizes.runs is None else f"{found.sizes.runs:,}"),
             ("disk", f"{shown.size(found.sizes.disk_free)} free"),
+            *([("data folder", "read-only: nothing can be launched, imported or changed")] if found.read_only else []),
         ]
     )
 

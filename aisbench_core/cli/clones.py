@@ -7,7 +7,7 @@ import click
 
 from aisbench_core.cli import shown
 from aisbench_core.cli.codes import DIFFERENT
-from aisbench_core.cli.core import as_json, open_core
+from aisbench_core.cli.core import as_json, open_core_for_reading, usual_rights
 from aisbench_core.cli.results import full_id
 from aisbench_core.cli.typed import SPEC_FILES, file_spec
 from aisbench_core.errors import ConfigError
@@ -28,7 +28,7 @@ def clone(run_id: str, output: Path | None) -> None:
     from aisbench_core.authoring.specfile import to_yaml
     from aisbench_core.model import not_known
 
-    core = open_core()
+    core = open_core_for_reading()
     original = core.clones.original(full_id(core, run_id))
     text = to_yaml(core.clones.spec(original))
     if output is None:
@@ -52,7 +52,7 @@ def diff(first: str, second: str, as_json: bool) -> None:
     """
     from aisbench_core.model import differences, not_known
 
-    core = open_core()
+    core = open_core_for_reading()
     (before, known), (after, also) = _asked(core, first), _asked(core, second)
     told = known if also is None else also if known is None else known & also
     found = differences(before, after, told)
@@ -87,6 +87,7 @@ def _asked(core: "Core", name: str) -> "tuple[RunSpec, frozenset[str] | None]":
 
 def _write(output: Path, text: str) -> None:
     try:
-        output.write_text(text, "utf-8")
+        with usual_rights():
+            output.write_text(text, "utf-8")
     except OSError as error:
         raise ConfigError(f"{output} cannot be written: {error.strerror}") from error

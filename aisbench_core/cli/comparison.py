@@ -37,7 +37,8 @@ def _differences(comparison: "Comparison") -> str:
 
 
 def _metrics(comparison: "Comparison") -> str:
-    heads = ("metric", *(f">{run.run_id}" for run in comparison.runs))
+    what = "metric" if comparison.by == "runs" else "metric (median of the row)"
+    heads = (what, *(f">{run.run_id}" for run in comparison.runs))
     units = [run.throughput_unit for run in comparison.runs]
     rows = [(metric.name, *_values(metric, units)) for metric in comparison.metrics]
     return shown.table(heads, rows)
@@ -48,7 +49,7 @@ def _peers(comparison: "Comparison") -> Iterator[str]:
     if not any(each.summary and each.summary.count > 1 for each in comparison.peers):
         return
     heads = ("valid runs like", ">runs", ">mean", ">95 % from", ">to", ">against the first's", ">95 % from", ">to")
-    rows = [(*_group(each), *map(_factor, _changes(each))) for each in comparison.peers]
+    rows = [(*_group(each), *map(_factor, _ratio(each))) for each in comparison.peers]
     yield shown.table(heads, rows)
 
 
@@ -58,13 +59,12 @@ def _group(peers: "Peers") -> tuple[str, ...]:
     return (peers.run_id, str(found.count if found else 0), *map(shown.number, values))
 
 
-def _changes(peers: "Peers") -> tuple[float | None, float | None, float | None]:
-    found = peers.difference
-    return (found.change, found.ci_low, found.ci_high) if found else (None, None, None)
+def _ratio(peers: "Peers") -> tuple[float | None, float | None, float | None]:
+    return peers.difference.ratio if peers.difference else (None, None, None)
 
 
-def _factor(change: float | None) -> str:
-    return shown.MISSING if change is None else f"× {1 + change:.4f}"
+def _factor(ratio: float | None) -> str:
+    return shown.MISSING if ratio is None else f"× {shown.number(ratio)}"
 
 
 def _servers(comparison: "Comparison") -> Iterator[str]:
@@ -75,7 +75,7 @@ def _servers(comparison: "Comparison") -> Iterator[str]:
 
 def _values(metric: "MetricComparison", units: Sequence[str]) -> Iterator[str]:
     for value, unit in zip(metric.values, units, strict=True):
-        ratio = f" (× {value.ratio:.3f})" if value.ratio is not None and value is not metric.values[0] else ""
+        ratio = f" (× {shown.number(value.ratio)})" if value.ratio is not None and value is not metric.values[0] else ""
         yield _measured(metric.name, value, unit if metric.name in THROUGHPUTS else metric.unit) + ratio
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.core import as_json, open_core, profile_option
-from aisbench_core.cli.typed import Typed, absolute, on_all_cards, read_spec, spec_options
+from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, profile_option, usual_rights
+from aisbench_core.cli.typed import Typed, absolute, comments_in, on_all_cards, read_spec, spec_options
 from aisbench_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def read(files: Sequence[Path], job: str | None, as_json: bool, **options: Any) 
     from aisbench_core.authoring.upstream.found import Hints
     from aisbench_core.model import Api
 
-    core = open_core()
+    core = (open_core if options["save_profile"] or options["save_keys"] else open_core_for_reading)()
     hints = Hints(
         options["workload"],
         options["framework_version"],
@@ -54,7 +54,10 @@ def read(files: Sequence[Path], job: str | None, as_json: bool, **options: Any) 
         options["profile"],
     )
     found = core.configs.understand(core.configs.read([file_of(file) for file in files]), hints)
-    found = found.only(Api(job)) if job else found
+    if job:
+        found = found.only(Api(job))
+    elif options["output"] and found.api in {each.spec.api for each in found.specs}:
+        found = found.only(found.api)  # one file is for one interface: the one that config.sh names
     shown.answer(found_answers(found), as_json, lambda: found_text(found))
     talk_about(found.findings)
     if found.has_errors:
@@ -73,11 +76,12 @@ def read(files: Sequence[Path], job: str | None, as_json: bool, **options: Any) 
 def write(profile: str, output: Path | None, script: Path | None, as_json: bool, **typed: Any) -> None:
     """Write a spec as a modelarts_config.py that ais-bench-stubs accepts; its keys are left empty.
 
-    Everything that manifest and profile decide is filled in. What has no place in the file is said.
+    Everything that manifest and profile decide is filled in, unless the spec was imported: then nothing is added. What
+    has no place in the file is said.
     """
-    core = open_core()
+    core = open_core_for_reading()
     spec = on_all_cards(core, read_spec(Typed(**typed), core), profile, lambda _: ())
-    exported = core.configs.write(spec, core.regions.profile(profile).name)
+    exported = core.configs.write(spec, core.regions.profile(profile).name, comments_in(typed["source"]))
     talk_about(exported.findings)
     if output:
         write_file(output, exported.text)
@@ -104,7 +108,8 @@ def file_of(file: Path) -> "ConfigFile":
 def write_file(file: Path, text: str) -> None:
     """Write an answer where the person wants it. Raises ConfigError."""
     try:
-        file.write_text(text, "utf-8")
+        with usual_rights():
+            file.write_text(text, "utf-8")
     except OSError as error:
         raise ConfigError(f"{file} cannot be written: {error.strerror}") from None
 

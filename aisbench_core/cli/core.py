@@ -1,7 +1,9 @@
 """What the commands share: the core, opened when a command needs it, and options with one meaning everywhere."""
 
 import getpass
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +21,18 @@ profile_option: Callable[[AnyCommand], AnyCommand] = click.option(
 
 
 def open_core() -> "Core":
-    """The core as the settings say. It brings the SDKs and DuckDB along, so `--help` must not come by here."""
+    """The core as the settings say, for commands that store something. Raises ReadOnlyFolder where nothing can be.
+
+    It brings the SDKs and DuckDB along, so `--help` must not come by here."""
+    from aisbench_core.read_only import require_writable
+
+    core = open_core_for_reading()
+    require_writable(core.settings.data_dir)
+    return core
+
+
+def open_core_for_reading() -> "Core":
+    """The core for commands that store nothing in the data folder: it may be read-only."""
     from aisbench_core.wiring import open_core
 
     return open_core()
@@ -27,11 +40,22 @@ def open_core() -> "Core":
 
 def log_file() -> Path:
     """Where tracebacks are written."""
+    from aisbench_core.private_files import make_private_folder
     from aisbench_core.settings import load_settings
 
     folder = load_settings().data_dir
-    folder.mkdir(parents=True, exist_ok=True)
+    make_private_folder(folder)
     return folder / "console.log"
+
+
+@contextmanager
+def usual_rights() -> Iterator[None]:
+    """A file that a person names is the person's: others may read it if they may read the person's other files."""
+    before = os.umask(click.get_current_context().find_root().obj)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def user() -> str:

@@ -7,7 +7,7 @@ import click
 
 from aisbench_core.cli import shown
 from aisbench_core.cli.codes import YOUR_INPUT
-from aisbench_core.cli.core import as_json, open_core, profile_option
+from aisbench_core.cli.core import as_json, open_core_for_reading, profile_option
 
 if TYPE_CHECKING:
     from aisbench_core.doctor.diagnosis import Diagnosis
@@ -24,7 +24,7 @@ def doctor(profile: str, as_json: bool) -> None:
 
     Exits with 2 if a check fails; warnings alone exit with 0.
     """
-    found = open_core().doctor.examine(profile)
+    found = open_core_for_reading().doctor.examine(profile)
     shown.answer(found, as_json, lambda: _text(found))
     if any(each.state == "fail" for each in found):
         click.get_current_context().exit(YOUR_INPUT)

@@ -40,6 +40,7 @@ from aisbench_core.cli.codes import OUR_ERROR, exit_code
 from aisbench_core.cli.core import log_file
 from aisbench_core.cli.shown import talk
 from aisbench_core.errors import AisbenchError, disk_error
+from aisbench_core.private_files import private_umask
 
 
 class _Commands(click.Group):
@@ -48,6 +49,11 @@ class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
         """In the order of the work, not of the alphabet."""
         return list(self.commands)
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run for the owner alone; what a person has written to a file gets the rights that the person's files get."""
+        with private_umask() as usual:
+            return super().main(*args, **{"obj": usual, **extra})
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

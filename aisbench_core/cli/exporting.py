@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.core import open_core
+from aisbench_core.cli.core import open_core_for_reading, usual_rights
 from aisbench_core.cli.results import by_ruleset, filters, full_id, query_of
 from aisbench_core.errors import ConfigError
 
@@ -42,7 +42,7 @@ def export(output: Path | None, kind: str | None, what: str, bom: bool, valid_on
     """
     from aisbench_core.warehouse import Export, ExportTable
 
-    core = open_core()
+    core = open_core_for_reading()
     query = query_of(core, include_invalid=not valid_only, **chosen)
     asked = Export(query, datetime.now(UTC), ExportTable(what), _format(kind, output), bom)
     with SpooledTemporaryFile(SMALL_EXPORT) as whole:  # a report that is there already outlives a failure
@@ -70,7 +70,7 @@ def report(run_ids: tuple[str, ...], output: Path | None, lang: str, valid_only:
     """
     from aisbench_core.report.words import ReportLanguage
 
-    core = open_core()
+    core = open_core_for_reading()
     query = query_of(core, include_invalid=not valid_only, **chosen) if not run_ids else None
     runs = core.reports.chosen(query) if query else [full_id(core, run_id) for run_id in run_ids]
     page = core.reports.write(runs, ReportLanguage(lang), chosen["ruleset_id"])
@@ -85,7 +85,7 @@ def copy_to(output: Path, whole: IO[bytes]) -> None:
     """Write a file that was made whole first. Raises ConfigError when it cannot be written."""
     whole.seek(0)
     try:
-        with output.open("wb") as target:
+        with usual_rights(), output.open("wb") as target:
             shutil.copyfileobj(whole, target)
     except OSError as error:
         raise ConfigError(f"{output} cannot be written: {error.strerror}") from error

@@ -28,6 +28,7 @@ def follow(quiet: bool) -> None:
     is lost, and the next follower carries on.
     """
     core = open_core()
+    core.followed()  # a damaged ledger is refused here; a follower would wait for another one
     stop = _ending_on_signals()
     talk = (lambda _: None) if quiet else shown.talk
     talk(_waits_for(core) or "following all runs; Ctrl-C ends it")

@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.core import as_json, open_core, user
+from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, user
 from aisbench_core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 OBS = "obs://"
 UNREAD_SHOWN = 20
+CLAIMS = "imported results are claims, unverified: they hold no rank, and are no base for runs that were launched here"
 
 
 def _pairs(_: click.Context, __: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
@@ -80,10 +81,10 @@ def import_results(ctx: click.Context, /, paths: tuple[str, ...], dry_run: bool,
     tool did not measure stays empty. Imported results are marked everywhere. Without --profile and --region their
     region is called "imported".
 
-    Another console's warehouse file, or a snapshot of it, is taken over as it is: each run with its cards, checks and
-    remarks.
+    Another console's warehouse file, or a snapshot of it, is taken over whole: each run with its cards, events and
+    remarks. They are claims here as all imported results, judged by the ruleset of here.
     """
-    core = open_core()
+    core = (open_core_for_reading if dry_run else open_core)()
     if any(_is_database(path) for path in paths):
         _take_over(core, ctx, paths, dry_run, as_json)
         return
@@ -121,6 +122,8 @@ def _take_over(core: "Core", ctx: click.Context, paths: Sequence[str], dry_run: 
                 f"{path} is no warehouse file", "import warehouse files and other results one after another"
             )
     taken = {path: _taken(core, Path(path), dry_run) for path in paths}
+    if not as_json and any(each.new for each in taken.values()):
+        shown.talk(CLAIMS)
     shown.answer({"taken": taken}, as_json, lambda: "\n".join(_sentence(*each) for each in taken.items()))
 
 
@@ -203,6 +206,8 @@ def _show(core: "Core", previews: "list[Preview]", paths: Sequence[str], unread:
     tables = _tables(core, paths)
     answer = {"results": [_facts(each) for each in previews], "tables": tables, "unread": unread}
     shown.answer(answer, as_json, lambda: _table(previews))
+    if previews and not as_json:
+        shown.talk(CLAIMS)
     for source, columns in () if as_json else tables.items():
         meanings = ", ".join(f"{header} = {field or 'not read'}" for header, field in columns.items())
         shown.talk(f"columns of {source}: {meanings}")
@@ -227,6 +232,7 @@ def _facts(preview: "Preview") -> dict[str, object]:
     return {
         "run_id": run.run_id,
         "here": preview.here,
+        "duplicate_of": preview.duplicate_of,
         "source": imported.source if imported else "",
         "workload": run.spec.workload,
         "model": facts.model,
@@ -241,13 +247,34 @@ def _facts(preview: "Preview") -> dict[str, object]:
         "ended_at": run.ended_at,
         "region": preview.record.region,
         "rehearsal": preview.record.rehearsal,
+        "validity": preview.validity,
+        "failed_checks": [check.id for check in preview.failed],
+        "not_counted": preview.reasons,
         "problems": preview.found.problems,
     }
 
 
 def _table(previews: "list[Preview]") -> str:
-    heads = ("", "model", "version", "hardware", ">throughput", ">accuracy", "ended", "from", "doubts")
+    heads = (
+        "",
+        "model",
+        "version",
+        "hardware",
+        ">throughput",
+        ">accuracy",
+        "ended",
+        "from",
+        "verdict",
+        "does not count",
+        "doubts",
+    )
     return shown.table(heads, [_row(each) for each in previews])
+
+
+def _standing(preview: "Preview") -> str:
+    if preview.duplicate_of:
+        return f"duplicate of {shown.clipped(preview.duplicate_of)}"
+    return f"here as {preview.here}" if preview.here else "new"
 
 
 def _row(preview: "Preview") -> tuple[str, ...]:
@@ -256,7 +283,7 @@ def _row(preview: "Preview") -> tuple[str, ...]:
     nodes = run.spec.node_count if "node_count" in stated else None
     cards = run.spec.cards_per_node if "cards_per_node" in stated else None
     return (
-        f"here as {preview.here}" if preview.here else "new",
+        _standing(preview),
         shown.clipped(preview.record.workload.model),
         shown.clipped(run.spec.framework_version) or shown.MISSING,
         shown.hardware(run.spec.flavor, nodes, cards),
@@ -264,5 +291,7 @@ def _row(preview: "Preview") -> tuple[str, ...]:
         shown.number(info.accuracy),
         shown.moment(run.ended_at),
         str(facts["source"]),
+        preview.validity.label,
+        "; ".join(preview.reasons),
         "; ".join(preview.found.problems),
     )

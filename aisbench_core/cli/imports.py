@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.core import as_json, open_core
+from aisbench_core.cli.core import as_json, open_core, open_core_for_reading
 
 if TYPE_CHECKING:
     from aisbench_core.warehouse.imported import Import
@@ -22,7 +22,7 @@ def imports() -> None:
 @as_json
 def list_(limit: int, offset: int, as_json: bool) -> None:
     """List imports, newest first: what `aisbench import` or the page stored at one moment."""
-    found, total = open_core().history.imports(limit, offset)
+    found, total = open_core_for_reading().history.imports(limit, offset)
     shown.answer({"imports": [_facts(each) for each in found], "total": total}, as_json, lambda: _table(found))
     if offset + len(found) < total:
         shown.talk(f"{len(found)} of {total} imports")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.core import as_json, open_core, profile_option, user
+from aisbench_core.cli.core import as_json, open_core_for_reading, profile_option, user
 
 if TYPE_CHECKING:
     from aisbench_core.model import Api, RegionJob
@@ -35,8 +35,11 @@ def jobs() -> None:
 @api_option
 @as_json
 def active(profile: str, api: str | None, as_json: bool) -> None:
-    """List the jobs that have not ended, newest first, and which runs they carry out."""
-    core = open_core()
+    """List the jobs that have not ended, newest first, and which runs they carry out.
+
+    The newest 200 are listed, with --api v1 or sdk-v1 100.
+    """
+    core = open_core_for_reading()
     found = core.jobs.active(core.regions.profile(profile).name, _api(api))
     shown.answer(found, as_json, lambda: _table(found))
 
@@ -50,7 +53,7 @@ def active(profile: str, api: str | None, as_json: bool) -> None:
 @as_json
 def stop(name: str, version: int | None, profile: str, api: str | None, yes: bool, as_json: bool) -> None:
     """Stop a job. One that carries out a run of this console is stopped as `aisbench stop` does."""
-    core = open_core()
+    core = open_core_for_reading()
     place = core.regions.profile(profile).name
     job = core.jobs.find(place, name, version, _api(api))
     if job.can_stop:
@@ -68,7 +71,7 @@ def stop(name: str, version: int | None, profile: str, api: str | None, yes: boo
 @yes_option
 def delete(name: str, version: int | None, profile: str, api: str | None, yes: bool) -> None:
     """Delete an ended job from the region's list; what it wrote stays in OBS, and its run stays here."""
-    core = open_core()
+    core = open_core_for_reading()
     place = core.regions.profile(profile).name
     job = core.jobs.find(place, name, version, _api(api))
     _ask(yes, f"Delete {_named(job)}?")

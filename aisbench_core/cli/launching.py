@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aisbench_core.cli import following, shown
-from aisbench_core.cli.core import as_json, open_core, profile_option, user
+from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, profile_option, user
 from aisbench_core.cli.runs import result_text
 from aisbench_core.cli.typed import Typed, on_all_cards, read_spec, spec_options
 
@@ -29,7 +29,7 @@ def run(profile: str, wait: bool, with_log: bool, dry_run: bool, as_json: bool, 
     With --wait or --follow the command ends when the run does, and exits with 4 unless it was completed. Ctrl-C stops
     the waiting, not the run.
     """
-    core = open_core()
+    core = (open_core_for_reading if dry_run else open_core)()
     spec = on_all_cards(core, read_spec(Typed(**typed), core), profile, core.regions.flavors)
     if dry_run:
         _dry_run(core, spec, profile, as_json)
@@ -54,7 +54,7 @@ def preflight(profile: str, online: bool, fix: bool, as_json: bool, **typed: Any
     With --fix the mended spec is printed instead and the findings go to stderr; the exit code is that of the mended
     spec, looked at without the region.
     """
-    core = open_core()
+    core = open_core_for_reading()
     known = core.regions.flavors if online else _unknown
     spec = on_all_cards(core, read_spec(Typed(**typed), core), profile, known)
     findings = core.preflight(spec, profile)
@@ -73,7 +73,7 @@ def spec(**typed: Any) -> None:
     """Print a spec as YAML, with everything that the workload's manifest decides filled in."""
     from aisbench_core.authoring.specfile import to_yaml
 
-    core = open_core()
+    core = open_core_for_reading()
     click.echo(to_yaml(core.filled(read_spec(Typed(**typed), core))), nl=False)
 
 

@@ -1,14 +1,16 @@
 """`aisbench logs`: what the training code printed."""
 
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
 
 from aisbench_core.cli import shown
 from aisbench_core.cli.codes import INTERRUPTED
-from aisbench_core.cli.core import open_core
+from aisbench_core.cli.core import open_core_for_reading
 from aisbench_core.cli.following import LOOK_SECONDS, print_log, say_who_follows
+from aisbench_core.errors import DamagedLedger
 
 if TYPE_CHECKING:
     from aisbench_core.core import Core
@@ -21,8 +23,9 @@ if TYPE_CHECKING:
 @click.option("--follow", is_flag=True, help="Go on printing until the run has ended. Ctrl-C stops the printing only.")
 def logs(run_id: str, node: int, tail: int | None, follow: bool) -> None:
     """Print a node's log, as far as it has been fetched."""
-    core = open_core()
-    run_id = core.ledger.get(run_id).run_id
+    core = open_core_for_reading()
+    with suppress(DamagedLedger):  # what was fetched can be read without it
+        run_id = core.ledger.get(run_id).run_id
     if follow:
         _follow(core, run_id, node)
         return

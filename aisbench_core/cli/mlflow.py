@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.core import open_core
+from aisbench_core.cli.core import open_core_for_reading, usual_rights
 from aisbench_core.cli.results import filters, query_of
 
 
@@ -25,7 +25,8 @@ def export(file: Path, valid_only: bool, replace: bool, **chosen: Any) -> None:
 
     One experiment per workload, region and kind. What was not measured is not there; rehearsals are marked.
     """
-    core = open_core()
+    core = open_core_for_reading()
     query = query_of(core, include_invalid=not valid_only, **chosen)
-    count = core.mlflow.export(query, file, replace=replace)
+    with usual_rights():
+        count = core.mlflow.export(query, file, replace=replace)
     shown.talk(f"{count:,} {'run' if count == 1 else 'runs'} of {query.region} written to {file}")

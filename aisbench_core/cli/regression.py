@@ -7,7 +7,7 @@ import click
 
 from aisbench_core.cli import shown
 from aisbench_core.cli.codes import NOT_ENOUGH_DATA, REGRESSION
-from aisbench_core.cli.core import as_json, open_core, user
+from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, user
 from aisbench_core.cli.results import full_id, query_of
 from aisbench_core.errors import RunNotFound
 
@@ -50,10 +50,12 @@ def regress(by: str | None, names: tuple[str, ...], as_json: bool, **chosen: Any
     """Judge the newest runs of each group: exit code 0 no regression, 5 a regression, 6 not enough data.
 
     A group is the same question on the same hardware. A change counts when it is 1 % or more and its p-value is at
-    most 1 %, adjusted over every test of the answer (Benjamini-Hochberg). A group with too few runs does not fail the
-    others; 6 means that no group could be judged.
+    most 1 %, adjusted over every test of the answer (Benjamini-Hochberg). Every group is judged, of each version the
+    runs with the image and code of its newest run, and within the newest version what changed there. A group with too
+    few runs does not fail the others; 6 means that no group could be judged. Imported runs are judged apart, and
+    decide only where nothing was launched.
     """
-    core = open_core()
+    core = open_core_for_reading()
     query = query_of(core, **chosen)
     found = _judged(core, query, _field(by), names)
     prints = (each.row.group.fingerprint for each in found.groups)
@@ -95,7 +97,7 @@ def unmark(run_id: str) -> None:
 @as_json
 def list_(as_json: bool) -> None:
     """List the marked baselines."""
-    marked = open_core().warehouse.baselines()
+    marked = open_core_for_reading().warehouse.baselines()
     shown.answer(
         [{"group_id": each.group.id, **_flat(each)} for each in marked],
         as_json,
@@ -143,7 +145,13 @@ def _as_json(found: "Regressions") -> dict[str, object]:
         "tests": found.tests,
         "groups_in_all": found.total,
         "groups": [
-            {"group_id": each.row.group.id, "row": each.row, "timeless": each.timeless, **_flat(each.judgement)}
+            {
+                "group_id": each.row.group.id,
+                "row": each.row,
+                "timeless": each.timeless,
+                "other_systems": each.other_systems,
+                **_flat(each.judgement),
+            }
             for each in found.groups
         ],
     }
@@ -161,15 +169,29 @@ def _report(found: "Regressions", apart: "Mapping[str, str]") -> str:
 def _group(each: "GroupJudgement", apart: str) -> str:
     row, judged = each.row, each.judgement
     where = shown.hardware(row.group.flavor or row.group.pool_id, row.group.node_count, row.group.cards_per_node)
-    called = " · ".join(part for part in (shown.clipped(row.model), shown.clipped(apart), where) if part)
+    origin = row.group.origin.label if row.group.origin == "imported" else ""
+    called = " · ".join(part for part in (shown.clipped(row.model), shown.clipped(apart), where, origin) if part)
     lines = [f"{called} · group {row.group.id}: {judged.outcome}", f"  {_sides(judged)}"]
     heads = (
         "metric", "verdict", ">baseline", ">candidate", ">change", ">95 % interval", ">p", ">adjusted p", "test",
     )  # fmt: skip
     if judged.metrics:
         lines.append(shown.indented(shown.table(heads, (tuple(_metric(metric)) for metric in judged.metrics))))
+    if judged.within:
+        lines.append(
+            f"  within {_version(judged.candidate)}, since its last change (of level, image or code) against before:"
+        )
+        lines.append(shown.indented(shown.table(heads, (tuple(_metric(metric)) for metric in judged.within))))
     if each.timeless:
         lines.append(f"  imported runs that do not count, because their time is not known: {each.timeless}")
+    if each.other_systems:
+        lines.append(f"  runs that do not count, because of another accelerator or other data: {each.other_systems}")
+    if judged.other_builds:
+        lines.append(f"  runs of another image or code than the newest run of their version: {judged.other_builds}")
+    if judged.mixed:
+        lines.append(
+            f"  mixed: {', '.join(judged.mixed)}; the baseline's versions differ in it, so nothing is compared"
+        )
     return "\n".join([*lines, *(f"  {text}" for text in _powers(judged))])
 
 
@@ -229,16 +251,17 @@ def _powers(judged: "Judgement") -> Iterator[str]:
 
 
 def power_line(found: "Power") -> str:
-    """How many runs it takes to see a change of 1 %, and what the runs so far can show."""
-    change = f"{found.change * 100:g} %"
-    sentence = f"at your CV of {_percents(found.cv)} % you need "
+    """How many runs find a true change of so much in 90 of 100 cases, and what the runs so far find as often."""
     if found.runs:
-        sentence += f"{found.runs} runs to see {change}"
+        runs = f"{found.runs} runs find"
     elif found.runs_each:
-        sentence += f"{found.runs_each} runs on each side to see {change}"
+        runs = f"{found.runs_each} runs on each side find"
     else:
-        sentence += f"more than 200 runs to see {change}"
-    return sentence + (f"; the runs so far would show {_percents(found.visible)} % or more" if found.visible else "")
+        runs = "it takes more than 200 runs to find"
+    sentence = (
+        f"at a CV of {_percents(found.cv)} %, {runs} a true change of {found.change * 100:g} % in 90 of 100 cases"
+    )
+    return sentence + (f"; the runs so far find {_percents(found.visible)} % or more" if found.visible else "")
 
 
 def _percents(share: float) -> str:
@@ -250,7 +273,15 @@ def _say_what(region: str, found: "Regressions") -> None:
     kind = "rehearsals, not measurements" if found.rehearsal else "measurements"
     more = f" of {found.total}" if found.total > len(found.groups) else ""
     groups = f"{len(found.groups)}{more} {'group' if len(found.groups) == 1 else 'groups'}"
-    shown.talk(f"{region}: {groups}, {found.tests} tests; {kind}")
+    shown.talk(f"{region}: {groups}, {found.tests} tests; {kind}{_not_judged(found)}")
+
+
+def _not_judged(found: "Regressions") -> str:
+    """How many groups say nothing, because the exit code is that of the others."""
+    from aisbench_core.warehouse.histories import Outcome
+
+    count = sum(each.judgement.outcome is Outcome.NOT_ENOUGH for each in found.groups)
+    return f"; not enough data in {count} {'group' if count == 1 else 'groups'}" if count else ""
 
 
 def _named(marked: "Baseline") -> str:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.core import as_json, open_core, user
+from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, user
 from aisbench_core.cli.results import full_id
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def note(run_id: str, text: str | None, as_json: bool) -> None:
 
     The note before is printed to stderr, and stays in the run's history.
     """
-    core = open_core()
+    core = (open_core if text is not None else open_core_for_reading)()
     run_id = full_id(core, run_id)
     known = core.remarks.of(run_id)
     if text is not None:
@@ -44,7 +44,7 @@ def tag(run_id: str, changes: tuple[str, ...], as_json: bool) -> None:
     wrong = [each for each in changes if each[:1] not in (ADD, REMOVE)]
     if wrong:
         raise click.BadParameter(f"{wrong[0]!r} begins with neither + nor -", param_hint="TAG")
-    core = open_core()
+    core = (open_core if changes else open_core_for_reading)()
     run_id = full_id(core, run_id)
     added = [each[1:] for each in changes if each.startswith(ADD)]
     removed = [each[1:] for each in changes if each.startswith(REMOVE)]

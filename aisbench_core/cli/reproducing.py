@@ -7,7 +7,7 @@ import click
 
 from aisbench_core.cli import following, shown
 from aisbench_core.cli.codes import DIFFERENT
-from aisbench_core.cli.core import as_json, open_core, profile_option, user
+from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, profile_option, user
 from aisbench_core.cli.results import full_id
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def reproduce(run_id: str, profile: str, launch: bool, wait: bool, as_json: bool
     """
     if wait and not launch:
         raise click.UsageError("--wait goes with --launch")
-    core = open_core()
+    core = (open_core if launch else open_core_for_reading)()
     check = core.reproductions.check(full_id(core, run_id), profile)
     if not as_json:
         click.echo(check_text(check))

@@ -7,8 +7,8 @@ import click
 
 from aisbench_core.cli import shown
 from aisbench_core.cli.comparison import comparison_text
-from aisbench_core.cli.core import as_json, open_core
-from aisbench_core.errors import ConfigError, RunNotFound
+from aisbench_core.cli.core import as_json, open_core_for_reading
+from aisbench_core.errors import ConfigError, DamagedLedger, RunNotFound
 
 if TYPE_CHECKING:
     from aisbench_core.core import Core
@@ -24,7 +24,9 @@ _FILTERS = (
     click.option("--nodes", "node_counts", type=int, multiple=True, help="Only this number of nodes."),
     click.option("--origin", type=click.Choice(["launched", "imported"]), help="Only runs that came here this way."),
     click.option("--tag", "tags", multiple=True, help="Only runs with this tag; of several, with all of them."),
-    click.option("--text", default="", help="Only runs with this in id, name or person."),
+    click.option(
+        "--text", default="", help="Only runs with this in id, job, person, title, model, workload, version or flavor."
+    ),
 )
 
 
@@ -57,7 +59,7 @@ def leaderboard(ascending: bool, as_json: bool, **chosen: Any) -> None:
 
     if chosen["sort"] not in BOARD_SORTS:
         raise click.BadParameter(f"{chosen['sort']!r} is not among {', '.join(BOARD_SORTS)}", param_hint="--sort")
-    core = open_core()
+    core = open_core_for_reading()
     query = query_of(core, descending=not ascending, **chosen)
     page = core.warehouse.leaderboard(query)
     prints = (row.fingerprint for row in page.rows)
@@ -71,11 +73,15 @@ def leaderboard(ascending: bool, as_json: bool, **chosen: Any) -> None:
 
 @click.command()
 @click.argument("run_ids", metavar="RUN...", nargs=-1, required=True)
+@click.option("--rows", is_flag=True, help="Compare the leaderboard's rows of these runs, by the medians of each.")
 @as_json
-def compare(run_ids: tuple[str, ...], as_json: bool) -> None:
+def compare(run_ids: tuple[str, ...], rows: bool, as_json: bool) -> None:
     """Compare 2 to 8 runs with the first of them: what differs, each metric, and whether that says anything."""
-    core = open_core()
-    comparison = core.warehouse.compare([full_id(core, run_id) for run_id in run_ids])
+    from aisbench_core.warehouse.compared import ComparedBy
+
+    core = open_core_for_reading()
+    by = ComparedBy.ROWS if rows else ComparedBy.RUNS
+    comparison = core.warehouse.compare([full_id(core, run_id) for run_id in run_ids], by)
     shown.answer(comparison, as_json, lambda: comparison_text(comparison))
 
 
@@ -101,10 +107,12 @@ def _region(core: "Core") -> str:
 
 
 def full_id(core: "Core", run_id: str) -> str:
-    """The id that a beginning of it means; results may be older than this ledger, so it may be unknown there."""
+    """The id that a beginning of it means; results may be older than this ledger, so it may be unknown there.
+
+    A damaged ledger knows no beginnings: then the id has to be whole."""
     try:
         return core.ledger.get(run_id).run_id
-    except RunNotFound:
+    except (RunNotFound, DamagedLedger):
         return run_id
 
 
@@ -113,12 +121,15 @@ def _named(page: "BoardPage") -> dict[str, object]:
 
 
 def _board(page: "BoardPage", apart: "Mapping[str, str]") -> str:
+    systems = any(row.system for row in page.rows)
     heads = (
         "rank",
         "workload",
+        "model",
         *(["parameters"] if apart else []),
         "version",
         "hardware",
+        *(["system"] if systems else []),
         ">median",
         ">CV",
         ">95 % CI of the mean",
@@ -129,25 +140,27 @@ def _board(page: "BoardPage", apart: "Mapping[str, str]") -> str:
         "origin",
         "best run",
     )
-    return shown.table(heads, [_row(row, apart) for row in page.rows])
+    return shown.table(heads, [_row(row, apart, systems=systems) for row in page.rows])
 
 
-def _row(row: "BoardRow", apart: "Mapping[str, str]") -> tuple[str, ...]:
+def _row(row: "BoardRow", apart: "Mapping[str, str]", *, systems: bool) -> tuple[str, ...]:
     unit = row.throughput_unit
     return (
         row.rank or shown.MISSING,
         shown.clipped(row.workload) + (" (synthetic data)" if row.synthetic_data else ""),
+        shown.clipped(row.model),
         *([shown.clipped(apart.get(row.fingerprint, ""))] if apart else []),
         shown.clipped(row.framework_version),
-        shown.hardware(row.flavor or row.pool_id, row.node_count, row.cards_per_node),
+        shown.hardware(shown.where(row), row.node_count, row.cards_per_node),
+        *([shown.clipped(row.system, 60) or shown.MISSING] if systems else []),
         shown.number(row.throughput, unit),
         shown.percent(row.cv),
         f"{shown.number(row.ci_low)} to {shown.number(row.ci_high)}" if row.ci_low is not None else shown.MISSING,
         shown.number(row.best, unit),
         shown.number(row.per_card, unit),
-        shown.number(row.best_accuracy),
+        shown.percent(row.accuracy),
         str(row.runs) + (f" (+{row.invalid + row.incomplete} not valid)" if row.invalid + row.incomplete else ""),
-        str(row.origin),
+        row.origin.label,
         row.best_run_id or row.reason,
     )
 
@@ -156,6 +169,8 @@ def _say_what(region: str, page: "BoardPage") -> None:
     kind = "rehearsals, not measurements" if page.rehearsal else "measurements"
     count = f"{len(page.rows)} of {page.total} rows" if len(page.rows) < page.total else f"{page.total} rows"
     shown.talk(f"{region}: {count}; {kind}")
+    if len({(row.fingerprint, row.throughput_unit) for row in page.rows}) > 1:
+        shown.talk("several benchmarks: a rank counts among rows of one workload, model, data, parameters and unit")
 
 
 def say_where_else(core: "Core", region: str, *, rehearsal: bool) -> None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.core import as_json, open_core, user
+from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, user
 from aisbench_core.cli.following import say_who_follows
 from aisbench_core.cli.remarks import remarks_text
 from aisbench_core.cli.servers import servers_text
 from aisbench_core.cli.systems import counted
-from aisbench_core.errors import RunNotFound
+from aisbench_core.errors import DamagedLedger, RunNotFound
 
 if TYPE_CHECKING:
     from aisbench_core.core import Core
@@ -33,13 +33,13 @@ def _states(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> "t
 @click.option(
     "--state", "states", callback=_states, multiple=True, help="Only runs in this state; a wrong one names them all."
 )
-@click.option("--text", default="", help="Only runs with this in id, workload, name, person or detail.")
+@click.option("--text", default="", help="Only runs with this in id, job, workload, person, profile or detail.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many.")
 @click.option("--offset", type=click.IntRange(0), default=0, help="How many to pass over.")
 @as_json
 def runs(states: "tuple[RunState, ...]", text: str, limit: int, offset: int, as_json: bool) -> None:
     """List runs, newest first."""
-    ledger = open_core().ledger
+    ledger = open_core_for_reading().ledger
     found = ledger.page(states or None, text, limit, offset)
     total = ledger.count(states or None, text)
     shown.answer({"runs": found, "total": total}, as_json, lambda: _table(found))
@@ -52,7 +52,7 @@ def runs(states: "tuple[RunState, ...]", text: str, limit: int, offset: int, as_
 @as_json
 def show(run_id: str, as_json: bool) -> None:
     """Show one run: what was asked for, where it stands, what happened, and its result."""
-    core = open_core()
+    core = open_core_for_reading()
     recorded = _recorded_only(core, run_id)
     if recorded:
         known = core.remarks.of(recorded.run_id)
@@ -121,7 +121,7 @@ def result_text(row: "RunRow | None") -> str:
     target = f" (target {row.accuracy_target:g})" if row.accuracy_target is not None else ""
     facts = shown.listing(
         [
-            ("validity", str(row.validity)),
+            ("validity", row.validity.label),
             *((check.id, f"{check.level}: expected {check.expected}, found {check.found}") for check in row.reasons),
             ("throughput", f"{shown.number(row.throughput, unit)} ({row.throughput_definition})"),
             ("per node", shown.number(row.per_node, unit)),
@@ -141,6 +141,10 @@ def _recorded_only(core: "Core", run_id: str) -> "RunRow | None":
         core.ledger.get(run_id)
     except RunNotFound:
         return core.warehouse.run(run_id)
+    except DamagedLedger:
+        if recorded := core.warehouse.run(run_id):
+            return recorded
+        raise
     return None
 
 
@@ -152,7 +156,7 @@ def _recorded_text(row: "RunRow") -> str:
         ("state", str(row.state)),
         ("detail", row.detail),
         ("workload", f"{row.workload} {row.framework_version}".strip()),
-        ("hardware", shown.hardware(row.flavor or row.pool_id, row.node_count, row.cards_per_node)),
+        ("hardware", shown.hardware(shown.where(row), row.node_count, row.cards_per_node)),
         ("mode", str(row.mode)),
         ("job", f"{row.job_name} {row.job_id}".strip()),
         ("began", shown.moment(row.began_at)),
@@ -196,6 +200,7 @@ def _facts(run: "Run", progress: "Progress | None", described: str) -> str:
             ("mode", "" if spec.mode == "cluster" else str(spec.mode)),
             ("installed", ", ".join(PurePath(path).name for path in spec.update.packages.values())),
             ("log levels", _levels(run)),
+            ("secrets", ", ".join(f"{name} (secret)" for name in spec.secrets)),
             ("hardware", shown.hardware(spec.flavor or spec.pool_id, spec.node_count, spec.cards_per_node)),
             ("profile", run.profile),
             ("series", f"{run.series_id}, cell {run.series_index}" if run.series_id else ""),

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.core import as_json, open_core
+from aisbench_core.cli.core import as_json, open_core, open_core_for_reading
 from aisbench_core.errors import Problem, SpecError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def views() -> None:
 @as_json
 def list_(page: str, as_json: bool) -> None:
     """List the saved views, with the short address and what they show."""
-    found = open_core().warehouse.people.views(page)
+    found = open_core_for_reading().warehouse.people.views(page)
     answer = [{**_fields(each), "short": short(each), "long": long(each)} for each in found]
     heads = ("page", "name", "saved by", "saved", "address")
     rows = [(each.page, each.name, each.saved_by, shown.moment(each.saved_at), short(each)) for each in found]

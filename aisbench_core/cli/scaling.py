@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.core import as_json, open_core
+from aisbench_core.cli.core import as_json, open_core_for_reading
 from aisbench_core.cli.results import filters, full_id, query_of, say_where_else
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class Choice:
     hardware: str
     node_counts: tuple[int, ...]
     runs: int
+    system: str = ""
 
 
 @click.command()
@@ -53,7 +54,7 @@ def scaling(run_id: str, asked: tuple[int, ...], as_json: bool, **chosen: Any) -
     """
     if run_id and any(chosen.values()):
         raise click.UsageError("RUN says which curve is meant, and options that choose one are for when none is named")
-    core = open_core()
+    core = open_core_for_reading()
     curve = core.warehouse.scaling_of(full_id(core, run_id)) if run_id else _only_one(core, chosen, as_json)
     if curve is None:
         return
@@ -63,15 +64,17 @@ def scaling(run_id: str, asked: tuple[int, ...], as_json: bool, **chosen: Any) -
 
 def _only_one(core: "Core", chosen: dict[str, Any], as_json: bool) -> "Scaling | None":
     """The curve that fits; otherwise those that do are listed."""
+    from aisbench_core.warehouse.scalings import systems as apart_by_system
+
     query = query_of(core, limit=MOST_QUESTIONS, **chosen)
     page = core.warehouse.questions(query)
     prints = (row.question.fingerprint for row in page.rows)
     apart = core.warehouse.apart.parameters(query.region, prints, rehearsal=page.rehearsal)
+    found = [(row, curve) for row in page.rows for curve in core.warehouse.scaling(row.question) if _fits(curve, query)]
+    systems = apart_by_system(curve.query for _, curve in found)
     curves = {
-        _choice(curve, row.workload, apart.get(row.question.fingerprint, "")): curve
-        for row in page.rows
-        for curve in core.warehouse.scaling(row.question)
-        if _fits(curve, query)
+        _choice(curve, row.workload, apart.get(row.question.fingerprint, ""), systems[curve.query.id]): curve
+        for row, curve in found
     }
     if len(curves) == 1:
         return next(iter(curves.values()))
@@ -102,34 +105,42 @@ def _fits(curve: "Scaling", query: "BoardQuery") -> bool:
     )
 
 
-def _choice(curve: "Scaling", workload: str, apart: str) -> Choice:
+def _choice(curve: "Scaling", workload: str, apart: str, system: str) -> Choice:
     of = curve.query
     return Choice(
         curve.points[-1].dots[0].run_id,
-        workload + (" (synthetic data)" if of.synthetic_data else ""),
+        workload + (" (synthetic data)" if of.synthetic_data else "") + _origin(curve),
         apart,
         of.framework_version,
-        f"{of.flavor or of.pool_id} · {of.cards_per_node} cards",
+        f"{shown.where(of)} · {of.cards_per_node} cards",
         tuple(point.node_count for point in curve.points),
         sum(point.runs for point in curve.points),
+        system,
     )
 
 
+def _origin(curve: "Scaling") -> str:
+    return f" ({curve.query.origin.label})" if curve.query.origin == "imported" else ""
+
+
 def _list(choices: Iterable[Choice]) -> str:
-    heads = ("run", "workload", "parameters", "version", "hardware", "nodes", ">runs")
-    rows = [
-        (
-            each.run_id,
-            shown.clipped(each.workload),
-            shown.clipped(each.parameters) or shown.MISSING,
-            shown.clipped(each.framework_version),
-            each.hardware,
-            ", ".join(map(str, each.node_counts)),
-            str(each.runs),
-        )
-        for each in choices
-    ]
-    return shown.table(heads, rows)
+    rows = list(choices)
+    systems = any(each.system for each in rows)
+    heads = ("run", "workload", "parameters", "version", "hardware", *(["system"] if systems else []), "nodes", ">runs")
+    return shown.table(heads, [_listed(each, systems=systems) for each in rows])
+
+
+def _listed(each: Choice, *, systems: bool) -> tuple[str, ...]:
+    return (
+        each.run_id,
+        shown.clipped(each.workload),
+        shown.clipped(each.parameters) or shown.MISSING,
+        shown.clipped(each.framework_version),
+        each.hardware,
+        *([shown.clipped(each.system, 60) or shown.MISSING] if systems else []),
+        ", ".join(map(str, each.node_counts)),
+        str(each.runs),
+    )
 
 
 def predictions(curve: "Scaling", sizes: tuple[int, ...]) -> list[dict[str, object]]:
@@ -148,7 +159,17 @@ def _text(curve: "Scaling", predicted: list[dict[str, object]]) -> str:
     law = dict(curve.fit.residuals)
     heads = (">nodes", ">runs", ">median", ">95 % of the mean", ">speed-up", ">ideal", ">efficiency", ">beside the law")
     rows = [_row(point, curve.throughput_unit, law.get(point.node_count)) for point in curve.points]
-    return "\n".join([shown.table(heads, rows), "", *_law(curve), *map(_prediction, predicted), *_left_out(curve)])
+    origin = _origin(curve).strip()
+    return "\n".join(
+        [
+            *filter(None, [origin]),
+            shown.table(heads, rows),
+            "",
+            *_law(curve),
+            *map(_prediction, predicted),
+            *_left_out(curve),
+        ]
+    )
 
 
 def _row(point: "ScalingPoint", unit: str, beside: float | None) -> tuple[str, ...]:

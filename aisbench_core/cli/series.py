@@ -7,7 +7,7 @@ import click
 from aisbench_core.cli import series_text as text
 from aisbench_core.cli import shown
 from aisbench_core.cli.codes import RUN_FAILED
-from aisbench_core.cli.core import as_json, open_core, profile_option, user
+from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, profile_option, user
 from aisbench_core.cli.following import say_who_follows, wait_for_series
 from aisbench_core.cli.regression import exit_code_of
 from aisbench_core.cli.series_comparison import comparison, comparison_facts
@@ -33,7 +33,7 @@ def series() -> None:
 @base_options
 @profile_option
 @click.option("--nodes", "node_counts", metavar="N,N,…", help="Node counts; default: the spec's.")
-@click.option("--repeats", type=int, default=3, show_default=True, metavar="N", help="Runs of each cell.")
+@click.option("--repeats", type=int, default=3, show_default=True, metavar="N", help="Runs of each row.")
 @click.option("--versions", default="", metavar="V,V,…", help="Framework versions; default: the spec's.")
 @click.option("--images", default="", metavar="V,V,…", help="Engine versions; addresses, if the spec has an image_url.")
 @click.option(
@@ -54,7 +54,7 @@ def run(profile: str, wait: bool, dry_run: bool, as_json: bool, **typed: Any) ->
     meanwhile meets all rows alike. A cell that would exceed the budget is not launched; `resume` raises it. With --wait
     the command ends when nothing more happens, and exits with 4 unless every cell has a valid result.
     """
-    core = open_core()
+    core = (open_core_for_reading if dry_run else open_core)()
     draft = _drafted(core, profile, typed)
     for found in draft.findings:
         if dry_run or found.finding.level != "error":  # the errors are what `launch` refuses with
@@ -81,7 +81,7 @@ def run(profile: str, wait: bool, dry_run: bool, as_json: bool, **typed: Any) ->
 @as_json
 def list_(limit: int, offset: int, as_json: bool) -> None:
     """List series, newest first."""
-    desk = open_core().series
+    desk = open_core_for_reading().series
     found, total = desk.page(limit, offset), desk.count()
     shown.answer({"series": [*map(text.facts, found)], "total": total}, as_json, lambda: text.table(found))
     if offset + len(found) < total:
@@ -93,7 +93,7 @@ def list_(limit: int, offset: int, as_json: bool) -> None:
 @as_json
 def show(series_id: str, as_json: bool) -> None:
     """Show a series: its matrix, the statistics of each row, and its budget."""
-    matrix = open_core().series.look(series_id)
+    matrix = open_core_for_reading().series.look(series_id)
     shown.answer(text.facts(matrix), as_json, lambda: text.report(matrix))
 
 
@@ -107,7 +107,7 @@ def compare(baseline_id: str, series_id: str, as_json: bool) -> None:
     Rows of equal nodes, version and image are compared, or of equal nodes where each series has one such row. A change
     counts when it is 1 % or more and its p-value is at most 1 %, adjusted over all rows.
     """
-    found = open_core().series.compare(baseline_id, series_id)
+    found = open_core_for_reading().series.compare(baseline_id, series_id)
     shown.answer(comparison_facts(found), as_json, lambda: comparison(found))
     click.get_current_context().exit(exit_code_of(found.outcome))
 

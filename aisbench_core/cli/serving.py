@@ -1,6 +1,6 @@
 """`aisbench serve`: the console and a follower, and on request a sandbox region beside them."""
 
-import ipaddress
+import os
 import signal
 import socket
 import subprocess
@@ -9,7 +9,8 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,10 @@ import click
 
 from aisbench_core.cli import shown
 from aisbench_core.errors import AisbenchError
+from aisbench_core.private_files import make_private_folder
+from aisbench_core.read_only import is_read_only, require_writable
+from aisbench_core.secret_files import sandbox_options, scrubbed, secrets_file
+from aisbench_core.web.listening import SWITCH, is_loopback, require_permission, url_of
 
 if TYPE_CHECKING:
     from aisbench_core.settings import Settings
@@ -26,6 +31,7 @@ READY_SECONDS = 60.0
 LOOK_SECONDS = 0.1
 END_SECONDS = 15.0
 
+_EXPOSE = "--dangerously-expose-keys-to-jobs"
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
@@ -33,21 +39,25 @@ _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 @click.option("--sandbox", is_flag=True, help="Start a sandbox region as well; it needs no account.")
 @click.option("--host", default="", metavar="ADDRESS", help="Address to listen on; default: the settings' host.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port, 0 for a free one; default: the settings' port.")
-def serve(sandbox: bool, host: str, port: int | None) -> None:
+@click.option(SWITCH, "network", is_flag=True, help="Needed for addresses that other machines can reach.")
+@click.option(_EXPOSE, "exposed", is_flag=True, help="Let the sandbox run jobs even where they can read real keys.")
+def serve(sandbox: bool, host: str, port: int | None, network: bool, exposed: bool) -> None:
     """Serve the console, and follow the runs, until stopped.
 
-    The console listens on this machine only, unless --host says otherwise; it has no sign-in, so whoever reaches it
-    can launch jobs. Ctrl-C ends everything that was started here; jobs in the cloud go on.
+    The console listens on this machine only. It has no sign-in, so whoever reaches it can launch jobs; another --host
+    is therefore refused without a switch that says so. Ctrl-C ends everything that was started here; jobs in the
+    cloud go on.
     """
     from aisbench_core.settings import HOME, load_settings
 
     settings = load_settings()
     host = host or settings.host
+    require_permission(host, network or settings.allow_network_access_without_sign_in)
     port = (settings.port if port is None else port) or _free_port(host)
     _end_on_signals()
     family = _Family(HOME)
     try:
-        _start_all(family, settings, sandbox, host, port)
+        _start_all(family, settings, sandbox, host, port, [SWITCH] if network else [], exposed)
         family.wait()
     except KeyboardInterrupt:
         shown.talk("\nending")
@@ -62,10 +72,15 @@ class _Family:
         self._folder = folder
         self._members: dict[str, subprocess.Popen[bytes]] = {}
 
-    def start(self, name: str, arguments: Sequence[str], quiet: bool = False) -> None:
-        """Start a Python module as a process of its own."""
+    def start(
+        self, name: str, arguments: Sequence[str], quiet: bool = False, variables: Mapping[str, str] | None = None
+    ) -> None:
+        """Start a Python module as a process of its own, which ends with this one, however that ends.
+
+        It has these variables, or else ours."""
         out = subprocess.DEVNULL if quiet else None
-        self._members[name] = subprocess.Popen([sys.executable, "-m", *arguments], cwd=self._folder, stdout=out)
+        command = [sys.executable, "-m", "aisbench_core.cli.child", str(os.getpid()), *arguments]
+        self._members[name] = subprocess.Popen(command, cwd=self._folder, stdout=out, env=variables)
 
     def must_live(self) -> None:
         """Raise AisbenchError if one of them has ended."""
@@ -92,28 +107,57 @@ class _Family:
                 process.kill()
 
 
-def _start_all(family: _Family, settings: "Settings", sandbox: bool, host: str, port: int) -> None:
-    address = f"http://{_shown_host(host)}:{port}"
+def _start_all(
+    family: _Family, settings: "Settings", sandbox: bool, host: str, port: int, switches: list[str], exposed: bool
+) -> None:
+    address = url_of(host, port)
     if _answers(f"{address}/_stcore/health"):
         raise AisbenchError(f"something answers at {address} already", "is a console running? otherwise use --port")
     if sandbox:
+        require_writable(settings.data_dir)
         folder = settings.data_dir / "sandbox"
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private_folder(folder)
         before = _changed(folder / "profile.yaml")
-        free = ["--modelarts-port", "0", "--obs-port", "0"]  # nobody types these addresses: the profile holds them
-        family.start("the sandbox", ["aisbench_core.sandbox", "--data", str(folder), *free], quiet=True)
-    console = ["streamlit", "run", "app.py", "--server.address", host, "--server.port", str(port)]
-    family.start("the console", [*console, *_allowed_hosts(host)], quiet=True)
+        _start_sandbox(family, settings, folder, exposed)
+    console = ["streamlit", "run", "app.py", "--server.address", host, "--server.port", str(port), "--", *switches]
+    family.start("the console", console, quiet=True)
     if sandbox:
         _until(family, "the sandbox", lambda: _changed(folder / "profile.yaml") != before)
-    family.start("the follower", ["aisbench_core.cli", "follow", "--quiet"], quiet=True)
+    if is_read_only(settings.data_dir):
+        shown.talk(f"the folder {settings.data_dir} is read-only: results are shown, nothing is followed or launched")
+    else:
+        family.start("the follower", ["aisbench_core.cli", "follow", "--quiet"], quiet=True)
     _until(family, "the console", lambda: _answers(f"{address}/_stcore/health"))
     click.echo(f"AISBench console: {address}")
     if sandbox:
         shown.talk("a sandbox region runs beside it: its results are rehearsals, not measurements")
-    if not _is_loopback(host):
+    if not is_loopback(host):
         shown.talk(f"it listens on {host}, and it has no sign-in: whoever reaches it can launch jobs on your account")
     shown.talk("Ctrl-C ends it")
+
+
+def _start_sandbox(family: _Family, settings: "Settings", folder: Path, exposed: bool) -> None:
+    """Its jobs run other people's code: they get neither our variables nor our files."""
+    from aisbench_core.settings import HOME, environment
+
+    private = (settings.data_dir, settings.warehouse_path, HOME / ".streamlit", HOME / "aisbench.yaml")
+    options = sandbox_options(private, _key_files(settings), environment())
+    free = ["--modelarts-port", "0", "--obs-port", "0"]  # nobody types these addresses: the profile holds them
+    arguments = ["aisbench_core.sandbox", "--data", str(folder), *free, *options, *([_EXPOSE] if exposed else [])]
+    family.start("the sandbox", arguments, quiet=True, variables=scrubbed(environment()))
+
+
+def _key_files(settings: "Settings") -> Iterator[Path]:
+    """Every file that may hold keys of a real account, whether it exists or not."""
+    from aisbench_core.settings import HOME, load_profile, profile_names
+
+    yield settings.credentials_path
+    yield secrets_file(HOME)
+    for name in profile_names(settings):
+        with suppress(AisbenchError):  # a profile that cannot be read is said elsewhere
+            profile = load_profile(settings, name)
+            if profile.credentials_file and not profile.rehearsal:
+                yield settings.data_dir / Path(profile.credentials_file).expanduser()
 
 
 def _until(family: _Family, name: str, ready: Callable[[], bool]) -> None:
@@ -143,30 +187,6 @@ def _free_port(host: str) -> int:
     with socket.socket(family) as probe:
         probe.bind((host, 0))
         return int(probe.getsockname()[1])
-
-
-def _allowed_hosts(host: str) -> list[str]:
-    """Under which names the console may be reached: on loopback only this machine's own (see config.toml)."""
-    if _is_loopback(host):
-        return []
-    return ["--server.allowedHosts", "*" if _is_everywhere(host) else host]
-
-
-def _is_everywhere(host: str) -> bool:
-    return host in ("", "0.0.0.0", "::")  # noqa: S104  # only compared: the person chose to listen everywhere
-
-
-def _shown_host(host: str) -> str:
-    if _is_everywhere(host):
-        return "127.0.0.1"
-    return f"[{host}]" if ":" in host else host
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _end_on_signals() -> None:

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from aisbench_core.numerals import decimal, percentage
+
 if TYPE_CHECKING:  # pydantic takes a quarter of a second, and `--help` has no use for it
     from aisbench_core.model import Finding, Run
+    from aisbench_core.warehouse.boards import Hardware
 
 MISSING = "–"
 MOST_LETTERS = 240
@@ -66,17 +69,12 @@ def indented(text: str) -> str:
 
 def number(value: float | None, unit: str = "") -> str:
     """A number with its unit, to five significant digits and with all of its whole part; `–` if not measured."""
-    if value is None:
-        return MISSING
-    if value and not 1e-3 <= abs(value) < 1e15:  # neither a measured 0.0000 nor a line of digits
-        return f"{value:.5g} {unit}".strip()
-    digits = max(0, 5 - len(str(int(abs(value))))) if abs(value) >= 1 else 4
-    return f"{value:,.{digits}f} {unit}".strip()
+    return MISSING if value is None else f"{decimal(value)} {unit}".strip()
 
 
 def percent(value: float | None) -> str:
     """A fraction as a percentage; `–` if not measured."""
-    return MISSING if value is None else f"{value * 100:.1f} %"
+    return MISSING if value is None else percentage(value)
 
 
 def duration(seconds: float | None) -> str:
@@ -108,6 +106,13 @@ def size(count: int | None) -> str:
 def hardware(flavor: str, nodes: int | None, cards: int | None) -> str:
     """Where a run runs: flavor, and nodes x cards."""
     return f"{clipped(flavor) or MISSING} · {nodes or MISSING} × {cards or MISSING}"
+
+
+def where(row: "Hardware") -> str:
+    """The hardware of a row, a run or a curve in a few letters."""
+    from aisbench_core.warehouse.boards import hardware
+
+    return clipped(hardware(row)) or MISSING
 
 
 def state(run: "Run") -> str:

@@ -1,9 +1,12 @@
 """`aisbench sql`: questions to the warehouse in SQL."""
 
 import math
+import os
 import re
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
@@ -12,8 +15,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.codes import INTERRUPTED
-from aisbench_core.cli.core import open_core
+from aisbench_core.cli.codes import INTERRUPTED, YOUR_INPUT
 from aisbench_core.cli.exporting import SMALL_EXPORT, copy_to
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ SHOWN_LETTERS = 60
 """Of a cell in a table; the other formats hold all of it."""
 
 SECONDS = 60.0
+GRACE_S = 1.0
+"""After so much more time nobody waits for the engine."""
 
 _OVER_RUNS = re.compile(r"\bfrom\s+\"?(v_|runs\b|results\b)", re.I)
 
@@ -85,7 +89,7 @@ def sql(
     reader = _reader(snapshot)
     most = limit or (SHOWN_ROWS if kind == "table" else None)
     try:
-        with asked(reader, Question(query, values, seconds)) as cur:
+        with _ended_after(seconds, reader), asked(reader, Question(query, values, seconds)) as cur:
             mixed = _answer(cur, kind, output, most)
         if mixed or (_OVER_RUNS.search(query) and "rehearsal" not in query.lower() and has_both(reader)):
             shown.talk("note: rehearsals may be among these numbers; `where not rehearsal` leaves measurements only")
@@ -96,12 +100,35 @@ def sql(
         reader.close()
 
 
+@contextmanager
+def _ended_after(seconds: float, reader: "Reader") -> Iterator[None]:
+    """Ends the process when the time is up and the engine does not let go: it looks for interrupts between steps, and
+    a single step, such as sorting a list of millions, can take minutes."""
+    from aisbench_core.warehouse.asking import too_slow
+
+    def end() -> None:
+        reader.remove_copy()
+        shown.talk(f"error: {too_slow(seconds)}")
+        sys.stderr.flush()
+        os._exit(YOUR_INPUT)
+
+    timer = threading.Timer(seconds + GRACE_S, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
 def _reader(snapshot: Path | None) -> "Reader":
     if snapshot is None:
-        return open_core().reader
+        from aisbench_core.wiring import open_reader
+
+        return open_reader()
     from aisbench_core.warehouse.reading import FileReader
 
-    return FileReader(snapshot)
+    return FileReader(snapshot, foreign=True)
 
 
 def _answer(cur: "Cursor", kind: str, output: Path | None, most: int | None) -> bool:

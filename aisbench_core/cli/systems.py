@@ -8,7 +8,7 @@ import click
 
 from aisbench_core.cli import shown
 from aisbench_core.cli.configs import file_of, write_file
-from aisbench_core.cli.core import as_json, open_core, user
+from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, user
 
 if TYPE_CHECKING:
     from aisbench_core.core import Core
@@ -30,7 +30,7 @@ def system() -> None:
 @as_json
 def show(where: str, as_json: bool) -> None:
     """Show every field: its value, and whether somebody stated it or the job says it."""
-    core = open_core()
+    core = open_core_for_reading()
     described = core.systems.of(_where(where))
     shown.answer(_answers(described), as_json, lambda: _text(described))
     _talk(described)
@@ -68,7 +68,7 @@ def read(where: str, files: Sequence[Path], dry_run: bool, as_json: bool) -> Non
 
     Unknown keys are named and left out. Exits with 2, and changes nothing, when a finding is an error.
     """
-    core = open_core()
+    core = (open_core_for_reading if dry_run else open_core)()
     place = _where(where)
     found = core.systems.read([file_of(file) for file in files])
     findings = list(found.findings)
@@ -98,7 +98,7 @@ def read(where: str, files: Sequence[Path], dry_run: bool, as_json: bool) -> Non
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write here instead of stdout.")
 def write(where: str, name: str, output: Path | None) -> None:
     """Write system.json with all 33 keys, or config.json; what is not stated is empty text."""
-    text = open_core().systems.files(_where(where))[name]
+    text = open_core_for_reading().systems.files(_where(where))[name]
     if output is None:
         click.echo(text, nl=False)
         return

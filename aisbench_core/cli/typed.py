@@ -52,7 +52,7 @@ _OTHERS = (
         multiple=True,
         metavar="FIELD=VALUE",
         help="A field of the spec, such as flavor=NAME, inputs.NAME=/bucket/dir/, environments.NAME=TEXT, "
-        "log_levels.cann=info, update.cann=FILE; can be repeated.",
+        "secrets=NAME,NAME, log_levels.cann=info, update.cann=FILE; can be repeated.",
     ),
 )
 
@@ -119,19 +119,29 @@ def _start(source: str) -> Answers:
     """The answers of a spec file, or those of a workload's name. Relative paths are relative to the file."""
     if not source.endswith(SPEC_FILES):
         return {"workload": source}
-    file = Path(source)
-    try:
-        text = file.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the spec {source} cannot be read: {getattr(error, 'strerror', 'not UTF-8')}") from None
     from aisbench_core.authoring.specfile import from_yaml
 
-    answers: Answers = from_yaml(text).model_dump(mode="json", exclude_unset=True)
+    file = Path(source)
+    answers: Answers = from_yaml(_text(source)).model_dump(mode="json", exclude_unset=True)
     if answers.get("code_dir"):
         answers["code_dir"] = absolute(answers["code_dir"], file.parent)
     for package, path in answers.get("update", {}).items():
         answers["update"][package] = absolute(path, file.parent) if path else ""
     return answers
+
+
+def comments_in(source: str) -> dict[str, str]:
+    """The comments on the parameters of a spec file; none of a workload's name. Raises ConfigError."""
+    from aisbench_core.authoring.specfile import comments_of
+
+    return comments_of(_text(source)) if source.endswith(SPEC_FILES) else {}
+
+
+def _text(source: str) -> str:
+    try:
+        return Path(source).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the spec {source} cannot be read: {getattr(error, 'strerror', 'not UTF-8')}") from None
 
 
 def _split(assignment: str, option: str) -> tuple[str, str]:
@@ -145,6 +155,8 @@ def _assign(answers: Answers, field: str, text: str, core: "Core") -> None:
     place, _, name = field.partition(".")
     if not name:
         answers[field] = _yaml(field, text) if field in AS_YAML else text
+        if field == "secrets":
+            answers[field] = [name.strip() for name in text.split(",") if name.strip()]
         if field == "code_dir" and text:
             answers[field] = absolute(text, Path.cwd())
     elif place == "parameters":

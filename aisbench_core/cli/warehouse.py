@@ -9,7 +9,7 @@ import click
 
 from aisbench_core.cli import shown
 from aisbench_core.cli.codes import OUR_ERROR
-from aisbench_core.cli.core import as_json, open_core
+from aisbench_core.cli.core import as_json, open_core, open_core_for_reading
 
 if TYPE_CHECKING:
     from aisbench_core.warehouse.compacting import Size
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 NAMED = 20
 """Of what is wrong in the same way, as many are named one by one."""
+
+LONG = 5000
+"""From so many runs on it is said how far a check has come."""
 
 
 @click.group()
@@ -60,8 +63,8 @@ def move(to: str, data: str) -> None:
 @as_json
 @click.pass_context
 def check(ctx: click.Context, mend: bool, as_json: bool) -> None:
-    """Read every row, count per run and group, and compare with the folders of the runs; exit code 1 on any damage."""
-    checked = open_core().storage.check(mend=mend)
+    """Read every row, compute numbers and hashes again, compare with the runs' folders; exit code 1 on any damage."""
+    checked = (open_core if mend else open_core_for_reading)().storage.check(mend=mend, told=_computed)
     heads = ("where", "what", "what to do")
     damages = checked.damages
     shown.answer(checked, as_json, lambda: shown.table(heads, _named(damages)) if damages else "all is well")
@@ -92,8 +95,13 @@ def snapshot(file: Path, replace: bool) -> None:
 
     DuckDB and everything that reads its files opens it, also without this product; docs/open.md explains the columns.
     """
-    taken = open_core().warehouse.snapshot(file, datetime.now(UTC), replace=replace)
+    taken = open_core_for_reading().warehouse.snapshot(file, datetime.now(UTC), replace=replace)
     click.echo(f"{_runs(taken.runs)} in {taken.path}, {shown.size(taken.bytes)}")
+
+
+def _computed(done: int, of: int) -> None:
+    if of > LONG:
+        shown.talk(f"{done:,} of {_runs(of)} computed again")
 
 
 def _named(damages: "Sequence[Damage]") -> Iterator[tuple[str, str, str]]:

@@ -98,7 +98,7 @@ def _told_by_v1(text: str) -> tuple[str, str]:
     """Code and message of a refusal as the older API (v1) writes it; of any other, no code and the text itself."""
     try:
         told = json.loads(text)
-        return str(told["error_code"] or ""), str(told["error_message"])
+        return str(told["error_code"] or ""), str(told.get("error_message") or told["error_msg"])
     except (KeyError, TypeError, ValueError):
         return "", text
 

@@ -1,7 +1,6 @@
 """OBS as an ObjectStore, through the official SDK."""
 
 import hashlib
-import uuid
 import weakref
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from aisbench_core.cloud.ports import ObjectStat, OnProgress
 from aisbench_core.cloud.refusals import Refusals
 from aisbench_core.cloud.spread import spread
 from aisbench_core.errors import CloudNotFound, CloudRejected, ConfigError
+from aisbench_core.private_files import abandoned, draft_of
 from aisbench_core.settings import Credentials, Profile
 
 PAGE = 1000
@@ -61,7 +61,7 @@ class ObsStore:
         """Fetch one object into a file: wholly, or the file does not appear. CloudNotFound if it is not there."""
         bucket, key = _split(path, f"fetch {path}")
         target.parent.mkdir(parents=True, exist_ok=True)
-        part = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
+        part = draft_of(target)
         try:
             part.touch()
             result = self._ask(f"fetch {path}", lambda: self._client.getObject(bucket, key, downloadPath=str(part)))
@@ -69,7 +69,8 @@ class ObsStore:
                 raise self._refusals.garbled(f"fetch {path}", result.status, "no ETag, or not all of its bytes")
             part.replace(target)
         finally:
-            part.unlink(missing_ok=True)
+            for left in (part, *abandoned(target.parent)):
+                left.unlink(missing_ok=True)
 
     def read(self, path: str, start: int = 0) -> bytes:
         """The object's bytes from `start` on; empty when `start` is at or past its end."""

@@ -35,7 +35,7 @@ class SharedClient(ObsClient):  # type: ignore[misc]  # the SDK has no types
     because its decorator looks for them."""
 
     @funcCache  # type: ignore[untyped-decorator]  # the SDK has no types
-    def store(self, bucketName: str, objectKey: str, content: bytes, md5: str) -> Any:  # noqa: N803
+    def store(self, bucketName: str, objectKey: str, content: bytes, md5: str) -> Any:  # noqa: N803  # the SDK's name
         """One PUT from memory; `md5` is base64. An SDK result."""
         headers = {"Content-MD5": md5, "Content-Length": str(len(content))}
         return self._make_put_request(
@@ -43,7 +43,7 @@ class SharedClient(ObsClient):  # type: ignore[misc]  # the SDK has no types
         )
 
     @funcCache  # type: ignore[untyped-decorator]  # the SDK has no types
-    def fetch(self, bucketName: str, objectKey: str, start: int) -> Any:  # noqa: N803
+    def fetch(self, bucketName: str, objectKey: str, start: int) -> Any:  # noqa: N803  # the SDK's name
         """One GET into memory, from byte `start` on. An Answer, or an SDK result when OBS refuses."""
         headers = {"Range": f"bytes={start}-"} if start else {}
         return self._make_get_request(bucketName, objectKey, headers=headers, parseMethod=self._take)

@@ -5,7 +5,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from aisbench_core.errors import AuthFailed, CloudError, CloudNotFound, CloudRejected, CloudUnavailable, QuotaExceeded
+from aisbench_core.errors import (
+    AccessDenied,
+    AuthFailed,
+    CloudError,
+    CloudNotFound,
+    CloudRejected,
+    CloudUnavailable,
+    QuotaExceeded,
+)
 from aisbench_core.settings import Credentials
 
 LONGEST_MESSAGE = 300
@@ -21,6 +29,12 @@ class Refusal:
     statuses: tuple[int, ...] = ()
 
 
+MOST_HTML = 64 * 1024
+"""What is looked at of a web page that came in place of an answer, in characters; its title stands at its beginning."""
+
+_TITLE = re.compile(r"<(title|h1)[^<>]*+>", re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]++>")
+
 _KEYS = "check AISBENCH_AK and AISBENCH_SK (or the profile's credentials file) and this machine's clock"
 _RIGHTS = "the keys are known but lack a right: ask the account's administrator, and check that the account is paid up"
 _CLOCK = "this machine's clock is more than 15 minutes off: set it"
@@ -33,7 +47,7 @@ TABLE = (
     Refusal(AuthFailed, _KEYS, "APIGW.0301 APIG.0301 0201 0202 0203 0206 5001 5002", (401,)),
     Refusal(AuthFailed, "check project_id in the profile: it is not the keys' project in that region", "0210 2786"),
     Refusal(
-        AuthFailed, _RIGHTS, "AccessDenied AllAccessDisabled AccountProblem NotSignedUp 0108 0112 2784 2785", (403,)
+        AccessDenied, _RIGHTS, "AccessDenied AllAccessDisabled AccountProblem NotSignedUp 0108 0112 2784 2785", (403,)
     ),
     Refusal(CloudRejected, "the account or the resource is frozen: look at its bills in the cloud's console", "2837"),
     # what we speak of
@@ -175,8 +189,11 @@ def _secrets(credentials: Credentials) -> Iterable[str]:
 def _without_html(text: str) -> str:
     if not re.search(r"<(!doctype )?html|<body|<head", text[:2000], re.IGNORECASE):
         return text
-    title = re.search(r"<(title|h1)[^>]*>(.*?)</\1", text, re.IGNORECASE | re.DOTALL)
-    return f'a web page titled "{re.sub("<[^>]+>", "", title[2]).strip()}"' if title else "a web page"
+    opened = _TITLE.search(text[:MOST_HTML])
+    if not opened:
+        return "a web page"
+    title, closed, _ = text[opened.end() : MOST_HTML].partition("</")
+    return f'a web page titled "{_TAG.sub("", title).strip()}"' if closed else "a web page"
 
 
 def _phrase(status: int | None) -> str:

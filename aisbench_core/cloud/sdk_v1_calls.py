@@ -19,7 +19,13 @@ class SdkV1Calls:
         """`request_seconds`: time-out of one call. Nothing is sent yet."""
         self._calls = SdkCalls(profile, credentials, request_seconds)
 
-    def page(self, operation: str, number: int, search: str, statuses: str | None) -> list[JobStatus]:  # noqa: ARG002
+    def page(
+        self,
+        operation: str,
+        number: int,
+        search: str,
+        statuses: str | None,  # noqa: ARG002  # the API's own class takes it, and is called in the same way
+    ) -> list[JobStatus]:
         """One page of jobs, newest first. The package takes one status only, so it is asked for jobs in all of them."""
         asked: dict[str, Any] = {"per_page": PAGE, "page": number, "sortBy": "create_time", "order": "desc"}
         if search:

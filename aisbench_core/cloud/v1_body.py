@@ -36,4 +36,4 @@ def _start(job: JobRequest, engine_id: int | None) -> dict[str, Any]:
 
 def _volume(volume: NfsVolume) -> dict[str, Any]:
     share = {"src_path": volume.server_path, "dest_path": volume.local_path, "read_only": volume.read_only}
-    return {"nfs": share}
+    return {"nfs": {**({"id": volume.id} if volume.id else {}), **share}}

@@ -145,7 +145,8 @@ class V1Requests:
 
     def _told(self, operation: str, parse: Parse[Value], reply: Any) -> Value:
         if reply.get("is_success") is False:
-            raise self._caller.refused(operation, None, reply.get("error_code"), reply.get("error_message"))
+            message = reply.get("error_message") or reply.get("error_msg")
+            raise self._caller.refused(operation, None, reply.get("error_code"), message)
         return parse(reply)
 
 

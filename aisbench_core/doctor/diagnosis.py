@@ -15,7 +15,8 @@ class State(StrEnum):
 
 CHECKS: Mapping[str, str] = {
     "profile": "The profile can be read, and its addresses are of its region.",
-    "keys": "Keys are found for the profile, in a file that only its owner can read.",
+    "keys": "Keys are found for the profile; credentials.yaml or a credentials_file that others can read is refused.",
+    "data": "The data folder can be written; what lies in it and `.streamlit/secrets.toml` are for their owner only.",
     "library": "The libraries that speak to the cloud are installed, in tested versions where these are known.",
     "proxy.loopback": "A proxy variable does not lead requests for this machine astray.",
     "proxy.obs": "Whether OBS is reached through a proxy.",

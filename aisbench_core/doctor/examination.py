@@ -38,7 +38,8 @@ class Doctor:
             profile = load_profile(self._settings, wanted)
         except AisbenchError as error:
             broken = Diagnosis("profile", State.FAIL, error.message, error.hint)
-            return [broken, *machine.look_at_libraries(PINS), *machine.look_at_loopback()]
+            data = machine.check_data_folder(self._settings)
+            return [broken, *data, *machine.look_at_libraries(PINS), *machine.look_at_loopback()]
         return self._answered(self._here(profile) | self._there(profile))
 
     def _here(self, profile: Profile) -> Questions:
@@ -46,6 +47,7 @@ class Doctor:
         return {
             "profile": _all(machine.look_at_addresses, profile),
             "keys": _all(machine.look_at_keys, self._settings, profile),
+            "data": _all(machine.check_data_folder, self._settings),
             "library": lambda: (*machine.look_at_libraries(PINS), *machine.look_at_sdk(profile)),
             "proxy.loopback": _all(machine.look_at_loopback),
             "proxy.obs": _all(machine.look_at_way, "obs", obs, way_to_obs(obs), _in_the_house(obs)),

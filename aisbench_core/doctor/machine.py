@@ -1,6 +1,8 @@
 """What is looked at on this machine: keys, libraries, proxy variables."""
 
 import re
+import shlex
+import stat
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -8,8 +10,10 @@ from urllib.parse import urlsplit, urlunsplit
 from urllib.request import getproxies_environment
 
 from aisbench_core.cloud.addresses import Proxy, is_led_away, split
+from aisbench_core.data_folder import open_paths
 from aisbench_core.doctor.diagnosis import Diagnosis, State
-from aisbench_core.errors import AisbenchError
+from aisbench_core.errors import AisbenchError, ReadOnlyFolder
+from aisbench_core.read_only import require_writable
 from aisbench_core.sdk_package import INSTALL, PACKAGE, installed_version, is_installed, place_of
 from aisbench_core.settings import Profile, Settings, find_credentials
 
@@ -21,7 +25,10 @@ _PIN = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)$", re.MULTILINE)
 
 
 def look_at_addresses(profile: Profile) -> Iterator[Diagnosis]:
-    """Whether the addresses name another region than the profile."""
+    """Whether the addresses name another region than the profile, and what its region itself warns of."""
+    if profile.caution:
+        yield Diagnosis("profile", State.WARN, profile.caution, "see docs/sandbox.md, What jobs see of this machine")
+        return
     for key, address in (("obs_server", profile.obs_server), ("modelarts_endpoint", profile.training_endpoint)):
         named = set(_REGION.findall(split(address).hostname or ""))
         if named and _REGION.fullmatch(profile.region) and profile.region not in named:
@@ -49,6 +56,21 @@ def look_at_keys(settings: Settings, profile: Profile) -> Iterator[Diagnosis]:
         yield Diagnosis("keys", State.WARN, f"{found}: a blank or a line break is part of a key", "copy the key again")
     else:
         yield Diagnosis("keys", State.OK, found)
+
+
+def check_data_folder(settings: Settings) -> Iterator[Diagnosis]:
+    """Whether anything can be stored, and other accounts of this machine can read ledger, results or runs."""
+    try:
+        require_writable(settings.data_dir)
+    except ReadOnlyFolder as error:
+        yield Diagnosis("data", State.WARN, error.message, error.hint)
+    found = open_paths(settings)
+    if not found:
+        yield Diagnosis("data", State.OK, f"{settings.data_dir} is for this account only")
+    for path in found:
+        command = f"chmod -R go-rwx {shlex.quote(str(path))}"
+        mode = stat.S_IMODE(path.stat().st_mode)
+        yield Diagnosis("data", State.WARN, f"other accounts can use {path} (mode {mode:04o})", command)
 
 
 def look_at_libraries(pins: Path) -> Iterator[Diagnosis]:

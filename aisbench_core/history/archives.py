@@ -1,6 +1,8 @@
 """Files out of archives, one after the other, without unpacking anything to a disk."""
 
 import gzip
+import io
+import stat
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
@@ -8,6 +10,7 @@ from contextlib import closing
 from typing import IO, Any, BinaryIO, cast
 
 from aisbench_core.errors import ResultError
+from aisbench_core.history.folders import LINK
 from aisbench_core.history.found import InputFile, Unread
 from aisbench_core.history.lines import Readable
 from aisbench_core.history.names import is_hidden
@@ -15,6 +18,17 @@ from aisbench_core.history.opened import EXOTIC, Budget, Opened, Passed, TooMuch
 
 MOST_NESTED = 4
 MOST_TAR_HEADER = 1024**2
+
+MOST_DIRECTORY = 64 * 1024**2
+"""Bytes of a zip's table of contents: it is read as a whole, and becomes ten times as large in memory."""
+
+HARMLESS, MOST_RATIO = 256 * 1024**2, 200
+"""What unpacks to more bytes than the first, and to more times its size than the second, is no log: those reach 50."""
+
+_HARD_LINK = "it is a link to another file in the archive, which is not followed"
+_BOMB = f"it unpacks to more than {MOST_RATIO} times its size"
+_MOST_END = 22 + 65535 + 20 + 56
+"""A zip's last record with the longest comment, and what stands before it in a large one."""
 
 Wanted = Callable[[str], bool]
 Found = Iterator[Opened | Passed | Unread]
@@ -77,7 +91,8 @@ def _inside(file: Opened, wanted: Wanted, budget: Budget, depth: int) -> Found:
     elif file.head.startswith(b"PK"):
         yield from _of_zip(file, wanted, budget, depth + 1)
     elif file.head.startswith(b"\x1f\x8b"):
-        content = _Metered(gzip.GzipFile(fileobj=cast("BinaryIO", file)), budget)
+        packed = _Counted(file)
+        content = _Metered(gzip.GzipFile(fileobj=cast("BinaryIO", packed)), budget, packed)
         yield from _inside(Opened.begin(file.name, content), wanted, budget, depth + 1)
     else:
         yield from _of_tar(file, wanted, budget, depth + 1)
@@ -95,7 +110,7 @@ def _is_archive(file: Opened) -> bool:
 
 
 def _of_zip(file: Opened, wanted: Wanted, budget: Budget, depth: int) -> Found:
-    with file.seekable() as content, zipfile.ZipFile(content) as archive:
+    with file.seekable() as content, opened_zip(content) as archive:
         for entry in archive.infolist():
             budget.spend(0, files=1)
             name = _inner(file.name, _zip_name(entry))
@@ -103,10 +118,39 @@ def _of_zip(file: Opened, wanted: Wanted, budget: Budget, depth: int) -> Found:
                 continue
             if not wanted(name):
                 yield Passed(name)
+            elif stat.S_ISLNK(entry.external_attr >> 16):
+                yield Unread(name, LINK)
             elif entry.flag_bits & 1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 yield Unread(name, "it is encrypted, or compressed in an uncommon way: pack it without")
+            elif _is_bomb(entry.file_size, entry.compress_size):
+                yield Unread(name, _BOMB)
             else:
                 yield from _member(name, archive.open(entry), wanted, budget, depth)
+
+
+def opened_zip(content: BinaryIO) -> zipfile.ZipFile:
+    """The archive in a file. Raises ResultError when its table of contents alone would fill the memory."""
+    if _directory_size(content) > MOST_DIRECTORY:
+        raise ResultError(f"its table of contents is larger than {MOST_DIRECTORY // 1024**2} MB")
+    return zipfile.ZipFile(content)
+
+
+def _directory_size(content: BinaryIO) -> int:
+    """How long the table of contents says that it is, found as zipfile finds it; 0 when this is no archive."""
+    content.seek(max(0, content.seek(0, io.SEEK_END) - _MOST_END))
+    tail = content.read()
+    end = tail.rfind(b"PK\x05\x06")
+    content.seek(0)
+    if end < 0 or len(tail) < end + 22:
+        return 0
+    large = end - 20 - 56
+    if large >= 0 and tail.startswith(b"PK\x06\x07", end - 20) and tail.startswith(b"PK\x06\x06", large):
+        return int.from_bytes(tail[large + 40 : large + 48], "little")
+    return int.from_bytes(tail[end + 12 : end + 16], "little")
+
+
+def _is_bomb(unpacked: int, packed: int) -> bool:
+    return unpacked > HARMLESS and unpacked > MOST_RATIO * packed
 
 
 def _of_tar(file: Opened, wanted: Wanted, budget: Budget, depth: int) -> Found:
@@ -115,7 +159,10 @@ def _of_tar(file: Opened, wanted: Wanted, budget: Budget, depth: int) -> Found:
             budget.spend(0, files=1)
             cast("Any", archive).members = []  # it would remember each of them
             name = _inner(file.name, entry.name)
-            if not entry.isreg() or is_hidden(entry.name):
+            if entry.isdir() or is_hidden(entry.name):
+                continue
+            if not entry.isreg():
+                yield Unread(name, LINK if entry.issym() else _HARD_LINK if entry.islnk() else "it is no file")
                 continue
             content = archive.extractfile(entry) if wanted(name) else None
             if content:
@@ -135,12 +182,29 @@ def _member(name: str, content: IO[bytes], wanted: Wanted, budget: Budget, depth
 class _Metered:
     """A file in an archive: what is read of it counts."""
 
-    def __init__(self, file: Readable, budget: Budget) -> None:
-        self._file, self._budget = file, budget
+    def __init__(self, file: Readable, budget: Budget, packed: "_Counted | None" = None) -> None:
+        self._file, self._budget, self._packed = file, budget, packed
+        self._size = 0
 
     def read(self, size: int, /) -> bytes:
         part = self._file.read(size)
         self._budget.spend(len(part))
+        self._size += len(part)
+        if self._packed and _is_bomb(self._size, self._packed.size):
+            raise ResultError(_BOMB)
+        return part
+
+
+class _Counted:
+    """What is read of a packed file."""
+
+    def __init__(self, file: Readable) -> None:
+        self._file = file
+        self.size = 0
+
+    def read(self, size: int, /) -> bytes:
+        part = self._file.read(size)
+        self.size += len(part)
         return part
 
 

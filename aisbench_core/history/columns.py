@@ -68,8 +68,14 @@ _NAMES: Mapping[Column, str] = {
     ),
 }
 
+_UNIT = re.compile(r"[(\[（【](?:([^)\]）】]*+)[)\]）】]|[^)\]）】]*+\Z)")
+"""What stands in brackets; one that is never closed takes all that follows, so that nothing is read twice."""
+
 _PERIODS = ("prepare", "dataload", "proc", "total")
 _PERCENT = {Column.ACCURACY: Column.ACCURACY_PCT, Column.RESOURCE_UTIL_RATIO: Column.RESOURCE_UTIL_PCT}
+
+LONGEST_HEADER = 256
+"""In characters; what is longer is a cell that somebody wrote a text into."""
 
 RESULTS = frozenset({Column.THROUGHPUT_RATIO, Column.ACCURACY, Column.ACCURACY_PCT})
 """A table without any of these holds no results."""
@@ -102,16 +108,18 @@ def _meant(header: str, word: str) -> Column | None:
     except ValueError:
         allowed = ", ".join(Column)
         raise ConfigError(
-            f"column {header!r} is mapped to {word!r}, which is no column", f"allowed: {allowed}"
+            f"column {header!r} is mapped to {word!r}, which is no column", f"choose one of: {allowed}"
         ) from None
 
 
 def _column(header: str) -> Column | None:
+    if len(header) > LONGEST_HEADER:
+        return None
     words = _words(header)
-    unit = re.search(r"[(\[（【](.*?)[)\]）】]", header)
-    bare = _words(re.sub(r"[(\[（【].*?[)\]）】]", " ", header))
+    unit = _UNIT.search(header)
+    bare = _words(_UNIT.sub(lambda found: found[0] if found[1] is None else " ", header))
     column = _BY_NAME.get(words) or _BY_NAME.get(bare)
-    if column in _PERCENT and ("%" in header or (unit and _words(unit[1]) in ("pct", "percent", "百分比"))):
+    if column in _PERCENT and ("%" in header or (unit and _words(unit[1] or "") in ("pct", "percent", "百分比"))):
         return _PERCENT[column]
     return column
 

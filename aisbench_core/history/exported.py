@@ -9,15 +9,18 @@ from aisbench_core.errors import ResultError
 from aisbench_core.history.opened import Opened
 from aisbench_core.history.rows import MOST_ROWS, Row
 
-BEGINNING = "schema_version,ruleset_id,report_id,series_id,run_id,"
-"""Of the header; whoever lets a spreadsheet change the separator gets the file read as any table."""
+BEGINNINGS = (
+    "schema_version,ruleset_id,ruleset_basis,report_id,series_id,run_id,",
+    "schema_version,ruleset_id,report_id,series_id,run_id,",
+)
+"""Of the header, the newest first; whoever lets a spreadsheet change the separator gets the file read as any table."""
 
 _GUARDED = re.compile("''*[=+\\-@\t\r\n\uff0b\uff0d\uff1d\uff20]")
 
 
 def is_exported(file: Opened) -> bool:
     """Whether the file is such a CSV."""
-    return file.head.decode("utf-8-sig", "replace").startswith(BEGINNING)
+    return file.head.decode("utf-8-sig", "replace").startswith(BEGINNINGS)
 
 
 def exported_rows(file: Opened) -> Iterator[Row]:

@@ -9,12 +9,18 @@ from aisbench_core.history.names import is_hidden
 from aisbench_core.history.opened import MOST_FILES
 
 MOST_DEPTH = 32
+MOST_LINKS = 20
+"""Symbolic links of one folder tree that are named; the others are counted."""
+
+LINK = "it is a symbolic link, which is not followed"
 
 
 def walk(folder: Path) -> Iterator[InputFile | Unread]:
-    """The files of a folder, sorted by name; symbolic links and hidden files are left alone; the cost is bounded."""
+    """The files of a folder, sorted by name; links are named and not followed, hidden files left alone.
+
+    The cost is bounded."""
     waiting = [(folder, "", 0)]
-    seen = 0
+    seen = links = 0
     while waiting:
         place, name, depth = waiting.pop()
         try:
@@ -27,12 +33,20 @@ def walk(folder: Path) -> Iterator[InputFile | Unread]:
         if seen > MOST_FILES:
             yield Unread(folder.name, f"it holds more than {MOST_FILES:,} files: name a smaller folder")
             return
-        yield from (_file(entry, name) for entry in entries if entry.is_file(follow_symlinks=False) and _is_seen(entry))
+        for entry in filter(_is_seen, entries):
+            if entry.is_symlink():
+                links += 1
+                if links <= MOST_LINKS:
+                    yield Unread(name + entry.name, LINK)
+            elif entry.is_file(follow_symlinks=False):
+                yield _file(entry, name)
         below = [entry for entry in entries if entry.is_dir(follow_symlinks=False) and _is_seen(entry)]
         if below and depth == MOST_DEPTH:
             yield Unread(name, f"its folders lie more than {MOST_DEPTH} deep")
             continue
         waiting += [(Path(entry.path), f"{name}{entry.name}/", depth + 1) for entry in reversed(below)]
+    if links > MOST_LINKS:
+        yield Unread(folder.name, f"symbolic links that are not followed either: {links - MOST_LINKS}")
 
 
 def _is_seen(entry: os.DirEntry[str]) -> bool:

@@ -60,9 +60,11 @@ def line_at(window: bytes, start: int) -> tuple[bytes, int]:
     return window[start:after], after
 
 
-def line_start(window: bytes, inside: int) -> int:
-    """Where the line begins that this position lies in."""
-    return max(window.rfind(b"\n", 0, inside), window.rfind(b"\r", 0, inside)) + 1
+def line_start(window: bytes, inside: int, after: int) -> int:
+    """Where the line begins that this position lies in; `after` is where a line before it, or it, begins.
+
+    What lies before that is not read again: a window without any of the two line ends would be, once for every line."""
+    return max(window.rfind(b"\n", after, inside), window.rfind(b"\r", after, inside), after - 1) + 1
 
 
 def lines(file: Readable) -> Iterator[str]:

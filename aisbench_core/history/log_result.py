@@ -10,7 +10,7 @@ from aisbench_core.history.log_block import Block
 from aisbench_core.history.log_run import LogRun, stamp
 from aisbench_core.history.packages import told_by
 from aisbench_core.model import TrainResultInfo
-from aisbench_core.results.train_result_info import ReadBlock
+from aisbench_core.results.train_result_info import ReadBlock, is_stamped
 
 
 def from_block(block: Block, run: LogRun, source: str, number: int) -> FoundResult:
@@ -28,7 +28,12 @@ def from_block(block: Block, run: LogRun, source: str, number: int) -> FoundResu
     found = _result(run, source, number, info, values)
     ended_at = info.total_end_time or stamp(block.before, run.zone)
     return replace(
-        found, raw=block.raw, placeholders=read.placeholders, ended_at=ended_at, problems=tuple(dict.fromkeys(problems))
+        found,
+        rehearsal=is_stamped(block.raw),
+        raw=block.raw,
+        placeholders=read.placeholders,
+        ended_at=ended_at,
+        problems=tuple(dict.fromkeys(problems)),
     )
 
 

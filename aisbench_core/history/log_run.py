@@ -1,6 +1,7 @@
 """What the lines of a log tell about one run, until its result is complete."""
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -8,9 +9,6 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from aisbench_core.errors import ResultError
 from aisbench_core.model import Mode, RankResult
 from aisbench_core.results.train_result_info import read_measure, read_time
-
-CARDS_PER_SERVER = 8
-"""Upstream's own number for servers that train alone, and for nodes of which a job has more than one."""
 
 MOST_RANKS = 65536
 MOST_RAW = 64 * 1024
@@ -38,6 +36,7 @@ class LogRun:
     begun_at: datetime | None = None
     created_at: datetime | None = None
     lines: list[str] = field(default_factory=list)
+    raw_size: int = 0
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -72,16 +71,24 @@ class LogRun:
         for word, pattern, taken in _GRAMMAR:
             if word in text and (found := pattern.search(text)):
                 taken(self, found)
-                if taken in _REPORTING and sum(map(len, self.lines)) < MOST_RAW:
+                if taken in _REPORTING and self.raw_size < MOST_RAW:
                     self.lines.append(text.strip("\r\n"))
+                    self.raw_size += len(self.lines[-1])
                 return True
         return False
 
     def size(self) -> tuple[int | None, int | None]:
-        """Nodes and cards per node: as told, else as upstream's rule has it, by which several nodes have 8 cards."""
+        """Nodes and cards per node, as far as the log says them: 16 cards alone may stand in one node or in two."""
         if self.mode is Mode.SINGLE_SERVER:
-            return self.node_count or len(self.servers) or None, CARDS_PER_SERVER
-        return nodes_of(len(self.ranks), self.node_count) if self.ranks else (self.node_count, None)
+            return self.node_count or len(self.servers) or None, self._cards_per_server()
+        if self.node_count and self.ranks and len(self.ranks) % self.node_count == 0:
+            return self.node_count, len(self.ranks) // self.node_count
+        return self.node_count, None
+
+    def _cards_per_server(self) -> int | None:
+        """The cards that were read of each server, if they are as many of every one."""
+        counts = Counter(server for server, _ in self.ranks)
+        return counts[0] if counts and len(counts) == len(self.servers) and len({*counts.values()}) == 1 else None
 
     def rank_results(self) -> tuple[RankResult, ...]:
         """Every rank whose throughput was printed, in order."""
@@ -194,15 +201,6 @@ def stamp(text: str, zone: tzinfo) -> datetime | None:
         return None
 
 
-def nodes_of(cards: int, nodes: int | None) -> tuple[int | None, int | None]:
-    """Nodes and cards per node of a cluster with so many cards; by upstream's rule several nodes have 8 cards each."""
-    if nodes and cards % nodes == 0:
-        return nodes, cards // nodes
-    if cards <= CARDS_PER_SERVER:
-        return 1, cards
-    return (cards // CARDS_PER_SERVER, CARDS_PER_SERVER) if cards % CARDS_PER_SERVER == 0 else (nodes, None)
-
-
 def is_told(text: str) -> bool:
     """Whether a line is one of the sentences that upstream prints; none of them stands inside a block."""
     return any(word in text and pattern.search(text) for word, pattern, _ in _GRAMMAR)
@@ -210,6 +208,9 @@ def is_told(text: str) -> bool:
 
 _VALUE = r"([-+.\w]+)"
 _DIGITS = r"(\d{1,5})"
+_URL = r"[^ \n]*+(?: (?!url:|read throughput:)[^ \n]*+)*+"
+"""An address, also with blanks; it ends where the next one begins, so that nothing is read for two of them."""
+
 _STAMP = re.compile(r"\[?(\d{4}-\d{1,2}-\d{1,2}[ T]\d{1,2}:\d{2}:\d{2})", re.ASCII)
 _CREATED = re.compile(r"create (?:job )?suc+ess\.?[ ,]*(.*)")
 _CREATED_PART = re.compile(r"\b(job_id|id|job name|name|version_name|create_time):\s*(\S+)")
@@ -219,20 +220,25 @@ _SESSION_PART = re.compile(
 )
 _SERVER_URL = re.compile(r"/(\d{1,5})/throughput_\d+\.json", re.ASCII)
 _TOTAL = re.compile(r"report result total_throughput\s*:\s*(?P<total>[-+.\w]+)")
-_LIST = re.compile(r"throughput_list:\s*\[([^\]]*)\]\s*average:\s*(?P<total>[-+.\w]+)")
+_LIST = re.compile(r"throughput_list:\s*+\[([^\[\]]*+)\]\s*+average:\s*(?P<total>[-+.\w]+)")
+_SERVICE = re.compile(rf"serverid:\s*+{_DIGITS} (?:(?!serverid:).)*?service_throughput:\s*+{_VALUE}", re.ASCII)
 
 _GRAMMAR: tuple[tuple[str, re.Pattern[str], Callable[[LogRun, re.Match[str]], None]], ...] = (
     ("create ", _CREATED, _created),
     ("session config:", _SESSION, _session),
-    ("job_name:", re.compile(r"\binputs:.*\bjob_name:(\S+) ret instance:"), _named),
-    ("workpath:", re.compile(r"workpath:\s*(.+?)(?: go testcase|$)", re.M), _work),
+    ("inputs:", re.compile(r"\bjob_name:([^\s:]++) ret instance:"), _named),
+    ("workpath:", re.compile(r"workpath:\s*+(\S.*?)(?: go testcase|$)", re.M), _work),
     ("ConfigInfo", re.compile(r"(?:get )?ConfigInfo (.+)"), _config),
-    ("read throughput:", re.compile(rf"rankid:\s*{_DIGITS} url:(.*) read throughput:\s*{_VALUE}", re.ASCII), _rank),
-    ("service_throughput:", re.compile(rf"serverid:\s*{_DIGITS} .*service_throughput:\s*{_VALUE}", re.ASCII), _server),
+    (
+        "read throughput:",
+        re.compile(rf"rankid:\s*+{_DIGITS} url:({_URL}) read throughput:\s*+{_VALUE}", re.ASCII),
+        _rank,
+    ),
+    ("service_throughput:", _SERVICE, _server),
     ("total_throughput", _TOTAL, _total),
     ("result accuracy", re.compile(rf"report result accuracy\s*:\s*{_VALUE}"), _accuracy),
     ("throughput_list:", _LIST, _throughputs),
-    ("accuracy_list:", re.compile(rf"accuracy_list:\s*\[([^\]]*)\]\s*average:\s*{_VALUE}"), _accuracies),
+    ("accuracy_list:", re.compile(rf"accuracy_list:\s*+\[([^\[\]]*+)\]\s*+average:\s*+{_VALUE}"), _accuracies),
 )
 """What upstream prints: a word that is found quickly, the sentence, and who takes it."""
 

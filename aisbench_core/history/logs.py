@@ -6,6 +6,7 @@ log may hold any of these, for several runs, in the order in which buffers were 
 
 import re
 from collections.abc import Generator, Iterator
+from dataclasses import replace
 from datetime import tzinfo
 
 from aisbench_core.history.found import FoundResult, Unread
@@ -32,12 +33,17 @@ _WORDS = (
     b"job_",
     b"workpath:",
     b"ConfigInfo",
+    b"AISBench sandbox",
 )
 """Each line that means something holds one of these. Finding them is far quicker than looking at every line."""
 
+_SANDBOX = "[ModelArts Service Log][init] AISBench sandbox"
+"""How the sandbox begins the log of every job: what such a log tells is a rehearsal."""
+
 _HEADER = re.compile(r"train_result_info\s*:")
 _KEY = re.compile(
-    r'\{?[ \t]*"(?:accuracy|throughput_ratio|(?:average|max)_power|(?:dataload|prepare|proc|total)_\w+_time)"[ \t]*:'
+    r"(?:\{|(?<![ \t]))[ \t]*+"  # blanks are read from their first one on only
+    r'"(?:accuracy|throughput_ratio|(?:average|max)_power|(?:dataload|prepare|proc|total)_\w+_time)"[ \t]*:'
 )
 
 
@@ -56,8 +62,13 @@ def read_log(file: Readable, source: str, zone: tzinfo) -> Iterator[FoundResult 
 def _all(file: Readable, source: str, zone: tzinfo) -> Iterator[FoundResult | Unread]:
     reading = _Reading(source, zone)
     for line in _telling_lines(file, reading):
-        yield from reading.take(line)
-    yield from reading.end()
+        yield from _stamped(reading.take(line), reading)
+    yield from _stamped(reading.end(), reading)
+
+
+def _stamped(found: Iterator[FoundResult | Unread], reading: "_Reading") -> Iterator[FoundResult | Unread]:
+    for each in found:
+        yield replace(each, rehearsal=True) if isinstance(each, FoundResult) and reading.is_rehearsal else each
 
 
 class _Reading:
@@ -68,9 +79,11 @@ class _Reading:
         self._run = LogRun(zone)
         self.block: Block | None = None
         self._count = 0
+        self.is_rehearsal = False
 
     def take(self, line: str) -> Iterator[FoundResult | Unread]:
         """Take a line, with its end. Yields the results that are complete now."""
+        self.is_rehearsal = self.is_rehearsal or _SANDBOX in line
         rest = yield from self._take(line)
         for _ in range(MOST_BLOCKS_ON_A_LINE):
             if not rest.strip():
@@ -135,7 +148,7 @@ def _telling_lines(file: Readable, reading: _Reading) -> Iterator[str]:
         while place < len(window):
             if not reading.block:
                 hit = words.next(place)
-                start = max(place, line_start(window, hit)) if hit < len(window) else len(window)
+                start = line_start(window, hit, place) if hit < len(window) else len(window)
                 if hit - start > MOST_LINE:
                     place = line_at(window, start)[1]
                     continue

@@ -1,5 +1,6 @@
 """Results in an MLflow store: runs of ours that come back as they went, and others as rows of a table."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,6 +22,11 @@ _OWN = ("job id", "job name", "created by", "note")
 """What every run of a store has, before its own metrics, parameters and tags."""
 
 _FINISHED = "FINISHED"
+
+_SMALL = re.compile("[0-9]{1,5}")
+"""A number of nodes, cards or servers."""
+
+_MOST_RANKS = 1_000_000
 
 
 def is_store(file: Opened) -> bool:
@@ -149,7 +155,7 @@ def _own(run: StoreRun, source: str, number: int) -> FoundResult:
         run_id=tags[words.RUN_ID],
         rehearsal=tags.get(words.REHEARSAL) == "true",
         synthetic_data=tags.get(words.SYNTHETIC) == "true",
-        ranks_expected=round(metrics[words.RANKS_EXPECTED]) if words.RANKS_EXPECTED in metrics else None,
+        ranks_expected=_ranks_expected(metrics),
         rank_results=tuple(_ranks(run.history)),
         server_throughputs=tuple(value for _, value in servers),
         server_accuracies=tuple(value for _, value in _steps(run.history, words.SERVER_ACCURACY)),
@@ -174,14 +180,19 @@ def _time(text: str) -> datetime | None:
 
 
 def _count(text: str | None) -> int | None:
-    return int(text) if text and text.isdigit() and len(text) <= 5 else None
+    return int(text) if text and _SMALL.fullmatch(text) else None
+
+
+def _ranks_expected(metrics: Mapping[str, float]) -> int | None:
+    count = metrics.get(words.RANKS_EXPECTED)
+    return round(count) if count is not None and 0 <= count <= _MOST_RANKS else None
 
 
 def _ranks(history: Sequence[Point]) -> Iterator[RankResult]:
     start = words.RANK.format(server="")
     for each in history:
         server = each.name.removeprefix(start)
-        if each.name.startswith(start) and server.isdigit():
+        if each.name.startswith(start) and _SMALL.fullmatch(server):
             yield RankResult(int(server), each.step, each.value)
 
 
@@ -193,5 +204,5 @@ def _samples(history: Sequence[Point]) -> Iterator[MetricSample]:
     for each in history:
         kind, _, rest = each.name.partition(".")
         name, _, node = rest.rpartition(".node_")
-        if kind == words.NPU_SAMPLE and name and node.isdigit():
+        if kind == words.NPU_SAMPLE and name and _SMALL.fullmatch(node):
             yield MetricSample(each.at, int(node), name, each.value)

@@ -5,10 +5,11 @@ import re
 _ARCHIVE = re.compile(r"\.(zip|tar|tgz|gz)$", re.I)
 _TABLE = re.compile(r"\.(csv|tsv|xlsx|xlsm|xls)$", re.I)
 _DATABASE = re.compile(r"\.(db|sqlite|sqlite3)$", re.I)
-_LOG = re.compile(r"\.(log|txt|out|stdout|err)([._-][\w-]+)*$|^nohup|^[^.]+$", re.I)
+_LOG_ENDING = re.compile(r"(?:log|txt|out|stdout|err)(?:[_-][\w-]++)?+", re.I)
+_NUMBERED = re.compile(r"[\w-]+")
 _DATA = re.compile(r"\.json$|^[^.]+$", re.I)
 _RESULT = re.compile(
-    r"(ranksize|dataset|accuracy(_\d{1,5})?|throughput_\d{1,5})\.json|throughput_rank_\d{1,5}|eval_acc\.log|result\.log"
+    r"(ranksize|dataset|rehearsal|accuracy(_\d{1,5})?|throughput_\d{1,5})\.json|throughput_rank_\d{1,5}|eval_acc\.log|result\.log"
 )
 _JOB_LOG = re.compile(r"modelarts-job-(?P<id>[0-9a-f-]{8,36})-worker-\d+\.log|(?P<v1>\w+)-job-(?P<name>.+)-\d+\.log")
 _HIDDEN = re.compile(r"\.(?!\.?$).*|__MACOSX|~\$.*")
@@ -47,8 +48,21 @@ def is_wanted(name: str) -> bool:
         or is_table(last)
         or is_database(last)
         or is_result_file(last)
-        or bool(_LOG.search(last) or _DATA.search(last))
+        or _is_log(last)
+        or bool(_DATA.search(last))
     )
+
+
+def _is_log(name: str) -> bool:
+    """`train.log`, `nohup-2`, and what programs that keep old logs make of them: `train.log.1`, `train.log-2022`."""
+    if name[:5].lower() == "nohup" or "." not in name:
+        return bool(name)
+    for ending in reversed(name.split(".")[1:]):
+        if _LOG_ENDING.fullmatch(ending):
+            return True
+        if not _NUMBERED.fullmatch(ending):
+            return False
+    return False
 
 
 def is_silent(name: str) -> bool:

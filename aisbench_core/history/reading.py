@@ -21,6 +21,7 @@ from aisbench_core.history.names import is_archive, is_database, is_result_file,
 from aisbench_core.history.opened import Budget, Opened, Passed, TooMuchError
 from aisbench_core.history.result_folders import ResultFolders
 from aisbench_core.history.rows import Row, sheets
+from aisbench_core.history.stamps import Stamps
 from aisbench_core.history.tables import read_exported, read_table, table_in
 
 Results = Iterator[FoundResult | Unread]
@@ -75,7 +76,7 @@ def _in_path(path: Path, wanted: Wanted) -> Found:
 
 
 def _results(files: Found, root: str, mapping: Mapping[str, str], zone: tzinfo) -> Results:
-    folders, others = ResultFolders(zone), Counter[str]()
+    folders, others, stamps = ResultFolders(zone), Counter[str](), Stamps()
     for file in files:
         if isinstance(file, Unread):
             yield file
@@ -88,10 +89,12 @@ def _results(files: Found, root: str, mapping: Mapping[str, str], zone: tzinfo) 
             if is_result_file(file.name):
                 folders.add(file)
                 continue
-            yield from _in_file(file, mapping, zone)
+            if stamps.take(file):
+                continue
+            yield from stamps.on(_in_file(file, mapping, zone))
         except (ResultError, TooMuchError) as error:
             yield Unread(file.name, error.message if isinstance(error, ResultError) else str(error))
-    yield from folders.results(root)
+    yield from stamps.on(folders.results(root))
     if others:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in others.most_common(5))
         yield Unread(root, f"{others.total()} files of other kinds were not opened: {kinds}")

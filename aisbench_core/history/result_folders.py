@@ -9,13 +9,23 @@ from datetime import tzinfo
 
 from aisbench_core.history.found import FoundResult, Unread
 from aisbench_core.history.identity import identities, of_ranks
-from aisbench_core.history.log_run import CARDS_PER_SERVER, MOST_RANKS, nodes_of
+from aisbench_core.history.log_run import MOST_RANKS
 from aisbench_core.history.logs import read_log
-from aisbench_core.history.names import job_of_log
+from aisbench_core.history.names import job_of_log, last_part
 from aisbench_core.history.opened import Opened
 from aisbench_core.history.packages import told_by
-from aisbench_core.model import CollectedResult, Mode, TrainResultInfo
-from aisbench_core.results.result_files import ACCURACY, MOST_BYTES, RANK_SIZE, Layout, ResultFiles, read_result_files
+from aisbench_core.model import Mode, TrainResultInfo
+from aisbench_core.results.result_files import (
+    ACCURACY,
+    DATASET,
+    MOST_BYTES,
+    MOST_NAMED,
+    RANK_SIZE,
+    REHEARSAL,
+    Layout,
+    ResultFiles,
+    read_result_files,
+)
 
 MOST_SERVERS = 4096
 MOST_RAW = 64 * 1024
@@ -30,7 +40,6 @@ class _Folder:
     contents: dict[str, bytes] = field(default_factory=dict)
     too_large: set[str] = field(default_factory=set)
     jobs: set[tuple[str, str]] = field(default_factory=set)
-    job_logs: int = 0
     is_offline: bool = False
 
     @property
@@ -55,7 +64,6 @@ class ResultFolders:
         if job:
             folder = self._folders[_parent(name).removesuffix("log/")]
             folder.jobs.add(job)
-            folder.job_logs += 1
 
     def add(self, file: Opened) -> None:
         """Take a result file. Raises ResultError when it is damaged."""
@@ -77,14 +85,14 @@ class ResultFolders:
                 yield _result(folder, source)
             elif _OFFLINE_RESULT in folder.contents:
                 yield from read_log(io.BytesIO(folder.contents[_OFFLINE_RESULT]), place + _OFFLINE_RESULT, self._zone)
-            elif folder.names - {"dataset.json"}:
+            elif folder.names - {DATASET, REHEARSAL}:
                 yield Unread(source, f"it holds {', '.join(sorted(folder.names)[:3])}, and no throughput of any rank")
 
     def _join_servers(self) -> None:
         """A folder that is named by a number and holds nothing but ranks is one server of the folder around it."""
         for place in list(self._folders):
             parent, server = _parent(place.rstrip("/")), place.rstrip("/").rpartition("/")[2]
-            names = self._folders[place].names
+            names = self._folders[place].names - {REHEARSAL}
             if re.fullmatch(r"\d{1,5}", server) and names and all(name.startswith("throughput_") for name in names):
                 around, within = self._folders[parent], self._folders.pop(place)
                 around.contents |= {f"{int(server)}/{name}": content for name, content in within.contents.items()}
@@ -115,29 +123,43 @@ def _result(folder: _Folder, source: str) -> FoundResult | Unread:
         job_id=job_id,
         job_name=job_name,
         synthetic_data=collected.synthetic_data,
+        rehearsal=collected.rehearsal or any(last_part(name) == REHEARSAL for name in folder.names),
         rank_results=collected.rank_results,
         server_throughputs=_of_servers([server.throughput for server in collected.server_results]),
         server_accuracies=_of_servers([server.accuracy for server in collected.server_results]),
-        problems=collected.problems,
+        problems=(*collected.problems, *_beyond(files, layout)),
     )
-    return _placed(found, layout, collected, folder.job_logs)
+    size = (layout.node_count, layout.cards_per_node) if layout.mode is Mode.SINGLE_SERVER else (None, None)
+    return replace(
+        found,
+        mode=layout.mode,
+        node_count=size[0],
+        cards_per_node=size[1] if _is_whole(layout, folder) else None,
+        ranks_expected=collected.ranks_expected,
+    )
+
+
+def _is_whole(layout: Layout, folder: _Folder) -> bool:
+    """Whether the last card of some server is there; else it is not known how many cards a server has."""
+    last = f"throughput_{layout.cards_per_node - 1}.json"
+    return any(last_part(name) == last for name in folder.names)
+
+
+def _beyond(files: ResultFiles, layout: Layout) -> Iterator[str]:
+    """Files of ranks that the run does not have by its own account: of another run, or the count is wrong."""
+    if layout.mode is not Mode.CLUSTER:
+        return
+    beyond = layout.surplus_files(files.contents.keys() | files.too_large)
+    if beyond:
+        named = ", ".join(beyond[:MOST_NAMED])
+        more = ", …" if len(beyond) > MOST_NAMED else ""
+        yield f"{RANK_SIZE} tells of {layout.card_count} ranks, and there are more files: {named}{more}"
 
 
 def _of_servers(values: Sequence[float | None]) -> tuple[float, ...]:
     """The values of all servers; none where one of them has none."""
     told = [value for value in values if value is not None]
     return tuple(told) if len(told) == len(values) else ()
-
-
-def _placed(found: FoundResult, layout: Layout, collected: CollectedResult, job_logs: int) -> FoundResult:
-    nodes, cards = layout.node_count, layout.cards_per_node
-    size: tuple[int | None, int | None] = (nodes, cards)
-    if layout.mode is Mode.CLUSTER:
-        is_sound = job_logs and layout.card_count <= job_logs * CARDS_PER_SERVER  # else somebody kept only some logs
-        size = nodes_of(layout.card_count, job_logs if is_sound else None)
-    return replace(
-        found, mode=layout.mode, node_count=size[0], cards_per_node=size[1], ranks_expected=collected.ranks_expected
-    )
 
 
 def _layout(files: ResultFiles) -> Layout | None:
@@ -152,7 +174,7 @@ def _layout(files: ResultFiles) -> Layout | None:
         told = [int(found[1]) for found in map(_SERVER_ACCURACY.fullmatch, files.contents) if found]
         count = max(*servers, *told, 0) + 1
         cards = max(rank for server, rank in ranks if server is not None) + 1
-        cards = next((size for size in (1, 2, 4, CARDS_PER_SERVER, 16) if cards <= size), cards)
+        cards = next((size for size in (1, 2, 4, 8, 16) if cards <= size), cards)
         return Layout(Mode.SINGLE_SERVER, count, cards) if count * cards <= MOST_RANKS else None
     told_size = _rank_size(files)
     count = told_size or max((rank for _, rank in ranks), default=0) + 1

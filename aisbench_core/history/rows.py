@@ -2,6 +2,7 @@
 
 import csv
 import threading
+import time
 import warnings
 import zipfile
 from collections.abc import Iterator
@@ -12,8 +13,8 @@ from typing import BinaryIO
 from openpyxl import load_workbook
 
 from aisbench_core.errors import ResultError
-from aisbench_core.history.archives import is_workbook
-from aisbench_core.history.lines import lines
+from aisbench_core.history.archives import is_workbook, opened_zip
+from aisbench_core.history.lines import CHUNK, lines
 from aisbench_core.history.opened import EXOTIC, Opened
 
 Row = tuple[str, ...]
@@ -23,6 +24,16 @@ MOST_COLUMNS = 512
 MOST_WORKBOOK = 64 * 1024**2
 """Bytes that a workbook's parts may unpack to; its texts are kept in memory while it is read."""
 
+MOST_ELEMENTS = 1_000_000
+"""XML elements in a workbook's parts: two for a cell that holds something, one for an empty one. Each costs up to ten
+microseconds, and three million empty cells pack into a hundred kilobytes."""
+
+MOST_SECONDS = 60.0
+"""How long a workbook may take, whatever it holds: one part can be named as a thousand sheets."""
+
+MOST_ROW = 4 * 1024**2
+"""Characters of one row of text, which may go over many lines."""
+
 MOST_EMPTY = 500
 """Rows after which a sheet ends, although somebody left a blank in its last cell."""
 
@@ -30,12 +41,12 @@ _QUIETLY = threading.Lock()
 _DELIMITERS = ",;\t|"
 
 
-def sheets(file: Opened) -> Iterator[tuple[str, Iterator[Row]]]:
+def sheets(file: Opened, seconds: float = MOST_SECONDS) -> Iterator[tuple[str, Iterator[Row]]]:
     """Each table of a file: its name ("" if it has the file to itself) and its rows, which may be empty.
 
-    Raises ResultError when the file is damaged or larger than tables are."""
+    Raises ResultError when the file is damaged or larger than tables are, or a workbook takes more than `seconds`."""
     if is_workbook(file):
-        yield from _workbook(file)
+        yield from _workbook(file, seconds)
     else:
         yield "", _delimited(file)
 
@@ -47,33 +58,73 @@ def _delimited(file: Opened) -> Iterator[Row]:
         raise ResultError("it is neither text nor an Excel workbook")
     counts = {delimiter: sum(line.count(delimiter) for line in head) for delimiter in _DELIMITERS}
     delimiter = max(counts, key=lambda each: counts[each])
+    source = _RowLimit(chain(head, text))
     try:
-        for number, row in enumerate(csv.reader(chain(head, text), delimiter=delimiter)):
+        for number, row in enumerate(csv.reader(source, delimiter=delimiter)):
             _check(number)
+            source.size = 0
             yield tuple(cell.strip() for cell in row[:MOST_COLUMNS])
     except csv.Error as error:
         raise ResultError(f"it cannot be read as a table: {error}") from error
 
 
-def _workbook(file: Opened) -> Iterator[tuple[str, Iterator[Row]]]:
+class _RowLimit:
+    """Lines of a table; what one row may take of them is bounded, because a quoted cell may hold line ends."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines = lines
+        self.size = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        self.size += len(line)
+        if self.size > MOST_ROW:
+            raise ResultError(f"a row of it is longer than {MOST_ROW // 1024**2} MB: a quotation mark is not closed")
+        return line
+
+
+def _workbook(file: Opened, seconds: float) -> Iterator[tuple[str, Iterator[Row]]]:
     try:
         with file.seekable() as content:
-            found = _all_sheets(content)
+            found = _all_sheets(content, seconds)
     except (*EXOTIC, KeyError, TypeError, AttributeError, IndexError, SyntaxError, AssertionError) as error:
         raise ResultError(f"it cannot be read as a workbook: {error or type(error).__name__}") from error
     for name, rows in found:
         yield (name if len(found) > 1 else ""), iter(rows)
 
 
-def _all_sheets(content: BinaryIO) -> list[tuple[str, list[Row]]]:
-    with zipfile.ZipFile(content) as archive:
+def _all_sheets(content: BinaryIO, seconds: float) -> list[tuple[str, list[Row]]]:
+    end = time.monotonic() + seconds
+    with opened_zip(content) as archive:
         if sum(entry.file_size for entry in archive.infolist()) > MOST_WORKBOOK:
             raise ResultError(f"it unpacks to more than {MOST_WORKBOOK // 1024**2} MB: save the sheet as CSV")
+        _check_parts(archive)
     content.seek(0)
     with _QUIETLY, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of styles and extensions, which hold no results
         book = load_workbook(content, read_only=True, data_only=True, keep_links=False)
-        return [(sheet.title, list(_sheet(sheet))) for sheet in book.worksheets]
+        return [(sheet.title, list(_in_time(_sheet(sheet), end, seconds))) for sheet in book.worksheets]
+
+
+def _check_parts(archive: zipfile.ZipFile) -> None:
+    """Count what the parser would have to go through; counting is a hundred times as quick."""
+    elements = 0
+    for entry in archive.infolist():
+        with archive.open(entry) as part:
+            while content := part.read(CHUNK):
+                elements += content.count(b"<") - content.count(b"</")
+        if elements > MOST_ELEMENTS:
+            raise ResultError(f"it holds more than {MOST_ELEMENTS:,} cells, empty ones included: save the sheet as CSV")
+
+
+def _in_time(rows: Iterator[Row], end: float, seconds: float) -> Iterator[Row]:
+    for row in rows:
+        if time.monotonic() > end:
+            raise ResultError(f"reading it takes more than {seconds:g} s: save the sheet as CSV")
+        yield row
 
 
 def _sheet(sheet: object) -> Iterator[Row]:

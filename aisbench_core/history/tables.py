@@ -151,7 +151,7 @@ def _found(cells: _Cells, source: str, number: int, zone: tzinfo) -> FoundResult
     for field in fields(package):
         texts[field.name] = texts[field.name] or getattr(package, field.name)
     nodes, cards = _size(cells)
-    if cells[Column.VALIDITY] not in ("", "valid"):
+    if cells[Column.VALIDITY] not in ("", "valid", "claimed"):
         problems.append(f"the table calls it {cells[Column.VALIDITY]}")
     identity, values_identity = identities(_distinguishing(cells, told), texts["job_id"])
     return FoundResult(

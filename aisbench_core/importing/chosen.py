@@ -1,10 +1,11 @@
 """What a person says about results to be imported, and what became of them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from aisbench_core.history.found import FoundResult
 from aisbench_core.model import Mode, RunRecord
+from aisbench_core.warehouse.values import Check, Validity
 
 UNSAID = "imported"
 """The region of results of which nobody said where they were measured."""
@@ -46,11 +47,43 @@ class Choices:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """A found result and the record it would become; `here` is the run that it already is, or empty."""
+    """A found result and the record it would become; `here` is the run that it already is, or empty.
+
+    `duplicate_of`: the source of the same result earlier in what is read, which is stored once. `validity` and the
+    `failed` checks are what its verdict would be."""
 
     found: FoundResult
     record: RunRecord
     here: str = ""
+    duplicate_of: str = ""
+    validity: Validity = Validity.CLAIMED
+    failed: tuple[Check, ...] = ()
+
+    @property
+    def not_counted(self) -> tuple[str, ...]:
+        """Where the result will not count, and why: sentences for a person, the failed checks aside."""
+        return tuple(_not_counted(self))
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The same with the failed checks, as the command line says them."""
+        failed = (f"{check.id}: expected {check.expected}, found {check.found}" for check in self.failed)
+        return (*self.not_counted, *failed)
+
+
+def _not_counted(preview: Preview) -> Iterator[str]:
+    record = preview.record
+    if record.rehearsal:
+        yield "a rehearsal: it joins no measurements, whatever is said about where it was made"
+    if preview.validity is Validity.INCOMPLETE:
+        yield "incomplete: it enters no statistic"
+    if preview.validity is Validity.INVALID:
+        yield "invalid: it enters no statistic"
+    stated = record.imported.stated if record.imported else ()
+    if record.imported and record.run.created_at >= record.imported.imported_at:
+        yield "its time is not known: it has no place in a history"
+    if record.run.spec.mode is Mode.CLUSTER and not {"node_count", "cards_per_node"} <= {*stated}:
+        yield "its nodes or cards are not known: it has no place in a scaling curve"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from aisbench_core.errors import ConfigError, Problem, SpecError
 from aisbench_core.history.found import Column
-from aisbench_core.results.record import write_whole
+from aisbench_core.private_files import write_whole
 
 _STORED = TypeAdapter(dict[str, str])
 

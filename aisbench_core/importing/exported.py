@@ -41,9 +41,7 @@ _NUMBERS = {
     "energy_consumption": "energy",
     "efficientcy": "power_efficiency",
 }
-_CARRIED_TEXTS = (
-    "spec_sha256", "fingerprint", "straggler_ranks", "failed_checks", "warned_checks", "validity", "ruleset_id",
-)  # fmt: skip
+_CARRIED_TEXTS = ("spec_sha256", "fingerprint", "straggler_ranks")
 _CARRIED_NUMBERS = ("queue_s", "throughput_cluster", "throughput_per_node", "throughput_per_card")
 
 Cells = Mapping[str, str]
@@ -77,9 +75,7 @@ def _record(found: FoundResult, where: Where, rehearsed: frozenset[str], now: da
         rehearsal=place.rehearsal,
         accelerator=cells.get("accelerator", ""),
         result=_result(found),
-        imported=Imported(
-            f"{found.source} ({found.number})", now, tuple(given), _note(cells), carried=_carried(cells, found.source)
-        ),
+        imported=Imported(f"{found.source} ({found.number})", now, tuple(given), _note(cells), carried=_carried(cells)),
         described=_tester(cells),
     )
 
@@ -153,10 +149,11 @@ def _result(found: FoundResult) -> CollectedResult | None:
         found.raw,
         cells.get("synthetic_data") == "true",
         cells.get("dataset_sha256", ""),
+        _objections(cells),
     )
 
 
-def _carried(cells: Cells, source: str) -> dict[str, str | int | float | None]:
+def _carried(cells: Cells) -> dict[str, str | int | float | None]:
     """What was computed from cards, samples and code that are not in the row."""
     missing = [key for key in cells.get("not_measured_fields", "").split(";") if key]
     from_platform = cells.get("npu_util_source") == "platform metrics"
@@ -168,16 +165,14 @@ def _carried(cells: Cells, source: str) -> dict[str, str | int | float | None]:
         "rank_cv": _share(cells["rank_cv_pct"]) if "rank_cv_pct" in cells else None,
         "npu_util_avg_pct": _number(cells.get("npu_util_avg_pct")) if from_platform else None,
         "not_measured": canonical_json(missing),
-        "checks": canonical_json(
-            [*_checks(cells, "failed", "fail", source), *_checks(cells, "warned", "warn", source)]
-        ),
     }
 
 
-def _checks(cells: Cells, kind: str, level: str, source: str) -> list[dict[str, str]]:
-    ids = [each for each in cells.get(f"{kind}_checks", "").split(";") if each]
-    said = {"level": level, "expected": "", "found": "as exported", "evidence": source}
-    return [{"id": each, **said} for each in ids]
+def _objections(cells: Cells) -> tuple[str, ...]:
+    """What the console that exported the row had against it; what it found good is not believed."""
+    if cells.get("validity") != "invalid":
+        return ()
+    return (f"the console that exported it calls it invalid: {cells.get('failed_checks') or 'no check is named'}",)
 
 
 def _note(cells: Cells) -> str:

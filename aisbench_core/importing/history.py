@@ -20,6 +20,7 @@ from aisbench_core.importing.columns import Columns, checked
 from aisbench_core.importing.obs_files import files_below, obs_path
 from aisbench_core.importing.records import Catalogue
 from aisbench_core.model import Clock, RunRecord
+from aisbench_core.read_only import require_writable
 from aisbench_core.regions import Regions
 from aisbench_core.results.record import read_record
 from aisbench_core.running.places import RunFolder
@@ -27,8 +28,10 @@ from aisbench_core.running.steps import Connect
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.imported import Import
+from aisbench_core.warehouse.judging import stored_checks
 from aisbench_core.warehouse.moving import Told
 from aisbench_core.warehouse.taking import Taken, let_go
+from aisbench_core.warehouse.values import CheckLevel, Validity
 
 COLUMNS_FILE = "import_columns.json"
 
@@ -143,7 +146,17 @@ class History:
         here = saving.Here(self._warehouse)
         here.look(found)
         catalogue, now = self._catalogue(), self._clock()
-        return [Preview(each, records.record_of(each, choices, catalogue, who, now), here.name(each)) for each in found]
+        made = ((each, records.record_of(each, choices, catalogue, who, now)) for each in found)
+        return [
+            self._preview(Preview(each, record, here.name(each), source))
+            for (each, record), source in zip(made, here.repeated(found), strict=True)
+        ]
+
+    def _preview(self, made: Preview) -> Preview:
+        """With what its verdict would be."""
+        verdict = self._warehouse.imports.judged(made.record)
+        failed = tuple(check for check in stored_checks(verdict.checks) if check.level is CheckLevel.FAIL)
+        return replace(made, validity=Validity(verdict.validity), failed=failed)
 
     def save(
         self,
@@ -155,6 +168,7 @@ class History:
         """Store results, as they come; bounded memory for any number. Can be repeated when interrupted.
 
         Raises SpecError, before anything is stored, when what a person says cannot be so."""
+        require_writable(self._settings.data_dir)
         records.check(choices)
         catalogue, now = self._catalogue(), self._clock()  # runs with one time are one import, and forgotten as one
 
@@ -168,10 +182,11 @@ class History:
         return self._warehouse.taking.look(database, self._rehearsed())
 
     def take_over(self, database: Path, told: Told) -> Taken:
-        """Store every run of another console's warehouse file, or of a snapshot, as it is. Can be repeated.
+        """Store every run of another console's warehouse file, or of a snapshot, as a claim. Can be repeated.
 
         Raises ResultError when it is no warehouse, or of a newer version."""
-        return self._warehouse.taking.take(database, self._settings.taken_dir, self._rehearsed(), told)
+        require_writable(self._settings.data_dir)
+        return self._warehouse.taking.take(database, self._settings.taken_dir, self._rehearsed(), told, self._clock())
 
     def record(self, run_id: str) -> RunRecord:
         """All that is kept of a run, launched or imported. Raises ResultError when its folder cannot be read."""
@@ -193,6 +208,7 @@ class History:
 
         Launched runs stay. Folders go first: whoever is interrupted finds the import still listed, and does it again.
         Raises DiskError and WarehouseError."""
+        require_writable(self._settings.data_dir)
         run_ids = self._warehouse.imports.run_ids(one.at)
         with full_disks_named():
             for run_id in run_ids:

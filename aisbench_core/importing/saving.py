@@ -84,6 +84,18 @@ class Here:
         same = self._rows.get((found.place, found.raw), "") if found.is_row else ""
         return same if not same.startswith(start_of_id(found)) else ""
 
+    def repeated(self, results: Sequence[FoundResult]) -> list[str]:
+        """For each result the source of the same one before it, by the rules for those that are stored; or empty."""
+        seen, sources = Here(self._warehouse), dict[str, str]()
+        found = []
+        for each in results:
+            name = "" if self.name(each) else seen.name(each)
+            found.append(sources.get(name, ""))
+            if not name:
+                seen.add(each)
+                sources[run_id_of(each)] = each.source
+        return found
+
     def add(self, found: FoundResult) -> None:
         """From now on this result is here."""
         self._ids[start_of_id(found)].add(run_id_of(found))

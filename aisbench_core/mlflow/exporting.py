@@ -156,9 +156,16 @@ def _tags(run: ToldRun) -> dict[str, Any]:
         "mlflow.user": values["created_by"],
         "mlflow.source.name": "aisbench",
         "mlflow.source.type": "JOB",
-        "mlflow.note.content": "a rehearsal: these numbers are no measurement" if values["rehearsal"] else "",
+        "mlflow.note.content": "; ".join(_marks(values)),
     }
     return {name: value for name, value in told.items() if value not in (None, "")}
+
+
+def _marks(values: Mapping[str, Any]) -> Iterator[str]:
+    if values["rehearsal"]:
+        yield "a rehearsal: these numbers are no measurement"
+    if values["origin"] == "imported":
+        yield "imported: what it says is claimed, unverified"
 
 
 def _told(text: str | None, kind: type[T]) -> T:

@@ -19,6 +19,23 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 }
 """What must be there for a store to be read."""
 
+_OR_NULL = ("text", "null")
+_COUNT = ("integer",)
+_TIME = ("integer", "null")
+ALLOWED: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("key", "run_uuid"), ("text",)),
+    **dict.fromkeys(("name", "lifecycle_stage", "user_id", "status"), _OR_NULL),
+    **dict.fromkeys(("experiment_id", "step", "is_nan"), _COUNT),
+    **dict.fromkeys(("start_time", "end_time", "timestamp"), _TIME),
+}
+"""What SQLite may hold in these columns, by its own names of types; it lets anything be stored in any of them."""
+
+VALUES: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("params", "tags"), _OR_NULL),
+    **dict.fromkeys(("metrics", "latest_metrics"), ("real", "integer")),
+}
+"""The same of the column `value`, by table."""
+
 TABLES = """
     CREATE TABLE experiments (experiment_id INTEGER NOT NULL, name VARCHAR(256) NOT NULL, artifact_location
         VARCHAR(256), lifecycle_stage VARCHAR(32), creation_time BIGINT, last_update_time BIGINT, CONSTRAINT

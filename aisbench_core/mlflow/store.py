@@ -3,16 +3,33 @@
 import contextlib
 import math
 import sqlite3
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from aisbench_core.errors import ResultError
-from aisbench_core.mlflow.schema import NEEDED
+from aisbench_core.mlflow.schema import ALLOWED, NEEDED, VALUES
 
 MOST_POINTS = 100_000
 """Of one run's history so many values are read; more are no benchmark's."""
+
+SECONDS = 60.0
+"""How long one question to the file may take; a file whose tables lack their keys needs longer for each."""
+
+MOST_BYTES = 16 * 1024**2
+"""Of one value."""
+
+_STEPS = 10_000
+"""Of SQLite's program, after each of which it is asked whether the time is up."""
+
+_SHOWN_LETTERS = 60
+
+
+Ask = Callable[..., list[Any]]
+"""Answers a question in SQL; its second argument are the question's values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,30 +66,48 @@ def opened(path: Path) -> Iterator["Store"]:
     """A store, for as long as this lasts. Raises ResultError when the file is none that is understood."""
     try:
         with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as con:
-            _check(con)
-            yield Store(con)
+            store = Store(con)
+            store.check()
+            yield store
     except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+            raise ResultError(f"it cannot be read: a question to it took longer than {SECONDS:.0f} s") from error
         raise ResultError(f"it cannot be read as an SQLite database: {error}") from error
+    except UnicodeDecodeError as error:  # what SQLite says about a name that is damaged, too
+        raise ResultError("it cannot be read as an SQLite database: its texts are no UTF-8") from error
 
 
 class Store:
-    """An open store."""
+    """An open store, which somebody else may have made: only stored rows are read, of types that MLflow writes."""
 
     def __init__(self, con: sqlite3.Connection) -> None:
         self._con = con
+        self._until = 0.0
+        con.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
+        con.execute("pragma trusted_schema = off")
+        con.set_progress_handler(lambda: time.monotonic() > self._until, _STEPS)
+
+    def check(self) -> None:
+        """Raises ResultError when tables, columns or types are not MLflow's."""
+        _check_tables(self._ask)
+        _check_values(self._ask)
+
+    def _ask(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+        self._until = time.monotonic() + SECONDS
+        return self._con.execute(sql, values).fetchall()
 
     def experiments(self) -> dict[int, str]:
         """The names of experiments that were not deleted, by their ids."""
         asked = "select experiment_id, name from experiments where lifecycle_stage = 'active' order by experiment_id"
-        return dict(self._con.execute(asked).fetchall())
+        return dict(self._ask(asked))
 
     def keys(self, experiment: int) -> tuple[list[str], list[str], list[str]]:
         """The names of an experiment's metrics, parameters and tags."""
         return tuple(  # type: ignore[return-value]  # three of them
             [
                 name
-                for (name,) in self._con.execute(
-                    f"select distinct key from {table} join runs using (run_uuid) "  # noqa: S608 (our own words)
+                for (name,) in self._ask(
+                    f"select distinct key from {table} join runs using (run_uuid) "
                     "where experiment_id = ? and runs.lifecycle_stage = 'active' order by key",
                     [experiment],
                 )
@@ -82,11 +117,11 @@ class Store:
 
     def runs(self, experiment: int, name: str) -> Iterator[StoreRun]:
         """An experiment's runs that were not deleted, the oldest first."""
-        found = self._con.execute(
+        found = self._ask(
             "select run_uuid, name, user_id, status, start_time, end_time from runs "
             "where experiment_id = ? and lifecycle_stage = 'active' order by start_time, run_uuid",
             [experiment],
-        ).fetchall()
+        )
         for run_id, run_name, user, status, start, end in found:
             yield StoreRun(
                 run_id,
@@ -103,15 +138,15 @@ class Store:
             )
 
     def _texts(self, table: str, run_id: str) -> dict[str, str]:
-        asked = f"select key, value from {table} where run_uuid = ? order by key"  # noqa: S608 (our own words)
-        return {key: value or "" for key, value in self._con.execute(asked, [run_id])}
+        asked = f"select key, value from {table} where run_uuid = ? order by key"
+        return {key: value or "" for key, value in self._ask(asked, [run_id])}
 
     def _latest(self, run_id: str) -> dict[str, float]:
         asked = "select key, value from latest_metrics where run_uuid = ? and not is_nan order by key"
-        return {key: value for key, value in self._con.execute(asked, [run_id]) if math.isfinite(value)}
+        return {key: value for key, value in self._ask(asked, [run_id]) if math.isfinite(value)}
 
     def _history(self, run_id: str) -> tuple[Point, ...]:
-        found = self._con.execute(
+        found = self._ask(
             "select key, value, timestamp, step from metrics where run_uuid = ? and not is_nan "
             "order by key, step, timestamp limit ?",
             [run_id, MOST_POINTS],
@@ -120,19 +155,44 @@ class Store:
         return tuple(point for point in points if math.isfinite(point.value))
 
 
-def _check(con: sqlite3.Connection) -> None:
-    there = {name for (name,) in con.execute("select name from sqlite_master where type = 'table'")}
-    if not {"experiments", "alembic_version"} <= there:
+def _check_tables(ask: Ask) -> None:
+    """Tables with stored rows: a view, or a column that is computed, is somebody else's program."""
+    found = {name: (kind, page) for name, kind, page in ask("select name, type, rootpage from sqlite_master")}
+    if not {"experiments", "alembic_version"} <= found.keys():
         raise ResultError("it is an SQLite database, but not MLflow's: its tables experiments and alembic_version lack")
+    for table in (*NEEDED, "alembic_version"):
+        kind, page = found.get(table, ("table", 1))
+        if kind != "table" or not page:
+            raise ResultError(f"{table} is a {'virtual table' if kind == 'table' else kind}; allowed: a table")
     for table, columns in NEEDED.items():
-        known = {name for (name,) in con.execute("select name from pragma_table_info(?)", [table])}
+        known = dict(ask("select name, hidden from pragma_table_xinfo(?)", [table]))
         missing = [f"{table}.{name}" for name in columns if name not in known]
         if missing:
-            version = con.execute("select version_num from alembic_version").fetchone()
+            version = ask("select version_num from alembic_version limit 1")
             raise ResultError(
-                f"it is an MLflow store of a schema that is not understood ({version[0] if version else 'none'}): "
+                "it is an MLflow store of a schema that is not understood "
+                f"({_shown(version[0][0]) if version else 'none'}): "
                 f"{', '.join(missing)} lack; `mlflow db upgrade` brings an old one up to date"
             )
+        for name in columns:
+            if known[name]:
+                raise ResultError(f"table {table}: column {name} is computed; allowed: stored values")
+
+
+def _check_values(ask: Ask) -> None:
+    for table, columns in NEEDED.items():
+        for name in columns:
+            allowed = VALUES[table] if name == "value" else ALLOWED[name]
+            kinds = ", ".join(f"'{kind}'" for kind in allowed)
+            asked = f"select typeof({name}), {name} from {table} where typeof({name}) not in ({kinds}) limit 1"
+            for kind, value in ask(asked):
+                found = f"{kind} {_shown(value)}" if kind in ("text", "integer", "real") else kind
+                raise ResultError(f"table {table}: column {name} holds {found}; allowed: {' or '.join(allowed)}")
+
+
+def _shown(value: object) -> str:
+    text = "".join(each if each.isprintable() else "?" for each in str(value)[: _SHOWN_LETTERS + 1])
+    return text if len(text) <= _SHOWN_LETTERS else text[: _SHOWN_LETTERS - 1] + "…"
 
 
 def _moment(milliseconds: int | None) -> datetime | None:

@@ -40,7 +40,7 @@ def differences(original: RunSpec, now: RunSpec, known: Collection[str] | None =
 
 def not_known(known: Collection[str] | None) -> tuple[str, ...]:
     """The spec's fields that an original does not tell, in the spec's order."""
-    return () if known is None else tuple(name for name in RunSpec.model_fields if name not in known)
+    return () if known is None else tuple(name for name in RunSpec.model_fields if name not in {*known, "imported"})
 
 
 def _flat(answers: Mapping[str, Any]) -> Iterator[tuple[str, object]]:

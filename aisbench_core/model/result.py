@@ -62,7 +62,7 @@ class CollectedResult:
     """What was found in a run's output directory.
 
     `problems` name each file that is missing or holds no number; a result with problems is kept, but not valid.
-    `server_results`: each server by itself, in single-server mode.
+    `server_results`: each server by itself, in single-server mode. `rehearsal`: the sandbox stamped it as one.
     """
 
     ranks_expected: int
@@ -73,6 +73,7 @@ class CollectedResult:
     dataset_sha256: str = ""
     problems: tuple[str, ...] = ()
     server_results: tuple[ServerResult, ...] = ()
+    rehearsal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,11 @@ class Origin(StrEnum):
     LAUNCHED = "launched"
     IMPORTED = "imported"
 
+    @property
+    def label(self) -> str:
+        """In words."""
+        return "imported, unverified" if self is Origin.IMPORTED else self.value
+
 
 @dataclass(frozen=True, slots=True)
 class Imported:
@@ -106,6 +112,7 @@ class Imported:
     `source` names the file, and the place in it. `stated` are the spec's fields that the source or a person gave: all
     others are not known, whatever the spec holds. `note` is for a person, `told` what the source says besides.
     `carried`: what the console had computed that exported the run, by the warehouse's columns; it stands as it is.
+    No verdict is among it: what a file says about itself proves nothing.
     """
 
     source: str

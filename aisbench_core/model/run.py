@@ -115,6 +115,11 @@ class Run:
         return self.attempts > 0 and not self.state.is_terminal
 
     @property
+    def detail_is_quoted(self) -> bool:
+        """Whether the detail is what the cloud says of the job, in its own words."""
+        return self.state in (RunState.QUEUED, RunState.RUNNING) and not self.is_retrying
+
+    @property
     def stage(self) -> tuple[int, int]:
         """How far along the line: (states done, states in all). A run that did not complete stays where it got to."""
         if self.state in LINE:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import operator
 from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
@@ -69,6 +70,7 @@ class NfsVolume(Frozen):
     server_path: Annotated[str, Field(description="address:/path")]
     local_path: str
     read_only: bool = False
+    id: Annotated[str, Field(exclude_if=operator.not_, description="the file system's id, which only v1 is told")] = ""
 
 
 class CannLevel(StrEnum):
@@ -148,6 +150,7 @@ class RunSpec(Frozen):
     cards_per_node: Annotated[int, Field(ge=1, le=64)] = 1
     mode: Mode = Mode.CLUSTER
     environments: dict[str, str] = {}
+    secrets: Annotated[tuple[str, ...], Field(description="names of variables whose values are stored apart")] = ()
     log_levels: LogLevels = LogLevels()
     update: Update = Update()
     volumes: tuple[NfsVolume, ...] = ()
@@ -158,6 +161,7 @@ class RunSpec(Frozen):
     name: Annotated[str, Field(description="the start of the job's name")] = ""
     description: str = ""
     api: Api = Api.V2
+    imported: Annotated[bool, Field(description="made of a modelarts_config.py, which an export gives back")] = False
 
     @property
     def card_count(self) -> int:
@@ -178,7 +182,7 @@ class RunSpec(Frozen):
         return hashlib.sha256(canonical_json({k: v for k, v in asked.items() if k not in unset}).encode()).hexdigest()
 
 
-_LATER = ("log_levels", "update")
+_LATER = ("log_levels", "update", "imported", "secrets")
 """Fields that old specs do not have: a spec without them keeps the hash under which it was stored."""
 
 

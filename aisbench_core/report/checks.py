@@ -1,12 +1,13 @@
 """What the report says of validity: every check of every run, and those of the series that runs belong to."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from aisbench_core.report.markup import Markup, element
 from aisbench_core.report.tables import NOTHING, cell, clipped, table
 from aisbench_core.report.words import Speaker
 from aisbench_core.warehouse.exporting.reported import ReportedRun
-from aisbench_core.warehouse.values import Check, SeriesVerdict
+from aisbench_core.warehouse.series_verdict import SeriesVerdict
+from aisbench_core.warehouse.values import Check
 
 MOST_LETTERS = 600
 """Of what a check expected or found; exports and `aisbench validate --json` have all of it."""
@@ -16,8 +17,8 @@ def of_runs(runs: Sequence[ReportedRun], say: Speaker) -> Iterator[Markup]:
     """Each run with its verdict."""
     yield element("h2", say("checks"))
     for run in runs:
-        ruleset = f" · {run.cells['ruleset_id']}" if run.cells["ruleset_id"] else ""
-        yield element("h3", run.cells["run_id"], ": ", say(run.cells["validity"]), ruleset)
+        judged_by = (" · ", *ruleset(run.cells, say)) if run.cells["ruleset_id"] else ()
+        yield element("h3", run.cells["run_id"], ": ", say(run.cells["validity"]), *judged_by)
         yield _table(run.checks, say) if run.checks else element("p", say("no_checks"), class_="quiet")
 
 
@@ -33,8 +34,16 @@ def of_series(series: Sequence[SeriesVerdict], say: Speaker) -> Iterator[Markup]
             each.image,
         )
         title = " · ".join(part for part in parts if part)
-        yield element("h3", title, ": ", say("counts" if each.counts else "counts_not"), f" · {each.ruleset_id}")
+        judged_by = ruleset({"ruleset_id": each.ruleset_id, "ruleset_basis": each.ruleset_basis}, say)
+        yield element("h3", title, ": ", say("counts" if each.counts else "counts_not"), " · ", *judged_by)
         yield _table(each.checks, say)
+
+
+def ruleset(cells: Mapping[str, str | None], say: Speaker) -> Iterator[str]:
+    """A ruleset's id and, beside it, whether its rules were inferred."""
+    yield cells["ruleset_id"] or ""
+    if basis := cells["ruleset_basis"]:
+        yield from (" (", say.sentence(basis), ")")
 
 
 def counting(counts: bool | None, say: Speaker) -> Markup:

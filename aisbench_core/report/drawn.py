@@ -7,6 +7,7 @@ from itertools import groupby
 from aisbench_core.report import charts
 from aisbench_core.report.markup import Markup, element
 from aisbench_core.report.words import Speaker
+from aisbench_core.warehouse.boards import ASPECTS
 from aisbench_core.warehouse.exporting.reported import Cells, Reported, ReportedRun
 
 
@@ -35,7 +36,16 @@ def _figures(drawn: Sequence[Markup], say: Speaker, name: str, what: str) -> Ite
 
 def _curves(groups: Sequence[Cells]) -> Iterator[charts.Curve]:
     lines: defaultdict[tuple[object, ...], dict[int, float]] = defaultdict(dict)
-    names = ("model_name", "framework_version", "flavor", "pool_id", "cards_per_node", "fingerprint", "synthetic_data")
+    names = (
+        "model_name",
+        "framework_version",
+        "flavor",
+        "pool_id",
+        "cards_per_node",
+        "fingerprint",
+        "synthetic_data",
+        *ASPECTS.values(),
+    )
     for group in groups:
         if group["mode"] == "cluster" and group["median"] is not None and group["node_count"]:
             lines[tuple(group[name] for name in names)].setdefault(group["node_count"], group["median"])
@@ -55,7 +65,7 @@ def _bar(cells: Cells, group: Cells) -> charts.Bar:
     return charts.Bar(
         cells["run_id"],
         cells["throughput_cluster"],
-        cells["validity"] == "valid",
+        cells["validity"] in ("valid", "claimed"),
         group.get("mean"),
         group.get("ci95_low"),
         group.get("ci95_high"),
@@ -74,4 +84,10 @@ def _key(cells: Cells) -> tuple[object, ...]:
         "cards_per_node",
         "fingerprint",
     )
-    return (*(cells[name] for name in names), cells["synthetic_data"], cells["throughput_unit"], cells["origin"])
+    return (
+        *(cells[name] for name in names),
+        cells["synthetic_data"],
+        cells["throughput_unit"],
+        cells["origin"],
+        *(cells[name] for name in ASPECTS.values()),
+    )

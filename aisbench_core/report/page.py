@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from aisbench_core.model import SYSTEM_FIELDS
-from aisbench_core.report.checks import counting, of_runs, of_series
+from aisbench_core.numerals import decimal
+from aisbench_core.report.checks import counting, of_runs, of_series, ruleset
 from aisbench_core.report.drawn import by_unit, charts_of
-from aisbench_core.report.markup import Markup, element
+from aisbench_core.report.markup import Markup, element, joined
 from aisbench_core.report.style import STYLE
 from aisbench_core.report.tables import (
     NOTHING,
@@ -17,7 +18,6 @@ from aisbench_core.report.tables import (
     clipped,
     listing,
     moment,
-    number,
     numeral,
     share,
     table,
@@ -105,7 +105,7 @@ def _identification(report: Report, say: Speaker) -> Iterator[Markup]:
         "region": [run.cells["region"] for run in runs],
         "division": [run.cells["division"] for run in runs],
         "scenario": [run.cells["scenario"] for run in runs],
-        "ruleset_id": [run.cells["ruleset_id"] for run in runs],
+        "ruleset_id": [joined(*ruleset(run.cells, say)) for run in runs],
         "origin": [run.cells["origin"] for run in runs],
     }
     yield element("h2", say("identification"))
@@ -124,7 +124,7 @@ def _identification(report: Report, say: Speaker) -> Iterator[Markup]:
 
 def _results(runs: Sequence[ReportedRun], say: Speaker) -> Iterator[Markup]:
     yield element("h2", say("results"))
-    heads = ("run_id", "model_name", "size")
+    heads = ("run_id", "model_name", "flavor", "size")
     for unit, some in by_unit(runs):
         measured = [with_unit(say(f"throughput_{name}"), unit) for name in ("cluster", "per_node", "per_card")]
         yield table(
@@ -140,13 +140,14 @@ def _result(cells: Cells, say: Speaker) -> Sequence[Markup]:
     return (
         cell(cells["run_id"], "run"),
         cell(f"{clipped(cells['model_name'] or NOTHING)}{mark}, {clipped(_version(cells) or NOTHING)}", "name"),
+        cell(clipped(_hardware(cells), 40), "flavor"),
         cell(_size(cells)),
         numeral(cells["throughput_cluster"]),
         numeral(cells["throughput_per_node"]),
         numeral(cells["throughput_per_card"]),
         share(cells["accuracy"]),
         numeral(cells["platform_duration_s"]),
-        cell(say(cells["validity"]), None if cells["validity"] == "valid" else "fail"),
+        cell(say(cells["validity"]), None if cells["validity"] in ("valid", "claimed") else "fail"),
     )
 
 
@@ -165,7 +166,7 @@ def _statistics(groups: Sequence[Cells], say: Speaker) -> Iterator[Markup]:
                 numeral(group["runs_valid"], 1),
                 cell(group["runs_required"], "number"),
                 *(numeral(group[name]) for name in names),
-                numeral(group["cv_pct"], 3, " %"),
+                numeral(group["cv_pct"], 4, " %"),
                 cell(_interval(group)),
                 numeral(group["efficiency_pct"], 4, " %"),
                 counting(group["series_counts"], say),
@@ -234,17 +235,22 @@ def _hashes(report: Report, say: Speaker) -> Iterator[Markup]:
 
 def _group(group: Cells) -> str:
     series = f"{group['series_id']}: " if group["series_id"] else ""
-    parts = (group["model_name"], _version(group), group["flavor"] or group["pool_id"], _size(group))
+    parts = (group["model_name"], _version(group), _hardware(group), _size(group))
     return series + " · ".join(clipped(part) for part in parts if part)
 
 
 def _interval(group: Mapping[str, float | None]) -> str | None:
     low, high = group["ci95_low"], group["ci95_high"]
-    return None if low is None or high is None else f"{number(low)} – {number(high)}"
+    return None if low is None or high is None else f"{decimal(low)} – {decimal(high)}"
 
 
 def _size(cells: Cells) -> str:
     return f"{cells['node_count'] or NOTHING} × {cells['cards_per_node'] or NOTHING}"
+
+
+def _hardware(cells: Cells) -> str:
+    """The instance type; of a pool, or where no instance type is known, the accelerator beside the pool."""
+    return cells["flavor"] or " · ".join(part for part in (cells["pool_id"], cells["accelerator"]) if part)
 
 
 def _version(cells: Cells) -> str:
@@ -255,6 +261,8 @@ def _named(runs: Sequence[ReportedRun]) -> str:
     return ", ".join(run.cells["run_id"] for run in runs)
 
 
-def _each(values: Sequence[object]) -> str:
+def _each(values: Sequence[object]) -> Markup:
     """Every value that is said, once."""
-    return ", ".join(dict.fromkeys(str(value) for value in values if value))
+    said = dict.fromkeys(value if isinstance(value, Markup) else str(value) for value in values if value)
+    separated = (part for value in said for part in (", ", value))
+    return joined(*list(separated)[1:])

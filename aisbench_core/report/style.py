@@ -22,8 +22,9 @@ thead th { background: #eef1f4; font-weight: bold; overflow-wrap: break-word; }
 tbody th { width: 34%%; background: #f7f8fa; }
 td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 [lang=zh] { word-break: keep-all; }
-td.run { min-width: 33mm; }
-td.name { min-width: 24mm; }
+td.run { min-width: 27mm; }
+td.name { min-width: 20mm; }
+td.flavor { min-width: 14mm; }
 td.hash, td.code { font: 7.5pt/1.35 monospace; }
 td.fail { color: #a00000; font-weight: bold; }
 td.warn { color: #7a4a00; font-weight: bold; }

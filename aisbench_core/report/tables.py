@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from aisbench_core.numerals import DIGITS, decimal, percentage
 from aisbench_core.report.markup import Markup, element, joined
 
 NOTHING = "–"
@@ -34,22 +35,14 @@ def clipped(text: str, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def numeral(value: float | None, digits: int = 5, unit: str = "") -> Markup:
+def numeral(value: float | None, digits: int = DIGITS, unit: str = "") -> Markup:
     """A number to so many significant digits, with all of its whole part; – when it was not measured."""
-    return cell(None if value is None else f"{number(value, digits)}{unit}", "number")
-
-
-def number(value: float, digits: int = 5) -> str:
-    """A number as people read it; what is very small is no 0, and what is very large no line of digits."""
-    if value and not 1e-3 <= abs(value) < 1e15:
-        return f"{value:.{digits}g}"
-    after = max(0, digits - len(str(int(abs(value))))) if abs(value) >= 1 else digits - 1
-    return f"{value:,.{after}f}"
+    return cell(None if value is None else f"{decimal(value, digits)}{unit}", "number")
 
 
 def share(value: float | None) -> Markup:
     """A share of 1, in percent."""
-    return numeral(None if value is None else 100 * value, 4, " %")
+    return cell(None if value is None else percentage(value), "number")
 
 
 def moment(at: datetime | None) -> str | None:

@@ -55,6 +55,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "platform_duration_s": ("Duration", "时长"),
     "validity": ("Validity", "有效性"),
     "valid": ("valid", "有效"),
+    "claimed": ("claimed, unverified", "声称，未核实"),
     "invalid": ("invalid", "无效"),
     "incomplete": ("incomplete", "不完整"),
     "statistics": ("Statistics over the valid runs", "有效运行的统计"),

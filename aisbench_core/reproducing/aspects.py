@@ -22,6 +22,7 @@ SPEC = (
     ("flavor", ("flavor",)),
     ("pool_id", ("pool_id",)),
     ("environments", ("environments",)),
+    ("secrets", ("secrets",)),
     ("log_levels", ("log_levels",)),
     ("update", ("update",)),
     ("volumes", ("volumes",)),

@@ -1,10 +1,12 @@
 """Reading a run's result files from its output directory: LIST once, then bounded parallel reads."""
 
 import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from aisbench_core.cloud.ports import ObjectStore
 from aisbench_core.model import CollectedResult, RunSpec, TrainResultInfo
-from aisbench_core.results.result_files import MOST_BYTES, Layout, ResultFiles, read_result_files
+from aisbench_core.results.result_files import MOST_BYTES, MOST_NAMED, Layout, ResultFiles, read_result_files
 
 
 def collect(objects: ObjectStore, output_path: str, spec: RunSpec, info: TrainResultInfo) -> CollectedResult:
@@ -12,11 +14,20 @@ def collect(objects: ObjectStore, output_path: str, spec: RunSpec, info: TrainRe
 
     `info` brings the times that are known."""
     layout = Layout(spec.mode, spec.node_count, spec.cards_per_node)
-    return read_result_files(_read(objects, output_path, layout.names), layout, info)
+    sizes = {stat.path.removeprefix(output_path): stat.size for stat in objects.list(output_path)}
+    found = read_result_files(_read(objects, output_path, layout.names, sizes), layout, info)
+    return replace(found, problems=(*found.problems, *_surplus(layout, sizes)))
 
 
-def _read(objects: ObjectStore, output_path: str, names: set[str]) -> ResultFiles:
-    found = {stat.path.removeprefix(output_path): stat.size for stat in objects.list(output_path)}
+def _surplus(layout: Layout, names: Iterable[str]) -> Iterator[str]:
+    """Whatever counted these cards counted others than the run has, so the numbers of its own are in doubt, too."""
+    surplus = layout.surplus_files(names)
+    if surplus:
+        named = ", ".join(surplus[:MOST_NAMED]) + (", …" if len(surplus) > MOST_NAMED else "")
+        yield f"the run has {layout.card_count} cards, and there are files of more ranks: {named}"
+
+
+def _read(objects: ObjectStore, output_path: str, names: set[str], found: Mapping[str, int]) -> ResultFiles:
     small = [name for name in names if found.get(name, math.inf) <= MOST_BYTES]
     contents = objects.read_many(output_path + name for name in small)
     too_large = frozenset(name for name in names if found.get(name, 0) > MOST_BYTES)

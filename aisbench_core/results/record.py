@@ -1,16 +1,15 @@
 """A run's record as text in its folder: written once a run has ended, read to rebuild the warehouse."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from aisbench_core.errors import ResultError, disk_error
+from aisbench_core.errors import ResultError
 from aisbench_core.model import Event, MetricSample, Remarks, RunRecord
+from aisbench_core.private_files import write_whole
 
 Unread = Callable[[str, ResultError], None]
 """Told the id and the error of each run or series whose files are damaged."""
@@ -70,19 +69,6 @@ def read_lines(adapter: TypeAdapter[Any], file: Path) -> Iterator[Any]:
             yield adapter.validate_json(line)
         except ValidationError as error:
             raise damaged(f"{inside(file)}, line {number}", error) from error
-
-
-def write_whole(file: Path, content: bytes) -> None:
-    """Replace a file at once: after a crash it is the old one or the new one. Raises DiskError on a full disk."""
-    part = file.with_name(f".{file.name}.{os.getpid()}.part")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(content)
-        part.replace(file)
-    except OSError as error:
-        with suppress(OSError):
-            part.unlink()
-        raise disk_error(error, file) or error from error
 
 
 def _lines(adapter: TypeAdapter[Any], values: Iterable[Any]) -> bytes:

@@ -35,6 +35,7 @@ def _append(file: Path, lines: bytes) -> None:
         before = target.seek(0, os.SEEK_END)
         try:
             whole = target.write(lines) == len(lines)
+            os.fsync(target.fileno())
         except OSError as error:
             raise disk_error(error, file) or error from error
         if not whole:

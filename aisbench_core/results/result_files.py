@@ -6,7 +6,7 @@ Files and their meaning: docs/workloads.md. Numbers are bare texts; anything els
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -23,6 +23,8 @@ from aisbench_core.results.train_result_info import (
 RANK_SIZE = "ranksize.json"
 DATASET = "dataset.json"
 ACCURACY = "accuracy.json"
+REHEARSAL = "rehearsal.json"
+"""The sandbox's stamp: what lies beside it is no measurement, whoever says otherwise."""
 
 SHA256 = re.compile(r"[0-9a-fA-F]{0,64}")
 
@@ -30,6 +32,8 @@ MOST_BYTES = 1024 * 1024
 """A result file holds one number; nothing larger is read."""
 
 MOST_NAMED = 16
+
+_RANK_FILE = re.compile(r"(?:(?P<server>\d{1,9})/)?throughput_(?P<rank>\d{1,9})\.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ class Layout:
     @property
     def names(self) -> set[str]:
         """Every file that may hold something, below the output directory."""
-        return {RANK_SIZE, DATASET, *self.accuracy_files(), *(name for *_, name in self.rank_files())}
+        return {RANK_SIZE, DATASET, REHEARSAL, *self.accuracy_files(), *(name for *_, name in self.rank_files())}
 
     def rank_files(self) -> Iterator[tuple[int, int, str]]:
         """Server, rank and the file that holds its throughput."""
@@ -59,6 +63,17 @@ class Layout:
         for server in range(self.node_count):
             for card in range(self.cards_per_node):
                 yield server, card, f"{server}/throughput_{card}.json"
+
+    def surplus_files(self, names: Iterable[str]) -> list[str]:
+        """Those of the names, in their order, that are files of cards which the run does not have."""
+        own = {name for *_, name in self.rank_files()}
+        found = ((match, name) for name in names if (match := _RANK_FILE.fullmatch(name)) and name not in own)
+        of_this_mode = (
+            (int(match["server"] or 0), int(match["rank"]), name)
+            for match, name in found
+            if bool(match["server"]) is (self.mode is Mode.SINGLE_SERVER)
+        )
+        return [name for *_, name in sorted(of_this_mode)]
 
     def accuracy_files(self) -> list[str]:
         """The files whose mean is the run's accuracy."""
@@ -125,7 +140,10 @@ def read_result_files(files: ResultFiles, layout: Layout, info: TrainResultInfo)
     )
     synthetic, sha256 = _dataset(files, problems)
     servers = tuple(_servers(ranks, accuracies, layout)) if layout.mode is Mode.SINGLE_SERVER else ()
-    return CollectedResult(ranks_expected, ranks, info, render(info), synthetic, sha256, tuple(problems), servers)
+    stamped = REHEARSAL in {*files.contents, *files.too_large}
+    return CollectedResult(
+        ranks_expected, ranks, info, render(info), synthetic, sha256, tuple(problems), servers, stamped
+    )
 
 
 def _ranks_expected(files: ResultFiles, layout: Layout, problems: list[str]) -> int:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from aisbench_core.errors import ResultError
 from aisbench_core.model import SYSTEM_FIELDS, TESTER_FIELDS, Stated, stated_of
-from aisbench_core.results.record import write_whole
+from aisbench_core.private_files import write_whole
 
 SYSTEM_FILE, TESTER_FILE = "system.json", "config.json"
 

@@ -36,6 +36,7 @@ _TIME = re.compile(
     r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})[ T]+(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)? ?(Z|[-+]\d{2}:?\d{2})?", re.ASCII
 )
 _YEARS = range(1971, 2200)
+_STAMP = re.compile(r'"rehearsal"[ \t]*:[ \t]*true')
 _PAIR = re.compile(r'"(\w+)"[ \t]*:[ \t]*(?:"([^"\r\n]*)"|([^\s,}"]+)(?=[\s,}]))')
 
 
@@ -58,6 +59,16 @@ def render(info: TrainResultInfo) -> str:
     Where upstream writes a placeholder, this block holds null: not measured. Times are ISO-8601 in UTC."""
     values = {field.name: getattr(info, field.name) for field in fields(info)}
     return json.dumps({name: _shown(name, values[name]) for name in sorted(values)}, indent=3)
+
+
+def stamped(block: str) -> str:
+    """A rendered block that says that it is a rehearsal's."""
+    return json.dumps({**json.loads(block), "rehearsal": True}, indent=3)
+
+
+def is_stamped(text: str) -> bool:
+    """Whether a block says so."""
+    return bool(_STAMP.search(text))
 
 
 def read(text: str, zone: tzinfo) -> ReadBlock:
@@ -83,7 +94,8 @@ def is_placeholder(key: str, text: str) -> bool:
     """Whether upstream writes this value for this key when nothing was measured."""
     if key in TIMES:
         return text.strip() == UNMEASURED_TIME
-    return key in UNMEASURED_AS_ZERO and bool(NUMBER.fullmatch(text.strip())) and float(text) == 0
+    text = text.strip()  # of more than float() takes away: of the control characters that Python counts as blanks, too
+    return key in UNMEASURED_AS_ZERO and bool(NUMBER.fullmatch(text)) and float(text) == 0
 
 
 def read_measure(key: str, text: str) -> float:
@@ -114,8 +126,10 @@ def read_time(text: str, zone: tzinfo) -> datetime:
 
 def normal(told: Mapping[str, str]) -> dict[str, str]:
     """Each key's value as text that is the same for equal numbers."""
-    numbers = {key: value for key, value in told.items() if key not in TIMES and NUMBER.fullmatch(value.strip())}
-    return {key: repr(float(value)) if key in numbers else value.strip() for key, value in told.items()}
+    bare = {key: value.strip() for key, value in told.items()}
+    return {
+        key: repr(float(text)) if key not in TIMES and NUMBER.fullmatch(text) else text for key, text in bare.items()
+    }
 
 
 def _pairs(text: str) -> dict[str, str]:

@@ -224,7 +224,29 @@ class Ruleset(Frozen):
         rules = {rule_id: rule.model_dump(mode="json", exclude=words) for rule_id, rule in self.rules.items()}
         return hashlib.sha256(canonical_json(rules).encode()).hexdigest()
 
+    @property
+    def inferred(self) -> tuple[str, ...]:
+        """The ids of the rules that were inferred, because the text that the ruleset is named after is not public."""
+        return tuple(rule_id for rule_id, rule in self.rules.items() if rule.inferred)
+
+    @property
+    def basis(self) -> str:
+        """What to say beside the ruleset's name wherever it is shown; empty when no rule was inferred.
+
+        Without commas, so that a cell of a CSV needs no quotes. Other languages have it in `aisbench_core/texts/`."""
+        inferred, rules = len(self.inferred), len(self.rules)
+        if not inferred:
+            return ""
+        if inferred == rules:
+            return "rules inferred without the standard's text"
+        return f"{inferred} of {rules} rules inferred without the standard's text"
+
     @cached_property
     def rules(self) -> Mapping[str, Rule]:
         """Every rule by its id, in the order of the ids."""
         return dict(sorted((rule_id, rule) for rule_id, rule in [*self.run, *self.series] if rule is not None))
+
+
+def with_basis(name: str, basis: str) -> str:
+    """A ruleset's name, and beside it its basis where there is something to say."""
+    return f"{name} ({basis})" if basis else name

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from aisbench_core.documents import parse, read_yaml
-from aisbench_core.errors import ConfigError
+from aisbench_core.errors import ConfigError, SpecError
 from aisbench_core.rulesets.ruleset import DEFAULT, Ruleset
 
 SHIPPED = Path(__file__).parent
@@ -29,6 +29,14 @@ class Rulesets:
     def get(self, ruleset_id: str) -> Ruleset:
         """One ruleset. Raises ConfigError when there is none, SpecError naming file, field, found and allowed."""
         return _read(self._file(ruleset_id), self._files())
+
+    def bases(self) -> dict[str, str]:
+        """By id, the basis of each ruleset with inferred rules; files that cannot be used are left out."""
+        try:
+            files = self._files()
+        except ConfigError:  # of two of a lab's own files nobody knows which is meant
+            return Rulesets().bases() if self._own else {}
+        return {ruleset_id: basis for ruleset_id, file in files.items() if (basis := _basis(file, files))}
 
     def text(self, ruleset_id: str) -> str:
         """The file as it stands, to be copied and changed. Raises ConfigError."""
@@ -77,6 +85,13 @@ def _id_of(file: Path) -> str:
 def _read(file: Path, files: Mapping[str, Path]) -> Ruleset:
     answers = _whole(file, files, MOST_EXTENDED)
     return parse(Ruleset, answers, f"ruleset {file.name}")
+
+
+def _basis(file: Path, files: Mapping[str, Path]) -> str:
+    try:
+        return _read(file, files).basis
+    except (ConfigError, SpecError):
+        return ""
 
 
 def _whole(file: Path, files: Mapping[str, Path], levels: int) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from aisbench_core.authoring.code_folder import LEFT_OUT
 from aisbench_core.authoring.workloads import REPORTER, Workload
 from aisbench_core.errors import ConfigError
 from aisbench_core.model import RunSpec, canonical_json
-from aisbench_core.results.record import write_whole
+from aisbench_core.private_files import write_whole
 
 BLOCK = 1024 * 1024
 REMEMBERED = 20_000

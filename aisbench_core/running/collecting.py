@@ -1,12 +1,21 @@
 """The last step of a run: whatever its job left behind becomes a record in its folder and in the warehouse."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
 from aisbench_core.cloud.ports import TrainingService
-from aisbench_core.errors import CloudError, CloudNotFound, CloudRejected, CloudUnavailable, ResultError
+from aisbench_core.errors import (
+    AccessDenied,
+    AuthFailed,
+    CloudError,
+    CloudNotFound,
+    CloudRejected,
+    CloudUnavailable,
+    ResultError,
+)
+from aisbench_core.job_secrets import JobSecrets, masked
 from aisbench_core.model import (
     Clock,
     CollectedResult,
@@ -19,10 +28,12 @@ from aisbench_core.model import (
     RunState,
     TrainResultInfo,
 )
+from aisbench_core.private_files import sync, write_whole
 from aisbench_core.results.collect import collect
-from aisbench_core.results.record import read_outline, read_samples, write_record, write_whole
+from aisbench_core.results.record import read_outline, read_samples, write_record
 from aisbench_core.results.remarks import read_remarks
 from aisbench_core.results.stated import read_stated
+from aisbench_core.results.train_result_info import stamped
 from aisbench_core.running import places
 from aisbench_core.running.launch_facts import LaunchFacts, read_facts
 from aisbench_core.running.ledger import Ledger
@@ -47,6 +58,7 @@ class Collecting:
     connect: Connect
     record: Callable[[RunRecord], None]
     clock: Clock
+    secrets: JobSecrets
 
     def collect(self, run: Run, folder: RunFolder) -> Run:
         """Results, logs, metrics and events of the job, then the record; returns the run at its end.
@@ -55,10 +67,13 @@ class Collecting:
         facts = read_facts(folder.launch)
         result, events, refusals = self._from_cloud(run, folder) if run.job_id else (None, [], [])
         ended = _ended(run, result, refusals, self.clock())
+        ended = replace(ended, detail=masked(ended.detail, self._secret_values(run)))
         record = _record(ended, facts, result, [*self.ledger.events(run.run_id), *events], folder)
+        for log in folder.logs.glob("*.log"):
+            sync(log)
         write_record(record, folder.record, folder.metrics, folder.events)
         if result is not None:
-            write_whole(folder.result, result.raw.encode())
+            write_whole(folder.result, _block(record, result).encode())
         # Read after the record is there: who edits from now on records the run again by themselves.
         self.record(replace(record, described=read_stated(folder.path), remarks=read_remarks(folder.path)))
         return ended
@@ -66,22 +81,26 @@ class Collecting:
     def _from_cloud(self, run: Run, folder: RunFolder) -> tuple[CollectedResult | None, list[Event], list[str]]:
         """Everything that the cloud still has. What it refuses for good is a sentence, and the rest goes on.
 
-        Only a refused result is the run's end; logs, metrics and events that are refused, or fail again and again, are
-        a warning beside it."""
+        A job that completed waits for its result for as long as reading it is refused, and every run for keys and a
+        clock that are right: that passes once a person mends it. Logs, metrics and events that are refused, or fail
+        again and again, are a warning beside the result."""
         cloud = self.connect(run.profile, run.spec.api)
         status = _status(cloud.training, run)
         refusals: list[str] = []
         lacking: list[str] = []
         given_up = (CloudRejected, CloudUnavailable) if run.attempts >= PATIENCE else (CloudRejected,)
-        result = _unless_refused(refusals, lambda: self._result(cloud, run, folder))
+        final = () if run.verdict is RunState.COMPLETED else (CloudRejected,)
+        result = _unless_refused(refusals, lambda: self._result(cloud, run, folder), final)
         self._show(run, 1)
-        _unless_refused(lacking, lambda: fetch_logs(cloud, run, status, folder), given_up)
+        _unless_refused(lacking, lambda: fetch_logs(cloud, run, status, folder, self._secret_values(run)), given_up)
         self._show(run, 2)
         _unless_refused(lacking, lambda: fetch_samples(cloud, status, folder), given_up)
         self._show(run, 3)
-        events = _unless_refused(lacking, lambda: _events(cloud.training, run), given_up) or []
+        events = (
+            _unless_refused(lacking, lambda: _events(cloud.training, run, self._secret_values(run)), given_up) or []
+        )
         self._show(run, PARTS)
-        for sentence in lacking:
+        for sentence in (masked(each, self._secret_values(run)) for each in lacking):
             self.ledger.note(Event(run.run_id, self.clock(), "follower", Level.WARNING, f"not collected: {sentence}"))
         return result, events, refusals
 
@@ -95,8 +114,13 @@ class Collecting:
             total_end_time=_first_end(folder) or self.clock(),
         )
         found = collect(cloud.objects, places.output_path(run, cloud.profile), run.spec, info)
+        problems = (masked(each, self._secret_values(run)) for each in found.problems)  # they quote what a job wrote
+        found = replace(found, problems=tuple(problems))
         nothing = not found.rank_results and found.info.accuracy is None
         return None if nothing and run.verdict is not RunState.COMPLETED else found
+
+    def _secret_values(self, run: Run) -> list[str]:
+        return self.secrets.available_values(run.profile, run.spec.secrets)
 
     def _show(self, run: Run, done: int) -> None:
         self.ledger.set_progress(Progress(run.run_id, run.state, done, PARTS, "parts", self.clock()))
@@ -129,14 +153,17 @@ def _unless_refused(
     try:
         return ask()
     except refused as error:
+        if isinstance(error, AuthFailed) and not isinstance(error, AccessDenied):
+            raise
         refusals.append(str(error))
         return None
 
 
-def _events(training: TrainingService, run: Run) -> list[Event]:
+def _events(training: TrainingService, run: Run, secrets: Collection[str]) -> list[Event]:
     return [
-        Event(run.run_id, event.at, "cloud", _LEVELS.get(event.level, Level.INFO), event.message, event.source)
+        Event(run.run_id, event.at, "cloud", _LEVELS.get(event.level, Level.INFO), text, event.source)
         for event in training.events(run.job_id)
+        for text in (masked(event.message, secrets),)
     ]
 
 
@@ -154,6 +181,11 @@ def _shown(problems: list[str]) -> str:
     return "; ".join(problems[:PROBLEMS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
 
 
+def _block(record: RunRecord, result: CollectedResult) -> str:
+    """The block as a file of its own, which says of itself that it is no measurement if it is none."""
+    return stamped(result.raw) if record.rehearsal else result.raw
+
+
 def _record(
     run: Run, facts: LaunchFacts, result: CollectedResult | None, events: list[Event], folder: RunFolder
 ) -> RunRecord:
@@ -161,7 +193,7 @@ def _record(
         run=run,
         workload=facts.workload,
         region=facts.region,
-        rehearsal=facts.rehearsal,
+        rehearsal=facts.rehearsal or (result is not None and result.rehearsal),
         accelerator=facts.accelerator,
         result=result,
         samples=tuple(read_samples(folder.metrics)),

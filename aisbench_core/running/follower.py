@@ -9,8 +9,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from filelock import FileLock, Timeout
-
 from aisbench_core.errors import (
     AisbenchError,
     AuthFailed,
@@ -25,6 +23,7 @@ from aisbench_core.errors import (
 )
 from aisbench_core.model import Api, Clock, Event, JobStatus, Level, Run, RunState
 from aisbench_core.running.collecting import Collecting
+from aisbench_core.running.follower_lock import FollowerLock
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.steps import Connect, Steps, failed
 from aisbench_core.settings import Settings
@@ -37,7 +36,6 @@ SLOW = frozenset({RunState.UPLOADING, RunState.COLLECTING})
 
 BEAT_SECONDS = 1.0
 LONGEST_WAIT = 600.0
-LOCK_SECONDS = 0.5
 MOST_DOUBLINGS = 30
 """Of the delay; more are centuries, and at last more than a number can hold."""
 
@@ -78,14 +76,12 @@ class Follower:
         self._trouble = ""
 
     def run_forever(self, stop: threading.Event) -> None:
-        """Follow until `stop` is set. Waits in line while another process follows."""
-        lock = FileLock(self._settings.follower_lock)
+        """Follow until `stop` is set. Waits in line while another process follows, or the data folder is read-only."""
+        lock = FollowerLock(self._settings.follower_lock)
         while not stop.is_set():
-            try:
-                with lock.acquire(LOCK_SECONDS):
+            with lock.attempt(stop) as is_ours:
+                if is_ours:
                     self._follow(stop)
-            except Timeout:
-                continue
 
     def tick(self) -> None:
         """Start one step of every run that is due, and one look at all jobs of every profile that is due."""
@@ -186,7 +182,7 @@ class Follower:
 
     def _take(self, run: Run, status: JobStatus | None = None) -> None:
         try:
-            with full_disks_named():
+            with self._steps.errors_masked(run), full_disks_named():
                 after = self._step(run, status)
         except StaleRun:
             return  # somebody else moved the run meanwhile; that counts
@@ -221,7 +217,8 @@ class Follower:
             return
         moved = after.state is not before.state
         now = self._clock()
-        after = replace(after, attempts=0, updated_at=now if moved else before.updated_at)
+        detail = self._steps.masked(after, after.detail)
+        after = replace(after, attempts=0, detail=detail, updated_at=now if moved else before.updated_at)
         if before.attempts and after.detail == before.detail:
             after = replace(after, detail="")
         try:
@@ -255,9 +252,8 @@ class Follower:
         now = self._clock()
         doublings = min(run.attempts, MOST_DOUBLINGS)
         delay = min(self._settings.retry_first_seconds * 2.0**doublings, self._settings.retry_most_seconds)
-        after = replace(
-            run, attempts=run.attempts + 1, next_step_at=now + timedelta(seconds=delay), detail=f"retrying: {error}"
-        )
+        detail, attempts = self._steps.masked(run, f"retrying: {error}"), run.attempts + 1
+        after = replace(run, attempts=attempts, next_step_at=now + timedelta(seconds=delay), detail=detail)
         first = Event(run.run_id, now, "follower", Level.WARNING, after.detail, self._who)
         try:
             self._ledger.advance(run, after, None if run.attempts else first)
@@ -285,8 +281,7 @@ def _told(run: Run) -> str:
 def _is_kept(run: Run, error: AisbenchError, came_here: bool) -> bool:
     """Whether a run outlasts an error that does not pass by itself. `came_here`: to its state, by this follower.
 
-    A job that may run costs money while we cannot see it, and results can be fetched once keys and profile are right.
-    """
+    A job that may run costs money while we cannot see it; results can be fetched once keys and profile are right."""
     match run.state:
         case RunState.QUEUED | RunState.RUNNING:
             return True
@@ -295,6 +290,7 @@ def _is_kept(run: Run, error: AisbenchError, came_here: bool) -> bool:
         case RunState.SUBMITTING:  # an attempt whose answer was lost, or that was broken off, may have made a job
             return run.attempts > 0 or not came_here or not isinstance(error, CloudError)
         case RunState.COLLECTING:
-            return isinstance(error, (AuthFailed, ConfigError, SpecError))
+            mendable = CloudError if run.verdict is RunState.COMPLETED else AuthFailed
+            return isinstance(error, (mendable, ConfigError, SpecError))
         case _:
             return False

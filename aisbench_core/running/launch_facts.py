@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 from aisbench_core.authoring.workloads import Workload
 from aisbench_core.errors import ResultError
 from aisbench_core.model import Flavor, Launched, RunSpec, WorkloadFacts
-from aisbench_core.results.record import write_whole
+from aisbench_core.private_files import write_whole
 from aisbench_core.settings import Profile
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from aisbench_core.errors import RunNotFound, StaleRun
 from aisbench_core.model import ACTIVE, Event, Level, Progress, Run, RunSort, RunState
+from aisbench_core.read_only import require_writable
 from aisbench_core.running.ledger_file import opened
 from aisbench_core.running.ledger_rows import add_event, as_text, as_time, insert_run, row_of, run_of
 from aisbench_core.running.ledger_schema import migrate
@@ -34,13 +35,12 @@ class Beat:
 
 
 class Ledger:
-    """Runs, events, progress, drafts and beats; safe to use from several threads and processes at once."""
+    """Runs, events, progress, drafts and beats; safe to use from several threads and processes at once.
+
+    The file is opened by whoever uses it first: a damaged one is in nobody's way who only reads recorded results."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with self.connection() as con:
-            migrate(con)
 
     def add(self, run: Run, event: Event | None = None, token: str = "") -> Run:
         """Write down a new run. The same token is launched once: the run that has it already is returned."""
@@ -62,6 +62,11 @@ class Ledger:
         if like:
             raise RunNotFound(f"several runs start with {run_id!r}", "give more of the id")
         raise RunNotFound(f"there is no run {run_id!r}", "`aisbench runs` lists them")
+
+    def has(self, run_id: str) -> bool:
+        """Whether there is a run of exactly this id."""
+        with self.connection() as con:
+            return con.execute("select 1 from runs where run_id = ?", [run_id]).fetchone() is not None
 
     def page(
         self,
@@ -167,6 +172,11 @@ class Ledger:
             row = con.execute("select text from drafts where key = ?", [key]).fetchone()
         return None if row is None else str(row["text"])
 
+    def rename_draft(self, key: str, new: str) -> None:
+        """Give a draft another key, unless there is one of that key; one that is not there is fine."""
+        with self.transaction() as con:
+            con.execute("update or ignore drafts set key = ? where key = ?", [new, key])
+
     def drop_draft(self, key: str) -> None:
         """Forget a draft; one that is not there is fine."""
         with self.transaction() as con:
@@ -193,13 +203,15 @@ class Ledger:
 
     @contextmanager
     def connection(self) -> Iterator[sqlite3.Connection]:
-        """For reading. Raises AisbenchError when the file cannot be used."""
+        """For reading. Raises AisbenchError when the file cannot be used, and DamagedLedger when it is damaged."""
         with opened(self._path) as con:
+            migrate(con)
             yield con
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """For writing: all of it, or nothing."""
+        """For writing: all of it, or nothing. Raises as `connection` does, and ReadOnlyFolder."""
+        require_writable(self._path.parent)
         with self.connection() as con:
             con.execute("begin immediate")
             try:

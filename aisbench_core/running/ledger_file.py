@@ -5,30 +5,68 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from aisbench_core.errors import AisbenchError, DiskError
+from aisbench_core.errors import AisbenchError, DamagedLedger, DiskError
+from aisbench_core.private_files import make_private_file, make_private_folder
+from aisbench_core.read_only import is_read_only
+from aisbench_core.running.ledger_copy import temporary_copy
 
 BUSY_SECONDS = 30.0
 LOOK_AGAIN_S = 0.002
 PRIMARY = 0xFF
 """The part of SQLite's codes that says what kind of error it is."""
 
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
 
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection of one's own. Raises AisbenchError when the file cannot be used."""
+    """A connection of one's own. Raises AisbenchError when the file cannot be used, DamagedLedger if damaged."""
+    _check_log(path)
     try:
         with _connected(path) as con:
             yield con
     except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) & PRIMARY in _DAMAGED:  # errors of Python's own module have no code
+            raise _damaged(path, str(error)) from error
         kind = DiskError if isinstance(error, sqlite3.OperationalError) else AisbenchError
         raise kind(f"the ledger {path.name} cannot be used: {error}", _advice(str(error))) from error
 
 
+def _check_log(path: Path) -> None:
+    """SQLite drops the log of a file that is gone or empty, and with it the changes that stand in there alone."""
+    log = path.with_name(f"{path.name}-wal")
+    if _size(log) and not _size(path):  # in this order: whoever makes a ledger writes the file first
+        raise _damaged(path, f"it is missing or empty, but its log {log.name} is not")
+
+
+def _damaged(path: Path, why: str) -> DamagedLedger:
+    return DamagedLedger(
+        f"the ledger {path} cannot be used: {why}",
+        f"stop the console and the follower, move {path.name} with its -wal and -shm files to another folder, and "
+        "start again: recorded results are in the warehouse; runs that had not ended are no longer followed, find "
+        "their jobs by name with `aisbench jobs list`",
+    )
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
 @contextmanager
 def _connected(path: Path) -> Iterator[sqlite3.Connection]:
+    if is_read_only(path.parent):
+        with temporary_copy(path) as copy, closing(_connection(copy)) as con:
+            yield con
+        return
+    with suppress(OSError):  # SQLite says it better
+        make_private_folder(path.parent)
+        make_private_file(path)
     try:
         con = _connection(path)
     except sqlite3.OperationalError as error:
@@ -50,7 +88,9 @@ def _connection(path: Path, *, exclusive: bool = False) -> sqlite3.Connection:
         con.row_factory = sqlite3.Row
         if exclusive:
             con.execute("pragma locking_mode = exclusive")
-        con.execute("pragma synchronous = normal")  # looks into the file
+        con.execute(
+            "pragma synchronous = full"
+        )  # looks into the file; a launch must outlive a power cut: jobs cost money
     except BaseException:
         con.close()
         raise

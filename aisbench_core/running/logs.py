@@ -2,11 +2,13 @@
 
 import re
 from codecs import getincrementaldecoder
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from aisbench_core.cloud.ports import ObjectStore
 from aisbench_core.errors import CloudNotFound
+from aisbench_core.job_secrets import byte_forms, masked_bytes
+from aisbench_core.private_files import draft_of
 from aisbench_core.running.places import RunFolder
 
 TAIL_BYTES = 256 * 1024
@@ -20,12 +22,16 @@ CONTINUATION = bytes(range(0x80, 0xC0))
 """The bytes of UTF-8 that no character begins with."""
 
 
-def fetch(objects: ObjectStore, paths: Mapping[int, str], directory: str, folder: RunFolder) -> None:
-    """Bring each node's log up to date: list once, then read only what was added since the last time."""
+def fetch(
+    objects: ObjectStore, paths: Mapping[int, str], directory: str, folder: RunFolder, secrets: Collection[str] = ()
+) -> bool:
+    """Bring each node's log up to date: list once, then read only what was added since; whether anything was.
+
+    `secrets`: values that are masked, letter by letter, so that every other byte stays where it is."""
+    forms = byte_forms(secrets)
     sizes = {stat.path: stat.size for stat in objects.list(directory)}
-    for node, path in sorted(paths.items()):
-        if path in sizes:
-            _append(objects, path, sizes[path], folder.log(node))
+    there = [(node, path) for node, path in sorted(paths.items()) if path in sizes]
+    return sum(_append(objects, path, sizes[path], folder.log(node), forms) for node, path in there) > 0
 
 
 def nodes(folder: RunFolder) -> list[int]:
@@ -69,18 +75,52 @@ def _decoded(part: bytes) -> tuple[str, int]:
     return text, len(part) - len(pending)
 
 
-def _append(objects: ObjectStore, path: str, size: int, file: Path) -> None:
+def _append(objects: ObjectStore, path: str, size: int, file: Path, forms: Sequence[bytes]) -> bool:
     known = file.stat().st_size if file.exists() else 0
     if size == known:
-        return
+        return False
     start = known if size > known else 0  # a restarted job may begin its log anew
+    reach = max(map(len, forms), default=0)
+    written = max(0, start - reach)  # a value may have come in two parts, of which the first is not masked yet
+    start = max(0, written - reach)  # and one that ends right there is found again as a whole
     file.parent.mkdir(parents=True, exist_ok=True)
     try:
         if size - start > MOST_BYTES:
-            objects.get(path, file)
-            return
+            _get_whole(objects, path, file, forms)
+            return True
         content = objects.read(path, start)
     except CloudNotFound:
-        return
-    with file.open("ab" if start else "wb") as log:
-        log.write(content)
+        return False
+    with file.open("r+b" if written else "wb") as log:
+        log.seek(written)
+        log.write(masked_bytes(content, forms)[written - start :])
+    return True
+
+
+def _get_whole(objects: ObjectStore, path: str, file: Path, forms: Sequence[bytes]) -> None:
+    draft = draft_of(file)
+    try:
+        objects.get(path, draft)
+        if forms:
+            _mask(draft, forms)
+        draft.replace(file)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _mask(file: Path, forms: Sequence[bytes]) -> None:
+    """Mask a file where it lies, part by part. What is written stays behind what was read by the longest form."""
+    reach, window, done, place = len(forms[0]), b"", 0, 0  # `done`: bytes of the window that are written already
+    with file.open("r+b") as log:
+        while True:
+            part = log.read(PART_BYTES)
+            window += part
+            end = max(done, len(window) - reach) if part else len(window)
+            read = log.tell()
+            log.seek(place)
+            place += log.write(masked_bytes(window, forms)[done:end])
+            log.seek(read)
+            if not part:
+                return
+            begin = max(0, end - reach)
+            window, done = window[begin:], end - begin

@@ -1,5 +1,6 @@
 """Where things of a run are: its folder on this machine, and its directories in OBS."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,8 +104,8 @@ def outputs(run: Run, profile: Profile) -> tuple[Channel, ...]:
     )
 
 
-def job_request(run: Run, profile: Profile) -> JobRequest:
-    """The run as the cloud is asked to carry it out."""
+def job_request(run: Run, profile: Profile, secrets: Mapping[str, str]) -> JobRequest:
+    """The run as the cloud is asked to carry it out. `secrets`: the values of the spec's secret variables."""
     code = "" if not run.spec.code_dir else code_path(run, profile)
     return JobRequest(
         name=run.job_name,
@@ -114,6 +115,6 @@ def job_request(run: Run, profile: Profile) -> JobRequest:
         log_path=log_path(run, profile),
         inputs=tuple(channel for channel in run.spec.inputs if channel.path),
         outputs=outputs(run, profile),
-        environments={"AISBENCH_RUN_ID": run.run_id, **run.spec.variables, **run.spec.environments},
+        environments={"AISBENCH_RUN_ID": run.run_id, **run.spec.variables, **run.spec.environments, **secrets},
         parameters={name: str(value) for name, value in run.spec.parameters.items()},
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from aisbench_core.errors import ResultError
+from aisbench_core.errors import DamagedLedger, ResultError
 from aisbench_core.model import MetricSample, RunRecord
 from aisbench_core.results.record import Unread, read_record, read_samples
 from aisbench_core.results.remarks import read_remarks
@@ -57,7 +57,13 @@ class RunFiles:
                 unread(path.parent.name, error)
 
     def _folder(self, run_id: str) -> RunFolder:
-        return RunFolder(self._runs_dir / Path(self._ledger.get(run_id).run_id).name)
+        try:
+            name = self._ledger.get(run_id).run_id
+        except DamagedLedger:
+            if not (self._runs_dir / Path(run_id).name).is_dir():
+                raise
+            name = run_id
+        return RunFolder(self._runs_dir / Path(name).name)
 
 
 def _record(folder: RunFolder) -> RunRecord:

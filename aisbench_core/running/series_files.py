@@ -6,7 +6,8 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from aisbench_core.model import Series
-from aisbench_core.results.record import Unread, damaged, inside, write_whole
+from aisbench_core.private_files import write_whole
+from aisbench_core.results.record import Unread, damaged, inside
 
 _SERIES = TypeAdapter(Series)
 

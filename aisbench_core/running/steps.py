@@ -4,8 +4,8 @@ The process may die after any line: whatever a step does, doing it again changes
 """
 
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -13,12 +13,14 @@ from typing import Protocol
 from aisbench_core.authoring.preflight import preflight
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cloud.ports import ObjectStore, TrainingService
-from aisbench_core.errors import CloudNotFound, CloudRejected, CloudUnavailable, StaleRun
+from aisbench_core.errors import CloudNotFound, CloudRejected, CloudUnavailable, ConfigError, StaleRun
+from aisbench_core.job_secrets import JobSecrets, masked, masked_errors
 from aisbench_core.model import Api, Clock, JobStatus, Level, Phase, Progress, Run, RunState
 from aisbench_core.results.record import write_samples
 from aisbench_core.running import logs, places
 from aisbench_core.running.code import CodeManifest, files_beside, read_code
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.log_pace import LogPace
 from aisbench_core.running.places import RunFolder
 from aisbench_core.running.upload import upload
 from aisbench_core.settings import Profile, Settings
@@ -67,18 +69,28 @@ class Steps:
         self._connect = connect
         self._clock = clock
         self._leaving = leaving
+        self._secrets = JobSecrets(settings)
         self._sampled: dict[str, datetime] = {}
+        self._log_pace = LogPace(settings.poll_seconds)
 
     def folder(self, run: Run) -> RunFolder:
         """The run's folder on this machine."""
         return RunFolder(self._settings.runs_dir / run.run_id)
+
+    def masked(self, run: Run, text: str) -> str:
+        """The text without the values of the run's secrets: clouds repeat what they were sent, and what jobs print."""
+        return masked(text, self._secrets.available_values(run.profile, run.spec.secrets)) if run.spec.secrets else text
+
+    def errors_masked(self, run: Run) -> AbstractContextManager[None]:
+        """Whatever is raised inside repeats none of these values."""
+        return masked_errors(self._secrets.available_values(run.profile, run.spec.secrets))
 
     def prepare(self, run: Run) -> Run:
         """Look at the spec again, name the code by its hash, and make the directories that the job writes to."""
         cloud = self._connect(run.profile, run.spec.api)
         errors = [
             f"{finding.field}: {finding.message}"
-            for finding in preflight(run.spec, cloud.profile, self._workloads)
+            for finding in preflight(run.spec, cloud.profile, self._workloads, secrets=self._secrets)
             if finding.level is Level.ERROR
         ]
         if errors:
@@ -98,6 +110,10 @@ class Steps:
             run = replace(run, code_sha256=code.sha256)
             place, shared = places.code_path(run, cloud.profile), places.shared_path(cloud.profile)
             upload(cloud.objects, code, place, shared, self._show_progress(run, "files"))
+        try:
+            self._secrets.values(run.profile, run.spec.secrets)
+        except ConfigError as error:
+            return failed(run, str(error))  # until here there is no job for certain
         # The time is written down before the job is asked for: after a crash it says that there may be one.
         return run.to(RunState.SUBMITTING, submitted_at=self._clock(), detail="")
 
@@ -138,8 +154,10 @@ class Steps:
         return self._later(replace(run, phase=status.phase), self._settings.poll_seconds)
 
     def _create(self, cloud: Cloud, run: Run) -> Run:
+        secrets = self._secrets.values(run.profile, run.spec.secrets)
         try:
-            job = cloud.training.create(places.job_request(run, cloud.profile))
+            with masked_errors(secrets.values()):
+                job = cloud.training.create(places.job_request(run, cloud.profile, secrets))
         except CloudRejected as error:
             if error.code not in DUPLICATE_NAME:
                 return failed(run, str(error))  # the cloud was asked and said no, so there is no job
@@ -179,20 +197,25 @@ class Steps:
 
     def _ended(self, run: Run, status: JobStatus) -> Run:
         ended = self._clock()
+        self._log_pace.forget(run.run_id)
+        self._sampled.pop(run.run_id, None)
         if run.started_at and status.duration_s is not None:
             ended = run.started_at + timedelta(seconds=status.duration_s)
         run = replace(run, ended_at=ended, duration_s=status.duration_s)
         return run.to(RunState.COLLECTING, verdict=_verdict(run, status), detail=_why_ended(run, status))
 
     def _watch(self, cloud: Cloud, run: Run, status: JobStatus) -> None:
-        """Fetch what was added to the logs, and once a minute the metrics.
+        """Fetch what was added to the logs, whenever it is their turn, and once a minute the metrics.
 
         A refusal does not hold the run up: both are asked for again when it is collected, which says so."""
         if not status.started_at:
             return
-        with suppress(CloudRejected):
-            fetch_logs(cloud, run, status, self.folder(run))
         now = self._clock()
+        if self._log_pace.is_due(run.run_id, now):
+            with suppress(CloudRejected):
+                secrets = self._secrets.available_values(run.profile, run.spec.secrets)
+                grew = fetch_logs(cloud, run, status, self.folder(run), secrets)
+                self._log_pace.fetched(run.run_id, now, grew=grew)
         known = self._sampled.get(run.run_id)
         if known is None or now - known >= timedelta(seconds=SAMPLE_SECONDS):
             with suppress(CloudRejected):
@@ -217,10 +240,10 @@ class Steps:
         return show
 
 
-def fetch_logs(cloud: Cloud, run: Run, status: JobStatus, folder: RunFolder) -> None:
-    """Bring the logs of all nodes up to date."""
+def fetch_logs(cloud: Cloud, run: Run, status: JobStatus, folder: RunFolder, secrets: Collection[str]) -> bool:
+    """Bring the logs of all nodes up to date, without these values; whether any has grown."""
     directory = places.log_path(run, cloud.profile)
-    logs.fetch(cloud.objects, cloud.training.log_paths(status, directory), directory, folder)
+    return logs.fetch(cloud.objects, cloud.training.log_paths(status, directory), directory, folder, secrets)
 
 
 def fetch_samples(cloud: Cloud, status: JobStatus, folder: RunFolder) -> None:

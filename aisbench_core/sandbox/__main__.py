@@ -7,10 +7,12 @@ from pathlib import Path
 import click
 from pydantic import ValidationError
 
+from aisbench_core.private_files import private_umask
 from aisbench_core.sandbox.capacity import Plan
 from aisbench_core.sandbox.engine.container import Containers
 from aisbench_core.sandbox.engine.engine import GRACE_SECONDS, MANY_CARDS, Limits, usual_cards
-from aisbench_core.sandbox.region import EngineKind
+from aisbench_core.sandbox.engine.isolation import SWITCH, RealKeys
+from aisbench_core.sandbox.region import EngineKind, Protected
 from aisbench_core.sandbox.server import CannotStart, Options, serve
 
 _CANNOT_START = 1
@@ -29,7 +31,9 @@ _PORT = click.IntRange(0, 65535)
     show_default=True,
     help="subprocess: jobs really run; scripted: they follow a script.",
 )
-@click.option("--cards", type=click.IntRange(1, 4096), help="Cards that run at once.  [default: 16, or 4 per core]")
+@click.option(
+    "--cards", type=click.IntRange(1, 4096), help="Cards that run at once.  [default: the larger of 16 and 4 per core]"
+)
 @click.option(
     "--grace",
     type=click.FloatRange(0, 600),
@@ -49,6 +53,20 @@ _PORT = click.IntRange(0, 65535)
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="JSON file: dedicated pools and their nodes.",
 )
+@click.option(
+    "--hide",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="File or folder that jobs must not see; may be given again.",
+)
+@click.option(
+    "--real-keys",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="File that may hold real keys: hidden, and no job runs where it could be read.",
+)
+@click.option("--beside-real-keys", is_flag=True, help="Run no job where it could read what other programs hold.")
+@click.option(SWITCH, "expose", is_flag=True, help="Run jobs even where they can read real keys.")
 @click.option("--allow-remote", is_flag=True, help="Listen on an address that others can reach.")
 def main(
     data: Path,
@@ -60,6 +78,10 @@ def main(
     grace: float,
     container: str,
     capacity: Path | None,
+    hide: tuple[Path, ...],
+    real_keys: tuple[Path, ...],
+    beside_real_keys: bool,
+    expose: bool,
     allow_remote: bool,
 ) -> None:
     """Pretend to be a ModelArts region on this machine, and really run its training jobs here.
@@ -75,7 +97,9 @@ def main(
         limits = Limits(cards or (usual_cards() if kind is EngineKind.SUBPROCESS else MANY_CARDS), grace)
         plan = _plan(capacity) if capacity else None
         wish = Containers(container)
-        serve(Options(data, host, modelarts_port, obs_port, kind, limits, wish, plan), _say)
+        protected = Protected((*hide, *real_keys), RealKeys(beside_real_keys, real_keys, expose))
+        with private_umask():
+            serve(Options(data, host, modelarts_port, obs_port, kind, limits, wish, plan, protected), _say, _warn)
     except CannotStart as error:
         click.echo(f"aisbench-sandbox: {error}", err=True)
         sys.exit(_CANNOT_START)
@@ -91,6 +115,10 @@ def _plan(file: Path) -> Plan:
 def _say(line: str) -> None:
     click.echo(line)
     sys.stdout.flush()
+
+
+def _warn(line: str) -> None:
+    click.echo(f"aisbench-sandbox: {line}", err=True)
 
 
 def _is_loopback(host: str) -> bool:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def write_atomically(file: Path, content: bytes, mode: int = 0o644) -> None:
+def write_atomically(file: Path, content: bytes, mode: int = 0o600) -> None:
     """Replace the file's content as a whole."""
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:

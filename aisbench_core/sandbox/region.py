@@ -1,8 +1,9 @@
 """Everything behind the sandbox's two ports, and the files in its folder that tell clients where and who."""
 
+import os
 import secrets
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -12,12 +13,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from aisbench_core.sandbox.admin import Admin, LocalOnly, admin_app
 from aisbench_core.sandbox.capacity import Capacity, Plan
 from aisbench_core.sandbox.catalogue import FLAVORS
-from aisbench_core.sandbox.engine.container import Containers, kept_visible, why_not
+from aisbench_core.sandbox.engine.container import Containers, visibility
 from aisbench_core.sandbox.engine.engine import Engine, Limits, SubprocessEngine
+from aisbench_core.sandbox.engine.isolation import RealKeys, isolation
 from aisbench_core.sandbox.engine.nodes import Site
 from aisbench_core.sandbox.engine.scripted import ScriptedEngine
 from aisbench_core.sandbox.engine.training import Workshop
-from aisbench_core.sandbox.files import write_atomically
+from aisbench_core.sandbox.engine.variables import for_pip_at
+from aisbench_core.sandbox.files import remove_tree, write_atomically
 from aisbench_core.sandbox.jobs import Jobs
 from aisbench_core.sandbox.obs.objects import Objects
 from aisbench_core.sandbox.obs.routes import obs_app
@@ -51,6 +54,17 @@ class Place:
     obs_url: str
 
 
+@dataclass(frozen=True, slots=True)
+class Protected:
+    """What jobs must not get: whole paths, and real keys, beside which some machines run no jobs at all."""
+
+    hidden: tuple[Path, ...] = ()
+    keys: RealKeys = field(default_factory=RealKeys)
+
+
+NOTHING = Protected()
+
+
 class Region:
     """One pretend region: objects, jobs, the engine that runs them, keys, and the admin side."""
 
@@ -61,8 +75,10 @@ class Region:
         limits: Limits,
         containers: Containers = Containers.AUTO,
         plan: Plan | None = None,
+        protected: Protected = NOTHING,
     ) -> None:
         self.place = place
+        self._caution = ""
         self.keys = _keys(place.data / "credentials.yaml")
         self._admin = Admin()
         self._objects = Objects(place.data / "obs")
@@ -70,7 +86,7 @@ class Region:
         self._shelf = Shelf(place.data / "service")
         self._make_bucket()
         self._capacity = Capacity(place.data / "capacity.json", plan, limits.cards)
-        self._engine = self._make_engine(kind, limits, containers)
+        self._engine = self._make_engine(kind, limits, containers, protected)
 
     def modelarts_app(self) -> ASGIApp:
         """The ModelArts port: the service, and the admin side beside it."""
@@ -97,6 +113,11 @@ class Region:
         """The OBS port."""
         return self._admin.wrap(obs_app(self._objects, self.keys), "obs")
 
+    @property
+    def caution(self) -> str:
+        """What whoever uses this region has to know; mostly nothing."""
+        return self._caution
+
     def write_profile(self) -> None:
         """Tell clients where this region is."""
         profile = {
@@ -106,6 +127,7 @@ class Region:
             "modelarts_endpoint": self.place.modelarts_url,
             "bucket": BUCKET,
             "rehearsal": True,
+            "caution": self._caution,
             "flavor": FLAVOR,
             "credentials_file": str(self.place.data / "credentials.yaml"),
             # Nothing is paid here; the numbers let the cost estimate be seen at work.
@@ -125,6 +147,7 @@ class Region:
         for job in self._jobs.all():
             self._jobs.remove(job.job_id)
         self._shelf.clear()
+        remove_tree(self.place.data / "shares")
         self._capacity.reset()
         for bucket in self._objects.buckets():
             while page := self._objects.list(bucket.name).objects:
@@ -133,16 +156,33 @@ class Region:
             self._objects.delete_bucket(bucket.name)
         self._make_bucket()
 
-    def _make_engine(self, kind: EngineKind, limits: Limits, containers: Containers) -> Engine:
+    def _make_engine(self, kind: EngineKind, limits: Limits, containers: Containers, protected: Protected) -> Engine:
         if kind is EngineKind.SCRIPTED:
             return ScriptedEngine(self._jobs, self._objects, self._capacity)
-        work = self.place.data / "work"
-        work.mkdir(parents=True, exist_ok=True)
+        data = self.place.data
+        found = isolation(containers, data, visibility(*for_pip_at(os.environ), hidden=[data, *protected.hidden]))
+        self._caution = found.caution
         ((access_key, secret_key),) = self.keys.items()
-        kept = kept_visible(self.place.data)
-        site = Site(access_key, secret_key, self.place.modelarts_url, why_not(containers, work), kept)
+        site = Site(
+            access_key,
+            secret_key,
+            self.place.modelarts_url,
+            found.without_containers,
+            found.visibility,
+            found.user,
+            self.place.data / "shares",
+        )
         return SubprocessEngine(
-            Workshop(self._jobs, self._objects, work, self.place.obs_url, self._capacity, limits.grace, site)
+            Workshop(
+                self._jobs,
+                self._objects,
+                found.work,
+                self.place.obs_url,
+                self._capacity,
+                limits.grace,
+                site,
+                lambda: protected.keys.why_no_jobs(found),
+            )
         )
 
     def _make_bucket(self) -> None:

@@ -12,11 +12,12 @@ import uvicorn
 from filelock import FileLock, Timeout
 from starlette.types import ASGIApp
 
+from aisbench_core.private_files import make_private_folder, restrict_access
 from aisbench_core.sandbox.capacity import Plan
 from aisbench_core.sandbox.connections import Connection
 from aisbench_core.sandbox.engine.container import Containers
 from aisbench_core.sandbox.engine.engine import Limits, usual_cards
-from aisbench_core.sandbox.region import EngineKind, Place, Region
+from aisbench_core.sandbox.region import NOTHING, EngineKind, Place, Protected, Region
 
 NAME = "AISBench sandbox"
 _LAST_ANSWERS_SECONDS = 2
@@ -34,23 +35,29 @@ class Options:
     limits: Limits = field(default_factory=lambda: Limits(usual_cards()))
     containers: Containers = Containers.AUTO
     plan: Plan | None = None
+    protected: Protected = NOTHING
 
 
 class CannotStart(Exception):
     """The sandbox cannot run here; the text says why and what to do."""
 
 
-def serve(options: Options, say: Callable[[str], None]) -> None:
-    """Run until SIGTERM or SIGINT; `say` gets one line once both ports answer. Raises CannotStart."""
+def serve(options: Options, say: Callable[[str], None], warn: Callable[[str], None]) -> None:
+    """Run until SIGTERM or SIGINT; `say` gets one line once both ports answer, `warn` what a person has to know.
+
+    Raises CannotStart."""
     data = options.data.resolve()
-    data.mkdir(parents=True, exist_ok=True)
+    make_private_folder(data)
+    restrict_access([data])
     with (
         _alone_in(data),
         _listening(options.host, options.modelarts_port, "--modelarts-port") as modelarts,
         _listening(options.host, options.obs_port, "--obs-port") as obs,
     ):
         place = Place(data, _url(modelarts), _url(obs))
-        region = Region(place, options.engine, options.limits, options.containers, options.plan)
+        region = Region(place, options.engine, options.limits, options.containers, options.plan, options.protected)
+        if region.caution:
+            warn(region.caution)
         try:
             asyncio.run(_answer(region, modelarts, obs, say))
         finally:

@@ -93,6 +93,8 @@ def _side_by_side(old: MatrixRow, new: MatrixRow, compare: Compare) -> Compariso
 def _pair(old: MatrixRow, new: MatrixRow, found: Comparison | None) -> RowPair:
     if found is None:
         return RowPair(old, new)
+    if len(old.codes) > 1 or len(new.codes) > 1:  # one interval over several systems means nothing
+        return RowPair(old, new, Verdict.NOT_COMPARABLE, ("code_sha256",))
     comparable = found.verdict is Verdict.COMPARABLE
     beside = difference(old.values, new.values) if comparable else None
     power = power_of(old.summary, new.summary) if comparable else None

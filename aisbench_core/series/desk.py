@@ -9,6 +9,7 @@ from typing import Any
 
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.errors import Problem, SeriesNotFound, SpecError
+from aisbench_core.job_secrets import JobSecrets
 from aisbench_core.model import Attempt, Clock, Event, Finding, Level, Run, RunRecord, RunSpec, Series, SeriesPlan
 from aisbench_core.regions import Regions
 from aisbench_core.running.ledger import Ledger
@@ -39,6 +40,7 @@ class SeriesDesk:
         warehouse: Warehouse,
         workloads: Workloads,
         regions: Regions,
+        secrets_of_jobs: JobSecrets,
         preflight_online: Callable[[RunSpec, str], Sequence[Finding]],
         launch_cell: Callable[[SeriesLedger, Series, Attempt], Run],
         stop_run: StopRun,
@@ -49,6 +51,7 @@ class SeriesDesk:
         self._warehouse = warehouse
         self._workloads = workloads
         self._regions = regions
+        self._secrets = secrets_of_jobs
         self._preflight_online = preflight_online
         self._launch_cell = launch_cell
         self._stop_run = stop_run
@@ -177,7 +180,7 @@ class SeriesDesk:
 
     def _drafted(self, plan: SeriesPlan, profile: str) -> planning.Draft:
         place = self._regions.profile(profile)
-        return planning.drafted(plan, place, self._workloads, self._regions.known_flavors(place))
+        return planning.drafted(plan, place, self._workloads, self._regions.known_flavors(place), self._secrets)
 
     def _matrices(self, found: Sequence[Series]) -> list[Matrix]:
         ids = [series.series_id for series in found]

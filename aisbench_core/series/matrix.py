@@ -7,7 +7,8 @@ from statistics import median
 from aisbench_core.model import LOST, Attempt, CellState, Event, Run, RunState, Series, SeriesRow, SeriesState
 from aisbench_core.series.standing import Hold, Standing
 from aisbench_core.statistics.summary import Summary, summary
-from aisbench_core.warehouse.values import RunRow, SeriesVerdict, Validity
+from aisbench_core.warehouse.series_verdict import SeriesVerdict
+from aisbench_core.warehouse.values import RunRow, Validity
 
 _ENDS = {RunState.FAILED: CellState.FAILED, RunState.STOPPED: CellState.STOPPED}
 
@@ -65,6 +66,12 @@ class MatrixRow:
         """The valid throughputs, by repeat."""
         counted = [tried.throughput for cell in self.cells if (tried := cell.counted)]
         return [value for value in counted if value is not None]
+
+    @property
+    def codes(self) -> frozenset[str]:
+        """The versions of the code that its valid runs had, as far as they are known."""
+        runs = [tried.run for cell in self.cells if (tried := cell.counted)]
+        return frozenset(run.code_sha256 for run in runs if run and run.code_sha256)
 
     @property
     def typical(self) -> Tried | None:

@@ -11,6 +11,7 @@ from aisbench_core.authoring.rules import subject_of
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.documents import parse
 from aisbench_core.errors import AisbenchError, Problem, SpecError
+from aisbench_core.job_secrets import JobSecrets
 from aisbench_core.model import MOST_CELLS, Attempt, Finding, Flavor, Level, RunSpec, SeriesPlan, SeriesRow
 from aisbench_core.settings import Profile
 
@@ -65,10 +66,12 @@ def plan_of(spec: RunSpec, answers: Mapping[str, Any]) -> SeriesPlan:
     return plan
 
 
-def drafted(plan: SeriesPlan, profile: Profile, workloads: Workloads, flavors: Sequence[Flavor]) -> Draft:
+def drafted(
+    plan: SeriesPlan, profile: Profile, workloads: Workloads, flavors: Sequence[Flavor], secrets: JobSecrets
+) -> Draft:
     """A plan with its rows, preflight's findings about each of them, and the estimate. Asks no cloud."""
     rows = rows_of(plan, profile, workloads)
-    findings = checked(rows, lambda spec: preflight.preflight(spec, profile, workloads, flavors))
+    findings = checked(rows, lambda spec: preflight.preflight(spec, profile, workloads, flavors, secrets))
     return Draft(plan, rows, findings, _estimate(plan, rows, profile))
 
 

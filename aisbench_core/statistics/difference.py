@@ -17,6 +17,9 @@ OWN_SPREAD = 6
 Below, Welch's degrees of freedom shrink to those of the smaller side, and a drop of three standard deviations in 3 runs
 is found in one case of four instead of 99 of 100."""
 
+MOST_EXPONENT = 600.0
+"""Two runs of which one is a million times the other say nothing: the interval ends where numbers do."""
+
 CLEARLY = 0.01
 """With a probability below this, the smaller side does not only by chance vary more than the larger one."""
 
@@ -32,7 +35,13 @@ class TTest(StrEnum):
 class Difference:
     """`change` = mean(candidate) / mean(baseline) - 1, with its 95 % interval; `p_value` is two-sided.
 
-    The interval takes the baseline's mean as known: it is meant for coefficients of variation of a few percent."""
+    The interval is formed on the scale of ln(candidate / baseline), each side's spread as a share of its own mean: a
+    ratio of positive means has no negative end. Where a mean is not positive it is that of the difference."""
+
+    @property
+    def ratio(self) -> tuple[float, float, float]:
+        """mean(candidate) / mean(baseline), and both ends of its interval."""
+        return 1 + self.change, 1 + self.ci_low, 1 + self.ci_high
 
     change: float
     ci_low: float
@@ -60,9 +69,19 @@ def difference(baseline: Sequence[float], candidate: Sequence[float]) -> Differe
     gap = fmean(candidate) - base
     if math.isclose(gap, 0, abs_tol=1e-12 * abs(base)):
         gap = 0.0
-    margin = critical(0.05, df) * error
-    low, high = sorted(((gap - margin) / base, (gap + margin) / base))
-    return Difference(gap / base, low, high, _p_value(gap, error, df), test)
+    change, p_value = gap / base, _p_value(gap, error, df)
+    if min(base, fmean(candidate)) <= 0:
+        margin = abs(critical(0.05, df) * error / base)
+        return Difference(change, change - margin, change + margin, p_value, test)
+    factor = _factor(baseline, candidate, test)
+    return Difference(change, (1 + change) / factor - 1, (1 + change) * factor - 1, p_value, test)
+
+
+def _factor(baseline: Sequence[float], candidate: Sequence[float], test: TTest) -> float:
+    """By how much the ratio of the means may be smaller or larger than it is, at 95 %."""
+    shares = [[value / fmean(side) for value in side] for side in (baseline, candidate)]
+    error, df = _welch(*shares) if test is TTest.WELCH else _pooled(*shares)
+    return math.exp(min(critical(0.05, df) * error, MOST_EXPONENT))
 
 
 def _p_value(gap: float, error: float, df: float) -> float:

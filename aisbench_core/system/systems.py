@@ -8,7 +8,7 @@ from urllib.parse import quote
 from pydantic import ValidationError
 
 from aisbench_core.authoring.upstream.found import ConfigFile
-from aisbench_core.errors import ConfigError, Problem, ResultError, RunNotFound, SpecError
+from aisbench_core.errors import ConfigError, DamagedLedger, Problem, ResultError, RunNotFound, SpecError
 from aisbench_core.model import (
     FIELDS,
     SYSTEM_FIELDS,
@@ -24,6 +24,7 @@ from aisbench_core.model import (
     known_from_job,
     stated_of,
 )
+from aisbench_core.read_only import require_writable
 from aisbench_core.results.record import read_outline, read_record, write_record
 from aisbench_core.results.stated import file_text, read_stated, write_stated
 from aisbench_core.running.launch_facts import read_facts
@@ -69,6 +70,7 @@ class Systems:
         """Change some fields; an empty value takes a statement back. A run's change is an event of the run.
 
         Raises SpecError with a problem for each field that cannot be so, and then changes nothing."""
+        require_writable(self._settings.data_dir)
         folder = self._folder(where)
         before = read_stated(folder) or Stated()
         after = _changed(before, changes, kept=isinstance(where, Kept))
@@ -152,7 +154,7 @@ class Systems:
         """A run of the ledger, or one that only its record knows: it was imported, or the ledger was lost."""
         try:
             return self._ledger.get(run_id)
-        except RunNotFound:
+        except (RunNotFound, DamagedLedger):
             folder = RunFolder(self._settings.runs_dir / Path(run_id).name)
             if not folder.record.exists():
                 raise

@@ -1,5 +1,6 @@
 """The results warehouse: records runs in DuckDB and answers leaderboard, comparison, scaling and export."""
 
+from aisbench_core.warehouse.boards import BoardPage, BoardRow
 from aisbench_core.warehouse.compared import (
     Comparison,
     FieldValues,
@@ -11,18 +12,16 @@ from aisbench_core.warehouse.compared import (
 from aisbench_core.warehouse.exports import Export, ExportFormat, ExportTable
 from aisbench_core.warehouse.facade import Warehouse
 from aisbench_core.warehouse.scalings import Scaling, ScalingPoint, ScalingQuery, ScalingQuestion
+from aisbench_core.warehouse.series_verdict import SeriesVerdict
 from aisbench_core.warehouse.sorts import BOARD_SORTS, RUN_SORTS
 from aisbench_core.warehouse.values import (
-    BoardPage,
     BoardQuery,
-    BoardRow,
     Check,
     CheckLevel,
     Facets,
     RegionFacts,
     RunPage,
     RunRow,
-    SeriesVerdict,
     Validity,
 )
 from aisbench_core.warehouse.verdicts import Judged, Validation

@@ -54,7 +54,7 @@ def _alike(cur: DuckDBPyConnection, asked: Sequence[object]) -> list[Mapping[str
             several.workload, several.model, several.fingerprint, runs.speed_parameters
         from several join (from runs where rowid in (
             select rowid from runs where run_id in (select run_id from several))) as runs using (run_id)
-        """,  # noqa: S608 (our own words)
+        """,
         asked,
     )
     families: defaultdict[tuple[object, ...], dict[str, Facts]] = defaultdict(dict)

@@ -8,6 +8,7 @@ import contextlib
 import json
 import re
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,9 @@ from aisbench_core.warehouse.reading import MEMORY, Reader
 
 SECONDS = 60.0
 """How long a question may take, unless somebody says otherwise."""
+
+INTERRUPT_S = 0.1
+"""So often the engine is interrupted once the time is up: an interrupt between two rows is forgotten."""
 
 FUNCTIONS = frozenset({"unnest", "range", "generate_series", "repeat_row", "json_each", "json_tree"})
 """Functions that may stand where a table stands; all others lead out of the warehouse, or into its engine."""
@@ -50,15 +54,15 @@ class Question:
 
 @contextlib.contextmanager
 def asked(reader: Reader, question: Question) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The cursor with the answer, to be fetched while this lasts.
+    """The cursor with the answer, to be fetched while this lasts; fetching is part of the time that it may take.
 
     Raises QueryError when the question is no single SELECT over the warehouse, cannot be answered, or takes more time
     or memory than it may, and WarehouseError when the warehouse cannot be read. KeyboardInterrupt ends it."""
-    with _key_presses(), reader.cursor() as cur, _words(question.sql):
+    end = time.monotonic() + question.seconds
+    with _key_presses(), reader.cursor() as cur, _words(question.sql), _limited(cur, question.seconds, end):
         check(cur, question.sql)
-        with _limited(cur, question.seconds):
-            values = question.values
-            cur.execute(question.sql, dict(values) if isinstance(values, Mapping) else list(values))
+        values = question.values
+        cur.execute(question.sql, dict(values) if isinstance(values, Mapping) else list(values))
         yield cur
 
 
@@ -116,18 +120,40 @@ def _nodes(value: object) -> Iterator[Mapping[str, Any]]:
 
 
 @contextlib.contextmanager
-def _limited(cur: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
-    timer = threading.Timer(seconds, cur.interrupt)
-    timer.daemon = True
-    timer.start()
+def _limited(cur: duckdb.DuckDBPyConnection, seconds: float, end: float) -> Iterator[None]:
+    """Interrupts whatever the cursor does from `end` on, again and again: rows are computed while they are fetched."""
+    left, is_over = threading.Event(), threading.Event()
+
+    def interrupt() -> None:
+        if left.wait(max(0.0, end - time.monotonic())):
+            return
+        is_over.set()  # by a clock of its own: waiting may end a moment before `end`
+        cur.interrupt()
+        while not left.wait(INTERRUPT_S):
+            cur.interrupt()
+
+    thread = threading.Thread(target=interrupt, name="time limit", daemon=True)
+    thread.start()
     try:
         yield
-    except duckdb.InterruptException:
-        raise QueryError(
-            f"the question took longer than {seconds:g} s", "ask for less, or allow more time (--seconds)"
-        ) from None
+    except BaseException as error:
+        if not (is_over.is_set() and _is_interrupt(error)):
+            raise
+        raise too_slow(seconds) from None
     finally:
-        timer.cancel()
+        left.set()
+        thread.join()
+
+
+def too_slow(seconds: float) -> QueryError:
+    """The error of a question that took longer than it may."""
+    return QueryError(f"the question took longer than {seconds:g} s", "ask for less, or allow more time (--seconds)")
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    """Whether the engine was interrupted; Arrow, and DuckDB where rows are fetched, say so in words only."""
+    kinds = (duckdb.Error, OSError, ValueError, RuntimeError)
+    return isinstance(error, kinds) and "interrupt" in str(error).lower()
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from aisbench_core.warehouse.histories import Baseline, HistoryGroup, VersionFie
 from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.rows import aware
 from aisbench_core.warehouse.runs import by_ids
-from aisbench_core.warehouse.values import RunRow, Validity
+from aisbench_core.warehouse.values import RunRow
 
 
 def mark(
@@ -83,20 +83,22 @@ def _baseline(
         raise RunNotFound(f"no such run in the warehouse: {', '.join(sorted(missing)) or 'none was named'}")
     known = {HistoryGroup.of(run) for run in runs}
     problems = [
-        Problem(run.run_id, "must have a valid result", run.validity)
-        for run in runs
-        if run.validity is not Validity.VALID
+        Problem(run.run_id, "must have a valid result", run.validity) for run in runs if not run.validity.counts
     ]
     if len(known) > 1:
         problems.append(
             Problem("runs", "must be of one group: the same question on the same hardware", str(len(known)))
         )
-    names = tuple(dict.fromkeys(getattr(run, field) for run in runs)) if field else tuple(ids)
+    names = tuple(dict.fromkeys(_version(run, field) for run in runs)) if field else tuple(ids)
     if "" in names:
         problems.append(Problem(str(field), "must be known of each run", "unknown"))
     if problems:
         raise SpecError("baseline", problems)
     return Baseline(known.pop(), field, names, who, at)
+
+
+def _version(run: RunRow, field: VersionField) -> str:
+    return run.image if field is VersionField.ENGINE else str(getattr(run, field))
 
 
 def _store(cur: DuckDBPyConnection, marked: Baseline) -> None:

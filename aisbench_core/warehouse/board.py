@@ -7,19 +7,12 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import Mode, Origin
+from aisbench_core.statistics.student import T95, T95_BEYOND
+from aisbench_core.warehouse.boards import ASPECTS, BoardPage, BoardRow
 from aisbench_core.warehouse.filters import order, parameters, standings_of
 from aisbench_core.warehouse.rows import aware
 from aisbench_core.warehouse.sorts import BOARD_SORTS
-from aisbench_core.warehouse.values import BoardPage, BoardQuery, BoardRow
-
-T95 = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
-    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
-"""Student's t for a two-sided 95 % interval, for 1 to 30 degrees of freedom."""
-
-T95_BEYOND = (1.959964, 2.372271, 2.822498, 2.555851)
-"""Beyond 30: the first terms of its series in 1 / degrees of freedom (Abramowitz and Stegun, 26.7.5), right to 2e-6."""
+from aisbench_core.warehouse.values import BoardQuery
 
 
 def t95(count: str) -> str:
@@ -28,39 +21,61 @@ def t95(count: str) -> str:
     return f"(case when {count} > {len(T95) + 1} then {beyond} else list_extract({list(T95)}, {count} - 1) end)"
 
 
+_OTHERS = ", ".join(
+    f"min({field}) over alike <> max({field}) over alike as other_{name}" for name, field in ASPECTS.items()
+)
+
 GROUPED = f"""
     groups as (
         select *,
             sd / mean as cv,
             {t95("runs")} * sd / sqrt(runs) as margin,
             mean - coalesce(margin, 0) as low,
-            mean + coalesce(margin, 0) as high
-        from numbers where {{shown}})
-"""  # noqa: S608 (our own words)
+            mean + coalesce(margin, 0) as high,
+            {_OTHERS}
+        from numbers where {{shown}}
+        window alike as (partition by region, rehearsal, fingerprint, framework_version, flavor, pool_id, node_count,
+            cards_per_node, synthetic_data, throughput_unit, origin))
+"""
 """The standings called `numbers`, as far as they are `shown`, with what follows from their numbers."""
 
 _GROUPS = GROUPED.format(shown="runs > 0 or $include_invalid")
+
+_BENCHMARK = ("region", "rehearsal", "fingerprint", "throughput_unit", "synthetic_data")
+"""Rows that are equal in these are one benchmark in one unit: only those have ranks among each other."""
+
+_RIVALS = " and ".join(f"other.{name} = page.{name}" for name in _BENCHMARK)
+
+
+def _rank(before: str, demand: str) -> str:
+    """What somebody claims of runs elsewhere neither has a rank nor takes one."""
+    others = f"select count(*) from groups other where {_RIVALS} and other.origin = 'launched' and {demand}"
+    return f"case when runs > 0 and origin = 'launched' then {before}({others}) end"
+
+
+_RATES = frozenset({"throughput", "best", "olympic_mean", "per_node", "per_card"})
+"""Sorts by numbers in the row's own unit: rows of one unit stand together, as numbers of two units have no order."""
+
+_DIFFERING = [f"case when other_{name} then '{name}' end" for name in ASPECTS]
 
 FIELDS = {field.name: field.name for field in fields(BoardRow)} | {
     "ci_low": "mean - margin",
     "ci_high": "mean + margin",
     "reason": "case when runs > 0 then '' else why end",
-    # A place is only given among rows that answer the same question, and only as sure as the intervals are.
-    "rank_from": """case when runs > 0 then 1 + (select count(*) from groups other
-        where other.region = page.region and other.rehearsal = page.rehearsal
-        and other.fingerprint = page.fingerprint and other.synthetic_data = page.synthetic_data
-        and other.low > page.high) end""",
-    "rank_to": """case when runs > 0 then (select count(*) from groups other
-        where other.region = page.region and other.rehearsal = page.rehearsal
-        and other.fingerprint = page.fingerprint and other.synthetic_data = page.synthetic_data
-        and other.high >= page.low) end""",
+    "differs_in": f"concat_ws(';', {', '.join(_DIFFERING)})",
+    # As sure as the intervals are.
+    "rank_from": _rank("1 + ", "other.low > page.high"),
+    "rank_to": _rank("", "other.high >= page.low"),
 }
 
 
 def leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
     """One page of groups, sorted, with how many groups there are in all."""
     columns = ", ".join(f"{sql} as {name}" for name, sql in FIELDS.items())
-    sorted_by = f"{order(query, BOARD_SORTS)}, model, framework_version, flavor, node_count, fingerprint, latest_run_id"
+    units = "throughput_unit, " if query.sort in _RATES else ""
+    sorted_by = (
+        f"{units}{order(query, BOARD_SORTS)}, model, framework_version, flavor, node_count, fingerprint, latest_run_id"
+    )
     chosen = parameters(cur, query)
     cur.execute(
         f"""
@@ -69,7 +84,7 @@ def leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
             select *, count(*) over () as total, row_number() over (order by {sorted_by}) as place
             from groups order by place limit $limit offset $offset)
         select {columns}, total from page order by place
-        """,  # noqa: S608 (the sort is one of BOARD_SORTS)
+        """,
         chosen
         | {
             "include_invalid": query.include_invalid,

@@ -6,7 +6,7 @@ from itertools import pairwise
 from aisbench_core.statistics import steps
 from aisbench_core.statistics.summary import Summary, summary
 from aisbench_core.warehouse.histories import Boundary, Change, HistoryRun, Level, MetricHistory, VersionField
-from aisbench_core.warehouse.regression import THROUGHPUT, TRACKED, Tracked, versions_of
+from aisbench_core.warehouse.regression import THROUGHPUT, TRACKED, Tracked, of_one_build, versions_of
 
 
 def boundaries(runs: Sequence[HistoryRun]) -> tuple[Boundary, ...]:
@@ -37,7 +37,10 @@ def _metric_history(
     found = steps.steps([run.values[metric.name] for run in having])
     bounds = [0, *(step.index for step in found), len(having)]
     parts = [having[start:end] for start, end in pairwise(bounds)]
-    versions = [[run for run in having if run.version(field) == version] for version in versions_of(having, field)]
+    versions = [
+        of_one_build([run for run in having if run.version(field) == version], field)
+        for version in versions_of(having, field)
+    ]
     return MetricHistory(
         metric.name,
         unit if metric.unit == THROUGHPUT else metric.unit,

@@ -28,7 +28,7 @@ from aisbench_core.rulesets.ruleset import (
     Stragglers,
     Times,
 )
-from aisbench_core.warehouse.facts import Card, Cards, Facts
+from aisbench_core.warehouse.facts import LONGEST_S, Card, Cards, Facts
 from aisbench_core.warehouse.throughput import AS_REPORTED, is_usable
 from aisbench_core.warehouse.values import Check, CheckLevel
 
@@ -251,6 +251,8 @@ def _clock(facts: Facts, rule: Clock, level: CheckLevel) -> Check:
             continue
         if last is not None and moment < last[1] - ahead:
             wrong.append(f"{name} lies before {last[0]}")
+        if last is not None and moment > last[1] + LONGEST_S * _SECOND:
+            wrong.append(f"{name} lies months after {last[0]}")
         last = (name, moment)
     wrong += _after_the_end(facts, ahead)
     return Check("V26", level if wrong else CheckLevel.OK, "times in their order", "; ".join(wrong) or "all are")

@@ -1,6 +1,7 @@
 """Makes a warehouse small and quick again: a file is written anew, a team's many small files become few."""
 
 import contextlib
+import stat
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,19 +11,19 @@ from typing import Any
 
 import duckdb
 
-from aisbench_core.errors import WarehouseBusy
+from aisbench_core.private_files import abandoned, draft_of, sync
 from aisbench_core.warehouse.connection import (
     NAME,
     PATIENCE_S,
-    RETRY_S,
     Connection,
     attached,
-    refusal,
     started,
 )
 from aisbench_core.warehouse.file_format import write_anew
+from aisbench_core.warehouse.file_queue import try_in_turn
+from aisbench_core.warehouse.file_refusals import refusal
 from aisbench_core.warehouse.lake import Lake
-from aisbench_core.warehouse.new_file import abandoned, draft_of, log_of
+from aisbench_core.warehouse.new_file import log_of
 
 GRACE = timedelta(hours=1)
 """For so long files stay on OBS that nothing needs any more: whoever began to read before may still ask for them."""
@@ -87,7 +88,9 @@ def compact_file(path: Path, patience_s: float = PATIENCE_S) -> Compacted:
             engine.execute(f"checkpoint {NAME}")
         with _held(engine, path, deadline):
             write_anew(engine, NAME, draft)
+            draft.chmod(stat.S_IMODE(path.stat().st_mode))  # a file elsewhere may be shared on purpose
             draft.replace(path)
+            sync(path.parent)
     except (OSError, duckdb.Error) as error:
         raise refusal(path, error) from error
     finally:
@@ -112,14 +115,7 @@ def _held(engine: duckdb.DuckDBPyConnection, path: Path, deadline: float) -> Ite
 @contextlib.contextmanager
 def patiently_attached(engine: duckdb.DuckDBPyConnection, path: Path, deadline: float, how: str = "") -> Iterator[None]:
     """The file attached for as long as this lasts. Raises WarehouseBusy when others keep it until the deadline."""
-    while True:
-        try:
-            attached(engine, path, how)
-            break
-        except WarehouseBusy:
-            if time.monotonic() > deadline:
-                raise
-        time.sleep(RETRY_S)
+    try_in_turn(path, deadline, lambda: attached(engine, path, how))
     try:
         yield
     finally:
@@ -136,7 +132,10 @@ def _file_size(path: Path) -> Size:
 
 
 def _bytes(file: Path) -> int:
-    return file.stat().st_size if file.exists() else 0
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:  # whoever writes may merge the log and take it away at any time
+        return 0
 
 
 # --- a team's -----------------------------------------------------------------------------------------
@@ -166,7 +165,7 @@ def _moment(grace: timedelta) -> str:
 
 def _all(function: str, columns: str = "*") -> Callable[[duckdb.DuckDBPyConnection], list[Any]]:
     def ask(cur: duckdb.DuckDBPyConnection) -> list[Any]:
-        return cur.execute(f"select {columns} from {function}").fetchall()  # noqa: S608 - our own words
+        return cur.execute(f"select {columns} from {function}").fetchall()
 
     return ask
 

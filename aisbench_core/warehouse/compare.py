@@ -10,6 +10,7 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.errors import Problem, RunNotFound, SpecError
 from aisbench_core.model import Mode, Origin
 from aisbench_core.warehouse.compared import (
+    ComparedBy,
     Comparison,
     FieldValues,
     MetricComparison,
@@ -17,7 +18,7 @@ from aisbench_core.warehouse.compared import (
     RunVerdict,
     Verdict,
 )
-from aisbench_core.warehouse.peers import peers
+from aisbench_core.warehouse.peers import medians, peers
 from aisbench_core.warehouse.runs import Asked, asked_for, by_ids, rank_results
 from aisbench_core.warehouse.servers import servers
 from aisbench_core.warehouse.values import RunRow
@@ -86,8 +87,8 @@ _DECIDES = {"": "throughput", "node": "per_node", "card": "per_card"}
 _SEVERITY = (Verdict.COMPARABLE, Verdict.NORMALISED, Verdict.NOT_COMPARABLE)
 
 
-def compare(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> Comparison:
-    """The runs in the order given, each against the first. Raises SpecError and RunNotFound."""
+def compare(cur: DuckDBPyConnection, run_ids: Sequence[str], by: ComparedBy = ComparedBy.RUNS) -> Comparison:
+    """The runs, or their rows, in the order given, each against the first. Raises SpecError and RunNotFound."""
     ids = tuple(dict.fromkeys(run_ids))
     if not FEWEST <= len(ids) <= MOST:
         raise SpecError("comparison", [Problem("runs", f"must be {FEWEST} to {MOST} different runs", str(len(ids)))])
@@ -100,13 +101,14 @@ def compare(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> Comparison:
         _verdict(runs[0], speed[0], run, own, unknown[0] | theirs)
         for run, own, theirs in zip(runs, speed, unknown, strict=True)
     )
+    measured = medians(cur, runs) if by is ComparedBy.ROWS else runs
     worst = max((one.verdict for one in verdicts), key=_SEVERITY.index)
     normalise_by = _normalise_by(worst, verdicts)
     return Comparison(
         runs=runs,
         differences=tuple(field for field in fields if _differs(field.values)),
         same=tuple(field for field in fields if not _differs(field.values)),
-        metrics=tuple(_metric(metric, runs, verdicts, worst, normalise_by) for metric in _METRICS),
+        metrics=tuple(_metric(metric, measured, verdicts, worst, normalise_by) for metric in _METRICS),
         verdict=worst,
         reasons=tuple(dict.fromkeys(reason for one in verdicts for reason in one.reasons)),
         normalise_by=normalise_by,
@@ -115,6 +117,7 @@ def compare(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> Comparison:
         servers=servers(cur, ids),
         unknown=tuple(dict.fromkeys(name for one in verdicts for name in one.unknown)),
         peers=peers(cur, runs, verdicts, normalise_by),
+        by=by,
     )
 
 
@@ -139,11 +142,12 @@ def _configuration(run: RunRow, asked: Asked) -> dict[str, object]:
         for name, value in spec.get(group, {}).items()
         if value is not None
     }
+    secret = {f"environments.{name}": "(secret)" for name in spec.get("secrets", ())}
     packages = {f"update.{name}": PurePath(path).name for name, path in spec.get("update", {}).items() if path}
     inputs = {f"inputs.{channel['name']}": channel["path"] for channel in spec.get("inputs", ())}
     # What decides speed is known with its defaults, which a spec need not name.
     speed = {f"parameters.{name}": value for name, value in (asked.speed_parameters or {}).items() if value is not None}
-    return {**named, **nested, **speed, **packages, **inputs, **{name: spec.get(name) for name in _ASKED}}
+    return {**named, **nested, **secret, **speed, **packages, **inputs, **{name: spec.get(name) for name in _ASKED}}
 
 
 def _fields(columns: Sequence[dict[str, object]]) -> tuple[FieldValues, ...]:

@@ -24,6 +24,13 @@ class RunDot:
     throughput: float
 
 
+class ComparedBy(StrEnum):
+    """What stands for each run that is named: the run itself, or its row of the leaderboard."""
+
+    RUNS = "runs"
+    ROWS = "rows"
+
+
 class Verdict(StrEnum):
     """Whether two runs can be compared: as they are, per card or per node only, or not at all."""
 
@@ -113,7 +120,8 @@ class Comparison:
 
     `verdict` is the worst of `verdicts`, `reasons` the fields behind it, `normalise_by` "card", "node" or "".
     `unknown` are fields that some run does not know: the verdict holds as far as they are equal.
-    `peers` are the groups behind the runs.
+    `peers` are the groups behind the runs. `by` rows: metrics are medians over the valid runs of each run's row of the
+    leaderboard, and the accuracy is that of the run in the middle by throughput; everything else is the run's own.
     `rank_results` maps run_id to its cards' throughputs, `servers` those of single servers to each server's results.
     """
 
@@ -129,6 +137,7 @@ class Comparison:
     servers: Mapping[str, Servers]
     unknown: tuple[str, ...] = ()
     peers: tuple[Peers, ...] = ()
+    by: ComparedBy = ComparedBy.RUNS
 
 
 @dataclass(frozen=True, slots=True)

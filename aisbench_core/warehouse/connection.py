@@ -7,8 +7,6 @@ on it, one of `duckdb.connect` too, would drop the lock that DuckDB holds.
 """
 
 import contextlib
-import os
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,8 +16,13 @@ from typing import TypeVar
 import duckdb
 
 from aisbench_core.errors import WarehouseBusy, WarehouseError
+from aisbench_core.read_only import is_read_only, require_writable
+from aisbench_core.warehouse import log_state
 from aisbench_core.warehouse.file_format import quoted
-from aisbench_core.warehouse.migrations import LATEST, migrate
+from aisbench_core.warehouse.file_queue import RETRY_S, try_in_turn
+from aisbench_core.warehouse.file_refusals import BROKEN, busy, refusal
+from aisbench_core.warehouse.lake import spill_folder
+from aisbench_core.warehouse.migrations import is_outdated, migrate
 from aisbench_core.warehouse.new_file import create, log_of, revision_of
 from aisbench_core.warehouse.schema import parsed
 
@@ -31,7 +34,6 @@ PATIENCE_S = 15.0
 HOLD_S = 0.2
 """How long newcomers may join an open connection; later ones wait until it was closed, so that others get a turn."""
 
-RETRY_S = 0.005
 AWAY_S = 0.02
 """How long the file stays closed after a full hold: several retries of another process."""
 
@@ -49,15 +51,6 @@ open replay more, fewer every closing slower; who stores many runs while it is o
 NAME = "warehouse"
 """What the file is called inside the engine."""
 
-_BROKEN = (
-    duckdb.IOException,
-    duckdb.FatalException,
-    duckdb.InternalException,
-    duckdb.SerializationException,
-    duckdb.OutOfMemoryException,
-)
-"""What DuckDB raises when file, disk or memory fail; other errors of it are bugs of ours and stay as they are."""
-
 
 class Connection:
     """The warehouse file, lent out one cursor at a time; safe between threads and between processes."""
@@ -69,6 +62,7 @@ class Connection:
         self._writers = threading.Lock()
         self._engine: duckdb.DuckDBPyConnection | None = None
         self._is_open = False
+        self._is_read_only = False
         self.edition = 0
         self._borrowers = 0
         self._waiting = 0
@@ -81,7 +75,7 @@ class Connection:
         cur = self._borrow(time.monotonic() + self.patience_s)
         try:
             yield cur
-        except _BROKEN as error:
+        except BROKEN as error:
             raise refusal(self.path, error) from error
         finally:
             self._give_back(cur)
@@ -98,7 +92,8 @@ class Connection:
 
         Without keys and constraints nothing else keeps two of them from storing the same new run twice. Meanwhile
         `edition` numbers what is being written: one more than the write before, unless that failed or the file was
-        closed since, and others may have had it."""
+        closed since, and others may have had it. Raises ReadOnlyFolder where nothing can be stored."""
+        require_writable(self.path.parent)
         if not self._writers.acquire(timeout=self.patience_s):
             raise WarehouseBusy(f"other writers keep the warehouse {self.path} busy", "try again")
         deadline = time.monotonic() + self.patience_s
@@ -125,7 +120,7 @@ class Connection:
 
     def _borrow(self, deadline: float) -> duckdb.DuckDBPyConnection:
         if not self._turn.acquire(timeout=self.patience_s):
-            raise _busy(self.path)
+            raise busy(self.path)
         try:
             self._wait_in_line(deadline)
             engine = self._open(deadline)
@@ -139,7 +134,7 @@ class Connection:
         self._waiting += 1
         try:
             if not self._turn.wait_for(self._may_join, deadline - time.monotonic()):
-                raise _busy(self.path)
+                raise busy(self.path)
         finally:
             self._waiting -= 1
 
@@ -152,17 +147,15 @@ class Connection:
         if self._is_open:
             return engine
         time.sleep(max(0.0, self._closed_until - time.monotonic()))
-        while True:
-            try:
-                _attach(engine, self.path)
-                break
-            except WarehouseBusy:
-                if time.monotonic() > deadline:
-                    raise
-            except BaseException:
-                self._drop(engine)
-                raise
-            time.sleep(RETRY_S)
+        self._is_read_only = is_read_only(self.path.parent)
+        attach = _attach_read_only if self._is_read_only else _attach
+        try:
+            try_in_turn(self.path, deadline, lambda: attach(engine, self.path))
+        except WarehouseBusy:
+            raise
+        except BaseException:
+            self._drop(engine)
+            raise
         self._is_open = True
         self.edition += 1
         self._opened_at = time.monotonic()
@@ -179,7 +172,10 @@ class Connection:
         self._is_open = False
         self._closed_until = time.monotonic() + AWAY_S if self._waiting else 0.0
         try:
-            if _merged(engine, log_of(self.path)):
+            merged = self._is_read_only or _merged(engine, log_of(self.path))
+            if not self._is_read_only:
+                log_state.note(self.path)
+            if merged:
                 engine.execute(f"detach {NAME}")
             else:
                 self._drop(engine)
@@ -198,9 +194,19 @@ class Connection:
 
 def started(path: Path) -> duckdb.DuckDBPyConnection:
     """An engine that has nothing but memory yet."""
-    engine = duckdb.connect(":memory:", config={**_CONFIG, "temp_directory": f"{path}.tmp"})
+    engine = duckdb.connect(":memory:", config={**_CONFIG, "temp_directory": _spill_folder(path)})
     engine.execute("pragma disable_checkpoint_on_shutdown")  # the log is durable, and merging it costs 20 ms
     return engine
+
+
+def _spill_folder(path: Path) -> str:
+    """Beside the file, or among temporary files; nowhere when those have no place: most questions need none."""
+    if not is_read_only(path.parent):
+        return f"{path}.tmp"
+    try:
+        return spill_folder()
+    except OSError:
+        return ""
 
 
 def _cursor(engine: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
@@ -215,10 +221,36 @@ def _attach(engine: duckdb.DuckDBPyConnection, path: Path) -> None:
             with duckdb.connect(":memory:", config=_CONFIG) as con:
                 create(path, con)
         attached(engine, path)
+        try:
+            log_state.check(path)
+        except WarehouseError:
+            engine.execute(f"detach {NAME}")
+            raise
         with _cursor(engine) as cur:
             migrate(cur, path)
     except (OSError, duckdb.Error) as error:
         raise refusal(path, error) from error
+
+
+def _attach_read_only(engine: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Attach the file as it is, with its log, which is read into memory; an empty warehouse where there is no file."""
+    try:
+        if not path.exists():
+            engine.execute(f"attach ':memory:' as {NAME}")
+            with _cursor(engine) as cur:
+                migrate(cur, path)
+            return
+        attached(engine, path, ", read_only")
+        log_state.check(path)
+        with _cursor(engine) as cur:
+            outdated = is_outdated(cur, path)
+    except (OSError, duckdb.Error) as error:
+        raise refusal(path, error) from error
+    if outdated:
+        raise WarehouseError(
+            f"the warehouse {path} is of an older version, and its folder is read-only",
+            "run `aisbench leaderboard` once where the folder can be written, or on a copy of it",
+        )
 
 
 def attached(engine: duckdb.DuckDBPyConnection, path: Path, how: str = "") -> None:
@@ -256,37 +288,3 @@ def _merged(engine: duckdb.DuckDBPyConnection, log: Path) -> bool:
     except duckdb.Error:
         return False
     return True
-
-
-def _busy(path: Path, holder: str = "") -> WarehouseBusy:
-    who = f"process {holder}" if holder else "somebody else"
-    return WarehouseBusy(f"the warehouse {path} is in use by {who}", "try again in a moment")
-
-
-def refusal(path: Path, error: Exception) -> WarehouseError:
-    """Our error for one of DuckDB's or the system's, with what a person can do about it."""
-    text = str(error)
-    if "Could not set lock" in text:
-        holder = re.search(r"PID (\d+)", text)
-        return _busy(path, holder.group(1) if holder else "")
-    if "Unique file handle conflict" in text:  # another Connection of this process
-        return _busy(path, str(os.getpid()))
-    said = text.strip().splitlines()[0] if text.strip() else type(error).__name__
-    return WarehouseError(f"the warehouse {path} cannot be used: {said}", _advice(text))
-
-
-_NO_ROOM = ("No space left", "File too large", "quota exceeded", "Out of Memory", "could not allocate")
-
-
-def _advice(text: str) -> str:
-    if any(word in text for word in ("Permission denied", "Read-only", "read-only", "Cannot open file")):
-        return "make the file and its directory writable for this user"
-    if any(word in text for word in _NO_ROOM):
-        return "free space and try again; nothing was stored"
-    if "WAL does not match" in text:
-        return (
-            "its .wal file belongs to another copy of it: bring both files of one copy back, or move the .wal file away"
-        )
-    if "version number" in text:
-        return f"it was written by a newer DuckDB: update this installation (schema {LATEST}), or move the file away"
-    return "move it and its .wal file away and run `aisbench warehouse rebuild`: every run is kept as text in data/runs"

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.warehouse.boards import BoardRow
 from aisbench_core.warehouse.compared import MOST_DOTS, RunDot
 from aisbench_core.warehouse.filters import SAID
-from aisbench_core.warehouse.standings import KEYS, OF_GROUPS, group_id
-from aisbench_core.warehouse.values import BoardQuery, BoardRow
+from aisbench_core.warehouse.standings import COUNTED, KEYS, OF_GROUPS, group_id
+from aisbench_core.warehouse.values import BoardQuery
 
 
 def of_rows(
@@ -23,9 +24,9 @@ def of_rows(
         select group_id,
             min_by(struct_pack(run_id := run_id, throughput := throughput_cluster), hash(run_id), {int(most)})
         from runs join results using (run_id)
-        where {OF_GROUPS} and validity = 'valid' {said}
+        where {OF_GROUPS} and {COUNTED} {said}
         group by group_id
-        """,  # noqa: S608 (our own words and a number)
+        """,
         values | {"groups": list(names)},
     )
     found = {names[group]: tuple(RunDot(**dot) for dot in dots) for group, dots in cur.fetchall()}

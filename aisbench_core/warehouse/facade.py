@@ -32,7 +32,8 @@ from aisbench_core.warehouse import (
     verdicts,
 )
 from aisbench_core.warehouse.apart import Apart
-from aisbench_core.warehouse.compared import Comparison, RankMap, RankSpread, RunDot, Servers
+from aisbench_core.warehouse.boards import BoardPage, BoardRow
+from aisbench_core.warehouse.compared import ComparedBy, Comparison, RankMap, RankSpread, RunDot, Servers
 from aisbench_core.warehouse.connection import PATIENCE_S, Connection
 from aisbench_core.warehouse.exporting import export, reported
 from aisbench_core.warehouse.exports import Export
@@ -41,6 +42,7 @@ from aisbench_core.warehouse.imports import Imports
 from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.listed import ListPage
+from aisbench_core.warehouse.moving import Told, unheard
 from aisbench_core.warehouse.people import People
 from aisbench_core.warehouse.recorder import Recorder
 from aisbench_core.warehouse.runs import Asked
@@ -48,7 +50,7 @@ from aisbench_core.warehouse.scalings import QuestionPage, Scaling, ScalingQuest
 from aisbench_core.warehouse.stored_series import StoredSeries
 from aisbench_core.warehouse.taking import Taking
 from aisbench_core.warehouse.team import TeamPlace
-from aisbench_core.warehouse.values import BoardPage, BoardQuery, BoardRow, Facets, RegionFacts, RunPage, RunRow
+from aisbench_core.warehouse.values import BoardQuery, Facets, RegionFacts, RunPage, RunRow
 
 
 class Warehouse:
@@ -73,7 +75,7 @@ class Warehouse:
         self.record = Recorder(self._connection, self._judge).record
         self.people = People(self._connection)
         self.apart = Apart(self._connection)
-        self.taking = Taking(self._connection)
+        self.taking = Taking(self._connection, self._judge)
         self.imports = Imports(self._connection, self._judge)
         self.series = StoredSeries(self._connection, self._judge_of, self._under)
 
@@ -107,7 +109,7 @@ class Warehouse:
         In a team's warehouse this removes what other people recorded: use `record_many` there."""
         return record.rebuild(self._connection, records, self._judge, others)
 
-    def move_to(self, target: "Warehouse", told: moving.Told, at_once: int | None = None) -> moving.Moved:
+    def move_to(self, target: "Warehouse", told: Told, at_once: int | None = None) -> moving.Moved:
         """Copy everything into another warehouse, `at_once` runs at a time, and compare. Can be repeated."""
         return moving.move(self._connection, target._connection, told, at_once)
 
@@ -115,9 +117,9 @@ class Warehouse:
         """Write everything of this moment into one file for others. Raises ConfigError when it cannot be written."""
         return snapshots.take(self._connection, target, at, replace=replace)
 
-    def check(self, records: Iterable[RunRecord], *, mend: bool = False) -> integrity.Checked:
-        """Read everything, and compare it with the records in the folders of the runs; `mend` standings before."""
-        return integrity.check(self._connection, records, compacting.loose(self._connection), mend=mend)
+    def check(self, records: Iterable[RunRecord], told: Told = unheard, *, mend: bool = False) -> integrity.Checked:
+        """Read and compute everything again, and compare it with the runs' folders; `mend` standings first."""
+        return integrity.check(self._connection, records, compacting.loose(self._connection), told, mend=mend)
 
     def compact(self) -> compacting.Compacted:
         """Make it small and quick again; others wait, or go on, meanwhile."""
@@ -207,10 +209,10 @@ class Warehouse:
         with self.cursor() as cur:
             return servers.servers(cur, [run_id]).get(run_id)
 
-    def compare(self, run_ids: Sequence[str]) -> Comparison:
-        """2 to 8 runs against the first of them. Raises RunNotFound, and SpecError on another number of runs."""
+    def compare(self, run_ids: Sequence[str], by: ComparedBy = ComparedBy.RUNS) -> Comparison:
+        """2 to 8 runs, or rows, against the first. Raises RunNotFound, and SpecError on another number of runs."""
         with self.cursor() as cur:
-            return compare.compare(cur, run_ids)
+            return compare.compare(cur, run_ids, by)
 
     def questions(self, query: BoardQuery) -> QuestionPage:
         """One page of questions whose throughput can be followed over node counts."""
@@ -288,11 +290,11 @@ class Warehouse:
 
         Columns and formats: docs/export.md. Raises SpecError on more rows than Excel holds."""
         with self._under(asked.query) as cur:
-            return export.write(cur, asked, self._judge_of(asked.query.ruleset_id), target)
+            return export.write(cur, asked, self._judge_of(asked.query.ruleset_id), target, self._rulesets.bases())
 
     def reported(self, run_ids: Sequence[str], at: datetime, ruleset_id: str = "") -> reported.Reported:
         """All that a report says of these runs; unknown ones are left out."""
         known = next(iter(self.runs_of(run_ids).values()), None) if ruleset_id else None
         kind = BoardQuery(known.region, rehearsal=known.rehearsal, ruleset_id=ruleset_id) if known else BoardQuery("")
         with self._under(kind) as cur:
-            return reported.reported(cur, run_ids, at, self._judge_of(ruleset_id))
+            return reported.reported(cur, run_ids, at, self._judge_of(ruleset_id), self._rulesets.bases())

@@ -17,12 +17,12 @@ _FACETS = f"""
         list(distinct node_count order by node_count) filter (where node_count is not null),
         list_sort(list_distinct(flatten(list(string_split(ruleset_ids, ';')))))
     from {{standings}} where {KIND}
-"""  # noqa: S608 (our own words)
+"""
 
 _TAGS = f"""
     select distinct unnest(from_json(tags, '["VARCHAR"]')) as tag
     from runs where {KIND} and run_id in (select run_id from remarks where kind = 'tag') order by tag
-"""  # noqa: S608 (our own words)
+"""
 
 
 def regions(cur: DuckDBPyConnection) -> list[RegionFacts]:

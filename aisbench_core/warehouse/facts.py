@@ -12,6 +12,9 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.warehouse.throughput import LARGEST, SMALLEST, is_card
 
+LONGEST_S = 90 * 24 * 3600
+"""No job waits or trains longer: what seems to has met a clock that was put right in between."""
+
 SHOWN = 8
 """Cards that a check names, at most."""
 
@@ -121,7 +124,7 @@ _FACTS = f"""
     from asked join runs using (run_id) join results using (run_id)
         left join medians using (run_id) left join unusable using (run_id) left join slow using (run_id)
         left join of_servers using (run_id)
-"""  # noqa: S608 (our own words)
+"""
 
 _CARDS = 4
 BATCH = 2000

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import Problem, SpecError
-from aisbench_core.warehouse.standings import counted, current
+from aisbench_core.warehouse.standings import COUNTED, counted, current
 from aisbench_core.warehouse.values import BoardQuery
 
 KIND = "region = $region and rehearsal = $rehearsal"
@@ -36,10 +36,10 @@ SAID = """
 """
 """What decides run by run: tags, and a text in what people call it."""
 
-CHOSEN = f"group_id in (select group_id from standings where {CHOSEN_GROUPS}) and {SAID}"  # noqa: S608 (our own words)
+CHOSEN = f"group_id in (select group_id from standings where {CHOSEN_GROUPS}) and {SAID}"
 
-WORTH = "(case when $validity = '' then $include_invalid or validity = 'valid' else validity = $validity end)"
-"""What a run's result must be worth, on top of CHOSEN: valid, exactly this, or anything."""
+WORTH = f"(case when $validity = '' then $include_invalid or {COUNTED} else validity = $validity end)"
+"""What a run's result must be worth, on top of CHOSEN: valid or claimed, exactly this, or anything."""
 
 Parameters = dict[str, object]
 
@@ -47,7 +47,7 @@ Parameters = dict[str, object]
 def kind(cur: DuckDBPyConnection, region: str, rehearsal: bool | None) -> Parameters:
     """The values that KIND names: by default the region's measurements, and its rehearsals if it has nothing else."""
     if rehearsal is None:
-        row = cur.execute(f"select bool_and(rehearsal) from {current(cur)} where region = ?", [region]).fetchone()  # noqa: S608
+        row = cur.execute(f"select bool_and(rehearsal) from {current(cur)} where region = ?", [region]).fetchone()
         rehearsal = bool(row and row[0])
     return {"region": region, "rehearsal": rehearsal}
 
@@ -87,7 +87,7 @@ def standings_of(cur: DuckDBPyConnection, query: BoardQuery) -> str:
     Names the same parameters either way."""
     if query.text or query.tags:
         return f"({counted(CHOSEN)})"
-    return f"(select * from {current(cur)} where {CHOSEN_GROUPS} and $text = '' and len($tags::VARCHAR[]) = 0)"  # noqa: S608
+    return f"(select * from {current(cur)} where {CHOSEN_GROUPS} and $text = '' and len($tags::VARCHAR[]) = 0)"
 
 
 def order(query: BoardQuery, sorts: Sequence[str], names: Mapping[str, str] | None = None) -> str:

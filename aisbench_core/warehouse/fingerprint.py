@@ -15,13 +15,16 @@ def fingerprint(spec: RunSpec, facts: WorkloadFacts) -> str:
     dimensions along which people compare; nor code and data hashes, which a comparison lists as differences. Parameters
     that are not known are never equal to known ones.
     """
-    asked = {
-        "formula": FORMULA,
-        "workload": spec.workload,
-        "model": facts.model,
-        "dataset": facts.dataset,
-        "mode": spec.mode.value,
-        "throughput_definition": facts.throughput_definition,
-        "speed_parameters": None if facts.speed_parameters is None else dict(facts.speed_parameters),
-    }
-    return hashlib.sha256(canonical_json(asked).encode()).hexdigest()
+    return fingerprint_of(
+        workload=spec.workload,
+        model=facts.model,
+        dataset=facts.dataset,
+        mode=spec.mode.value,
+        throughput_definition=facts.throughput_definition,
+        speed_parameters=None if facts.speed_parameters is None else dict(facts.speed_parameters),
+    )
+
+
+def fingerprint_of(**asked: object) -> str:
+    """The same of values by their names."""
+    return hashlib.sha256(canonical_json({"formula": FORMULA, **asked}).encode()).hexdigest()

@@ -58,8 +58,9 @@ class OpenWarehouse:
     be read.
     """
 
-    def __init__(self, place: Path | TeamPlace) -> None:
-        self._reader: Reader = reader(place)
+    def __init__(self, place: Path | TeamPlace, *, foreign: bool = False) -> None:
+        """`foreign`: the file may be of somebody else; only its rows are read."""
+        self._reader: Reader = reader(place, foreign=foreign)
 
     def __enter__(self) -> Self:
         return self
@@ -105,7 +106,7 @@ class OpenWarehouse:
                 f"""select v_runs.* from v_runs join (
                     select run_id, row_number() over (order by {sorted_by(query)}) as place
                     from runs join results using (run_id) where {CHOSEN} and {WORTH}) using (run_id)
-                order by place limit $limit offset $offset""",  # noqa: S608 (our own words)
+                order by place limit $limit offset $offset""",
                 chosen | {"limit": query.limit, "offset": query.offset},
             )
             return _of(_frame(cur.to_arrow_table()), query.region, rehearsal=bool(chosen["rehearsal"]))

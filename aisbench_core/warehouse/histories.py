@@ -122,6 +122,10 @@ class HistoryPage:
 NO_TIME = "time not known"
 """Why imported runs do not count whose files tell no time: the moment of the import says nothing about versions."""
 
+OTHER_ACCELERATOR = "another accelerator"
+OTHER_DATA = "other data"
+"""Why runs do not count whose accelerator, or whose data, is another than that of the newest run that tells it."""
+
 
 @dataclass(frozen=True, slots=True)
 class HistoryRun:
@@ -139,11 +143,18 @@ class HistoryRun:
     values: Mapping[str, float]
     left_out: Mapping[str, str]
     ruleset_id: str = ""
+    accelerator: str = ""
+    dataset_sha256: str = ""
 
     @property
     def is_timeless(self) -> bool:
         """Whether it would count if its time were known."""
         return NO_TIME in self.left_out.values()
+
+    @property
+    def is_of_another_system(self) -> bool:
+        """Whether it would count if the newest run had its accelerator and its data."""
+        return not {OTHER_ACCELERATOR, OTHER_DATA}.isdisjoint(self.left_out.values())
 
     def version(self, field: VersionField) -> str:
         """The run's version as the field tells it; empty when it is not known."""
@@ -222,7 +233,10 @@ class MetricVerdict:
 class Judgement:
     """What a group's newest runs say against its baseline. `tests` is how many tests the answer had in all.
 
-    `baseline` and `candidate` name versions; they are empty where levels or single runs are compared."""
+    `baseline` and `candidate` name versions; they are empty where levels or single runs are compared. `mixed`: in which
+    of image and code the baseline's runs differ, because several versions were named; then nothing is compared.
+    `other_builds`: runs of these versions that have another image or code than their newest run. `within`: of the
+    newest version, its newest image and code against those before, and the level since a metric's last change."""
 
     rule: Rule
     field: VersionField
@@ -233,6 +247,9 @@ class Judgement:
     metrics: tuple[MetricVerdict, ...]
     outcome: Outcome = Outcome.NOT_ENOUGH
     tests: int = 0
+    mixed: tuple[str, ...] = ()
+    within: tuple[MetricVerdict, ...] = ()
+    other_builds: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,11 +271,13 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class GroupJudgement:
-    """A group and what its newest runs say; `timeless` runs do not count, because their time is not known."""
+    """A group and what its newest runs say; `timeless` runs do not count, because their time is not known,
+    nor do those of `other_systems`: another accelerator, or other data."""
 
     row: GroupRow
     judgement: Judgement
     timeless: int = 0
+    other_systems: int = 0
 
 
 @dataclass(frozen=True, slots=True)

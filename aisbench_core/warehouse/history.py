@@ -14,6 +14,8 @@ from aisbench_core.warehouse.changes import boundaries, metric_histories
 from aisbench_core.warehouse.filters import Parameters, order, parameters, standings_of
 from aisbench_core.warehouse.histories import (
     NO_TIME,
+    OTHER_ACCELERATOR,
+    OTHER_DATA,
     Baseline,
     GroupJudgement,
     GroupPage,
@@ -40,9 +42,6 @@ MOST_PLACES = 5000
 MOST_RUNS = 500
 """How many runs of a group are looked at: the newest ones, and of the baseline's the newest, too."""
 
-MOST_GROUPS = 200
-"""How many groups one answer judges: the latest ones."""
-
 _KEY = ", ".join(field.name for field in fields(HistoryGroup))
 
 _GROUPS = f"""
@@ -56,7 +55,7 @@ _GROUPS = f"""
     from {{standings}}
     group by {_KEY}
     order by latest_at desc, latest_run_id limit $limit offset $offset
-"""  # noqa: S608 (our own words)
+"""
 
 _METRICS = {
     "throughput": "throughput_cluster",
@@ -66,23 +65,26 @@ _METRICS = {
 
 _HAVE_KEY = " and ".join(f"{field.name} = ${field.name}" for field in fields(HistoryGroup))
 
-_ALL = f"runs where group_id in (select group_id from standings where {_HAVE_KEY})"  # noqa: S608 (our own words)
+_ALL = f"runs where group_id in (select group_id from standings where {_HAVE_KEY})"
 """A group's runs."""
 
-_PLACES = f"select rowid, {AT} as moment from {_ALL} order by moment desc limit $most"  # noqa: S608 (our own words)
+_PLACES = f"select rowid, {AT} as moment from {_ALL} order by moment desc limit $most"
 
+_COUNTS = "validity = case when origin = 'launched' or validity = 'valid' then 'valid' else 'claimed' end"
+"""COUNTED, of both tables: with a condition on results alone the join is built on all of them (a million: 400 MB)."""
 _RUNS = f"""
     select run_id, {AT} as moment, started_at < created_at - interval 1 minute as doubtful,
         coalesce(created_at >= imported_at, false) as timeless,
-        created_by, framework_version, engine_version, code_sha256, validity, ruleset_id,
+        created_by, framework_version, image as engine_version, code_sha256, validity, ruleset_id, accelerator,
+        dataset_sha256,
         case when failed_checks = '' then state else failed_checks end as reason,
         {", ".join(f"{_METRICS.get(metric.name, metric.name)} as {metric.name}" for metric in TRACKED)}
-    from {{runs}} join results using (run_id) where $include_invalid or validity = 'valid'
-"""  # noqa: S608 (our own words)
+    from {{runs}} join results using (run_id) where $include_invalid or {_COUNTS}
+"""
 
 _HISTORY = f"""{_RUNS}
     order by
-        list_has_any($names::VARCHAR[], [run_id, framework_version, engine_version, code_sha256]) desc,
+        list_has_any($names::VARCHAR[], [run_id, framework_version, image, code_sha256]) desc,
         moment desc, run_id desc
     limit $limit
 """
@@ -97,7 +99,7 @@ _PAGE = f"""
     where $text = '' or contains(lower(concat_ws(
         ' ', run_id, created_by, framework_version, engine_version, code_sha256)), lower($text))
     order by {{order}}, moment desc, run_id desc limit $limit offset $offset
-"""  # noqa: S608 (our own words)
+"""
 
 
 def groups(cur: DuckDBPyConnection, query: BoardQuery) -> GroupPage:
@@ -148,20 +150,28 @@ def regressions(
 ) -> Regressions:
     """The verdict on each group that the query chooses; with `names`, on each that has one of them.
 
-    Raises RunNotFound when no group has any."""
-    page = groups(cur, replace(query, limit=MOST_GROUPS, offset=0))
-    judged = [(row, *_judged(cur, row, by, names, include_invalid=False)) for row in page.rows]
-    wanted = [(row, runs, found) for row, runs, _, found in judged if found.baseline_run_ids or not names]
+    What imported runs claim decides the answer's outcome only where no launched group was judged. Of each group the
+    runs are forgotten once it is judged. Raises RunNotFound when no group has any."""
+    page = groups(cur, replace(query, limit=2**31 - 1, offset=0))  # a verdict that leaves groups out is none
+    judged = [_judged_group(cur, row, by, names) for row in page.rows]
+    wanted = [each for each in judged if each.judgement.baseline_run_ids or not names]
     if names and not wanted:
         raise RunNotFound(f"no group of {query.region} has a valid run or a version named {', '.join(names)}")
-    decided = settled([found for *_, found in wanted])
-    rows = [
-        GroupJudgement(row, found, sum(run.is_timeless for run in runs))
-        for (row, runs, _), found in zip(wanted, decided, strict=True)
-    ]
+    decided = settled([each.judgement for each in wanted])
+    rows = [replace(each, judgement=found) for each, found in zip(wanted, decided, strict=True)]
     rows.sort(key=lambda each: GRAVEST.index(each.judgement.outcome))
     tests = decided[0].tests if decided else 0
-    return Regressions(tuple(rows), gravest(each.outcome for each in decided), tests, page.total, page.rehearsal)
+    launched = [each for each in rows if each.row.group.origin is Origin.LAUNCHED]
+    outcome = gravest(each.judgement.outcome for each in launched or rows)
+    return Regressions(tuple(rows), outcome, tests, page.total, page.rehearsal)
+
+
+def _judged_group(
+    cur: DuckDBPyConnection, row: GroupRow, by: VersionField | None, names: Sequence[str]
+) -> GroupJudgement:
+    runs, _, found = _judged(cur, row, by, names, include_invalid=False)
+    timeless, apart = sum(run.is_timeless for run in runs), sum(run.is_of_another_system for run in runs)
+    return GroupJudgement(row, found, timeless, apart)
 
 
 def _judged(
@@ -192,7 +202,22 @@ def _runs(
     asked = {"names": list(names), "include_invalid": include_invalid, "limit": MOST_RUNS}
     found = _whole(cur, _HISTORY, group, asked) if names else _newest(cur, _HISTORY, group, asked, MOST_RUNS)
     rows = sorted(found, key=_in_time)
-    return tuple(_run(row) for row in rows), sum(bool(row["doubtful"]) for row in rows)
+    return _of_one_system([_run(row) for row in rows]), sum(bool(row["doubtful"]) for row in rows)
+
+
+def _of_one_system(runs: Sequence[HistoryRun]) -> tuple[HistoryRun, ...]:
+    """The runs, of which none counts that was made on another accelerator or other data than the newest that tells."""
+    counted = [run for run in reversed(runs) if run.values]
+    accelerator = next((run.accelerator for run in counted if run.accelerator), "")
+    data = next((run.dataset_sha256 for run in counted if run.dataset_sha256), "")
+    return tuple(_if_of(run, accelerator, data) for run in runs)
+
+
+def _if_of(run: HistoryRun, accelerator: str, data: str) -> HistoryRun:
+    others = OTHER_ACCELERATOR if run.accelerator not in ("", accelerator) else OTHER_DATA
+    if not run.values or (run.accelerator in ("", accelerator) and run.dataset_sha256 in ("", data)):
+        return run
+    return replace(run, values={}, left_out=dict.fromkeys((*run.values, *run.left_out), others))
 
 
 def _newest(
@@ -217,7 +242,7 @@ def _whole(cur: DuckDBPyConnection, statement: str, group: HistoryGroup, asked: 
 def _count(cur: DuckDBPyConnection, query: BoardQuery, group: HistoryGroup) -> int:
     """How many runs of the group there are, by what is kept of it."""
     counted = "recorded" if query.include_invalid else "valid"
-    asked = f"select coalesce(sum({counted}), 0)::BIGINT from {current(cur)} where {_HAVE_KEY}"  # noqa: S608 (our own words)
+    asked = f"select coalesce(sum({counted}), 0)::BIGINT from {current(cur)} where {_HAVE_KEY}"
     [(count,)] = cur.execute(asked, _key(group)).fetchall()
     return int(count)
 
@@ -237,7 +262,7 @@ def _in_time(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _run(row: Mapping[str, Any]) -> HistoryRun:
     validity = Validity(row["validity"])
-    why = row["reason"] if validity is not Validity.VALID else NO_TIME if row["timeless"] else ""
+    why = row["reason"] if not validity.counts else NO_TIME if row["timeless"] else ""
     reasons = {metric.name: _left_out(row[metric.name], why) for metric in TRACKED}
     return HistoryRun(
         run_id=row["run_id"],
@@ -250,6 +275,8 @@ def _run(row: Mapping[str, Any]) -> HistoryRun:
         values={name: float(row[name]) for name, reason in reasons.items() if not reason},
         left_out={name: reason for name, reason in reasons.items() if reason},
         ruleset_id=row["ruleset_id"],
+        accelerator=row["accelerator"],
+        dataset_sha256=row["dataset_sha256"],
     )
 
 

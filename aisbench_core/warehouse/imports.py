@@ -12,11 +12,12 @@ from aisbench_core.model import RunRecord
 from aisbench_core.warehouse import baselines
 from aisbench_core.warehouse.connection import Connection
 from aisbench_core.warehouse.imported import ID, Import
-from aisbench_core.warehouse.judging import Judge
+from aisbench_core.warehouse.judging import Judge, Verdict
 from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.record import forget, record_new
 from aisbench_core.warehouse.remarks import utc
-from aisbench_core.warehouse.rows import aware
+from aisbench_core.warehouse.rows import aware, rows_of
+from aisbench_core.warehouse.schema import RESULTS
 from aisbench_core.warehouse.standings import settle
 
 _OF_ONE = "origin = 'imported' and imported_at = ?"
@@ -25,7 +26,7 @@ _LISTED = f"""
         count(*) filter (where run_id in (select run_id from remarks)), count(*) over ()
     from runs where origin = 'imported' and imported_at is not null and starts_with(strftime(imported_at, '{ID}'), ?)
     group by imported_at order by imported_at desc limit ? offset ?
-"""  # noqa: S608 (our own words)
+"""
 _READ_FROM = """
     select source, raw, run_id from runs join results using (run_id)
     where origin = 'imported' and source in (select unnest(?::VARCHAR[]))
@@ -44,6 +45,12 @@ class Imports:
     def add(self, records: Sequence[RunRecord]) -> frozenset[str]:
         """Store the runs that nobody has stored, another machine neither; returns their ids."""
         return record_new(self._connection, records, self._judge)
+
+    def judged(self, record: RunRecord) -> Verdict:
+        """What the verdict on a result would be; nothing is stored."""
+        [result] = rows_of(record, self._judge)["results"]
+        cells = dict(zip(RESULTS, result, strict=True))
+        return Verdict._make(str(cells[name]) for name in Verdict._fields)
 
     def page(self, limit: int = 20, offset: int = 0) -> tuple[list[Import], int]:
         """Imports, newest first, and how many there are in all."""
@@ -94,7 +101,7 @@ def _forgetting(at: datetime, keep_remarks: bool) -> Callable[[DuckDBPyConnectio
 
 
 def _ids(cur: DuckDBPyConnection, at: datetime) -> list[str]:
-    cur.execute(f"select run_id from runs where {_OF_ONE} order by run_id", [utc(at)])  # noqa: S608
+    cur.execute(f"select run_id from runs where {_OF_ONE} order by run_id", [utc(at)])
     return [run_id for (run_id,) in cur.fetchall()]
 
 

@@ -1,6 +1,7 @@
-"""Whether a warehouse holds what it should: every row readable, each run whole and once, equal to its folder."""
+"""Whether a warehouse holds what it should: every row readable, each run whole and once, equal to its folder, and no
+cell changed since it was recorded."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 import duckdb
@@ -8,11 +9,12 @@ import duckdb
 from aisbench_core.errors import WarehouseError
 from aisbench_core.model import RunRecord
 from aisbench_core.rulesets.shelf import shipped
-from aisbench_core.warehouse import standings
+from aisbench_core.warehouse import recompute, standings
 from aisbench_core.warehouse.connection import Connection
-from aisbench_core.warehouse.judging import Judge
+from aisbench_core.warehouse.judging import Judge, Verdict
 from aisbench_core.warehouse.lake import Lake
-from aisbench_core.warehouse.rows import rows_of
+from aisbench_core.warehouse.recompute import Progress
+from aisbench_core.warehouse.rows import Rows, rows_of
 from aisbench_core.warehouse.schema import RUNS, TABLES
 
 _ELSEWHERE = ("runs", "remarks")
@@ -27,11 +29,13 @@ _COUNTS = (
     (
         "rank_results",
         "has fewer cards than its result counted",
-        """select run_id, count(rank) from results left join rank_results using (run_id)
-        group by run_id, ranks_found having count(rank) < coalesce(ranks_found, 0)""",
+        """select run_id, count(rank) from results join runs using (run_id) left join rank_results using (run_id)
+        group by run_id, ranks_found, origin
+        having count(rank) < coalesce(ranks_found, 0) and (count(rank) > 0 or origin = 'launched')""",
     ),
 )
-"""Table, what is wrong, and the question that finds such runs."""
+"""Table, what is wrong, and the question that finds such runs. The cards of a run that another console exported stayed
+there; that none of it is gone since, its hash says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +58,15 @@ class Checked:
 
 
 def check(
-    store: Connection | Lake, records: Iterable[RunRecord], loose_files: Iterable[str], *, mend: bool = False
+    store: Connection | Lake,
+    records: Iterable[RunRecord],
+    loose_files: Iterable[str],
+    progress: Progress,
+    *,
+    mend: bool = False,
 ) -> Checked:
-    """Read every cell, count rows per run and runs per group, and compare with the records in the runs' folders.
+    """Read every cell, count rows per run and runs per group, compute again what follows from other cells, the hashes
+    of the records too, and compare with the records in the runs' folders.
 
     `mend`: first count anew what is kept of each group, which costs nothing but the counting."""
     if mend:
@@ -68,19 +78,31 @@ def check(
         rows = sum(_count(cur, table) for table in TABLES)
         damages += [*_miscounted(cur), *_orphans(cur), *_wrong_standings(cur)]
         kept = _kept(cur)
+    changed = list(recompute.differences(store, progress))
     compared = 0
     judge = Judge(shipped())  # any will do: verdicts are not compared
+    doubtful = {each.run_id for each in changed}
     for record in records:
         compared += 1
-        damages += _compared(record, kept, judge)
+        damages += _compared(store, record, kept, judge, doubtful)
+    damages += map(_changed, changed)
     damages += [Damage(file, "belongs to nothing", "run `aisbench warehouse compact`") for file in loose_files]
     return Checked(len(kept), rows, compared, tuple(damages))
+
+
+def _changed(found: recompute.Difference) -> Damage:
+    where = f"{found.table}, run {found.run_id}"
+    if found.columns == (recompute.HASH,):
+        sentence = f"its cells do not give its {recompute.HASH}: one of them was changed since it was recorded"
+    else:
+        sentence = f"does not follow from the run's other cells: {', '.join(found.columns)}"
+    return Damage(where, sentence, REBUILD)
 
 
 def _unreadable(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
     for table, columns in TABLES.items():
         try:
-            cur.execute(f"select bit_xor(hash({', '.join(columns)})) from {table}").fetchall()  # noqa: S608
+            cur.execute(f"select bit_xor(hash({', '.join(columns)})) from {table}").fetchall()
         except (duckdb.Error, WarehouseError) as error:
             said = str(error).splitlines()[0]
             yield Damage(table, f"cannot be read: {said}", f"bring the file back, or {REBUILD} on every machine")
@@ -88,7 +110,7 @@ def _unreadable(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
 
 
 def _count(cur: duckdb.DuckDBPyConnection, table: str) -> int:
-    return int(cur.execute(f"select count(*) from {table}").fetchall()[0][0])  # noqa: S608
+    return int(cur.execute(f"select count(*) from {table}").fetchall()[0][0])
 
 
 def _miscounted(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
@@ -99,7 +121,7 @@ def _miscounted(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
 
 def _orphans(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
     for table in (name for name in TABLES if name != "remarks"):  # they may wait for a run that is imported again
-        asked = f"select distinct run_id from {table} where run_id not in (select run_id from runs)"  # noqa: S608
+        asked = f"select distinct run_id from {table} where run_id not in (select run_id from runs)"
         for (run_id,) in cur.execute(asked).fetchall():
             yield Damage(f"{table}, run {run_id}", "has rows, but there is no such run", REBUILD)
 
@@ -113,15 +135,21 @@ def _wrong_standings(cur: duckdb.DuckDBPyConnection) -> Iterator[Damage]:
 def _kept(cur: duckdb.DuckDBPyConnection) -> dict[str, tuple[object, ...]]:
     """What is compared with the folders, by run_id: the hash of run, result and cards, then rows per table."""
     counts = ", ".join(
-        f"(select count(*) from {table} where {table}.run_id = runs.run_id)"  # noqa: S608
+        f"(select count(*) from {table} where {table}.run_id = runs.run_id)"
         for table in TABLES
         if table not in _ELSEWHERE
     )
-    cur.execute(f"select run_id, record_sha256, {counts} from runs")  # noqa: S608
+    cur.execute(f"select run_id, record_sha256, {counts} from runs")
     return {run_id: tuple(rest) for run_id, *rest in cur.fetchall()}
 
 
-def _compared(record: RunRecord, kept: dict[str, tuple[object, ...]], judge: Judge) -> Iterator[Damage]:
+def _compared(
+    store: Connection | Lake,
+    record: RunRecord,
+    kept: dict[str, tuple[object, ...]],
+    judge: Judge,
+    doubtful: Collection[str],
+) -> Iterator[Damage]:
     run_id = record.run.run_id
     where = f"run {run_id}"
     if run_id not in kept:
@@ -129,5 +157,28 @@ def _compared(record: RunRecord, kept: dict[str, tuple[object, ...]], judge: Jud
         return
     rows = rows_of(record, judge)
     sha256 = rows["runs"][0][list(RUNS).index("record_sha256")]
-    if kept[run_id] != (sha256, *(len(rows[table]) for table in TABLES if table not in _ELSEWHERE)):
-        yield Damage(where, "differs from what its folder says", REBUILD)
+    counts = [len(rows[table]) for table in TABLES if table not in _ELSEWHERE]
+    if kept[run_id] == (sha256, *counts) and run_id not in doubtful:
+        return
+    differing = ", ".join(_differing(store, run_id, rows))
+    if differing:
+        yield Damage(where, f"differs from what its folder says: {differing}", REBUILD)
+
+
+_OF_OTHERS = {"runs": {"tags", "note", "group_id"}, "results": {*Verdict._fields}}
+"""What people remark, and another ruleset decides, where the folder is not."""
+
+
+def _differing(store: Connection | Lake, run_id: str, rows: Rows) -> Iterator[str]:
+    """Columns of a run's row, and tables of several rows, that are not as in its folder."""
+    with store.cursor() as cur:
+        for table, columns in TABLES.items():
+            if table == "remarks":
+                continue
+            asked = f"select {', '.join(columns)} from {table} where run_id = ?"
+            stored, told = cur.execute(asked, [run_id]).fetchall(), [tuple(row) for row in rows[table]]
+            if table in _OF_OTHERS and len(stored) == len(told) == 1:
+                pairs = zip(columns, stored[0], told[0], strict=True)
+                yield from (name for name, here, there in pairs if here != there and name not in _OF_OTHERS[table])
+            elif sorted(map(repr, stored)) != sorted(map(repr, told)):
+                yield table

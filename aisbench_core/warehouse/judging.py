@@ -37,7 +37,9 @@ class Judge:
         }
 
     def verdict(self, facts: Facts) -> Verdict:
-        """The verdict on one run: valid only if it completed and no check failed, incomplete if nothing is whole."""
+        """The verdict on one run: valid only if it completed and no check failed, incomplete if nothing is whole.
+
+        An imported result is claimed where a launched one would be valid: what ran was not seen from here."""
         found = self._checks(facts)
         failed = ";".join([check.id for check in found if check.level is CheckLevel.FAIL])
         warned = ";".join([check.id for check in found if check.level is CheckLevel.WARN])
@@ -74,7 +76,9 @@ def _plan(ruleset: Ruleset, division: Division) -> _Plan:
 def _validity(facts: Facts, failed: str) -> Validity:
     if facts.ranks_expected is None or facts.state != RunState.COMPLETED:
         return Validity.INCOMPLETE
-    return Validity.INVALID if failed else Validity.VALID
+    if failed:
+        return Validity.INVALID
+    return Validity.CLAIMED if facts.imported else Validity.VALID
 
 
 _CHECK = tuple(field.name for field in fields(Check))

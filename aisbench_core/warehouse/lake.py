@@ -16,7 +16,7 @@ from typing import TypeVar
 import duckdb
 
 from aisbench_core.errors import WarehouseBusy, WarehouseError
-from aisbench_core.warehouse import extensions, lake_refusals
+from aisbench_core.warehouse import extensions, lake_refusals, unusable
 from aisbench_core.warehouse.migrations import is_outdated, migrate
 from aisbench_core.warehouse.team import Access, TeamPlace
 
@@ -50,6 +50,9 @@ _STATE = """
         select from pg_catalog.pg_tables
         where schemaname = current_schema() and tablename not like 'ducklake%') as others
 """
+
+
+_OLD_SCHEMAS = "select exists (select from ducklake_inlined_data_tables group by table_id having count(*) > 1)"
 
 
 class Lake:
@@ -103,7 +106,7 @@ class Lake:
     def revision(self) -> str:
         """Changes with every change of the content: the number of the newest snapshot."""
         with self._words():
-            asked = f"from postgres_query('{_LINE}', 'select max(snapshot_id) from ducklake_snapshot')"  # noqa: S608
+            asked = f"from postgres_query('{_LINE}', 'select max(snapshot_id) from ducklake_snapshot')"
             with _cursor(self._running()) as cur:
                 return str(cur.execute(asked).fetchall()[0][0])
 
@@ -139,6 +142,8 @@ def _transaction(engine: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyC
             cur.execute(f"use {NAME}")  # within: outside it would be a transaction of its own
             yield cur
             cur.commit()
+        except unusable.ERRORS:
+            raise
         except BaseException:
             with contextlib.suppress(duckdb.Error):  # a failed commit has already rolled back
                 cur.rollback()
@@ -159,15 +164,32 @@ def _turn(engine: duckdb.DuckDBPyConnection, deadline: float) -> Iterator[None]:
                 f"select pg_advisory_xact_lock({_LOCK})')"
             )
             yield
-        finally:
-            with contextlib.suppress(duckdb.Error):  # without PostgreSQL there is no lock either
-                line.rollback()
+        except unusable.ERRORS:
+            raise
+        except BaseException:
+            _give_up(line)
+            raise
+        _give_up(line)
 
 
-def _cursor(engine: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+def _give_up(line: duckdb.DuckDBPyConnection) -> None:
+    with contextlib.suppress(duckdb.Error):  # without PostgreSQL there is no lock either
+        line.rollback()
+
+
+@contextlib.contextmanager
+def _cursor(engine: duckdb.DuckDBPyConnection) -> Iterator[duckdb.DuckDBPyConnection]:
     cur = engine.cursor()
-    cur.execute("set enable_progress_bar = false")  # waiting would show one on standard output, which is the answer's
-    return cur
+    try:
+        cur.execute("set enable_progress_bar = false")  # waiting would show one on standard output: the answer's
+        yield cur
+    except unusable.ERRORS:
+        unusable.leave(engine, cur)
+        raise
+    except BaseException:
+        cur.close()
+        raise
+    cur.close()
 
 
 def _started(place: TeamPlace, deadline: float) -> duckdb.DuckDBPyConnection:
@@ -177,6 +199,8 @@ def _started(place: TeamPlace, deadline: float) -> duckdb.DuckDBPyConnection:
         keep(engine, access)
         _attach(engine, place, access, deadline)
     except duckdb.Error as error:
+        if isinstance(error, unusable.ERRORS):
+            unusable.leave(engine)
         raise lake_refusals.refusal(place, error, access.secrets) from error
     return engine
 
@@ -221,14 +245,31 @@ def _attach(engine: duckdb.DuckDBPyConnection, place: TeamPlace, access: Access,
         raise lake_refusals.foreign(place)
     if known:
         attach_lake(engine, place, access)
-        if not _is_outdated(engine, place):
+        if not _is_outdated(engine, place) and not _has_old_schemas(engine):
             return
     with _turn(engine, deadline):
-        if not known:
-            attach_lake(engine, place, access)
+        if known:
+            engine.execute(f"detach {NAME}")  # it remembers the tables as they were when our turn had not come
+        attach_lake(engine, place, access)
         with _cursor(engine) as cur:
             cur.execute(f"use {NAME}")
             migrate(cur, place)
+            if known:
+                _forget_old_schemas(cur)
+
+
+def _has_old_schemas(engine: duckdb.DuckDBPyConnection) -> bool:
+    """Whether somebody was killed between the last step and the next function."""
+    [(found,)] = engine.execute(f"from postgres_query('{_LINE}', {_text(_OLD_SCHEMAS)})").fetchall()
+    return bool(found)
+
+
+def _forget_old_schemas(cur: duckdb.DuckDBPyConnection) -> None:
+    """Move rows of former schemas from PostgreSQL into files, while nobody reads them.
+
+    Otherwise the next compaction does it, and every process that has this schema in its memory then ends at once:
+    DuckLake looks for the tables that are gone, DuckDB calls that fatal (github.com/duckdb/ducklake/issues/1305)."""
+    cur.execute(f"from ducklake_flush_inlined_data('{NAME}')").fetchall()
 
 
 def attach_lake(

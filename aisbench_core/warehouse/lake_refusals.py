@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import duckdb
 
 from aisbench_core.errors import WarehouseBusy, WarehouseError
+from aisbench_core.warehouse import unusable
 from aisbench_core.warehouse.team import TeamPlace
 
 BROKEN = (duckdb.Error,)
@@ -29,11 +30,11 @@ _BROKEN_OFF = re.compile(r"unsuccessful query result|server (terminated|closed)|
 
 _ADVICE = (
     (r"password|no pg_hba|authentication", "set AISBENCH_WAREHOUSE_PASSWORD, or `warehouse` in data/credentials.yaml"),
-    (r'database ".*" does not exist', "make it: createdb with the name that the setting warehouse says"),
-    (r'role ".*" does not exist', "change `user` in the setting warehouse, or make that user in PostgreSQL"),
+    (r'database "[^"]*+" does not exist', "make it: createdb with the name that the setting warehouse says"),
+    (r'role "[^"]*+" does not exist', "change `user` in the setting warehouse, or make that user in PostgreSQL"),
     (r"permission denied", "the user needs to own the database, or its tables"),
     (r"DATA_PATH parameter", "set warehouse_data to the place that the catalogue names"),
-    (r"DuckLake.*version|version.*DuckLake|catalog version", "use one version of this product in the whole team"),
+    (r"\A(?s:(?=.*DuckLake).*version)|catalog version", "use one version of this product in the whole team"),
     (r"\b403\b|Forbidden|SignatureDoesNotMatch|InvalidAccessKeyId", "check the keys of the profile warehouse_profile"),
     (r"\b404\b|NoSuchBucket|NoSuchKey", "look at the bucket in warehouse_data, then run `aisbench warehouse check`"),
     (r"HTTP|s3://", "check that OBS can be reached: `aisbench health`; what could not be written is tried again"),
@@ -63,6 +64,8 @@ def refusal(place: TeamPlace, error: duckdb.Error, secrets: Iterable[str] = ()) 
         return WarehouseBusy(
             f"another writer has had its turn in the warehouse {place} for long", "try again in a moment"
         )
+    if isinstance(error, unusable.ERRORS):
+        return WarehouseError(f"an answer of the warehouse {place} broke off", "try again; the connection is made anew")
     for secret in secrets:
         text = text.replace(secret, "…")
     hint = next((advice for pattern, advice in _ADVICE if re.search(pattern, text, re.I)), "try again")

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import duckdb
 
 from aisbench_core.errors import WarehouseError
+from aisbench_core.warehouse import schema
 
 STEPS = (
     """
@@ -100,18 +101,55 @@ STEPS = (
     """,
     # Writers of a file take turns by a lock, those of a team's warehouse in its line.
     "drop table revision",
+    # Runs of different accelerators, images, code or data are different systems: they were one row before.
+    """
+    alter table runs add column image VARCHAR;
+    update runs set image = coalesce(nullif(spec->>'$.image_url', ''), engine_version, ''),
+        group_id = (md5_number_lower(concat_ws(chr(31), region, rehearsal::VARCHAR, fingerprint,
+        framework_version, flavor, pool_id, coalesce(node_count::VARCHAR, ''), coalesce(cards_per_node::VARCHAR, ''),
+        synthetic_data::VARCHAR, throughput_unit, origin, coalesce(accelerator, ''),
+        coalesce(nullif(spec->>'$.image_url', ''), engine_version, ''), coalesce(code_sha256, ''),
+        coalesce(dataset_sha256, ''))) >> 1)::BIGINT;
+    alter table standings add column image VARCHAR;
+    alter table standings add column code_sha256 VARCHAR;
+    alter table standings add column dataset_sha256 VARCHAR;
+    alter table standings add column median_run_id VARCHAR;
+    alter table standings add column accuracy DOUBLE;
+    delete from standings;
+    delete from standings_due;
+    insert into standings (group_id, region, rehearsal, fingerprint, framework_version, flavor, pool_id, node_count,
+        cards_per_node, synthetic_data, throughput_unit, origin, accelerator, image, code_sha256, dataset_sha256,
+        workload, model, mode, throughput_definition, dataset)
+        select group_id, any_value(region), any_value(rehearsal), any_value(fingerprint), any_value(framework_version),
+            any_value(flavor), any_value(pool_id), any_value(node_count), any_value(cards_per_node),
+            any_value(synthetic_data), any_value(throughput_unit), any_value(origin), any_value(accelerator),
+            any_value(image), any_value(code_sha256), any_value(dataset_sha256), any_value(workload), any_value(model),
+            any_value(mode), any_value(throughput_definition), any_value(dataset)
+        from runs group by group_id;
+    insert into standings_due select group_id from standings;
+    """,
 )
 
 LATEST = len(STEPS)
 
+NEWEST = "".join(
+    f"create table {table} ({', '.join(f'{name} {kind}' for name, kind in columns.items())});\n"
+    for table, columns in schema.ALL_TABLES.items()
+)
+"""What makes a new warehouse. The steps would come to the same, with a transaction for each."""
+
 
 def migrate(con: duckdb.DuckDBPyConnection, place: object, steps: Sequence[str] = STEPS) -> None:
-    """Bring the tables of `place` up to date in one transaction.
+    """Bring the tables of `place` up to date, each step in a transaction of its own.
 
     Raises WarehouseError when a newer version of this product wrote them, or somebody else's program."""
     version = _known_version(con, place, steps)
-    if version < len(steps):
-        _apply(con, steps, version)
+    if version == 0 and steps is STEPS:
+        _apply(con, LATEST, NEWEST)
+        return
+    # DuckDB cannot alter a table that the same transaction has updated: one transaction for all steps is not enough.
+    for number, step in enumerate(steps[version:], start=version + 1):
+        _apply(con, number, step)
 
 
 def is_outdated(con: duckdb.DuckDBPyConnection, place: object) -> bool:
@@ -152,13 +190,12 @@ def _stored_version(con: duckdb.DuckDBPyConnection) -> int:
     return int(con.execute("select max(version) from schema_version").fetchall()[0][0] or 0)
 
 
-def _apply(con: duckdb.DuckDBPyConnection, steps: Sequence[str], version: int) -> None:
+def _apply(con: duckdb.DuckDBPyConnection, version: int, step: str) -> None:
     con.begin()
     try:
         con.execute("create table if not exists schema_version (version INTEGER)")
-        for number, step in enumerate(steps[version:], start=version + 1):
-            con.execute(step)
-            con.execute("insert into schema_version values (?)", [number])
+        con.execute(step)
+        con.execute("insert into schema_version values (?)", [version])
         con.commit()
     except BaseException:
         con.rollback()

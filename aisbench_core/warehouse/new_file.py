@@ -2,17 +2,14 @@
 
 import contextlib
 import fcntl
-import hashlib
 import logging
 import os
-import re
-import socket
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.private_files import FILE_MODE, draft_of, make_private_folder, sync
 from aisbench_core.warehouse.file_format import write_anew
 from aisbench_core.warehouse.migrations import migrate
 
@@ -23,12 +20,14 @@ def create(path: Path, con: DuckDBPyConnection) -> None:
     """Make the file where none is, complete under another name first: two processes must not meet half of it.
 
     `con` is an engine with nothing but memory. Raises OSError and duckdb's errors."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private_folder(path.parent)
     draft = draft_of(path)
     try:
         migrate(con, path)
         write_anew(con, "memory", draft)
+        draft.chmod(FILE_MODE)
         _put(draft, path)
+        sync(path.parent)
     finally:
         draft.unlink(missing_ok=True)
 
@@ -49,34 +48,6 @@ def _state(file: Path) -> str:
     except OSError:
         return ""
     return f"{found.st_ino}-{found.st_size}-{found.st_mtime_ns}"
-
-
-def draft_of(path: Path) -> Path:
-    """Where a file is written that is to come into this place: a name of this thread's own, which tells who writes."""
-    return path.with_name(f".{path.name}.{_here()}.{os.getpid()}.{threading.get_ident()}.new")
-
-
-def abandoned(folder: Path) -> list[Path]:
-    """What processes of this machine that have died were writing into a folder, with its logs.
-
-    Whether those of other machines live nobody here can know, and a folder may be shared with them."""
-    named = re.compile(rf"\..+\.{_here()}\.(\d+)\.\d+\.new(\.wal)?")
-    found = ((draft, named.fullmatch(draft.name)) for draft in folder.glob(".*.new*"))
-    return [draft for draft, by in found if by and not _lives(int(by[1]))]
-
-
-def _here() -> str:
-    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
-
-
-def _lives(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except (OverflowError, ProcessLookupError):
-        return False
-    except PermissionError:  # somebody else's
-        return True
-    return True
 
 
 def _put(draft: Path, path: Path) -> None:

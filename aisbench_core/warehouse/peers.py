@@ -2,17 +2,28 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.statistics.difference import difference
 from aisbench_core.statistics.summary import summary
 from aisbench_core.warehouse.compared import MOST_DOTS, Peers, RunDot, RunVerdict, Verdict
-from aisbench_core.warehouse.standings import KEYS, OF_GROUPS, group_id
+from aisbench_core.warehouse.standings import COUNTED, KEYS, MIDDLE, OF_GROUPS, group_id
 from aisbench_core.warehouse.values import RunRow
 
 MOST_PEERS = 500
 """So many runs of a group are looked at: the newest ones."""
+
+_MEDIANS = {
+    "throughput": "throughput_cluster",
+    "per_node": "throughput_per_node",
+    "per_card": "throughput_per_card",
+    "duration_s": "duration_s",
+    "queue_s": "queue_s",
+    "rank_cv": "rank_cv",
+}
+"""What the group of a run has for each of its numbers, and the column of which that is the median."""
 
 _THROUGHPUT = {"": "throughput_cluster", "node": "throughput_per_node", "card": "throughput_per_card"}
 
@@ -28,10 +39,10 @@ def peers(
             select group_id, run_id, {_THROUGHPUT[normalise_by]} as throughput,
                 row_number() over (partition by group_id order by created_at desc, run_id) as place
             from runs join results using (run_id)
-            where validity = 'valid' and {OF_GROUPS})
+            where {COUNTED} and {OF_GROUPS})
         select group_id, run_id, throughput from ranked
         where place <= {MOST_PEERS} and throughput is not null order by group_id, hash(run_id), run_id
-        """,  # noqa: S608 (our own words)
+        """,
         {"groups": list(set(ids))},
     )
     dots: defaultdict[int, list[RunDot]] = defaultdict(list)
@@ -39,6 +50,26 @@ def peers(
         dots[group].append(RunDot(*dot))
     groups = [dots[each] for each in ids]
     return tuple(_peers(one, group, groups[0]) for one, group in zip(verdicts, groups, strict=True))
+
+
+def medians(cur: DuckDBPyConnection, runs: Sequence[RunRow]) -> tuple[RunRow, ...]:
+    """Each run with the medians of its group's valid runs as its numbers, and the accuracy of the run in the middle.
+
+    Of a group without valid runs there are no numbers."""
+    ids = [group_id({name: getattr(run, name) for name in KEYS}) for run in runs]
+    cells = ", ".join(f"median({column}) as {name}" for name, column in _MEDIANS.items())
+    cur.execute(
+        f"""
+        select group_id, {cells}, ({MIDDLE}).accuracy as accuracy
+        from (select *, throughput_cluster as counted from runs join results using (run_id)
+            where {COUNTED} and {OF_GROUPS})
+        group by group_id
+        """,
+        {"groups": list(set(ids))},
+    )
+    names = (*_MEDIANS, "accuracy")
+    found = {group: dict(zip(names, values, strict=True)) for group, *values in cur.fetchall()}
+    return tuple(replace(run, **found.get(each, dict.fromkeys(names))) for run, each in zip(runs, ids, strict=True))
 
 
 def _peers(one: RunVerdict, group: Sequence[RunDot], base: Sequence[RunDot]) -> Peers:

@@ -32,7 +32,7 @@ _SPREADS = f"""
         median(throughput), quantile_cont(throughput, 0.75), max(throughput),
         count(*) filter (where throughput < floor)
     from cards join middle using (run_id) group by run_id
-"""  # noqa: S608 (our own words)
+"""
 
 _CELLS = f"""
     with {_CARDS}
@@ -40,13 +40,13 @@ _CELLS = f"""
         median(throughput), min(throughput), count(*), count(*) filter (where throughput < $floor)
     from cards group by node // $nodes_per_cell, case when $by_card then card end
     order by first_node, card
-"""  # noqa: S608 (our own words)
+"""
 
 _SLOWEST = f"""
     with {_CARDS}
     select node, card, rank, throughput from cards where throughput < $floor
     order by throughput, node, card limit {MOST_STRAGGLERS}
-"""  # noqa: S608 (our own words)
+"""
 
 
 def spreads(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> Mapping[str, RankSpread]:

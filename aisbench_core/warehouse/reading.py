@@ -18,9 +18,11 @@ from pathlib import Path
 import duckdb
 
 from aisbench_core.errors import DiskError, WarehouseError, disk_error, full_disks_named
-from aisbench_core.warehouse import extensions, lake_refusals, views
+from aisbench_core.warehouse import extensions, lake_refusals, log_state, views
 from aisbench_core.warehouse.compacting import patiently_attached
-from aisbench_core.warehouse.connection import PATIENCE_S, refusal, started
+from aisbench_core.warehouse.connection import PATIENCE_S, started
+from aisbench_core.warehouse.file_refusals import refusal
+from aisbench_core.warehouse.foreign import copy_rows
 from aisbench_core.warehouse.lake import NAME, attach_lake, keep, spill_folder
 from aisbench_core.warehouse.migrations import is_outdated, migrate
 from aisbench_core.warehouse.new_file import revision_of
@@ -47,9 +49,11 @@ _COPY = "import shutil, sys; shutil.copyfile(sys.argv[1], sys.argv[2])"
 class FileReader:
     """A copy of a warehouse file, taken anew when the file has changed. Threads may share it."""
 
-    def __init__(self, path: Path, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, path: Path, patience_s: float = PATIENCE_S, *, foreign: bool = False) -> None:
+        """`foreign`: somebody else may have made the file; then the copy holds its rows alone."""
         self.place = path
         self._patience_s = patience_s
+        self._foreign = foreign
         self._guard = threading.Lock()
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._engine: duckdb.DuckDBPyConnection | None = None
@@ -64,6 +68,8 @@ class FileReader:
             try:
                 engine = self._newest()
             except DiskError:
+                if self._foreign:
+                    raise
                 with _in_place(self.place, self._patience_s) as cur:
                     yield cur
                 return
@@ -75,6 +81,11 @@ class FileReader:
         """Forget the copy."""
         with self._guard:
             self._drop()
+
+    def remove_copy(self) -> None:
+        """Remove the copy although it may be in use: the process ends, and does not wait for the engine."""
+        if folder := self._folder:
+            folder.cleanup()
 
     def _newest(self) -> duckdb.DuckDBPyConnection:
         if self._engine is None or self._revision != revision_of(self.place):
@@ -90,7 +101,7 @@ class FileReader:
         with full_disks_named():
             self._folder = tempfile.TemporaryDirectory(prefix="aisbench-reading-")
         copy = Path(self._folder.name) / f"{NAME}.duckdb"
-        self._revision = copied(self.place, copy, self._patience_s)
+        self._revision = (copy_rows if self._foreign else copied)(self.place, copy, self._patience_s)
         spill: _Config = {"temp_directory": str(copy.with_name("spill"))}
         locked: _Config = {"enable_external_access": False, "lock_configuration": True}
         try:
@@ -135,6 +146,7 @@ def copied(path: Path, copy: Path, patience_s: float) -> str:
     engine = started(path)
     try:
         with patiently_attached(engine, path, time.monotonic() + patience_s, ", read_only"):
+            log_state.check(path)
             revision = revision_of(path)
             for ending in ("", ".wal"):
                 if Path(f"{path}{ending}").exists():
@@ -187,6 +199,9 @@ class LakeReader:
         with self._guard:
             self._engine = None
 
+    def remove_copy(self) -> None:
+        """There is none."""
+
 
 def _lake_engine(place: TeamPlace) -> duckdb.DuckDBPyConnection:
     access = place.access()
@@ -212,16 +227,16 @@ def _look_through(engine: duckdb.DuckDBPyConnection, place: Path | TeamPlace) ->
             raise WarehouseError(
                 f"the warehouse {place} is of an older version", "let somebody who may write run `aisbench leaderboard`"
             )
-    asked = f"select table_name from duckdb_tables() where database_name = '{NAME}'"  # noqa: S608 - our own word
+    asked = f"select table_name from duckdb_tables() where database_name = '{NAME}'"
     for (table,) in engine.execute(asked).fetchall():
         # The board's questions look rows up by their rowid, which a view would hide.
-        engine.execute(f"create view {table} as select *, rowid from {NAME}.{table}")  # noqa: S608
+        engine.execute(f"create view {table} as select *, rowid from {NAME}.{table}")
     views.create(engine)
 
 
 Reader = FileReader | LakeReader
 
 
-def reader(place: Path | TeamPlace, patience_s: float = PATIENCE_S) -> Reader:
-    """What reads a warehouse; it looks at the place when it is first asked."""
-    return LakeReader(place) if isinstance(place, TeamPlace) else FileReader(place, patience_s)
+def reader(place: Path | TeamPlace, patience_s: float = PATIENCE_S, *, foreign: bool = False) -> Reader:
+    """What reads a warehouse; it looks at the place when it is first asked. `foreign`: a file of somebody else."""
+    return LakeReader(place) if isinstance(place, TeamPlace) else FileReader(place, patience_s, foreign=foreign)

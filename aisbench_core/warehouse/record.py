@@ -112,7 +112,7 @@ def store(cur: DuckDBPyConnection, run_ids: list[str], rows: Rows) -> None:
 def clear(cur: DuckDBPyConnection, run_ids: list[str]) -> None:
     """Remove what is stored of these runs, if anything is."""
     chosen, parameters = among("run_id", run_ids)
-    asked = f"select 1 from runs where {chosen} union all select 1 from remarks where {chosen} limit 1"  # noqa: S608
+    asked = f"select 1 from runs where {chosen} union all select 1 from remarks where {chosen} limit 1"
     if not cur.execute(asked, parameters * 2).fetchall():  # the usual case: recorded once, remarked of afterwards
         return
     forget(cur, run_ids)
@@ -124,12 +124,12 @@ def forget(cur: DuckDBPyConnection, run_ids: list[str], keep: Collection[str] = 
     mark_of_runs(cur, run_ids)
     for table in TABLES:
         if table not in keep:
-            cur.execute(f"delete from {table} where {chosen}", parameters)  # noqa: S608 (our own words)
+            cur.execute(f"delete from {table} where {chosen}", parameters)
 
 
 def _keep_only(cur: DuckDBPyConnection, run_ids: Iterable[str]) -> None:
     known = list(run_ids)
     others = "run_id not in (select unnest(?::VARCHAR[]))"
-    cur.execute(f"insert into standings_due select distinct group_id from runs where {others}", [known])  # noqa: S608
+    cur.execute(f"insert into standings_due select distinct group_id from runs where {others}", [known])
     for table in TABLES:
-        cur.execute(f"delete from {table} where {others}", [known])  # noqa: S608
+        cur.execute(f"delete from {table} where {others}", [known])

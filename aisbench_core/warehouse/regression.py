@@ -12,12 +12,15 @@ from typing import NamedTuple
 from aisbench_core.statistics import steps
 from aisbench_core.statistics.difference import difference
 from aisbench_core.statistics.discovery import adjusted
-from aisbench_core.statistics.power import Power, power
+from aisbench_core.statistics.power import Power, Reporting, power
 from aisbench_core.statistics.summary import Summary, summary
 from aisbench_core.warehouse.histories import HistoryRun, Judgement, MetricVerdict, Outcome, Rule, VersionField
 
 EFFECT = 0.01
 """A smaller relative change is no news."""
+
+PLANNED = 2 * EFFECT
+"""The true change for which runs are planned: of one of just EFFECT, half of all measurements are smaller."""
 
 ALPHA = 0.01
 """A change that is likelier by chance is no news either."""
@@ -71,7 +74,9 @@ def judgement(
 
 def settled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
     """The judgements of one answer with adjusted p-values and outcomes."""
-    tests = [metric.p_value for each in judgements for metric in each.metrics if metric.p_value is not None]
+    tests = [
+        metric.p_value for each in judgements for metric in (*each.metrics, *each.within) if metric.p_value is not None
+    ]
     chances = iter(adjusted(tests))
     return tuple(_settled(each, chances, len(tests)) for each in judgements)
 
@@ -99,7 +104,7 @@ def _named(
     """The runs that the names mean; and those of the newest version, as far as they came after single runs."""
     baseline = [run for run in runs if run.run_id in names or run.version(field) in names]
     newest = versions_of(runs, field)[-1:]
-    if not baseline or newest[0] in names:
+    if not baseline or not newest or newest[0] in names:  # nobody may know a version of any run
         return baseline, []
     start = max((index + 1 for index, run in enumerate(runs) if run.run_id in names), default=0)
     return baseline, [run for run in runs[start:] if run.version(field) == newest[0]]
@@ -112,6 +117,9 @@ def _against(
     baseline: Sequence[HistoryRun],
     candidate: Sequence[HistoryRun],
 ) -> Judgement:
+    every, newest = len(baseline) + len(candidate), candidate
+    baseline, candidate = of_one_build(baseline, field), of_one_build(newest, field)
+    mixed = _mixed(field, baseline)
     measured = [each for each in TRACKED if any(each.name in run.values for run in (*baseline, *candidate))]
     return Judgement(
         rule=rule,
@@ -120,8 +128,56 @@ def _against(
         candidate=_one_version(candidate, field),
         baseline_run_ids=tuple(run.run_id for run in baseline),
         candidate_run_ids=tuple(run.run_id for run in candidate),
-        metrics=tuple(_compared(each, unit, baseline, candidate) for each in measured),
+        metrics=() if mixed else tuple(_compared(each, unit, baseline, candidate) for each in measured),
+        within=(*_against_build_before(unit, newest, candidate, field), *_changed_within(unit, candidate)),
+        mixed=mixed,
+        other_builds=every - len(baseline) - len(candidate),
     )
+
+
+_ASPECTS = {"image": VersionField.ENGINE, "code": VersionField.CODE}
+
+
+def of_one_build(runs: Sequence[HistoryRun], field: VersionField) -> Sequence[HistoryRun]:
+    """Of one version's runs those with the image and the code of its newest run, as far as both are known.
+
+    Runs of several versions, which somebody named together, stay as they are."""
+    if len({run.version(field) for run in runs} - {""}) > 1:
+        return runs
+    for aspect in (each for each in _ASPECTS.values() if each is not field):
+        newest = next((run.version(aspect) for run in reversed(runs) if run.version(aspect)), "")
+        runs = [run for run in runs if run.version(aspect) in ("", newest)]
+    return runs
+
+
+def _mixed(field: VersionField, runs: Sequence[HistoryRun]) -> tuple[str, ...]:
+    """In which of image and code, unless these are the versions, the runs differ among themselves."""
+    return tuple(
+        name
+        for name, aspect in _ASPECTS.items()
+        if aspect is not field and len({run.version(aspect) for run in runs} - {""}) > 1
+    )
+
+
+def _against_build_before(
+    unit: str, version: Sequence[HistoryRun], newest: Sequence[HistoryRun], field: VersionField
+) -> Iterator[MetricVerdict]:
+    """The newest image and code of a version against those that it had before: a new image may bring a drop, too."""
+    run_ids = {run.run_id for run in newest}
+    before = of_one_build([run for run in version if run.run_id not in run_ids], field)
+    for metric in TRACKED:
+        found = _compared(metric, unit, before, newest)
+        if found.p_value is not None:
+            yield found
+
+
+def _changed_within(unit: str, candidate: Sequence[HistoryRun]) -> Iterator[MetricVerdict]:
+    """Each metric whose level may have changed since the candidate's first run: its mean against the baseline hides
+    a drop that began in the middle of it."""
+    for metric in TRACKED:
+        found = _last_level(metric, unit, candidate)
+        if found.p_value is not None:
+            yield found
 
 
 def _one_version(runs: Sequence[HistoryRun], field: VersionField) -> str:
@@ -140,12 +196,23 @@ def _compared(
     return replace(blank, difference=found, p_value=found.p_value, since=since)
 
 
-def _by_level(runs: Sequence[HistoryRun], unit: str, field: VersionField) -> Judgement:
+def _by_level(every: Sequence[HistoryRun], unit: str, field: VersionField) -> Judgement:
+    runs = of_one_build(every, field)
     measured = [each for each in TRACKED if any(each.name in run.values for run in runs)]
     version = _one_version(runs, field)
     ids = tuple(run.run_id for run in runs)
     metrics = tuple(_last_level(each, unit, runs) for each in measured)
-    return Judgement(Rule.LEVEL_BEFORE, field, version, version, ids, (), metrics)
+    return Judgement(
+        Rule.LEVEL_BEFORE,
+        field,
+        version,
+        version,
+        ids,
+        (),
+        metrics,
+        within=tuple(_against_build_before(unit, every, runs, field)),
+        other_builds=len(every) - len(runs),
+    )
 
 
 def _last_level(metric: Tracked, unit: str, runs: Sequence[HistoryRun]) -> MetricVerdict:
@@ -187,14 +254,18 @@ def power_of(baseline: Summary | None, candidate: Summary | None) -> Power | Non
         return None
     freedom = sum(side.count - 1 for side in sides)
     cv = math.sqrt(sum((side.count - 1) * (side.cv or 0) ** 2 for side in sides) / freedom)
-    found = power(cv, EFFECT, baseline.count, candidate.count if candidate else 0, ALPHA)
-    # However sure a smaller change may be, it is not reported.
-    return found if found.visible is None else replace(found, visible=max(EFFECT, found.visible))
+    return power(cv, PLANNED, baseline.count, candidate.count if candidate else 0, Reporting(EFFECT, ALPHA))
 
 
 def _settled(one: Judgement, chances: Iterator[float], tests: int) -> Judgement:
-    metrics = tuple(_decided(each, next(chances)) if each.p_value is not None else each for each in one.metrics)
-    return replace(one, metrics=metrics, outcome=gravest(each.outcome for each in metrics), tests=tests)
+    metrics, within = (
+        tuple(_decided(each, next(chances)) if each.p_value is not None else each for each in some)
+        for some in (one.metrics, one.within)
+    )
+    # That nothing changed within the candidate says nothing of how it compares.
+    changed = (each for each in within if each.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT))
+    outcome = gravest(each.outcome for each in (*metrics, *changed))
+    return replace(one, metrics=metrics, within=within, outcome=outcome, tests=tests)
 
 
 def _decided(metric: MetricVerdict, chance: float) -> MetricVerdict:

@@ -18,7 +18,7 @@ from aisbench_core.warehouse.schema import among, insert
 def of(cur: DuckDBPyConnection, run_ids: Sequence[str] | None = None) -> dict[str, Remarks]:
     """The remarks of these runs (None: of all), by run; runs without one are left out."""
     chosen, parameters = ("true", []) if run_ids is None else among("run_id", run_ids)
-    cur.execute(f"select run_id, at_utc, who, kind, text from remarks where {chosen}", parameters)  # noqa: S608
+    cur.execute(f"select run_id, at_utc, who, kind, text from remarks where {chosen}", parameters)
     found: defaultdict[str, list[Remark]] = defaultdict(list)
     for run_id, at, who, kind, text in cur.fetchall():
         found[run_id].append(Remark(aware(at), who, RemarkKind(kind), text))
@@ -96,7 +96,7 @@ def imported_note(stored: str, person: str) -> str:
 
 def _known(cur: DuckDBPyConnection, run_ids: Iterable[str]) -> set[str]:
     chosen, parameters = among("run_id", [*run_ids])
-    cur.execute(f"select run_id from runs where {chosen}", parameters)  # noqa: S608 (our own words)
+    cur.execute(f"select run_id from runs where {chosen}", parameters)
     return {run_id for (run_id,) in cur.fetchall()}
 
 

@@ -24,6 +24,7 @@ from aisbench_core.model import (
     whole_note,
 )
 from aisbench_core.warehouse.card_rows import card_rows, finite, place_of, server_rows
+from aisbench_core.warehouse.facts import LONGEST_S
 from aisbench_core.warehouse.fingerprint import fingerprint
 from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.schema import RESULTS, RUNS
@@ -53,11 +54,12 @@ def rows_of(record: RunRecord, judge: Judge) -> Rows:
     carried = record.imported.carried if record.imported else {}
     asked = _with(_run(record), carried)
     result = _with(_result(record), carried)
-    run = {**asked, **_system(record)}
+    # The image follows from the spec, which the hash covers.
+    run = {**asked, **_system(record), "image": record.run.spec.image_url or asked["engine_version"]}
     stated = [record.described.values] if record.described and record.described.values else []
     launch = [canonical_json(asdict(record.launched))] if record.launched else []
     # The verdict is not part of the hash: another ruleset finds something else in the same record.
-    sha256 = _sha256([asked, result, cards, *stated, *launch])
+    sha256 = sha256_of([asked, result, cards, *stated, *launch])
     sealed = {
         **run,
         **_remarked(record, asked),
@@ -65,7 +67,7 @@ def rows_of(record: RunRecord, judge: Judge) -> Rows:
         "launch": launch[0] if launch else None,
         "record_sha256": sha256,
     }
-    judged = _with({**result, **judge.of_cells(run, result, cards, servers)._asdict()}, carried)
+    judged = {**result, **judge.of_cells(run, result, cards, servers)._asdict()}
     return {
         "runs": [[sealed[column] for column in RUNS]],
         "results": [[judged[column] for column in RESULTS]],
@@ -215,7 +217,7 @@ def _happened(record: RunRecord) -> Cells:
         "submitted_at": _utc(run.submitted_at),
         "started_at": _utc(run.started_at),
         "ended_at": _utc(run.ended_at),
-        "queue_s": _seconds(run.submitted_at, run.started_at),
+        "queue_s": _possible(_seconds(run.submitted_at, run.started_at)),
         "duration_s": finite(run.duration_s),
     }
 
@@ -279,9 +281,14 @@ def _seconds(start: datetime | None, end: datetime | None) -> float | None:
     return (end - start).total_seconds()
 
 
+def _possible(seconds: float | None) -> float | None:
+    """None for what only a clock that jumped can have measured; the check of times names it."""
+    return None if seconds is None or seconds > LONGEST_S else seconds
+
+
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=datetime.isoformat)
 
 
-def _sha256(cells: object) -> str:
+def sha256_of(cells: object) -> str:
     """Over canonical JSON, with times in ISO 8601."""
     return hashlib.sha256(_ENCODER.encode(cells).encode()).hexdigest()

@@ -44,7 +44,7 @@ class Asked:
 def page(cur: DuckDBPyConnection, query: BoardQuery) -> RunPage:
     """One page of runs, sorted, with how many there are in all. The cursor sees one moment."""
     found = places(cur, query)
-    asked = f"select {_SELECT} from {told('runs', '$runs')} join {told('results', '$results')} using (run_id)"  # noqa: S608
+    asked = f"select {_SELECT} from {told('runs', '$runs')} join {told('results', '$results')} using (run_id)"
     cur.execute(asked, at(found.places))
     rows = {row.run_id: row for row in map(_row, cur.fetchall())}
     return RunPage(tuple(rows[place.run_id] for place in found.places), found.total, found.rehearsal)
@@ -52,7 +52,7 @@ def page(cur: DuckDBPyConnection, query: BoardQuery) -> RunPage:
 
 def by_ids(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> list[RunRow]:
     """The runs that exist of these, in no order."""
-    asked = f"select {_SELECT} from {_whole('runs')} join {_whole('results')} using (run_id)"  # noqa: S608 (our own words)
+    asked = f"select {_SELECT} from {_whole('runs')} join {_whole('results')} using (run_id)"
     cur.execute(asked, {"ids": list(run_ids)})
     return [_row(values) for values in cur.fetchall()]
 
@@ -60,7 +60,7 @@ def by_ids(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> list[RunRow]:
 def _whole(table: str) -> str:
     """The rows of the runs $ids, found by one column first: the place of a row leads to all of them at once, as its id
     does not."""
-    found = f"select rowid from {table} where run_id in (select unnest($ids::VARCHAR[]))"  # noqa: S608 (our own words)
+    found = f"select rowid from {table} where run_id in (select unnest($ids::VARCHAR[]))"
     return f"(from {table} where rowid in ({found})) as {table}"
 
 

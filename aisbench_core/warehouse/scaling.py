@@ -3,12 +3,13 @@
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any
 
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import RunNotFound
+from aisbench_core.model import Origin
 from aisbench_core.statistics.amdahl import SizeRuns, amdahl
 from aisbench_core.statistics.student import critical
 from aisbench_core.warehouse.compared import MOST_DOTS, RunDot
@@ -24,31 +25,41 @@ from aisbench_core.warehouse.scalings import (
     ScalingQuery,
     ScalingQuestion,
 )
+from aisbench_core.warehouse.standings import COUNTED
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 
-POINTS = """
-    select region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data,
-        node_count, throughput_unit, median(throughput_cluster) as throughput, count(*) as runs
+LINE = """region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data,
+    throughput_unit, accelerator, image, code_sha256, dataset_sha256, origin"""
+"""What is equal along one curve: everything but the node count."""
+
+POINTS = f"""
+    select {LINE}, node_count, median(throughput_cluster) as throughput, count(*) as runs
     from runs join results using (run_id)
-    where validity = 'valid' and mode = 'cluster' and node_count is not null and cards_per_node is not null
+    where {COUNTED} and mode = 'cluster' and node_count is not null and cards_per_node is not null
     group by all
 """
-"""T(n) of everything that can scale: the median of the valid runs. Single servers do not work together."""
+"""T(n) of everything that can scale: the median of the valid runs. Single servers do not work together.
+
+Imported runs, which claim what they say, scale among themselves only."""
 
 BASES = f"""
-    select region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data,
-        min(node_count) as base_nodes, min_by(throughput, node_count) as base_throughput
+    select {LINE}, min(node_count) as base_nodes, min_by(throughput, node_count) as base_throughput
     from ({POINTS}) group by all
-"""  # noqa: S608 (our own words)
+"""
 """Where each curve begins: the smallest node count, and the throughput there."""
 
 _KEY = ", ".join(field.name for field in fields(ScalingQuestion))
 
-_WHY = """case when validity <> 'valid' then validity
+_OWN = (
+    "framework_version", "flavor", "cards_per_node", "pool_id", "accelerator", "image", "code_sha256", "dataset_sha256",
+)  # fmt: skip
+"""What tells a question's curves apart."""
+
+_WHY = f"""case when not ({COUNTED}) then validity
     when node_count is null or cards_per_node is null then 'nodes not known' else '' end"""
 
 _CURVES = f"""
-    select framework_version, flavor, pool_id, cards_per_node, node_count, {_WHY} as why,
+    select {", ".join(_OWN)}, node_count, {_WHY} as why,
         count(*) as runs,
         median(throughput_cluster) as throughput,
         avg(throughput_cluster) as mean,
@@ -60,14 +71,11 @@ _CURVES = f"""
     where group_id in (select group_id from standings where mode = 'cluster'
         and {" and ".join(f"{field.name} = ${field.name}" for field in fields(ScalingQuestion))}{{more}})
     group by all
-    order by framework_version, flavor, pool_id, cards_per_node, node_count, why
-"""  # noqa: S608 (our own words)
+    order by {", ".join(_OWN)}, node_count, why
+"""
 
 SCALING = _CURVES.format(more="")
 """The query that the Scaling page is made of: one question, by version, hardware and node count."""
-
-_OWN = ("framework_version", "flavor", "cards_per_node", "pool_id")
-"""What tells a question's curves apart."""
 
 _CURVE = _CURVES.format(more="".join(f" and {name} is not distinct from ${name}" for name in _OWN))
 
@@ -79,12 +87,12 @@ _QUESTIONS = f"""
     from {{standings}}
     where mode = 'cluster' and valid > 0 and node_count is not null and cards_per_node is not null
     group by {_KEY}
-    order by node_counts desc, latest_at desc, fingerprint limit $limit offset $offset
-"""  # noqa: S608 (our own words)
+    order by origin = 'launched' desc, node_counts desc, latest_at desc, fingerprint limit $limit offset $offset
+"""
 
 
 def questions(cur: DuckDBPyConnection, query: BoardQuery) -> QuestionPage:
-    """One page of questions that have valid runs in cluster mode, those on most node counts first."""
+    """One page of questions that have runs which count in cluster mode: of launched ones first, then by node counts."""
     chosen = parameters(cur, query)
     asked = _QUESTIONS.format(standings=standings_of(cur, query))
     found = cur.execute(asked, chosen | {"limit": query.limit, "offset": query.offset}).fetchall()
@@ -113,7 +121,7 @@ def curve(cur: DuckDBPyConnection, run: RunRow) -> Scaling:
 
 
 def _scalings(cur: DuckDBPyConnection, asked: str, question: ScalingQuestion, own: Parameters) -> tuple[Scaling, ...]:
-    found = cur.execute(asked, {field.name: getattr(question, field.name) for field in fields(ScalingQuestion)} | own)
+    found = cur.execute(asked, asdict(question) | {"origin": question.origin.value} | own)
     columns = [column[0] for column in found.description or ()]
     curves: dict[ScalingQuery, list[dict[str, Any]]] = defaultdict(list)
     for values in found.fetchall():
@@ -127,12 +135,15 @@ def _scalings(cur: DuckDBPyConnection, asked: str, question: ScalingQuestion, ow
 def _question(values: Sequence[Any]) -> QuestionRow:
     size = len(fields(ScalingQuestion))
     title, model, workload, dataset, runs, node_counts, latest_at = values[size:]
-    question = ScalingQuestion(*values[:size])
+    key = {field.name: value for field, value in zip(fields(ScalingQuestion), values[:size], strict=True)}
+    question = ScalingQuestion(**{**key, "origin": Origin(key["origin"])})
     return QuestionRow(question, title, model, workload, dataset, runs, node_counts, aware(latest_at))
 
 
 def _curve(question: ScalingQuestion, row: dict[str, Any]) -> ScalingQuery:
-    asked = {name: getattr(question, name) for name in ("region", "fingerprint", "synthetic_data", "rehearsal")}
+    asked = {
+        name: getattr(question, name) for name in ("region", "fingerprint", "synthetic_data", "rehearsal", "origin")
+    }
     return ScalingQuery(**asked, **{name: row[name] for name in _OWN})
 
 

@@ -5,24 +5,30 @@ said".
 """
 
 import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
+from typing import Any
 
-from aisbench_core.model import canonical_json
+from aisbench_core.model import Origin, canonical_json
 from aisbench_core.statistics.amdahl import AmdahlFit, Misfit
+from aisbench_core.warehouse.boards import ASPECTS, named
 from aisbench_core.warehouse.compared import RunDot
 from aisbench_core.warehouse.values import RunRow
 
 
 @dataclass(frozen=True, slots=True)
 class ScalingQuestion:
-    """What was trained, and where: runs that may lie in one picture. The fingerprint holds what decides speed."""
+    """What was trained, and where: runs that may lie in one picture. The fingerprint holds what decides speed.
+
+    Imported results form questions of their own: what they claim is no base for what was measured here."""
 
     region: str
     rehearsal: bool
     synthetic_data: bool
     fingerprint: str
     throughput_unit: str
+    origin: Origin = Origin.LAUNCHED
 
     @classmethod
     def of(cls, run: RunRow) -> "ScalingQuestion":
@@ -32,7 +38,13 @@ class ScalingQuestion:
     @property
     def id(self) -> str:
         """A short name that stays the same for ever."""
-        return hashlib.sha256(canonical_json(asdict(self)).encode()).hexdigest()[:12]
+        return _id_of(asdict(self))
+
+
+def _id_of(cells: dict[str, Any]) -> str:
+    """Of launched runs it is what it was before imported ones had curves of their own."""
+    named = {name: value for name, value in cells.items() if (name, value) != ("origin", Origin.LAUNCHED)}
+    return hashlib.sha256(canonical_json(named).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +63,7 @@ class QuestionRow:
 
 @dataclass(frozen=True, slots=True)
 class QuestionPage:
-    """One page of questions, those on most node counts first, and how many there are in all."""
+    """One page of questions, those of launched runs and on most node counts first, and how many there are in all."""
 
     rows: tuple[QuestionRow, ...]
     total: int
@@ -60,7 +72,7 @@ class QuestionPage:
 
 @dataclass(frozen=True, slots=True)
 class ScalingQuery:
-    """One workload with one configuration, to be followed over node counts."""
+    """One workload with one configuration on one system, to be followed over node counts."""
 
     region: str
     fingerprint: str
@@ -70,6 +82,11 @@ class ScalingQuery:
     synthetic_data: bool = False
     rehearsal: bool = False
     pool_id: str = ""
+    accelerator: str = ""
+    image: str = ""
+    code_sha256: str = ""
+    dataset_sha256: str = ""
+    origin: Origin = Origin.LAUNCHED
 
     @classmethod
     def of(cls, run: RunRow) -> "ScalingQuery":
@@ -79,7 +96,13 @@ class ScalingQuery:
     @property
     def id(self) -> str:
         """A short name that stays the same for ever."""
-        return hashlib.sha256(canonical_json(asdict(self)).encode()).hexdigest()[:12]
+        return _id_of(asdict(self))
+
+    @property
+    def id_of_any_system(self) -> str:
+        """The name that it had while accelerator, image, code and data were not looked at: addresses may hold it."""
+        cells = {name: value for name, value in asdict(self).items() if name not in ASPECTS.values()}
+        return _id_of(cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +131,19 @@ class LeftOut:
     why: str
     node_count: int | None
     runs: int
+
+
+def systems(curves: Iterable[ScalingQuery]) -> Mapping[str, str]:
+    """What tells each curve from others of the same version and hardware, by its id, as "code=1a2b3c4d"."""
+    alike: dict[str, list[ScalingQuery]] = {}
+    for each in curves:
+        alike.setdefault(each.id_of_any_system, []).append(each)
+    return {each.id: _system(each, some) for some in alike.values() for each in some}
+
+
+def _system(one: ScalingQuery, alike: Sequence[ScalingQuery]) -> str:
+    differing = [name for name, field in ASPECTS.items() if len({getattr(each, field) for each in alike}) > 1]
+    return ", ".join(f"{name}={named(getattr(one, ASPECTS[name]))}" for name in differing)
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,7 @@ RUNS = {
     "tester": "JSON",
     "launch": "JSON",
     "group_id": "BIGINT",
+    "image": "VARCHAR",
 }
 
 RESULTS = {
@@ -127,7 +128,94 @@ TABLES = {
     "events": EVENTS,
     "remarks": REMARKS,
 }
+"""What is kept of runs."""
 
+BASELINES = {
+    "group_id": "VARCHAR",
+    "grouped": "JSON",
+    "version_field": "VARCHAR",
+    "names": "JSON",
+    "marked_by": "VARCHAR",
+    "marked_at": "TIMESTAMP",
+}
+
+SAVED_VIEWS = {
+    "page": "VARCHAR",
+    "name": "VARCHAR",
+    "address": "JSON",
+    "saved_by": "VARCHAR",
+    "saved_at": "TIMESTAMP",
+}
+
+SERIES = {
+    "series_id": "VARCHAR",
+    "plan": "JSON",
+    "cells": "JSON",
+    "profile": "VARCHAR",
+    "created_at": "TIMESTAMP",
+    "created_by": "VARCHAR",
+}
+
+STANDINGS = {
+    "group_id": "BIGINT",
+    "region": "VARCHAR",
+    "rehearsal": "BOOLEAN",
+    "fingerprint": "VARCHAR",
+    "framework_version": "VARCHAR",
+    "flavor": "VARCHAR",
+    "pool_id": "VARCHAR",
+    "node_count": "INTEGER",
+    "cards_per_node": "INTEGER",
+    "synthetic_data": "BOOLEAN",
+    "throughput_unit": "VARCHAR",
+    "origin": "VARCHAR",
+    "workload": "VARCHAR",
+    "model": "VARCHAR",
+    "mode": "VARCHAR",
+    "throughput_definition": "VARCHAR",
+    "dataset": "VARCHAR",
+    "recorded": "BIGINT",
+    "valid": "BIGINT",
+    "runs": "BIGINT",
+    "invalid": "BIGINT",
+    "incomplete": "BIGINT",
+    "ruleset_ids": "VARCHAR",
+    "throughput": "DOUBLE",
+    "best": "DOUBLE",
+    "mean": "DOUBLE",
+    "sd": "DOUBLE",
+    "olympic_mean": "DOUBLE",
+    "per_node": "DOUBLE",
+    "per_card": "DOUBLE",
+    "best_accuracy": "DOUBLE",
+    "median_accuracy": "DOUBLE",
+    "best_run_id": "VARCHAR",
+    "best_by": "VARCHAR",
+    "best_at": "TIMESTAMP",
+    "latest_run_id": "VARCHAR",
+    "latest_at": "TIMESTAMP",
+    "title": "VARCHAR",
+    "accelerator": "VARCHAR",
+    "framework": "VARCHAR",
+    "why": "VARCHAR",
+    "newest_run_id": "VARCHAR",
+    "newest_at": "TIMESTAMP",
+    "newest_title": "VARCHAR",
+    "image": "VARCHAR",
+    "code_sha256": "VARCHAR",
+    "dataset_sha256": "VARCHAR",
+    "median_run_id": "VARCHAR",
+    "accuracy": "DOUBLE",
+}
+
+ALL_TABLES = TABLES | {
+    "baselines": BASELINES,
+    "saved_views": SAVED_VIEWS,
+    "standings": STANDINGS,
+    "standings_due": {"group_id": "BIGINT"},
+    "series": SERIES,
+}
+"""And what is kept beside them."""
 
 FEW = 128
 """Up to so many rows go in as parameters; to register an Arrow table costs more than they do."""
@@ -187,5 +275,5 @@ def _insert_many(cur: DuckDBPyConnection, table: str, rows: Sequence[Sequence[ob
     columns = zip(TABLES[table].items(), zip(*rows, strict=True), strict=True)
     arrays = {name: pa.array(column, types.get(kind, pa.string())) for (name, kind), column in columns}
     cur.register("incoming", pa.table(arrays))
-    cur.execute(f"insert into {table} ({', '.join(arrays)}) select * from incoming")  # noqa: S608
+    cur.execute(f"insert into {table} ({', '.join(arrays)}) select * from incoming")
     cur.unregister("incoming")

@@ -24,7 +24,7 @@ from aisbench_core.warehouse.filters import (
 from aisbench_core.warehouse.listed import ListedRun, ListPage
 from aisbench_core.warehouse.rows import aware
 from aisbench_core.warehouse.sorts import RUN_SORTS
-from aisbench_core.warehouse.standings import current
+from aisbench_core.warehouse.standings import COUNTED, current
 from aisbench_core.warehouse.values import BoardQuery, Validity
 
 NAMES = {
@@ -146,6 +146,22 @@ def at(found: Iterable[Place]) -> Parameters:
     return {"runs": [place.run for place in some], "results": [place.result for place in some]}
 
 
+_COUNTS = {
+    Validity.VALID: "case when origin = 'launched' then valid else 0 end",
+    Validity.CLAIMED: "case when origin = 'imported' then valid else 0 end",
+    Validity.INVALID: "invalid",
+    Validity.INCOMPLETE: "incomplete",
+}
+"""How many runs of a group are worth this, by its standing. Those that count are valid, or claimed, by their origin."""
+
+_WORTH = {
+    Validity.VALID: f"{COUNTED} and origin = 'launched'",
+    Validity.CLAIMED: f"{COUNTED} and origin = 'imported'",
+    Validity.INVALID: "validity = 'invalid'",
+    Validity.INCOMPLETE: "validity = 'incomplete'",
+}
+
+
 def _groups(cur: DuckDBPyConnection, query: BoardQuery, chosen: Parameters) -> tuple[dict[int, Sequence[Any]], int]:
     """The groups that the query chooses, with what their runs share, and how many of their runs."""
     if query.text or query.tags:
@@ -153,8 +169,9 @@ def _groups(cur: DuckDBPyConnection, query: BoardQuery, chosen: Parameters) -> t
     else:
         condition, values = groups_asked(chosen)
         source = f"{current(cur)} where {condition}"
-    count = query.validity or ("recorded" if query.include_invalid else "valid")
-    asked = f"select group_id, {count}, {', '.join(_OF_GROUPS)} from {source}"  # noqa: S608 (our own words)
+    every = "recorded" if query.include_invalid else "valid"
+    count = _COUNTS[query.validity] if query.validity else every
+    asked = f"select group_id, {count}, {', '.join(_OF_GROUPS)} from {source}"
     found = cur.execute(asked, values).fetchall()
     return {group_id: rest for group_id, _, *rest in found}, sum(runs or 0 for _, runs, *_ in found)
 
@@ -166,8 +183,7 @@ def _condition(query: BoardQuery, chosen: Parameters, groups: Iterable[int]) -> 
         demands.append(SAID)
         values |= {"text": chosen["text"], "tags": chosen["tags"]}
     if query.validity or not query.include_invalid:
-        demands.append("validity = $validity")
-        values["validity"] = query.validity or Validity.VALID
+        demands.append(_WORTH[query.validity] if query.validity else COUNTED)
     return f"from runs join results using (run_id) where {' and '.join(demands)}", values
 
 
@@ -181,7 +197,7 @@ def _since(cur: DuckDBPyConnection, query: BoardQuery) -> Iterator[datetime]:
 def _cells(cur: DuckDBPyConnection, table: str, names: Sequence[str], rows: Sequence[int]) -> dict[int, Sequence[Any]]:
     """These columns of the rows at these places, by place."""
     columns = ", ".join(NAMES.get(name, name) for name in names)
-    asked = f"select rowid, {columns} from {table} where rowid in (select unnest(?::BIGINT[]))"  # noqa: S608
+    asked = f"select rowid, {columns} from {table} where rowid in (select unnest(?::BIGINT[]))"
     return {place: rest for place, *rest in cur.execute(asked, [list(rows)]).fetchall()}
 
 

@@ -30,12 +30,12 @@ def of(cur: DuckDBPyConnection, series_ids: Sequence[str]) -> list[Series]:
     if not series_ids:
         return []
     chosen, values = among("series_id", series_ids)
-    return [_series(row) for row in cur.execute(f"select {_COLUMNS} from series where {chosen}", values).fetchall()]  # noqa: S608
+    return [_series(row) for row in cur.execute(f"select {_COLUMNS} from series where {chosen}", values).fetchall()]
 
 
 def starting_with(cur: DuckDBPyConnection, start: str) -> list[Series]:
     """At most two series whose ids begin so; one that is called so stands first."""
-    asked = f"select {_COLUMNS} from series where starts_with(series_id, ?) order by series_id limit 2"  # noqa: S608
+    asked = f"select {_COLUMNS} from series where starts_with(series_id, ?) order by series_id limit 2"
     return [_series(row) for row in cur.execute(asked, [start]).fetchall()]
 
 
@@ -63,7 +63,7 @@ def _insert(cur: DuckDBPyConnection, series: Sequence[Series]) -> None:
     for each in series:
         plan, cells = each.plan.model_dump_json(), _ROWS.dump_json(each.rows).decode()
         values = [each.series_id, plan, cells, each.profile, utc(each.created_at), each.created_by]
-        cur.execute(f"insert into series ({_COLUMNS}) values (?, ?, ?, ?, ?, ?)", values)  # noqa: S608
+        cur.execute(f"insert into series ({_COLUMNS}) values (?, ?, ?, ?, ?, ?)", values)
 
 
 def _series(row: Sequence[Any]) -> Series:

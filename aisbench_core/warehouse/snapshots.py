@@ -10,12 +10,15 @@ from pathlib import Path
 import duckdb
 
 from aisbench_core.errors import ConfigError, disk_error
+from aisbench_core.private_files import abandoned, draft_of
 from aisbench_core.warehouse import views
-from aisbench_core.warehouse.connection import Connection, refusal
+from aisbench_core.warehouse.connection import Connection
 from aisbench_core.warehouse.file_format import BLOCK, STORAGE, quoted
+from aisbench_core.warehouse.file_refusals import refusal
+from aisbench_core.warehouse.foreign_rules import SNAPSHOT
 from aisbench_core.warehouse.lake import NAME, Lake
 from aisbench_core.warehouse.migrations import LATEST, migrate
-from aisbench_core.warehouse.new_file import abandoned, draft_of, log_of
+from aisbench_core.warehouse.new_file import log_of
 from aisbench_core.warehouse.reading import copied
 
 MODE = 0o444
@@ -89,7 +92,8 @@ def _fill(con: duckdb.DuckDBPyConnection, draft: Path) -> None:
     con.execute(f"attach {quoted(draft)} as fresh (block_size {BLOCK}, storage_version '{STORAGE}')")
     asked = "select table_name from duckdb_tables() where database_name = current_database() and not temporary"
     for (table,) in con.execute(asked).fetchall():
-        con.execute(f"create table fresh.main.{table} as from {table}")
+        if table != SNAPSHOT:  # that of a warehouse that is a snapshot itself: it says when that one was taken
+            con.execute(f"create table fresh.main.{table} as from {table}")
 
 
 def _finish(draft: Path, at: datetime) -> int:

@@ -10,6 +10,7 @@ BOARD_SORTS = (
     "cv",
     "best_accuracy",
     "median_accuracy",
+    "accuracy",
     "model",
     "workload",
     "framework_version",

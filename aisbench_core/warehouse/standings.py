@@ -16,9 +16,11 @@ from aisbench_core.warehouse.schema import among
 
 KEYS = (
     "region", "rehearsal", "fingerprint", "framework_version", "flavor", "pool_id", "node_count", "cards_per_node",
-    "synthetic_data", "throughput_unit", "origin",
+    "synthetic_data", "throughput_unit", "origin", "accelerator", "image", "code_sha256", "dataset_sha256",
 )  # fmt: skip
-"""What runs have in common that make one row; `group_id` is a hash of it, because grouping by text is what costs."""
+"""What runs have in common that make one row: one question, one configuration, one system, code and data.
+
+What is not known is a value of its own; `group_id` is a hash of it, because grouping by text is what costs."""
 
 OLYMPIC_RUNS = 5
 """From so many runs on the fastest and the slowest may be dropped."""
@@ -44,6 +46,9 @@ _TYPES = {
 }
 """Of the keys; all others are text."""
 
+COUNTED = "validity in ('valid', 'claimed')"
+"""Runs that enter the statistics of their group. Claimed ones are in groups of their own, by their origin."""
+
 BEGAN = "case when imported_at is null or created_at < imported_at then created_at end"
 """When a run began; null for imported runs whose files tell no time: they were created by the import."""
 
@@ -53,7 +58,7 @@ AT = "coalesce(started_at, submitted_at, created_at)"
 _NUMBERS = {
     **{name: f"any_value({name})" for name in (*KEYS, *_DECIDED)},
     "recorded": "count(*)",
-    "valid": "count(*) filter (where validity = 'valid')",
+    "valid": f"count(*) filter (where {COUNTED})",
     "runs": "count(counted)",
     "invalid": "count(*) filter (where validity = 'invalid')",
     "incomplete": "count(*) filter (where validity = 'incomplete')",
@@ -70,12 +75,16 @@ _NUMBERS = {
     "median_accuracy": "median(accuracy_measured) filter (where counted is not null)",
 }
 
+MIDDLE = """quantile_disc(struct_pack(speed := counted, id := run_id, accuracy := accuracy_measured), 0.5)
+    filter (where counted is not null)"""
+"""The run in the middle by throughput, the slower one of two: what else it measured belongs to the group's median."""
+
 _WINNER = f"""max_by(
     struct_pack(id := run_id, who := created_by, moment := coalesce(ended_at, {BEGAN})),
     struct_pack(speed := counted, id := run_id)) filter (where counted is not null)"""
 
 _LATEST = f"""max_by(
-    struct_pack(id := run_id, moment := {BEGAN}, title := title, accelerator := accelerator, framework := framework,
+    struct_pack(id := run_id, moment := {BEGAN}, title := title, framework := framework,
         why := case when failed_checks = '' then state else failed_checks end),
     struct_pack(moment := created_at, id := run_id))"""
 
@@ -90,12 +99,13 @@ _SINGLE_RUNS = {
     "latest_run_id": "latest.id",
     "latest_at": "latest.moment",
     "title": "latest.title",
-    "accelerator": "latest.accelerator",
     "framework": "latest.framework",
     "why": "latest.why",
     "newest_run_id": "newest.id",
     "newest_at": "newest.moment",
     "newest_title": "newest.title",
+    "median_run_id": "middle.id",
+    "accuracy": "middle.accuracy",
 }
 
 OF_GROUPS = "group_id in (select group_id from standings where list_contains($groups::BIGINT[], group_id))"
@@ -113,21 +123,22 @@ def counted(condition: str, within: str = "", more: str = "") -> str:
     numbers = ", ".join(f"{sql} as {name}" for name, sql in _NUMBERS.items())
     single = ", ".join(f"{sql} as {name}" for name, sql in _SINGLE_RUNS.items())
     return f"""
-        select * exclude (winner, latest, newest), {single} from (
-            select {by}, {more} {numbers}, {_WINNER} as winner, {_LATEST} as latest, {_NEWEST} as newest
-            from (select *, case when validity = 'valid' then throughput_cluster end as counted
+        select * exclude (winner, latest, newest, middle), {single} from (
+            select {by}, {more} {numbers}, {_WINNER} as winner, {_LATEST} as latest, {_NEWEST} as newest,
+                {MIDDLE} as middle
+            from (select *, case when {COUNTED} then throughput_cluster end as counted
                 from runs join results using (run_id) where {condition})
-            group by {by})"""  # noqa: S608 (our own words)
+            group by {by})"""
 
 
 _DUE = f"""select {", ".join(COLUMNS)}
-    from ({counted("runs.group_id in (select group_id from standings_due)")})"""  # noqa: S608 (our own words)
+    from ({counted("runs.group_id in (select group_id from standings_due)")})"""
 
 _SETTLED = "group_id not in (select group_id from standings_due)"
 
 CURRENT = f"""(
     select {", ".join(COLUMNS)} from standings where {_SETTLED}
-    union all {_DUE})"""  # noqa: S608 (our own words)
+    union all {_DUE})"""
 """Every group's standing as it is now, whatever is due."""
 
 
@@ -139,12 +150,13 @@ def current(cur: DuckDBPyConnection) -> str:
 
 _SUMS = (
     "throughput", "best", "mean", "sd", "olympic_mean", "per_node", "per_card", "best_accuracy", "median_accuracy",
+    "accuracy",
 )  # fmt: skip
 """What may differ in its last digits, because sums depend on their order."""
 
 _EXACT = (
     "recorded", "valid", "runs", "invalid", "incomplete", "ruleset_ids", "best_run_id", "latest_run_id",
-    "newest_run_id", "why",
+    "newest_run_id", "why", "median_run_id",
 )  # fmt: skip
 
 _DIFFERS = [f"case when kept.{name} is distinct from now.{name} then '{name}' end" for name in _EXACT] + [
@@ -160,7 +172,7 @@ _WRONG = f"""
     from (select * from standings where {_SETTLED}) kept full join (
         select * from ({counted(f"runs.{_SETTLED}")})) now using (group_id)
     where differing <> '' order by called
-"""  # noqa: S608 (our own words)
+"""
 
 
 def wrong(cur: DuckDBPyConnection) -> list[tuple[str, str]]:
@@ -171,8 +183,14 @@ def wrong(cur: DuckDBPyConnection) -> list[tuple[str, str]]:
 def count_anew(cur: DuckDBPyConnection) -> None:
     """Count every group from its runs, whatever was kept."""
     cur.execute("delete from standings")
-    cur.execute(f"insert into standings ({', '.join(COLUMNS)}) select {', '.join(COLUMNS)} from ({counted('true')})")  # noqa: S608
+    cur.execute(f"insert into standings ({', '.join(COLUMNS)}) select {', '.join(COLUMNS)} from ({counted('true')})")
     cur.execute("delete from standings_due")
+
+
+GROUP_ID = f"""(md5_number_lower(concat_ws(chr(31), {
+    ", ".join(f"coalesce({name}::VARCHAR, '')" for name in KEYS)
+})) >> 1)::BIGINT"""
+"""The same of a stored run, in SQL."""
 
 
 def group_id(cells: Mapping[str, object]) -> int:
@@ -190,7 +208,7 @@ def _text(value: object) -> str:
 def mark_of_runs(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> None:
     """The groups of these stored runs are due."""
     chosen, parameters = among("run_id", run_ids)
-    cur.execute(f"insert into standings_due select distinct group_id from runs where {chosen}", parameters)  # noqa: S608
+    cur.execute(f"insert into standings_due select distinct group_id from runs where {chosen}", parameters)
 
 
 def mark(cur: DuckDBPyConnection, runs: Sequence[Mapping[str, object]]) -> None:
@@ -198,7 +216,7 @@ def mark(cur: DuckDBPyConnection, runs: Sequence[Mapping[str, object]]) -> None:
     groups = {run["group_id"]: run for run in runs}
     cur.execute("insert into standings_due select unnest(?::BIGINT[])", [list(groups)])
     chosen, parameters = among("group_id", [*groups])
-    for (group_id,) in cur.execute(f"select group_id from standings where {chosen}", parameters).fetchall():  # noqa: S608
+    for (group_id,) in cur.execute(f"select group_id from standings where {chosen}", parameters).fetchall():
         del groups[group_id]
     if groups:
         begin(cur, [*groups.values()])

@@ -12,7 +12,8 @@ from aisbench_core.warehouse.connection import Connection
 from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.schema import among
-from aisbench_core.warehouse.values import BoardQuery, SeriesVerdict
+from aisbench_core.warehouse.series_verdict import SeriesVerdict
+from aisbench_core.warehouse.values import BoardQuery
 
 
 class StoredSeries:
@@ -53,7 +54,7 @@ class StoredSeries:
         """The recorded runs of these series with their cells, in the order of their launch."""
         chosen, values = among("series_id", series_ids)
         asked = f"""select series_id, run_id, series_index from runs
-            where series_index is not null and {chosen} order by created_at, run_id"""  # noqa: S608
+            where series_index is not null and {chosen} order by created_at, run_id"""
         found: dict[str, list[tuple[str, int]]] = {series_id: [] for series_id in series_ids}
         with self._connection.cursor() as cur:
             for series_id, run_id, cell in cur.execute(asked, values).fetchall():

@@ -19,7 +19,7 @@ CONNECT_S = 5
 _HINT = (
     f"write it as {SCHEME}host=db.example.com dbname=aisbench user=aisbench, or {SCHEME}postgresql://user@host/dbname"
 )
-_PAIR = re.compile(r"\s*(\w+)\s*=\s*('(?:[^'\\]|\\.)*'|[^\s']+)")
+_PAIR = re.compile(r"\b(\w++)\s*+=\s*+('(?:[^'\\]|\\.)*+'|[^\s']++)")
 _DATA_PATH = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._=-]+)*/?")
 
 

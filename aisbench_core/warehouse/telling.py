@@ -8,6 +8,7 @@ from typing import Any
 
 from aisbench_core.warehouse.answers import Cursor
 from aisbench_core.warehouse.filters import CHOSEN, parameters
+from aisbench_core.warehouse.standings import COUNTED
 from aisbench_core.warehouse.values import BoardQuery
 
 CHUNK = 200
@@ -41,7 +42,7 @@ def told_runs(cur: Cursor, query: BoardQuery) -> Iterator[ToldRun]:
     chosen = parameters(cur, query) | {"include_invalid": query.include_invalid}
     cur.execute(
         f"""select run_id from runs join results using (run_id)
-        where {CHOSEN} and ($include_invalid or validity = 'valid') order by created_at, run_id""",  # noqa: S608
+        where {CHOSEN} and ($include_invalid or {COUNTED}) order by created_at, run_id""",
         chosen,
     )
     run_ids = [run_id for (run_id,) in cur.fetchall()]
@@ -72,10 +73,7 @@ def _rows(cur: Cursor, what: str, run_ids: Sequence[str]) -> Iterator[dict[str, 
 def _grouped(
     cur: Cursor, columns: str, table: str, run_ids: Sequence[str], condition: str = "true"
 ) -> defaultdict[str, list[tuple[Any, ...]]]:
-    asked = (
-        f"select run_id, {columns} from {table} "  # noqa: S608
-        f"where {_NAMED} and {condition} order by all"
-    )
+    asked = f"select run_id, {columns} from {table} where {_NAMED} and {condition} order by all"
     cur.execute(asked, [list(run_ids)])
     found: defaultdict[str, list[tuple[Any, ...]]] = defaultdict(list)
     for run_id, *row in cur.fetchall():

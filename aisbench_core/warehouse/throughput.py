@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from aisbench_core.model import CollectedResult, Mode, RankResult, RunRecord, RunSpec
+from aisbench_core.model import CollectedResult, Mode, RankResult, RunRecord
 
 SUM_OVER_RANKS = "throughput-sum-over-ranks/1"
 MEAN_OVER_SERVERS = "throughput-mean-over-servers-of-sums/1"
@@ -30,6 +30,15 @@ class Throughput:
     per_card: float | None = None
     rank_cv: float | None = None
     stragglers: tuple[RankResult, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Of a run: its mode and how large it is; None where an imported result does not tell."""
+
+    mode: Mode
+    node_count: int | None
+    cards_per_node: int | None
 
 
 def is_usable(value: float) -> bool:
@@ -56,40 +65,41 @@ def is_whole(result: CollectedResult) -> bool:
 def throughput(record: RunRecord) -> Throughput:
     """Computed from the cards; what an imported result reports, where it says nothing of cards."""
     result, spec = record.result, record.run.spec
-    if record.imported and result and not result.rank_results:
-        return _reported(result.info.throughput_ratio, spec, record.imported.stated)
-    computed = _computed(result, spec)
-    return computed if _nodes_known(record) else replace(computed, per_node=None)
+    if record.imported is None:
+        return computed(result, Sizes(spec.mode, spec.node_count, spec.cards_per_node))
+    stated = record.imported.stated
+    nodes = spec.node_count if "node_count" in stated else None
+    if result and not result.rank_results:
+        cards = spec.cards_per_node if "cards_per_node" in stated else None
+        return reported(result.info.throughput_ratio, Sizes(spec.mode, nodes, cards))
+    found = computed(result, Sizes(spec.mode, spec.node_count, spec.cards_per_node))
+    return found if nodes or spec.mode is Mode.SINGLE_SERVER else replace(found, per_node=None)
 
 
-def _nodes_known(record: RunRecord) -> bool:
-    stated = record.imported.stated if record.imported else None
-    return stated is None or "node_count" in stated or record.run.spec.mode is Mode.SINGLE_SERVER
-
-
-def _reported(total: float | None, spec: RunSpec, stated: Sequence[str]) -> Throughput:
+def reported(total: float | None, sizes: Sizes) -> Throughput:
     """A mean over servers is one server's; what needs a count that is not known is not known either."""
     if total is None or not is_usable(total):
         return Throughput(AS_REPORTED)
-    single = spec.mode is Mode.SINGLE_SERVER
-    per_node = total if single else total / spec.node_count if "node_count" in stated else None
-    per_card = per_node / spec.cards_per_node if per_node and "cards_per_node" in stated else None
+    single = sizes.mode is Mode.SINGLE_SERVER
+    per_node = total if single else total / sizes.node_count if sizes.node_count else None
+    per_card = per_node / sizes.cards_per_node if per_node and sizes.cards_per_node else None
     return Throughput(AS_REPORTED, total, per_node, per_card)
 
 
-def _computed(result: CollectedResult | None, spec: RunSpec) -> Throughput:
+def computed(result: CollectedResult | None, sizes: Sizes) -> Throughput:
     """Sum over ranks in cluster mode; in single-server mode the mean over servers of each server's sum."""
-    cluster = spec.mode is Mode.CLUSTER
+    cluster = sizes.mode is Mode.CLUSTER
     formula = SUM_OVER_RANKS if cluster else MEAN_OVER_SERVERS
     if result is None or not is_whole(result):
         return Throughput(formula)
     values = [card.throughput for card in result.rank_results]
     total = sum(values) if cluster else _mean_over_servers(result.rank_results)
+    nodes, cards = sizes.node_count if cluster else 1, sizes.cards_per_node
     return Throughput(
         formula,
         total,
-        per_node=total / spec.node_count if cluster else total,
-        per_card=total / (spec.card_count if cluster else spec.cards_per_node),
+        per_node=total / nodes if nodes else None,
+        per_card=total / (nodes * cards) if nodes and cards else None,
         rank_cv=variation(values),
         stragglers=_stragglers(result.rank_results),
     )

@@ -12,11 +12,22 @@ from aisbench_core.model import Mode, Origin, RunState
 
 
 class Validity(StrEnum):
-    """What a run's result is worth: only valid ones enter a statistic."""
+    """What a run's result is worth. A claimed one was imported: nothing speaks against it, and nobody verified it."""
 
     VALID = "valid"
+    CLAIMED = "claimed"
     INVALID = "invalid"
     INCOMPLETE = "incomplete"
+
+    @property
+    def counts(self) -> bool:
+        """Whether it enters the statistics of its group; imported results have groups of their own."""
+        return self in (Validity.VALID, Validity.CLAIMED)
+
+    @property
+    def label(self) -> str:
+        """In words."""
+        return "claimed, unverified" if self is Validity.CLAIMED else self.value
 
 
 class CheckLevel(StrEnum):
@@ -41,36 +52,6 @@ class Check:
 def is_of_the_end(check_id: str, validity: Validity) -> bool:
     """Whether a result lacks something because its run did not complete: how that ended is the first thing to see."""
     return check_id == "V01" and validity is Validity.INCOMPLETE
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesVerdict:
-    """What the rules about series say of one row of a series: its runs on one node count, in one version and image.
-
-    It counts when it has a valid run and no check failed. `image` is an engine version, or the address of an image."""
-
-    series_id: str
-    node_count: int | None
-    framework_version: str
-    image: str
-    run_ids: tuple[str, ...]
-    valid: int
-    ruleset_id: str
-    checks: tuple[Check, ...]
-
-    @property
-    def runs(self) -> int:
-        """How many there are, whatever they are worth."""
-        return len(self.run_ids)
-
-    @property
-    def counts(self) -> bool:
-        """Whether its runs may be taken together."""
-        return self.valid > 0 and not self.of_level(CheckLevel.FAIL)
-
-    def of_level(self, level: CheckLevel) -> tuple[Check, ...]:
-        """The checks that ended so."""
-        return tuple(check for check in self.checks if check.level is level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,75 +107,6 @@ class Facets:
     node_counts: tuple[int, ...] = ()
     rulesets: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class BoardRow:
-    """Runs that asked for the same thing on the same hardware and software.
-
-    Every statistic is over the valid runs only (`runs` of them): `throughput` is their median, `olympic_mean` their
-    mean without the best and the worst (from 5 runs on), `cv` their coefficient of variation (from 2 on). A group
-    without a valid run has runs=0, no statistic, and says why in `reason` (ids of the failed checks, or the state).
-    `rank_from` and `rank_to` are the places it may hold among the rows with its fingerprint: they differ where 95 %
-    confidence intervals of the mean overlap. Accuracy on synthetic data is never counted.
-    """
-
-    workload: str
-    title: str
-    model: str
-    framework: str
-    framework_version: str
-    accelerator: str
-    flavor: str
-    pool_id: str
-    node_count: int | None
-    cards_per_node: int | None
-    mode: Mode
-    throughput_definition: str
-    throughput_unit: str
-    dataset: str
-    fingerprint: str
-    synthetic_data: bool
-    rehearsal: bool
-    runs: int
-    invalid: int
-    incomplete: int
-    throughput: float | None
-    best: float | None
-    olympic_mean: float | None
-    mean: float | None
-    ci_low: float | None
-    ci_high: float | None
-    cv: float | None
-    per_node: float | None
-    per_card: float | None
-    best_accuracy: float | None
-    median_accuracy: float | None
-    best_run_id: str | None
-    best_by: str | None
-    best_at: datetime | None
-    latest_run_id: str
-    latest_at: datetime | None
-    reason: str
-    rank_from: int | None
-    rank_to: int | None
-    origin: Origin
-
-    @property
-    def rank(self) -> str:
-        """The place for a person: "2", or "2–4" where the data cannot tell; empty without a valid run."""
-        if self.rank_from is None:
-            return ""
-        return str(self.rank_from) if self.rank_from == self.rank_to else f"{self.rank_from}–{self.rank_to}"
-
-
-@dataclass(frozen=True, slots=True)
-class BoardPage:
-    """One page of the leaderboard, and how many rows there are in all. `rehearsal` says which kind is shown."""
-
-    rows: tuple[BoardRow, ...]
-    total: int
-    rehearsal: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,6 +182,7 @@ class RunRow:
     division: str
     reproduces: str
     manifest_sha256: str
+    image: str = ""
 
     @property
     def began_at(self) -> datetime | None:

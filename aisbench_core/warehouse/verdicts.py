@@ -66,7 +66,7 @@ class Validation:
 def validate(cur: DuckDBPyConnection, query: BoardQuery, judge: Judge) -> Validation:
     """The verdict on every run of the query's filters, whatever it was worth so far."""
     chosen = parameters(cur, query)
-    cur.execute(f"select run_id from runs where {CHOSEN} order by created_at, run_id", chosen)  # noqa: S608
+    cur.execute(f"select run_id from runs where {CHOSEN} order by created_at, run_id", chosen)
     run_ids = [run_id for (run_id,) in cur.fetchall()]
     stored = _stored(cur, run_ids)
     found = dict(_judged(cur, run_ids, judge))
@@ -86,20 +86,20 @@ def lay_over(cur: DuckDBPyConnection, query: BoardQuery, judge: Judge) -> None:
     """From now on this cursor sees the runs of the query with the verdicts of another ruleset, until it is closed."""
     if not _others_decided(cur, query, judge):
         return
-    cur.execute(f"select run_id from runs where {CHOSEN}", parameters(cur, query))  # noqa: S608
+    cur.execute(f"select run_id from runs where {CHOSEN}", parameters(cur, query))
     found = list(_judged(cur, [run_id for (run_id,) in cur.fetchall()], judge))
     [(database,)] = cur.execute("select current_database()").fetchall()
     cur.execute(f"create temp table judged as {_UNNESTED}", _listed(found))
     laid = ", ".join(f"coalesce(judged.{name}, stored.{name}) as {name}" for name in _COLUMNS)
     cur.execute(
         f"""create temp view results as select * replace ({laid}), stored.rowid as rowid
-        from {database}.main.results stored left join judged using (run_id)"""  # noqa: S608 (names of ours)
+        from {database}.main.results stored left join judged using (run_id)"""
     )
     # What was kept of these groups does not hold under these verdicts.
     cur.execute(
         f"""create temp table standings_due as
         select group_id from {database}.main.standings_due
-        union select group_id from {database}.main.runs join judged using (run_id)"""  # noqa: S608 (names of ours)
+        union select group_id from {database}.main.runs join judged using (run_id)"""
     )
 
 
@@ -107,7 +107,7 @@ def _others_decided(cur: DuckDBPyConnection, query: BoardQuery, judge: Judge) ->
     """Whether a stored verdict comes from another ruleset, or from another text of this one."""
     cur.execute(
         f"""select 1 from runs join results using (run_id)
-        where {CHOSEN} and (ruleset_id <> $ruleset_id or ruleset_sha256 <> $sha256) limit 1""",  # noqa: S608
+        where {CHOSEN} and (ruleset_id <> $ruleset_id or ruleset_sha256 <> $sha256) limit 1""",
         {**parameters(cur, query), "ruleset_id": judge.ruleset.id, "sha256": judge.ruleset.sha256},
     )
     return bool(cur.fetchall())
@@ -121,7 +121,7 @@ def _judged(cur: DuckDBPyConnection, run_ids: Sequence[str], judge: Judge) -> It
 def _stored(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, Verdict]:
     cur.execute(
         f"""select run_id, {", ".join(_COLUMNS)} from results
-        join (select unnest(?::VARCHAR[]) as run_id) using (run_id)""",  # noqa: S608
+        join (select unnest(?::VARCHAR[]) as run_id) using (run_id)""",
         [list(run_ids)],
     )
     return {run_id: Verdict._make(rest) for run_id, *rest in cur.fetchall()}
@@ -156,7 +156,7 @@ def _replace(cur: DuckDBPyConnection, run_ids: Sequence[str], judge: Judge) -> i
     if found:
         changes = ", ".join(f"{name} = judged.{name}" for name in _COLUMNS)
         cur.execute(
-            f"update results set {changes} from ({_UNNESTED}) judged where results.run_id = judged.run_id",  # noqa: S608
+            f"update results set {changes} from ({_UNNESTED}) judged where results.run_id = judged.run_id",
             _listed(found),
         )
         mark_of_runs(cur, [run_id for run_id, _ in found])

@@ -7,8 +7,7 @@ A unit of "throughput_unit" is the workload's own, which the column of that name
 from dataclasses import dataclass
 
 from aisbench_core.warehouse.board import FIELDS, t95
-from aisbench_core.warehouse.series_checks import IMAGE
-from aisbench_core.warehouse.standings import BEGAN, OLYMPIC_RUNS
+from aisbench_core.warehouse.standings import BEGAN, COUNTED, OLYMPIC_RUNS
 from aisbench_core.warehouse.throughput import STRAGGLER_SHARE
 
 UNIT = "throughput_unit"
@@ -74,35 +73,42 @@ RUNS = (
     _same("card_count", "cards in all", "1"),
     _same("state", "how it ended: `completed`, `failed` or `stopped`"),
     _same("detail", "why, in one sentence"),
-    _same("validity", "what its result is worth: `valid`, `invalid` or `incomplete`"),
+    _same("validity", "`valid`, `invalid`, `incomplete`, or `claimed`: imported, nothing against it, unverified"),
     _same("failed_checks", "ids of failed checks, separated by `;`"),
     _same("warned_checks", "ids of checks that warn, separated by `;`"),
     ViewColumn("throughput", "throughput_cluster", UNIT, "computed from all cards, by `formula_id`"),
     _same("throughput_per_node", "the same per node", UNIT),
     _same("throughput_per_card", "the same per card", UNIT),
     _same("throughput_unit", "the unit of every throughput in this row"),
-    ViewColumn("throughput_reported", "throughput_ratio", UNIT, "as the training tool reports it"),
+    ViewColumn(
+        "throughput_reported",
+        "throughput_ratio",
+        UNIT,
+        "`throughput_ratio` of the block: launched, the console's own sum; imported, as its source says",
+    ),
     _same("formula_id", "how `throughput` was computed"),
     _same("ranks_expected", "cards that should have told a throughput", "1"),
     _same("ranks_found", "cards that did", "1"),
     _same("rank_cv", "coefficient of variation of the cards' throughputs", FRACTION),
     _same("straggler_ranks", "slow cards, separated by `;`"),
     ViewColumn("accuracy", "accuracy_measured", FRACTION, "reached accuracy; NULL on synthetic data"),
-    ViewColumn("accuracy_reported", "results.accuracy", FRACTION, "as the training tool reports it"),
+    ViewColumn("accuracy_reported", "results.accuracy", FRACTION, "`accuracy` of the block, also on synthetic data"),
     _same("accuracy_target", "the workload's target", FRACTION),
     ViewColumn("converged", "accuracy_measured >= accuracy_target", "", "whether the target was reached"),
-    ViewColumn("average_power_w", "average_power", "W", "mean power"),
-    ViewColumn("max_power_w", "max_power", "W", "highest power"),
-    ViewColumn("energy_j", "energy_consumption", "J", "energy, as the training tool reports it"),
-    ViewColumn("power_efficiency", "efficientcy", "", "the training tool's ratio of work to energy"),
-    ViewColumn("resource_util", "resource_util_ratio", FRACTION, "utilisation, as the training tool reports it"),
+    ViewColumn(
+        "average_power_w", "average_power", "W", "mean power, as an imported source says; not measured of launched runs"
+    ),
+    ViewColumn("max_power_w", "max_power", "W", "highest power; the same"),
+    ViewColumn("energy_j", "energy_consumption", "J", "energy, taken as J; the same"),
+    ViewColumn("power_efficiency", "efficientcy", "", "ratio of work to energy; the same"),
+    ViewColumn("resource_util", "resource_util_ratio", FRACTION, "utilisation; the same"),
     _same("npu_util_avg_pct", "mean of the platform's samples of NPU utilisation", "%"),
     _same("queue_s", "from submission to start", "s"),
     _same("duration_s", "the platform's count of time in which the job ran", "s"),
-    _period("prepare", "the tool's phase of preparation"),
-    _period("dataload", "the tool's phase of loading data"),
-    _period("proc", "the tool's phase of training"),
-    _period("total", "all of the tool's phases"),
+    _period("prepare", "launched: launch to submission; imported: the source's preparation"),
+    _period("dataload", "imported: the source's loading of data; NULL of launched runs"),
+    _period("proc", "launched: the job's start to its end; imported: the source's training"),
+    _period("total", "launched: launch to the collection of the results; imported: the source's total"),
     ViewColumn("began_at_utc", BEGAN, UTC, "launched, or of an imported result measured; NULL when no file tells"),
     ViewColumn("created_at_utc", "created_at", UTC, "the same, or where that is not known the time of the import"),
     ViewColumn("submitted_at_utc", "submitted_at", UTC, "when the job was submitted"),
@@ -124,9 +130,14 @@ RUNS = (
     _same("system", "the description of the system, as JSON"),
     _same("tester", "the tester's configuration, as JSON"),
     _same("spec_sha256", "SHA-256 of the spec"),
+    _same("image", "the engine's version, or the address of the image that was asked for"),
     _same("code_sha256", "SHA-256 of the code"),
     _same("dataset_sha256", "SHA-256 of the data set, where the job told it"),
-    _same("record_sha256", "SHA-256 of the whole record"),
+    _same(
+        "record_sha256",
+        "SHA-256 over run, result, cards, and what is stated of the system; not over verdict, samples, events, tags "
+        "and note",
+    ),
 )
 
 _GROUP_MEANINGS = {
@@ -135,7 +146,7 @@ _GROUP_MEANINGS = {
     "throughput_unit": ("the unit of every throughput in this row", ""),
     "fingerprint": ("equal for equal questions", ""),
     "origin": ("`launched` here or `imported`", ""),
-    "runs": ("valid runs; every statistic is over them", "1"),
+    "runs": ("valid runs, in rows of imported results claimed ones; every statistic is over them", "1"),
     "invalid": ("runs with a failed check", "1"),
     "incomplete": ("runs that did not complete, or have no result", "1"),
     "throughput": ("median", UNIT),
@@ -149,13 +160,22 @@ _GROUP_MEANINGS = {
     "per_card": ("median throughput per card", UNIT),
     "best_accuracy": ("highest accuracy", FRACTION),
     "median_accuracy": ("median accuracy", FRACTION),
+    "image": ("the engine's version, or the address of the image that was asked for", ""),
+    "code_sha256": ("SHA-256 of the code", ""),
+    "dataset_sha256": ("SHA-256 of the data set, where the job told it", ""),
+    "differs_in": (
+        "in which of `accelerator`, `image`, `code` and `data` rows differ that look like this one, separated by `;`",
+        "",
+    ),
+    "median_run_id": ("the id of the run in the middle by throughput, the slower one of two", ""),
+    "accuracy": ("what that run reached", FRACTION),
     "best_run_id": ("the fastest run's id", ""),
     "best_by": ("who launched or imported the fastest run", ""),
     "best_at": ("when the fastest run ended, or began", UTC),
     "latest_run_id": ("the newest run's id", ""),
     "latest_at": ("when the newest run began", UTC),
     "reason": ("why there is no valid run", ""),
-    "rank_from": ("the best place it may hold among rows of equal `fingerprint`, region and kind", "1"),
+    "rank_from": ("the best place it may hold among rows of equal `fingerprint`, unit, region and kind", "1"),
     "rank_to": ("the worst such place; the same unless confidence intervals overlap", "1"),
 } | {column.name: (column.meaning, column.unit) for column in (*KIND, *QUESTION, *HARDWARE)}
 
@@ -172,25 +192,26 @@ _OF_RUN = (RUN_ID, *KIND, *(each for each in (*QUESTION[:4], *HARDWARE[1:2], *HA
 _SHARE = "{0}.throughput / median({0}.throughput) over (partition by runs.run_id)"
 _RANKS_SHARE = _SHARE.format("rank_results")
 
-_COUNTED = "throughput_cluster) filter (where validity = 'valid'"
+_COUNTED = f"throughput_cluster) filter (where {COUNTED}"
 
-_VALID = "count(*) filter (where validity = 'valid')"
-_MARGIN = f"{t95(_VALID)} * stddev_samp({_COUNTED}) / sqrt({_VALID})"
-_OLYMPIC = f"""case when {_VALID} >= {OLYMPIC_RUNS}
-    then (sum({_COUNTED}) - max({_COUNTED}) - min({_COUNTED})) / ({_VALID} - 2) end"""
+_COUNT = f"count(*) filter (where {COUNTED})"
+_MARGIN = f"{t95(_COUNT)} * stddev_samp({_COUNTED}) / sqrt({_COUNT})"
+_OLYMPIC = f"""case when {_COUNT} >= {OLYMPIC_RUNS}
+    then (sum({_COUNTED}) - max({_COUNTED}) - min({_COUNTED})) / ({_COUNT} - 2) end"""
+_VALID = f"case when origin = 'launched' then {_COUNT} end"
 
 SERIES = (
     _same("series_id", "the series"),
     *KIND,
     *QUESTION[:4],
-    ViewColumn("image", IMAGE, "", "the engine's version, or the address of the image that was asked for"),
+    _same("image", "the engine's version, or the address of the image that was asked for"),
     _same("flavor", "the instance type"),
     _same("node_count", "nodes", "1"),
     _same("cards_per_node", "cards per node", "1"),
     _same("throughput_unit", "the unit of every throughput in this row"),
     ViewColumn("runs", "count(*)", "1", "runs that ended"),
-    ViewColumn("valid", _VALID, "1", "valid ones; every statistic is over them"),
-    ViewColumn("throughput", f"median({_COUNTED})", UNIT, "median"),
+    ViewColumn("valid", _VALID, "1", "valid ones; NULL for imported ones, of which nobody knows"),
+    ViewColumn("throughput", f"median({_COUNTED})", UNIT, "median of the valid, or claimed, runs, as all below"),
     ViewColumn("best", f"max({_COUNTED})", UNIT, "the fastest run"),
     ViewColumn("mean", f"avg({_COUNTED})", UNIT, "mean"),
     ViewColumn("sd", f"stddev_samp({_COUNTED})", UNIT, "sample standard deviation; from 2 runs on"),
@@ -202,6 +223,7 @@ SERIES = (
     ViewColumn("olympic_mean", _OLYMPIC, UNIT, "mean without the fastest and the slowest; from 5 runs on"),
     ViewColumn("first_at_utc", "min(created_at)", UTC, "when the first run was launched"),
     ViewColumn("last_at_utc", "max(coalesce(ended_at, created_at))", UTC, "when the last run ended"),
+    _same("origin", "`launched` here or `imported`, whose statistics are over claimed runs"),
 )
 
 RANKS = (
@@ -242,7 +264,7 @@ METRICS = (
 CHECKS = (
     *_OF_RUN,
     _same("validity", "what the run's result is worth"),
-    ViewColumn("check_id", "checked.id", "", "the check, see docs/warehouse.md"),
+    ViewColumn("check_id", "checked.id", "", "the check, see docs/validity.md"),
     ViewColumn("level", "checked.level", "", "`ok`, `warn` or `fail`"),
     ViewColumn("expected", "checked.expected", "", "what the check expects"),
     ViewColumn("found", "checked.found", "", "what it found"),
@@ -258,8 +280,9 @@ SCALING = (
     _same("pool_id", "the dedicated pool"),
     _same("cards_per_node", "cards per node", "1"),
     _same("fingerprint", "equal for equal questions"),
+    _same("origin", "`launched` here or `imported`: claims, unverified, which scale among themselves only"),
     _same("node_count", "nodes", "1"),
-    _same("runs", "valid runs in cluster mode", "1"),
+    _same("runs", "valid runs in cluster mode, of imported results claimed ones", "1"),
     _same("throughput", "their median", UNIT),
     _same("throughput_unit", "its unit"),
     _same("base_nodes", "the smallest number of nodes that was measured", "1"),

@@ -11,7 +11,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.warehouse import view_columns as columns
 from aisbench_core.warehouse.board import GROUPED
-from aisbench_core.warehouse.scaling import POINTS
+from aisbench_core.warehouse.scaling import LINE, POINTS
 from aisbench_core.warehouse.standings import CURRENT
 from aisbench_core.warehouse.view_columns import ViewColumn
 
@@ -30,7 +30,7 @@ class View:
     def query(self) -> str:
         """What the view is over the warehouse's tables."""
         cells = ", ".join(f"{column.sql} as {column.name}" for column in self.columns)
-        return f"{self.before} select {cells} from {self.source}"  # noqa: S608 (our own words)
+        return f"{self.before} select {cells} from {self.source}"
 
 
 _CHECKED = """(
@@ -43,12 +43,11 @@ _SCALED = f"""(
     from ({POINTS})
     join (select fingerprint, any_value(workload) as workload, any_value(model) as model from runs group by fingerprint)
         using (fingerprint)
-    window line as (partition by region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node,
-        synthetic_data, throughput_unit))"""  # noqa: S608 (our own words)
+    window line as (partition by {LINE}))"""
 
 _OF_SERIES = """runs join results using (run_id) where series_id <> ''
     group by series_id, region, rehearsal, synthetic_data, workload, model, framework, framework_version, image,
-        flavor, node_count, cards_per_node, throughput_unit"""
+        flavor, node_count, cards_per_node, throughput_unit, origin"""
 
 VIEWS: Sequence[View] = (
     View("v_runs", "one run with its result and verdict", columns.RUNS, "runs join results using (run_id)"),

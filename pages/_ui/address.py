@@ -1,17 +1,21 @@
 """Filters and choices that live in the URL, so that a link shows what its sender saw.
 
-The URL is the truth: before a widget is drawn it is set to what the URL says, and when a person changes it the URL
+The URL is the truth: a widget is drawn with what the URL says (see bound.py), and when a person changes it the URL
 follows. Streamlit's own binding is not used, because it writes the option's label, which depends on the language.
+
+Each function here gives arguments for a widget. `forgets` names parameters that no longer fit once it is changed,
+such as a page number.
 """
 
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from pages._ui.whole import whole
+from pages._ui import bound
 
 PAGE_NUMBER = re.compile(r"[0-9]{1,9}")
 """What counts as the number of a page: Python refuses to read numbers of thousands of digits."""
@@ -22,18 +26,39 @@ LANGUAGE, VIEW = "lang", "view"
 MISSING = "address-missing"
 
 
-def option(key: str, options: Sequence[Any], default: Any) -> str:
-    """The key of a widget with one choice, set to the URL's; anything that is not an option counts as the default."""
+def option(
+    key: str,
+    options: Sequence[Any],
+    default: Any,
+    titles: Callable[[Any], str] = str,
+    *,
+    always: bool = False,
+    forgets: Sequence[str] = (),
+) -> dict[str, Any]:
+    """One choice, the URL's; anything that is not an option counts as the default.
+
+    `always`: the default is written into the URL, too."""
     by_text = {str(each): each for each in options}
     note_missing(key, by_text, st.query_params.get_all(key)[-1:])
-    return _primed(key, by_text.get(st.query_params.get(key, ""), default))
+    value = by_text.get(st.query_params.get(key, ""), default)
+    store = partial(_write, key, None if always else default, forgets)
+    return bound.choice(key, options, value, store, titles)
 
 
-def several(key: str, options: Sequence[Any]) -> str:
-    """The key of a widget with any number of choices, set to the URL's."""
+def several(
+    key: str,
+    options: Sequence[Any],
+    titles: Callable[[Any], str] = str,
+    *,
+    usual: Sequence[Any] = (),
+    most: int | None = None,
+    forgets: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Any number of choices, the URL's; the usual ones where it names none, and at most so many."""
     asked = st.query_params.get_all(key)
     note_missing(key, {str(each): each for each in options}, asked)
-    return _primed(key, [each for each in options if str(each) in asked])
+    chosen = [each for each in options if str(each) in asked] or list(usual)
+    return bound.choices(key, options, chosen[:most], partial(_write, key, None, forgets), titles)
 
 
 def missing() -> dict[str, list[str]]:
@@ -52,54 +77,45 @@ def current() -> dict[str, tuple[str, ...]]:
     return {key: tuple(st.query_params.get_all(key)) for key in st.query_params if key not in (LANGUAGE, VIEW)}
 
 
-def text(key: str) -> str:
-    """The key of a text field, set to the URL's text."""
-    return _primed(key, st.query_params.get(key, ""))
+def text(key: str, *, forgets: Sequence[str] = ()) -> dict[str, Any]:
+    """A text field with the URL's text."""
+    return bound.field(key, st.query_params.get(key, ""), partial(_write, key, "", forgets))
 
 
-def flag(key: str) -> str:
-    """The key of a toggle, on when the URL says `1`."""
-    return _primed(key, st.query_params.get(key) == "1")
+def flag(key: str, *, forgets: Sequence[str] = ()) -> dict[str, Any]:
+    """A toggle that is on when the URL says `1`."""
+    return bound.field(key, st.query_params.get(key) == "1", partial(_write, key, False, forgets))
 
 
-def number(key: str, default: float, most: float, least: float = 0.0) -> str:
-    """The key of a number field, set to the URL's number, which is kept between `least` and `most`."""
+def number(key: str, default: float, most: float, least: float = 0.0) -> dict[str, Any]:
+    """A number field with the URL's number, which is kept between `least` and `most`."""
+    return bound.field(key, number_in_url(key, default, most, least), partial(_write, key, default, ()))
+
+
+def number_in_url(key: str, default: float, most: float, least: float = 0.0) -> float:
+    """The URL's number, kept between `least` and `most`."""
     try:
         asked = float(st.query_params.get(key, default))
     except ValueError:
         asked = default
-    return _primed(key, min(max(least, asked), most) if math.isfinite(asked) else default)
+    return min(max(least, asked), most) if math.isfinite(asked) else default
 
 
-def optional_number(key: str, most: float) -> str:
-    """The key of a number field that may be empty, set to the URL's number, which is kept between 0 and `most`."""
-    try:
-        asked = float(st.query_params[key])
-    except (KeyError, ValueError):
-        return _primed(key, None)
-    return _primed(key, min(max(0.0, asked), most) if math.isfinite(asked) else None)
+def optional_number(key: str, most: float) -> dict[str, Any]:
+    """A number field that may be empty, with the URL's number, which is kept between 0 and `most`."""
+    asked = number_in_url(key, math.nan, most)
+    return bound.field(key, None if math.isnan(asked) else asked, partial(_write, key, None, ()))
 
 
 def page(key: str, pages: int) -> int:
     """The page that the URL asks for, 1 if it asks for none, at most the last one."""
     asked = st.query_params.get(key, "1")
-    here = min(max(1, int(asked)), max(1, pages)) if PAGE_NUMBER.fullmatch(asked) else 1
-    _primed(key, here)
-    return here
+    return min(max(1, int(asked)), max(1, pages)) if PAGE_NUMBER.fullmatch(asked) else 1
 
 
-@whole
-def keep(key: str, default: Any = None, *resets: str) -> None:
-    """For on_change: write the widget's value into the URL, and forget what no longer fits, such as a page number."""
-    value = st.session_state[key]
-    for each in resets:
-        st.query_params.pop(each, None)
-    if value in (None, "", [], False, default):
-        st.query_params.pop(key, None)
-    elif isinstance(value, list):
-        st.query_params[key] = [str(each) for each in value]
-    else:
-        st.query_params[key] = "1" if value is True else f"{value:g}" if isinstance(value, float) else str(value)
+def pagination(key: str, pages: int) -> dict[str, Any]:
+    """The way to the other pages, at the one that the URL asks for."""
+    return bound.page(key, page(key, pages), pages, partial(_write, key, 1, ()))
 
 
 def note_missing(key: str, options: Collection[str], asked: Sequence[str]) -> None:
@@ -109,9 +125,13 @@ def note_missing(key: str, options: Collection[str], asked: Sequence[str]) -> No
         st.session_state[MISSING] = {**missing(), key: gone}
 
 
-def _primed(key: str, value: Any) -> str:
-    shown = st.session_state.get(key)
-    same = shown.strip() == value.strip() if isinstance(shown, str) and isinstance(value, str) else shown == value
-    if key not in st.session_state or not same:
-        st.session_state[key] = value
-    return key
+def _write(key: str, default: Any, forgets: Sequence[str], value: Any) -> None:
+    """Write what a person entered into the URL, and forget what no longer fits."""
+    for each in forgets:
+        st.query_params.pop(each, None)
+    if value in (None, "", [], False, default):
+        st.query_params.pop(key, None)
+    elif isinstance(value, list):
+        st.query_params[key] = [str(each) for each in value]
+    else:
+        st.query_params[key] = "1" if value is True else f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,17 +1,18 @@
 """The two views of a draft: form and YAML."""
 
+from functools import partial
+
 import streamlit as st
 
 from aisbench_core.authoring.specfile import comments_of
 from aisbench_core.errors import AisbenchError
 from aisbench_core.model import RunSpec
-from pages._ui import drafts, forms
+from pages._ui import bound, drafts, forms
 from pages._ui.core import core
 from pages._ui.errors import show_error
 from pages._ui.fields import PROBLEM, Form
 from pages._ui.first_draft import known_flavors
 from pages._ui.software_form import show_software
-from pages._ui.whole import whole
 from pages._ui.words import words
 
 
@@ -72,11 +73,7 @@ def show_form(form: Form) -> None:
 def show_yaml(draft: drafts.Draft) -> None:
     """The draft as YAML; what is typed here shows in the form, and the other way round."""
     t = words()
-    if st.session_state.get("spec.yaml") != draft.text:
-        st.session_state["spec.yaml"] = draft.text
-    st.text_area(t("configure.yaml"), key="spec.yaml", height=480, help=t("configure.yaml_help"), on_change=_typed)
-
-
-@whole
-def _typed() -> None:
-    drafts.store_text(st.session_state["spec.yaml"])
+    store = partial(drafts.store_text, key=drafts.draft_key())
+    st.text_area(
+        t("configure.yaml"), height=480, help=t("configure.yaml_help"), **bound.field("spec.yaml", draft.text, store)
+    )

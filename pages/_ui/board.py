@@ -8,8 +8,10 @@ import streamlit as st
 
 from aisbench_core.model import Origin
 from aisbench_core.rulesets.ruleset import DEFAULT
+from aisbench_core.warehouse.boards import BoardRow
+from aisbench_core.warehouse.compared import ComparedBy
 from aisbench_core.warehouse.sorts import BOARD_SORTS, RUN_SORTS
-from aisbench_core.warehouse.values import BoardQuery, BoardRow, RegionFacts, RunRow, Validity
+from aisbench_core.warehouse.values import BoardQuery, RegionFacts, RunRow, Validity
 from pages._ui import address, board_chart, charts
 from pages._ui.board_rows import common_unit, group_cells, run_cells
 from pages._ui.clones import show_clone_button
@@ -18,7 +20,7 @@ from pages._ui.errors import plain
 from pages._ui.formats import NOT_MEASURED
 from pages._ui.listing import choose_text, page_of, show_pages, sorted_as_asked
 from pages._ui.places import COMPARE, LIVE, link
-from pages._ui.tables import HEAD, ROW, Width, columns
+from pages._ui.tables import Width, columns, height_of
 from pages._ui.verdicts import show_rules, show_verdict_of
 from pages._ui.words import words
 
@@ -38,15 +40,18 @@ def choose_kind(regions: Sequence[RegionFacts]) -> RegionFacts:
     kinds = {kind_id(each): each for each in regions}
     chosen = st.selectbox(
         t("board.region"),
-        list(kinds),
-        format_func=lambda each: (
-            t("board.kind", region=kinds[each].region, runs=f"{kinds[each].runs:,}")
-            + (f" · {t('board.rehearsal')}" if kinds[each].rehearsal else "")
-        ),
-        key=address.option("region", list(kinds), next(iter(kinds))),
         width=350,
-        on_change=address.keep,
-        args=("region", None, "page"),
+        **address.option(
+            "region",
+            list(kinds),
+            next(iter(kinds)),
+            lambda each: (
+                t("board.kind", region=kinds[each].region, runs=f"{kinds[each].runs:,}")
+                + (f" · {t('board.rehearsal')}" if kinds[each].rehearsal else "")
+            ),
+            always=True,
+            forgets=["page"],
+        ),
     )
     return kinds[chosen]
 
@@ -60,15 +65,12 @@ def show_kind(kind: RegionFacts) -> None:
 def choose_view() -> str:
     """`groups`: runs of equal configuration as one row; `runs`: each by itself."""
     t = words()
-    return st.radio(
+    chosen = st.radio(
         t("board.show"),
-        ["groups", "runs"],
         horizontal=True,
-        format_func=lambda each: t(f"board.show_{each}"),
-        key=address.option("show", ["groups", "runs"], "groups"),
-        on_change=address.keep,
-        args=("show", "groups", "page"),
+        **address.option("show", ["groups", "runs"], "groups", lambda each: t(f"board.show_{each}"), forgets=["page"]),
     )
+    return str(chosen)
 
 
 def choose_query(kind: RegionFacts, ruleset_id: str) -> BoardQuery:
@@ -88,10 +90,8 @@ def choose_query(kind: RegionFacts, ruleset_id: str) -> BoardQuery:
         tags = _tags(known.tags)
         invalid = st.toggle(
             t("board.invalid"),
-            key=address.flag("invalid"),
             help=t("board.invalid_help"),
-            on_change=address.keep,
-            args=("invalid", False, "page"),
+            **address.flag("invalid", forgets=["page"]),
         )
     return BoardQuery(
         region=kind.region,
@@ -116,12 +116,14 @@ def choose_worth(query: BoardQuery) -> BoardQuery:
         return query
     chosen = st.radio(
         t("worth.worth"),
-        [EVERY, *Validity],
         horizontal=True,
-        format_func=lambda each: t("worth.every") if each == EVERY else t(f"validity.{each}"),
-        key=address.option("worth", [EVERY, *Validity], EVERY),
-        on_change=address.keep,
-        args=("worth", EVERY, "page"),
+        **address.option(
+            "worth",
+            [EVERY, *Validity],
+            EVERY,
+            lambda each: t("worth.every") if each == EVERY else t(f"validity.{each}"),
+            forgets=["page"],
+        ),
     )
     return query if chosen == EVERY else replace(query, validity=Validity(chosen))
 
@@ -138,12 +140,8 @@ def _origin() -> Origin | None:
     t = words()
     chosen = st.radio(
         t("board.origin"),
-        [EVERY, *Origin],
         horizontal=True,
-        format_func=lambda each: t(f"origin.{each}"),
-        key=address.option("origin", [EVERY, *Origin], EVERY),
-        on_change=address.keep,
-        args=("origin", EVERY, "page"),
+        **address.option("origin", [EVERY, *Origin], EVERY, lambda each: t(f"origin.{each}"), forgets=["page"]),
     )
     return None if chosen == EVERY else Origin(chosen)
 
@@ -160,12 +158,14 @@ def show_groups(query: BoardQuery) -> None:
     apart = asked(core().warehouse.apart.parameters, query.region, prints, rehearsal=page.rehearsal)
     _chart(query, page.rows, apart)
     head = common_unit(page.rows, t)
-    table = [group_cells(row, head, apart, t) for row in page.rows]
+    names = {row.latest_run_id: ", ".join(filter(None, (apart.get(row.fingerprint), row.system))) for row in page.rows}
+    told = any(names.values())
+    table = [group_cells(row, head, names[row.latest_run_id] if told else None, t) for row in page.rows]
     chosen = _table(table, t("board.table"), "groups")
     st.caption(t("board.rank_about"))
     show_pages(page.total, query.limit)
     show_rules([rule_id for row in page.rows for rule_id in row.reason.split(";")], query.ruleset_id or DEFAULT)
-    _links([page.rows[index].best_run_id or page.rows[index].latest_run_id for index in chosen])
+    _links([page.rows[index].median_run_id or page.rows[index].latest_run_id for index in chosen], ComparedBy.ROWS)
 
 
 def _chart(query: BoardQuery, rows: Sequence[BoardRow], apart: Mapping[str, str]) -> None:
@@ -197,7 +197,7 @@ def show_runs(query: BoardQuery) -> None:
     show_pages(page.total, query.limit)
     if len(chosen) == 1:
         show_verdict_of(page.rows[chosen[0]])
-    _links([page.rows[index].run_id for index in chosen])
+    _links([page.rows[index].run_id for index in chosen], ComparedBy.RUNS)
 
 
 def kind_id(kind: RegionFacts | RunRow) -> str:
@@ -208,11 +208,11 @@ def kind_id(kind: RegionFacts | RunRow) -> str:
 def filter_by(name: str, options: Sequence[Any], help_text: str | None = None) -> tuple[Any, ...]:
     """One filter with any number of choices, kept in the URL; none chosen filters nothing."""
     t = words()
-    key = address.several(name, options)
-    label, every = t(f"board.{name}"), t("board.every")
-    args = (key, None, "page")
     chosen = st.multiselect(
-        label, options, key=key, placeholder=every, help=help_text, on_change=address.keep, args=args
+        t(f"board.{name}"),
+        placeholder=t("board.every"),
+        help=help_text,
+        **address.several(name, options, forgets=["page"]),
     )
     return tuple(chosen)
 
@@ -224,7 +224,7 @@ def _table(rows: list[dict[str, Any]], alt: str, key: str) -> list[int]:
         t("board.model"): 130,
         t("board.parameters"): 130,
         t("board.reason"): 260,
-        t("board.flavor"): 170,
+        t("board.flavor"): 200,
     }
     event = st.dataframe(
         rows,
@@ -232,21 +232,25 @@ def _table(rows: list[dict[str, Any]], alt: str, key: str) -> list[int]:
         alt=alt,
         key=key,
         on_select="rerun",
-        height=min(len(rows), SEEN) * ROW + HEAD,
+        height=height_of(rows, SEEN),
         column_config=columns(rows, widths),
         placeholder=NOT_MEASURED,
     )
     return [index for index in event["selection"]["rows"] if index < len(rows)]
 
 
-def _links(run_ids: Sequence[str]) -> None:
-    """What can be done with the ticked rows: one is shown, several are compared."""
+def _links(run_ids: Sequence[str], by: ComparedBy) -> None:
+    """What can be done with the ticked rows: one is shown, several are compared, groups as groups."""
     t = words()
     if len(run_ids) == 1:
         with st.container(horizontal=True, vertical_alignment="center"):
             link(LIVE, t("board.open", run=run_ids[0]), {"run": run_ids[0]})
             show_clone_button(run_ids[0], key="ticked")
     if 2 <= len(run_ids) <= MOST_COMPARED:
-        link(COMPARE, t("board.compare", count=len(run_ids)), {"ids": list(run_ids)})
+        link(
+            COMPARE,
+            t("board.compare", count=len(run_ids)),
+            {"ids": list(run_ids)} | ({} if by is ComparedBy.RUNS else {"by": by.value}),
+        )
     else:
         st.caption(t("board.compare_hint"))

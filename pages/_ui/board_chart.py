@@ -5,8 +5,8 @@ from typing import Any
 
 import altair as alt
 
+from aisbench_core.warehouse.boards import BoardRow
 from aisbench_core.warehouse.compared import RunDot
-from aisbench_core.warehouse.values import BoardRow
 from pages._ui.charts import AXIS, BAR, LEGEND, Drawing, chart_of, if_any, ink, row_name
 from pages._ui.formats import clipped
 from pages._ui.words import Words
@@ -18,8 +18,8 @@ def bars(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], apart: 
     `dots` are by a row's latest run; `apart` tells questions apart that look alike, by fingerprint."""
     unit = rows[0].throughput_unit
     whole = {row.latest_run_id: row_name(row, apart.get(row.fingerprint, ""), t) for row in rows}
-    names = {row.latest_run_id: f"{index + 1}. {whole[row.latest_run_id]}" for index, row in enumerate(rows)}
-    y = alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=360))
+    names = _names(rows, whole)
+    y = alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=420))
     x = alt.X("value:Q", title=t("charts.throughput", unit=unit), axis=alt.Axis(labelBound=True))
     measured = [_bar(row, names[row.latest_run_id], whole[row.latest_run_id]) for row in rows]
     spans = [each for each in measured if each["low"] is not None]
@@ -42,12 +42,21 @@ def bars(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], apart: 
     return alt.layer(*layers, height=len(rows) * BAR + AXIS + LEGEND)
 
 
+def _names(rows: Sequence[BoardRow], whole: Mapping[str, str]) -> dict[str, str]:
+    """Each row's rank and name. A bar of its own needs a name of its own: rows that look alike name a run, too."""
+    names: dict[str, str] = {}
+    for row in rows:
+        name = f"{row.rank}. {whole[row.latest_run_id]}" if row.rank else whole[row.latest_run_id]
+        names[row.latest_run_id] = f"{name} · {row.latest_run_id}" if name in names.values() else name
+    return names
+
+
 def _bar(row: BoardRow, name: str, whole: str) -> dict[str, Any]:
     return {
         "name": name,
         "whole": whole,
         "value": row.throughput,
-        "low": row.ci_low,
+        "low": None if row.ci_low is None else max(0.0, row.ci_low),  # no throughput is less
         "high": row.ci_high,
         "version": clipped(f"{row.framework} {row.framework_version}"),
         "runs": row.runs,

@@ -1,9 +1,10 @@
 """The rows of the leaderboard's tables: numbers under heads that name their unit, or beside it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
-from aisbench_core.warehouse.values import BoardRow, RunRow
+from aisbench_core.warehouse.boards import BoardRow, hardware
+from aisbench_core.warehouse.values import RunRow
 from pages._ui.formats import NOT_MEASURED, duration, hundredfold, rounded, size_of, when
 from pages._ui.verdicts import reasons
 from pages._ui.words import Words
@@ -15,22 +16,21 @@ def common_unit(rows: Iterable[BoardRow | RunRow], t: Words) -> str:
     return units.pop() if len(units) == 1 else t("board.unit_beside")
 
 
-def group_cells(row: BoardRow, unit: str, apart: Mapping[str, str], t: Words) -> dict[str, Any]:
-    """A row of the leaderboard. `unit` stands in the heads; `apart` tells rows that look alike by fingerprint."""
-    parameters = {t("board.parameters"): apart.get(row.fingerprint, "")} if apart else {}
+def group_cells(row: BoardRow, unit: str, apart: str | None, t: Words) -> dict[str, Any]:
+    """A row of the leaderboard. `unit` stands in the heads; `apart` tells it from others; None where nothing does."""
     return {
         t("board.rank"): row.rank or NOT_MEASURED,
         t("board.model"): row.model,
         t("board.version"): f"{row.framework} {row.framework_version}",
+        t("board.flavor"): hardware(row),
         t("board.size"): size_of(row.node_count, row.cards_per_node),
-        **parameters,
+        **({} if apart is None else {t("board.parameters"): apart}),
         **own_unit(row, unit, t),
         t("board.median", unit=unit): rounded(row.throughput),
         t("board.runs"): row.runs,
         t("board.cv"): hundredfold(row.cv),
         t("board.per_card", unit=unit): rounded(row.per_card),
-        t("board.accuracy_percent"): hundredfold(row.best_accuracy),
-        t("board.flavor"): row.flavor or row.pool_id,
+        t("board.accuracy_percent"): hundredfold(row.accuracy),
         t("board.low", unit=unit): rounded(row.ci_low),
         t("board.high", unit=unit): rounded(row.ci_high),
         t("board.best", unit=unit): rounded(row.best),
@@ -51,6 +51,7 @@ def run_cells(row: RunRow, unit: str, t: Words) -> dict[str, Any]:
         t("board.validity"): t(f"validity.{row.validity}"),
         t("board.model"): row.model,
         t("board.version"): f"{row.framework} {row.framework_version}",
+        t("board.flavor"): hardware(row),
         t("board.size"): size_of(row.node_count, row.cards_per_node),
         **own_unit(row, unit, t),
         t("board.throughput", unit=unit): rounded(row.throughput),
@@ -59,7 +60,6 @@ def run_cells(row: RunRow, unit: str, t: Words) -> dict[str, Any]:
         t("board.origin"): t(f"origin.{row.origin}"),
         t("board.tag"): ", ".join(row.tags),
         t("board.reason"): reasons(row, t),
-        t("board.flavor"): row.flavor or row.pool_id,
         t("board.duration"): duration(row.duration_s),
         t("board.data"): t("board.synthetic") if row.synthetic_data else row.dataset,
         t("board.by"): row.created_by,

@@ -46,7 +46,7 @@ def show_difference(draft: drafts.Draft, profile: str) -> None:
 def _show(original: Original, draft: drafts.Draft, profile: str, t: Words) -> None:
     changed = _changes(original, draft.spec, profile) if draft.spec else ()
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        places.link(places.LIVE, t("clone.of", run=original.run_id), {"run": original.run_id})
+        places.link(places.LIVE, t("clone.of", run=plain(original.run_id)), {"run": original.run_id})
         if changed or draft.spec is None:
             st.button(
                 t("clone.begin_again"),

@@ -5,21 +5,21 @@ from typing import Any
 import streamlit as st
 
 from aisbench_core.model import Origin
-from aisbench_core.warehouse.compared import Comparison, FieldValues, MetricComparison, MetricValue
+from aisbench_core.warehouse.compared import ComparedBy, Comparison, FieldValues, MetricComparison, MetricValue
 from aisbench_core.warehouse.histories import HistoryGroup
 from aisbench_core.warehouse.listed import ListedRun
 from aisbench_core.warehouse.values import BoardQuery, RunRow
-from pages._ui import address, charts
+from pages._ui import address, bound, charts
 from pages._ui.board import LEAST_COMPARED, MOST_COMPARED, kind_id
 from pages._ui.clones import show_clone_button
 from pages._ui.comparable import field_name, field_text
 from pages._ui.core import asked, core
+from pages._ui.errors import plain
 from pages._ui.formats import NOT_MEASURED, more_or_less, number, percent, when
 from pages._ui.places import HISTORY, SCALING, link
 from pages._ui.ranks_shown import show_ranks
 from pages._ui.scaling_choice import selection_of
 from pages._ui.tables import show_beside
-from pages._ui.whole import whole
 from pages._ui.words import Words, words
 
 RECENT = 50
@@ -43,21 +43,28 @@ def choose_runs() -> list[str]:
     chosen = [each for each in named if each in known]
     recent = _recent()
     options = list(dict.fromkeys([*chosen, *recent]))
-    if st.session_state.get("compared") != chosen:
-        st.session_state["compared"] = chosen
     st.multiselect(
         t("compare.runs"),
-        options,
-        format_func=lambda run_id: _run_title(run_id, recent.get(run_id), t),
-        key="compared",
         max_selections=MOST_COMPARED,
         help=t("compare.runs_help"),
         placeholder=t("compare.pick"),
-        on_change=_chosen,
+        **bound.choices("compared", options, chosen, _choose, lambda run_id: _run_title(run_id, recent.get(run_id), t)),
     )
     if len(chosen) < LEAST_COMPARED:
         st.info(t("compare.too_few" if options else "board.empty"), icon=":material/balance:")
     return chosen
+
+
+def choose_compared() -> ComparedBy:
+    """The runs themselves, or the rows of the leaderboard that they belong to."""
+    t = words()
+    chosen = st.radio(
+        t("compare.by"),
+        horizontal=True,
+        help=t("compare.by_help"),
+        **address.option("by", list(ComparedBy), ComparedBy.RUNS, lambda each: t(f"compare.by_{each}")),
+    )
+    return ComparedBy(chosen)
 
 
 def show_clones(runs: tuple[RunRow, ...]) -> None:
@@ -65,7 +72,7 @@ def show_clones(runs: tuple[RunRow, ...]) -> None:
     t = words()
     with st.popover(t("clone.button"), icon=":material/content_copy:"):
         for run in runs:
-            show_clone_button(run.run_id, key=run.run_id, label=run.run_id)
+            show_clone_button(run.run_id, key=run.run_id, label=plain(run.run_id))
 
 
 def show_differences(comparison: Comparison) -> None:
@@ -74,9 +81,7 @@ def show_differences(comparison: Comparison) -> None:
     st.header(t("compare.differences"))
     every = st.toggle(
         t("compare.all_fields", count=len(comparison.same)),
-        key=address.flag("all"),
-        on_change=address.keep,
-        args=("all",),
+        **address.flag("all"),
     )
     if not comparison.differences:
         st.markdown(t("compare.no_differences"))
@@ -94,6 +99,9 @@ def show_metrics(comparison: Comparison) -> None:
     rows = [_metric_cells(metric, comparison.runs, t) for metric in comparison.metrics]
     show_beside(rows, t("compare.metrics"))
     st.caption(t("compare.metrics_legend"))
+    if comparison.by is ComparedBy.ROWS:
+        counts = [each.summary.count if each.summary else 0 for each in comparison.peers]
+        st.caption(t("compare.of_rows", runs=", ".join(map(str, counts))))
 
 
 def show_charts(comparison: Comparison) -> None:
@@ -153,9 +161,8 @@ def _show_deciding(comparison: Comparison) -> None:
         charts.draw(charts.compared_bars(comparison.runs, deciding, t), text=title)
 
 
-@whole
-def _chosen() -> None:
-    st.query_params["ids"] = st.session_state["compared"]
+def _choose(run_ids: list[str]) -> None:
+    st.query_params["ids"] = run_ids
 
 
 def _recent() -> dict[str, ListedRun]:
@@ -212,8 +219,8 @@ def _metric_text(metric: MetricComparison, value: MetricValue, run: RunRow, t: W
     With its unit where the runs' units are not the same."""
     is_share = metric.name in SHARES
     unit = run.throughput_unit if metric.name in THROUGHPUTS and not metric.unit else ""
-    text = percent(value.value, 2) if is_share else number(value.value, unit)
+    text = percent(value.value) if is_share else number(value.value, unit)
     if value is metric.values[0] or value.difference is None:
         return text
     apart = t("compare.points", points=f"{value.difference * 100:+.2f}") if is_share else more_or_less(value.difference)
-    return f"{text} ({apart})" if value.ratio is None else f"{text} (×{number(value.ratio, digits=3)}, {apart})"
+    return f"{text} ({apart})" if value.ratio is None else f"{text} (×{number(value.ratio)}, {apart})"

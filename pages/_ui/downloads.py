@@ -24,28 +24,20 @@ def show_export(query: BoardQuery) -> None:
     """Everything that the filter chooses as a file, which is written when the button is pressed."""
     t = words()
     with st.popover(t("files.title"), icon=":material/download:"):
-        st.radio(
+        table = st.radio(
             t("files.what"),
-            list(ExportTable),
-            format_func=lambda each: t(f"files.{each}"),
-            key=address.option("rows", list(ExportTable), ExportTable.RUNS),
-            on_change=address.keep,
-            args=("rows", ExportTable.RUNS),
+            **address.option("rows", list(ExportTable), ExportTable.RUNS, lambda each: t(f"files.{each}")),
         )
-        st.radio(
+        form = st.radio(
             t("files.format"),
-            list(ExportFormat),
             horizontal=True,
-            format_func=NAMES.__getitem__,
-            key=address.option("format", list(ExportFormat), ExportFormat.CSV),
-            on_change=address.keep,
-            args=("format", ExportFormat.CSV),
+            **address.option("format", list(ExportFormat), ExportFormat.CSV, NAMES.__getitem__),
         )
         export = Export(
             query,
             core().clock(),
-            ExportTable(st.session_state["rows"]),
-            ExportFormat(st.session_state["format"]),
+            ExportTable(table),
+            ExportFormat(form),
             bom=True,
         )
         st.caption(t("files.hint"))
@@ -74,16 +66,12 @@ def show_report(runs: Sequence[RunRow]) -> None:
 def _report(run_ids: Callable[[], list[str]], place: BoardQuery, count: int) -> None:
     """Its language, and the button; the page is written when that is pressed. Too many runs are said beforehand."""
     t = words()
-    st.radio(
+    chosen = st.radio(
         t("report.language"),
-        list(ReportLanguage),
         horizontal=True,
-        format_func=lambda each: t(f"report.{each}"),
-        key=address.option("report", list(ReportLanguage), ReportLanguage.BOTH),
-        on_change=address.keep,
-        args=("report", ReportLanguage.BOTH),
+        **address.option("report", list(ReportLanguage), ReportLanguage.BOTH, lambda each: t(f"report.{each}")),
     )
-    language = ReportLanguage(st.session_state["report"])
+    language = ReportLanguage(chosen)
     st.caption(t("report.hint", most=MOST_RUNS, count=count))
     st.download_button(
         t("report.download"),

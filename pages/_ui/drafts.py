@@ -9,6 +9,7 @@ from itertools import chain, count
 from typing import Any
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from aisbench_core.authoring.fixes import fixed
 from aisbench_core.authoring.specfile import comments_of, from_yaml, to_yaml
@@ -17,18 +18,31 @@ from aisbench_core.documents import parse
 from aisbench_core.errors import AisbenchError
 from aisbench_core.model import Channel, Finding, RunSpec, Scalar
 from aisbench_core.reproducing.values import Original
+from pages._ui.browser import browser_key, own_draft
 from pages._ui.core import core
-from pages._ui.first_draft import first_spec
+from pages._ui.first_draft import first_spec, profile_in_url
 from pages._ui.whole import whole
 
-MINE = "draft"
-"""The draft that the page shows when the URL names none."""
+MINE = "mine"
+"""What the URL calls the browser's own draft, which is also meant where it names none."""
+
+SHARED = "draft"
+"""The key of the one draft that all browsers had before each had its own; URLs of that time name it, too."""
+
+OWN = "browser-"
+"""How the key of a browser's own draft begins. No URL names it."""
 
 FROM = "from-"
-"""How the key of a draft begins that was made of a run; the run's id follows, and a number from the second one on."""
+"""How the key of a draft begins that was made of a run; the run's id follows, and after a dot whose draft it is."""
+
+UNLINKED = (OWN, "system-")
+"""How keys begin that no URL names: of browsers' own drafts, and of what is stored beside drafts."""
+
+OPENED = "draft-opened"
+"""Where a session has the name of the draft that Configure showed last."""
 
 KEPT = ("name", "description", "flavor", "pool_id", "node_count", "cards_per_node", "mode", "environments", "volumes")
-KEPT_TOO = ("priority", "auto_stop_hours", "retries", "log_path", "log_levels", "api")
+KEPT_TOO = ("priority", "auto_stop_hours", "retries", "log_path", "log_levels", "secrets", "api")
 """What a person decided about where to run stays when another workload is picked; the rest is the workload's."""
 
 
@@ -41,19 +55,41 @@ class Draft:
     problem: AisbenchError | None
 
 
+def draft_name() -> str:
+    """What the URL calls the draft of this page; what is no draft to be linked to is the browser's own."""
+    name = st.query_params.get("draft", MINE)
+    return MINE if name in ("", SHARED) or name.startswith(UNLINKED) else name
+
+
 def draft_key() -> str:
-    """Which draft this page is about: the URL's `?draft=`."""
-    return st.query_params.get("draft", MINE)
+    """Where the draft of this page is stored: the URL's `?draft=`, or the browser's own."""
+    name = draft_name()
+    return name if name != MINE else own_draft(OWN, SHARED)
 
 
-def read_draft() -> Draft:
-    """The draft that the URL names; one that was never changed is the first spec for the profile on the page.
+def open_again() -> None:
+    """The menu drops what is in the URL: put the draft back that was shown last, unless the browser's Back led here."""
+    asked = "draft" in st.query_params
+    opened = st.session_state.get(OPENED, MINE)
+    if not asked and opened != MINE and not _went_back():
+        st.query_params["draft"] = opened
+    st.session_state[OPENED] = draft_name()
+
+
+def _went_back() -> bool:
+    """Whether the browser's Back or Forward led here."""
+    context = get_script_run_ctx()
+    return bool(context and context.is_history_navigation)
+
+
+def read_draft(key: str = "") -> Draft:
+    """The draft with this key, else the page's; one that was never changed is the first spec for the page's profile.
 
     It is not stored before somebody changes it, so it follows a region that answers only later. Raises ConfigError if
     there is no workload to begin with."""
-    text = core().ledger.draft(draft_key())
+    text = core().ledger.draft(key or draft_key())
     if text is None:
-        first = first_spec(st.session_state.get("profile") or "")
+        first = first_spec(profile_in_url())
         return Draft(to_yaml(first), first, None)
     try:
         return Draft(text, from_yaml(text), None)
@@ -70,9 +106,14 @@ def now(key: str, otherwise: RunSpec) -> RunSpec:
         return otherwise
 
 
-def store(spec: RunSpec) -> None:
-    """Keep the spec as the draft; comments on parameters stay."""
-    store_text(to_yaml(spec, comments_of(read_draft().text)))
+def comments_now(key: str) -> dict[str, str]:
+    """The comments on a draft's parameters as it is stored now."""
+    return comments_of(core().ledger.draft(key) or "")
+
+
+def store(spec: RunSpec, key: str = "") -> None:
+    """Keep the spec as the draft with this key, else the page's; comments on parameters stay."""
+    store_text(to_yaml(spec, comments_of(read_draft(key).text)), key)
 
 
 @whole
@@ -83,9 +124,9 @@ def mend(finding: Finding) -> None:
         store(fixed(spec, [finding]))
 
 
-def store_text(text: str) -> None:
-    """Keep the text as the draft, whether or not it means a spec."""
-    core().ledger.save_draft(draft_key(), text, core().clock())
+def store_text(text: str, key: str = "") -> None:
+    """Keep the text as the draft with this key, else the page's, whether or not it means a spec."""
+    core().ledger.save_draft(key or draft_key(), text, core().clock())
 
 
 @whole
@@ -97,8 +138,8 @@ def discard() -> None:
 def clone(original: Original) -> str:
     """Make a new draft of a run's spec; gives its key. No other draft is touched, earlier ones of this run neither."""
     text = to_yaml(core().clones.spec(original))
-    first = f"{FROM}{original.run_id}"
-    keys = chain([first], (f"{first}.{number}" for number in count(2)))
+    first = f"{FROM}{original.run_id}.{_whose()}"
+    keys = chain([first], (f"{first}-{number}" for number in count(2)))
     key = next(key for key in keys if core().ledger.draft(key) in (None, text))
     core().ledger.save_draft(key, text, core().clock())
     return key
@@ -110,6 +151,11 @@ def original_id() -> str:
     return key.removeprefix(FROM).partition(".")[0] if key.startswith(FROM) else ""
 
 
+def _whose() -> str:
+    """Tells drafts of one browser from those of others, where both made them of the same."""
+    return browser_key()[:8]
+
+
 @whole
 def begin_again(original: Original) -> None:
     """Make the draft what it was when it was made of the run."""
@@ -118,7 +164,7 @@ def begin_again(original: Original) -> None:
 
 def draft_of(spec: RunSpec, text: str) -> str:
     """Make a new draft of a spec that was imported, as this text; gives its key. The person's own is not touched."""
-    key = f"import-{spec.sha256[:12]}"
+    key = f"import-{spec.sha256[:12]}-{_whose()}"
     core().ledger.save_draft(key, text, core().clock())
     return key
 
@@ -156,5 +202,5 @@ def with_version(spec: RunSpec, workload: Workload, version: str) -> RunSpec:
     """The spec for another framework version: its engine and boot file, and only parameters that it knows."""
     known = workload.edition(version).parameters
     kept: dict[str, Scalar] = {name: value for name, value in spec.parameters.items() if name in known}
-    engine = {"engine_name": "", "engine_version": "", "boot_file": ""}
+    engine = {"engine_name": "", "engine_version": "", "boot_file": "", "imported": False}
     return spec.model_copy(update={"framework_version": version, "parameters": kept, **engine})

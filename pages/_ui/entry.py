@@ -4,12 +4,13 @@ from pathlib import Path
 
 import streamlit as st
 
+from aisbench_core.read_only import is_read_only, require_writable
 from pages._ui.core import core
 from pages._ui.errors import errors_shown
 from pages._ui.loaded import loaded
-from pages._ui.places import CONFIGURE, ICONS, go
-from pages._ui.status import show_follower
-from pages._ui.words import NAMES, Language, Words, choose_language, words
+from pages._ui.places import CONFIGURE, ICONS, LEADERBOARD, STORING, go
+from pages._ui.status import show_follower, show_read_only
+from pages._ui.words import Words, choose_language, show_languages, words
 
 
 def menu(t: Words) -> list[st.Page]:
@@ -24,8 +25,8 @@ def menu(t: Words) -> list[st.Page]:
 
 
 def start() -> None:
-    """Lead on to the first page."""
-    go(CONFIGURE, {})
+    """Lead on to the first page: where nothing can be launched, to the results."""
+    go(LEADERBOARD if is_read_only(core().settings.data_dir) else CONFIGURE, {})
 
 
 st.set_page_config(page_icon="📊", layout="wide")
@@ -35,8 +36,11 @@ with errors_shown():
 t = words()
 page = st.navigation(menu(t))
 with st.sidebar:
-    st.selectbox(t("menu.language"), list(Language), format_func=lambda each: NAMES[each], key="lang")
+    show_languages()
     with errors_shown():
         show_follower()
 with loaded(page.url_path), errors_shown():
+    if page.url_path in STORING:
+        require_writable(core().settings.data_dir)
+    show_read_only()
     page.run()

@@ -14,9 +14,13 @@ from pages._ui.words import words
 
 log = logging.getLogger("aisbench_core.console")
 
-_CODE = re.compile(r"(`[^`\n]+`|(?:https?://|www\.)[^\s`]*[^\s`.,;:!?)\]'\"]|[^\s`@]+@[^\s`@]+\.[^\s`@.]+)")
+_CODE = re.compile(
+    r"(`[^`\n]+`|(?:https?://|www\.)[^\s`]*[^\s`.,;:!?)\]'\"]|(?<![^\s`@])[^\s`@]++@[^\s`@]+\.[^\s`@.]+)"
+)
 MOST_LETTERS = 2000
-_ESCAPED = frozenset("\\`*_{}[]<>#$:|~!")
+_ESCAPED = frozenset("\\`*_{}[]<>#$:|~!&")
+_BLOCK = re.compile(r"^([ \t]*)(\d+(?=[.)](?:\s|$))|(?=[-+](?:\s|$)))|(?<=\n)[ \t]*(?=[-=]+[ \t]*$)", re.MULTILINE)
+"""Where a line would begin a list, or underline a heading."""
 
 
 @contextmanager
@@ -54,15 +58,16 @@ def show_script_error(error: Exception) -> bool:
 
 
 def plain(text: str) -> str:
-    """Text of unknown origin as Markdown that shows it as it is: no links, pictures, formulas or colours.
+    """Text of unknown origin as Markdown that shows it as it is: no links, pictures, formulas, colours or lists.
 
     Addresses would become links even when escaped, so they are shown as code, as what stands in backticks is. What is
     longer than MOST_LETTERS ends with an ellipsis: nobody reads it, and it would push everything else off the page."""
-    return "".join(
+    shown = "".join(
         f"`{part.strip('`')}`" if _CODE.fullmatch(part) else _escaped(part)
         for part in _CODE.split(clipped(text, MOST_LETTERS))
         if part
     )
+    return _BLOCK.sub(r"\g<0>\\", shown)
 
 
 def _escaped(text: str) -> str:

@@ -7,7 +7,7 @@ import streamlit as st
 from aisbench_core.errors import AisbenchError
 from aisbench_core.model import RunSpec
 from pages._ui.core import core
-from pages._ui.drafts import draft_key, now
+from pages._ui.drafts import comments_now, draft_key, now
 from pages._ui.errors import plain
 from pages._ui.findings import finding_text
 from pages._ui.words import words
@@ -21,7 +21,7 @@ def show_export(spec: RunSpec, profile: str) -> None:
     t = words()
     with st.expander(t("export.title")):
         try:
-            exported = core().configs.write(spec, profile)
+            exported = core().configs.write(spec, profile, comments_now(draft_key()))
         except AisbenchError as error:
             st.markdown(t("export.refused", reason=plain(t.said(error.message))))
             return
@@ -51,5 +51,5 @@ def show_export(spec: RunSpec, profile: str) -> None:
 
 def _file(name: str, key: str, shown: RunSpec, profile: str) -> str:
     """A file of the draft as it is when the button is pressed, which right after a change is the one of before."""
-    exported = core().configs.write(now(key, shown), profile)
+    exported = core().configs.write(now(key, shown), profile, comments_now(key))
     return exported.script if name == SCRIPT else exported.text

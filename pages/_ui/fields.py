@@ -1,9 +1,10 @@
 """The form's widgets: each shows one field of the draft, changes the draft at once, and has its findings below it."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -11,13 +12,16 @@ from aisbench_core.authoring.manifest import Parameter, ParameterType
 from aisbench_core.authoring.workloads import Edition, Workload
 from aisbench_core.errors import SpecError
 from aisbench_core.model import Finding, Flavor, RunSpec, Scalar
-from pages._ui import drafts
+from pages._ui import bound, drafts
+from pages._ui.errors import plain
 from pages._ui.findings import show_beside
-from pages._ui.whole import whole
 from pages._ui.words import words
 
 SPEED = "†"
 """Marks parameters that decide speed."""
+
+MOST_SENT = 2**53 - 1
+"""The largest whole number that a number field of a browser can hold."""
 
 PROBLEM = "form-problem"
 """Where a refused change is kept until it was shown."""
@@ -46,39 +50,25 @@ def text(form: Form, field: str) -> None:
     own, answered = getattr(form.spec, field), getattr(form.filled, field)
     st.text_input(
         t(f"field.{field}"),
-        key=primed(field, own),
         help=t(f"field.{field}_help"),
         placeholder="" if own else answered,
         live=True,
-        on_change=changed,
-        args=(field,),
+        **bound_field(field, own),
     )
     show_beside(form.findings, field)
 
 
 def number(form: Form, field: str) -> None:
-    """A field of the spec that holds a whole number."""
-    _whole_number(form, field, "min")
-
-
-def optional_number(form: Form, field: str) -> None:
-    """A field of the spec that holds a whole number or nothing."""
-    _whole_number(form, field, None)
-
-
-def _whole_number(form: Form, field: str, when_empty: Literal["min"] | None) -> None:
+    """A field of the spec that holds a whole number, or nothing where that is allowed."""
     t = words()
     least, most = _limits(field)
     st.number_input(
         t(f"field.{field}"),
         min_value=least,
         max_value=most,
-        value=when_empty,
         step=1,
-        key=primed(field, getattr(form.spec, field)),
         help=t(f"field.{field}_help"),
-        on_change=changed,
-        args=(field,),
+        **bound_field(field, getattr(form.spec, field)),
     )
     show_beside(form.findings, field)
 
@@ -87,12 +77,8 @@ def choice(form: Form, field: str, options: Sequence[Any], titles: dict[Any, str
     t = words()
     st.selectbox(
         t(f"field.{field}"),
-        options,
-        format_func=lambda each: titles.get(each, each),
-        key=primed(field, getattr(form.spec, field)),
         help=t(f"field.{field}_help"),
-        on_change=changed,
-        args=(field,),
+        **bound_choice(field, options, getattr(form.spec, field), lambda each: titles.get(each, each)),
     )
     show_beside(form.findings, field)
 
@@ -103,15 +89,20 @@ def parameter(form: Form, name: str, parameter: Parameter) -> None:
     value = form.filled.parameters[name]
     label = f"{name} {SPEED}" if parameter.decides_speed else name
     text = t.pick(parameter.help, parameter.help_zh)
-    about = t("configure.parameter_help", help=text, allowed=parameter.allowed, default=parameter.default)
-    if parameter.complaint(value):
+    about = t(
+        "configure.parameter_help",
+        help=plain(text),
+        allowed=plain(parameter.allowed),
+        default=plain(str(parameter.default)),
+    )
+    if parameter.complaint(value) or (isinstance(value, int) and abs(value) > MOST_SENT):
         _refused_value(field, label, value, about)
     elif parameter.choices:
-        st.selectbox(label, parameter.choices, **_bound(field, value, about))
+        st.selectbox(label, help=about, **bound_choice(field, parameter.choices, value))
     elif parameter.type is ParameterType.BOOL:
-        st.toggle(label, **_bound(field, value, about))
+        st.toggle(label, help=about, **bound_field(field, value))
     elif parameter.type is ParameterType.STR:
-        st.text_input(label, live=True, **_bound(field, value, about))
+        st.text_input(label, live=True, help=about, **bound_field(field, value))
     else:
         _number_parameter(field, label, parameter, value, about)
     show_beside(form.findings, field)
@@ -126,16 +117,15 @@ def _number_parameter(field: str, label: str, parameter: Parameter, value: Scala
         max_value=None if parameter.maximum is None else kind(parameter.maximum),
         step=1 if whole else _step(parameter),
         format="%d" if whole else "%g",
-        **_bound(field, kind(value), about),
+        help=about,
+        **bound_field(field, kind(value)),
     )
 
 
 def _refused_value(field: str, label: str, value: Scalar, about: str) -> None:
     """A value that the right widget could not show, because it is of another type or out of range."""
-    key = f"spec.{field}.refused"
-    if st.session_state.get(key) != str(value):
-        st.session_state[key] = str(value)
-    st.text_input(label, key=key, help=about, on_change=_corrected, args=(field,))
+    store = changing(lambda spec, text: drafts.with_field(spec, field, _scalar(text)))
+    st.text_input(label, help=about, **bound.field(f"spec.{field}.refused", str(value), store))
 
 
 def _step(parameter: Parameter) -> float:
@@ -144,18 +134,22 @@ def _step(parameter: Parameter) -> float:
     return float(10.0 ** (math.floor(math.log10(size)) - 1))
 
 
-def _bound(field: str, value: Scalar, about: str) -> dict[str, Any]:
-    return {"key": primed(field, value), "help": about, "on_change": changed, "args": (field,)}
+def bound_field(field: str, value: Any) -> dict[str, Any]:
+    """Arguments for a text, number or toggle that shows this value of the page's draft, and changes it."""
+    return bound.field(f"spec.{field}", value, _storing(field))
 
 
-def primed(field: str, value: Any) -> str:
-    """The widget's key, with the draft's value in it. Untouched when equal: setting it would disturb typing."""
-    key = f"spec.{field}"
-    shown = st.session_state.get(key)
-    same = shown.strip() == value if isinstance(shown, str) and isinstance(value, str) else shown == value
-    if key not in st.session_state or not same:
-        st.session_state[key] = value
-    return key
+def bound_choice(
+    field: str, options: Sequence[Any], value: Any, titles: Callable[[Any], str] = str, *, others: bool = False
+) -> dict[str, Any]:
+    """Arguments for a select box that shows this value of the page's draft, and changes it.
+
+    `others`: what is typed is taken, too."""
+    return bound.choice(f"spec.{field}", options, value, _storing(field), titles, others=others)
+
+
+def _storing(field: str) -> bound.Store:
+    return changing(lambda spec, value: drafts.with_field(spec, field, value))
 
 
 def _limits(field: str) -> tuple[int | None, int | None]:
@@ -164,23 +158,18 @@ def _limits(field: str) -> tuple[int | None, int | None]:
     return bounds.get("ge"), bounds.get("le")
 
 
-@whole
-def changed(field: str) -> None:
-    _store(field, st.session_state[f"spec.{field}"])
+def changing(change: Callable[[RunSpec, Any], RunSpec]) -> bound.Store:
+    """Stores in the page's draft what a change makes of it with the value that a person entered."""
+    return partial(_change, drafts.draft_key(), change)
 
 
-@whole
-def _corrected(field: str) -> None:
-    text = st.session_state[f"spec.{field}.refused"]
-    _store(field, _scalar(text))
-
-
-def _store(field: str, value: Any) -> None:
-    spec = drafts.read_draft().spec
+def _change(draft: str, change: Callable[[RunSpec, Any], RunSpec], value: Any) -> None:
+    """Change the draft that the widget shows, whichever the URL names by now."""
+    spec = drafts.read_draft(draft).spec
     if spec is None:
         return
     try:
-        drafts.store(drafts.with_field(spec, field, value))
+        drafts.store(change(spec, value), draft)
     except SpecError as error:
         st.session_state[PROBLEM] = error
 

@@ -20,13 +20,18 @@ def has_errors(findings: Sequence[Finding]) -> bool:
     return any(finding.level is Level.ERROR for finding in findings)
 
 
-def show_all(findings: Sequence[Finding], mend: Callable[[Finding], None] | None = None) -> None:
+def show_all(
+    findings: Sequence[Finding], mend: Callable[[Finding], None] | None = None, *, unchecked: str = ""
+) -> None:
     """Every finding with its field, errors first; or that there is none.
 
-    `mend` carries out what a finding proposes, at a click."""
+    `mend` carries out what a finding proposes, at a click; `unchecked`: why the region's offer is not known."""
     t = words()
     st.header(t("findings.title"))
-    if not findings:
+    if unchecked:
+        said = t("findings.unchecked", reason=plain(t.said(unchecked)))
+        st.markdown(f":material/cloud_off: :orange[{said}]")
+    elif not findings:
         st.markdown(f":material/check_circle: :green[{t('findings.none')}]")
     for number, finding in enumerate(sorted(findings, key=lambda each: list(SIGNS).index(each.level))):
         st.markdown(f"{_field_text(finding.field)} {finding_text(finding)}")

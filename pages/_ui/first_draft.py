@@ -21,8 +21,18 @@ def first_spec(profile: str) -> RunSpec:
     if not profile:
         return RunSpec(workload=workload)
     own = core().regions.profile(profile).flavor
-    cards = [each.cards for each in known_flavors(profile)[0] if each.flavor_id == own and each.cards is not None]
+    flavors = known_flavors(profile)[0] or core().regions.last_flavors(profile)
+    cards = [each.cards for each in flavors if each.flavor_id == own and each.cards is not None]
     return RunSpec(workload=workload, flavor=own, cards_per_node=cards[0] if cards else 1)
+
+
+def profile_in_url() -> str:
+    """The profile that a page shows: the URL's, else the settings', else the first; empty when there is none."""
+    names = core().regions.names()
+    for name in (st.query_params.get("profile", ""), core().settings.profile):
+        if name in names:
+            return name
+    return names[0] if names else ""
 
 
 def first_workload(known: Sequence[Workload]) -> str:

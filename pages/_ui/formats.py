@@ -7,19 +7,15 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
+from aisbench_core.numerals import DIGITS, PERCENT_DIGITS, decimal, percentage
+
 NOT_MEASURED = "–"
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
-def number(value: float | None, unit: str = "", digits: int = 4) -> str:
+def number(value: float | None, unit: str = "", digits: int = DIGITS) -> str:
     """A number with `digits` significant digits and thousands separators: 1,234 samples/s; 0 stays 0."""
-    if value is None:
-        return NOT_MEASURED
-    whole = len(str(int(abs(value)))) if 1 <= abs(value) < 1e15 else 0
-    text = f"{value:,.{max(0, digits - whole)}f}" if whole else f"{value:.{digits}g}"
-    if "." in text and "e" not in text:
-        text = text.rstrip("0").rstrip(".")
-    return f"{text} {unit}" if unit else text
+    return NOT_MEASURED if value is None else f"{decimal(value, digits)} {unit}".strip()
 
 
 def more_or_less(difference: float) -> str:
@@ -27,7 +23,7 @@ def more_or_less(difference: float) -> str:
     return f"{'-' if difference < 0 else '+'}{number(abs(difference))}" if difference else "±0"
 
 
-def rounded(value: float | None, digits: int = 5) -> float | None:
+def rounded(value: float | None, digits: int = DIGITS) -> float | None:
     """A number of a table with `digits` significant digits, and its whole part as it is."""
     if value is None or not math.isfinite(value):
         return None
@@ -37,7 +33,7 @@ def rounded(value: float | None, digits: int = 5) -> float | None:
 
 def hundredfold(share: float | None) -> float | None:
     """A share as the percents of a table whose column says that it holds percents."""
-    return None if share is None else rounded(share * 100, 4)
+    return None if share is None else rounded(share * 100, PERCENT_DIGITS)
 
 
 def clipped(text: str, most: int = 40) -> str:
@@ -45,9 +41,9 @@ def clipped(text: str, most: int = 40) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def percent(ratio: float | None, digits: int = 1) -> str:
+def percent(share: float | None) -> str:
     """0.905 as 90.5 %."""
-    return NOT_MEASURED if ratio is None else f"{ratio * 100:.{digits}f} %"
+    return NOT_MEASURED if share is None else percentage(share)
 
 
 def signed(change: float | None, digits: int = 2) -> str:

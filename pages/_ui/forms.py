@@ -1,30 +1,33 @@
 """A workload's manifest as a form, in sections."""
 
 from collections.abc import Mapping
+from functools import partial
 
 import streamlit as st
 
-from aisbench_core.model import Channel, Mode
-from pages._ui import drafts
+from aisbench_core.model import Channel, Mode, RunSpec
+from pages._ui import bound, drafts
 from pages._ui.core import core
 from pages._ui.drafts import input_channels
 from pages._ui.errors import plain
-from pages._ui.fields import SPEED, Form, choice, number, optional_number, parameter, primed, text
+from pages._ui.fields import SPEED, Form, changing, choice, number, parameter, text
 from pages._ui.findings import show_beside
-from pages._ui.whole import whole
 from pages._ui.words import words
 
 
 def show_workload(form: Form) -> None:
     """Which workload, in which framework version, and what it is."""
     t = words()
-    key = primed("workload", form.spec.workload)
     titles = {each.name: f"{t.pick(each.title, each.title_zh)} ({each.name})" for each in core().workloads.all()}
-    st.selectbox(t("field.workload"), list(titles), format_func=titles.__getitem__, key=key, on_change=_workload)
-    key = primed("framework_version", form.edition.version)
-    label = t("field.version_of", framework=form.workload.framework)
-    st.selectbox(label, list(form.workload.versions), key=key, width=240, on_change=_version)
-    st.markdown(t.pick(form.workload.summary, form.workload.summary_zh))
+    own = bound.choice(
+        "spec.workload", list(titles), form.spec.workload, changing(drafts.with_workload), titles.__getitem__
+    )
+    st.selectbox(t("field.workload"), **own)
+    label = t("field.version_of", framework=plain(form.workload.framework))
+    versions = list(form.workload.versions)
+    own = bound.choice("spec.framework_version", versions, form.edition.version, changing(_version))
+    st.selectbox(label, width=240, **own)
+    st.markdown(plain(t.pick(form.workload.summary, form.workload.summary_zh)))
     show_beside(form.findings, "workload", "framework_version")
 
 
@@ -86,7 +89,7 @@ def show_more(form: Form) -> None:
     with middle:
         number(form, "retries")
     with right:
-        optional_number(form, "auto_stop_hours")
+        number(form, "auto_stop_hours")
 
 
 def _flavor(form: Form) -> None:
@@ -99,15 +102,10 @@ def _flavor(form: Form) -> None:
     }
     for name in (*(each.flavor_id for each in form.flavors), form.spec.flavor):
         titles.setdefault(name, name)
-    st.selectbox(
-        t("field.flavor"),
-        list(titles),
-        format_func=lambda each: titles[each],
-        key=primed("flavor", form.spec.flavor),
-        help=t("field.flavor_help"),
-        on_change=_flavor_changed,
-        args=({each.flavor_id: each.cards for each in form.flavors if each.cards is not None},),
-    )
+    cards = {each.flavor_id: each.cards for each in form.flavors if each.cards is not None}
+    store = changing(partial(_flavor_with_cards, cards))
+    own = bound.choice("spec.flavor", list(titles), form.spec.flavor, store, titles.__getitem__)
+    st.selectbox(t("field.flavor"), help=t("field.flavor_help"), **own)
     show_beside(form.findings, "flavor")
 
 
@@ -118,44 +116,22 @@ def _input(form: Form, channel: Channel) -> None:
     field = f"inputs.{channel.name}"
     st.text_input(
         t("field.input_optional" if dataset.optional else "field.input", name=channel.name),
-        key=primed(field, channel.path),
-        help=t("field.input_help", dataset=dataset.name, entries=entries),
+        help=t("field.input_help", dataset=plain(dataset.name), entries=plain(entries)),
         placeholder="/bucket/directory/",
         live=True,
-        on_change=_input_changed,
-        args=(channel.name,),
+        **bound.field(f"spec.{field}", channel.path, changing(partial(_input_at, channel.name))),
     )
     show_beside(form.findings, field)
 
 
-@whole
-def _input_changed(name: str) -> None:
-    spec = drafts.read_draft().spec
-    if spec is not None:
-        workload = core().workloads.get(spec.workload)
-        drafts.store(drafts.with_input(spec, workload, name, st.session_state[f"spec.inputs.{name}"]))
+def _input_at(name: str, spec: RunSpec, path: str) -> RunSpec:
+    return drafts.with_input(spec, core().workloads.get(spec.workload), name, path)
 
 
-@whole
-def _flavor_changed(cards: Mapping[str, int]) -> None:
+def _flavor_with_cards(cards: Mapping[str, int], spec: RunSpec, flavor: str) -> RunSpec:
     """A flavor is taken with all its cards; fewer can be asked for afterwards."""
-    spec = drafts.read_draft().spec
-    if spec is not None:
-        flavor = st.session_state["spec.flavor"]
-        own = cards.get(flavor, spec.cards_per_node)
-        drafts.store(spec.model_copy(update={"flavor": flavor, "cards_per_node": own}))
+    return spec.model_copy(update={"flavor": flavor, "cards_per_node": cards.get(flavor, spec.cards_per_node)})
 
 
-@whole
-def _workload() -> None:
-    spec = drafts.read_draft().spec
-    if spec is not None:
-        drafts.store(drafts.with_workload(spec, st.session_state["spec.workload"]))
-
-
-@whole
-def _version() -> None:
-    spec = drafts.read_draft().spec
-    if spec is not None:
-        version = st.session_state["spec.framework_version"]
-        drafts.store(drafts.with_version(spec, core().workloads.get(spec.workload), version))
+def _version(spec: RunSpec, version: str) -> RunSpec:
+    return drafts.with_version(spec, core().workloads.get(spec.workload), version)

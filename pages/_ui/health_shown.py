@@ -37,17 +37,24 @@ def show_follower(health: Health) -> None:
     t = words()
     st.header(t("health.follower"))
     beat = health.followed
-    if beat and beat.is_fresh(core().clock()):
+    if health.ledger_error:
+        show_sentence(health.ledger_error)
+    elif beat and beat.is_fresh(core().clock()):
         st.success(t("menu.followed", who=plain(t.said(beat.who)), at=when(beat.at)), icon=":material/check_circle:")
+    elif health.read_only:
+        st.warning(t("menu.cannot_follow"), icon=":material/lock:")
     else:
         since = t("menu.not_followed", at=when(beat.at)) if beat else t("menu.never_followed")
         st.warning(since, icon=":material/bedtime:")
 
 
 def show_cloud(health: Health, profile: str) -> None:
-    """Each service of the region: whether it answers, how fast, and what it said if not."""
+    """Each service of the region: whether it answers, how fast, and what it said if not; and what it warns of."""
     t = words()
     st.header(t("health.cloud"))
+    caution = core().regions.profile(profile).caution
+    if caution:
+        st.warning(plain(t.said(caution)), icon=":material/lock_open:")
     for service in health.services:
         facts = f"**{plain(service.name)}**" + (f" `{service.address}`" if service.address else "")
         if service.ok:

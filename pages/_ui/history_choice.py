@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from aisbench_core.model import Origin
 from aisbench_core.warehouse.histories import GroupRow, History, MetricHistory, VersionField
 from aisbench_core.warehouse.values import BoardQuery, RegionFacts
 from pages._ui import address
@@ -15,6 +16,9 @@ from pages._ui.words import Words, words
 
 MOST_GROUPS = 200
 """How many groups the picker offers, the latest ones; filters reach the others."""
+
+ALONG = ("time", "version")
+"""Along what a metric may be drawn."""
 
 USUAL = "usual"
 """The choice of those who do not choose."""
@@ -58,12 +62,15 @@ def choose_group(query: BoardQuery) -> GroupRow | None:
         st.info(t("trend.unknown_group"), icon=":material/search:")
     chosen = st.selectbox(
         t("trend.group"),
-        list(rows),
-        format_func=lambda each: _group_title(rows[each], apart, t),
-        key=address.option("group", list(rows), next(iter(rows))),
         help=t("trend.group_help"),
-        on_change=address.keep,
-        args=("group", None, "against", "page"),
+        **address.option(
+            "group",
+            list(rows),
+            next(iter(rows)),
+            lambda each: _group_title(rows[each], apart, t),
+            always=True,
+            forgets=["against", "page"],
+        ),
     )
     if page.total > len(rows):
         st.caption(t("trend.more_groups", shown=len(rows), total=page.total))
@@ -80,10 +87,8 @@ def ask(row: GroupRow) -> History:
         by = _choose_field(t)
     invalid = right.toggle(
         t("board.invalid"),
-        key=address.flag("invalid"),
         help=t("board.invalid_help"),
-        on_change=address.keep,
-        args=("invalid", False, "page"),
+        **address.flag("invalid", forgets=["page"]),
     )
     history = asked(core().warehouse.history, row, by, include_invalid=invalid)
     with middle:
@@ -103,20 +108,12 @@ def choose_metric(history: History) -> MetricHistory | None:
     left, right = st.columns(2)
     chosen = left.selectbox(
         t("trend.metric"),
-        list(metrics),
-        format_func=lambda each: t(f"metric.{each}"),
-        key=address.option("metric", list(metrics), next(iter(metrics))),
-        on_change=address.keep,
-        args=("metric",),
+        **address.option("metric", list(metrics), next(iter(metrics)), lambda each: t(f"metric.{each}"), always=True),
     )
     right.radio(
         t("trend.along"),
-        ["time", "version"],
         horizontal=True,
-        format_func=lambda each: t(f"trend.along_{each}"),
-        key=address.option("along", ["time", "version"], "time"),
-        on_change=address.keep,
-        args=("along", "time"),
+        **address.option("along", ALONG, ALONG[0], lambda each: t(f"trend.along_{each}")),
     )
     return metrics[chosen]
 
@@ -125,12 +122,14 @@ def _choose_field(t: Words) -> VersionField | None:
     options = [USUAL, *VersionField]
     chosen = st.selectbox(
         t("trend.by"),
-        options,
-        format_func=lambda each: t("trend.by_usual") if each == USUAL else t.field(each),
-        key=address.option("by", options, USUAL),
         help=t("trend.by_help"),
-        on_change=address.keep,
-        args=("by", USUAL, "against"),
+        **address.option(
+            "by",
+            options,
+            USUAL,
+            lambda each: t("trend.by_usual") if each == USUAL else t.field(each),
+            forgets=["against"],
+        ),
     )
     return None if chosen == USUAL else VersionField(chosen)
 
@@ -140,12 +139,10 @@ def _choose_baseline(history: History, t: Words) -> str:
     options = [USUAL, *(version for version in versions if version)]
     chosen: str = st.selectbox(
         t("trend.against"),
-        options,
-        format_func=lambda each: t("trend.against_usual") if each == USUAL else short(each),
-        key=address.option("against", options, USUAL),
         help=t("trend.against_help"),
-        on_change=address.keep,
-        args=("against", USUAL),
+        **address.option(
+            "against", options, USUAL, lambda each: t("trend.against_usual") if each == USUAL else short(each)
+        ),
     )
     return chosen
 
@@ -159,7 +156,7 @@ def _group_title(row: GroupRow, apart: Mapping[str, str], t: Words) -> str:
         t("runs.size", nodes=group.node_count, cards=group.cards_per_node),
         t("board.synthetic") if group.synthetic_data else row.dataset,
         t(f"origin.{group.origin}"),
-        t("trend.group_runs", valid=row.valid),
+        t("trend.group_claimed" if group.origin is Origin.IMPORTED else "trend.group_runs", valid=row.valid),
         group.fingerprint[:8],
     ]
     return " · ".join(part for part in parts if part)

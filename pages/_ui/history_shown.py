@@ -7,7 +7,15 @@ from typing import Any
 import streamlit as st
 
 from aisbench_core.statistics.summary import Summary
-from aisbench_core.warehouse.histories import History, HistoryRun, MetricHistory, MetricVerdict, Outcome, Rule
+from aisbench_core.warehouse.histories import (
+    History,
+    HistoryRun,
+    Judgement,
+    MetricHistory,
+    MetricVerdict,
+    Outcome,
+    Rule,
+)
 from aisbench_core.warehouse.sorts import HISTORY_SORTS
 from aisbench_core.warehouse.values import BoardQuery
 from pages._ui import charts, history_charts
@@ -16,7 +24,7 @@ from pages._ui.errors import plain
 from pages._ui.formats import NOT_MEASURED, chance, hundredfold, number, percent, rounded, short, signed, when
 from pages._ui.listing import choose_text, page_of, show_pages, sorted_as_asked
 from pages._ui.tables import show_table
-from pages._ui.verdicts import show_rules
+from pages._ui.verdicts import id_of, show_rules
 from pages._ui.words import Words, words
 
 SHOWN = {
@@ -38,8 +46,7 @@ def show_verdict(history: History) -> None:
     t = words()
     judged = history.judgement
     box, icon = SHOWN[judged.outcome]
-    news = "; ".join(_news(each, t) for each in judged.metrics if each.outcome is judged.outcome and each.difference)
-    told = news if judged.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT) else ""
+    told = "; ".join(_news(judged, t)) if judged.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT) else ""
     box(f"**{t(f'outcome.{judged.outcome.name.lower()}')}**" + (f" – {told}" if told else ""), icon=icon)
     st.markdown(_basis(history, t))
     for line in _powers(history, t):
@@ -54,7 +61,7 @@ def show_chart(history: History, metric: MetricHistory) -> None:
     name = t(f"metric.{metric.name}")
     if history.older:
         st.caption(t("trend.older", shown=len(history.runs), older=f"{history.older:,}"))
-    if st.session_state["along"] == "version":
+    if st.query_params.get("along") == "version":
         charts.draw(
             history_charts.over_versions(history, metric, charts.ink(), t), text=t("trend.chart_versions", metric=name)
         )
@@ -69,11 +76,18 @@ def show_tests(history: History) -> None:
     """Each metric that was tested, with the numbers that led to its verdict."""
     t = words()
     judged = history.judgement
-    if not judged.metrics:
+    if not judged.metrics and not judged.within:
         return
     st.header(t("trend.tests"))
-    rows = [_test_cells(metric, t) for metric in judged.metrics]
-    st.dataframe(rows, hide_index=True, alt=t("trend.tests"), height="content")
+    if judged.metrics:
+        rows = [_test_cells(metric, t) for metric in judged.metrics]
+        st.dataframe(rows, hide_index=True, alt=t("trend.tests"), height="content")
+    if judged.within:
+        within = t("trend.within", version=plain(short(judged.candidate)))
+        st.markdown(within)
+        st.dataframe(
+            [_test_cells(metric, t) for metric in judged.within], hide_index=True, alt=within, height="content"
+        )
     st.caption(t("trend.tests_legend", tests=judged.tests))
 
 
@@ -107,7 +121,7 @@ def show_runs(history: History, metric: MetricHistory) -> None:
     st.header(t("trend.runs"))
     measured = {each.name for each in history.metrics}
     sorts = [each for each in HISTORY_SORTS if each in measured or not t.knows(f"metric.{each}")]
-    query = BoardQuery(history.row.group.region, include_invalid=st.session_state["invalid"])
+    query = BoardQuery(history.row.group.region, include_invalid=st.query_params.get("invalid") == "1")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         query = replace(query, text=choose_text(t("listing.search"), t("trend.search_in")))
         query = sorted_as_asked(query, sorts, "moment")
@@ -125,10 +139,21 @@ def _show_rules(runs: Sequence[HistoryRun]) -> None:
     """What the checks demand that keep these runs from counting, by the ruleset that judged most recently."""
     failed = {rule_id for run in runs for why in run.left_out.values() for rule_id in why.split(";")}
     show_rules(failed, max(runs, key=lambda run: run.at).ruleset_id)
-    st.caption(words()("worth.stored_by", rulesets=plain(", ".join(sorted({run.ruleset_id for run in runs})))))
+    t = words()
+    stored = ", ".join(id_of(each, t) for each in sorted({run.ruleset_id for run in runs}))
+    st.caption(t("worth.stored_by", rulesets=plain(stored)))
 
 
-def _news(metric: MetricVerdict, t: Words) -> str:
+def _news(judged: Judgement, t: Words) -> Iterator[str]:
+    """What led to the outcome; a change within the newest version is not one against the baseline."""
+    yield from (_sentence(each, t) for each in judged.metrics if each.outcome is judged.outcome and each.difference)
+    for each in judged.within:
+        if each.outcome is judged.outcome and each.difference:
+            version = plain(short(judged.candidate))
+            yield t("trend.news_within", version=version, news=_sentence(each, t))
+
+
+def _sentence(metric: MetricVerdict, t: Words) -> str:
     found = metric.difference
     if found is None:
         return ""
@@ -177,12 +202,12 @@ def _powers(history: History, t: Words) -> Iterator[str]:
     found = metric.power
     values: dict[str, Any] = {
         "metric": t(f"metric.{metric.name}"),
-        "cv": percent(found.cv, 2),
-        "change": percent(found.change, 0),
+        "cv": percent(found.cv),
+        "change": percent(found.change),
         "runs": found.runs or found.runs_each,
     }
     key = "trend.power" if found.runs else "trend.power_each" if found.runs_each else "trend.power_never"
-    yield t(key, **values) + (f" {t('trend.visible', change=percent(found.visible, 2))}" if found.visible else "")
+    yield t(key, **values) + (f" {t('trend.visible', change=percent(found.visible))}" if found.visible else "")
 
 
 def _doubts(history: History, t: Words) -> Iterator[str]:
@@ -191,6 +216,13 @@ def _doubts(history: History, t: Words) -> Iterator[str]:
     timeless = sum(run.is_timeless for run in history.runs)
     if timeless:
         yield t("trend.timeless", runs=timeless)
+    others = sum(run.is_of_another_system for run in history.runs)
+    if others:
+        yield t("trend.other_systems", runs=others)
+    if history.judgement.other_builds:
+        yield t("trend.other_builds", runs=history.judgement.other_builds)
+    if history.judgement.mixed:
+        yield t("trend.mixed", aspects=", ".join(t(f"board.aspect_{each}") for each in history.judgement.mixed))
     left_out = history.row.runs - history.row.valid
     if left_out:
         yield t("trend.left_out", runs=left_out)
@@ -218,12 +250,12 @@ def _side(name: str, side: Summary | None) -> str:
     """8,000 (n = 20, CV 0.4 %)."""
     if side is None:
         return NOT_MEASURED
-    cv = f", CV {percent(side.cv, 2)}" if side.cv is not None else ""
+    cv = f", CV {percent(side.cv)}" if side.cv is not None else ""
     return f"{_value(name, side.mean)} (n = {side.count}{cv})"
 
 
 def _value(name: str, value: float | None) -> str:
-    return percent(value, 2) if name in SHARES else number(value, digits=5)
+    return percent(value) if name in SHARES else number(value)
 
 
 def _run_cells(run: HistoryRun, history: History, name: str, t: Words) -> dict[str, Any]:

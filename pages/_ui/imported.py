@@ -8,7 +8,7 @@ from aisbench_core.authoring.specfile import to_yaml
 from aisbench_core.authoring.upstream.found import FoundSpec, Imported, LineFinding
 from aisbench_core.errors import AisbenchError
 from aisbench_core.settings import Credentials, Profile
-from pages._ui import drafts
+from pages._ui import bound, drafts
 from pages._ui.core import core
 from pages._ui.errors import plain, show_error
 from pages._ui.findings import finding_text
@@ -16,6 +16,9 @@ from pages._ui.words import words
 
 KEYS, NAME, REFUSED = "import-keys", "import-name", "import-refused"
 MASK = "••••"
+
+
+JOB = "import-job"
 
 
 def show_findings(findings: Sequence[LineFinding]) -> None:
@@ -42,11 +45,10 @@ def choose_job(found: Imported) -> FoundSpec:
     if len(found.specs) == 1 and not found.specs[0].source:
         return found.specs[0]
     sources = {each.source: each for each in found.specs}
-    titles = {name: t("import.job", name=name, api=each.spec.api.upper()) for name, each in sources.items()}
-    first = list(sources).index(found.first.source) if found.first else 0
-    chosen = st.radio(
-        t("import.which"), list(sources), first, format_func=titles.__getitem__, horizontal=True, key="import-job"
-    )
+    titles = {name: t("import.job", name=plain(name), api=each.spec.api.upper()) for name, each in sources.items()}
+    first = found.first.source if found.first else next(iter(sources))
+    choice = bound.session_choice(JOB, list(sources), first, titles.__getitem__)
+    chosen = st.radio(t("import.which"), horizontal=True, **choice)
     return sources[chosen]
 
 

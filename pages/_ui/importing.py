@@ -5,7 +5,6 @@ keys masked.
 """
 
 from collections.abc import Sequence
-from typing import IO
 
 import streamlit as st
 
@@ -13,20 +12,22 @@ from aisbench_core.authoring.packages.package import Package
 from aisbench_core.authoring.specfile import to_yaml
 from aisbench_core.authoring.upstream.found import ConfigFile, Document, Hints, Imported
 from aisbench_core.errors import AisbenchError
-from pages._ui import places
+from aisbench_core.web.upload_store import MOST_FILE_BYTES
+from pages._ui import bound, places, uploads
 from pages._ui.core import core
 from pages._ui.errors import errors_shown, show_error
-from pages._ui.imported import REFUSED, choose_job, draft_selection, profile_name, show_findings, show_profile
+from pages._ui.imported import JOB, REFUSED, choose_job, draft_selection, profile_name, show_findings, show_profile
 from pages._ui.importing_package import show_package
 from pages._ui.whole import whole
 from pages._ui.words import words
 
 OPEN, DOCUMENT, PACKAGE, PROBLEM = "import-open", "import-document", "import-package", "import-problem"
 PASTED, PLACE, ROUND = "import-text", "import-place", "import-round"
+WORKLOAD = "import-workload"
 STATE = (OPEN, DOCUMENT, PACKAGE, PROBLEM, REFUSED)
 FILE = "modelarts_config.py"
 ARCHIVES = (".tar.gz", ".tgz")
-MOST_MB = 200
+MOST_MB = MOST_FILE_BYTES // 1024**2
 
 
 def show_import() -> None:
@@ -78,11 +79,16 @@ def _uploader() -> str:
 def _uploaded() -> None:
     uploaded = st.session_state[_uploader()]
     archives = [each for each in uploaded if each.name.lower().endswith(ARCHIVES)]
-    if archives and len(uploaded) == 1:
-        _unpack(archives[0].name, archives[0])
-    else:
-        _read([ConfigFile(each.name, each.getvalue()) for each in uploaded])
+    try:
+        if archives and len(uploaded) == 1:
+            with uploads.opened(archives) as [(name, packed)]:
+                _hold(core().packages.unpack(name, packed))
+        else:
+            _read(uploads.read_texts(uploaded))
+    except AisbenchError as error:
+        st.session_state[PROBLEM] = error
     st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
+    uploads.discard(uploaded)
 
 
 @whole
@@ -104,13 +110,6 @@ def _read(files: Sequence[ConfigFile]) -> None:
         return
     try:
         st.session_state[DOCUMENT] = core().configs.read(files)
-    except AisbenchError as error:
-        st.session_state[PROBLEM] = error
-
-
-def _unpack(name: str, packed: IO[bytes]) -> None:
-    try:
-        _hold(core().packages.unpack(name, packed))
     except AisbenchError as error:
         st.session_state[PROBLEM] = error
 
@@ -155,7 +154,7 @@ def _hints() -> Hints:
     left, right = st.columns(2)
     with left:
         workload = st.selectbox(
-            t("field.workload"), list(titles), format_func=titles.__getitem__, key="import-workload"
+            t("field.workload"), **bound.session_choice(WORKLOAD, list(titles), "", titles.__getitem__)
         )
     with right:
         code = st.text_input(t("field.code_dir"), key="import-code", help=t("import.code_help"))
@@ -191,3 +190,5 @@ def _forget() -> None:
 def _keep_nothing() -> None:
     for key in STATE:
         st.session_state.pop(key, None)
+    for choice in (WORKLOAD, JOB):
+        bound.forget(choice)

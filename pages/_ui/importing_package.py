@@ -10,7 +10,7 @@ from aisbench_core.model import Flavor
 from pages._ui import places
 from pages._ui.core import core
 from pages._ui.errors import plain
-from pages._ui.first_draft import known_flavors
+from pages._ui.first_draft import known_flavors, profile_in_url
 from pages._ui.formats import size
 from pages._ui.imported import choose_job, draft_selection, profile_name, show_facts, show_findings, show_profile
 from pages._ui.words import words
@@ -62,7 +62,7 @@ def _answers() -> Answers:
 
 def _region() -> tuple[tuple[Flavor, ...], str]:
     """The flavors of the page's profile, and its own one; nothing while there is no profile."""
-    profile = str(st.session_state.get("profile") or "")
+    profile = profile_in_url()
     if not profile:
         return (), ""
     return known_flavors(profile)[0], core().regions.profile(profile).flavor

@@ -49,7 +49,7 @@ def show_imports() -> None:
         args=(one.import_id if one else "",),
     )
     if pages > 1:
-        st.pagination(pages, key="page", on_change=address.keep, args=("page", 1))
+        st.pagination(**address.pagination("page", pages))
     if ASKED in st.session_state:
         st.dialog(t("imports.question"), on_dismiss=_close)(_question)(st.session_state[ASKED])
 

@@ -9,7 +9,7 @@ from aisbench_core.authoring.rules import Subject, subject_of
 from aisbench_core.authoring.specfile import to_yaml
 from aisbench_core.errors import CloudUnavailable
 from aisbench_core.model import Finding, RunSpec
-from pages._ui import address, places
+from pages._ui import address, confirming, places
 from pages._ui.core import WHO, core
 from pages._ui.errors import errors_shown, plain
 from pages._ui.fields import Form
@@ -36,8 +36,7 @@ def choose_profile() -> str:
         return ""
     own = core().settings.profile
     first = own if own in names else names[0]
-    key = address.option("profile", names, first)
-    name = st.selectbox(t("configure.profile"), names, key=key, on_change=address.keep, args=(key, first))
+    name = st.selectbox(t("configure.profile"), **address.option("profile", names, first))
     profile = core().regions.profile(name)
     st.caption(t("configure.profile_facts", region=plain(profile.region), bucket=plain(profile.bucket)))
     if profile.rehearsal:
@@ -48,16 +47,13 @@ def choose_profile() -> str:
 def show_cost(spec: RunSpec, profile: str) -> None:
     """What the run costs by the profile's own price, for as many hours as the person expects."""
     t = words()
-    key = address.number("hours", 1.0, MOST_HOURS)
     hours = st.number_input(
         t("configure.hours"),
         min_value=0.0,
         max_value=MOST_HOURS,
         step=0.5,
         format="%g",
-        key=key,
-        on_change=address.keep,
-        args=(key, 1.0),
+        **address.number("hours", 1.0, MOST_HOURS),
     )
     st.markdown(cost_text(spec, profile, hours))
 
@@ -109,12 +105,14 @@ def _question(spec: RunSpec, profile_name: str, token: str) -> None:
             )
         )
         st.markdown(_upload_text(subject))
-        st.markdown(cost_text(filled, profile_name, float(st.session_state.get("hours", 1.0))))
-        findings = ask_region(spec, profile_name, token)
+        st.markdown(cost_text(filled, profile_name, address.number_in_url("hours", 1.0, MOST_HOURS)))
+        shown = confirming.digest(spec, profile_name)
+        confirming.show_change(token, shown)
+        findings = ask_region(spec, profile_name, f"{token}-{shown}")
         if findings:
             show_all(findings)
-        if not has_errors(findings):
-            _show_yes(spec, profile_name, token)
+        if not has_errors(findings) and confirming.confirmed("launch-yes", spec, profile_name, shown):
+            _launch(spec, profile_name, token)
         if st.button(t("launch.cancel"), key="launch-no", width="stretch"):
             _forget()
             st.rerun()
@@ -147,13 +145,11 @@ def ask_region(spec: RunSpec, profile: str, token: str) -> Sequence[Finding]:
     return findings
 
 
-def _show_yes(spec: RunSpec, profile: str, token: str) -> None:
-    """The button that launches. Its second press finds the same token, and with it the same run."""
-    label = words()("launch.confirm")
-    if st.button(label, key="launch-yes", type="primary", icon=":material/rocket_launch:", width="stretch"):
-        run = core().launch(spec, profile, WHO, token)
-        _forget()
-        places.go(places.LIVE, {"run": run.run_id})
+def _launch(spec: RunSpec, profile: str, token: str) -> None:
+    """Launch, and lead to the run. The button's second press finds the same token, and with it the same run."""
+    run = core().launch(spec, profile, WHO, token)
+    _forget()
+    places.go(places.LIVE, {"run": run.run_id})
 
 
 def _forget() -> None:

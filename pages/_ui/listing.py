@@ -8,8 +8,9 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import streamlit as st
 
+from aisbench_core.warehouse.boards import BoardPage
 from aisbench_core.warehouse.histories import HistoryPage
-from aisbench_core.warehouse.values import BoardPage, BoardQuery, RunPage
+from aisbench_core.warehouse.values import BoardQuery, RunPage
 from pages._ui import address
 from pages._ui.core import asked
 from pages._ui.words import words
@@ -25,16 +26,15 @@ MOST_PAGES = 100_000
 
 def choose_text(label: str, placeholder: str) -> str:
     """What is looked for in names, ids and people."""
-    return st.text_input(
+    entered: str = st.text_input(
         label,
-        key=address.text("q"),
         placeholder=placeholder,
         live=True,
         type="search",
         width=260,
-        on_change=address.keep,
-        args=("q", "", "page"),
+        **address.text("q", forgets=["page"]),
     )
+    return entered
 
 
 def choose_sort(sorts: Sequence[str], usual: str) -> tuple[str, bool]:
@@ -42,21 +42,13 @@ def choose_sort(sorts: Sequence[str], usual: str) -> tuple[str, bool]:
     t = words()
     sort = st.selectbox(
         t("listing.sort"),
-        sorts,
-        format_func=lambda each: t(f"sort.{each}"),
-        key=address.option("sort", sorts, usual),
         width=230,
-        on_change=address.keep,
-        args=("sort", usual, "page"),
+        **address.option("sort", sorts, usual, lambda each: t(f"sort.{each}"), forgets=["page"]),
     )
     order = st.selectbox(
         t("listing.order"),
-        ["down", "up"],
-        format_func=lambda each: t(f"listing.{each}"),
-        key=address.option("order", ["down", "up"], "down"),
         width=170,
-        on_change=address.keep,
-        args=("order", "down", "page"),
+        **address.option("order", ["down", "up"], "down", lambda each: t(f"listing.{each}"), forgets=["page"]),
     )
     return sort, order == "down"
 
@@ -64,14 +56,7 @@ def choose_sort(sorts: Sequence[str], usual: str) -> tuple[str, bool]:
 def choose_size() -> int:
     """How many rows a page has."""
     t = words()
-    size: int = st.selectbox(
-        t("listing.size"),
-        SIZES,
-        key=address.option("size", SIZES, SIZES[0]),
-        width=110,
-        on_change=address.keep,
-        args=("size", SIZES[0], "page"),
-    )
+    size: int = st.selectbox(t("listing.size"), width=110, **address.option("size", SIZES, SIZES[0], forgets=["page"]))
     return size
 
 
@@ -99,8 +84,7 @@ def show_pages(total: int, size: int) -> None:
     t = words()
     pages = pages_for(total, size)
     if pages > 1:
-        address.page("page", pages)
-        st.pagination(pages, key="page", on_change=address.keep, args=("page", 1))
+        st.pagination(**address.pagination("page", pages))
     told = [t("board.total", total=f"{total:,}"), *([t("listing.only_this_page")] if pages > 1 else [])]
     st.caption(" · ".join(told))
 

@@ -6,14 +6,15 @@ What was read stays in the session, so that answers can be changed; nothing is s
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 import streamlit as st
+from streamlit.typing import UploadedFile
 
 from aisbench_core.history.found import FoundResult, Table, Unread
 from aisbench_core.importing.chosen import Choices, Preview, Said, Saved, Where
 from aisbench_core.model import Mode, Origin
-from pages._ui import old_tables
+from aisbench_core.web.upload_store import MOST_FILE_BYTES, MOST_SESSION_BYTES, MOST_SESSION_FILES
+from pages._ui import bound, old_tables, uploads
 from pages._ui.core import WHO, core
 from pages._ui.formats import NOT_MEASURED, number, percent, when
 from pages._ui.places import LEADERBOARD, link
@@ -21,7 +22,7 @@ from pages._ui.whole import whole
 from pages._ui.words import Words, words
 
 READ, ABOUT, SAVED, ROUND = "old-read", "old-about", "old-saved", "old-round"
-MOST_MB = 200
+MOST_MB = MOST_FILE_BYTES // 1024**2
 SHOWN = 200
 """How many results the preview holds; what is said about all holds for the others, too."""
 
@@ -46,19 +47,19 @@ class Read:
 def ask() -> None:
     """Where the results are: in files to upload, on the console's machine, or in OBS."""
     t = words()
-    uploads, here, there = st.tabs([t("history.upload"), t("history.path"), t("history.obs")])
-    with uploads:
+    handed, here, there = st.tabs([t("history.upload"), t("history.path"), t("history.obs")])
+    with handed:
         files = st.file_uploader(
             t("history.files"),
             type=KINDS,
             accept_multiple_files=True,
             key="old-files",
             max_upload_size=MOST_MB,
-            help=t("history.files_help", most=MOST_MB),
+            help=t("history.files_help", most=MOST_MB, all=MOST_SESSION_BYTES // 1024**2, files=MOST_SESSION_FILES),
         )
+        uploads.show_refused(files)
         if st.button(t("history.read"), key="old-read-files", icon=":material/search:", disabled=not files):
-            handed = [(each.name, each) for each in files]
-            _read(lambda: core().history.read_uploads(handed, {}), core().history.tables_in_uploads(handed))
+            _read(lambda: _results_in(files), _tables_in(files))
     with here:
         path = st.text_input(t("history.path_label"), key="old-path", help=t("history.path_help")).strip()
         if st.button(t("history.read"), key="old-read-path", icon=":material/search:", disabled=not path):
@@ -75,8 +76,18 @@ def _ask_obs(t: Words) -> None:
     ready = bool(profile and directory)
     if st.button(t("history.read"), key="old-read-obs", icon=":material/search:", disabled=not ready):
         place = directory if directory.startswith(OBS) else f"{OBS}{directory.lstrip('/')}"
-        st.session_state["old-where"] = profile
+        bound.choose("old-where", profile)
         _read(lambda: core().history.read_obs(str(profile), place, {}), iter(()))
+
+
+def _results_in(files: Sequence[UploadedFile]) -> Iterator[FoundResult | Unread]:
+    with uploads.opened(files) as all_open:
+        yield from core().history.read_uploads(all_open, {})
+
+
+def _tables_in(files: Sequence[UploadedFile]) -> Iterator[Table | Unread]:
+    with uploads.opened(files) as all_open:
+        yield from core().history.tables_in_uploads(all_open)
 
 
 def has_read() -> bool:
@@ -114,20 +125,20 @@ def choose() -> Choices:
     first, second, third, fourth = st.columns(4)
     profile = first.selectbox(
         t("history.where"),
-        profiles,
-        format_func=lambda each: each or t("history.nowhere"),
-        key="old-where",
         help=t("history.where_help"),
+        **bound.session_choice("old-where", profiles, "", lambda each: each or t("history.nowhere")),
     )
-    workload = second.selectbox(t("field.workload"), list(workloads), format_func=workloads.__getitem__, key="old-load")
+    workload = second.selectbox(
+        t("field.workload"), **bound.session_choice("old-load", list(workloads), "", workloads.__getitem__)
+    )
     model = third.text_input(t("field.model"), key="old-model", placeholder=t("import.told"))
     version = fourth.text_input(t("field.framework_version"), key="old-version", placeholder=t("import.told"))
     first, second, third, fourth = st.columns(4)
     modes = first.selectbox(
         t("field.mode"),
-        ["", *Mode],
-        format_func=lambda each: t(f"mode.{each}") if each else t("import.told"),
-        key="old-mode",
+        **bound.session_choice(
+            "old-mode", ["", *Mode], "", lambda each: t(f"mode.{each}") if each else t("import.told")
+        ),
     )
     nodes = second.number_input(t("field.node_count"), 1, 4096, None, key="old-nodes", placeholder=t("import.told"))
     cards = third.number_input(t("field.cards_per_node"), 1, 64, None, key="old-cards", placeholder=t("import.told"))
@@ -158,6 +169,7 @@ def show_preview(choices: Choices) -> None:
     if not read.results:
         st.info(t("history.nothing"), icon=":material/info:")
         return
+    st.caption(t("history.claims"))
     previews = core().history.preview(read.results[:SHOWN], choices, WHO)
     names = _columns(t)
     st.data_editor(
@@ -167,7 +179,8 @@ def show_preview(choices: Choices) -> None:
         placeholder=NOT_MEASURED,
         column_config={
             t("history.state"): st.column_config.TextColumn(width="medium"),
-            t("history.doubts"): st.column_config.TextColumn(width=_doubts_width(previews)),
+            t("history.not_counted"): st.column_config.TextColumn(width="large"),
+            t("history.doubts"): st.column_config.TextColumn(width=old_tables.doubts_width(previews)),
             t("field.mode"): st.column_config.SelectboxColumn(options=[t(f"mode.{each}") for each in Mode]),
             t("field.node_count"): st.column_config.NumberColumn(min_value=1, max_value=4096, step=1),
             t("field.cards_per_node"): st.column_config.NumberColumn(min_value=1, max_value=64, step=1),
@@ -243,25 +256,28 @@ def _columns(t: Words) -> dict[str, str]:
     return {t.field(name): name for name in fields}
 
 
-def _doubts_width(previews: Sequence[Preview]) -> Literal["small", "large"]:
-    """Doubts stand where they are seen without scrolling; where there are none, in little room."""
-    return "large" if any(each.found.problems for each in previews) else "small"
+def _standing(preview: Preview, t: Words) -> str:
+    if preview.duplicate_of:
+        return t("history.duplicate", file=preview.duplicate_of)
+    return t("history.here", run=preview.here) if preview.here else t("history.new")
 
 
 def _cells(preview: Preview, t: Words) -> dict[str, object]:
     run, facts = preview.record.run, preview.record.workload
     stated = preview.record.imported.stated if preview.record.imported else ()
     return {
-        t("history.state"): t("history.here", run=preview.here) if preview.here else t("history.new"),
-        t("history.file"): preview.found.place,
-        t("history.doubts"): "; ".join(map(t.said, preview.found.problems)) or NOT_MEASURED,
+        t("history.state"): _standing(preview, t),
         t.field("model"): facts.model,
+        t("history.doubts"): "; ".join(map(t.said, preview.found.problems)) or NOT_MEASURED,
+        t("board.validity"): t(f"validity.{preview.validity}"),
+        t("history.not_counted"): old_tables.not_counted(preview, t) or NOT_MEASURED,
+        t("history.file"): preview.found.place,
         t.field("framework_version"): run.spec.framework_version,
         t.field("mode"): t(f"mode.{run.spec.mode}") if "mode" in stated else None,
         t.field("node_count"): run.spec.node_count if "node_count" in stated else None,
         t.field("cards_per_node"): run.spec.cards_per_node if "cards_per_node" in stated else None,
         t("board.throughput", unit=facts.throughput_unit): number(preview.found.info.throughput_ratio, digits=6),
-        t("board.accuracy"): percent(preview.found.info.accuracy, 2),
+        t("board.accuracy"): percent(preview.found.info.accuracy),
         t("recorded.ended"): when(run.ended_at),
         t.field("throughput_definition"): facts.throughput_definition,
     }

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Literal
 
 import streamlit as st
 
 from aisbench_core.history.found import Column, Table
-from pages._ui.words import words
+from aisbench_core.importing.chosen import Preview
+from pages._ui.words import Words, words
 
 NOTHING = ""
 
@@ -52,3 +54,14 @@ def corrected(tables: Sequence[Table], changed: dict[str, str]) -> Iterator[Tabl
 
 def _sample(table: Table, place: int) -> str:
     return ", ".join(row[place] for row in table.sample if place < len(row) and row[place])
+
+
+def not_counted(preview: Preview, t: Words) -> str:
+    """Where a result will not count, and why."""
+    failed = (t("board.check", id=c.id, expected=t.said(c.expected), found=t.said(c.found)) for c in preview.failed)
+    return "; ".join([*map(t.said, preview.not_counted), *failed])
+
+
+def doubts_width(previews: Sequence[Preview]) -> Literal["small", "large"]:
+    """Doubts stand where they are seen without scrolling; where there are none, in little room."""
+    return "large" if any(each.found.problems for each in previews) else "small"

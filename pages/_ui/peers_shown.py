@@ -38,7 +38,7 @@ def show_peers(comparison: Comparison) -> None:
 
 def _cells(each: Peers, unit: str, own: Mapping[str, str], t: Words) -> dict[str, Any]:
     group, beside = each.summary, each.difference
-    factors = (1 + beside.change, 1 + beside.ci_low, 1 + beside.ci_high) if beside else (None, None, None)
+    factors = beside.ratio if beside else (None, None, None)
     ratio, low, high = (rounded(factor, 5) for factor in factors)
     return {
         t("peers.like"): each.run_id,
@@ -62,7 +62,12 @@ def _chart(peers: Sequence[Peers], title: str, t: Words) -> Drawing:
         for dot in each.dots
     ]
     spans = [
-        {"run": each.run_id, "low": each.summary.ci_low, "high": each.summary.ci_high, "mean": each.summary.mean}
+        {
+            "run": each.run_id,
+            "low": max(0.0, each.summary.ci_low),
+            "high": each.summary.ci_high,
+            "mean": each.summary.mean,
+        }
         for each in peers
         if each.summary and each.summary.ci_low is not None
     ]

@@ -35,6 +35,9 @@ ICONS = {
 }
 """Emoji, because Streamlit fetches a page's Material icon from another host for the browser's tab."""
 
+STORING = frozenset({CONFIGURE.stem, IMPORT.stem})
+"""Pages that store what a person types, from the first letter on: nothing is left of them in a read-only folder."""
+
 Selection = Mapping[str, str | Sequence[str]]
 
 

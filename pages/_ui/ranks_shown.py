@@ -8,6 +8,7 @@ from aisbench_core.warehouse.compared import RankMap
 from aisbench_core.warehouse.values import RunRow
 from pages._ui import address, charts, ranks_chart
 from pages._ui.core import asked, core
+from pages._ui.errors import plain
 from pages._ui.formats import hundredfold, number, rounded
 from pages._ui.tables import show_table
 from pages._ui.words import words
@@ -54,14 +55,7 @@ def show_ranks(runs: Sequence[RunRow]) -> None:
         for run_id, each in spreads.items()
     ]
     show_table(rows, t("ranks.chart_spread"))
-    chosen = st.selectbox(
-        t("ranks.of_run"),
-        list(spreads),
-        key=address.option("map", list(spreads), next(iter(spreads))),
-        on_change=address.keep,
-        args=("map", next(iter(spreads))),
-        width=420,
-    )
+    chosen = st.selectbox(t("ranks.of_run"), width=420, **address.option("map", list(spreads), next(iter(spreads))))
     found = asked(core().warehouse.rank_map, chosen)
     if found and found.spread.ranks > 1:
         _show(found, units[chosen])
@@ -78,7 +72,7 @@ def _show(found: RankMap, unit: str) -> None:
             median=number(spread.median),
             low=number(spread.lowest),
             high=number(spread.highest),
-            unit=unit,
+            unit=plain(unit),
             stragglers=spread.stragglers,
             floor=number(found.floor),
         )

@@ -7,7 +7,7 @@ import streamlit as st
 from aisbench_core.errors import AisbenchError
 from aisbench_core.reproducing.values import Aspect, Check, Repeated, Sameness
 from aisbench_core.warehouse.values import RunRow
-from pages._ui import places
+from pages._ui import bound, places
 from pages._ui.comparable import field_name
 from pages._ui.core import WHO, core
 from pages._ui.errors import errors_shown, plain, show_sentence
@@ -37,7 +37,7 @@ def show_what_it_reproduces(run_id: str) -> None:
     t = words()
     original = core().reproductions.of(run_id)
     if original:
-        places.link(places.LIVE, t("reproduce.of", run=original), {"run": original}, icon=":material/replay:")
+        places.link(places.LIVE, t("reproduce.of", run=plain(original)), {"run": original}, icon=":material/replay:")
 
 
 def show_result(row: RunRow) -> None:
@@ -90,9 +90,7 @@ def _choose_profile(t: Words) -> str:
     names = core().regions.names()
     chosen = st.selectbox(
         t("configure.profile"),
-        ["", *names],
-        format_func=lambda each: each or t("reproduce.own_profile"),
-        key=PROFILE,
+        **bound.session_choice(PROFILE, ["", *names], "", lambda each: each or t("reproduce.own_profile")),
     )
     return str(chosen)
 
@@ -162,5 +160,6 @@ def _open(run_id: str) -> None:
 
 
 def _close() -> None:
-    for key in (OPEN, TOKEN, PROFILE):
+    for key in (OPEN, TOKEN):
         st.session_state.pop(key, None)
+    bound.forget(PROFILE)

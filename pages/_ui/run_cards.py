@@ -56,7 +56,7 @@ def show_detail(run: Run) -> None:
     elif run.state is RunState.FAILED:
         st.error(plain(t.said(run.detail)) or t("state.failed"), icon=":material/cancel:")
     elif run.detail:
-        st.markdown(plain(t.said(run.detail)))
+        st.markdown(plain(t.detail(run)))
 
 
 def show_line(run: Run, progress: Progress | None) -> None:

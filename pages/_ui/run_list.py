@@ -1,15 +1,16 @@
 """Lists of runs: the active ones with how far they are, and the ended ones page by page."""
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from aisbench_core.model import ACTIVE, TERMINAL, Run, RunSort
 from aisbench_core.warehouse.values import Validity
 from pages._ui import address, places
 from pages._ui.clones import show_clone_button
 from pages._ui.core import core
-from pages._ui.errors import plain
+from pages._ui.errors import errors_shown, plain
 from pages._ui.formats import duration, when
-from pages._ui.listing import pages_for
+from pages._ui.listing import MOST_PAGES, pages_for
 from pages._ui.remarks import show_tags
 from pages._ui.run_cards import (
     facts_of,
@@ -25,10 +26,14 @@ from pages._ui.verdicts import badge, worth_of
 from pages._ui.words import words
 
 PAGE = 20
+SECONDS = 2.5
+"""How often the page looks whether its list is still so."""
+
+ListState = tuple[object, ...]
 
 
-def show_active(text: str, sort: RunSort, descending: bool, total: int) -> None:
-    """One page of the runs on their way, of which there are `total`."""
+def show_active(text: str, sort: RunSort, descending: bool, total: int) -> frozenset[str]:
+    """One page of the runs on their way, of which there are `total`; gives the ids of those that it shows."""
     t = words()
     pages = pages_for(total, PAGE)
     here = address.page("active", pages)
@@ -45,18 +50,44 @@ def show_active(text: str, sort: RunSort, descending: bool, total: int) -> None:
             show_line(run, core().ledger.progress(run.run_id))
             show_detail(run)
     if pages > 1:
-        st.pagination(pages, key="active", on_change=address.keep, args=("active", 1))
+        st.pagination(**address.pagination("active", pages))
+    return frozenset(run.run_id for run in runs)
 
 
-def show_ended(text: str, sort: RunSort, descending: bool, total: int) -> None:
-    """One page of ended runs, of which there are `total`."""
+def state_of_list(text: str, sort: RunSort, descending: bool) -> ListState:
+    """What changes in the list by itself: how many runs there are, and how far those on their way have come."""
+    ledger = core().ledger
+    here = address.page("active", MOST_PAGES)
+    runs = ledger.page(ACTIVE, text, PAGE, PAGE * (here - 1), sort, descending)
+    far = [(run.run_id, run.version, ledger.progress(run.run_id)) for run in runs]
+    return (ledger.count(ACTIVE, text), ledger.count(TERMINAL, text), *far)
+
+
+def watch_list(drawn: ListState, text: str, sort: RunSort, descending: bool) -> None:
+    """Draw the page anew as soon as its list says something else."""
+
+    def redraw_if_changed() -> None:
+        context = get_script_run_ctx()
+        by_itself = context is not None and bool(context.fragment_ids_this_run)
+        with errors_shown():
+            if by_itself and state_of_list(text, sort, descending) != drawn:
+                st.rerun()
+
+    st.fragment(redraw_if_changed, run_every=SECONDS)()
+
+
+def show_ended(text: str, sort: RunSort, descending: bool, total: int, shown: frozenset[str] = frozenset()) -> None:
+    """One page of ended runs, of which there are `total`.
+
+    A run that ends while the page is drawn is among `shown`, the active ones, and is not drawn twice."""
     t = words()
     if not total:
         st.info(t("runs.no_match" if text else "runs.none_ended"), icon=":material/info:")
         return
     pages = pages_for(total, PAGE)
     here = address.page("page", pages)
-    runs = core().ledger.page(TERMINAL, text, PAGE, PAGE * (here - 1), sort, descending)
+    ended = core().ledger.page(TERMINAL, text, PAGE, PAGE * (here - 1), sort, descending)
+    runs = [run for run in ended if run.run_id not in shown]
     worth = worth_of([run.run_id for run in runs])
     tags = core().remarks.tags([run.run_id for run in runs])
     for run in runs:
@@ -69,7 +100,7 @@ def show_ended(text: str, sort: RunSort, descending: bool, total: int) -> None:
                 show_clone_button(run.run_id, key=run.run_id)
             show_detail(run)
     if pages > 1:
-        st.pagination(pages, key="page", on_change=address.keep, args=("page", 1))
+        st.pagination(**address.pagination("page", pages))
 
 
 def _heading(run: Run, worth: Validity | None = None, tags: tuple[str, ...] = ()) -> None:

@@ -6,10 +6,10 @@ the whole page once, and stop.
 
 import streamlit as st
 
-from aisbench_core.errors import RunNotFound
+from aisbench_core.errors import DamagedLedger, RunNotFound
 from aisbench_core.model import Event, MetricSample, Run
 from aisbench_core.warehouse.values import RunRow
-from pages._ui import address, charts, places
+from pages._ui import address, bound, charts, places
 from pages._ui.clones import show_clone_button
 from pages._ui.core import core
 from pages._ui.errors import errors_shown, plain
@@ -84,6 +84,10 @@ def _without_ledger(run_id: str) -> RunRow | None:
         core().ledger.get(run_id)
     except RunNotFound:
         return core().warehouse.run(run_id)
+    except DamagedLedger:
+        if recorded := core().warehouse.run(run_id):
+            return recorded
+        raise
     return None
 
 
@@ -163,7 +167,7 @@ def _timeline(events: list[Event]) -> None:
         {
             t("live.at"): when(event.at),
             t("live.after"): duration((event.at - first).total_seconds()),
-            t("live.what"): t.said(event.message),
+            t("live.what"): t.event(event),
             t("live.level"): t(f"level.{event.level}"),
             t("live.source"): t.by(event.actor, event.source),
         }
@@ -186,8 +190,7 @@ def _choose_node(run: Run) -> int:
         return 0
     nodes = range(run.spec.node_count)
     label = t("live.node")
-    key = address.option("node", nodes, 0)
-    return int(st.selectbox(label, nodes, key=key, width=220, on_change=address.keep, args=(key, 0)))
+    return int(st.selectbox(label, width=220, **address.option("node", nodes, 0)))
 
 
 def _log(run_id: str, node: int) -> None:
@@ -211,7 +214,8 @@ def _metrics(run_id: str) -> None:
         if not names:
             st.caption(t("live.no_metrics"))
             return
-        name = st.selectbox(t("live.metric"), names, format_func=t.sample, key="metric", width=320)
+        choice = bound.session_choice("metric-of-run", names, names[0], t.sample)
+        name = st.selectbox(t("live.metric"), width=320, **choice)
         chosen = [sample for sample in samples if sample.name == name]
         charts.draw(charts.metric_over_time(chosen, str(name), t), text=t("charts.metric", name=t.sample(name)))
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from aisbench_core.errors import AisbenchError
 from aisbench_core.model import Origin, RunRecord, TrainResultInfo
-from aisbench_core.warehouse.values import RunRow, Validity
+from aisbench_core.warehouse.values import RunRow
 from pages._ui import places
 from pages._ui.board import kind_id
 from pages._ui.clones import show_clone_button
@@ -31,7 +31,7 @@ MOST_RAW = 20_000
 def show_recorded(row: RunRow) -> None:
     """Where it comes from, what was measured, what is known of it, and the block that it was read from."""
     t = words()
-    st.title(f"{plain(clipped(row.title, 80))} · {row.run_id}")
+    st.title(f"{plain(clipped(row.title, 80))} · {plain(row.run_id)}")
     record = _record(row.run_id)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(t(f"origin.{row.origin}"), icon=":material/history:", color="violet")
@@ -70,7 +70,7 @@ def show_measured(recorded: RunRow) -> None:
     throughput, accuracy, validity = st.columns(3)
     unit = plain(recorded.throughput_unit)
     throughput.metric(t("charts.throughput", unit=unit), number(recorded.throughput), border=True)
-    accuracy.metric(t("board.accuracy"), percent(recorded.accuracy, 2), border=True)
+    accuracy.metric(t("board.accuracy"), percent(recorded.accuracy), border=True)
     validity.metric(t("board.validity"), t(f"validity.{recorded.validity}"), border=True)
     if recorded.rehearsal:
         st.caption(t("board.rehearsal"))
@@ -79,7 +79,7 @@ def show_measured(recorded: RunRow) -> None:
 def row_of(recorded: RunRow) -> dict[str, str]:
     """The leaderboard's address on which the run has a row, whether or not it is valid."""
     shown = {"region": kind_id(recorded), "show": "runs"}
-    return shown if recorded.validity is Validity.VALID else shown | {"invalid": "1"}
+    return shown if recorded.validity.counts else shown | {"invalid": "1"}
 
 
 def _facts(row: RunRow, record: RunRecord | None, t: Words) -> Iterable[tuple[str, str]]:

@@ -61,7 +61,7 @@ def speed_up(curves: Named, nodes: int, t: Words) -> Drawing:
 
 def efficiency(curves: Named, nodes: int, t: Words) -> Drawing:
     """Efficiency of medians against 100 %, with the law and its 95 % band."""
-    axis = alt.Axis(format="%")
+    axis = alt.Axis(format=".1~%")
     y = alt.Y("value:Q", title=t("charts.efficiency"), axis=axis, scale=alt.Scale(zero=False, nice=True))
     tip = alt.Tooltip("value:Q", title=t("charts.efficiency"), format=".1%")
     return _against_ideal(curves, nodes, t, y, tip, lambda size, base: base / size)
@@ -194,7 +194,7 @@ def _scale(curves: Named, *, zero: bool) -> alt.Scale:
 
 
 def _colour(curves: Named, t: Words) -> alt.Color:
-    legend = alt.Legend(orient="bottom", columns=1, labelLimit=300, symbolType="circle")
+    legend = alt.Legend(orient="bottom", columns=1, labelLimit=340, symbolType="circle")
     return alt.Color("curve:N", title=t("grow.curve"), sort=[name for name, _ in curves], legend=legend)
 
 

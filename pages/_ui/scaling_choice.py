@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from aisbench_core.warehouse.scalings import QuestionRow, Scaling, ScalingQuery, ScalingQuestion
+from aisbench_core.model import Origin
+from aisbench_core.warehouse.boards import hardware
+from aisbench_core.warehouse.scalings import QuestionRow, Scaling, ScalingQuery, ScalingQuestion, systems
 from aisbench_core.warehouse.values import BoardQuery, RegionFacts, RunRow
 from pages._ui import address
 from pages._ui.board import filter_by, kind_id
@@ -80,35 +82,37 @@ def choose_question(query: BoardQuery) -> QuestionRow | None:
         st.info(t("grow.unknown_question"), icon=":material/search:")
     chosen = st.selectbox(
         t("grow.question"),
-        list(rows),
-        format_func=lambda each: _title(rows[each], apart, t),
-        key=address.option("question", list(rows), next(iter(rows))),
         help=t("grow.question_help"),
-        on_change=address.keep,
-        args=("question", None, "curve"),
+        **address.option(
+            "question",
+            list(rows),
+            next(iter(rows)),
+            lambda each: _title(rows[each], apart, t),
+            always=True,
+            forgets=["curve"],
+        ),
     )
     if page.total > len(rows):
         st.caption(t("grow.more_questions", shown=len(rows), total=page.total))
     return rows[chosen]
 
 
-def choose_curves(every: Sequence[Scaling]) -> list[Scaling]:
+def choose_curves(every: Sequence[Scaling], names: Mapping[str, str]) -> list[Scaling]:
     """Up to MOST_CURVES versions and kinds of hardware; the one on most node counts unless others are asked for."""
     t = words()
     curves = {curve.query.id: curve for curve in every if curve.points}
-    key = address.several("curve", list(curves))
-    if not st.session_state[key]:
-        st.session_state[key] = list(curves)[:1]
-    st.session_state[key] = st.session_state[key][:MOST_CURVES]
+    _open_earlier(curves)
     chosen = st.multiselect(
         t("grow.curves", most=MOST_CURVES),
-        list(curves),
-        format_func=lambda each: curve_name(curves[each].query, t),
-        key=key,
         max_selections=MOST_CURVES,
         help=t("grow.curves_help"),
-        on_change=address.keep,
-        args=("curve",),
+        **address.several(
+            "curve",
+            list(curves),
+            names.__getitem__,
+            usual=list(curves)[:1],
+            most=MOST_CURVES,
+        ),
     )
     return [curves[each] for each in chosen]
 
@@ -123,24 +127,41 @@ def choose_nodes(curves: Sequence[Scaling]) -> int:
         max_value=float(MOST_NODES),
         step=1.0,
         format="%.0f",
-        key=address.number("at", float(usual), MOST_NODES, least=1.0),
         width=280,
-        on_change=address.keep,
-        args=("at", float(usual)),
+        **address.number("at", float(usual), MOST_NODES, least=1.0),
     )
     return int(nodes or usual)
 
 
-def curve_name(query: ScalingQuery, t: Words) -> str:
-    """Version and hardware of a curve."""
-    hardware = query.flavor or query.pool_id
+def curve_names(curves: Sequence[Scaling], t: Words) -> Mapping[str, str]:
+    """Version and hardware of each curve by its id, and what tells it from curves where both are the same."""
+    apart = systems(curve.query for curve in curves)
+    return {curve.query.id: _curve_name(curve.query, apart[curve.query.id], t) for curve in curves}
+
+
+def _curve_name(query: ScalingQuery, apart: str, t: Words) -> str:
     cards = t("grow.cards", cards=query.cards_per_node)
-    return " · ".join(part for part in (query.framework_version, hardware, cards) if part)
+    parts = (query.framework_version, hardware(query), apart, cards, _imported(query.origin, t))
+    return " · ".join(part for part in parts if part)
+
+
+def _open_earlier(curves: Mapping[str, Scaling]) -> None:
+    """An address from before curves were told apart by their systems means every curve that was one then."""
+    asked = st.query_params.get_all("curve")
+    known = {each: [name for name, curve in curves.items() if curve.query.id_of_any_system == each] for each in asked}
+    if any(known.values()):
+        st.query_params["curve"] = [name for each in asked for name in known[each] or [each]]
 
 
 def _title(row: QuestionRow, apart: Mapping[str, str], t: Words) -> str:
     data = t("board.synthetic") if row.question.synthetic_data else row.dataset
-    counts = t("grow.node_counts", counts=row.node_counts, runs=row.runs)
+    key = "grow.node_counts_claimed" if row.question.origin is Origin.IMPORTED else "grow.node_counts"
+    counts = t(key, counts=row.node_counts, runs=row.runs)
     told = clipped(apart.get(row.question.fingerprint, ""), 80)
-    parts = (clipped(row.model), told, clipped(row.workload), data, counts, row.question.fingerprint[:8])
+    imported = _imported(row.question.origin, t)
+    parts = (clipped(row.model), told, clipped(row.workload), data, counts, imported, row.question.fingerprint[:8])
     return " · ".join(part for part in parts if part)
+
+
+def _imported(origin: Origin, t: Words) -> str:
+    return t("origin.imported") if origin is Origin.IMPORTED else ""

@@ -1,6 +1,6 @@
 """The Scaling page's answers: the law and what it foretells, the charts, every number, and what does not count."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -9,17 +9,20 @@ from aisbench_core.warehouse.scalings import Scaling, ScalingPoint
 from pages._ui import charts, scaling_charts
 from pages._ui.errors import plain
 from pages._ui.formats import NOT_MEASURED, percent, rounded
-from pages._ui.scaling_choice import curve_name
+from pages._ui.scaling_choice import curve_names
 from pages._ui.tables import show_table
 from pages._ui.words import Words, words
 
+Names = Mapping[str, str]
+"""What each curve is called, by its id."""
 
-def show_law(curves: Sequence[Scaling], nodes: int) -> None:
+
+def show_law(curves: Sequence[Scaling], nodes: int, names: Names) -> None:
     """For each curve the serial share and what it foretells, or why nothing can be said."""
     t = words()
     for curve in curves:
         said = " ".join(_law(curve, nodes, t))
-        text = f"**{plain(curve_name(curve.query, t))}** – {said}"
+        text = f"**{plain(names[curve.query.id])}** – {said}"
         if curve.fit.misfit:
             st.warning(text, icon=":material/question_mark:")
         else:
@@ -27,10 +30,10 @@ def show_law(curves: Sequence[Scaling], nodes: int) -> None:
     st.caption(t("grow.law_legend"))
 
 
-def show_charts(curves: Sequence[Scaling], nodes: int) -> None:
+def show_charts(curves: Sequence[Scaling], nodes: int, names: Names) -> None:
     """Throughput with every single run; then speed-up and efficiency, each against ideal."""
     t = words()
-    named = [(curve_name(curve.query, t), curve) for curve in curves]
+    named = [(names[curve.query.id], curve) for curve in curves]
     charts.draw(scaling_charts.throughput(named, nodes, t), text=t("grow.chart_throughput"))
     st.caption(t("grow.legend"))
     sampled = sum(point.runs - len(point.dots) for curve in curves for point in curve.points)
@@ -45,20 +48,24 @@ def show_charts(curves: Sequence[Scaling], nodes: int) -> None:
         charts.draw(scaling_charts.efficiency(named, nodes, t), text=t("grow.chart_efficiency"))
 
 
-def show_numbers(curves: Sequence[Scaling]) -> None:
+def show_numbers(curves: Sequence[Scaling], names: Names) -> None:
     """Everything that the charts show, as numbers."""
     t = words()
     st.header(t("grow.numbers"))
-    rows = [_cells(curve, point, t) for curve in curves for point in curve.points]
+    rows = [
+        {t("grow.curve"): names[curve.query.id], **_cells(curve, point, t)}
+        for curve in curves
+        for point in curve.points
+    ]
     if len({row[t("grow.curve")] for row in rows}) == 1:  # it is named above, and would push numbers out of sight
         rows = [{title: cell for title, cell in row.items() if title != t("grow.curve")} for row in rows]
     show_table(rows, t("grow.numbers"), widths={t("grow.curve"): "medium"})
 
 
-def show_predictions(curves: Sequence[Scaling], nodes: int) -> None:
+def show_predictions(curves: Sequence[Scaling], nodes: int, names: Names) -> None:
     """What the law says of the asked number of nodes, and of double steps on the way there and beyond."""
     t = words()
-    rows = [row for curve in curves for row in _foretold(curve, nodes, t)]
+    rows = [{t("grow.curve"): names[curve.query.id], **row} for curve in curves for row in _foretold(curve, nodes, t)]
     if rows:
         st.header(t("grow.predicted"))
         show_table(rows, t("grow.predicted"), widths={t("grow.curve"): "medium"})
@@ -67,9 +74,10 @@ def show_predictions(curves: Sequence[Scaling], nodes: int) -> None:
 def show_left_out(every: Sequence[Scaling]) -> None:
     """Which runs of the question do not count, and why."""
     t = words()
+    names = curve_names(every, t)
     rows = [
         {
-            t("grow.curve"): curve_name(curve.query, t),
+            t("grow.curve"): names[curve.query.id],
             t("charts.nodes"): each.node_count,
             t("grow.left_out_runs"): each.runs,
             t("board.reason"): t(f"grow.why_{each.why.replace(' ', '_')}"),
@@ -87,13 +95,13 @@ def _law(curve: Scaling, nodes: int, t: Words) -> Iterator[str]:
     fit, base = curve.fit, curve.base_nodes or 1
     if fit.misfit:
         worst = max((abs(beside) for _, beside in fit.residuals), default=None)
-        yield t(f"grow.misfit_{fit.misfit.name.lower()}", worst=percent(worst, 1))
+        yield t(f"grow.misfit_{fit.misfit.name.lower()}", worst=percent(worst))
         return
     share = fit.serial
     if share is None or share.high is None:
         return
-    values = {"share": percent(share.value, 2), "low": percent(share.low, 2), "high": percent(share.high, 2)}
-    yield t("grow.share", parallel=percent(1 - share.value, 2), **values)
+    values = {"share": percent(share.value), "low": percent(share.low), "high": percent(share.high)}
+    yield t("grow.share", parallel=percent(1 - share.value), **values)
     ahead = fit.speed_up(nodes, base)
     if ahead:
         found = {"low": f"{ahead.low:.3g}", "high": f"{ahead.high:.3g}", "nodes": nodes, "base": base}
@@ -109,7 +117,6 @@ def _cells(curve: Scaling, point: ScalingPoint, t: Words) -> dict[str, Any]:
     beside = dict(curve.fit.residuals).get(point.node_count)
     unit = curve.throughput_unit
     return {
-        t("grow.curve"): curve_name(curve.query, t),
         t("charts.nodes"): point.node_count,
         t("board.runs"): point.runs,
         t("board.median", unit=unit): rounded(point.throughput),
@@ -132,7 +139,6 @@ def _foretold(curve: Scaling, nodes: int, t: Words) -> Iterator[dict[str, Any]]:
         if found:
             ideal = size / base
             yield {
-                t("grow.curve"): curve_name(curve.query, t),
                 t("charts.nodes"): size,
                 t("grow.about"): rounded(found.value),
                 t("grow.at_least"): rounded(found.low),

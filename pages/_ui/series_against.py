@@ -30,16 +30,17 @@ def show_against(matrix: Matrix) -> None:
     options = [NONE, *others]
     chosen = st.selectbox(
         t("against.choose"),
-        options,
-        format_func=lambda each: (
-            t("against.none")
-            if each == NONE
-            else f"{others[each].title} · {each} · {when(others[each].created_at, '%Y-%m-%d %H:%M')}"
-        ),
-        key=address.option("before", options, NONE),
         help=t("against.help"),
-        on_change=address.keep,
-        args=("before", NONE),
+        **address.option(
+            "before",
+            options,
+            NONE,
+            lambda each: (
+                t("against.none")
+                if each == NONE
+                else f"{others[each].title} · {each} · {when(others[each].created_at, '%Y-%m-%d %H:%M')}"
+            ),
+        ),
     )
     if chosen != NONE:
         _show(core().series.compare(chosen, matrix.series.series_id))
@@ -86,8 +87,8 @@ def _side(row: MatrixRow) -> str:
     """8,000 (n = 5, CV 0.40 %)."""
     if row.summary is None:
         return NOT_MEASURED
-    spread = "" if row.summary.cv is None else f", CV {percent(row.summary.cv, 2)}"
-    return f"{number(row.summary.mean, digits=5)} (n = {row.summary.count}{spread})"
+    spread = "" if row.summary.cv is None else f", CV {percent(row.summary.cv)}"
+    return f"{number(row.summary.mean)} (n = {row.summary.count}{spread})"
 
 
 def _needed(pair: RowPair, t: Words) -> str:

@@ -9,7 +9,7 @@ import streamlit as st
 from aisbench_core.errors import AisbenchError, CloudUnavailable
 from aisbench_core.model import RunSpec
 from aisbench_core.series.planning import Checked, Draft, Estimate
-from pages._ui import address, drafts, places
+from pages._ui import address, confirming, drafts, places
 from pages._ui.core import WHO, core
 from pages._ui.errors import errors_shown, plain, show_error
 from pages._ui.findings import finding_text, has_errors
@@ -48,13 +48,13 @@ def show_form() -> None:
         except AisbenchError as error:
             show_error(error)
             return
-        _show_draft(draft, profile)
+        _show_draft(spec, draft, profile)
 
 
 def link_to_form(profile: str) -> None:
     """From a draft on Configure to the form, with the hours that the person expects there."""
     hours = {"run_hours": st.query_params["hours"]} if "hours" in st.query_params else {}
-    selection = {"new": "1", "draft": drafts.draft_key(), "profile": profile, **hours}
+    selection = {"new": "1", "draft": drafts.draft_name(), "profile": profile, **hours}
     places.link(places.SERIES, words()("series.as_series"), selection)
 
 
@@ -64,7 +64,7 @@ def _base(profile: str) -> RunSpec | None:
     if not profile:
         return None
     draft = drafts.read_draft()
-    query = {"draft": drafts.draft_key(), "profile": profile}
+    query = {"draft": drafts.draft_name(), "profile": profile}
     if draft.spec is None:
         if draft.problem:
             show_error(draft.problem)
@@ -91,11 +91,9 @@ def _answers(spec: RunSpec) -> Mapping[str, Any]:
             min_value=0.0,
             max_value=MOST_NODE_HOURS,
             format="%g",
-            key=address.optional_number("budget", MOST_NODE_HOURS),
             placeholder=t("series.no_budget"),
             help=t("series.budget_help"),
-            on_change=address.keep,
-            args=("budget",),
+            **address.optional_number("budget", MOST_NODE_HOURS),
         )
         name = _text("title", t("series.name"), t("series.name_help"))
     versions = _versions(spec)
@@ -117,43 +115,34 @@ def _versions(spec: RunSpec) -> list[str]:
     known = list(core().workloads.get(spec.workload).versions)
     if len(known) < 2:
         return []
-    return st.multiselect(
+    chosen: list[str] = st.multiselect(
         t("series.versions"),
-        known,
-        key=address.several("versions", known),
         placeholder=spec.framework_version or known[-1],
         help=t("series.versions_help"),
-        on_change=address.keep,
-        args=("versions",),
+        **address.several("versions", known),
     )
+    return chosen
 
 
 def _text(key: str, label: str, about: str, placeholder: str = "") -> str:
-    return st.text_input(
-        label,
-        key=address.text(key),
-        placeholder=placeholder,
-        help=about,
-        on_change=address.keep,
-        args=(key,),
-    )
+    entered: str = st.text_input(label, placeholder=placeholder, help=about, **address.text(key))
+    return entered
 
 
 def _number(key: str, label: str, about: str, default: float, most: float, step: float = 1.0) -> float:
-    return st.number_input(
+    entered: float = st.number_input(
         label,
         min_value=0.0,
         max_value=most,
         step=step,
         format="%g",
-        key=address.number(key, default, most),
         help=about,
-        on_change=address.keep,
-        args=(key, default),
+        **address.number(key, default, most),
     )
+    return entered
 
 
-def _show_draft(draft: Draft, profile: str) -> None:
+def _show_draft(spec: RunSpec, draft: Draft, profile: str) -> None:
     t = words()
     st.header(t("series.estimate"))
     st.markdown(estimate_text(draft.estimate, draft.plan.parallel, t))
@@ -178,7 +167,7 @@ def _show_draft(draft: Draft, profile: str) -> None:
     if not draft.findings:
         st.markdown(f":material/check_circle: :green[{t('findings.none')}]")
     _show_findings(draft.findings)
-    _show_launch(draft, profile)
+    _show_launch(spec, draft, profile)
 
 
 def estimate_text(estimate: Estimate, parallel: int, t: Words) -> str:
@@ -201,7 +190,7 @@ def _show_findings(findings: Sequence[Checked]) -> None:
         st.markdown(f"**{where}** · {plain(t.field(found.finding.field))} {finding_text(found.finding)}")
 
 
-def _show_launch(draft: Draft, profile: str) -> None:
+def _show_launch(spec: RunSpec, draft: Draft, profile: str) -> None:
     t = words()
     if draft.errors:
         st.markdown(t("configure.blocked"))
@@ -211,10 +200,10 @@ def _show_launch(draft: Draft, profile: str) -> None:
         st.session_state[QUESTION] = secrets.token_hex(8)
     token = st.session_state.get(QUESTION)
     if token:
-        st.dialog(t("series.launch_title"), on_dismiss=_forget)(_question)(draft, profile, token)
+        st.dialog(t("series.launch_title"), on_dismiss=_forget)(_question)(spec, draft, profile, token)
 
 
-def _question(draft: Draft, profile: str, token: str) -> None:
+def _question(spec: RunSpec, draft: Draft, profile: str, token: str) -> None:
     t = words()
     with errors_shown():
         place = core().regions.profile(profile)
@@ -222,10 +211,14 @@ def _question(draft: Draft, profile: str, token: str) -> None:
         st.markdown(estimate_text(draft.estimate, draft.plan.parallel, t))
         budget = draft.plan.budget
         st.markdown(t("series.unlimited") if budget is None else t("series.limited", budget=number(budget)))
-        findings = _online(draft, profile, token)
+        plan = repr(draft.plan)
+        shown = confirming.digest(spec, profile, plan)
+        confirming.show_change(token, shown)
+        findings = _online(draft, profile, f"{token}-{shown}")
         _show_findings(findings)
-        if not has_errors([found.finding for found in findings]):
-            _show_yes(draft, profile, token)
+        blocked = has_errors([found.finding for found in findings])
+        if not blocked and confirming.confirmed("series-launch-yes", spec, profile, shown, plan):
+            _launch(draft, profile, token)
         if st.button(t("launch.cancel"), key="series-launch-no", width="stretch"):
             _forget()
             st.rerun()
@@ -247,13 +240,11 @@ def _online(draft: Draft, profile: str, token: str) -> Sequence[Checked]:
     return tuple(findings)
 
 
-def _show_yes(draft: Draft, profile: str, token: str) -> None:
-    """The button that launches. Its second press finds the same token, and with it the same series."""
-    label = words()("launch.confirm")
-    if st.button(label, key="series-launch-yes", type="primary", icon=":material/rocket_launch:", width="stretch"):
-        series = core().series.launch(draft.plan, profile, WHO, token)
-        _forget()
-        places.go(places.SERIES, {"series": series.series_id})
+def _launch(draft: Draft, profile: str, token: str) -> None:
+    """Launch, and lead to the series. The button's second press finds the same token, and with it the same series."""
+    series = core().series.launch(draft.plan, profile, WHO, token)
+    _forget()
+    places.go(places.SERIES, {"series": series.series_id})
 
 
 def _forget() -> None:

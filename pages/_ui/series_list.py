@@ -49,7 +49,7 @@ def show_list() -> None:
             if any(row.verdict for row in matrix.rows):
                 st.caption(t("judged.rows", counting=matrix.counting, rows=len(matrix.rows)))
     if pages > 1:
-        st.pagination(pages, key="page", on_change=address.keep, args=("page", 1))
+        st.pagination(**address.pagination("page", pages))
 
 
 def series_badge(matrix: Matrix) -> None:

@@ -127,7 +127,7 @@ def _show_events(matrix: Matrix) -> None:
     rows = [
         {
             t("live.at"): when(event.at),
-            t("live.what"): t.said(event.message),
+            t("live.what"): t.event(event),
             t("live.source"): t.by(event.actor, event.source),
         }
         for event in matrix.events

@@ -94,7 +94,7 @@ def _cell_text(cell: Cell, t: Words) -> str:
     again = f" {t('series.attempt', number=tried.number)}" if tried.number > 1 else ""
     if tried.run is None:
         return f"{sign} :{colour}[{word}]{again}"
-    value = number(tried.throughput, digits=5) if tried.state is CellState.VALID else t("series.open_run")
+    value = number(tried.throughput) if tried.state is CellState.VALID else t("series.open_run")
     return f"{sign} :{colour}[{word}]{again} [{value}](live?run={tried.run.run_id}&lang={t.language.value})"
 
 
@@ -105,21 +105,19 @@ def _word(tried: Tried, t: Words) -> str:
 def _statistics(row: MatrixRow, t: Words) -> dict[str, str]:
     found = row.summary
     interval = (
-        f"{number(found.ci_low, digits=5)} – {number(found.ci_high, digits=5)}"
-        if found and found.ci_low is not None
-        else NOT_MEASURED
+        f"{number(found.ci_low)} – {number(found.ci_high)}" if found and found.ci_low is not None else NOT_MEASURED
     )
     return {
         t("series.row"): title_of(row.asked, t),
         t("series.cards"): size_of(row.asked.node_count, row.asked.spec.cards_per_node),
         t("series.n"): t("series.n_of", valid=found.count if found else 0, cells=len(row.cells)),
         t("judged.verdict"): word_of(row, t),
-        t("series.mean"): number(found.mean if found else None, digits=5),
-        t("series.median"): number(row.median, digits=5),
+        t("series.mean"): number(found.mean if found else None),
+        t("series.median"): number(row.median),
         t("series.sd"): number(found.sd if found else None),
-        t("series.cv"): percent(found.cv if found else None, 2),
+        t("series.cv"): percent(found.cv if found else None),
         t("series.interval"): interval,
-        t("series.olympic"): number(found.olympic_mean if found else None, digits=5),
+        t("series.olympic"): number(found.olympic_mean if found else None),
         t("series.unit"): row.unit,
     }
 
@@ -131,9 +129,9 @@ def _attempt(row: MatrixRow, cell: Cell, tried: Tried, t: Words) -> dict[str, ob
         t("series.repeat_head"): cell.repeat,
         t("series.attempt_head"): tried.number,
         t("series.state"): t(f"state.{run.state}") if run and tried.state is CellState.ACTIVE else _word(tried, t),
-        t("series.value"): number(tried.throughput, tried.unit, digits=5),
+        t("series.value"): number(tried.throughput, tried.unit),
         t("series.began"): when(run.started_at if run else None),
         t("series.took"): duration(run.duration_s if run else None),
         t("series.run"): run.run_id if run else "",
-        t("series.detail"): t.said(run.detail) if run else "",
+        t("series.detail"): t.detail(run) if run else "",
     }

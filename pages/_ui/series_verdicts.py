@@ -3,7 +3,8 @@
 import streamlit as st
 
 from aisbench_core.series.matrix import Matrix, MatrixRow
-from aisbench_core.warehouse.values import CheckLevel, SeriesVerdict
+from aisbench_core.warehouse.series_verdict import SeriesVerdict
+from aisbench_core.warehouse.values import CheckLevel
 from pages._ui.errors import plain
 from pages._ui.series_matrix import title_of, word_of
 from pages._ui.verdicts import name_of, ruleset_of, show_check

@@ -34,7 +34,7 @@ def _by_server(found: Mapping[str, Servers], units: Mapping[str, str], t: Words)
         for each in servers.results:
             row = rows.setdefault(each.server, {t("servers.server"): each.server})
             row[_name(run_id, found, t("charts.throughput", unit=units[run_id]))] = number(each.throughput)
-            row[_name(run_id, found, t("board.accuracy"))] = percent(each.accuracy, 2)
+            row[_name(run_id, found, t("board.accuracy"))] = percent(each.accuracy)
     names = dict.fromkeys(name for row in rows.values() for name in row)
     return [dict.fromkeys(names, "") | rows[server] for server in sorted(rows)]
 
@@ -63,7 +63,7 @@ def _spread(
 
 
 def _share(value: float | None) -> str:
-    return percent(value, 2)
+    return percent(value)
 
 
 def _name(run_id: str, found: Mapping[str, Servers], what: str) -> str:

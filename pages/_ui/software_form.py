@@ -8,7 +8,7 @@ import streamlit as st
 from aisbench_core.model import CannLevel, MindSporeLevel, Update
 from pages._ui.core import core
 from pages._ui.errors import plain
-from pages._ui.fields import Form, changed, primed
+from pages._ui.fields import Form, bound_choice
 from pages._ui.findings import show_beside
 from pages._ui.words import words
 
@@ -41,14 +41,10 @@ def _package(form: Form, field: str) -> None:
     titles.setdefault(path, path)
     st.selectbox(
         t(f"field.update.{field}"),
-        list(titles),
-        format_func=lambda each: titles.get(each, each),
-        key=primed(f"update.{field}", path),
         help=t(f"field.update.{field}_help"),
         placeholder=t("software.image"),
         accept_new_options=True,
-        on_change=changed,
-        args=(f"update.{field}",),
+        **bound_choice(f"update.{field}", list(titles), path, lambda each: titles.get(each, each), others=True),
     )
     show_beside(form.findings, f"update.{field}")
 
@@ -69,12 +65,13 @@ def _choice(form: Form, field: str, options: Sequence[Any], titles: Mapping[Any,
     t = words()
     st.selectbox(
         t(f"field.log_levels.{field}"),
-        [None, *options],
-        format_func=lambda each: t("software.image") if each is None else titles[each],
-        key=primed(f"log_levels.{field}", getattr(form.spec.log_levels, field)),
         help=t(f"field.log_levels.{field}_help"),
         placeholder=t("software.image"),
-        on_change=changed,
-        args=(f"log_levels.{field}",),
+        **bound_choice(
+            f"log_levels.{field}",
+            [None, *options],
+            getattr(form.spec.log_levels, field),
+            lambda each: t("software.image") if each is None else titles[each],
+        ),
     )
     show_beside(form.findings, f"log_levels.{field}")

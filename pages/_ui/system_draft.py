@@ -2,9 +2,8 @@
 
 import json
 
-import streamlit as st
-
 from aisbench_core.system.described import Described
+from pages._ui.browser import own_draft
 from pages._ui.core import core
 from pages._ui.whole import whole
 
@@ -28,10 +27,9 @@ def change(run_id: str, described: Described, values: dict[str, Value]) -> None:
         core().ledger.drop_draft(_key(run_id))
 
 
-@whole
-def typed(run_id: str, field: str) -> None:
-    """For on_change: keep what the field's widget holds now."""
-    change(run_id, core().systems.of(run_id), {field: st.session_state[widget(run_id, field)]})
+def type_in(run_id: str, field: str, value: Value) -> None:
+    """Keep what a person enters into a field."""
+    change(run_id, core().systems.of(run_id), {field: value})
 
 
 @whole
@@ -40,10 +38,5 @@ def discard(run_id: str) -> None:
     core().ledger.drop_draft(_key(run_id))
 
 
-def widget(run_id: str, field: str) -> str:
-    """The key of a field's widget."""
-    return f"system.{run_id}.{field}"
-
-
 def _key(run_id: str) -> str:
-    return f"system-{run_id}"
+    return own_draft(f"system-{run_id}.", f"system-{run_id}")

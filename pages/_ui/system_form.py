@@ -6,11 +6,10 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.authoring.upstream.found import ConfigFile
 from aisbench_core.errors import AisbenchError
 from aisbench_core.model import COUNTS, GROUPS, Division, Finding, Run, SystemStatus
 from aisbench_core.system.described import Described
-from pages._ui import system_draft
+from pages._ui import bound, system_draft, uploads
 from pages._ui.core import WHO, core
 from pages._ui.errors import errors_shown, plain, show_error
 from pages._ui.findings import finding_text, show_beside
@@ -122,28 +121,16 @@ def _widget(run_id: str, field: str, value: Any, known: str) -> None:
     common: dict[str, Any] = {
         "label": title,
         "help": help_text,
-        "key": _primed(run_id, field, value if value is not None or field in COUNTS else ""),
-        "on_change": system_draft.typed,
-        "args": (run_id, field),
     }
+    t, name, store = words(), f"system.{run_id}.{field}", partial(system_draft.type_in, run_id, field)
     if field in CHOICES:
-        st.selectbox(options=CHOICES[field], format_func=lambda each: words()(TITLES[each]), **common)
+        st.selectbox(**common, **bound.choice(name, CHOICES[field], value or "", store, lambda each: t(TITLES[each])))
     elif field in COUNTS:
-        st.number_input(min_value=1, value=None, step=1, placeholder=known, **common)
+        st.number_input(min_value=1, step=1, placeholder=known, **common, **bound.field(name, value, store))
     elif field in NOTES:
-        st.text_area(placeholder=known, **common)
+        st.text_area(placeholder=known, **common, **bound.field(name, value or "", store))
     else:
-        st.text_input(placeholder=known, live=True, **common)
-
-
-def _primed(run_id: str, field: str, value: Any) -> str:
-    """The widget's key, with the value in it. Untouched when equal: setting it would disturb typing."""
-    key = system_draft.widget(run_id, field)
-    shown = st.session_state.get(key)
-    same = shown.strip() == value if isinstance(shown, str) and isinstance(value, str) else shown == value
-    if key not in st.session_state or not same:
-        st.session_state[key] = value
-    return key
+        st.text_input(placeholder=known, live=True, **common, **bound.field(name, value or "", store))
 
 
 def _files(run_id: str) -> None:
@@ -173,16 +160,17 @@ def _text(run_id: str, name: str) -> str:
 
 @whole
 def _uploaded(run_id: str, key: str) -> None:
-    files = [ConfigFile(each.name, each.getvalue()) for each in st.session_state[key]]
+    uploaded = st.session_state[key]
     st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
     try:
-        found = core().systems.read(files)
+        found = core().systems.read(uploads.read_texts(uploaded))
     except AisbenchError as error:
         st.session_state[SAID] = error
         return
     system_draft.change(run_id, core().systems.of(run_id), dict(found.values))
     st.session_state[SAID] = words()("system.read", count=len(found.values))
     st.session_state[FINDINGS] = found.findings
+    uploads.discard(uploaded)
 
 
 @whole

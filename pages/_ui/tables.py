@@ -13,6 +13,12 @@ from pages._ui.formats import NOT_MEASURED
 ROW, HEAD = 35, 38
 """Heights of a row and of the head with its edges, in pixels."""
 
+SCROLLBAR = 14
+"""Height of the bar below columns that do not fit: without room of its own it covers the last row."""
+
+PLAIN_BELOW = 1000
+"""Numbers that need no separators are shown as they are: with separators, Streamlit shows three decimals at most."""
+
 NARROW = 816
 """What a table has on a window of 1280 pixels."""
 
@@ -36,7 +42,8 @@ def show_table(
     seen: int | None = None,
 ) -> None:
     """A table of values by column title. `seen`: how many rows are seen at once; all of them unless told."""
-    height: Literal["content"] | int = "content" if seen is None else min(len(rows), seen) * ROW + HEAD
+    wide = sum(_pixels(title) for title in dict.fromkeys(title for row in rows for title in row)) > NARROW
+    height: Literal["content"] | int = "content" if seen is None and not wide else height_of(rows, seen or len(rows))
     st.dataframe(
         rows,
         hide_index=True,
@@ -45,6 +52,11 @@ def show_table(
         column_config=columns(rows, widths or {}),
         placeholder=NOT_MEASURED,
     )
+
+
+def height_of(rows: Sequence[Mapping[str, Any]], seen: int) -> int:
+    """Pixels of a table of which so many rows are seen at once, with room for the bar that scrolls its columns."""
+    return min(len(rows), seen) * ROW + HEAD + SCROLLBAR
 
 
 def show_beside(rows: Sequence[Mapping[str, str]], alt: str) -> None:
@@ -90,5 +102,6 @@ def columns(rows: Sequence[Mapping[str, Any]], widths: Mapping[str, Width]) -> d
 def _column(values: Sequence[Any], width: Width | None) -> Any:
     told = [value for value in values if value is not None]
     if told and all(isinstance(value, int | float) and not isinstance(value, bool) for value in told):
-        return st.column_config.NumberColumn(format="localized", width=width)
+        few = max(abs(value) for value in told) < PLAIN_BELOW
+        return st.column_config.NumberColumn(format="plain" if few else "localized", width=width)
     return st.column_config.TextColumn(width=width)

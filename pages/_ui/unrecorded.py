@@ -4,6 +4,7 @@ from typing import NoReturn
 
 import streamlit as st
 
+from aisbench_core.errors import DamagedLedger
 from aisbench_core.model import TERMINAL
 from pages._ui.core import core
 from pages._ui.places import CONFIGURE, IMPORT, link
@@ -13,7 +14,7 @@ from pages._ui.words import words
 def show_unrecorded() -> NoReturn:
     """Where results come from; after their file was lost, how they come back."""
     t = words()
-    ended = core().ledger.count(TERMINAL)
+    ended = _ended()
     if ended:
         st.warning(t("board.lost", count=ended), icon=":material/settings_backup_restore:")
         st.code("aisbench warehouse rebuild", language=None)
@@ -22,3 +23,11 @@ def show_unrecorded() -> NoReturn:
     link(CONFIGURE, t("live.go_configure"), {})
     link(IMPORT, t("history.open"), {})
     st.stop()
+
+
+def _ended() -> int:
+    """How many runs have ended; of a damaged ledger the menu tells."""
+    try:
+        return core().ledger.count(TERMINAL)
+    except DamagedLedger:
+        return 0

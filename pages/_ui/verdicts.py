@@ -6,6 +6,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from aisbench_core.errors import AisbenchError
+from aisbench_core.model import RunState
 from aisbench_core.rulesets.ruleset import Ruleset
 from aisbench_core.warehouse.values import BoardQuery, Check, CheckLevel, RunRow, Validity, is_of_the_end
 from pages._ui import address
@@ -15,8 +16,9 @@ from pages._ui.formats import NOT_MEASURED, clipped
 from pages._ui.tables import show_table
 from pages._ui.words import Words, words
 
-COLOURS: dict[Validity, Literal["green", "red", "orange"]] = {
+COLOURS: dict[Validity, Literal["green", "blue", "red", "orange"]] = {
     Validity.VALID: "green",
+    Validity.CLAIMED: "blue",
     Validity.INVALID: "red",
     Validity.INCOMPLETE: "orange",
 }
@@ -28,7 +30,7 @@ CHECKS = ":material/rule:"
 
 
 def badge(validity: Validity) -> None:
-    """Valid, invalid or incomplete, at a glance."""
+    """What a result is worth, at a glance."""
     st.badge(words()(f"validity.{validity}"), color=COLOURS[validity])
 
 
@@ -39,7 +41,9 @@ def show_verdict_of(row: RunRow) -> None:
     st.caption(t("worth.by", ruleset=plain(name_of(ruleset, row.ruleset_id, t)), division=_division(row, t)))
     if not row.reasons:
         return
-    opened = row.validity is not Validity.VALID or len(row.reasons) <= OPENED
+    if row.state is RunState.STOPPED:
+        st.info(t("worth.stopped"), icon=":material/stop_circle:")
+    opened = row.state is not RunState.STOPPED and (not row.validity.counts or len(row.reasons) <= OPENED)
     with st.expander(_counted(row, t), expanded=opened, icon=CHECKS):
         for check in row.reasons:
             show_check(check, ruleset, t, row)
@@ -77,7 +81,7 @@ def _verdict_cells(row: RunRow, t: Words) -> dict[str, Any]:
         t("worth.worth"): t(f"validity.{row.validity}"),
         t("worth.failed"): _ids(row, CheckLevel.FAIL),
         t("worth.warned"): _ids(row, CheckLevel.WARN),
-        t("worth.ruleset"): row.ruleset_id,
+        t("worth.ruleset"): id_of(row.ruleset_id, t),
         t("worth.division"): _division(row, t),
     }
 
@@ -97,13 +101,15 @@ def choose_ruleset() -> str:
     known = core().rulesets.ids()
     chosen = st.selectbox(
         t("worth.ruleset"),
-        [STORED, *known],
-        format_func=lambda each: t("worth.as_stored") if each == STORED else each,
-        key=address.option("ruleset", [STORED, *known], STORED),
         help=t("worth.ruleset_help"),
         width=200,
-        on_change=address.keep,
-        args=("ruleset", STORED, "page"),
+        **address.option(
+            "ruleset",
+            [STORED, *known],
+            STORED,
+            lambda each: t("worth.as_stored") if each == STORED else id_of(each, t),
+            forgets=["page"],
+        ),
     )
     return "" if chosen == STORED else str(chosen)
 
@@ -113,13 +119,13 @@ def show_judged_by(query: BoardQuery) -> None:
     t = words()
     if query.ruleset_id:
         found = ruleset_of(query.ruleset_id)
-        title = plain(t.pick(found.title, found.title_zh)) if found else ""
-        st.caption(f"{t('worth.ruleset')}: {plain(query.ruleset_id)} {title}")
+        title = f"{query.ruleset_id} {t.pick(found.title, found.title_zh)}" if found else query.ruleset_id
+        st.caption(f"{t('worth.ruleset')}: {plain(_with_basis(title, found, t))}")
         return
     stored = asked(core().warehouse.facets, query.region, query.rehearsal).rulesets
     if stored:
         key = "worth.stored_by" if len(stored) == 1 else "worth.several"
-        st.caption(t(key, rulesets=plain(", ".join(stored))))
+        st.caption(t(key, rulesets=plain(", ".join(id_of(each, t) for each in stored))))
 
 
 def worth_of(run_ids: Sequence[str]) -> dict[str, Validity]:
@@ -155,17 +161,32 @@ def show_check(check: Check, ruleset: Ruleset | None, t: Words, row: RunRow | No
     expected, found = (clipped(t.said(text), 600) for text in (check.expected, check.found))
     said = t("worth.said", expected=expected, found=found)
     lines = [f"**{check.id}**{plain(title)}", plain(said + where)]
-    if row and is_of_the_end(check.id, row.validity):
+    stopped = row is not None and row.state is RunState.STOPPED
+    if stopped:  # a person's wish: nothing is broken
+        pass
+    elif row and is_of_the_end(check.id, row.validity):
         lines.append(t("worth.fix", fix=plain(t("worth.fix_end", run=row.run_id))))
     elif rule:
         lines.append(t("worth.fix", fix=plain(t.pick(rule.fix, rule.fix_zh))))
-    box: Any = st.error if check.level is CheckLevel.FAIL else st.warning
+    box: Any = st.info if stopped else st.error if check.level is CheckLevel.FAIL else st.warning
     box("  \n".join(lines))
 
 
 def name_of(ruleset: Ruleset | None, ruleset_id: str, t: Words) -> str:
-    """A ruleset's title and id; its id alone when it is not there any more."""
-    return f"{t.pick(ruleset.title, ruleset.title_zh)} ({ruleset_id})" if ruleset else ruleset_id
+    """A ruleset's title, id and basis; its id alone when it is not there any more."""
+    if ruleset is None:
+        return ruleset_id
+    return _with_basis(f"{t.pick(ruleset.title, ruleset.title_zh)} ({ruleset_id})", ruleset, t)
+
+
+def id_of(ruleset_id: str, t: Words) -> str:
+    """A ruleset's id and basis, for tables and lists."""
+    return _with_basis(ruleset_id, ruleset_of(ruleset_id), t)
+
+
+def _with_basis(name: str, ruleset: Ruleset | None, t: Words) -> str:
+    """The name, and beside it that rules were inferred: the standards' texts are not public."""
+    return t("worth.with_basis", ruleset=name, basis=t.said(ruleset.basis)) if ruleset and ruleset.basis else name
 
 
 def _division(row: RunRow, t: Words) -> str:

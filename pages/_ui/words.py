@@ -9,8 +9,9 @@ from pathlib import Path
 import streamlit as st
 import yaml
 
-from aisbench_core.chinese import in_chinese
-from aisbench_core.model import FIELDS
+from aisbench_core.chinese import event_in_chinese, in_chinese
+from aisbench_core.model import FIELDS, Event, Run
+from pages._ui import bound
 
 CATALOGUES = Path(__file__).parent / "texts"
 
@@ -24,6 +25,10 @@ class Language(StrEnum):
 
 NAMES = {Language.EN: "English", Language.ZH: "简体中文"}
 """Each language's name for itself."""
+
+
+CHOSEN = "language"
+"""Where a session has its language."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,14 @@ class Words:
         """A sentence of the core (an event, a detail, an error, what a check found); one that is not known stays."""
         return in_chinese(sentence) if self.language is Language.ZH else sentence
 
+    def event(self, event: Event) -> str:
+        """What an event says; the cloud's own words stay as they are."""
+        return event_in_chinese(event.message, event.source) if self.language is Language.ZH else event.message
+
+    def detail(self, run: Run) -> str:
+        """How things stand with a run; the cloud's own words stay as they are."""
+        return run.detail if run.detail_is_quoted else self.said(run.detail)
+
     def by(self, actor: str, source: str) -> str:
         """Who did what an event tells: a person, a process, or the part of the system that says so."""
         return self.said(actor) if actor else self.texts.get(f"by.{source}", source)
@@ -78,7 +91,7 @@ class Words:
 
 def words() -> Words:
     """The words for this session's language."""
-    language = Language(st.session_state.get("lang", Language.EN))
+    language = st.session_state.get(CHOSEN, Language.EN)
     return Words(language, catalogue(language))
 
 
@@ -109,11 +122,22 @@ def choose_language(settings_language: str) -> None:
     The menu drops what is in the URL, so it is put back whenever it is not what a new visit would choose anyway."""
     first = first_language(settings_language, st.context.locale)
     asked = st.query_params.get("lang")
-    if "lang" not in st.session_state:
-        st.session_state["lang"] = Language(asked) if asked in list(Language) else first
-    chosen = Language(st.session_state["lang"])
+    if CHOSEN not in st.session_state:
+        st.session_state[CHOSEN] = Language(asked) if asked in list(Language) else first
+    chosen = Language(st.session_state[CHOSEN])
     if asked != chosen and (asked is not None or chosen is not first):
         st.query_params["lang"] = chosen.value
+
+
+def show_languages() -> None:
+    """The selector of the language."""
+
+    def store(language: Language) -> None:
+        st.session_state[CHOSEN] = language
+
+    st.selectbox(
+        words()("menu.language"), **bound.choice("lang", list(Language), words().language, store, NAMES.__getitem__)
+    )
 
 
 def first_language(settings_language: str, locale: str | None) -> Language:

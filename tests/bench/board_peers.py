@@ -13,7 +13,7 @@ KEYS = ("fingerprint", "framework_version", "flavor", "pool_id", "node_count", "
 ROWS = f"""
     select {", ".join(KEYS)}, throughput_cluster as throughput from runs join results using (run_id)
     where validity = 'valid'
-"""  # noqa: S608 (our own words)
+"""
 
 Board = list[tuple[float, float, float, float, float]]
 """Of each group, the fastest first: median, best, olympic mean, and the half of its 95 % interval; then the runs."""
@@ -42,7 +42,7 @@ def filled(file: Path, rows: Iterable[Sequence[object]]) -> sqlite3.Connection:
     """A table with an index that holds everything the question needs, in its order."""
     con = sqlite3.connect(file)
     con.execute(f"create table runs ({', '.join(KEYS)}, throughput real)")
-    con.executemany(f"insert into runs values ({', '.join('?' for _ in (*KEYS, 'throughput'))})", rows)  # noqa: S608
+    con.executemany(f"insert into runs values ({', '.join('?' for _ in (*KEYS, 'throughput'))})", rows)
     con.execute(f"create index board on runs ({', '.join(KEYS)}, throughput)")
     con.execute("analyze")
     con.commit()
@@ -62,7 +62,7 @@ SQLITE = f"""
             / (count(*) - 1)) / sqrt(count(*)) as margin,
         count(*)
     from numbered group by {_KEYS} order by median desc
-"""  # noqa: S608 (our own words)
+"""
 
 
 def with_sqlite(con: sqlite3.Connection) -> Board:

@@ -30,9 +30,10 @@ their own.
 * *Whole leaderboard*: the first 50 of all groups by their median, with best, median, olympic mean and 95 % interval.
   pandas and sqlite3 count the same groups of the same valid runs; pandas holds them in memory, sqlite3 in one table,
   sorted by group in an index; ours reads what it keeps of each group.
-* *Bulk import*: the file of another console's warehouse, each run whole with cards, spec, block and the verdict that it
-  got there, into a file that holds another run; none twice. Results that are text, such as logs and tables, are parsed
-  and judged one by one, which takes longer. *Records of folders*: as a rebuild stores them, without reading folders.
+* *Bulk import*: the file of another console's warehouse, each run whole with cards, spec and block, and judged by the
+  ruleset of here, into a file that holds another run; none twice. Results that are text, such as logs and tables, are
+  parsed and judged one by one, which takes longer. *Records of folders*: as a rebuild stores them, without reading
+  folders.
 * *Database per run*: of the file after `aisbench warehouse compact`; importing a warehouse file leaves one as small.
 * *Page*: a whole rerun that a console in a process of its own is asked for over the web socket: after the warehouse's
   file changed, so that everything is asked anew, and beside it when nothing did. Sent is all that the socket carries to

@@ -53,7 +53,7 @@ def fill(file: str, experiment: str, runs: int) -> None:
         con.executemany("insert into params (key, value, run_uuid) values (?,?,?)", params)
         for table in ("metrics", "latest_metrics"):
             con.executemany(
-                f"insert into {table} (key, value, timestamp, run_uuid, step, is_nan) values (?,?,?,?,?,?)",  # noqa: S608
+                f"insert into {table} (key, value, timestamp, run_uuid, step, is_nan) values (?,?,?,?,?,?)",
                 metrics,
             )
         con.executemany("insert into tags (key, value, run_uuid) values (?,?,?)", tags)

@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin, Subprotocol
 
 from tests.browser.console_process import ConsoleProcess
 
@@ -56,7 +57,8 @@ class Reruns:
         asked.rerun_script.page_name = name
         asked.rerun_script.query_string = urlencode(query, doseq=True)
         socket = self._console.url.replace("http", "ws") + "/_stcore/stream"
-        with connect(socket, subprotocols=["streamlit"], max_size=None, proxy=None) as line:  # type: ignore[list-item]
+        page = Origin(self._console.url)
+        with connect(socket, origin=page, subprotocols=[Subprotocol("streamlit")], max_size=None, proxy=None) as line:
             first = _rerun(line, asked)  # whatever is read or compiled once
             again = [_rerun(line, asked) for _ in range(RERUNS)]
             anew = [self._changed(line, asked) for _ in range(RERUNS)]

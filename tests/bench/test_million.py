@@ -15,6 +15,7 @@ from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.rows import rows_of
 from aisbench_core.warehouse.schema import insert
 from aisbench_core.warehouse.standings import counted
+from tests import records as a
 from tests.bench.figures import put
 from tests.bench.many_runs import GROUPS, REGION, many_runs
 from tests.bench.page_rerun import Reruns
@@ -48,7 +49,7 @@ def counted_anew(warehouse: Warehouse) -> int:
 def joined(warehouse: Warehouse) -> int:
     """The naive list: join, filter and sort all runs."""
     with warehouse.cursor() as cur:
-        asked = f"select * from runs join results using (run_id) where {CHOSEN} order by throughput_cluster desc"  # noqa: S608
+        asked = f"select * from runs join results using (run_id) where {CHOSEN} order by throughput_cluster desc"
         return len(cur.execute(f"{asked} limit 50", parameters(cur, FILTERED)).fetchall())
 
 
@@ -100,7 +101,7 @@ def test_many_runs_are_imported_quickly(folder: Path, warehouse: Warehouse, tmp_
         each.record(replace(records[0], run=replace(records[0].run, run_id="here before", job_id="another")))
     judge = Judge(shipped())
 
-    taken, bulk = timed(lambda: target.taking.take(folder / FILE, tmp_path / "taken", (), silent))
+    taken, bulk = timed(lambda: target.taking.take(folder / FILE, tmp_path / "taken", (), silent, a.T0))
     moved, copying = timed(lambda: warehouse.move_to(other, silent))
     _, recording = timed(lambda: ours.record_many(records))
     start = time.perf_counter()

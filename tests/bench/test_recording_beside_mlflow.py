@@ -96,6 +96,6 @@ def told(folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = defaultdict(dict)
     with sqlite3.connect(folder / "one.db") as con:
         for kind in ("params", "tags"):
-            found[kind] = dict(con.execute(f"select key, value from {kind}"))  # noqa: S608 (our own words)
+            found[kind] = dict(con.execute(f"select key, value from {kind}"))
         found["metrics"] = con.execute("select key, value, timestamp, step from metrics").fetchall()
     return found

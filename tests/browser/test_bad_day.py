@@ -44,7 +44,7 @@ def test_a_region_that_goes_away_is_said_in_a_sentence_and_tried_again(
     beside: ConsoleProcess, pretending: SandboxProcess, window: OpenWindow
 ) -> None:
     visit = window(beside)
-    run_id = launch_quickstart(visit)
+    run_id = visit.launch_draft()
     expect(visit.page.locator(".stMarkdownBadge", has_text="Running")).to_be_visible()
 
     pretending.kill()
@@ -111,7 +111,7 @@ def test_a_killed_console_comes_back_with_the_run_and_the_page_reconnects(
     beside: ConsoleProcess, window: OpenWindow
 ) -> None:
     visit = window(beside)
-    run_id = launch_quickstart(visit)
+    run_id = visit.launch_draft()
     expect(visit.page.locator(".stMarkdownBadge", has_text="Running")).to_be_visible()
 
     beside.kill()
@@ -124,17 +124,6 @@ def test_a_killed_console_comes_back_with_the_run_and_the_page_reconnects(
     expect(visit.page.get_by_role("heading", level=1)).to_contain_text(run_id)
     expect(visit.page.locator(".stMarkdownBadge", has_text="Running")).to_be_visible()
     expect(visit.page.get_by_role("alert").filter(has_text="Nobody follows")).to_have_count(0)
-
-
-def launch_quickstart(visit: Visit) -> str:
-    """The form as it stands on the first day, launched; the run's id."""
-    visit.open("/configure")
-    visit.keyed("launch").get_by_role("button").click()
-    visit.keyed("launch-yes").get_by_role("button").click()
-    expect(visit.page).to_have_url(re.compile(r"/live\?.*run="))
-    found = re.search(r"run=([^&]+)", visit.page.url)
-    assert found
-    return found[1]
 
 
 def healthy_page_of_an_unhealthy_region(visit: Visit) -> None:

@@ -64,7 +64,7 @@ def test_somebody_comes_over_with_an_old_configuration(
     expect(visit.page.get_by_text("and its keys are saved")).to_be_visible()
     visit.keyed("import-use").get_by_role("button").click()
 
-    expect(visit.page).to_have_url(re.compile(r"draft=import-\w+&profile=cn-north-4"))
+    expect(visit.page).to_have_url(re.compile(r"draft=import-[\w-]+&profile=cn-north-4"))
     expect(visit.page.get_by_role("dialog")).to_have_count(0)  # it has a field of the same name
     visit.rest()
     expect(visit.page.get_by_label("Workload")).to_have_value(re.compile("mindspore_bert"))

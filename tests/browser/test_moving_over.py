@@ -20,7 +20,6 @@ ENDLESS = "import time\nprint('step 1', flush=True)\nfor _ in range(600):\n    t
 
 
 FINDINGS = {
-    "is not a known parameter": "parameters.bert_network",
     "has 1 card per node, and the spec says 8": "cards_per_node: 1",
     "saving more often costs throughput": "parameters.save_checkpoint_steps: 12000",
 }
@@ -93,7 +92,7 @@ def read_in(visit: Visit, file: Path, code: Path) -> None:
     visit.keyed("import-save").get_by_role("button").click()
     expect(visit.page.get_by_text("and its keys are saved")).to_be_visible()
     visit.keyed("import-use").get_by_role("button").click()
-    expect(visit.page).to_have_url(re.compile(r"draft=import-\w+&profile=lab"))
+    expect(visit.page).to_have_url(re.compile(r"draft=import-[\w-]+&profile=lab"))
     expect(visit.page.get_by_role("dialog")).to_have_count(0)
     visit.rest()
 

@@ -1,11 +1,13 @@
 """A folder's logs in a real browser: handed over, completed, stored, and found on the leaderboard."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from aisbench_core.web.upload_store import MOST_SESSION_BYTES, UPLOADS
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.test_looks import PEOPLE, assert_looks_right
 from tests.browser.visit import OpenWindow, Visit
@@ -60,7 +62,7 @@ def test_somebody_brings_the_results_of_years(alone: ConsoleProcess, window: Ope
     expect(visit.page.get_by_role("heading", level=1, name="Leaderboard")).to_be_visible()
     visit.rest()
     visit.widen(1920)  # the origin stands further right than a narrow window shows
-    assert visit.column("Table of runs", "Origin") == ["imported"] * 3
+    assert visit.column("Table of runs", "Origin") == ["imported, unverified"] * 3
     run_id = visit.column("Table of runs", "Run")[0]
     visit.tick(0)
     visit.page.get_by_role("link", name=f"Show {run_id}").click()
@@ -90,3 +92,22 @@ def test_the_page_looks_right_with_results(
     hand_over(visit, old_files(tmp_path))
 
     assert_looks_right(visit, f"old-results-{person}")
+
+
+def test_a_file_that_the_page_has_no_room_for_is_named_with_both_sizes(
+    alone: ConsoleProcess, window: OpenWindow, tmp_path: Path
+) -> None:
+    visit = window(alone)
+    visit.open("/import")
+    first, second, *_ = old_files(tmp_path)
+    visit.page.locator("input[type=file]").set_input_files(first)
+    expect(visit.keyed("old-read-files").get_by_role("button")).to_be_enabled()
+    [stored] = (alone.data_dir / UPLOADS).glob("*/*/*")
+    with (stored.parent / "another").open("wb") as other:
+        os.truncate(other.fileno(), MOST_SESSION_BYTES)
+
+    visit.page.locator("input[type=file]").set_input_files(second)
+
+    said = visit.page.get_by_text("resnet.log was not uploaded: it has")
+    expect(said).to_contain_text("and the page holds 500 MB of at most 500 MB already")
+    assert "status code" not in visit.page.content()

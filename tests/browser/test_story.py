@@ -45,13 +45,14 @@ def test_a_draft_survives_a_reload_and_shows_in_another_tab(console: ConsoleProc
     type_into(visit, "Dedicated pool", "pool-of-mine")
 
     visit.reload()
-    other = window(console)
+    other = Visit(visit.page.context.new_page(), console)
     other.open("/configure?view=yaml")
 
     expect(visit.page.get_by_label("Nodes", exact=True)).to_have_value("3")
     expect(visit.page.get_by_label("Dedicated pool", exact=True)).to_have_value("pool-of-mine")
     expect(other.page.get_by_label("Spec as YAML", exact=True)).to_have_value(re.compile("pool_id: pool-of-mine"))
     assert visit.troubles() + other.troubles() == []
+    other.page.close()
 
 
 def test_two_presses_of_the_confirm_button_make_one_run(console: ConsoleProcess, window: OpenWindow) -> None:

@@ -56,10 +56,24 @@ class Visit:
 
     def open(self, path: str) -> Mapping[str, str]:
         """Go to an address of the console, and wait until the page stands; gives the answer's headers."""
-        answer = self.page.goto(self._base + path)
+        answer = self.page.goto(self.url(path))
         assert answer is not None
         self.settle()
         return answer.headers
+
+    def launch_draft(self) -> str:
+        """Launch what Configure shows; the run's id."""
+        self.open("/configure")
+        self.keyed("launch").get_by_role("button").click()
+        self.keyed("launch-yes").get_by_role("button").click()
+        expect(self.page).to_have_url(re.compile(r"/live\?.*run="))
+        found = re.search(r"run=([^&]+)", self.page.url)
+        assert found
+        return found[1]
+
+    def url(self, path: str) -> str:
+        """An address of the console."""
+        return self._base + path
 
     def settle(self) -> None:
         """Wait until the page has a heading and is not busy."""

@@ -2,7 +2,8 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,19 @@ from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.app_test import TMP_DIR
 
+from pages._ui.bound import VERSION
+from pages._ui.browser import SESSION
+from pages._ui.drafts import OWN
 from tests.console.seeds import fill
 
 ENTRY = Path(__file__).parents[2] / "pages" / "_ui" / "entry.py"
 
 OpenPage = Callable[..., AppTest]
+
+BROWSER = "the browser of all tests"
+BROWSER_KEY = sha256(BROWSER.encode()).hexdigest()[:32]
+OWN_DRAFT = OWN + BROWSER_KEY
+"""The key of the draft of this browser."""
 
 
 @pytest.fixture
@@ -64,12 +73,18 @@ def open_page(data_dir: Path, components: BidiComponentManager) -> OpenPage:
     def opened(page: str, /, **query: str | list[str]) -> AppTest:
         app = AppTest.from_file(str(ENTRY), default_timeout=60)
         app._bidi_component_manager = components
+        app.session_state[SESSION] = BROWSER
         app.switch_page(f"../{page}.py")
         for name, value in query.items():
             app.query_params[name] = value
         return charts_checked(app.run())
 
     return opened
+
+
+def newest(widgets: Iterable[Any], key: str) -> Any:
+    """The widget with this key: one that shows another value than the browser has is a new one, with a longer key."""
+    return [each for each in widgets if each.key and each.key.partition(VERSION)[0] == key][-1]
 
 
 def charts_checked(app: AppTest) -> AppTest:

@@ -12,9 +12,17 @@ from aisbench_core.running.ledger import Ledger
 from aisbench_core.settings import HOME
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
-from tests.console.conftest import OpenPage, texts
+from tests.console.conftest import BROWSER_KEY, OpenPage, texts
 
 RUN, OLD = "r20260301-080000-digits", "i-0123456789abcdef"
+
+
+def clone_of(run_id: str) -> str:
+    """The key of this browser's first draft of a run."""
+    return f"from-{run_id}.{BROWSER_KEY[:8]}"
+
+
+CLONE = clone_of(RUN)
 
 
 @pytest.fixture
@@ -40,7 +48,7 @@ def test_a_clone_shows_what_is_changed_while_one_edits(open_page: OpenPage, digi
     app.button(key="clone-one").click().run()
     assert app.title[0].value == "Configure"
     assert "Nothing differs from the original." in texts(app)
-    app = open_page("configure", draft=f"from-{RUN}")
+    app = open_page("configure", draft=CLONE, profile="sandbox")
 
     app.number_input(key="spec.node_count").set_value(3).run()
 
@@ -48,20 +56,20 @@ def test_a_clone_shows_what_is_changed_while_one_edits(open_page: OpenPage, digi
     assert "**Fields that differ from the original: 1**" in texts(app)
     app.button(key="begin-again").click().run()
     assert "Nothing differs from the original." in texts(app)
-    stored = Ledger(digits / "ledger.sqlite3").draft(f"from-{RUN}")
+    stored = Ledger(digits / "ledger.sqlite3").draft(CLONE)
     assert stored
     assert from_yaml(stored).node_count == 1
 
 
 def test_a_second_clone_leaves_a_changed_one_alone(open_page: OpenPage, digits: Path) -> None:
     ledger = Ledger(digits / "ledger.sqlite3")
-    ledger.save_draft(f"from-{RUN}", "workload: mine\n", a.T0)
+    ledger.save_draft(CLONE, "workload: mine\n", a.T0)
 
     app = open_page("live", run=RUN)
     app.button(key="clone-one").click().run()
 
-    assert ledger.draft(f"from-{RUN}") == "workload: mine\n"
-    assert app.query_params["draft"] in (f"from-{RUN}.2", [f"from-{RUN}.2"])
+    assert ledger.draft(CLONE) == "workload: mine\n"
+    assert app.query_params["draft"] in (f"{CLONE}-2", [f"{CLONE}-2"])
     assert f"Draft of run {RUN}" in [link.label for link in app.page_link]
 
 
@@ -81,7 +89,7 @@ def test_compare_and_the_leaderboard_lead_to_drafts_too(open_page: OpenPage, use
     assert used.exists()
     app = open_page("compare", ids=["run-n1-0", "run-n2-0"])
     app.button(key="clone-run-n2-0").click().run()
-    assert app.query_params["draft"] in ("from-run-n2-0", ["from-run-n2-0"])
+    assert app.query_params["draft"] in (clone_of("run-n2-0"), [clone_of("run-n2-0")])
 
     app = open_page("leaderboard", show="runs")
     app.session_state["runs-table"] = {"selection": {"rows": [0], "columns": [], "cells": []}}

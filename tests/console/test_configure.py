@@ -6,16 +6,18 @@ from streamlit.testing.v1 import AppTest
 from yaml import safe_dump
 
 from aisbench_core.authoring.specfile import from_yaml
-from aisbench_core.model import RunSpec
+from aisbench_core.model import Flavor, RunSpec
+from aisbench_core.offered_flavors import OfferedFlavors
 from aisbench_core.running.ledger import Ledger
-from tests.console.conftest import OpenPage, texts
+from aisbench_core.settings import load_profile, load_settings
+from tests.console.conftest import BROWSER_KEY, OWN_DRAFT, OpenPage, newest, texts
 from tests.console.seeds import DONE_RUN
 from tests.sandbox_process import SandboxProcess
 
 ANOTHER = "mindspore_resnet"
 
 
-def draft(data_dir: Path, key: str = "draft") -> RunSpec:
+def draft(data_dir: Path, key: str = OWN_DRAFT) -> RunSpec:
     """What the ledger keeps."""
     text = Ledger(data_dir / "ledger.sqlite3").draft(key)
     assert text is not None
@@ -121,8 +123,8 @@ def test_every_framework_version_has_its_own_form(open_page: OpenPage, data_dir:
     app = open_page("configure")
     app.selectbox(key="spec.workload").set_value(ANOTHER).run()
 
-    for version in app.selectbox(key="spec.framework_version").options:
-        app.selectbox(key="spec.framework_version").set_value(version).run()
+    for version in newest(app.selectbox, "spec.framework_version").options:
+        newest(app.selectbox, "spec.framework_version").set_value(version).run()
 
         assert not app.exception
         assert draft(data_dir).framework_version == version
@@ -136,7 +138,7 @@ def test_a_run_becomes_a_draft_without_touching_the_own_one(open_page: OpenPage,
     app.button(key=f"clone-{DONE_RUN}").click().run()
 
     assert app.title[0].value == "Configure"
-    assert draft(used, f"from-{DONE_RUN}").workload == "mindspore_resnet"
+    assert draft(used, f"from-{DONE_RUN}.{BROWSER_KEY[:8]}").workload == "mindspore_resnet"
     assert draft(used) == mine
 
 
@@ -209,3 +211,22 @@ def test_a_flavor_that_tells_no_more_than_its_name_is_chosen_without_changing_th
     assert "sandbox.cpu.1card" in app.selectbox(key="spec.flavor").options
     assert (draft(data_dir).flavor, draft(data_dir).cards_per_node) == ("sandbox.cpu.1card", 2)
     assert not app.exception
+
+
+def test_a_region_that_does_not_answer_is_no_all_clear(open_page: OpenPage) -> None:
+    app = open_page("configure")
+
+    assert "so flavor and cards per node were not checked" in texts(app)
+    assert "Nothing to complain about" not in texts(app)
+
+
+def test_a_new_draft_has_all_cards_while_the_region_does_not_answer(open_page: OpenPage, data_dir: Path) -> None:
+    flavor = Flavor("sandbox.cpu.2cards", "two cards", "CPU", 2, 4)
+    profile = load_profile(load_settings(), "sandbox")
+    OfferedFlavors(data_dir / "flavors.json").store(profile, (flavor,))
+
+    app = open_page("configure")
+    app.number_input(key="spec.node_count").set_value(2).run()
+
+    assert app.number_input(key="spec.cards_per_node").value == 2
+    assert draft(data_dir).cards_per_node == 2

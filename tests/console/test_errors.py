@@ -103,3 +103,9 @@ def test_addresses_and_commands_are_shown_as_code_and_never_as_links() -> None:
     assert plain("run `aisbench collect 7` again; a lone ` stays") == (
         "run `aisbench collect 7` again; a lone \\` stays"
     )
+
+
+def test_text_of_others_begins_no_list_and_no_heading() -> None:
+    assert plain("- a\n2. b\n===\n --- \n3) c &amp;") == "\\- a\n2\\. b\n\\===\n \\--- \n3\\) c \\&amp;"
+    assert plain("=") == "="
+    assert plain("-5 % or 1.5") == "-5 % or 1.5"

@@ -13,7 +13,7 @@ from pages._ui import formats
         (None, "–"),
         (0.0, "0"),
         (0.97530, "0.9753"),
-        (12.3456, "12.35"),
+        (12.3456, "12.346"),
         (7900.0, "7,900"),
         (30123.456, "30,123"),
         (0.00012, "0.00012"),
@@ -21,7 +21,7 @@ from pages._ui import formats
         (1e99, "1e+99"),
     ],
 )
-def test_a_number_has_four_digits_and_nothing_measured_is_a_dash(value: float | None, text: str) -> None:
+def test_a_number_has_five_digits_and_nothing_measured_is_a_dash(value: float | None, text: str) -> None:
     assert formats.number(value) == text
 
 

@@ -45,3 +45,16 @@ def test_what_a_service_says_is_said_in_chinese(open_page: OpenPage) -> None:
 
     assert any("该地址没有服务在监听" in error.value for error in app.error)
     assert not any("nothing listens" in error.value for error in app.error)
+
+
+@pytest.mark.parametrize(("language", "said"), [("en", "can read your files"), ("zh", "可以读取您的文件")])
+def test_what_a_region_warns_of_stands_there(open_page: OpenPage, data_dir: Path, language: str, said: str) -> None:
+    caution = (
+        "jobs of this sandbox can read your files, keys among them: they run as your own user, without containers (x)"
+    )
+    with (data_dir / "sandbox" / "profile.yaml").open("a") as profile:
+        profile.write(f'\ncaution: "{caution}"\n')
+
+    app = open_page("health", lang=language)
+
+    assert any(said in warning.value for warning in app.warning)

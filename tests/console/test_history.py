@@ -50,8 +50,25 @@ def test_the_newest_version_is_compared_with_the_one_before_it(open_page: OpenPa
     assert "**r1.12** (runs: 3) against **r1.11** (runs: 3) – the version before" in texts(app).replace("\\", "")
     assert verdicts(app).loc["Throughput (samples/s)", "Verdict"] == "No change"
     assert "Tests in this answer: 4" in texts(app)
-    assert "you need" in texts(app)
+    assert "in 90 of 100 cases" in texts(app)
     assert "Runs without a valid result: 1" in texts(app)
+
+
+def test_a_drop_within_the_newest_version_is_not_said_to_be_one_against_the_baseline(
+    open_page: OpenPage, data_dir: Path
+) -> None:
+    better = version("r1.11", (9000.0, 9010.0, 8990.0), 1)
+    newest = [
+        replace(each, run=replace(each.run, run_id=f"new-{each.run.run_id}", code_sha256="b" * 64))
+        for each in version("r1.11", (8500.0, 8510.0, 8490.0), 2)
+    ]
+    Warehouse(data_dir / "warehouse.duckdb").rebuild([*version("r1.10", GOOD, 0), *better, *newest])
+
+    app = open_page("history")
+
+    said = texts(app).replace("\\", "")
+    assert "**Regression** – within r1.11: Throughput -5.56 %" in said
+    assert "image or code is not that of the version's newest run: 3" in said
 
 
 def test_another_baseline_is_chosen_in_the_url(open_page: OpenPage, warehouse: Warehouse) -> None:
@@ -195,14 +212,14 @@ def test_the_table_of_runs_is_searched_sorted_and_paged_among_all_runs_of_the_gr
     beyond = open_page("history", page="99")
     nothing = open_page("history", q="nobody")
 
-    assert list(table(first, 2)["Run"])[:2] == ["r1.11-5", "r1.11-4"]
-    assert len(table(first, 2)) == 25
+    assert list(table(first, 3)["Run"])[:2] == ["r1.11-5", "r1.11-4"]
+    assert len(table(first, 3)) == 25
     assert "66" in texts(first)
-    assert list(table(slowest, 2)["Run"])[-1] == "r1.10-59"
-    assert set(table(found, 2)["Framework version"]) == {"r1.11"}
-    assert len(table(found, 2)) == len(GOOD)
-    assert len(table(beyond, 2)) == 66 - 50
-    assert "r1.10-0" in set(table(beyond, 2)["Run"])
+    assert list(table(slowest, 3)["Run"])[-1] == "r1.10-59"
+    assert set(table(found, 3)["Framework version"]) == {"r1.11"}
+    assert len(table(found, 3)) == len(GOOD)
+    assert len(table(beyond, 3)) == 66 - 50
+    assert "r1.10-0" in set(table(beyond, 3)["Run"])
     assert "No run matches the filters" in texts(nothing)
 
 

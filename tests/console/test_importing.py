@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from aisbench_core.authoring.specfile import comments_of, from_yaml
 from aisbench_core.model import Mode
 from aisbench_core.running.ledger import Ledger
-from tests.console.conftest import OpenPage, texts
+from tests.console.conftest import OpenPage, newest, texts
 from tests.unit.upstream_files import ACCESS_KEY, LOCAL, SECRET_KEY, config, line_of, session
 
 SHELL = "export SINGLESERVER_MODE=True\nexport MODELARTS_VERSION=V1\n"
@@ -57,7 +57,7 @@ def test_an_old_configuration_becomes_a_draft_of_its_own(open_page: OpenPage, da
     spec = from_yaml(draft(data_dir, found))
     assert (spec.workload, spec.name, spec.api) == ("mindspore_bert", "aisbench-debug", "v2")
     assert comments_of(draft(data_dir, found))["train_steps"] == "参数 train_steps 的说明"
-    assert found.selectbox(key="spec.workload").value == "mindspore_bert"
+    assert newest(found.selectbox, "spec.workload").value == "mindspore_bert"
     assert open_page("configure").number_input(key="spec.node_count").value == 5
 
 
@@ -119,7 +119,7 @@ def test_a_saved_profile_is_chosen_for_the_draft(open_page: OpenPage) -> None:
 
     app.button(key="import-use").click().run()
 
-    assert app.selectbox(key="profile").value == "team"
+    assert newest(app.selectbox, "profile").value == "team"
 
 
 def test_another_profile_of_that_name_is_replaced_only_on_demand(open_page: OpenPage, data_dir: Path) -> None:

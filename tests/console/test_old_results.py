@@ -47,7 +47,7 @@ def test_old_logs_are_stored_and_the_leaderboard_is_one_click_away(open_page: Op
     (link,) = [link for link in app.page_link if link.label == "See them on the leaderboard"]
     assert "region=imported&origin=imported" in link.proto.query_string
     assert [row.workload for row in imported(data_dir)] == ["mindspore_bert", "mindspore_resnet"]
-    assert {row.validity for row in imported(data_dir)} == {Validity.VALID}
+    assert {row.validity for row in imported(data_dir)} == {Validity.CLAIMED}
 
 
 def test_the_same_log_again_says_that_it_is_here(open_page: OpenPage, data_dir: Path) -> None:

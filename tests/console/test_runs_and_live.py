@@ -1,11 +1,14 @@
 """Following and stopping: what runs, what failed and why, and nothing is stopped by accident."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
 from aisbench_core.model import RunState
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.warehouse import Warehouse
+from tests import records as a
 from tests.console.conftest import OpenPage, texts
 from tests.console.seeds import ACTIVE_RUN, DONE_RUN, FAILED_RUN, RETRYING_RUN, many
 
@@ -154,3 +157,43 @@ def test_a_region_that_does_not_answer_is_said_not_to(open_page: OpenPage) -> No
 
     assert "nothing listens there" in app.error[0].value
     assert not app.exception
+
+
+def ends_between_two_lists() -> None:
+    """Launch & stop, and a run that ends after the active ones were drawn."""
+    import streamlit as st
+
+    from aisbench_core.model import RunSort, RunState
+    from pages._ui.core import core
+    from pages._ui.places import ICONS
+    from pages._ui.run_list import show_active, show_ended
+    from tests.console.seeds import RETRYING_RUN
+
+    st.navigation([st.Page(place) for place in ICONS], position="hidden")
+    shown = show_active("", RunSort.LAUNCHED, True, 2)
+    ledger = core().ledger
+    run = ledger.get(RETRYING_RUN)
+    for state in (RunState.COLLECTING, RunState.COMPLETED):
+        run = ledger.advance(run, run.to(state))
+    show_ended("", RunSort.LAUNCHED, True, 4, shown)
+
+
+def test_a_run_that_ends_while_the_page_is_drawn_is_shown_once(used: Path) -> None:
+    assert used.exists()
+
+    app = AppTest.from_function(ends_between_two_lists, default_timeout=60).run()
+
+    assert not app.exception
+    assert [RETRYING_RUN in link.label.replace("\\", "") for link in app.page_link].count(True) == 1
+
+
+def test_a_run_that_a_person_stopped_is_no_fault_that_has_to_be_mended(open_page: OpenPage, data_dir: Path) -> None:
+    stopped = a.record("r-stopped", state=RunState.STOPPED, with_result=False)
+    Ledger(data_dir / "ledger.sqlite3").add(replace(stopped.run, detail="stopped by console"))
+    Warehouse(data_dir / "warehouse.duckdb").record(stopped)
+
+    app = open_page("live", run="r-stopped")
+
+    assert "This run was stopped, so there is no complete result to judge." in texts(app)
+    assert [each.value for each in app.error] == []
+    assert "Mend the cause" not in texts(app)

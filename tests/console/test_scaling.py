@@ -39,7 +39,7 @@ def test_the_serial_share_and_what_more_nodes_would_bring_are_said_with_their_in
     app = open_page("scaling")
 
     said = texts(app)
-    assert "Serial share 2.00 %" in said
+    assert "Serial share 2 %" in said
     assert "At 16 nodes about **12." in said
     assert "extrapolated" in said
     numbers = table(app).set_index("Nodes")
@@ -111,9 +111,25 @@ def test_of_one_curve_the_numbers_stand_without_its_name_and_what_lies_beside_th
     numbers = next(each.value for each in app.dataframe if "Beside the law (%)" in each.value)
     assert list(numbers.columns)[:6] == [
         "Nodes",
-        "Valid runs",
+        "Runs counted",
         "Median (samples/s)",
         "Speed-up",
         "Efficiency (%)",
         "Beside the law (%)",
     ]
+
+
+def test_a_curve_of_imported_results_is_called_so(open_page: OpenPage, data_dir: Path) -> None:
+    warehouse = Warehouse(data_dir / "warehouse.duckdb")
+    for nodes in (1, 2):
+        warehouse.record(a.imported(f"imported-{nodes}", node_count=nodes, cards_heard=True))
+
+    app = open_page("scaling", region=app_region(warehouse))
+
+    assert "2 node counts, 2 claimed runs · imported, unverified" in app.selectbox(key="question").options[0]
+    assert "imported, unverified" in app.multiselect(key="curve").options[0]
+
+
+def app_region(warehouse: Warehouse) -> str:
+    """The first region as the address names it."""
+    return warehouse.regions()[0].region

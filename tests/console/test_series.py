@@ -189,7 +189,7 @@ def test_what_changed_since_another_series_is_told_row_by_row(open_page: OpenPag
 
     app = open_page("series", series=made[1], before=made[0])
 
-    rows = next(table.value for table in app.dataframe if "Runs to see 1 %" in table.value)
+    rows = next(table.value for table in app.dataframe if "Runs to find 2 %" in table.value)
     assert list(rows["Verdict"]) == ["Regression"]
     assert list(rows["Change"]) == ["-5.00 %"]
     assert list(rows["Baseline"]) == ["200 (n = 3, CV 0.15 %)"]

@@ -6,7 +6,9 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -62,6 +64,69 @@ def test_every_answer_carries_the_security_headers(server: tuple["subprocess.Pop
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert "default-src 'self'" in headers["Content-Security-Policy"]
     assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+
+
+def test_each_browser_gets_an_id_that_no_script_reads_and_keeps_it(
+    server: tuple["subprocess.Popen[bytes]", str],
+) -> None:
+    first, second = cookie_of(server[1]), cookie_of(server[1])
+
+    again = cookie_of(server[1], sent=f"other=1; {first.partition(';')[0]}")
+    foreign = cookie_of(server[1], sent="aisbench_browser=../../etc")
+
+    name, _, value = first.partition(";")[0].partition("=")
+    assert (name, len(value)) == ("aisbench_browser", 43)
+    assert {"HttpOnly", "SameSite=Lax", "Path=/"} <= set(first.split("; "))
+    assert len({each.partition(";")[0] for each in (first, second, foreign)}) == 3
+    assert again == first
+
+
+def cookie_of(base: str, sent: str = "") -> str:
+    """The cookie that comes with a page."""
+    asking = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    asking.addheaders = [("Accept", "text/html,*/*"), ("Cookie", sent)]
+    with asking.open(f"{base}/configure", timeout=READY_SECONDS) as answer:
+        return str(answer.headers["Set-Cookie"])
+
+
+def test_metrics_and_the_agent_api_are_closed(server: tuple["subprocess.Popen[bytes]", str]) -> None:
+    _, base = server
+
+    for path in ("/_stcore/metrics", "/_stcore/agent/openapi.json"):
+        with pytest.raises(urllib.error.HTTPError, match="404") as refusal:
+            DIRECT.open(base + path, timeout=READY_SECONDS)
+        refusal.value.close()
+        assert refusal.value.headers["X-Frame-Options"] == "DENY"
+
+
+def test_an_upload_from_another_page_is_refused(server: tuple["subprocess.Popen[bytes]", str]) -> None:
+    _, base = server
+    upload = urllib.request.Request(f"{base}/_stcore/upload_file/{uuid.uuid4()}/{uuid.uuid4()}", b"data", method="PUT")
+    upload.add_header("Origin", "http://127.0.0.1:9999")
+
+    with pytest.raises(urllib.error.HTTPError, match="403") as refusal:
+        DIRECT.open(upload, timeout=READY_SECONDS)
+
+    with refusal.value as answer:
+        assert b"Only pages of the console itself" in answer.read()
+
+
+def test_streamlit_run_refuses_to_listen_beyond_this_machine(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(free_port())]
+    environment = {**os.environ, "AISBENCH_DATA_DIR": str(tmp_path)}
+
+    refused = subprocess.run(
+        [*command, "--server.address", "0.0.0.0"],  # noqa: S104 - it is refused
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=READY_SECONDS,
+        check=False,
+    )
+
+    assert refused.returncode != 0
+    assert "allow_network_access_without_sign_in" in refused.stderr
 
 
 def test_the_policy_names_no_other_host_than_the_one_asked() -> None:

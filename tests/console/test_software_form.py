@@ -7,7 +7,7 @@ import pytest
 from aisbench_core.authoring.specfile import from_yaml
 from aisbench_core.model import CannLevel, RunSpec
 from aisbench_core.running.ledger import Ledger
-from tests.console.conftest import OpenPage, texts
+from tests.console.conftest import OWN_DRAFT, OpenPage, texts
 
 NNAE = "Ascend-cann-nnae_5.0.2.1_linux-aarch64.run"
 TOOLKIT = "Ascend-cann-toolkit_5.0.2.1_linux-x86_64.run"
@@ -16,7 +16,7 @@ WHEEL = "mindspore_ascend-1.3.0-cp37-cp37m-linux_aarch64.whl"
 
 def draft(data_dir: Path) -> RunSpec:
     """What the ledger keeps."""
-    text = Ledger(data_dir / "ledger.sqlite3").draft("draft")
+    text = Ledger(data_dir / "ledger.sqlite3").draft(OWN_DRAFT)
     assert text is not None
     return from_yaml(text)
 

@@ -12,7 +12,7 @@ from aisbench_core.running.places import RunFolder
 from aisbench_core.settings import Settings
 from aisbench_core.system.described import Kept
 from aisbench_core.wiring import open_core
-from tests.console.conftest import OpenPage, texts
+from tests.console.conftest import BROWSER_KEY, OpenPage, newest, texts
 from tests.console.seeds import ACTIVE_RUN, DONE_RUN, history
 
 
@@ -66,7 +66,7 @@ def test_what_is_typed_survives_a_reload_and_is_saved_when_asked(core: Core, ope
 
     assert (before, shown) == ({}, "air")
     assert core.systems.of(DONE_RUN).stated.values == {"cooling": "air", "host_processors_per_node": 4}
-    assert core.ledger.draft(f"system-{DONE_RUN}") is None
+    assert core.ledger.draft(f"system-{DONE_RUN}.{BROWSER_KEY}") is None
     assert "Saved" in texts(again)
     assert core.ledger.events(DONE_RUN)[-1].actor == "console"
 
@@ -79,7 +79,7 @@ def test_changes_can_be_discarded(core: Core, open_page: OpenPage) -> None:
     app.button(key="system-discard").click().run()
 
     assert warned
-    assert app.selectbox(key=key("division")).value == ""
+    assert newest(app.selectbox, key("division")).value == ""
     assert core.systems.of(DONE_RUN).stated.values == {}
 
 
@@ -90,7 +90,7 @@ def test_typing_what_is_saved_already_is_no_change(core: Core, open_page: OpenPa
     app.text_input(key=key("cooling")).set_value("liquid").run()
     app.text_input(key=key("cooling")).set_value("air").run()
 
-    assert core.ledger.draft(f"system-{DONE_RUN}") is None
+    assert core.ledger.draft(f"system-{DONE_RUN}.{BROWSER_KEY}") is None
 
 
 def test_a_file_of_the_upstream_tool_becomes_changes(core: Core, open_page: OpenPage) -> None:
@@ -99,7 +99,7 @@ def test_a_file_of_the_upstream_tool_becomes_changes(core: Core, open_page: Open
 
     app.file_uploader[0].set_value([("system.json", content, "application/json")]).run()
 
-    assert app.text_input(key=key("cooling")).value == "风冷"
+    assert newest(app.text_input, key("cooling")).value == "风冷"
     assert "Fields read: 1" in texts(app)
     assert "rack" in texts(app)
     assert core.systems.of(DONE_RUN).stated.values == {}

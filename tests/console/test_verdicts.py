@@ -56,5 +56,7 @@ def test_the_leaderboard_can_be_judged_by_another_ruleset_and_narrowed_to_a_verd
     assert set(table(usual)["Validity"]) == {"invalid"}
     assert "Stored verdicts are by aisbench/1" in texts(usual)
     assert "valid" not in set(table(strict)["Validity"])
-    assert "Judged by: t-cesa-1169-2021" in texts(strict)
+    assert "Judged by: t-cesa-1169-2021 T/CESA 1169-2021 (rules inferred without the standard's text)" in texts(strict)
+    assert "（规则为推断，未依据标准原文）" in texts(groups)
+
     assert "处理办法：在运行页面填写系统描述" in texts(groups)

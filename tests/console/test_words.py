@@ -4,6 +4,7 @@ import ast
 import re
 import string
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,7 @@ from aisbench_core.report.words import ReportLanguage
 from aisbench_core.reproducing.values import Sameness
 from aisbench_core.statistics.amdahl import Misfit
 from aisbench_core.system import described
-from aisbench_core.warehouse.compared import Verdict
+from aisbench_core.warehouse.compared import ComparedBy, Verdict
 from aisbench_core.warehouse.exports import ExportTable
 from aisbench_core.warehouse.histories import Outcome, Rule
 from aisbench_core.warehouse.sorts import BOARD_SORTS, HISTORY_SORTS, RUN_SORTS
@@ -36,6 +37,7 @@ from aisbench_core.warehouse.values import Validity
 from pages._ui import places
 from pages._ui.comparable import KINDS, TELLING
 from pages._ui.words import Language, Words, catalogue, chinese_fields, chinese_rules, first_language
+from tests import records as a
 
 PAGES = Path(__file__).parents[2] / "pages"
 KEY = re.compile(r"[a-z]+\.(?!py$)[a-z_]*[a-z]")
@@ -69,7 +71,9 @@ NAMED_BY_VALUES = (
     | _family("outcome", [outcome.name.lower() for outcome in Outcome])
     | _family("rule", [rule.name.lower() for rule in Rule])
     | _family("trend", ["along_time", "along_version", "baseline", "candidate"])
-    | _family("trend", ["not_measured", "not_a_finite_number", "time_not_known"])
+    | _family("trend", ["not_measured", "not_a_finite_number", "time_not_known", "another_accelerator", "other_data"])
+    | _family("board", ["aspect_image", "aspect_code"])
+    | _family("compare", [f"by_{each}" for each in ComparedBy])
     | _family("sort", [*BOARD_SORTS, *HISTORY_SORTS, *RUN_SORTS, *RunSort])
     | _family("why", [*KINDS, *TELLING, "size", "question", "parameter"])
     | _family("peers", ["per_run", "per_node", "per_card"])
@@ -159,3 +163,11 @@ def test_the_first_language_is_the_browsers_or_the_settings(
     settings: str, locale: str | None, expected: Language
 ) -> None:
     assert first_language(settings, locale) is expected
+
+
+def test_what_a_cloud_says_of_a_job_is_no_sentence_of_ours() -> None:
+    run = replace(a.run("run-1"), state=RunState.RUNNING, detail="the job ended as Failed")
+    t = Words(Language.ZH, catalogue(Language.ZH))
+
+    assert t.detail(run) == run.detail
+    assert t.detail(replace(run, state=RunState.FAILED)) == "作业以 Failed 结束"

@@ -161,7 +161,7 @@ def test_scripts_decide_how_a_job_ends_and_what_it_leaves(client: TrainingClient
 
     (end,) = job.status.task_statuses
     assert (job.status.phase, end.exit_code, end.message) == ("Failed", 3, "out of memory")
-    assert client.keys("out/") == ["out/accuracy.json"]
+    assert client.keys("out/") == ["out/accuracy.json", "out/rehearsal.json"]
     assert client.get("out/accuracy.json") == "nan"
     assert client.log(job_id).endswith("oh no\n")
 

@@ -45,6 +45,46 @@ def test_a_version_tells_what_it_was_made_of(client: LegacyClient) -> None:
     assert (version["job_name"], version["pre_version_id"]) == ("old-job", 0)
 
 
+def test_engines_have_the_names_that_configurations_of_then_give_them(client: LegacyClient) -> None:
+    engines = {each["engine_version"]: each for each in client.ask("GET", "job/ai-engines?job_type=1")["engines"]}
+    old = engines["MindSpore-1.3-cann_5.0.2-python3.7-euleros2.8-aarch64"]
+
+    version = client.version(client.create(engine_id=old["engine_id"]))
+
+    assert old["engine_name"] == "Ascend-Powered-Engine"
+    assert {key: version[key] for key in ("engine_id", "engine_name", "engine_version", "engine_type")} == old
+    assert len({each["engine_id"] for each in engines.values()}) == len(engines)
+
+
+def test_a_share_is_written_in_either_shape(client: LegacyClient) -> None:
+    share = {"nas_type": "nfs", "nas_share_addr": "10.0.0.1:/", "nas_mount_path": "/home/work/nas"}
+
+    version = client.version(client.create(**share))
+
+    assert {key: version[key] for key in share} == share
+    wrong = {"job_name": "bad", "config": configuration(nas_type="nfs", nas_share_addr="10.0.0.1:/")}
+    assert client.refused("POST", "training-jobs", wrong) == (400, "ModelArts.0101")
+
+
+@pytest.mark.parametrize(("share", "path"), [(f"10.0.0.1:/{'n' * 256}", "/mnt"), ("10.0.0.1:/", f"/mnt/{'数' * 86}")])
+def test_a_share_with_a_name_that_no_file_system_takes_is_refused(client: LegacyClient, share: str, path: str) -> None:
+    wrong = {"job_name": "bad", "config": configuration(volumes=[{"nfs": {"src_path": share, "dest_path": path}}])}
+
+    assert client.refused("POST", "training-jobs", wrong) == (400, "ModelArts.0101")
+
+
+@pytest.mark.parametrize("key", ["pool_id", "poolId"])
+def test_a_pool_is_named_in_either_spelling(client: LegacyClient, sandbox: SandboxProcess, key: str) -> None:
+    pool = {"name": "pool-a", "flavor": "modelarts.pool.visual.8xlarge", "nodes": 2}
+    sandbox.admin("PUT", "capacity", {"pools": [pool]})
+
+    version = client.version(client.create(**dict[str, Any]({key: "pool-a"}, spec_id=None)))
+
+    assert (version["pool_id"], version["spec_code"]) == ("pool-a", "modelarts.pool.visual.8xlarge")
+    both = {"job_name": "bad", "config": configuration(pool_id="pool-a", poolId="pool-b", spec_id=None)}
+    assert client.refused("POST", "training-jobs", both) == (400, "ModelArts.0101")
+
+
 def test_results_and_logs_have_the_names_that_the_older_service_gives(
     client: LegacyClient, objects: TrainingClient
 ) -> None:

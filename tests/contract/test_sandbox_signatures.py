@@ -25,6 +25,7 @@ def sign(
     query: tuple[tuple[str, str], ...] = (),
     secret_key: str = "",
     access_key: str = "",
+    payload: str = "",
     at: datetime | None = None,
 ) -> dict[str, str]:
     """The headers of a POST (or of a GET without a body), signed by the published rules."""
@@ -40,7 +41,7 @@ def sign(
             encoded,
             "".join(f"{name}:{value}\n" for name, value in headers.items()),
             names,
-            hashlib.sha256(body).hexdigest(),
+            payload or hashlib.sha256(body).hexdigest(),
         ]
     )
     text = f"SDK-HMAC-SHA256\n{date}\n{hashlib.sha256(canonical.encode()).hexdigest()}"
@@ -130,6 +131,16 @@ def test_a_body_hash_that_is_not_the_bodys_does_not_help(sandbox: SandboxProcess
     headers = sign(sandbox) | {"x-sdk-content-sha256": hashlib.sha256(BODY).hexdigest()}
 
     assert_refused(ask(sandbox, headers, body=b'{"limit": 2}'), "verify aksk signature fail")
+
+
+@pytest.mark.parametrize("body", [BODY, b""])
+def test_a_client_may_leave_the_payload_unsigned_with_a_body_and_without(sandbox: SandboxProcess, body: bytes) -> None:
+    path = PATH if body else "/v2/sandbox-project/training-job-flavors"
+    headers = sign(sandbox, path, body, payload="UNSIGNED-PAYLOAD") | {"x-sdk-content-sha256": "UNSIGNED-PAYLOAD"}
+
+    status, answer = ask(sandbox, headers, path, body)
+
+    assert status == 200, answer
 
 
 def test_the_sandbox_says_what_it_is(sandbox: SandboxProcess) -> None:

@@ -70,9 +70,10 @@ def test_the_list_is_read_no_further_than_the_oldest_job_can_be(place: Region) -
 # --- what is refused ----------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("key", ["error_message", "error_msg"])
 @pytest.mark.parametrize("status", [200, 400])
-def test_a_no_is_a_no_whatever_its_status_says(place: Region, status: int) -> None:
-    said = {"is_success": False, "error_code": "ModelArts.0105", "error_message": "The job is not found."}
+def test_a_no_is_a_no_whatever_its_status_says(place: Region, status: int, key: str) -> None:
+    said = {"is_success": False, "error_code": "ModelArts.0105", key: "The job is not found."}
 
     with answering(lambda _asked, _sent: (status, json.dumps(said).encode())) as region:
         training = service_at(place, region.url)

@@ -42,6 +42,7 @@ class CommandLine:
     def add_profile(self, name: str, profile: Mapping[str, Any], **changes: Any) -> None:
         """Write a profile like the given one."""
         folder = self.data_dir / "profiles"
+        self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.yaml").write_text(yaml.safe_dump({**profile, "name": name, **changes}), "utf-8")
 

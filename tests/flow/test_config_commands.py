@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 
 from aisbench_core.authoring.specfile import comments_of, from_yaml
 from aisbench_core.cli import main
+from aisbench_core.model import Api
 from tests.unit.upstream_files import ACCESS_KEY, PACKAGE, SECRET_KEY, config, imported, line_of, v2
 
 
@@ -131,6 +132,16 @@ def test_what_cannot_be_done_is_said_and_ends_with_2(folder: Path, words: tuple[
 
     assert sentence in result.stderr
     assert result.exit_code == 2
+
+
+@pytest.mark.parametrize(("version", "api"), [("V1", Api.V1), ("V2", Api.V2)])
+def test_of_two_jobs_the_one_that_config_sh_names_is_written(folder: Path, version: str, api: Api) -> None:
+    (folder / "config.sh").write_text(f"export MODELARTS_VERSION={version}\n")
+
+    result = typed(folder, "import", "modelarts_config.py", "config.sh", "-o", str(folder / "spec.yaml"))
+
+    assert result.exit_code == 0, result.output
+    assert from_yaml((folder / "spec.yaml").read_text()).api is api
 
 
 def test_out_and_in_again_from_the_shell(folder: Path) -> None:

@@ -162,3 +162,12 @@ def test_other_versions_than_those_that_were_tested_are_told(tmp_path: Path) -> 
     assert told["requests"].advice == "pip install 'requests==0.1'"
     assert told["urllib3"].state is State.OK
     assert "nothing to compare" in told["urllib3"].found
+
+
+def test_what_a_region_warns_of_is_told(shell: CommandLine, sandbox: SandboxProcess) -> None:
+    shell.add_profile("open", sandbox.profile, caution="jobs of this sandbox can read your files")
+
+    found = examined(shell, "open")["profile"]
+
+    assert found.state is State.WARN
+    assert found.found == "jobs of this sandbox can read your files"

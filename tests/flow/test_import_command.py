@@ -9,9 +9,10 @@ import pytest
 
 from aisbench_core.core import Core
 from aisbench_core.model import Origin
-from aisbench_core.settings import Settings
+from aisbench_core.results.record import write_record
+from aisbench_core.running.places import RunFolder
 from aisbench_core.warehouse import BoardQuery, RunRow, Warehouse
-from aisbench_core.wiring import Clouds, open_core
+from aisbench_core.wiring import Clouds
 from tests import records as a
 from tests.flow.command_line import CommandLine
 from tests.sandbox_process import SandboxProcess
@@ -26,11 +27,6 @@ def shell(sandbox: SandboxProcess, tmp_path: Path) -> Iterator[CommandLine]:
     shell = CommandLine(tmp_path / "data", sandbox)
     yield shell
     shell.end()
-
-
-@pytest.fixture
-def core(shell: CommandLine) -> Core:
-    return open_core(Settings(data_dir=shell.data_dir, profile="lab"))
 
 
 @pytest.fixture
@@ -66,9 +62,22 @@ def test_a_dry_run_stores_nothing(shell: CommandLine, logs: Path, core: Core) ->
 
     assert result.exit_code == 0, result.output
     assert "ResNet-50 v1.5" in result.stdout
-    assert "4 × 8" in result.stdout
+    assert "4 × –" in result.stdout, "how many cards a node has was not said"
+    assert "claimed, unverified" in result.stdout
+    assert "imported results are claims, unverified" in result.stderr
     assert core.warehouse.regions() == []
     assert not (shell.data_dir / "runs").exists()
+
+
+def test_a_dry_run_tells_what_is_there_twice_and_what_is_here_already(shell: CommandLine, logs: Path) -> None:
+    before = shell.answer("import", "--dry-run", str(logs), str(logs))["results"]
+    shown = shell.type("import", "--dry-run", str(logs), str(logs))
+    shell.answer("import", str(logs))
+    after = shell.answer("import", "--dry-run", str(logs))["results"]
+
+    assert [bool(each["duplicate_of"]) for each in before] == [False, False, True, True]
+    assert "duplicate of" in shown.stdout
+    assert all(each["here"] for each in after)
 
 
 def test_the_same_logs_again_change_nothing_and_it_is_said(shell: CommandLine, logs: Path, core: Core) -> None:
@@ -226,6 +235,7 @@ def test_another_consoles_snapshot_comes_along_whole_and_once(shell: CommandLine
     snapshot = str(theirs.snapshot(tmp_path / "snapshot.duckdb", a.T0).path)
 
     seen = shell.answer("import", "--dry-run", snapshot)
+    previewed = shell.type("import", "--dry-run", snapshot)
     first = shell.answer("import", snapshot)
     again = shell.type("import", snapshot)
     refused = shell.type("import", "--model", "bert", snapshot)
@@ -234,4 +244,26 @@ def test_another_consoles_snapshot_comes_along_whole_and_once(shell: CommandLine
     assert seen == first == {"taken": {snapshot: {"new": 2, "known": 0, "left_out": 0}}}
     assert again.stdout == f"{snapshot}: 0 new runs, 2 were here already\n"
     assert "without --model" in refused.stderr
-    assert {row.run_id for row in everything(core, "cn-north-9")} == {"run-0", "run-1"}
+    assert "imported results are claims, unverified" in previewed.stderr
+    rows = everything(core, "cn-north-9")
+    assert {row.run_id for row in rows} == {"run-0", "run-1"}
+    assert {(row.origin, row.source) for row in rows} == {(Origin.IMPORTED, "snapshot.duckdb (launched there)")}
+
+
+def test_a_warehouse_that_is_built_anew_from_its_own_folders_has_launched_runs(
+    shell: CommandLine, core: Core, tmp_path: Path
+) -> None:
+    """Also where a copy of it was imported before: what the folders hold was launched here."""
+    for record in a.records([8000.0, 8100.0]):
+        folder = RunFolder(core.settings.runs_dir / record.run.run_id)
+        write_record(record, folder.record, folder.metrics, folder.events)
+        core.warehouse.record(record)
+    copy = str(core.warehouse.snapshot(tmp_path / "copy.duckdb", a.T0).path)
+    core.settings.warehouse_path.unlink()
+    shell.answer("import", copy)
+    claimed = {row.origin for row in everything(core, "cn-north-9")}
+
+    shell.type("warehouse", "rebuild")
+
+    assert claimed == {Origin.IMPORTED}
+    assert {row.origin for row in everything(core, "cn-north-9")} == {Origin.LAUNCHED}

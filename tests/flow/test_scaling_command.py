@@ -31,7 +31,7 @@ def test_the_curve_the_law_and_the_prediction_are_printed(data_dir: Path) -> Non
     result = type_in(data_dir, "n1-0")
 
     assert result.exit_code == 0, result.output
-    assert "serial share 2.0 %, 95 %" in result.stdout
+    assert "serial share 2 %, 95 %" in result.stdout
     assert "at 16 nodes 12.2" in result.stdout
     assert "extrapolated" in result.stdout
     assert "left out, invalid: 1 on nodes: 4" in result.stdout

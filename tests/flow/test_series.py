@@ -10,8 +10,6 @@ import pytest
 from aisbench_core.core import Core
 from aisbench_core.model import CellState, SeriesState
 from aisbench_core.series.matrix import Matrix
-from aisbench_core.settings import Settings
-from aisbench_core.wiring import open_core
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD, MOST_TICKS, PERSON, SPEC, Bench, bench_on
 from tests.flow.killable import Killable
@@ -95,11 +93,6 @@ def test_a_failed_cell_runs_again_and_stopping_ends_what_is_active(bench: Bench,
 def shell(sandbox: SandboxProcess, tmp_path: Path) -> CommandLine:
     sandbox.script(by="look", outputs=GOOD)
     return CommandLine(tmp_path / "data", sandbox)
-
-
-@pytest.fixture
-def core(shell: CommandLine) -> Core:
-    return open_core(Settings(data_dir=shell.data_dir, profile="lab"))
 
 
 @pytest.fixture

@@ -1,22 +1,29 @@
 """`aisbench serve --sandbox`: what `make run` starts, as a person meets it."""
 
+import contextlib
 import os
 import re
 import signal
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+GONE_SECONDS = 60
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    return os.environ | {"AISBENCH_DATA_DIR": str(tmp_path / "data"), "AISBENCH_POLL_SECONDS": "0.5"}
+    return os.environ | {
+        "AISBENCH_DATA_DIR": str(tmp_path / "data"),
+        "AISBENCH_POLL_SECONDS": "0.5",
+        "AISBENCH_SK": "canary",
+    }
 
 
 @pytest.fixture
@@ -26,7 +33,7 @@ def served(environment: dict[str, str]) -> Iterator["subprocess.Popen[str]"]:
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     yield process
-    if process.poll() is None:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
 
@@ -58,6 +65,30 @@ def test_one_command_serves_the_console_and_carries_runs_to_their_end(
     assert "completed" in run.stderr
 
 
+def test_the_sandbox_starts_without_the_consoles_keys_and_knows_what_to_hide(
+    served: "subprocess.Popen[str]", environment: dict[str, str]
+) -> None:
+    address_of(served)
+
+    (sandbox,) = [each for each in children_of(served.pid) if b"aisbench_core.sandbox" in words_of(each, "cmdline")]
+    words, variables = words_of(sandbox, "cmdline"), words_of(sandbox, "environ")
+
+    assert b"AISBENCH_SK=canary" in words_of(served.pid, "environ")
+    assert not [each for each in variables if b"canary" in each]
+    data = Path(environment["AISBENCH_DATA_DIR"])
+    assert words[words.index(b"--hide") + 1] == os.fsencode(data)
+    assert words[words.index(b"--real-keys") + 1] == os.fsencode(data / "credentials.yaml")
+    assert b"--beside-real-keys" in words
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def words_of(pid: int, file: str) -> list[bytes]:
+    return Path(f"/proc/{pid}/{file}").read_bytes().split(b"\0")
+
+
 def test_ending_it_ends_everything_that_it_started(served: "subprocess.Popen[str]") -> None:
     address_of(served)
 
@@ -69,6 +100,27 @@ def test_ending_it_ends_everything_that_it_started(served: "subprocess.Popen[str
         os.killpg(served.pid, 0)
 
 
+def test_nothing_is_left_behind_when_it_is_killed(served: "subprocess.Popen[str]") -> None:
+    address_of(served)
+    group = served.pid
+
+    served.kill()
+    served.wait()
+
+    assert _ends_within(GONE_SECONDS, group)
+
+
+def _ends_within(seconds: float, group: int) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.1)  # processes of others end; there is nothing to be told by
+    return False
+
+
 def test_a_second_one_on_the_same_port_says_so(served: "subprocess.Popen[str]", environment: dict[str, str]) -> None:
     port = address_of(served).rpartition(":")[2]
 
@@ -77,3 +129,14 @@ def test_a_second_one_on_the_same_port_says_so(served: "subprocess.Popen[str]", 
     assert second.returncode == 1
     assert "answers at" in second.stderr
     assert "--port" in second.stderr
+
+
+@pytest.mark.parametrize("words", [("--host", "0.0.0.0"), ()], ids=["typed", "from the settings"])  # noqa: S104 - refused
+def test_other_machines_are_not_served_without_a_switch_that_says_it(
+    environment: dict[str, str], words: tuple[str, ...]
+) -> None:
+    refused = aisbench(environment | {"AISBENCH_HOST": "::"}, "serve", "--port", "0", *words)
+
+    assert refused.returncode == 2
+    assert "no sign-in" in refused.stderr
+    assert "--allow-network-access-without-sign-in" in refused.stderr

@@ -68,6 +68,8 @@ def test_another_ruleset_is_tried_as_json_and_then_kept(core: Core, typed: Typed
     assert tried.exit_code == kept.exit_code == 8
     assert "3 of these verdicts are not the stored ones; --store keeps them" in tried.stderr
     assert (answer["ruleset_id"], answer["counts"]["invalid"]) == ("ieee-2937-2022", 2)
+    assert answer["ruleset_basis"] == "rules inferred without the standard's text"
+    assert "judged by ieee-2937-2022 (rules inferred without the standard's text): " in tried.stderr
     assert answer["by_rule"]["V21"] == {"fail": 2, "warn": 0}
     assert answer["fixes"]["V21"].startswith("Fill in the system description")
     assert "3 verdicts stored" in kept.stderr
@@ -75,6 +77,21 @@ def test_another_ruleset_is_tried_as_json_and_then_kept(core: Core, typed: Typed
     row = core.warehouse.run("good")
     assert row is not None
     assert (row.ruleset_id, row.validity) == ("ieee-2937-2022", "invalid")
+
+
+def test_imports_that_were_stored_as_valid_before_they_were_claims_are_judged_anew(core: Core, typed: Typed) -> None:
+    core.warehouse.record(a.imported("old", cards_heard=True))
+    with core.warehouse.cursor() as cur:
+        cur.execute("update results set validity = 'valid' where run_id = 'old'")
+    before = core.warehouse.run("old")
+
+    told = typed("validate", "--store", "--region", "imported")
+
+    after = core.warehouse.run("old")
+    assert before
+    assert after
+    assert (before.validity, after.validity) == ("valid", "claimed")
+    assert "1 verdicts stored" in told.stderr
 
 
 def test_series_are_judged_on_request(core: Core, typed: Typed) -> None:

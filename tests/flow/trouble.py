@@ -18,15 +18,22 @@ from tests.flow.following import Bench
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import TrainingClient
 
+JOBS_PER_PAGE = 50
+
 IMPATIENT = {"retry_first_seconds": 1.0, "retry_most_seconds": 5.0, "request_seconds": 20.0}
 """Settings under which a tick of ten seconds always finds a delayed run due again."""
 
 
 def jobs_named(sandbox: SandboxProcess, name: str) -> list[Any]:
     """Every job of the sandbox with this name, as the official SDK lists them."""
-    search = ListTrainingJobsRequest(body=JobSearches(limit=50))
-    listed = TrainingClient(sandbox).sdk.list_training_jobs(search)
-    return [job for job in listed.items if job.metadata.name == name]
+    sdk = TrainingClient(sandbox).sdk
+    jobs: list[Any] = []
+    total = 1
+    while len(jobs) < total:
+        page = JobSearches(limit=JOBS_PER_PAGE, offset=len(jobs))
+        listed = sdk.list_training_jobs(ListTrainingJobsRequest(body=page))
+        jobs, total = [*jobs, *listed.items], listed.total
+    return [job for job in jobs if job.metadata.name == name]
 
 
 def assert_completed_once(bench: Bench, sandbox: SandboxProcess, run: Run) -> None:

@@ -1,13 +1,18 @@
 """The warehouses that tests of stores share: a file, and a team's."""
 
+import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.schema import TABLES
+from aisbench_core.warehouse.views import VIEWS
+from tests.foreign_files import changed
 from tests.postgres_server import PostgresServer
 from tests.sandbox_process import SandboxProcess
+from tests.stores.test_warehouse_care import some
 from tests.team_warehouse import TeamWarehouse
 
 
@@ -25,5 +30,23 @@ def warehouse(request: pytest.FixtureRequest, tmp_path: Path) -> Warehouse:
     shared: Warehouse = request.getfixturevalue("shared_team")
     with shared.cursor() as cur:
         for table in (*TABLES, "baselines", "saved_views", "series", "standings", "standings_due"):
-            cur.execute(f"delete from {table}")  # noqa: S608 - the tables' own names
+            cur.execute(f"delete from {table}")
     return shared
+
+
+@pytest.fixture(scope="session")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A snapshot of a warehouse as it should be."""
+    folder = tmp_path_factory.mktemp("whole")
+    warehouse = Warehouse(folder / "warehouse.duckdb")
+    some(warehouse)
+    return warehouse.snapshot(folder / "theirs.duckdb", datetime(2026, 3, 1, tzinfo=UTC)).path
+
+
+@pytest.fixture
+def theirs(whole: Path, tmp_path: Path) -> Path:
+    """A warehouse of somebody else, for its owner to change."""
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    copy = Path(shutil.copyfile(whole, folder / "theirs.duckdb"))
+    return changed(copy, *(f"drop view {view.name}" for view in VIEWS))

@@ -25,7 +25,10 @@ from aisbench_core.warehouse.exporting.runs import RUNS
 from tests import records as a
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
-DIFFER = ("exported_at_utc", "report_id", "record_sha256", "origin", "source", "imported_at_utc", "note")
+DIFFER = (
+    "exported_at_utc", "report_id", "record_sha256", "origin", "source", "imported_at_utc", "note", "validity",
+    "failed_checks", "warned_checks",
+)  # fmt: skip
 HERE = "cn-north-9"
 
 hostile = st.text(
@@ -85,6 +88,20 @@ def many_kinds() -> list[RunRecord]:
         a.record("too-accurate", accuracy=7.0),
         replace(a.imported("old", stated=("mode",)), region=HERE),
     ]
+
+
+def test_exports_from_before_the_basis_of_rulesets_are_taken_as_well(tmp_path: Path) -> None:
+    ours, theirs = Console(tmp_path / "ours"), Console(tmp_path / "theirs")
+    ours.warehouse.record(a.record("whole"))
+    now = ours.exported()
+    cells = list(csv.reader(io.StringIO(now.decode("utf-8-sig"), newline="")))
+    without = io.StringIO(newline="")
+    csv.writer(without).writerows([*row[:2], *row[3:]] for row in cells)
+    assert cells[0][2] == "ruleset_basis"
+
+    theirs.take(without.getvalue().encode())
+
+    assert list(the_same(theirs.exported())) == list(the_same(now))
 
 
 def test_rows_that_come_back_are_the_same(tmp_path: Path) -> None:
@@ -151,6 +168,23 @@ def test_rehearsals_stay_rehearsals_and_join_no_measurements(tmp_path: Path) -> 
     (region,) = theirs.warehouse.regions()
     assert (region.region, region.rehearsal, region.runs) == ("imported", True, 2)
     assert {row["division"] for row in rows(theirs.exported("imported"))} == {"rehearsal"}
+
+
+def test_a_verdict_in_a_file_is_not_believed_unless_it_speaks_against_the_result(tmp_path: Path) -> None:
+    ours, theirs = Console(tmp_path / "ours"), Console(tmp_path / "theirs")
+    ours.warehouse.record_many(
+        [a.record("good"), a.record("wrong", accuracy=7.0), a.record("cards", throughputs=[0.0] * 8)]
+    )
+
+    theirs.take(ours.exported().replace(b",valid,", b",claimed,").replace(b",invalid,V06,", b",valid,,"))
+
+    found = {row["run_id"]: row for row in rows(theirs.exported())}
+    assert {run_id: row["validity"] for run_id, row in found.items()} == {
+        "good": "claimed",
+        "wrong": "invalid",
+        "cards": "invalid",
+    }
+    assert "V06" in found["wrong"]["failed_checks"]
 
 
 def test_a_row_that_somebody_broke_is_read_like_any_table_s(tmp_path: Path) -> None:

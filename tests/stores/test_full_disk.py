@@ -1,5 +1,7 @@
 """A disk that is full, for real: this process may not write files beyond a size, until it may again."""
 
+import errno
+import gc
 import resource
 from collections.abc import Callable
 from multiprocessing.queues import Queue
@@ -10,10 +12,10 @@ import pytest
 
 from aisbench_core.errors import AisbenchError, DiskError
 from aisbench_core.model import Event, Level, Remark, RemarkKind
-from aisbench_core.results.record import write_whole
+from aisbench_core.private_files import write_whole
 from aisbench_core.results.remarks import add_remarks, read_remarks
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse import BoardQuery, Export, ExportFormat, Warehouse
 from tests import records as a
 from tests.processes import FORKED
 
@@ -87,3 +89,16 @@ def test_what_was_kept_before_is_there_and_afterwards_everything_is(told: tuple[
     assert (folder / "runs/r/x").stat().st_size == 1_000_000
     assert answers["leftovers"][0] == ["remarks.jsonl", "x"]
     assert answers["remarked"][0] == [6, 300_000]
+
+
+@pytest.mark.parametrize("kind", ExportFormat)
+def test_a_target_without_room_is_an_error_of_the_system_that_can_be_told(
+    warehouse: Warehouse, kind: ExportFormat
+) -> None:
+    warehouse.record_many(a.records([8000.0, 8100.0], "run"))
+
+    with pytest.raises(OSError, match="No space left") as refusal, Path("/dev/full").open("wb", buffering=0) as full:
+        warehouse.export(Export(ALL, a.T0, format=kind), full)
+
+    assert refusal.value.errno == errno.ENOSPC
+    gc.collect()  # what would be written on the way out is a warning, and warnings are errors here

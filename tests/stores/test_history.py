@@ -52,7 +52,7 @@ def test_a_result_of_a_known_workload_becomes_a_valid_run(core: Core) -> None:
     assert row.throughput_definition == "r13_warmup_excluded"
     assert (row.mode, row.node_count, row.cards_per_node) == (Mode.SINGLE_SERVER, 2, 8)
     assert (row.throughput, row.per_card) == (14_151.18, 14_151.18 / 8)
-    assert row.validity is Validity.VALID
+    assert row.validity is Validity.CLAIMED
     assert row.origin is Origin.IMPORTED
     assert (row.region, row.profile, row.flavor, row.accelerator) == ("imported", "", "", "")
     assert (row.created_by, row.imported_at, row.ended_at) == (WHO, NOW, ENDED)
@@ -107,6 +107,19 @@ def test_a_run_that_was_launched_here_is_not_imported_again(core: Core) -> None:
 
     assert (saved.new, saved.known) == ((), 2)
     assert preview[0].here == "launched"
+
+
+def test_a_preview_tells_which_results_are_there_twice(core: Core) -> None:
+    twice = [found(), found(source="copy/run1.log"), found("other"), found(source="again.log")]
+
+    before = core.history.preview(twice, Choices(), WHO)
+    saved = core.history.save(twice, Choices(), WHO)
+    after = core.history.preview(twice, Choices(), WHO)
+
+    assert [each.duplicate_of for each in before] == ["", "logs/run1.log", "", "logs/run1.log"]
+    assert len(saved.new) == sum(not each.duplicate_of for each in before)
+    assert [bool(each.here) for each in after] == [True] * 4
+    assert {each.duplicate_of for each in after} == {""}
 
 
 def test_a_directory_that_a_run_of_ours_wrote_is_that_run(core: Core) -> None:
@@ -203,7 +216,7 @@ def test_cards_of_unknown_nodes_are_enough_for_a_throughput(core: Core) -> None:
 
     row = imported(core, found(mode=Mode.CLUSTER, rank_results=cards, info=info, node_count=None, cards_per_node=None))
 
-    assert (row.throughput, row.validity) == (12_000.0, Validity.VALID)
+    assert (row.throughput, row.validity) == (12_000.0, Validity.CLAIMED)
     assert (row.node_count, row.per_node) == (None, None)
 
 

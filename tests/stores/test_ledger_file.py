@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.errors import AisbenchError, StaleRun
+from aisbench_core.errors import AisbenchError, DamagedLedger, StaleRun
 from aisbench_core.model import ACTIVE, TERMINAL, Event, Level, Run, RunSort, RunState
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_schema import MIGRATIONS
@@ -63,12 +63,12 @@ def test_a_ledger_of_an_older_version_is_brought_up_to_date_with_its_runs(file: 
         fresh.add(run())
         con.execute("attach ? as fresh", [str(file.with_name("fresh.sqlite3"))])
         columns = ", ".join(row[1] for row in con.execute("pragma main.table_info(runs)"))
-        con.execute(f"insert into main.runs ({columns}) select {columns} from fresh.runs")  # noqa: S608  # SQLite's own answer
+        con.execute(f"insert into main.runs ({columns}) select {columns} from fresh.runs")  # SQLite's own answer
 
     ledger = Ledger(file)
 
-    assert schema_version(file) == len(MIGRATIONS)
     assert ids(ledger.page()) == ["r-1"]
+    assert schema_version(file) == len(MIGRATIONS)
 
 
 def test_a_ledger_of_a_newer_version_is_refused_and_left_as_it_is(file: Path) -> None:
@@ -77,21 +77,46 @@ def test_a_ledger_of_a_newer_version_is_refused_and_left_as_it_is(file: Path) ->
         con.execute("pragma user_version = 99")
 
     with pytest.raises(AisbenchError, match="written by a newer version") as refused:
-        Ledger(file)
+        Ledger(file).page()
 
     assert "update this console" in str(refused.value)
     assert schema_version(file) == 99
 
 
-def test_a_file_that_is_no_ledger_is_refused_in_one_sentence(file: Path) -> None:
+def test_a_file_that_is_no_ledger_is_refused_by_its_first_use_and_left_as_it_is(file: Path) -> None:
     file.parent.mkdir()
     file.write_bytes(b"this is not a database" * 100)
+    ledger = Ledger(file)
 
-    with pytest.raises(AisbenchError, match=r"the ledger ledger\.sqlite3 cannot be used: file is not a database"):
-        Ledger(file)
+    with pytest.raises(DamagedLedger, match=r"ledger\.sqlite3 cannot be used: file is not a database") as refused:
+        ledger.add(run())
+
+    assert "move ledger.sqlite3 with its -wal and -shm files" in refused.value.hint
+    assert file.read_bytes() == b"this is not a database" * 100
+
+
+def test_a_log_whose_ledger_is_gone_is_not_dropped_in_silence(file: Path) -> None:
+    Ledger(file).add(run())
+    log = file.with_name(f"{file.name}-wal")
+    with sqlite3.connect(file) as con:
+        con.execute("update runs set detail = 'only in the log'")
+        con.commit()
+        content = log.read_bytes()
+        file.unlink()
+
+        with pytest.raises(DamagedLedger, match="it is missing or empty, but its log"):
+            Ledger(file).count()
+        assert content
+        assert log.read_bytes() == content
+    con.close()
 
 
 # --- many at once ---------------------------------------------------------------------------------------
+
+
+def open_ledger(file: Path) -> None:
+    """Make the file, at the same time as others."""
+    Ledger(file).count()
 
 
 def count_up(file: Path, process: int) -> None:
@@ -121,7 +146,7 @@ def count_one(ledger: Ledger, what: str) -> None:
 
 
 def test_processes_and_threads_lose_no_change_and_launch_a_token_once(file: Path) -> None:
-    starting = [FORKED.Process(target=Ledger, args=(file,)) for _ in range(2)]
+    starting = [FORKED.Process(target=open_ledger, args=(file,)) for _ in range(2)]
     for process in starting:
         process.start()
     Ledger(file).add(run("counted"))
@@ -185,7 +210,7 @@ def lengthen(file: Path, runs: int) -> None:
         }
         values = ", ".join(made.get(name, name) for name in columns)
         con.execute(
-            "with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ?)"  # noqa: S608  # columns of ours
+            "with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ?)"  # columns of ours
             f" insert or ignore into runs ({', '.join(columns)})"
             f" select {values} from numbers, runs where run_id = 'r-1'",
             [runs],
@@ -249,3 +274,10 @@ def test_to_sort_a_long_history_only_an_index_is_read_until_it_is_known_which_ru
     whole = {step for step in steps if step.startswith(("SCAN runs", "SEARCH runs")) and "COVERING" not in step}
     assert len(asked) == 2 * len(RunSort)
     assert whole == {"SEARCH runs USING INDEX sqlite_autoindex_runs_1 (run_id=?)"}
+
+
+def test_a_launch_that_was_confirmed_outlives_a_power_cut(ledger: Ledger) -> None:
+    with ledger.transaction() as con:
+        [synchronous] = con.execute("pragma synchronous").fetchone()
+
+    assert synchronous == 2  # FULL: a commit waits for the disk

@@ -224,8 +224,9 @@ def test_series_are_found_by_the_beginning_of_their_id_and_listed_newest_first(b
 
 
 def test_a_ledger_of_before_learns_of_series(tmp_path: Path, downgraded: Callable[[Path], None]) -> None:
-    file = SeriesBench.on(tmp_path / "data").core.settings.ledger_path
-    downgraded(file)
+    before = SeriesBench.on(tmp_path / "data").core
+    assert before.ledger.active() == []  # its first use makes the file
+    downgraded(before.settings.ledger_path)
 
     bench = SeriesBench.on(tmp_path / "data")
 

@@ -60,8 +60,22 @@ def test_each_row_is_tested_by_itself_and_all_p_values_together(bench: SeriesBen
     adjusted = stats.false_discovery_control(p_values).tolist()
     assert [slower.adjusted_p, same.adjusted_p] == pytest.approx(adjusted)
     assert same.power
-    assert same.power.visible == 0.01
+    assert same.power.visible
+    assert 0.01 < same.power.visible < 0.02
     assert compared(bench, new, old).outcome is Outcome.IMPROVEMENT
+
+
+def test_a_row_whose_code_changed_on_the_way_is_not_compared(bench: SeriesBench) -> None:
+    old = measured(bench, OLD)
+    new = bench.launch(node_counts="1", repeats=len(NEW))
+    for repeat, throughput in enumerate(NEW):
+        (run,) = bench.admit()
+        bench.end(run, throughput, code="c0de" * 16 if repeat < 2 else "beef" * 16)
+
+    (pair,) = compared(bench, old, new).pairs
+
+    assert (pair.verdict, pair.reasons) == (Verdict.NOT_COMPARABLE, ("code_sha256",))
+    assert (pair.difference, pair.outcome) == (None, Outcome.NOT_ENOUGH)
 
 
 def test_another_image_is_compared_on_each_number_of_nodes_and_named(bench: SeriesBench) -> None:
@@ -112,7 +126,7 @@ def test_the_command_ends_as_the_verdict_says(bench: SeriesBench, tmp_path: Path
     assert (person.exit_code, program.exit_code) == (5, 5), person.output
     assert "-5.02 %" in person.stdout
     assert "regression" in person.stdout
-    assert "1 node: at your CV of" in person.stdout
+    assert "1 node: at a CV of" in person.stdout
     answer = json.loads(program.stdout)
     assert [row["outcome"] for row in answer["rows"]] == ["regression", "no change"]
     assert answer["rows"][0]["baseline"]["summary"]["count"] == 5

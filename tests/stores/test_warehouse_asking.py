@@ -1,7 +1,12 @@
 """Questions in SQL: they read and do nothing else, see what is new, keep nobody waiting, and end within bounds."""
 
+import os
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 
 import duckdb
@@ -9,6 +14,7 @@ import pytest
 
 from aisbench_core.errors import QueryError, WarehouseError
 from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.answers import rows, write_parquet
 from aisbench_core.warehouse.asking import Question, asked
 from aisbench_core.warehouse.reading import FileReader, Reader, reader
 from tests import records as a
@@ -171,3 +177,41 @@ def test_a_file_of_another_program_is_refused_and_left_alone(tmp_path: Path) -> 
         ask(FileReader(file), "from v_runs")
 
     assert file.read_bytes() == b"not a database"
+
+
+def test_fetching_is_part_of_the_time(either: Reader) -> None:
+    start = time.monotonic()
+
+    with (
+        pytest.raises(QueryError, match=r"the question took longer than 1 s"),
+        asked(either, Question("from range(10_000_000_000)", seconds=1.0)) as cur,
+    ):
+        all(rows(cur))
+
+    assert time.monotonic() - start < 5
+
+
+def test_writing_parquet_is_part_of_the_time(reading: Reader) -> None:
+    start = time.monotonic()
+
+    with (
+        pytest.raises(QueryError, match=r"the question took longer than 1 s"),
+        asked(reading, Question("from range(10_000_000_000)", seconds=1.0)) as cur,
+    ):
+        write_parquet(cur, None, BytesIO())
+
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.usefixtures("file")
+def test_the_command_ends_although_the_engine_does_not_let_go(tmp_path: Path) -> None:
+    one_step = "select list_sort(list_transform(range(30_000_000), lambda x: hash(x))) from range(20)"
+    environment = {**os.environ, "AISBENCH_DATA_DIR": str(tmp_path), "TMPDIR": str(tmp_path / "copies")}
+    (tmp_path / "copies").mkdir()
+    command = [sys.executable, "-m", "aisbench_core.cli", "sql", one_step, "--seconds", "1"]
+
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+
+    assert done.returncode == 2
+    assert "took longer than 1 s" in done.stderr or "more than 1GiB of memory" in done.stderr
+    assert list((tmp_path / "copies").iterdir()) == []

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.model import RunRecord
+from aisbench_core.private_files import draft_of
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.compacting import compact_lake, loose_files
 from aisbench_core.warehouse.lake import Lake
-from aisbench_core.warehouse.new_file import draft_of
 from tests import records as a
 from tests.processes import FORKED
 from tests.sandbox_process import SandboxProcess
@@ -130,7 +130,7 @@ def test_compacting_a_file_gives_room_back(tmp_path: Path) -> None:
 
     assert done.after.bytes < done.before.bytes / 2
     assert warehouse.runs(BOARD).total == 1
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["warehouse.duckdb"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["warehouse.duckdb", "warehouse.duckdb.queue"]
 
 
 def test_what_a_killed_process_was_about_to_put_in_its_place_is_named_and_removed(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def test_a_large_export_is_written_part_by_part_as_if_it_were_one(warehouse: War
 
     with warehouse.cursor() as cur:
         at_once = [len(parts(cur, "true", {}, most)) for most in (100, 4, 2)]
-        count = export.write(cur, asked, Judge(Rulesets().get(DEFAULT)), target, most=2)
+        count = export.write(cur, asked, Judge(Rulesets().get(DEFAULT)), target, {}, most=2)
 
     assert at_once == [1, 3, 6]
     assert target.getvalue() == exported(warehouse, kind=kind)

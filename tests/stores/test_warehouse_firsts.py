@@ -33,7 +33,7 @@ def test_tables_that_appear_between_two_questions_are_not_another_program_s(tmp_
         [(version,)] = made.execute("select max(version) from schema_version").fetchall()
 
     with duckdb.connect(tmp_path / "new.duckdb") as con:
-        overtaken = Overtaken(con, sql, f"insert into schema_version values ({version})")  # noqa: S608 - a number of ours
+        overtaken = Overtaken(con, sql, f"insert into schema_version values ({version})")
 
         assert not is_outdated(cast("duckdb.DuckDBPyConnection", overtaken), "new")
 

@@ -199,7 +199,9 @@ def test_one_answer_judges_every_group_and_adjusts_over_all_of_them(warehouse: W
     outcomes = [(each.row.group.node_count, each.judgement.outcome) for each in found.groups]
     assert outcomes == [(1, Outcome.REGRESSION), (2, Outcome.NO_CHANGE), (4, Outcome.NOT_ENOUGH)]
     assert found.outcome is Outcome.REGRESSION
-    assert found.tests == sum(metric.p_value is not None for each in found.groups for metric in each.judgement.metrics)
+    judgements = [each.judgement for each in found.groups]
+    tested = [metric for each in judgements for metric in (*each.metrics, *each.within) if metric.p_value is not None]
+    assert found.tests == len(tested)
     assert {each.judgement.tests for each in found.groups} == {found.tests}
 
 

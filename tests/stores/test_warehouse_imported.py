@@ -29,6 +29,12 @@ def stored(warehouse: Warehouse, record: RunRecord) -> RunRow:
     return row
 
 
+def exported(warehouse: Warehouse) -> list[dict[str, str]]:
+    target = io.BytesIO()
+    warehouse.export(Export(ALL, datetime(2026, 3, 3, tzinfo=UTC)), target)
+    return list(csv.DictReader(io.StringIO(target.getvalue().decode(), newline="")))
+
+
 def test_an_imported_run_says_where_it_comes_from(warehouse: Warehouse) -> None:
     row = stored(warehouse, a.imported())
 
@@ -51,7 +57,7 @@ def test_without_single_cards_the_reported_throughput_counts_and_a_warning_says_
     row = stored(warehouse, a.imported(reported=16_000.0, node_count=2))
 
     assert (row.throughput, row.per_node, row.per_card) == (16_000.0, 8_000.0, 1_000.0)
-    assert row.validity is Validity.VALID
+    assert row.validity is Validity.CLAIMED
     assert [(check.id, check.level) for check in row.reasons] == [("V03", CheckLevel.WARN)]
 
 
@@ -131,11 +137,10 @@ def test_two_definitions_that_nobody_knows_are_not_the_same(warehouse: Warehouse
 
 def test_the_csv_names_the_origin_and_leaves_empty_what_is_not_known(warehouse: Warehouse) -> None:
     warehouse.record(a.imported(stated=("mode",)))
-    target = io.BytesIO()
 
-    warehouse.export(Export(ALL, datetime(2026, 3, 3, tzinfo=UTC)), target)
+    (row,) = exported(warehouse)
 
-    (row,) = csv.DictReader(io.StringIO(target.getvalue().decode(), newline=""))
+    assert row["validity"] == "claimed"
     assert (row["origin"], row["source"]) == ("imported", "logs/run1.log (1)")
     assert row["imported_at_utc"] == "2026-03-02T08:00:00Z"
     assert row["throughput_aggregation"] == "throughput-as-reported/1"
@@ -167,3 +172,62 @@ def test_a_launched_run_is_found_by_its_job_and_an_imported_one_is_not(warehouse
     warehouse.record_many([a.record("launched"), a.imported("old")])
 
     assert warehouse.of_jobs(["job-launched", "job-old", ""]) == {"job-launched": "launched"}
+
+
+def test_what_is_claimed_holds_no_rank_and_takes_none(warehouse: Warehouse) -> None:
+    launched = a.records([8_000, 8_010], "launched", region="imported")
+    fast = [replace(a.imported(f"fast-{n}", reported=20_000.0 + n), workload=launched[0].workload) for n in range(2)]
+    warehouse.record_many([*launched, *fast])
+
+    rows = {row.origin: row for row in warehouse.leaderboard(ALL).rows}
+
+    assert rows[Origin.LAUNCHED].fingerprint == rows[Origin.IMPORTED].fingerprint, "they answer the same question"
+    assert (rows[Origin.LAUNCHED].rank_from, rows[Origin.LAUNCHED].rank_to) == (1, 1)
+    assert (rows[Origin.IMPORTED].rank_from, rows[Origin.IMPORTED].rank_to, rows[Origin.IMPORTED].runs) == (
+        None,
+        None,
+        2,
+    )
+
+
+def test_what_is_claimed_does_not_move_the_efficiency_of_launched_runs(warehouse: Warehouse) -> None:
+    launched = [
+        *a.records([8_000], "one", region="imported", flavor=""),
+        *a.records([13_000], "two", node_count=2, region="imported", flavor=""),
+    ]
+    warehouse.record_many(launched)
+    before = warehouse.scaling_of("two-0").points
+    slow = a.imported("slow", reported=3_000.0)
+    warehouse.record(replace(slow, workload=launched[0].workload))
+
+    after = warehouse.scaling_of("two-0").points
+
+    assert after == before
+    assert after[-1].efficiency == pytest.approx(0.8125)
+    assert [point.throughput for point in warehouse.scaling_of("slow").points] == [3_000.0], (
+        "among themselves they scale"
+    )
+    rows = {row["run_id"]: row["efficiency_pct"] for row in exported(warehouse)}
+    assert float(rows["two-0"]) == pytest.approx(81.25)
+
+
+@pytest.mark.parametrize(("validity", "expected"), [(Validity.VALID, ["new"]), (Validity.CLAIMED, ["old"])])
+def test_valid_runs_and_claims_are_listed_apart(warehouse: Warehouse, validity: Validity, expected: list[str]) -> None:
+    warehouse.record_many([a.imported("old"), a.record("new", region="imported")])
+
+    page = warehouse.search(replace(ALL, validity=validity))
+
+    assert ([row.run_id for row in page.rows], page.total) == (expected, 1)
+
+
+def test_a_verdict_that_was_stored_before_claims_were_told_apart_changes_when_it_is_judged_anew(
+    warehouse: Warehouse,
+) -> None:
+    warehouse.record(a.imported("old"))
+    with warehouse.cursor() as cur:
+        cur.execute("update results set validity = 'valid'")
+
+    changed = warehouse.keep_verdicts(warehouse.validate(ALL))
+
+    row = warehouse.run("old")
+    assert (changed, row and row.validity) == (1, Validity.CLAIMED)

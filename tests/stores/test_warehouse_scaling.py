@@ -43,6 +43,17 @@ def test_curves_of_one_question_stand_side_by_side_those_on_most_node_counts_fir
     assert new.fit.misfit is Misfit.TOO_FEW
 
 
+def test_what_was_measured_here_stands_before_what_imported_results_claim(warehouse: Warehouse) -> None:
+    claimed = [a.imported(f"imported-{nodes}", node_count=nodes, cards_heard=True) for nodes in (1, 2, 4)]
+    region = claimed[0].region
+    launched = a.records([8_000], "launched", region=region, workload="another")
+    warehouse.record_many([*launched, *claimed])
+
+    page = warehouse.questions(BoardQuery(region))
+
+    assert [(row.question.origin, row.node_counts) for row in page.rows] == [("launched", 1), ("imported", 3)]
+
+
 def test_a_point_has_its_runs_behind_it_and_the_interval_of_their_mean(warehouse: Warehouse) -> None:
     warehouse.rebuild([*a.records([7_900, 8_000, 8_100], "one"), *a.records([15_000], "two", node_count=2)])
 

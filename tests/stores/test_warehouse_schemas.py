@@ -2,15 +2,20 @@
 
 import gzip
 from collections.abc import Iterator
+from multiprocessing.queues import Queue
 from pathlib import Path
 
 import pytest
 
+from aisbench_core.errors import WarehouseError
 from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse.compacting import compact_lake
+from aisbench_core.warehouse.lake import Lake
 from aisbench_core.warehouse.migrations import LATEST
 from aisbench_core.warehouse.schema import TABLES
 from tests import records as a
 from tests.postgres_server import PostgresServer
+from tests.processes import FORKED
 from tests.sandbox_process import SandboxProcess
 from tests.stored_schemas import DATABASE, catalogue_of, file_of, runs
 from tests.team_warehouse import TeamWarehouse
@@ -80,3 +85,57 @@ def test_an_upgraded_warehouse_is_recorded_into_compacted_and_sound(stored: Ware
 
     assert stored.check(runs()).damages == ()
     assert stored.runs(EVERYTHING).total == 4
+
+
+@pytest.mark.parametrize("stored", OF_A_TEAM[:1] + OF_A_TEAM[-1:], indirect=True)
+def test_whoever_reads_an_upgraded_warehouse_goes_on_after_another_compacts_it(stored: Warehouse) -> None:
+    another = Warehouse(stored.place)
+    another.record_many(runs())
+    before = stored.runs(EVERYTHING)
+
+    another.compact()
+
+    assert stored.runs(EVERYTHING) == before
+
+
+@pytest.mark.postgres
+def test_a_process_outlives_an_engine_that_has_become_unusable(team: TeamWarehouse) -> None:
+    team.open().record_many(runs())
+    found = FORKED.Queue()
+    reader = FORKED.Process(target=read_before_and_after, args=(team, found))
+    reader.start()
+
+    reader.join(120)
+
+    assert reader.exitcode == 0
+    assert found.get(timeout=10) == ("the first answer after it is an error of ours", 3)
+
+
+def read_before_and_after(team: TeamWarehouse, found: "Queue[tuple[str, int]]") -> None:
+    """Ask while another engine leaves a former schema, and again after it removed that."""
+    reader, other = team.open(), Lake(team.place, 60)
+    reader.runs(EVERYTHING)
+    for change in ("alter table runs add column later INTEGER", "alter table runs drop column later"):
+        other.write(lambda cur, change=change: cur.execute(change))  # type: ignore[misc]  # bound
+    reader.runs(EVERYTHING)
+    compact_lake(other)
+    said = "nothing happened"
+    try:
+        reader.runs(EVERYTHING)
+    except WarehouseError:
+        said = "the first answer after it is an error of ours"
+    found.put((said, reader.runs(EVERYTHING).total))
+
+
+@pytest.mark.postgres
+def test_an_upgrade_that_was_killed_before_its_end_is_completed(team: TeamWarehouse) -> None:
+    team.open().record_many(runs())
+    with team.open().cursor() as cur:
+        cur.execute("alter table runs add column later INTEGER")
+        cur.execute("alter table runs drop column later")
+
+    reader = team.open()
+    before = reader.runs(EVERYTHING)
+    team.open().compact()
+
+    assert reader.runs(EVERYTHING) == before

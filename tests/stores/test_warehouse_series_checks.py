@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.model import RunRecord, RunState, stated_of
+from aisbench_core.model import CollectedResult, Run, RunRecord, RunState, stated_of
 from aisbench_core.warehouse import BoardQuery, CheckLevel, SeriesVerdict, Warehouse
 from tests import records as a
 
@@ -135,9 +135,103 @@ def test_an_attempt_that_failed_early_spoils_nothing(warehouse: Warehouse) -> No
     assert not {"V11", "V14"} & {*wrong(found)}
 
 
-def _missing_target(record: RunRecord) -> object:
+def test_runs_that_missed_the_target_count_also_where_they_are_not_valid(warehouse: Warehouse) -> None:
+    missed = [replace(one, result=_missing_target(one)) for one in repeats(15)[5:]]
+
+    found = judged(warehouse, [*repeats(), *missed])
+
+    (check,) = (check for check in found.checks if check.id == "V09")
+    assert (found.runs, found.valid, found.counts) == (15, 0, False)
+    assert (check.level, check.found) == (CheckLevel.FAIL, "10 of 15 runs with an accuracy")
+    assert check.evidence == "; ".join(f"run-{number}" for number in range(5, 15))
+
+
+def test_the_same_throughput_on_every_card_is_a_copy_whatever_its_times(warehouse: Warehouse) -> None:
+    runs = opened(repeats())
+    copied = replace(runs[4], result=replace(_result(runs[4]), rank_results=_result(runs[3]).rank_results, raw="later"))
+
+    found = judged(warehouse, [*runs[:4], copied])
+
+    (check,) = (check for check in found.checks if check.id == "V30")
+    assert (check.level, check.found, check.evidence) == (CheckLevel.FAIL, "2 alike", "run-3; run-4")
+    assert not found.counts
+
+
+@pytest.mark.parametrize("ruleset_id", ["aisbench/1", "gbt-45087-2024", "ieee-2937-2022", "t-cesa-1169-2021"])
+def test_five_good_runs_beside_ten_that_missed_the_target_do_not_count_in_the_open_division_either(
+    warehouse: Warehouse, ruleset_id: str
+) -> None:
+    every = opened(repeats(15))
+    warehouse.record_many([*every[:5], *(replace(one, result=_missing_target(one)) for one in every[5:])])
+
+    (found,) = warehouse.series.among(replace(ALL, ruleset_id=ruleset_id))
+
+    (check,) = (check for check in found.checks if check.id == "V09")
+    assert (check.level, check.found) == (CheckLevel.FAIL, "10 of 15 runs with an accuracy")
+    assert not found.counts
+
+
+def test_a_copy_of_an_earlier_run_is_found_in_other_rows_and_series_too(warehouse: Warehouse) -> None:
+    """The one that was there first is no copy; what was imported proves nothing against what was launched."""
+    runs = opened(repeats())
+    alone = replace(
+        runs[2], run=replace(runs[2].run, run_id="alone", series_id="", created_at=a.T0 - timedelta(days=1))
+    )
+    other = replace(runs[0], run=replace(_later(runs[0], days=2), run_id="other-0", series_id="s-2"))
+    claimed = a.imported("claimed", reported=1.0, cards_heard=True)
+    claimed = replace(
+        claimed, result=runs[1].result, workload=runs[1].workload,
+        run=replace(claimed.run, spec=runs[1].run.spec, created_at=a.T0 - timedelta(days=1)),
+    )  # fmt: skip
+
+    warehouse.record_many([*runs, alone, other, claimed])
+    first, second = warehouse.series.among(ALL)
+
+    assert {each.series_id: copies(each) for each in (first, second)} == {
+        first.series_id: "run-2 (as alone)",
+        "s-2": "other-0 (as run-0)",
+    }
+    assert not first.counts
+
+
+def copies(found: SeriesVerdict) -> str:
+    """The runs that V30 names."""
+    return next(check.evidence for check in found.checks if check.id == "V30")
+
+
+def test_the_spread_of_all_runs_that_measured_is_named_with_its_value(warehouse: Warehouse) -> None:
+    runs = opened(repeats())
+    slow = [_throughput(one, 500.0 + number) for number, one in enumerate(opened(repeats(10)[5:]))]
+    invalid = [replace(one, result=_with_accuracy(one, 7.0)) for one in slow]
+
+    found = judged(warehouse, [*runs, *invalid])
+
+    (check,) = (check for check in found.checks if check.id == "V27")
+    assert (found.valid, check.level) == (5, CheckLevel.WARN)
+    assert check.found == "CV 0.16% of 5 valid runs; CV 35.04% of all 10 runs with a throughput"
+
+
+def test_a_standards_limit_on_the_spread_is_said_to_be_inferred(warehouse: Warehouse) -> None:
+    warehouse.record_many(opened(repeats()))
+
+    (found,) = warehouse.series.among(replace(ALL, ruleset_id="ieee-2937-2022"))
+
+    (check,) = (check for check in found.checks if check.id == "V27")
+    assert check.expected == "CV at most 2.00% (inferred: no limit of the standard is known)"
+
+
+def _result(record: RunRecord) -> CollectedResult:
     assert record.result is not None
-    return replace(record.result, info=replace(record.result.info, accuracy=0.5))
+    return record.result
+
+
+def _with_accuracy(record: RunRecord, accuracy: float) -> CollectedResult:
+    found = _result(record)
+    return replace(found, info=replace(found.info, accuracy=accuracy))
+
+
+def _missing_target(record: RunRecord) -> CollectedResult:
+    return _with_accuracy(record, 0.5)
 
 
 def _throughput(record: RunRecord, value: float) -> RunRecord:
@@ -146,7 +240,7 @@ def _throughput(record: RunRecord, value: float) -> RunRecord:
     return replace(record, result=replace(record.result, rank_results=cards))
 
 
-def _later(record: RunRecord, days: int) -> object:
+def _later(record: RunRecord, days: int) -> Run:
     late = timedelta(days=days)
     run = record.run
     assert run.submitted_at is not None

@@ -3,15 +3,16 @@
 import stat
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from aisbench_core.errors import ConfigError
+from aisbench_core.private_files import draft_of
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.asking import Question, asked
-from aisbench_core.warehouse.new_file import draft_of
 from aisbench_core.warehouse.reading import FileReader
 from aisbench_core.warehouse.schema import TABLES
 from aisbench_core.warehouse.team import TeamPlace
@@ -61,6 +62,20 @@ def test_a_snapshot_can_be_attached_under_any_name_and_asked_like_the_warehouse(
     reading.close()
 
 
+def test_a_snapshot_of_a_snapshot_says_when_it_was_taken_itself(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.duckdb", tmp_path / "second.duckdb"
+    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+    warehouse.record_many(a.records([7900, 8000, 8100], "run"))
+    warehouse.snapshot(first, a.T0)
+
+    taken = Warehouse(first).snapshot(second, a.T0 + timedelta(days=1))
+
+    with duckdb.connect(second, read_only=True) as con:
+        assert con.execute("select taken_at_utc::date::varchar, runs from snapshot").fetchall() == [("2026-03-02", 3)]
+        assert con.execute("select count(*) from v_runs").fetchone() == (3,)
+    assert taken.runs == 3
+
+
 def test_nothing_that_is_there_is_written_over_unasked(tmp_path: Path) -> None:
     warehouse = Warehouse(tmp_path / "warehouse.duckdb")
     warehouse.record(a.record())
@@ -84,7 +99,7 @@ def test_a_warehouse_without_runs_has_a_snapshot_too(tmp_path: Path) -> None:
     assert Warehouse(tmp_path / "new.duckdb").snapshot(tmp_path / "snapshot.duckdb", a.T0).runs == 0
 
 
-LEFT = "import sys; from pathlib import Path; from aisbench_core.warehouse.new_file import draft_of\n"
+LEFT = "import sys; from pathlib import Path; from aisbench_core.private_files import draft_of\n"
 LEFT += "for name in sys.argv[1:]: draft_of(Path(name)).write_text('half')"
 
 

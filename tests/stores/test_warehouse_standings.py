@@ -18,7 +18,7 @@ BOARD = BoardQuery("cn-north-9", include_invalid=True)
 def kept(warehouse: Warehouse) -> list[tuple[object, ...]]:
     """The standings as they are read."""
     with warehouse.cursor() as cur:
-        return cur.execute(f"select {', '.join(COLUMNS)} from {current(cur)} order by group_id").fetchall()  # noqa: S608
+        return cur.execute(f"select {', '.join(COLUMNS)} from {current(cur)} order by group_id").fetchall()
 
 
 def counted_anew(warehouse: Warehouse) -> list[tuple[object, ...]]:

@@ -1,6 +1,7 @@
 """A team's warehouse and OBS, secrets and extensions: what may fail, and what nobody gets to see."""
 
 import dataclasses
+import re
 import sys
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import duckdb
 import pytest
 
 from aisbench_core.errors import ConfigError, WarehouseError
+from aisbench_core.settings import HOME
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from tests import records as a
 from tests.postgres_server import PASSWORD, PostgresServer
@@ -118,3 +120,30 @@ def test_nothing_is_downloaded_loaded_from_elsewhere_or_kept_beside_the_packages
     assert settings == [("false",)] * 3
     assert [place for (place,) in places if "site-packages" not in place and place != "(BUILT-IN)"] == []
     assert not (Path.home() / ".duckdb").exists()
+
+
+@pytest.mark.postgres
+def test_an_analyst_attaches_it_offline_as_the_document_says(
+    team: TeamWarehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team.open().record(with_many_samples("run-1"))
+    [program] = re.findall("```python\n(.+?)```", (HOME / "docs" / "warehouse.md").read_text("utf-8"), re.DOTALL)
+    bucket = team.access.bucket
+    secret = f"key_id '{bucket.access_key}', secret '{bucket.secret_key}', endpoint '{bucket.host}'"
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    no_downloads = dict.fromkeys(("autoinstall_known_extensions", "autoload_known_extensions"), False)
+    offline = {**no_downloads, "extension_directory": str(tmp_path)}
+    told = {
+        "duckdb.connect()": f"duckdb.connect(config={offline})",
+        "key_id 'AK', secret 'SK', endpoint 'obs.cn-north-9.myhuaweicloud.com'": f"{secret}, use_ssl false",
+        "host=db.example.com dbname=bench user=analyst": team.address,
+        'con.execute("from bench.runs")': 'found = con.execute("select count(*) from bench.metric_samples").fetchall()',
+    }
+    for written, ours in told.items():
+        assert written in program
+        program = program.replace(written, ours)
+    names: dict[str, object] = {}
+
+    exec(program, names)  # noqa: S102 (the document's own lines)
+
+    assert names["found"] == [(600,)]

@@ -6,6 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from aisbench_core.model import Event, Level, MetricSample, Mode, RunRecord
@@ -150,6 +151,20 @@ def test_images_of_a_series_have_statistics_of_their_own(warehouse: Warehouse, r
     known = (expected.mean, expected.sd, expected.cv, expected.ci_low, expected.ci_high, expected.olympic_mean)
     assert told == pytest.approx(known, rel=1e-4)
     assert [seven[name] for name in ("sd", "cv", "ci_low", "ci_high", "olympic_mean")] == [None] * 5
+
+
+def test_imported_runs_of_a_series_have_rows_of_their_own_and_no_count_of_valid_ones(
+    warehouse: Warehouse, reading: Reader
+) -> None:
+    """0 would be a measurement: that none of them is valid. Nobody knows."""
+    for made in (a.record("launched"), a.imported("imported", reported=9000.0)):
+        warehouse.record(replace(made, run=replace(made.run, series_id="s-1", series_index=1)))
+
+    imported, launched = rows(reading, "from v_series order by origin")
+
+    assert (launched["origin"], launched["valid"], launched["throughput"]) == ("launched", 1, 8 * a.CARD_THROUGHPUT)
+    assert (imported["origin"], imported["throughput"]) == ("imported", 9000.0)
+    assert pd.isna(imported["valid"])
 
 
 def test_series_are_told_by_node_count(warehouse: Warehouse, reading: Reader) -> None:

@@ -45,6 +45,7 @@ def test_runs_that_follow_the_law_give_their_serial_share_back(serial: float, ba
     assert ahead.value == pytest.approx(lawful(serial, 4 * max(sizes)) / lawful(serial, base), rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", [1, 3])
 @pytest.mark.parametrize("serial", [0.005, 0.05])
 def test_the_interval_holds_the_true_share_in_95_of_100_cases(serial: float, runs: int) -> None:

@@ -28,7 +28,7 @@ times as ISO 8601 in UTC and `null` for what was not measured.
 | 6 | neither found enough runs to say anything |
 | 7 | `diff` or `reproduce` found something that is not identical |
 | 8 | `validate` found a result that is not valid |
-| 130 | interrupted with Ctrl-C; runs go on |
+| 130 | interrupted with Ctrl-C; runs go on. `serve` and `follow`, which are ended so, exit with 0 |
 
 The texts below are those of `--help`.
 """

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import pytest
@@ -35,7 +36,7 @@ GOOD_SERVERS = {
 }
 
 
-def collected(files: dict[str, str | bytes | None], spec: RunSpec = CLUSTER) -> CollectedResult:
+def collected(files: Mapping[str, str | bytes | None], spec: RunSpec = CLUSTER) -> CollectedResult:
     """What is made of an output directory; a file of None is not there."""
     contents = {
         OUT + name: text.encode() if isinstance(text, str) else text for name, text in files.items() if text is not None
@@ -188,7 +189,7 @@ def test_a_file_that_is_far_too_large_is_not_read() -> None:
 
 
 def test_files_of_others_in_the_directory_are_left_alone() -> None:
-    found = collected({**GOOD, "throughput_9.json": "1", "model.ckpt": b"\x00" * 100, "deep/accuracy.json": "x"})
+    found = collected({**GOOD, "model.ckpt": b"\x00" * 100, "deep/accuracy.json": "x"})
 
     assert found == collected(dict(GOOD))
 
@@ -261,3 +262,35 @@ def test_the_block_has_upstreams_fifteen_keys_with_numbers_as_upstream_writes_th
     assert block["proc_start_time"] == "2026-03-01T08:00:00Z"
     assert block["average_power"] is None
     assert "efficientcy" in block
+
+
+def test_files_of_more_ranks_than_the_run_has_cards_are_a_problem_that_names_them() -> None:
+    """A job that counted other cards than it was given cannot be right about those that it was given."""
+    more = {
+        "throughput_4.json": "50",
+        "throughput_11.json": "50",
+        "logs/throughput_7.json": "1",
+        "throughput_x.json": "1",
+    }
+
+    found = collected(GOOD | more)
+
+    assert found.problems == (
+        "the run has 4 cards, and there are files of more ranks: throughput_4.json, throughput_11.json",
+    )
+    assert found.info.throughput_ratio == pytest.approx(100.5)
+
+
+def test_files_of_more_servers_and_of_more_cards_of_a_server_are_such_a_problem_too() -> None:
+    found = collected(GOOD_SERVERS | {"1/throughput_2.json": "50", "2/throughput_0.json": "50"}, SERVERS)
+
+    assert found.problems == (
+        "the run has 4 cards, and there are files of more ranks: 1/throughput_2.json, 2/throughput_0.json",
+    )
+
+
+def test_of_many_files_of_more_ranks_the_first_are_named() -> None:
+    found = collected(GOOD | {f"throughput_{rank}.json": "50" for rank in range(4, 1004)})
+
+    (problem,) = found.problems
+    assert problem.endswith("throughput_19.json, …")

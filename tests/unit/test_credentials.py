@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from aisbench_core.authoring.specfile import from_yaml
 from aisbench_core.errors import ConfigError, SpecError
 from aisbench_core.settings import (
     HOME,
@@ -197,3 +198,40 @@ def test_secrets_of_others_are_left_alone(home: Path) -> None:
     answer = asked(home, 'aisbench = "text"\n[other]\nkey = 1\n')
 
     assert "no keys were found for profile lab" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"lab:\n  {SECRET}: access_key\n",
+        f"lab:\n  access_key: A\n  secret_key: B\n  {SECRET}: yes\n",
+        f"{SECRET}: 1\n{SECRET}: 2\n",
+        f"lab: {{{SECRET}\n",
+        f"lab: *{SECRET}\n",
+        f"lab: !{SECRET} x\n",
+        f'lab: "\\{SECRET}"\n',
+        f"lab:\n  {SECRET}\n  access_key: A\n",
+        f"lab:\n  access_key: [{SECRET}]\n  secret_key: {SECRET}\n",
+        f"{SECRET}",
+        f"lab:\n  access_key: A\n  secret_key: [{SECRET}]\n",
+    ],
+)
+def test_no_word_of_a_malformed_file_of_keys_is_repeated(settings: Settings, text: str) -> None:
+    profile = profile_of(settings)
+    settings.credentials_path.touch(mode=0o600)
+    settings.credentials_path.write_text(text, "utf-8")
+
+    with pytest.raises((ConfigError, SpecError)) as told:
+        find_credentials(settings, profile, {})
+
+    assert SECRET not in str(told.value)
+    assert told.value.__context__ is None or told.value.__suppress_context__
+
+
+@pytest.mark.parametrize("name", ["HF_TOKEN", "DB_PASSWORD", "API_KEY", "CLIENT_SECRET", "OBS_AK"])
+def test_a_value_that_a_spec_gives_in_the_wrong_type_is_not_repeated_where_its_name_is_a_keys(name: str) -> None:
+    with pytest.raises(SpecError) as told:
+        from_yaml(f"workload: quickstart_digits\nenvironments:\n  {name}: 731731731\n")
+
+    assert name in str(told.value)
+    assert "731731731" not in str(told.value)

@@ -12,7 +12,7 @@ from pydantic_core import PydanticUndefined
 
 from aisbench_core.cli import main
 from aisbench_core.settings import HOME, Profile, Settings, load_settings
-from tests.source_tree import path_of, product
+from tests.source_tree import path_of
 
 SETTINGS = HOME / "docs" / "settings.md"
 ARCHITECTURE = HOME / "ARCHITECTURE.md"
@@ -23,6 +23,7 @@ PROFILE_HEAD = "| key | default | allowed | meaning |\n|---|---|---|---|\n"
 
 WORDS = {
     "^(en|zh)$": "`en` or `zh`",
+    r"^(https?://[^/\s]+/?)?$": "`https://name`, with the port if not the usual",
     "^[a-z0-9][a-z0-9_-]{0,39}$": "up to 40 of `a-z`, `0-9`, `-`, `_`",
     "^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$": "3 to 63 of `a-z`, `0-9`, `-`, `.`",
 }
@@ -32,8 +33,8 @@ PATH = re.compile(r"(aisbench_core|pages|tests|docs|workloads|\.ci|\.streamlit)/
 EXAMPLES = ("workloads/my_", ".streamlit/secrets.toml")
 """What documents name although a fresh clone does not hold it: you make it."""
 
-OTHER_VARIABLES = {"AISBENCH_SETTINGS", "AISBENCH_DEBUG", "AISBENCH_RUN_ID"} | {
-    f"AISBENCH_{key}" for key in ("AK", "SK", "SECURITY_TOKEN", "WAREHOUSE_PASSWORD")
+OTHER_VARIABLES = {"AISBENCH_SETTINGS", "AISBENCH_DEBUG", "AISBENCH_RUN_ID", "AISBENCH_MODELARTS_WHEEL"} | {
+    f"AISBENCH_{key}" for key in ("AK", "SK", "SECURITY_TOKEN", "WAREHOUSE_PASSWORD", "SECRET_HF_TOKEN", "SECRET")
 }
 
 
@@ -139,13 +140,6 @@ def test_every_path_that_a_document_names_is_there(page: Path) -> None:
     assert {each for each in named if not any(HOME.glob(each.rstrip("/")))} == set()
 
 
-def test_the_architecture_names_every_module_and_nothing_else() -> None:
-    named = {(HOME / folder / name) for folder, name in _named_modules()}
-
-    assert {path_of(each) for each in named if not each.is_file()} == set()
-    assert {path_of(each) for each in product() if each.name != "__init__.py" and each not in named} == set()
-
-
 @pytest.mark.parametrize("page", PAGES, ids=_id)
 def test_every_make_target_that_a_document_names_is_there(page: Path) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (HOME / "Makefile").read_text("utf-8"), re.M))
@@ -191,10 +185,3 @@ def _code(page: Path) -> list[str]:
 
 def _without_blocks(text: str) -> str:
     return re.sub(r"^[ ]*```.*?^[ ]*```", "", text, flags=re.M | re.S)
-
-
-def _named_modules() -> Iterator[tuple[str, str]]:
-    """Folder and file of every module in ARCHITECTURE.md: a row of a table begins with its folder."""
-    for row in re.findall(r"^\| `([\w/.]*/)` \|(.*)$", ARCHITECTURE.read_text("utf-8"), re.M):
-        yield from ((row[0], name) for name in re.findall(r"`(\w+\.py)`", row[1]))
-    yield from ((".", name) for name in re.findall(r"`([\w/]+\.py)`", ARCHITECTURE.read_text("utf-8")) if "/" in name)

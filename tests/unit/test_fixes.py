@@ -59,6 +59,7 @@ def test_a_fix_mends_what_its_finding_complains_about(
     assert _value(mended, field) == value
     assert rule not in {each.rule for each in found(mended)}
     others = {name for name in RunSpec.model_fields if name != field.partition(".")[0]}
+    others -= {"secrets"} if rule == "environments.secret" else set()
     assert mended.model_dump(include=others) == broken.model_dump(include=others)
 
 
@@ -68,6 +69,14 @@ def test_the_variable_of_single_server_mode_becomes_the_mode(resnet: RunSpec) ->
     mended = fixed(broken, found(broken))
 
     assert (mended.mode, dict(mended.environments)) == (Mode.SINGLE_SERVER, {"KEPT": "1"})
+
+
+def test_a_variable_that_looks_like_a_key_becomes_a_secret(resnet: RunSpec) -> None:
+    broken = changed(resnet, environments={"HF_TOKEN": "hf_0123456789abcdefghij", "KEPT": "1"}, secrets=["OTHER"])
+
+    mended = fixed(broken, found(broken))
+
+    assert (mended.secrets, dict(mended.environments)) == (("OTHER", "HF_TOKEN"), {"KEPT": "1"})
 
 
 def test_a_finding_without_a_fix_changes_nothing(resnet: RunSpec) -> None:

@@ -208,3 +208,37 @@ def test_an_upload_stays_open() -> None:
     list(read_stream(file, "logs.zip"))
 
     assert not file.closed
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        (tarfile.SYMTYPE, "it is a symbolic link, which is not followed"),
+        (tarfile.LNKTYPE, "it is a link to another file in the archive, which is not followed"),
+        (tarfile.FIFOTYPE, "it is no file"),
+    ],
+)
+def test_links_in_a_tar_are_named_and_not_followed(kind: bytes, reason: str) -> None:
+    file = io.BytesIO(tarred({"run.log": BERT}, "w"))
+    with tarfile.open(fileobj=file, mode="a") as archive:
+        entry = tarfile.TarInfo("other.log")
+        entry.type, entry.linkname = kind, "run.log"
+        archive.addfile(entry)
+
+    found, unread = found_in(file.getvalue(), "a.tar")
+
+    assert found.source == "a.tar!run.log"
+    assert unread == Unread("a.tar!other.log", reason)
+
+
+def test_links_in_a_zip_are_named_and_not_taken_for_files() -> None:
+    file = io.BytesIO(zipped({"run.log": BERT}))
+    with zipfile.ZipFile(file, "a") as archive:
+        entry = zipfile.ZipInfo("other.log")
+        entry.create_system, entry.external_attr = 3, 0o120777 << 16
+        archive.writestr(entry, "run.log")
+
+    found, unread = found_in(file.getvalue(), "a.zip")
+
+    assert found.source == "a.zip!run.log"
+    assert unread == Unread("a.zip!other.log", "it is a symbolic link, which is not followed")

@@ -52,7 +52,7 @@ def test_an_output_directory_of_a_cluster_is_one_result_with_every_rank() -> Non
     assert found.info.throughput_ratio == sum(900.5 + rank for rank in range(16))
     assert found.info.accuracy == 0.7612
     assert found.rank_results == tuple(RankResult(0, rank, 900.5 + rank) for rank in range(16))
-    assert (found.mode, found.node_count, found.cards_per_node, found.ranks_expected) == (Mode.CLUSTER, 2, 8, 16)
+    assert (found.mode, found.node_count, found.cards_per_node, found.ranks_expected) == (Mode.CLUSTER, None, None, 16)
     assert (found.source, found.number, found.problems) == ("output", 1, ())
     assert found.raw.startswith("accuracy.json: 0.7612\nranksize.json: 16\nthroughput_0.json: 900.5\n")
 
@@ -76,7 +76,7 @@ def test_the_result_folder_of_an_offline_package_is_read() -> None:
     )
 
     assert (found.info.throughput_ratio, found.info.accuracy) == (20.0, 0.7)
-    assert (found.source, found.node_count, found.cards_per_node, found.problems) == ("result", 1, 8, ())
+    assert (found.source, found.node_count, found.cards_per_node, found.problems) == ("result", None, None, ())
 
 
 def test_without_ranks_the_sum_of_an_offline_package_is_a_result_too() -> None:
@@ -123,7 +123,7 @@ def test_the_names_of_the_jobs_logs_tell_the_job_and_its_nodes() -> None:
 
     found = only({**cluster(16), **logs})
 
-    assert (found.job_id, found.node_count, found.cards_per_node) == (JOB, 4, 4)
+    assert (found.job_id, found.node_count, found.cards_per_node) == (JOB, None, None)
 
 
 def test_the_logs_of_the_older_interface_tell_the_jobs_name() -> None:
@@ -221,7 +221,34 @@ def test_symbolic_links_are_not_followed(tmp_path: Path) -> None:
     (folder / "again").symlink_to(folder)
     (folder / "copy.log").symlink_to(folder / "run.log")
 
-    assert [each.source for each in read_path(folder)] == ["run.log"]
+    found, *links = sorted(read_path(folder), key=lambda each: isinstance(each, Unread))
+
+    assert found.source == "run.log"
+    assert links == [Unread(name, "it is a symbolic link, which is not followed") for name in ("again", "copy.log")]
+
+
+def test_of_many_symbolic_links_the_first_are_named_and_the_others_counted(tmp_path: Path) -> None:
+    folder = written(tmp_path / "x", {"run.log": BERT})
+    for number in range(25):
+        (folder / f"link{number:02}").symlink_to(folder)
+
+    unread = [each for each in read_path(folder) if isinstance(each, Unread)]
+
+    assert len(unread) == 21
+    assert unread[-1] == Unread("x", "symbolic links that are not followed either: 5")
+
+
+@pytest.mark.parametrize("size", [2, 8])
+def test_a_rank_file_beyond_the_rank_size_is_a_finding(tmp_path: Path, size: int) -> None:
+    ranks = {f"throughput_{rank}.json": "900.5" for rank in range(10)}
+    folder = written(tmp_path / "x", {"ranksize.json": str(size), "accuracy.json": "0.76", **ranks})
+
+    (found,) = read_path(folder)
+
+    assert isinstance(found, FoundResult)
+    named = ", ".join(f"throughput_{rank}.json" for rank in range(size, 10))
+    assert found.problems == (f"ranksize.json tells of {size} ranks, and there are more files: {named}",)
+    assert len(found.rank_results) == size
 
 
 def test_folders_that_are_nested_without_end_are_left(tmp_path: Path) -> None:

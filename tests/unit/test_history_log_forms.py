@@ -124,6 +124,7 @@ class Endless:
         return (self._fill * (size // len(self._fill) + 1))[:size]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "fill",
     [b"\0", b"\r10%", b"read throughput:", b"train_result_info: {", b'"accuracy" : {'],

@@ -49,7 +49,7 @@ def test_the_manuals_bert_example_is_read_to_the_last_digit() -> None:
     assert (found.info.throughput_ratio, found.info.accuracy) == (450.58182754928634, 0.7138610482215881)
     assert found.server_throughputs == (450.77798444604605, 450.38567065252664)
     assert found.server_accuracies == (0.7138142585754395, 0.7139078378677368)
-    assert (found.mode, found.node_count, found.cards_per_node) == (Mode.SINGLE_SERVER, 2, 8)
+    assert (found.mode, found.node_count, found.cards_per_node) == (Mode.SINGLE_SERVER, 2, None)
     assert (found.workload, found.model, found.framework, found.framework_version) == (
         "mindspore_bert",
         "bert",
@@ -216,3 +216,16 @@ def test_a_throughput_that_is_none_is_a_problem_and_not_a_number(value: str) -> 
 
     assert found.info.throughput_ratio is None
     assert any(problem.startswith("throughput_ratio holds") for problem in found.problems)
+
+
+def test_how_cards_stand_in_nodes_is_not_guessed() -> None:
+    found = only(modelarts().replace("'train_instance_count': 2", "'train_instance_count': 0"))
+
+    assert (found.node_count, found.cards_per_node, found.ranks_expected) == (None, None, 16)
+
+
+def test_a_log_of_the_sandbox_tells_of_rehearsals() -> None:
+    found = only("[ModelArts Service Log][init] AISBench sandbox: 8 cards on this machine\n" + RESNET)
+
+    assert found.rehearsal
+    assert not only(RESNET).rehearsal

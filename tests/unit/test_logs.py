@@ -50,6 +50,44 @@ def test_only_what_was_added_is_fetched(folder: RunFolder) -> None:
     assert logs.nodes(folder) == [0, 1]
 
 
+VALUE = 'tök3n-with"quotes'
+
+
+@pytest.mark.parametrize("form", [VALUE, 't\\u00f6k3n-with\\"quotes', 'tök3n-with\\"quotes'])
+def test_a_secret_value_is_masked_wherever_the_log_was_cut(folder: RunFolder, form: str) -> None:
+    whole = f"a\ntoken={form}\n{form}{form} b\n".encode()
+    masked = whole.replace(form.encode(), b"*" * len(form.encode()))
+    for cut in range(1, len(whole) + 1):
+        store = MemoryStore({PATHS[0]: whole[:cut]})
+        logs.fetch(store, PATHS, DIRECTORY, folder, [VALUE])
+        first = folder.log(0).read_bytes()
+        store.contents[PATHS[0]] = whole
+        logs.fetch(store, PATHS, DIRECTORY, folder, [VALUE])
+
+        assert folder.log(0).read_bytes() == masked
+        assert len(first) == cut
+        assert form.encode()[:4] not in first
+        folder.log(0).unlink()
+
+
+def test_a_log_without_secret_values_stays_as_it_is_and_short_ones_are_no_words(folder: RunFolder) -> None:
+    content = b"\xff\x00 step 1 of 10: tok\n"
+
+    logs.fetch(MemoryStore({PATHS[0]: content}), PATHS, DIRECTORY, folder, ["1", "tok", "token"])
+
+    assert folder.log(0).read_bytes() == content
+
+
+def test_a_secret_value_is_masked_in_a_log_too_large_for_memory(folder: RunFolder) -> None:
+    line = b"x" * 1021 + b"secret-value"  # falls on every border sooner or later
+    content = line * (logs.MOST_BYTES // len(line) + 1)
+
+    logs.fetch(MemoryStore({PATHS[0]: content}), PATHS, DIRECTORY, folder, ["secret-value"])
+
+    assert folder.log(0).read_bytes() == content.replace(b"secret-value", b"*" * 12)
+    assert list(folder.logs.iterdir()) == [folder.log(0)]
+
+
 def test_a_log_that_is_not_there_yet_is_no_file(folder: RunFolder) -> None:
     logs.fetch(MemoryStore({}), PATHS, DIRECTORY, folder)
 

@@ -201,7 +201,7 @@ def test_code_lies_where_its_hash_says_under_its_own_directory_name() -> None:
     spec = RunSpec(workload="w", code_dir="/home/me/resnet", boot_file="train.py")
     run = replace(a.run("r-1", spec), code_sha256="0123456789abcdef" * 4)
 
-    request = places.job_request(run, PROFILE)
+    request = places.job_request(run, PROFILE, {})
 
     assert request.code_path == "/bench/aisbench/code/w/0123456789abcdef/resnet/"
     assert request.boot_path == request.code_path + "train.py"
@@ -210,7 +210,7 @@ def test_code_lies_where_its_hash_says_under_its_own_directory_name() -> None:
 def test_a_job_is_told_its_run_and_the_persons_own_variables_win() -> None:
     spec = RunSpec(workload="w", mode=Mode.SINGLE_SERVER, environments={"SINGLESERVER_MODE": "mine", "A": "1"})
 
-    request = places.job_request(a.run("r-1", spec), PROFILE)
+    request = places.job_request(a.run("r-1", spec), PROFILE, {})
 
     assert dict(request.environments) == {"AISBENCH_RUN_ID": "r-1", "SINGLESERVER_MODE": "mine", "A": "1"}
 
@@ -219,7 +219,7 @@ def test_a_job_is_told_its_log_levels_by_the_manuals_numbers() -> None:
     levels = {"cann": "none", "mindspore": "fatal", "events": False, "stdout": True}
     spec = RunSpec.model_validate({"workload": "w", "log_levels": levels})
 
-    request = places.job_request(a.run("r-1", spec), PROFILE)
+    request = places.job_request(a.run("r-1", spec), PROFILE, {})
 
     assert dict(request.environments) == {
         "AISBENCH_RUN_ID": "r-1",
@@ -232,7 +232,7 @@ def test_a_job_is_told_its_log_levels_by_the_manuals_numbers() -> None:
 
 def test_fields_that_came_later_change_the_hash_only_of_specs_that_use_them() -> None:
     plain = RunSpec(workload="w")
-    as_before = plain.model_dump(mode="json", exclude={"log_levels", "update"})
+    as_before = plain.model_dump(mode="json", exclude={"log_levels", "update", "imported", "secrets"})
 
     assert plain.sha256 == hashlib.sha256(canonical_json(as_before).encode()).hexdigest()
     assert RunSpec(workload="w", log_levels=LogLevels(events=True)).sha256 != plain.sha256

@@ -122,6 +122,7 @@ def pip(*files: Path) -> list[str]:
 # --- what runs ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(
     names=st.lists(NAMES, min_size=3, max_size=3, unique=True),
     folders=st.tuples(NAMES, NAMES),

@@ -170,6 +170,15 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("environments.value", {"environments": {"V": "a\0b"}}, "environments.V", "NUL"),
     ("environments.reserved", {"environments": {"RANK_ID": "0"}}, "environments.RANK_ID", "set by the platform"),
     ("environments.secret", {"environments": {"MY_SK": "x"}}, "environments.MY_SK", "looks like a key"),
+    ("secrets.name", {"secrets": ["1V"]}, "secrets", "number 1 of the secrets is not a variable's name"),
+    ("secrets.name", {"secrets": ["AISBENCH_RUN_ID"]}, "secrets", "set by the platform or the console"),
+    (
+        "secrets.twice",
+        {"environments": {"V": "x"}, "secrets": ["V"]},
+        "environments.V",
+        "V stands in environments and in secrets; allowed: one of them",
+    ),
+    ("secrets.twice", {"secrets": ["V", "V"]}, "secrets", "V is named 2 times"),
     (
         "volumes.count",
         {"volumes": [{"server_path": "h:/a", "local_path": f"/m{i}"} for i in range(9)]},
@@ -236,7 +245,7 @@ DOCUMENT = HOME / "docs" / "preflight.md"
 HEAD = """# What preflight looks at
 
 Before a run is launched, every rule below looks at its spec. An **error** forbids the launch, a **warning** and an
-**info** do not. The console shows findings beside the fields while one types; on the command line it is
+**info** do not. The console shows findings beside the fields as soon as one has changed; on the command line it is
 `aisbench preflight WORKLOAD|SPEC.yaml`, and with `--fix` it prints the spec with every fix that the findings propose.
 The fields are those of the spec, see `aisbench spec WORKLOAD`; a channel's findings are named after the channel, such
 as `inputs.data_url`.

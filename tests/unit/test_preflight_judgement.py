@@ -40,7 +40,7 @@ def test_train_steps_win_over_epochs(bert: RunSpec) -> None:
 def test_bert_saves_its_checkpoint_at_the_last_step(bert: RunSpec) -> None:
     fewer = changed(bert, parameters={"train_steps": 100})
 
-    assert only(found(fewer), "parameters.checkpoint-steps").hint == "set save_checkpoint_steps: 100"
+    assert only(found(fewer), "parameters.checkpoint-steps").hint == "set the parameter save_checkpoint_steps: 100"
     assert found(changed(fewer, parameters={"train_steps": 100, "save_checkpoint_steps": 100})) == []
 
 
@@ -53,7 +53,22 @@ def test_bert_saves_its_checkpoint_at_the_last_step(bert: RunSpec) -> None:
         ("password", "x"),
         ("security_token", "x"),
         ("harmless", "HST3ABCDEFGH12345678"),
+        ("SIGNING_KEY", "plain-words"),
+        ("KEY_OF_ANN", "abc"),
+        ("TOKEN_OF_ANN", "abc"),
+        ("WANDB", "hf_0123456789abcdefghij"),
+        ("MIRROR", "https://ann:hunter2@example.org/simple"),
+        ("harmless", "aB3dE5fG7hI9jK1lM2nO4pQ6rS8tU0vW"),
         ("harmless", "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY00"),
+        ("MYSQL_PWD", "x"),
+        ("SSH_PASSPHRASE", "x"),
+        ("GITHUB_PAT", "x"),
+        ("ENCRYPTION_KEY", "x"),
+        ("DATABASE_URL", "postgres://me:word@db.example.com/runs"),
+        ("HTTPS_PROXY", "http://me:word@proxy.example.com:3128"),
+        ("header", "Bearer abc"),
+        ("harmless", "ghp_0123456789abcdefABCDEF"),
+        ("harmless", f"-----BEGIN RSA {'PRIVATE'} KEY-----"),
     ],
 )
 def test_what_looks_like_a_key_is_warned_about_and_not_repeated(resnet: RunSpec, name: str, value: str) -> None:
@@ -68,8 +83,17 @@ def test_what_looks_like_a_key_is_warned_about_and_not_repeated(resnet: RunSpec,
     [
         ("MAX_TOKENS", "512"),
         ("tokenizer", "bpe"),
+        ("TOKENIZERS_PARALLELISM", "false"),
+        ("SSL_KEY_FILE", "/etc/ssl/key.pem"),
+        ("KEYBOARD", "us"),
+        ("NAME", "MyExperiment-2024-01-31-resnet50-batch256-run3"),
+        ("MIRROR", "https://example.org/simple"),
+        ("MODEL", "/data/Models/Bert-Base-L12-H768-A12-uncased"),
         ("task", "mask"),
         ("SHA", "0123456789abcdef0123456789abcdef01234567"),
+        ("PWD", "/home/ma-user"),
+        ("proxy", "http://proxy.example.com:3128/a@b"),
+        ("author", "me"),
     ],
 )
 def test_what_only_sounds_like_a_key_is_left_alone(resnet: RunSpec, name: str, value: str) -> None:

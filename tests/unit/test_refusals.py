@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.cloud.refusals import TABLE, Refusals, row_for
-from aisbench_core.errors import AuthFailed, CloudError, CloudNotFound, CloudRejected, CloudUnavailable, QuotaExceeded
+from aisbench_core.errors import (
+    AccessDenied,
+    AuthFailed,
+    CloudError,
+    CloudNotFound,
+    CloudRejected,
+    CloudUnavailable,
+    QuotaExceeded,
+)
 from aisbench_core.settings import Credentials
 
 ACCESS, SECRET, TOKEN = "ACCESSKEY0123456789", "secret/key+0123456789", "a-token-0123456789"
@@ -24,7 +32,7 @@ def refusals() -> Refusals:
         (401, "", AuthFailed),
         (403, "RequestTimeTooSkewed", AuthFailed),
         (403, "SignatureDoesNotMatch", AuthFailed),
-        (403, "never heard of", AuthFailed),
+        (403, "never heard of", AccessDenied),
         (404, "ModelArts.2786", AuthFailed),
         (400, "ModelArts.2775", CloudNotFound),
         (404, "NoSuchKey", CloudNotFound),

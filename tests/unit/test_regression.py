@@ -104,7 +104,7 @@ def test_one_run_on_a_side_is_not_enough(old: int, new: int) -> None:
 
     assert found.outcome is Outcome.NOT_ENOUGH
     assert only(found).p_value is None
-    assert found.tests == 0
+    assert found.tests == len(found.within)
 
 
 def test_two_runs_on_each_side_are_enough_for_what_is_plain() -> None:
@@ -166,6 +166,13 @@ def test_a_baseline_that_is_the_newest_version_has_nothing_to_be_compared_with()
 
     assert found.candidate_run_ids == ()
     assert found.outcome is Outcome.NOT_ENOUGH
+
+
+def test_runs_of_no_known_version_are_not_compared_with_some_of_them() -> None:
+    found = judged([replace(run, framework_version="") for run in runs(noise(1, 6))], names=["r1-0"])
+
+    assert found.outcome is Outcome.NOT_ENOUGH
+    assert found.candidate_run_ids == ()
 
 
 def test_a_baseline_that_no_run_has_judges_nothing() -> None:
@@ -238,14 +245,15 @@ def test_what_the_runs_could_show_is_said() -> None:
 
     assert metric.power
     assert 0.003 < metric.power.cv < 0.005
-    assert metric.power.runs in (3, 4, 5)
+    assert metric.power.runs in (2, 3)
 
 
-def test_a_change_below_the_threshold_is_never_promised_to_be_shown() -> None:
+def test_a_change_below_the_threshold_is_never_promised_to_be_found() -> None:
     metric = only(judged(runs(noise(5, 20, sd=0.05)) + runs(noise(2, 9, sd=0.05), "r2", 20)))
 
     assert metric.power
-    assert metric.power.visible == 0.01
+    assert metric.power.visible
+    assert 0.01 < metric.power.visible < 0.011
 
 
 def test_runs_that_do_not_count_are_not_judged() -> None:
@@ -259,6 +267,7 @@ def test_runs_that_do_not_count_are_not_judged() -> None:
 measured = st.lists(st.floats(1e-100, 1e100), max_size=12)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(measured, measured, st.booleans())
 def test_no_measurements_break_a_verdict(old: list[float], new: list[float], one_version: bool) -> None:

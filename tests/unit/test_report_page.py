@@ -64,6 +64,17 @@ def measured(warehouse: Warehouse) -> None:
     warehouse.record_many([replace(run, described=stated) for run in runs] + [a.record("bad", accuracy=7.0)])
 
 
+def test_a_report_says_beside_a_standards_ruleset_that_its_rules_are_inferred(warehouse: Warehouse) -> None:
+    one, ieee = a.record("one"), "ieee-2937-2022"
+    warehouse.record(replace(one, run=replace(one.run, series_id="s-1")))
+    warehouse.keep_verdicts(warehouse.validate(replace(ALL, ruleset_id=ieee)))
+
+    said = text_of(reports(warehouse).write(["one"], ReportLanguage.BOTH, ieee))
+
+    basis = f"{ieee} (rules inferred without the standard's text 规则为推断，未依据标准原文 )"
+    assert said.count(ieee) == said.count(basis) == 3  # identification, the series, the run
+
+
 def test_a_report_says_who_what_how_fast_and_how_that_is_known(warehouse: Warehouse) -> None:
     measured(warehouse)
 
@@ -78,7 +89,7 @@ def test_a_report_says_who_what_how_fast_and_how_that_is_known(warehouse: Wareho
         "of them valid 10",
         "Memory per node 768 GB",
         "batch_size 256",
-        "7,992.0",  # samples/s of the first run
+        "7,992",  # samples/s of the first run
         "Olympic mean",
         "Throughput over nodes",
         "V06 failed",
@@ -110,7 +121,7 @@ def test_names_cannot_become_markup_and_nothing_is_loaded(warehouse: Warehouse, 
 
     page = report(warehouse, HOSTILE, language=language)
 
-    elements = list(ElementTree.fromstring(re.sub(r"<meta[^>]*>|<!doctype html>", "", page)).iter())  # noqa: S314
+    elements = list(ElementTree.fromstring(re.sub(r"<meta[^>]*>|<!doctype html>", "", page)).iter())  # noqa: S314  # our own
     assert {each.tag for each in elements} <= ELEMENTS
     assert {name for each in elements for name in each.attrib} <= ATTRIBUTES
     assert not re.search(r"https?://", page)

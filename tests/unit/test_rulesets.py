@@ -40,6 +40,23 @@ def test_every_rule_has_its_words_in_both_languages_and_a_source(ruleset_id: str
     assert ruleset.title_zh
 
 
+def test_an_inferred_ruleset_says_so_beside_its_name(own: Rulesets, tmp_path: Path) -> None:
+    marked = "extends: ieee-2937-2022\nrun: {V05: {inferred: false}, V06: {inferred: false}}\n"
+    write(tmp_path, HEAD.replace("extends: aisbench/1\n", marked))
+    inferred = "rules inferred without the standard's text"
+
+    assert own.bases() == dict.fromkeys(STANDARDS, inferred) | {"lab": f"22 of 24 {inferred}"}
+    assert own.get(DEFAULT).basis == ""
+
+
+def test_rulesets_that_cannot_be_used_keep_nobody_from_what_others_rest_on(own: Rulesets, tmp_path: Path) -> None:
+    write(tmp_path, "id: broken\nrun: 1\n", "broken.yaml")
+    assert set(own.bases()) == set(STANDARDS)
+
+    write(tmp_path, "id: broken\n", "twice.yaml")
+    assert set(own.bases()) == set(STANDARDS)
+
+
 def test_a_lab_s_own_ruleset_says_only_what_differs(own: Rulesets, tmp_path: Path) -> None:
     write(tmp_path, HEAD + "run:\n  V05: {share: 0.9, closed: fail}\n")
 

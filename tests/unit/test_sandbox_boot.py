@@ -279,4 +279,6 @@ def test_mpirun_runs_on_the_first_node_only_and_the_others_serve_it(tmp_path: Pa
     assert (first.label, first.serves) == ("mpirun", False)
     assert [(launch.command[4], launch.serves) for launch in others] == [("serve", True), ("serve", True)]
     script = (tmp_path / "node-2/ma-user/mpi-boot.sh").read_text()
-    assert script.rstrip().endswith(f"{tmp_path}/node-2/ma-user/modelarts/user-job-dir/code/train.py --epochs=3")
+    assert script.rstrip().endswith(
+        f"{tmp_path}/node-2/ma-user/modelarts/user-job-dir/code/train.py --epochs=3 </dev/null"
+    )

@@ -6,11 +6,13 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from aisbench_core.sandbox.engine import processes
-from aisbench_core.sandbox.engine.container import Containers, View, here, is_volume, kept_visible, volume, why_not
+from aisbench_core.sandbox.engine.container import Containers, View, here, is_volume, visibility, volume, why_not
+from aisbench_core.sandbox.engine.job_user import job_user
 from aisbench_core.sandbox.engine.processes import Process
 from aisbench_core.sandbox.engine.variables import for_pip
 
@@ -24,11 +26,14 @@ def start(request: pytest.FixtureRequest, tmp_path: Path) -> Start:
     view = None
     if not why_not(request.param, tmp_path):
         view = View(tmp_path / "node", "a-node", [("127.0.0.2", "other.job")], ["/wished/for"])
-        view.write(kept_visible(tmp_path))
+        view.write(visibility(tmp_path))
+        view.hand_over()
 
     def started(*command: str, **variables: str) -> Process:
         output = tmp_path / "output"
-        return processes.start("worker-0", "it", command, variables, tmp_path, output, view)
+        folder = tmp_path / "node" / "ma-user"
+        folder.mkdir(parents=True, exist_ok=True)
+        return processes.start("worker-0", "it", command, variables, folder, output, view)
 
     return started
 
@@ -92,9 +97,58 @@ def test_what_must_stay_visible_is_there_also_below_a_directory_that_is_the_node
     start: Start, tmp_path: Path
 ) -> None:
     (tmp_path / "of the machine.txt").write_text("seen")
+    tmp_path.chmod(0o755)
 
     assert ended(start(*PYTHON, f"print(open({str(tmp_path / 'of the machine.txt')!r}).read())")) == 0
     assert (tmp_path / "output").read_text() == "seen\n"
+
+
+def test_a_program_of_another_user_gets_nothing_of_roots(tmp_path: Path) -> None:
+    user = job_user()
+    if user is None:
+        assert os.geteuid() != 0
+        return
+    (tmp_path / "key").write_text("secret")
+    secrets = (tmp_path / "key", f"/proc/{os.getpid()}/environ", "/etc/shadow")
+    look = f"id -u; {'; '.join(f'cat {path}' for path in secrets)}; grep NoNewPrivs /proc/self/status"
+
+    process = processes.start(
+        "w", "it", ["/bin/sh", "-c", look], {"PATH": os.defpath}, tmp_path, tmp_path / "output", user=user
+    )
+
+    assert ended(process) == 0
+    said = (tmp_path / "output").read_text().splitlines()
+    assert said[0] == str(user.uid)
+    assert [line.rpartition(": ")[2] for line in said[1:-1]] == ["Permission denied"] * 3
+    assert said[-1].split() == ["NoNewPrivs:", "1"]
+
+
+def test_hidden_paths_are_empty_and_what_lies_below_them_can_be_kept(tmp_path: Path) -> None:
+    if why_not(Containers.AUTO, tmp_path):
+        return
+    machine = tmp_path / "machine"
+    for name in ("data/secret.txt", "data/packages/kept.txt", "key"):
+        (machine / name).parent.mkdir(parents=True, exist_ok=True)
+        (machine / name).write_text("secret")
+    tmp_path.chmod(0o755)
+    view = View(tmp_path / "node", "a-node", [])
+    view.write(visibility(machine, machine / "data" / "packages", hidden=[machine / "data", machine / "key"]))
+    view.hand_over()
+    look = f"cd {machine}; ls data; cat data/packages/kept.txt; wc -c < key; touch data/new 2>/dev/null || echo closed"
+
+    process = processes.start(
+        "w",
+        "it",
+        ["/bin/sh", "-c", look],
+        {"PATH": os.defpath},
+        tmp_path / "node" / "ma-user",
+        tmp_path / "output",
+        view,
+    )
+
+    assert ended(process) == 0, (tmp_path / "output").read_text()
+    assert (tmp_path / "output").read_text().split() == ["packages", "secret0", "closed"]
+    assert oct((machine / "data").stat().st_mode & 0o777) == oct(0o755)
 
 
 def test_a_container_shows_the_nodes_directories_and_names(tmp_path: Path) -> None:
@@ -102,7 +156,7 @@ def test_a_container_shows_the_nodes_directories_and_names(tmp_path: Path) -> No
         assert "namespaces" in why_not(Containers.AUTO, tmp_path)
         return
     view = View(tmp_path / "node", "a-node", [("127.0.0.2", "other.job")], ["/wished/for"])
-    view.write(kept_visible(tmp_path))
+    view.write(visibility(tmp_path))
     (tmp_path / "node" / "ma-user" / "mine.txt").write_text("mine")
     code = (
         "import os, pwd, socket\n"
@@ -124,6 +178,69 @@ def test_a_container_shows_the_nodes_directories_and_names(tmp_path: Path) -> No
         "True False",
         "[]",
     ]
+
+
+def test_a_link_that_one_program_leaves_shows_the_next_one_nothing_of_the_machine(tmp_path: Path) -> None:
+    if why_not(Containers.AUTO, tmp_path):
+        return
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    (secret / "key").write_text("canary")
+    root = tmp_path / "node"
+    (root / "ma-user").mkdir(parents=True)
+    # One directory inside another, from which the same steps back lead to what both this machine and the job have.
+    view = View(root, "a-node", [], ["/mine", "/mine/a/b"])
+    view.write(visibility(hidden=[secret]))
+    view.hand_over()
+    up = "../" * len(Path(f"{root}/volumes/mine/a").parts)
+    leave = "import os; os.rename('/mine/a', '/mine/old'); os.mkdir('/mine/a'); os.symlink(TARGET, '/mine/a/b')"
+    leave = leave.replace("TARGET", repr(f"{up[3:]}tmp"))
+    output = tmp_path / "output"
+
+    with TemporaryDirectory(dir=Path("/", "tmp")) as machines:
+        paths = [machines, str(secret / "key"), "/mine/old"]
+        look = f"import os; print([os.path.exists(path) for path in {paths!r}])"
+        for code in (leave, look):
+            process = processes.start("worker-0", "it", [*PYTHON, code], {}, root / "ma-user", output, view)
+            assert ended(process) == 0, output.read_text()
+
+    assert output.read_text() == "[False, False, True]\n"
+
+
+def test_variables_of_a_job_reach_nothing_that_runs_outside_of_its_container(tmp_path: Path) -> None:
+    if why_not(Containers.AUTO, tmp_path):
+        return
+    view = View(tmp_path / "node", "a-node", [])
+    view.write(visibility(tmp_path))
+    view.hand_over()
+    folder, output = tmp_path / "node" / "ma-user", tmp_path / "output"
+    # The system's loader writes such a file with the rights of whoever starts with these; it would load code as well.
+    variables = {"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": str(tmp_path / "traced"), "MINE": "a b\u00e9"}
+    code = "import os; print(os.environ['LD_DEBUG'], ascii(os.environ['MINE']), sorted(os.listdir('/proc/self/fd')))"
+
+    process = processes.start("worker-0", "it", [*PYTHON, code], variables, folder, output, view)
+
+    assert ended(process) == 0, output.read_text()
+    assert list(tmp_path.glob("traced*")) == []
+    assert "files 'a b\\xe9' ['0', '1', '2', '3']\n" in output.read_text()
+
+
+def test_a_container_has_terminals_of_its_own(tmp_path: Path) -> None:
+    if why_not(Containers.AUTO, tmp_path):
+        return
+    view = View(tmp_path / "node", "a-node", [])
+    view.write(visibility())
+    view.hand_over()
+    folder, output = tmp_path / "node" / "ma-user", tmp_path / "output"
+    outside, terminal = os.openpty()
+    code = "import os; print(os.listdir('/dev/pts')); one, other = os.openpty(); print(os.ttyname(other))"
+
+    process = processes.start("worker-0", "it", [*PYTHON, code], {}, folder, output, view)
+
+    assert ended(process) == 0, output.read_text()
+    assert output.read_text() == "['ptmx']\n/dev/pts/0\n"
+    os.close(outside)
+    os.close(terminal)
 
 
 def test_paths_of_this_machine_are_told_as_they_are_inside(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ def files_below(folder: Path) -> list[Path]:
     return [Path(top) / name for top, _, names in os.walk(folder) for name in names]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)  # a key of 1,024 slashes is 1,024 folders
 @given(st.sets(ANY_KEY, min_size=1, max_size=12))
 @example({"a", "a/b", "a/", "a//", "a%", "a%/b", "a/%", "%", "%%", "%2F", "..", "../..", "x/../y", "/", "//"})
@@ -63,6 +64,7 @@ def test_any_set_of_keys_comes_back_in_byte_order_and_stays_below_its_bucket(key
         assert list(Path(folder, "obs", BUCKET).iterdir()) == []
 
 
+@pytest.mark.slow
 @given(
     st.sets(SLASHES_AND_DOTS, max_size=12), SLASHES_AND_DOTS, SLASHES_AND_DOTS, st.sampled_from(["", "/", "a/", "%"])
 )

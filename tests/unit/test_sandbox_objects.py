@@ -155,6 +155,7 @@ def test_only_an_empty_bucket_can_be_deleted(objects: Objects) -> None:
     assert objects.buckets() == ()
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_every_object_whole_with_its_etag_and_headers(tmp_path: Path) -> None:
     Objects(tmp_path).create_bucket(BUCKET)
     confirmed = 0
@@ -189,6 +190,7 @@ def text_of(content: bytes) -> str:
     return word.decode()
 
 
+@pytest.mark.slow
 def test_a_process_killed_while_it_appends_and_joins_leaves_only_whole_additions(tmp_path: Path) -> None:
     Objects(tmp_path).create_bucket(BUCKET)
     for life in range(4):

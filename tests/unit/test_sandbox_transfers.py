@@ -123,7 +123,7 @@ def test_a_link_among_the_outputs_means_what_it_means_in_the_container(
     (out / "link").symlink_to(target)
     view = View(root, "host", [])
 
-    OutputSync(objects, out, "/bench/out/", lambda file: source(root, view, file)).run()
+    OutputSync(objects, out, "/bench/out/", lambda file: source(root, view, file), root).run()
 
     there = objects.head("bench", "out/link")
     assert (objects.read("bench", "out/link") if there else None) == stored

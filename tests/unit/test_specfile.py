@@ -37,6 +37,7 @@ SPECS = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(SPECS)
 def test_a_spec_that_is_written_and_read_is_the_same_spec(spec: RunSpec) -> None:
     assert from_yaml(to_yaml(spec)) == spec
@@ -136,6 +137,7 @@ WORDS = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), max_size=3
 )
 
 
+@pytest.mark.slow
 @given(SPECS, st.data())
 def test_comments_above_parameters_are_kept_and_change_nothing(spec: RunSpec, data: st.DataObject) -> None:
     comments = {name: data.draw(WORDS) for name in spec.parameters}

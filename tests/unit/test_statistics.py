@@ -11,7 +11,7 @@ from scipy import stats
 
 from aisbench_core.statistics.difference import TTest, difference
 from aisbench_core.statistics.discovery import adjusted
-from aisbench_core.statistics.power import MOST_RUNS, SURE, power
+from aisbench_core.statistics.power import MOST_RUNS, SURE, Reporting, power
 from aisbench_core.statistics.steps import likeliest, steps
 from aisbench_core.statistics.summary import olympic_mean, summary
 
@@ -73,9 +73,12 @@ def test_large_samples_are_compared_as_welch_does(one: list[float], other: list[
     if min(np.var(one), np.var(other)) > 1e-3:
         theirs = stats.ttest_ind(other, one, equal_var=False)
         assert found.p_value == pytest.approx(theirs.pvalue, abs=1e-9)
-        interval = theirs.confidence_interval(0.95)
-        assert found.ci_low == pytest.approx(interval.low / np.mean(one), abs=1e-9)
-        assert found.ci_high == pytest.approx(interval.high / np.mean(one), abs=1e-9)
+        shares = stats.ttest_ind(
+            np.divide(other, np.mean(other)), np.divide(one, np.mean(one)), equal_var=False
+        ).confidence_interval(0.95)
+        ratio, low, high = found.ratio
+        assert low == pytest.approx(ratio * np.exp(shares.low), abs=1e-9)
+        assert high == pytest.approx(ratio * np.exp(shares.high), abs=1e-9)
 
 
 @settings(deadline=None)
@@ -153,25 +156,41 @@ def test_nothing_tested_is_nothing_adjusted() -> None:
 # --- power ------------------------------------------------------------------------------------------
 
 
-def test_at_a_spread_of_four_per_mille_four_runs_show_one_percent() -> None:
-    found = power(0.004, 0.01, baseline=20, candidate=3, alpha=0.01)
+RULE = Reporting(least=0.01, alpha=0.01)
 
-    assert (found.runs, found.runs_each) == (4, None)
+
+def test_at_a_spread_of_four_per_mille_two_runs_find_two_percent() -> None:
+    found = power(0.004, 0.02, baseline=20, candidate=3, rule=RULE)
+
+    assert (found.runs, found.runs_each) == (2, None)
     assert found.visible
-    assert 0.01 < found.visible < 0.013
+    assert 0.013 < found.visible < 0.014
 
 
-@pytest.mark.parametrize(("cv", "baseline"), [(0.004, 20), (0.01, 100), (0.006, 60)])
-def test_so_many_runs_see_the_change_and_one_fewer_would_miss_it(cv: float, baseline: int) -> None:
-    runs = power(cv, 0.01, baseline, 2, 0.01).runs
+def test_a_true_change_that_lies_on_the_threshold_is_found_in_half_of_all_cases_only() -> None:
+    assert power(0.001, 0.01, baseline=100, candidate=100, rule=RULE).runs is None
+    assert 0.48 < _simulated(0.001, 0.01, 100, 100) < 0.52
+
+
+@pytest.mark.parametrize(("cv", "baseline", "candidate"), [(0.004, 20, 3), (0.01, 8, 8), (0.02, 4, 3)])
+def test_what_the_runs_find_is_found_in_ninety_of_a_hundred_cases(cv: float, baseline: int, candidate: int) -> None:
+    found = power(cv, 0.02, baseline, candidate, rule=RULE)
+
+    assert found.visible
+    assert abs(_simulated(cv, found.visible, baseline, candidate) - SURE) < 0.02
+
+
+@pytest.mark.parametrize(("cv", "baseline"), [(0.008, 20), (0.01, 100), (0.012, 60)])
+def test_so_many_runs_find_the_change_and_one_fewer_would_miss_it(cv: float, baseline: int) -> None:
+    runs = power(cv, 0.02, baseline, 2, RULE).runs
 
     assert runs
-    assert _simulated(cv, 0.01, baseline, runs) > SURE - 0.02
-    assert _simulated(cv, 0.01, baseline, runs - 1) < SURE + 0.02
+    assert _simulated(cv, 0.02, baseline, runs) > SURE - 0.02
+    assert _simulated(cv, 0.02, baseline, runs - 1) < SURE + 0.02
 
 
 def test_a_small_baseline_must_grow_with_the_candidate() -> None:
-    found = power(0.01, 0.01, baseline=3, candidate=3, alpha=0.01)
+    found = power(0.02, 0.02, baseline=3, candidate=3, rule=RULE)
 
     assert found.runs is None
     assert found.runs_each
@@ -180,34 +199,36 @@ def test_a_small_baseline_must_grow_with_the_candidate() -> None:
 
 @pytest.mark.parametrize(("baseline", "candidate"), [(1, 20), (20, 1), (0, 5), (5, 0)])
 def test_a_side_that_is_not_tested_shows_nothing(baseline: int, candidate: int) -> None:
-    assert power(0.001, 0.01, baseline, candidate, 0.01).visible is None
+    assert power(0.001, 0.02, baseline, candidate, RULE).visible is None
 
 
 def test_one_run_before_is_tested_against_nothing_however_many_come_after() -> None:
-    found = power(0.0005, 0.01, baseline=1, candidate=9, alpha=0.01)
+    found = power(0.0005, 0.02, baseline=1, candidate=9, rule=RULE)
 
     assert (found.runs, found.runs_each) == (None, 2)
 
 
 def test_a_machine_that_is_too_loud_shows_nothing() -> None:
-    found = power(0.5, 0.01, baseline=3, candidate=3, alpha=0.01)
+    found = power(0.5, 0.02, baseline=3, candidate=3, rule=RULE)
 
     assert (found.runs, found.runs_each) == (None, None)
     assert MOST_RUNS < 10_000
 
 
-def test_a_machine_without_noise_shows_everything() -> None:
-    found = power(0.0, 0.01, baseline=2, candidate=2, alpha=0.01)
+def test_a_machine_without_noise_finds_everything_that_is_reported() -> None:
+    found = power(0.0, 0.02, baseline=2, candidate=2, rule=RULE)
 
-    assert (found.runs, found.visible) == (2, 0)
+    assert found.runs == 2
+    assert found.visible == pytest.approx(RULE.least)
 
 
 def _simulated(cv: float, change: float, baseline: int, candidate: int) -> float:
-    """How often scipy's pooled test sees the change."""
+    """How often the change is measured as 1 % or more, and scipy's pooled test finds it significant."""
     made = np.random.default_rng(3)
     one = made.normal(1, cv, (4000, baseline))
     other = made.normal(1 - change, cv, (4000, candidate))
-    return float(np.mean(stats.ttest_ind(one, other, axis=1).pvalue < 0.01))
+    measured = 1 - other.mean(axis=1) / one.mean(axis=1)
+    return float(np.mean((stats.ttest_ind(one, other, axis=1).pvalue <= 0.01) & (measured >= 0.01)))
 
 
 # --- steps ------------------------------------------------------------------------------------------

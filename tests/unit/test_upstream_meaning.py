@@ -57,6 +57,7 @@ def test_a_configuration_becomes_a_profile_keys_and_a_spec_for_each_job() -> Non
 
 def test_a_job_becomes_a_spec_whose_parameters_have_the_workloads_types() -> None:
     assert spec(v2()) == RunSpec(
+        imported=True,
         workload="mindspore_bert",
         framework_version="r1.3",
         parameters={
@@ -168,18 +169,36 @@ def test_a_profile_that_cannot_be_made_says_what_is_missing() -> None:
 def test_a_private_clouds_endpoints_are_taken_together_or_not_at_all() -> None:
     three = ACCESS
     for name in ("iam_endpoint", "obs_endpoint"):
-        three = three.replace(f"'{name}': ''", f"'{name}': '{name}.example'")
+        three = three.replace(f"'{name}': ''", f"'{name}': 'https://{name}.example'")
     two = three
-    three = three.replace("'modelarts_endpoint' : ''", "'modelarts_endpoint' : 'modelarts.example'")
+    three = three.replace("'modelarts_endpoint' : ''", "'modelarts_endpoint' : 'https://modelarts.example'")
 
     whole, half = imported(config(three)), imported(config(two))
 
     assert whole.profile
     assert half.profile
-    assert whole.profile.modelarts_endpoint == "modelarts.example"
-    assert whole.profile.iam_endpoint == "iam_endpoint.example"
+    assert whole.profile.modelarts_endpoint == "https://modelarts.example"
+    assert whole.profile.iam_endpoint == "https://iam_endpoint.example"
     assert (half.profile.modelarts_endpoint, half.profile.iam_endpoint) == ("", "")
     assert "modelarts_endpoint" in one(half, "config.endpoints").message
+
+
+def test_an_endpoint_without_a_scheme_is_refused_where_it_stands() -> None:
+    access = ACCESS
+    for name in ("iam_endpoint'", "obs_endpoint'", "modelarts_endpoint' "):
+        access = access.replace(f"'{name}: ''", f"'{name}: 'modelarts.example'")
+    text = config(access)
+
+    found = imported(text)
+
+    assert found.profile is None
+    refused = {each.field: (each.message, each.line) for each in said(found, "config.range")}
+    assert refused.keys() == {
+        f"access_config.{name}" for name in ("iam_endpoint", "obs_endpoint", "modelarts_endpoint")
+    }
+    message, line = refused["access_config.iam_endpoint"]
+    assert message.startswith("must begin with https://, such as https://modelarts.example")
+    assert line == line_of(text, "'iam_endpoint'")
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,7 @@ def same(found: Imported) -> tuple[Profile | None, tuple[FoundSpec, ...]]:
     return found.profile, found.specs
 
 
+@pytest.mark.slow
 @given(ACCESSES, job("label"), job("name"), st.sampled_from(["", *WORKLOADS.names()]))
 @settings(max_examples=150, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 def test_import_export_import_is_the_identity(
@@ -93,7 +94,8 @@ def test_import_export_import_is_the_identity(
 
     assert same(again) == same(first)
     assert [from_yaml(to_yaml(each.spec, each.comments)) for each in first.specs] == [each.spec for each in first.specs]
-    assert not [each for each in again.findings if each.level is Level.ERROR]
+    errors = {each.rule for each in again.findings if each.level is Level.ERROR}
+    assert errors <= {"config.version"}  # which a person answers, here as well as the first time
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n"])

@@ -61,6 +61,17 @@ def test_a_dedicated_pool_needs_no_flavor_and_shares_are_mounted() -> None:
     ]
 
 
+def test_a_share_has_its_id_where_a_person_gives_one() -> None:
+    share = NfsVolume(server_path="192.168.0.82:/", local_path="/mnt/sfs_turbo")
+    volumes = (share, share.model_copy(update={"id": "sfs-1"}))
+
+    config = configuration(replace(REQUEST, spec=REQUEST.spec.model_copy(update={"volumes": volumes})), 1, 3)
+
+    told = {"src_path": "192.168.0.82:/", "dest_path": "/mnt/sfs_turbo", "read_only": False}
+    assert config["volumes"] == [{"nfs": told}, {"nfs": {"id": "sfs-1", **told}}]
+    assert "id" not in share.model_dump()
+
+
 def test_what_is_not_asked_for_is_not_sent() -> None:
     request = replace(REQUEST, inputs=(), log_path="", parameters={})
 

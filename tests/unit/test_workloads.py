@@ -1,7 +1,9 @@
 """Workloads: what a registry offers, how a version changes a workload, and what a spec gets from a manifest."""
 
 import os
-from pathlib import Path
+import shutil
+from collections.abc import Generator
+from pathlib import Path, PosixPath
 from typing import Any
 
 import pytest
@@ -253,3 +255,31 @@ def test_one_folder_for_both_is_no_conflict(tmp_path: Path) -> None:
     write(tmp_path, "w", MANIFEST)
 
     assert Workloads(tmp_path, tmp_path).problems() == []
+
+
+def test_a_manifest_that_goes_while_it_is_used_is_named(tmp_path: Path) -> None:
+    file = write(tmp_path, "w", MANIFEST)
+    workload = Workloads(tmp_path).get("w")
+    file.unlink()
+
+    with pytest.raises(ConfigError, match=r"w/workload.yaml cannot be read: No such file"):
+        assert workload.manifest_sha256
+
+
+class Listed(PosixPath):
+    """A folder from which a workload is removed right after it was listed."""
+
+    def glob(self, pattern: str) -> Generator["Listed", None, None]:
+        found = list(super().glob(pattern))
+        shutil.rmtree(self / "goes", ignore_errors=True)
+        yield from found
+
+
+def test_a_manifest_that_goes_while_the_folders_are_listed_hides_no_other(tmp_path: Path) -> None:
+    write(tmp_path, "stays", MANIFEST)
+    gone = write(tmp_path, "goes", MANIFEST)
+
+    workloads = Workloads(Listed(tmp_path))
+
+    assert [str(file) for file, _ in workloads.problems()] == [str(gone)]
+    assert workloads.names() == ["stays"]

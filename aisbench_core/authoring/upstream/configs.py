@@ -1,6 +1,6 @@
 """Configurations in and out: what console and command line ask for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from aisbench_core.authoring.rules import subject_of
 from aisbench_core.authoring.upstream import meaning, reading, writing
@@ -29,18 +29,21 @@ class Configs:
         Raises ConfigError when a workload or version that the hints name does not exist."""
         return meaning.understand(document, self._workloads, hints)
 
-    def write(self, spec: RunSpec, profile: str) -> Exported:
+    def write(self, spec: RunSpec, profile: str, comments: Mapping[str, str] | None = None) -> Exported:
         """The configuration of the job that a launch of the spec with this profile would create.
 
+        A spec that was imported gives its file back: nothing is added, and `comments` stand above the parameters.
         Raises SpecError when the upstream tool cannot run it, ConfigError for what does not exist."""
         place = load_profile(self._settings, profile)
         subject = subject_of(spec, place, self._workloads)
         if subject.workload is None:
             raise subject.trouble or AssertionError("a subject without workload says why")
-        known = subject.workload.edition(subject.spec.framework_version).parameters
-        whole = _placed(subject.spec, place)
-        helps = {name: parameter.help for name, parameter in known.items()}
-        text = writing.write([FoundSpec("", whole, helps)], place)
+        if spec.imported:
+            whole, notes = spec, comments or {}
+        else:
+            known = subject.workload.edition(subject.spec.framework_version).parameters
+            whole, notes = _placed(subject.spec, place), {name: each.help for name, each in known.items()}
+        text = writing.write([FoundSpec("", whole, notes)], place)
         return Exported(text, tuple(writing.left_out(whole)), writing.script(whole))
 
     def save_profile(self, profile: Profile, replace: bool = False) -> bool:

@@ -9,6 +9,7 @@ from aisbench_core.authoring.manifest import Parameter, ParameterType
 from aisbench_core.authoring.preflight_rules_resources import cards_in_name
 from aisbench_core.authoring.upstream.found import FoundSpec, Hints, PackageName, ShellConfig
 from aisbench_core.authoring.upstream.keys import APIS, INPUT, LISTS, NAS, OUTPUT
+from aisbench_core.authoring.upstream.literals import shown
 from aisbench_core.authoring.upstream.taking import Taking
 from aisbench_core.authoring.upstream.telling import version_of, workload_of
 from aisbench_core.authoring.workloads import Workload, Workloads
@@ -54,7 +55,7 @@ def spec_of(
         message = f"boot file {boot_file!r} and engine {engine!r} do not tell which workload this is"
         taking.say("config.workload", "boot_file", message, f"name it; known: {', '.join(workloads.names())}")
         return None
-    version = _version(taking, workload, engine, hints, package)
+    version = _version(taking, workload, {name: value for name, value, *_ in taken}, hints, package)
     known = workload.edition(version).parameters
     answers: dict[str, Any] = {
         "workload": workload.name,
@@ -69,6 +70,7 @@ def spec_of(
         "log_levels": shell.levels.model_dump(exclude_none=True),
         "volumes": _volumes(taking),
         "api": APIS[taking.name],
+        "imported": True,
         **{field: taking.text(key) for field, key in TEXTS.items()},
     }
     answers["cards_per_node"] = _cards(taking, answers, workload)
@@ -106,15 +108,22 @@ def boot_file_of(taking: Taking) -> str:
     return ""
 
 
-def _version(taking: Taking, workload: Workload, engine: str, hints: Hints, package: PackageName | None) -> str:
-    version = version_of(workload, engine, hints, package)
-    if not version:
-        known = ", ".join(workload.versions)
-        message = (
-            f"{engine!r} does not tell the framework version of {workload.name}; {workload.default_version} is taken"
-        )
-        taking.say("config.version", "framework_version", message, f"known: {known}")
-    return version
+def _version(
+    taking: Taking, workload: Workload, parameters: Mapping[str, Scalar], hints: Hints, package: PackageName | None
+) -> str:
+    engine = taking.text("framework_version")
+    found = version_of(workload, engine, parameters, hints, package)
+    for clue, stronger in found.contradictions:
+        is_engine = clue.key == "framework_version"
+        key = clue.key if is_engine else f"{LISTS[taking.name][0]}.{shown(clue.key)}"
+        message = f"{clue.source} implies version {clue.implied}, but {stronger.source} implies {stronger.implied}"
+        hint = "set the engine of that version, or install its MindSpore with `update`" if is_engine else ""
+        line = taking.line_of(key) if is_engine else taking.line_of(LISTS[taking.name][0])
+        taking.say("config.contradiction", key, message, hint, line)
+    if not found.version:
+        message = f"parameters, package and engine {engine!r} do not determine the framework version of {workload.name}"
+        taking.say("config.version", "framework_version", message, f"choose one of: {', '.join(found.possible)}")
+    return found.version
 
 
 def _code_dir(taking: Taking, workload: Workload, hints: Hints) -> str:

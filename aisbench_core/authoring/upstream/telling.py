@@ -1,11 +1,13 @@
 """Which workload a configuration is for, in which framework version: the file does not say so in words."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from aisbench_core.authoring.upstream.found import Hints, PackageName
 from aisbench_core.authoring.workloads import Workload, Workloads
+from aisbench_core.model import Scalar
 
 _ENGINE_VERSION = re.compile(r"[A-Za-z]+[-_]([0-9]+)\.([0-9]+)")
 
@@ -35,13 +37,44 @@ def workload_of(
     return fits[0][1]
 
 
-def version_of(workload: Workload, engine: str, hints: Hints, package: PackageName | None) -> str:
-    """The framework version of the workload: the one that is named, the package's, or the engine's; empty: unknown.
+@dataclass(frozen=True, slots=True)
+class Clue:
+    """What one part of a configuration implies: for which framework versions it is. `key`: where it stands."""
 
-    Raises ConfigError if the workload does not have the one that is named."""
-    if hints.framework_version:
-        return workload.edition(hints.framework_version).version
-    return next((each for each in _told(workload, engine, package) if each in workload.versions), "")
+    source: str
+    key: str
+    implied: str
+    versions: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """The framework version of a workload, as far as the clues determine it (empty: `possible` are left).
+
+    `contradictions`: a clue that does not fit, and one that counts."""
+
+    version: str
+    possible: tuple[str, ...]
+    contradictions: tuple[tuple[Clue, Clue], ...]
+
+
+def version_of(
+    workload: Workload, engine: str, parameters: Mapping[str, Scalar], hints: Hints, package: PackageName | None
+) -> Version:
+    """The version that all clues are for; of clues that contradict each other the stronger one counts.
+
+    Raises ConfigError if the workload does not have the version that is named."""
+    possible, accepted, others = frozenset(workload.versions), list[Clue](), list[Clue]()
+    for clue in _clues(workload, engine, parameters, hints, package):
+        if possible & clue.versions:
+            possible &= clue.versions
+            accepted.append(clue)
+        else:
+            others.append(clue)
+    contradicted = ((clue, next((each for each in accepted if not each.versions & clue.versions), accepted[0]))
+                    for clue in others if accepted)  # fmt: skip
+    ordered = tuple(version for version in workload.versions if version in possible)
+    return Version(ordered[0] if len(ordered) == 1 else "", ordered, tuple(contradicted))
 
 
 def release_of(engine: str) -> str:
@@ -50,13 +83,47 @@ def release_of(engine: str) -> str:
     return f"{number[1]}.{number[2]}" if number else ""
 
 
-def _told(workload: Workload, engine: str, package: PackageName | None) -> Iterator[str]:
+def _clues(
+    workload: Workload, engine: str, parameters: Mapping[str, Scalar], hints: Hints, package: PackageName | None
+) -> Iterator[Clue]:
+    """The strongest first. Code refuses parameters that it does not know; a package's name is about its code; the
+    engine is often the example's, whose MindSpore a script replaces before the training starts."""
+    if hints.framework_version:
+        named = workload.edition(hints.framework_version).version
+        yield Clue("your choice", "", named, frozenset({named}))
+    yield from _names(workload, parameters)
     if package:
-        yield package.framework_version
-    yield from (name for name, edition in workload.versions.items() if edition.engine_version == engine)
+        version = package.framework_version
+        yield Clue("the package", "framework_version", version, frozenset({version} & workload.versions.keys()))
+    yield from _values(workload, parameters)
+    implied = {name for name, edition in workload.versions.items() if edition.engine_version == engine}
     release = release_of(engine)
-    if release:
-        yield from (f"r{release}", release)
+    if release and not implied:
+        implied = {f"r{release}", release} & workload.versions.keys()
+    if implied or release:
+        shown = _listed(workload, frozenset(implied)) or release
+        yield Clue("the engine", "framework_version", shown, frozenset(implied))
+
+
+def _names(workload: Workload, parameters: Mapping[str, Scalar]) -> Iterator[Clue]:
+    """Parameters that only some versions have."""
+    for name in parameters:
+        having = frozenset(each for each in workload.versions if name in workload.edition(each).parameters)
+        if having and len(having) < len(workload.versions):
+            yield Clue(f"parameter {name}", name, _listed(workload, having), having)
+
+
+def _values(workload: Workload, parameters: Mapping[str, Scalar]) -> Iterator[Clue]:
+    """Parameters whose value is the default of some versions, while others have another one."""
+    for name, value in parameters.items():
+        known = {each: workload.edition(each).parameters.get(name) for each in workload.versions}
+        alike = frozenset(each for each, one in known.items() if one and str(one.default) == str(value))
+        if alike and len({str(one.default) for one in known.values() if one}) > 1:
+            yield Clue(f"the value of {name}", name, _listed(workload, alike), alike)
+
+
+def _listed(workload: Workload, versions: frozenset[str]) -> str:
+    return ", ".join(version for version in workload.versions if version in versions)
 
 
 def _candidates(boot_file: str, engine: str, workloads: Workloads) -> Iterator[Workload]:

@@ -17,7 +17,7 @@ HEAD = """# -*- coding: utf-8 -*-
 from easydict import EasyDict as ed
 
 """
-LEFT_OUT = ("environments", "auto_stop_hours", "retries", "priority", "log_path")
+LEFT_OUT = ("environments", "secrets", "auto_stop_hours", "retries", "priority", "log_path")
 """Fields of a spec that the upstream tool knows nothing of."""
 
 Values = Mapping[str, object]

@@ -3,24 +3,30 @@
 import json
 import os
 import posixpath
+import pwd
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Any
 
 from aisbench_core.sandbox.engine import launcher
+from aisbench_core.sandbox.engine.job_user import JobUser, give, job_user
 
 HOME, CONFIG, CACHE, TEMPORARY = "/home/ma-user", "/user", "/cache", "/tmp"  # noqa: S108 - names inside
 USER, GROUP = 1000, 100  # ma-user of the preset images
 _FOLDERS = {HOME: "ma-user", CONFIG: "user", CACHE: "cache", TEMPORARY: "tmp"}
 _VOLUMES = "volumes"
 _PACKAGE = str(Path(__file__).parents[1])
-_PROTECTED = frozenset(("bin", "boot", "etc", "lib", "lib32", "lib64", "libx32", "opt", "root", "sbin", "srv", "usr"))
-_OF_THE_SYSTEM = _PROTECTED | {"dev", "proc", "run", "sys", "var"}  # in these, programs may have to write
+_LIBRARIES = ("lib", "lib32", "lib64", "libx32")
+_SYSTEM = frozenset(("bin", "etc", "gnu", "nix", "opt", "sbin", "snap", "sys", "usr", *_LIBRARIES))
+"""What a container has of the machine's root directory, to be read only. Nothing else of the machine is in there."""
+_NOT_FOR_VOLUMES = _SYSTEM | {"boot", "dev", "proc", "root", "run", "srv", "var"}
+_PACKAGES = ("site-packages", "dist-packages")
 _LONGEST_SECONDS = 60
 _CHECK = """
 import os, socket
@@ -37,16 +43,28 @@ class Containers(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Visibility:
+    """What containers have of this machine beside its system directories; of two paths, the longer one decides.
+
+    `kept`: can be read at its own path. `hidden`: is empty, wherever it lies."""
+
+    kept: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """One node's files at the paths that they have inside. `root` is the node's own directory of this machine.
 
     `host` is the node's name, `hosts` are all nodes' addresses with their names, `volumes` are further paths inside
-    that are the node's own."""
+    that are the node's own, `shared` are those that others share; of these, `read_only` must not be written to."""
 
     root: Path
     host: str
     hosts: Sequence[tuple[str, str]]
     volumes: Sequence[str] = ()
+    shared: Mapping[str, Path] = field(default_factory=dict)
+    read_only: frozenset[str] = frozenset()
 
     def inside(self, text: str) -> str:
         """A path, argument or variable as the job's processes have to read it."""
@@ -58,23 +76,44 @@ class View:
         """The launcher's arguments that run the command inside, in this directory."""
         return ["--container", str(self._file), self.inside(str(folder)), *map(self.inside, command)]
 
-    def write(self, kept: Sequence[Path]) -> None:
-        """Write down for the launcher what there is to build; `kept` stays visible where it is on this machine."""
-        places = {path: here(self.root, path) for path in (*_FOLDERS, *self.volumes)}
-        for folder in (self._base, *places.values()):
+    def write(self, visibility: Visibility) -> None:
+        """Write down for the launcher what there is to build."""
+        for folder in (self._base, *(here(self.root, path) for path in (*_FOLDERS, *self.volumes))):
             folder.mkdir(parents=True, exist_ok=True)
-        hidden = [path for path in kept if any(str(path).startswith(f"{place}/") for place in places)]
+        own = self._own()
+        user = job_user()
+        binds = [
+            *_binds({path: folder for path, folder in own.items() if path != CONFIG}, writable=True),
+            *_binds(
+                {path: folder for path, folder in self.shared.items() if path not in self.read_only}, writable=True
+            ),
+            *_binds({path: folder for path, folder in self.shared.items() if path in self.read_only}),
+            *_binds({CONFIG: own[CONFIG]}),
+            *_binds({str(path): path.resolve() for path in visibility.kept}),
+            *_binds({str(path): None for path in visibility.hidden}),
+        ]
         view = {
             "host": self.host,
             "root": str(self._base),
-            "places": {path: str(folder) for path, folder in places.items()},
-            "kept": {str(path): str(path.resolve()) for path in hidden},
-            "read_only": sorted(f"/{name}" for name in _PROTECTED),
+            "system": sorted(_SYSTEM),
+            "binds": sorted(binds, key=lambda bind: len(Path(bind["path"]).parts)),
             "files": self._system_files(),
             "uid": USER,
             "gid": GROUP,
+            "outside": [user.uid, user.gid] if user else None,
         }
         self._file.write_text(json.dumps(view), "utf-8")
+
+    def hand_over(self) -> None:
+        """Give the job's user what the node's own directories hold by now."""
+        user = job_user()
+        if user:
+            hand_over(self.root, self.volumes, user)
+
+    def _own(self) -> dict[str, Path]:
+        """Of directories within each other the outermost: a job can put a link in the place of the inner one."""
+        paths = (*_FOLDERS, *self.volumes)
+        return {path: here(self.root, path) for path in paths if not any(is_below(path, other) for other in paths)}
 
     @property
     def _file(self) -> Path:
@@ -97,7 +136,11 @@ class View:
         there = {name: content for name, content in contents.items() if Path("/etc", name).exists()}
         for name, content in there.items():
             (etc / name).write_text(content, "utf-8")
-        return {f"/etc/{name}": str(etc / name) for name in there}
+            (etc / name).chmod(0o644)
+        names = Path("/etc/resolv.conf")  # often a link to /run, which is not in there
+        return {f"/etc/{name}": str(etc / name) for name in there} | (
+            {str(names.resolve()): str(names.resolve())} if names.is_file() else {}
+        )
 
 
 def here(root: Path, path: str) -> Path:
@@ -108,18 +151,30 @@ def here(root: Path, path: str) -> Path:
     return root / _VOLUMES / path.lstrip("/")
 
 
+def hand_over(root: Path, volumes: Sequence[str], user: JobUser) -> None:
+    """Give a user all of a node's own directories but the platform's."""
+    for path in (*_FOLDERS, *volumes):
+        if path != CONFIG and here(root, path).is_dir():
+            give(here(root, path), user)
+
+
 def volume(path: str) -> str:
     """The directory inside that a request names, tidied; nothing if it cannot be a node's own directory."""
     tidy = posixpath.normpath(path)
     parts = tidy.strip("/").split("/")
-    if not path.startswith("/") or "\0" in path or parts[0] in _OF_THE_SYSTEM or parts in ([""], ["home"]):
+    if not path.startswith("/") or "\0" in path or parts[0] in _NOT_FOR_VOLUMES or parts in ([""], ["home"]):
         return ""
     return "/" + "/".join(parts)
 
 
 def is_volume(path: str) -> bool:
     """Whether this directory inside lies in none of those that every node has."""
-    return not any(path == place or path.startswith(f"{place}/") for place in _FOLDERS)
+    return not any(path == place or is_below(path, place) for place in _FOLDERS)
+
+
+def is_below(path: str, other: str) -> bool:
+    """Whether a path inside leads through another one."""
+    return path.startswith(f"{other}/")
 
 
 def why_not(wish: Containers, work: Path) -> str:
@@ -135,18 +190,45 @@ def why_not(wish: Containers, work: Path) -> str:
         shutil.rmtree(root, ignore_errors=True)
 
 
-def kept_visible(data: Path) -> tuple[Path, ...]:
-    """What every process needs at its own path, wherever that is: the interpreter, its packages, the sandbox's data."""
-    names = [sys.prefix, sys.base_prefix, os.path.realpath(sys.executable), *filter(os.path.isdir, sys.path), _PACKAGE]
-    given = [Path(name).parent if Path(name).is_file() else Path(name) for name in names]
-    wanted = dict.fromkeys(path for folder in (*given, data) for path in (folder.absolute(), folder.resolve()))
-    return tuple(path for path in wanted if not any(other in path.parents for other in wanted))
+def visibility(*more: Path, hidden: Sequence[Path] = ()) -> Visibility:
+    """What every process needs at its own path: the interpreter, its packages, the sandbox's own programs, and `more`.
+
+    The home directory of whoever runs the sandbox is hidden in any case, wherever it is."""
+    packages = [name for name in sys.path if Path(name).name in _PACKAGES and Path(name).is_dir()]
+    names: list[str | Path] = [
+        sys.prefix,
+        sys.base_prefix,
+        Path(os.path.realpath(sys.executable)).parent,
+        *packages,
+        _PACKAGE,
+        *more,
+    ]
+    return Visibility(_each(names), _each([*_homes(), *hidden]))
+
+
+def _binds(paths: Mapping[str, Path | None], *, writable: bool = False) -> list[dict[str, Any]]:
+    return [
+        {"path": path, "source": str(source) if source else "", "writable": writable} for path, source in paths.items()
+    ]
+
+
+def _each(names: Iterable[str | Path]) -> tuple[Path, ...]:
+    """Each path as it is written and as it is behind links."""
+    return tuple(dict.fromkeys(path for name in names for path in (Path(name).absolute(), Path(name).resolve())))
+
+
+def _homes() -> list[Path]:
+    """Home directories of this process' user, but for those like /bin and /usr/sbin that are really the system's."""
+    own = (entry.pw_dir for entry in pwd.getpwall() if entry.pw_uid == os.geteuid())
+    folders = [Path(name) for name in (os.environ.get("HOME", ""), *own)]
+    return [folder for folder in folders if len(folder.parts) > (3 if folder.parts[:2] == ("/", "usr") else 2)]
 
 
 def _try(root: Path) -> str:
     view = View(root, "probe", [("127.0.0.1", "probe.probe probe")])
     (root / "ma-user" / "probe").mkdir(parents=True)
-    view.write(kept_visible(root))
+    view.write(visibility())
+    view.hand_over()
     check = [sys.executable, "-I", "-S", "-c", _CHECK]
     command = [sys.executable, "-I", "-S", launcher.__file__, str(os.getpid()), *view.command(root / "ma-user", check)]
     try:

@@ -15,6 +15,7 @@ from aisbench_core.sandbox.engine.scheduling import check_size, waiting, without
 from aisbench_core.sandbox.engine.training import INTERRUPTED, Training, Workshop
 from aisbench_core.sandbox.files import remove_tree
 from aisbench_core.sandbox.job import WAITING, Job, Phase, TaskEnd
+from aisbench_core.sandbox.refusals import Refused
 
 log = logging.getLogger(__name__)
 
@@ -22,6 +23,8 @@ GRACE_SECONDS = 15.0
 SHUTDOWN_GRACE_SECONDS = 3.0
 MANY_CARDS = 1_000_000
 _DISK_SECONDS = 0.5
+_OWN_CODE = "Sandbox.0001"  # the cloud has no such refusal
+_REMEDY = "Run the sandbox where Linux allows namespaces."
 
 
 def usual_cards() -> int:
@@ -80,6 +83,9 @@ class SubprocessEngine:
 
     def check(self, job: Job) -> None:
         """Raises Refused for jobs that this machine cannot start, and for those that never fit."""
+        refusal = self._shop.why_no_jobs()
+        if refusal:
+            raise Refused(400, _OWN_CODE, refusal, _REMEDY)
         boot.check(job)
         check_size(job, self._shop.capacity)
 

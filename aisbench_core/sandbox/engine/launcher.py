@@ -1,83 +1,123 @@
 """Starts one process of a job so that it dies with the sandbox, and in a container if one is described.
 
 `python -I -S launcher.py PARENT PROGRAM ARGS…`, or `… PARENT --container VIEW FOLDER PROGRAM ARGS…` where VIEW is the
-file that `container.py` writes. It uses the standard library only and starts in a few hundredths of a second."""
+file that `container.py` writes, or `… PARENT --user UID GID PROGRAM ARGS…`. Before those, `--variables N` names an
+open file with the program's environment: what a job sets, such as LD_PRELOAD, must not reach this program, which still
+has all rights. It uses the standard library only and starts in a few hundredths of a second."""
 # pathlib would take a good part of the time that this program takes
-# ruff: noqa: PTH101, PTH102, PTH103, PTH106, PTH112, PTH114, PTH115, PTH123, PTH208, PTH211
+# ruff: noqa: PTH101, PTH102, PTH103, PTH106, PTH110, PTH112, PTH114, PTH115, PTH116, PTH118, PTH120, PTH123, PTH208, PTH211
 
 import ctypes
+import errno
 import json
 import os
 import select
 import signal
+import struct
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 CANNOT_START = 126
 PR_SET_PDEATHSIG = 1
-_NAMESPACES = 0x00020000 | 0x04000000 | 0x10000000 | 0x20000000  # mounts, host name, users, processes
+_PR_SET_NO_NEW_PRIVS = 38
+_NEW_MOUNTS, _NEW_NAME, _NEW_USERS, _NEW_PROCESSES = 0x00020000, 0x04000000, 0x10000000, 0x20000000
 _BIND, _RECURSIVE, _PRIVATE, _REMOUNT, _READ_ONLY, _DETACH = 4096, 16384, 1 << 18, 32, 1, 2
+_MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _ATTR_READ_ONLY = 442, -100, 0x8000, 1
 _PROC_FLAGS = 2 | 4 | 8  # nosuid, nodev, noexec: the system insists
 _OLD = "/.outside"
+_EMPTY = ("/run", "/var/tmp")  # noqa: S108 - names inside
 # They are sent to the whole group; the program decides what they mean.
 _FOR_THE_PROGRAM = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
 
 
 def main(parent: int, arguments: list[str]) -> None:
     """Become the program, to be killed by the system as soon as the parent is gone (Linux only)."""
+    variables: Mapping[str, str] = os.environ
+    if arguments[0] == "--variables":
+        variables = json.loads(_read(int(arguments[1])))
+        arguments = arguments[2:]
     if arguments[0] == "--container":
         view, folder, *command = arguments[1:]
-        _enter(parent, json.loads(_read(view)), folder, command)
+        _enter(parent, json.loads(_read(view)), folder, command, variables)
+    if arguments[0] == "--user":
+        user, group, *arguments = arguments[1:]
+        _give_up_privileges(int(user), int(group))
     _die_with_parent()
     if os.getppid() != parent:  # it died before we asked
         sys.exit(1)
-    _become(arguments)
+    _become(arguments, variables)
 
 
-def _enter(parent: int, view: Mapping[str, Any], folder: str, command: list[str]) -> NoReturn:
+def _enter(
+    parent: int, view: Mapping[str, Any], folder: str, command: list[str], variables: Mapping[str, str]
+) -> NoReturn:
     """Run the program inside; this process stays outside, waits for it and ends with its code.
 
     Between the two stands the container's first process: when it ends, or is killed, the system kills all others in
     there, also those that have left the session. The program is not it, as a first process is deaf to signals."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _FOR_THE_PROGRAM)
     libc = ctypes.CDLL(None, use_errno=True)
-    user, group = os.geteuid(), os.getegid()
-    _check(libc.unshare(_NAMESPACES), "unshare")
-    _write("/proc/self/setgroups", "deny")  # the system's condition for the next lines
-    _write("/proc/self/uid_map", f"{view['uid']} {user} 1")
-    _write("/proc/self/gid_map", f"{view['gid']} {group} 1")
+    outside: list[int] | None = view["outside"]
+    _check(libc.unshare(_NEW_PROCESSES | (0 if outside else _NEW_USERS)), "unshare")
+    if not outside:
+        _map("self", view, os.geteuid(), os.getegid())
     _die_with_parent()
     if os.getppid() != parent:
         sys.exit(1)
-    outside_lives, our_end = os.pipe()
+    from_outside, to_inside = os.pipe()
+    from_inside, to_outside = os.pipe()
     first = os.fork()
     if not first:
-        os.close(our_end)
-        _be_first(libc, view, folder, command, outside_lives)
-    os.close(outside_lives)
+        os.close(to_inside)
+        os.close(from_inside)
+        _be_first(libc, view, folder, lambda: _become(command, variables), from_outside, to_outside)
+    os.close(from_outside)
+    os.close(to_outside)
+    if outside and os.read(from_inside, 1):
+        _map(str(first), view, *outside)
+        os.write(to_inside, b".")
     os._exit(_code(os.waitpid(first, 0)[1]))
 
 
+def _map(process: str, view: Mapping[str, Any], user: int, group: int) -> None:
+    """Say which user and group of this machine those of the container are; there are no others in there."""
+    if process == "self":
+        _write("/proc/self/setgroups", "deny")  # the system's condition for those who are not root
+    _write(f"/proc/{process}/uid_map", f"{view['uid']} {user} 1")
+    _write(f"/proc/{process}/gid_map", f"{view['gid']} {group} 1")
+
+
 def _be_first(
-    libc: ctypes.CDLL, view: Mapping[str, Any], folder: str, command: list[str], outside_lives: int
+    libc: ctypes.CDLL,
+    view: Mapping[str, Any],
+    folder: str,
+    become: Callable[[], NoReturn],
+    from_outside: int,
+    to_outside: int,
 ) -> NoReturn:
     """Build the container's file system, start the program, bury whoever ends, and end with the program."""
     _die_with_parent()
-    if select.select([outside_lives], [], [], 0)[0]:  # its other end is closed: nobody waits for us any more
-        os._exit(1)
     try:
+        _check(libc.unshare(_NEW_MOUNTS | _NEW_NAME), "unshare")
         _build(libc, view)
+        if view["outside"]:
+            _change_user(libc, view, from_outside, to_outside)
         os.chdir(folder)
     except OSError as error:
         print(f"the container cannot be built: {error}", file=sys.stderr, flush=True)
         os._exit(CANNOT_START)
+    os.close(to_outside)
+    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    _die_with_parent()  # it is forgotten with a change of users
+    if select.select([from_outside], [], [], 0)[0]:  # its other end is closed: nobody waits for us any more
+        os._exit(1)
     if signal.sigpending() & _FOR_THE_PROGRAM:  # asked to end before there was a program
         os._exit(128 + signal.SIGTERM)
     program = os.fork()
     if not program:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _FOR_THE_PROGRAM)
-        _become(command)
+        become()
     if signal.sigpending() & _FOR_THE_PROGRAM:  # between the look and the start
         os.kill(program, signal.SIGTERM)
     while True:
@@ -86,8 +126,28 @@ def _be_first(
             os._exit(_code(status))
 
 
+def _change_user(libc: ctypes.CDLL, view: Mapping[str, Any], from_outside: int, to_outside: int) -> None:
+    """Become the container's user. Only now, because root alone reaches all that was to be built from.
+
+    The process outside still has the right to say who that user is on this machine."""
+    os.setgroups([])
+    _check(libc.unshare(_NEW_USERS), "unshare")
+    os.write(to_outside, b".")
+    if not os.read(from_outside, 1):
+        os._exit(1)
+    os.setresgid(view["gid"], view["gid"], view["gid"])
+    os.setresuid(view["uid"], view["uid"], view["uid"])
+
+
+def _give_up_privileges(user: int, group: int) -> None:
+    os.setgroups([])
+    os.setresgid(group, group, group)
+    os.setresuid(user, user, user)
+    ctypes.CDLL(None).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+
+
 def _build(libc: ctypes.CDLL, view: Mapping[str, Any]) -> None:
-    """A new root in memory: what the machine has, and in some places (`places`) a directory of the node's."""
+    """A new root in memory, with the machine's system directories and what is named, and nothing else."""
     name = str(view["host"]).encode()
     _check(libc.sethostname(name, len(name)), "sethostname")
     _mount(libc, None, "/", None, _RECURSIVE | _PRIVATE)
@@ -96,36 +156,67 @@ def _build(libc: ctypes.CDLL, view: Mapping[str, Any]) -> None:
     os.mkdir(root + _OLD)
     _check(libc.pivot_root(root.encode(), (root + _OLD).encode()), "pivot_root")
     os.chdir("/")
-    places: dict[str, str] = view["places"]
-    _show(libc, "", places)
-    for path, source in view["kept"].items():  # the interpreter and the like, which a place would hide
-        _bind(libc, _OLD + source, path)
+    usual = os.umask(0o022)
+    _show_system(libc, view["system"])
+    emptied = [bind["path"] for bind in view["binds"] if _show(libc, bind["path"], bind["source"], bind["writable"])]
+    for path in emptied:
+        _close(path, os.stat(path).st_dev)
     for path, source in view["files"].items():
         _bind(libc, _OLD + source, path)
-    for path in view["read_only"]:
         _protect(libc, path)
     _mount_processes(libc)
+    os.umask(usual)
     _check(libc.umount2(_OLD.encode(), _DETACH), "umount2")
     os.rmdir(_OLD)
-    os.chmod("/", 0o555)  # noqa: S103 - as in a container: nobody but root makes directories there
+    _close("/", os.stat("/").st_dev)
 
 
-def _show(libc: ctypes.CDLL, folder: str, places: Mapping[str, str]) -> None:
-    """Fill one directory of the new root; those on the way to a place are made anew, all others are the machine's."""
-    there = _entries(_OLD + folder)
-    own = {path[len(folder) + 1 :].partition("/")[0] for path in places if path.startswith(folder + "/")}
-    for name in sorted({*there, *own} - ({"proc"} if not folder else set())):
-        path = f"{folder}/{name}"
-        if path in places:
-            _bind(libc, _OLD + places[path], path)
-        elif name in own:
-            os.mkdir(path, 0o755)
-            _show(libc, path, places)
-            os.chmod(path, 0o555)  # noqa: S103 - as below
-        elif os.path.islink(_OLD + path):
+def _show_system(libc: ctypes.CDLL, names: Iterable[str]) -> None:
+    for name in names:
+        path = f"/{name}"
+        if os.path.islink(_OLD + path):
             os.symlink(os.readlink(_OLD + path), path)
-        else:
-            _bind(libc, _OLD + path, path)
+        elif os.path.isdir(_OLD + path):
+            _show(libc, path, path, False)
+    _bind(libc, _OLD + "/dev", "/dev")
+    if os.path.isdir("/dev/pts"):
+        _replace_terminals(libc)
+    for path in _EMPTY:
+        os.makedirs(path)
+        os.chmod(path, 0o1777)  # noqa: S103 - as everywhere
+
+
+def _replace_terminals(libc: ctypes.CDLL) -> None:
+    """Hide the terminals of whoever runs the sandbox, where one could read what is typed."""
+    try:
+        _mount(libc, "devpts", "/dev/pts", "devpts", 0)
+    except OSError:  # they need a user 0, whom only root can give to a container: there are none then
+        _mount(libc, "tmpfs", "/dev/pts", "tmpfs", 0)
+
+
+def _show(libc: ctypes.CDLL, path: str, source: str, writable: bool) -> bool:
+    """Put a directory or file of the machine at a path inside; without a source, hide what is there.
+
+    Whether it is a new and empty directory now."""
+    if not source and os.path.isdir(path):
+        _mount(libc, "tmpfs", path, "tmpfs", 0)
+        return True
+    if not source and os.path.exists(path):
+        _bind(libc, "/dev/null", path)
+    elif source and os.path.exists(_OLD + source):
+        _bind(libc, _OLD + source, path)
+        if not writable:
+            _protect(libc, path)
+    return False
+
+
+def _close(folder: str, device: int) -> None:
+    """Nobody adds to the directories that were made on the way to others; `device` is the one in memory they are on."""
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        if path not in _EMPTY and not os.path.islink(path) and os.path.isdir(path) and os.stat(path).st_dev == device:
+            _close(path, device)
+    os.chmod(folder, 0o555)  # noqa: S103 - as in a container: nobody but root makes directories there
 
 
 def _mount_processes(libc: ctypes.CDLL) -> None:
@@ -137,35 +228,35 @@ def _mount_processes(libc: ctypes.CDLL) -> None:
 
 
 def _bind(libc: ctypes.CDLL, source: str, target: str) -> None:
+    """Show `source` at `target` as well; never what a link leads to that a job has left on the way to either."""
+    if os.path.realpath(source) != source or os.path.realpath(target).startswith(f"{_OLD}/"):
+        raise OSError(errno.ELOOP, f"{os.strerror(errno.ELOOP)}: {target}")
     if os.path.isdir(source):
         os.makedirs(target, exist_ok=True)
     elif not os.path.lexists(target):
+        os.makedirs(os.path.dirname(target), exist_ok=True)
         _write(target, "")
     _mount(libc, source, target, None, _BIND | _RECURSIVE)
 
 
 def _protect(libc: ctypes.CDLL, path: str) -> None:
     """Let nobody inside write there, as far as the system lets us decide that; a link leads to what is protected."""
-    if os.path.ismount(path) and not os.path.islink(path):
-        kept = os.statvfs(path).f_flag & _PROC_FLAGS  # the system wants to hear them again
-        try:
-            _mount(libc, None, path, None, _REMOUNT | _BIND | _READ_ONLY | kept)
-        except OSError:
-            return
-
-
-def _entries(folder: str) -> Iterable[str]:
+    attributes = struct.pack("=QQQQ", _ATTR_READ_ONLY, 0, 0, 0)
+    name = ctypes.c_char_p(os.fsencode(path))
+    if not libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, name, _AT_RECURSIVE, attributes, ctypes.c_size_t(len(attributes))):
+        return
+    kept = os.statvfs(path).f_flag & _PROC_FLAGS  # the system wants to hear them again
     try:
-        return os.listdir(folder)
-    except FileNotFoundError:
-        return ()
+        _mount(libc, None, path, None, _REMOUNT | _BIND | _READ_ONLY | kept)
+    except OSError:
+        return
 
 
-def _become(command: list[str]) -> NoReturn:
+def _become(command: list[str], variables: Mapping[str, str]) -> NoReturn:
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and what is ignored stays so
         signal.signal(number, signal.SIG_DFL)
     try:
-        os.execv(command[0], command)  # noqa: S606 - becoming another program is the purpose
+        os.execve(command[0], command, variables)  # noqa: S606 - becoming another program is the purpose
     except OSError as error:
         print(f"cannot run {command[0]}: {error.strerror}", file=sys.stderr, flush=True)
         os._exit(CANNOT_START)
@@ -193,7 +284,7 @@ def _code(status: int) -> int:
     return 128 - code if code < 0 else code
 
 
-def _read(path: str) -> str:
+def _read(path: str | int) -> str:
     with open(path, encoding="utf-8") as file:
         return file.read()
 

@@ -8,12 +8,13 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from aisbench_core.sandbox.engine import processes
+from aisbench_core.sandbox.engine import beneath, processes
 from aisbench_core.sandbox.engine.boot import Launch, launches
 from aisbench_core.sandbox.engine.nodes import Node
 from aisbench_core.sandbox.engine.processes import Process
 from aisbench_core.sandbox.engine.transfers import NodeLog, OutputSync, TransferError, download
 from aisbench_core.sandbox.engine.variables import environment, for_pip
+from aisbench_core.sandbox.files import write_atomically
 from aisbench_core.sandbox.jobs import Job, Jobs, TaskEnd
 from aisbench_core.sandbox.obs.objects import ObjectError, Objects
 from aisbench_core.sandbox.obs.paths import bucket_and_key
@@ -53,13 +54,16 @@ class NodeRun:
         self._said: set[str] = set()
         self._environment: Mapping[str, str] = environment(node)
         self._exported_environment = node.root / "tmp" / ".pre-start.environment"
+        self._pip_settings = node.root / "tmp" / ".pip.conf"
         self._installing_since = 0.0
         self._table = threading.Timer(_TABLE_SECONDS, self._complete_table)
         self._table.daemon = True
         self._syncs = [
             (
                 channel.name,
-                OutputSync(objects, node.channel_folder("outputs", index, channel), channel.path, node.source),
+                OutputSync(
+                    objects, node.channel_folder("outputs", index, channel), channel.path, node.source, node.root
+                ),
             )
             for index, channel in enumerate(node.job.channels("outputs"))
         ]
@@ -72,6 +76,7 @@ class NodeRun:
         """Fetch code and inputs, and outputs of before where they are wanted. Raises NodeFailed."""
         self._node.make_folders()
         self._say_what_this_is()
+        self._say_what_is_mounted()
         if self._job.algorithm.get("code_dir"):
             self._tell("code_started")
             self._download(self._job.algorithm["code_dir"], self._node.code, "code")
@@ -82,6 +87,7 @@ class NodeRun:
         for index, (name, sync) in enumerate(self._syncs):
             if self._node.is_fetched_first(index):
                 self._fetch(name, sync)
+        self._node.hand_over()
 
     def install(self) -> list[Process]:
         """Start to install what pip-requirements.txt lists, if there is one beside the boot file or in the code."""
@@ -92,7 +98,7 @@ class NodeRun:
         self._tell("requirements_started", file=_REQUIREMENTS)
         self._installing_since = time.monotonic()
         command = [str(self._node.python), "-m", "pip", "install", "-r", str(file)]
-        variables = {**self._environment, **for_pip(os.environ)}
+        variables = {**self._environment, **self._lend_settings(for_pip(os.environ))}
         return [self._run(_REQUIREMENTS, command, file.parent, variables)]
 
     def pre_start(self) -> list[Process]:
@@ -167,21 +173,28 @@ class NodeRun:
         variables = {**self._environment, **launch.environment}
         where = (launch.folder, output, self._node.view)
         return processes.start(
-            launch.task or self.task, launch.label, launch.command, variables, *where, serves=launch.serves
+            launch.task or self.task,
+            launch.label,
+            launch.command,
+            variables,
+            *where,
+            user=self._node.site.user,
+            serves=launch.serves,
         )
 
     def _run(self, label: str, command: list[str], folder: Path, variables: Mapping[str, str]) -> Process:
         output = self._print_file(f"{label.partition('.')[0]}.txt")
-        return processes.start(self.task, label, command, variables, folder, output, self._node.view)
+        where = (folder, output, self._node.view)
+        return processes.start(self.task, label, command, variables, *where, user=self._node.site.user)
 
     def _print_file(self, name: str) -> Path:
-        output = self._node.log / name
+        output = self._node.prints / name
         self._prints.append(output)
         return output
 
     def _take_exports(self) -> None:
-        if self._exported_environment.exists():
-            lines = self._exported_environment.read_bytes().decode("utf-8", "replace").split("\0")
+        with suppress(OSError), beneath.opened(self._node.root, self._exported_environment) as file:
+            lines = file.read().decode("utf-8", "replace").split("\0")
             pairs = (line.partition("=") for line in lines if "=" in line)
             self._environment = {name: value for name, _, value in pairs if name not in _SHELL_OWN}
 
@@ -192,6 +205,11 @@ class NodeRun:
         if image:
             self.say(f"[init] AISBench sandbox: the image {image} is not used: all programs are this machine's")
         self.say(f"[init] AISBench sandbox: {cards} card{'s' * (cards > 1)} on this machine, {where}")
+
+    def _say_what_is_mounted(self) -> None:
+        for share in self._node.shares:
+            how = f"at {share.local}" if self._node.view else "nowhere: that needs containers"
+            self.say(f"[init] mount {share.remote} {how}")
 
     def _what_runs(self) -> str:
         return "the command" if self._job.algorithm.get("command") else self._node.boot_file.name
@@ -204,8 +222,18 @@ class NodeRun:
         places = (beside, self._node.code / name) if beside else ()
         return next((file for file in places if file.is_file()), None)
 
+    def _lend_settings(self, settings: Mapping[str, str]) -> Mapping[str, str]:
+        """Put pip's own file of settings where pip reads it on this node, until it has ended."""
+        file = Path(settings.get("PIP_CONFIG_FILE", "/dev/null"))
+        if not file.is_file():
+            return settings
+        write_atomically(self._pip_settings, file.read_bytes(), 0o600)
+        self._node.hand_over()
+        return {**settings, "PIP_CONFIG_FILE": str(self._pip_settings)}
+
     def _note_installed(self) -> None:
         if self._installing_since:
+            self._pip_settings.unlink(missing_ok=True)
             seconds = f"{time.monotonic() - self._installing_since:.3f}"
             self._tell("requirements_done", file=_REQUIREMENTS, seconds=seconds)
             self._installing_since = 0.0

@@ -6,9 +6,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from aisbench_core.sandbox.engine import interpreter, node_links, rank_tables
-from aisbench_core.sandbox.engine.container import View, here, is_volume, volume
+from aisbench_core.sandbox.engine import beneath, interpreter, node_links, rank_tables
+from aisbench_core.sandbox.engine.container import View, Visibility, hand_over, here, is_volume, volume
+from aisbench_core.sandbox.engine.job_user import JobUser
 from aisbench_core.sandbox.engine.rank_tables import loopback
+from aisbench_core.sandbox.engine.shares import Share, make_folder, shares
 from aisbench_core.sandbox.jobs import Channel, Job
 from aisbench_core.sandbox.obs.paths import bucket_and_key
 
@@ -19,13 +21,16 @@ __all__ = ["Node", "Site", "loopback"]
 class Site:
     """What all nodes of a sandbox share: the keys that its jobs have, its address, and why it has no containers.
 
-    `without_containers` is empty where jobs run in containers; `kept` is what these show where the machine has it."""
+    `without_containers` is empty where jobs run in containers; these have of the machine what `visibility` says.
+    Elsewhere they run as `user`, if there is one. Below `shares` are the directories that stand for NFS shares."""
 
     access_key: str = ""
     secret_key: str = ""
     modelarts_url: str = ""
     without_containers: str = "this node was made by itself"
-    kept: tuple[Path, ...] = ()
+    visibility: Visibility = field(default_factory=Visibility)
+    user: JobUser | None = None
+    shares: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -74,8 +79,13 @@ class Node:
 
     @property
     def log(self) -> Path:
-        """What the node's processes print."""
+        """Where programs write their own logs."""
         return self.mount / "log"
+
+    @property
+    def prints(self) -> Path:
+        """What the node's processes print; no process gets here, so that none can put something else in its place."""
+        return self.root / "prints"
 
     @property
     def tables(self) -> Path:
@@ -114,7 +124,16 @@ class Node:
         if self.site.without_containers:
             return None
         hosts = [(loopback(node), _names(self.job, node)) for node in range(self.job.node_count)]
-        return View(self.root, self.name, hosts, self._volumes())
+        shared = {share.local: share.folder for share in self.shares}
+        read_only = frozenset(share.local for share in self.shares if share.read_only)
+        return View(self.root, self.name, hosts, self._volumes(), shared, read_only)
+
+    @cached_property
+    def shares(self) -> tuple[Share, ...]:
+        """The NFS shares that the job mounts."""
+        if self.site.shares is None:
+            return ()
+        return tuple(shares(self.site.shares, self.job.body["spec"].get("volumes") or ()))
 
     def host(self, node: int) -> str:
         """Where this node's processes reach that node: its name in containers, else its address."""
@@ -140,16 +159,35 @@ class Node:
 
     def make_folders(self) -> None:
         """Create everything that exists before the code starts."""
-        folders = [self.code, self.log, self.root / "tmp", self.root / "cache", self.tables, self.rank_table.parent]
+        folders = [
+            self.code,
+            self.log,
+            self.prints,
+            self.root / "tmp",
+            self.root / "cache",
+            self.tables,
+            self.rank_table.parent,
+        ]
         folders += [self.workspace(device) for device in range(self.job.flavor.cards)]
         folders += [folder for _, _, folder in self.channels()]
         for folder in folders:
             folder.mkdir(parents=True, exist_ok=True)
+        for folder in (self.root.parent, self.root, self.tables.parent, self.tables):
+            folder.chmod(0o755)
         (self.root / "tmp").chmod(0o1777)
         interpreter.make_interpreter(self.python_home)
         rank_tables.write_platform_table(self.tables, self.job, completed=False)
         if self.view:
-            self.view.write(self.site.kept)
+            for share in self.shares:
+                make_folder(share)
+            self.view.write(self.site.visibility)
+
+    def hand_over(self) -> None:
+        """Give the job's user what is there before its code starts."""
+        if self.view:
+            self.view.hand_over()
+        elif self.site.user:
+            hand_over(self.root, self._volumes(), self.site.user)
 
     def complete_platform_table(self) -> None:
         """All nodes have their addresses: the platform's rank table is whole from now on."""
@@ -157,7 +195,7 @@ class Node:
 
     def convert_rank_table(self) -> None:
         """What the boot helper does once the platform's table is completed."""
-        rank_tables.write_rank_table(self.rank_table, self.job)
+        beneath.write(self.root, self.rank_table, rank_tables.rank_table(self.job))
 
     def arguments(self) -> list[str]:
         """What the boot file is called with: parameters first, then inputs and outputs."""

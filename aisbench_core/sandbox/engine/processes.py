@@ -1,9 +1,11 @@
 """The processes of a job: started without a shell in sessions of their own, ended as whole groups, never orphaned."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -11,9 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aisbench_core.sandbox.engine.container import View
+from aisbench_core.sandbox.engine.job_user import JobUser
 
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 PROC = Path("/proc")
+_USUAL_UMASK = 0o022
+"""Of a job in the cloud; our own is narrower."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,23 +48,30 @@ def start(
     output: Path,
     view: View | None = None,
     *,
+    user: JobUser | None = None,
     serves: bool = False,
 ) -> Process:
     """Run a program with exactly this environment; both its streams are appended to the file `output`.
 
-    With a view it runs in a container of its own. The calling thread has to live as long as the program: the system
-    ends it with the thread."""
-    arguments = view.command(folder, command) if view else command
+    With a view it runs in a container of its own, else as the user. The calling thread has to live as long as the
+    program: the system ends it with the thread."""
+    other = ["--user", str(user.uid), str(user.gid)] if user else []
+    arguments = view.command(folder, command) if view else [*other, *command]
     read = view.inside if view else str
-    with output.open("ab") as stream:
+    with output.open("ab") as stream, tempfile.TemporaryFile() as variables:
+        variables.write(json.dumps({name: read(value) for name, value in environment.items()}).encode())
+        variables.seek(0)
+        own = ["--variables", str(variables.fileno())]
         popen = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid()), *arguments],
+            [sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid()), *own, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=subprocess.STDOUT,
             cwd=folder,
-            env={name: read(value) for name, value in environment.items()},
+            env={"PATH": os.defpath},
+            pass_fds=[variables.fileno()],
             start_new_session=True,
+            umask=_USUAL_UMASK,
         )
     return Process(task, label, popen, serves)
 

@@ -8,6 +8,8 @@ from aisbench_core.sandbox.files import write_atomically
 from aisbench_core.sandbox.jobs import Job
 
 NAME = "jobstart_hccl.json"
+READABLE = 0o644
+"""By the user that a job runs as."""
 
 
 def loopback(node: int) -> str:
@@ -24,11 +26,12 @@ def write_platform_table(folder: Path, job: Job, *, completed: bool) -> None:
         "instance_list": [_instance(job, node) for node in range(job.node_count)] if completed else [],
     }
     status = "completed" if completed else "initializing"
-    _write(folder / NAME, {"status": status, "group_count": "1", "group_list": [group]})
+    table = {"status": status, "group_count": "1", "group_list": [group]}
+    write_atomically(folder / NAME, json.dumps(table).encode(), READABLE)
 
 
-def write_rank_table(file: Path, job: Job) -> None:
-    """Write template 1, which the boot helper makes of it: ranks run through the nodes in order."""
+def rank_table(job: Job) -> str:
+    """Template 1, which the boot helper makes of it: ranks run through the nodes in order."""
     cards = job.flavor.cards
     servers = [
         {
@@ -40,7 +43,7 @@ def write_rank_table(file: Path, job: Job) -> None:
         for node in range(job.node_count)
     ]
     count = str(job.node_count)
-    _write(file, {"status": "completed", "version": "1.0", "server_count": count, "server_list": servers})
+    return json.dumps({"status": "completed", "version": "1.0", "server_count": count, "server_list": servers})
 
 
 def _instance(job: Job, node: int) -> dict[str, object]:
@@ -53,7 +56,3 @@ def _devices(job: Job, node: int) -> list[dict[str, str]]:
     return [
         {"device_id": str(device), "device_ip": f"198.18.{node}.{device + 1}"} for device in range(job.flavor.cards)
     ]
-
-
-def _write(file: Path, table: object) -> None:
-    write_atomically(file, json.dumps(table).encode())

@@ -13,6 +13,7 @@ from aisbench_core.sandbox.capacity import Capacity
 from aisbench_core.sandbox.engine.queue import Snapshot, decide
 from aisbench_core.sandbox.engine.recovery import Outcome, after
 from aisbench_core.sandbox.engine.scheduling import check_size, occupied, waiting, without_patience
+from aisbench_core.sandbox.engine.stamp import output_paths, stamp_results
 from aisbench_core.sandbox.jobs import Job, Jobs, Phase, TaskEnd
 from aisbench_core.sandbox.obs.objects import Objects
 from aisbench_core.sandbox.obs.paths import bucket_and_key
@@ -161,14 +162,13 @@ class ScriptedEngine:
         self._leave(job.job_id, Outcome("failed" if trouble else "completed", ends, trouble))
 
     def _write_outputs(self, job: Job, outputs: Mapping[str, str]) -> None:
-        paths = [channel.path for channel in job.channels("outputs")]
-        # A script of the older API (v1) copies its results itself, to where this parameter says.
-        paths += [entry["value"] for entry in job.algorithm.get("parameters") or () if entry["name"] == "train_url"]
+        paths = output_paths(job)
         if not paths:
             return
         bucket, folder = bucket_and_key(paths[0])
         for name, text in outputs.items():
             self._objects.put(bucket, f"{folder}{name}", text.encode())
+        stamp_results(self._objects, job)
 
     def _write_logs(self, job: Job) -> None:
         text = f"[ModelArts Service Log][init] AISBench sandbox, scripted\n{Script.model_validate(job.script).log}"

@@ -19,6 +19,7 @@ from aisbench_core.sandbox.engine.processes import Process
 from aisbench_core.sandbox.engine.queue import Occupied
 from aisbench_core.sandbox.engine.recovery import Outcome, goes_on
 from aisbench_core.sandbox.engine.scheduling import occupied
+from aisbench_core.sandbox.engine.stamp import stamp_results
 from aisbench_core.sandbox.engine.stillness import Stillness
 from aisbench_core.sandbox.files import remove_tree
 from aisbench_core.sandbox.jobs import Job, Jobs, TaskEnd
@@ -38,7 +39,9 @@ OnEnd = Callable[[str, Outcome], None]
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What all jobs of a sandbox share. `grace`: seconds that a process has to end when it is asked to."""
+    """What all jobs of a sandbox share. `grace`: seconds that a process has to end when it is asked to.
+
+    `why_no_jobs`: what keeps this machine from running jobs at the moment, empty if nothing does."""
 
     jobs: Jobs
     objects: Objects
@@ -47,6 +50,7 @@ class Workshop:
     capacity: Capacity
     grace: float
     site: Site = field(default_factory=Site)
+    why_no_jobs: Callable[[], str] = str
 
 
 class Over(Exception):
@@ -141,9 +145,16 @@ class Training:
                 node.finish(codes.get(node.task, _TERMINATED))
             except ObjectError as error:
                 refused.append(error)
+        try:
+            stamp_results(self._shop.objects, self.job)
+        except ObjectError as error:
+            refused.append(error)
         return self._cannot_upload(refused[0]) if refused else outcome
 
     def _outcome(self) -> Outcome:
+        refusal = self._shop.why_no_jobs()
+        if refusal:
+            return Outcome("failed", (TaskEnd(self._nodes[0].task, 1, refusal),), Trouble.CODE)
         try:
             self._check_environment()
             for node in self._nodes:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from aisbench_core.sandbox.engine import beneath
 from aisbench_core.sandbox.engine.prints import LOG_LIMIT, BoundedLog
 from aisbench_core.sandbox.obs.objects import ObjectError, Objects, Stat
 from aisbench_core.sandbox.obs.paths import bucket_and_key
@@ -68,9 +69,10 @@ def _local_name(key: str, prefix: str) -> str:
 class OutputSync:
     """Copies what one node writes into one output directory to OBS, where all nodes' files come together."""
 
-    def __init__(self, objects: Objects, folder: Path, path: str, source: Source) -> None:
+    def __init__(self, objects: Objects, folder: Path, path: str, source: Source, root: Path | None = None) -> None:
         self._objects = objects
         self._folder = folder
+        self._root = root or folder
         self._bucket, self._prefix = bucket_and_key(path)
         self._source = source
         self._copied: dict[Path, tuple[int, int]] = {}
@@ -103,7 +105,8 @@ class OutputSync:
         mark = _mark(source)
         if self._copied.get(file) != mark:
             key = f"{self._prefix}{file.relative_to(self._folder).as_posix()}"
-            self._objects.put(self._bucket, key, source)
+            with beneath.opened(self._root, source) as content:
+                self._objects.put(self._bucket, key, content)
             self._copied[file] = mark
 
     def _refused(self, file: Path, error: ObjectError | OSError) -> ObjectError:

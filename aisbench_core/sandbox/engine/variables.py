@@ -9,8 +9,9 @@ from pathlib import Path
 from aisbench_core.sandbox.engine.nodes import Node
 from aisbench_core.sandbox.engine.rank_tables import loopback
 
-_NETWORK = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "ssl_cert_file", "requests_ca_bundle")
-_WHERE_TO = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_PYTHON")
+_CERTIFICATES = ("ssl_cert_file", "requests_ca_bundle")
+_NETWORK = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", *_CERTIFICATES)
+_WHERE_TO = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_PYTHON", "PIP_CACHE_DIR")
 
 
 def environment(node: Node) -> dict[str, str]:
@@ -28,6 +29,7 @@ def environment(node: Node) -> dict[str, str]:
         "MA_OUTPUTS": _channels(node, "outputs"),
         **_accelerators(node),
         **node.job.algorithm["environments"],
+        **_modules(node),
         **{name: str(folder) for name, method, folder in node.channels() if method == "env"},
         # By these two the sandbox finds what is left of a job.
         "MA_JOB_DIR": str(node.code.parent),
@@ -36,18 +38,22 @@ def environment(node: Node) -> dict[str, str]:
 
 
 def for_pip(machine: Mapping[str, str]) -> dict[str, str]:
-    """What pip needs of this machine's own settings to install a job's requirements: index, proxies, certificates."""
+    """What pip needs of this machine's own settings to install a job's requirements: index, proxies, certificates.
+
+    Its cache is not among them: what one job puts there, the person would install."""
     found = {name: value for name, value in machine.items() if _is_for_pip(name)}
     home = Path(machine.get("HOME") or "/nonexistent")
     files = [file for file in (home / ".config" / "pip" / "pip.conf", home / ".pip" / "pip.conf") if file.is_file()]
     own = {"PIP_CONFIG_FILE": str(files[0])} if files else {}
-    cache = home / ".cache" / "pip"
-    return {
-        **({"PIP_CACHE_DIR": str(cache)} if cache.is_dir() else {}),
-        **own,
-        **found,
-        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-    }
+    return {**own, **found, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+
+
+def for_pip_at(machine: Mapping[str, str]) -> list[Path]:
+    """The files and directories of this machine that these settings name; pip.conf may hold a password and is none."""
+    names = [urllib.parse.urlsplit(word).path for word in machine.get("PIP_FIND_LINKS", "").split()]
+    names += [value for name, value in machine.items() if name == "PIP_CERT" or name.lower() in _CERTIFICATES]
+    paths = (Path(urllib.parse.unquote(name)) for name in names)
+    return [path for path in paths if path.is_absolute() and path.exists()]
 
 
 def _is_for_pip(name: str) -> bool:
@@ -80,6 +86,15 @@ def _paths(node: Node) -> dict[str, str]:
         "MA_SCRIPT_INTERPRETER": str(node.python),
         "WORKSPACE": str(node.code),
     }
+
+
+def _modules(node: Node) -> dict[str, str]:
+    """Where Python also looks: in the job's directory, except in images that are wholly the user's own."""
+    algorithm = node.job.algorithm
+    if algorithm.get("command"):
+        return {}
+    own = algorithm["environments"].get("PYTHONPATH", "")
+    return {"PYTHONPATH": os.pathsep.join([str(node.code.parent), *([own] if own else [])])}
 
 
 def _distributed(node: Node) -> dict[str, str]:

@@ -4,7 +4,7 @@ Path style names the bucket in the path (`/bucket/key`), virtual-host style in t
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from urllib.parse import unquote_plus, unquote_to_bytes
@@ -14,10 +14,14 @@ from starlette.requests import Request
 from aisbench_core.sandbox.obs.objects import ObjectError
 
 _MOST_DIGITS = 18
+_MOVED = re.compile(
+    r"(x-amz-(checksum-|sdk-checksum-|meta-|tagging|acl|storage-class)|content-(type|md5)$)", re.IGNORECASE
+)
 _ABSOLUTE = re.compile(r"https?://([^/]*)(/?.*)", re.IGNORECASE | re.DOTALL)  # as proxies are asked
 # What may stand behind a bucket's name: an IPv4 address (and a domain that resolves to it), localhost, obs.<anything>.
 _BUCKET_HOST = re.compile(
-    r"([a-z0-9][a-z0-9.-]*?)\.(?:\d{1,3}(?:\.\d{1,3}){3}(?:\.[a-z].*)?|localhost|obs[.-].+)", re.IGNORECASE
+    r"([a-z0-9][a-z0-9.-]*?)\.(?:\d{1,3}(?:\.\d{1,3}){3}(?:\.[a-z].*)?|localhost|obs[.-].+)",
+    re.IGNORECASE | re.DOTALL,
 )
 
 
@@ -42,10 +46,23 @@ class Asked:
         """The first value of a query parameter, `""` when it has none, or None when it is not there."""
         return next((value or "" for key, value in self.query if key == name), None)
 
+    def with_headers_of_query(self) -> "Asked":
+        """The request with those of its headers in their place that a signed URL carries in its query."""
+        moved = {name.lower(): value or "" for name, value in self.query if is_header(name)}
+        if not moved:
+            return self
+        left = tuple((name, value) for name, value in self.query if not is_header(name))
+        return replace(self, query=left, headers={**moved, **self.headers})
+
     def bucket_and_key(self) -> tuple[str, str]:
         """Both decoded; empty when the request names none. InvalidURI."""
         bucket, _, key = decoded(self.resource).removeprefix("/").partition("/")
         return bucket, key
+
+
+def is_header(name: str) -> bool:
+    """Whether a query parameter is a header that AWS SDKs move there when they sign a URL."""
+    return bool(_MOVED.match(name))
 
 
 def asked(request: Request) -> Asked:

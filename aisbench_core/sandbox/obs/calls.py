@@ -14,6 +14,8 @@ _STORED = frozenset(
     {"cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "expires"}
 )
 _META = re.compile(r"x-(?:amz|obs)-meta-")
+TAGGING = "x-obs-tagging"
+"""The name of an object's tags among its headers; they are not sent as such."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,8 @@ class Call:
         path, _, version = source.partition("?versionId=")
         if version not in ("", "null"):
             raise ObjectError("NotImplemented", "Objects have no versions here.")
-        bucket, _, key = decoded(path).removeprefix("/").partition("/")
+        # A blank may come as a plus sign; a plus sign itself is always encoded
+        bucket, _, key = decoded(path.replace("+", "%20")).removeprefix("/").partition("/")
         return bucket, key
 
     def xml(self) -> ElementTree.Element:

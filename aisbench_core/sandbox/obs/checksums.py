@@ -25,7 +25,7 @@ class _Crc32:
 
 
 class _Crc:
-    """A reflected CRC that starts and ends inverted. Byte by byte: some 10 MB a second."""
+    """A reflected CRC that starts and ends inverted. Byte by byte, which is slow."""
 
     def __init__(self, bits: int, table: tuple[int, ...]) -> None:
         self._bytes = bits // 8

@@ -7,8 +7,9 @@ from typing import BinaryIO
 from starlette.responses import Response, StreamingResponse
 
 from aisbench_core.sandbox.obs import responses as responses
+from aisbench_core.sandbox.obs import tagging
 from aisbench_core.sandbox.obs.asked import whole_number
-from aisbench_core.sandbox.obs.calls import Call
+from aisbench_core.sandbox.obs.calls import TAGGING, Call
 from aisbench_core.sandbox.obs.objects import ObjectError, Stat
 from aisbench_core.sandbox.obs.ranges import asked_range, check_source, is_known, range_still_holds
 
@@ -23,7 +24,8 @@ def put(call: Call) -> Response:
     source = call.copy_source()
     if source:
         return _copy(call, source)
-    stat = call.objects.commit(call.bucket, call.key, call.draft, call.stored_headers())
+    headers = call.stored_headers() | tagging.of_request(call)
+    stat = call.objects.commit(call.bucket, call.key, call.draft, headers)
     return responses.empty(headers={"etag": f'"{stat.etag}"'})
 
 
@@ -65,7 +67,8 @@ def delete(call: Call) -> Response:
 
 def start_upload(call: Call) -> Response:
     call.objects.require_place(call.bucket, call.key)
-    upload_id = call.uploads.start(call.bucket, call.key, call.stored_headers())
+    headers = call.stored_headers() | tagging.of_request(call)
+    upload_id = call.uploads.start(call.bucket, call.key, headers)
     return responses.upload_started(call.bucket, call.key, upload_id)
 
 
@@ -111,10 +114,11 @@ def _copy(call: Call, source: tuple[str, str]) -> Response:
         raise ObjectError("InvalidArgument", f"A metadata directive is COPY or REPLACE, not {directive[:100]!r}.")
     with call.objects.open(*source) as (there, _):
         check_source(call.asked.headers, there)
-    given = call.stored_headers()
-    if directive == "REPLACE_NEW":  # OBS: what is named is replaced, what is not is kept
+    given = {} if directive == "COPY" else call.stored_headers()
+    if directive in ("COPY", "REPLACE_NEW"):  # OBS: what is named is replaced, what is not is kept
         given = {**there.headers, **given}
-    stat = call.objects.copy(source, call.bucket, call.key, None if directive == "COPY" else given)
+    headers = {name: value for name, value in given.items() if name not in (TAGGING, "x-obs-object-type")}
+    stat = call.objects.copy(source, call.bucket, call.key, headers | tagging.of_copy(call, there.headers))
     return responses.copied(stat.etag, stat.modified, "CopyObjectResult")
 
 

@@ -86,6 +86,8 @@ def object_headers(stat: Stat, dialect: Dialect) -> dict[str, str]:
         name.replace("x-obs-meta-", f"x-{dialect}-meta-", 1): _as_sent(value) for name, value in stat.headers.items()
     }
     headers.setdefault("content-type", "binary/octet-stream")
+    if tags := headers.pop("x-obs-tagging", ""):
+        headers[f"x-{dialect}-tagging-count"] = str(tags.count("&") + 1)
     if "x-obs-object-type" in headers:
         headers["x-obs-next-append-position"] = str(stat.size)
     return headers | {
@@ -94,6 +96,11 @@ def object_headers(stat: Stat, dialect: Dialect) -> dict[str, str]:
         "accept-ranges": "bytes",
         "content-length": str(stat.size),
     }
+
+
+def tags(pairs: Iterable[tuple[str, str]]) -> Response:
+    each = (element("Tag", element("Key", key), element("Value", value)) for key, value in pairs)
+    return document(element("Tagging", element("TagSet", *each)))
 
 
 def not_modified(stat: Stat) -> Response:

@@ -16,7 +16,8 @@ from aisbench_core.sandbox.clocks import seconds_off
 from aisbench_core.sandbox.obs import bucket_calls as on_buckets
 from aisbench_core.sandbox.obs import object_calls as on_objects
 from aisbench_core.sandbox.obs import responses as responses
-from aisbench_core.sandbox.obs.asked import Asked, asked
+from aisbench_core.sandbox.obs import tagging
+from aisbench_core.sandbox.obs.asked import Asked, asked, is_header
 from aisbench_core.sandbox.obs.auth import Dialect, authenticate, dialect_of
 from aisbench_core.sandbox.obs.bodies import OF_A_DOCUMENT, OF_AN_OBJECT, Promises
 from aisbench_core.sandbox.obs.calls import Call
@@ -92,6 +93,9 @@ OPERATIONS = (
     Operation("/{bucket}/{key}", "GET", on_objects.get, allows=_TOLD, quick=True),
     Operation("/{bucket}/{key}", "HEAD", on_objects.head, allows=_TOLD, quick=True),
     Operation("/{bucket}/{key}", "DELETE", on_objects.delete, quick=True),
+    Operation("/{bucket}/{key}", "GET", tagging.get, _needs("tagging")),
+    Operation("/{bucket}/{key}", "PUT", tagging.put, _needs("tagging")),
+    Operation("/{bucket}/{key}", "DELETE", tagging.delete, _needs("tagging")),
     Operation("/{bucket}/{key}", "POST", on_objects.append, _needs("append", "position"), takes_object=True),
     Operation("/{bucket}/{key}", "POST", on_objects.start_upload, _needs("uploads")),
     Operation("/{bucket}/{key}", "PUT", on_objects.put_part, _needs("partNumber", "uploadId"), takes_object=True),
@@ -146,6 +150,8 @@ class _Desk:
         bucket, key = sent.bucket_and_key()
         operation = _operation(sent, bucket, key)
         sender = authenticate(sent, self._keys, now) if operation.signed else None
+        if _is_signed_url(sent):
+            sent = sent.with_headers_of_query()
         promises = Promises(sent.headers, sender, OF_AN_OBJECT if operation.takes_object else OF_A_DOCUMENT)
         with self._objects.draft() as draft:
             call = Call(sent, bucket, key, dialect, self._objects, self._uploads, draft)
@@ -166,6 +172,10 @@ class _Desk:
             return await asyncio.to_thread(_finish, operation, call, promises, waiting)
 
 
+def _is_signed_url(sent: Asked) -> bool:
+    return "authorization" not in sent.headers and bool(sent.value("X-Amz-Signature") or sent.value("AWSAccessKeyId"))
+
+
 def _said(refusal: ObjectError | OSError) -> ObjectError:
     """What the sender is told; a full disk, say, must not break the connection."""
     if isinstance(refusal, ObjectError):
@@ -176,7 +186,8 @@ def _said(refusal: ObjectError | OSError) -> ObjectError:
 
 def _operation(sent: Asked, bucket: str, key: str) -> Operation:
     where = "/{bucket}/{key}" if key else "/{bucket}" if bucket else "/"
-    query = frozenset(name for name, _ in sent.query) - _ANYWHERE
+    moved = is_header if _is_signed_url(sent) else lambda _: False
+    query = frozenset(name for name, _ in sent.query if not moved(name)) - _ANYWHERE
     for operation in OPERATIONS:
         if operation.fits(where, sent.method, query):
             return operation

@@ -3,16 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from aisbench_core.sandbox.catalogue import ENGINES, FLAVORS
+from aisbench_core.sandbox.catalogue import FLAVORS
 from aisbench_core.sandbox.obs.paths import bucket_and_key
 from aisbench_core.sandbox.refusals import Refused
 from aisbench_core.sandbox.service import reading
+from aisbench_core.sandbox.service.legacy_engines import OFFERED
 
 T = TypeVar("T")
 
 CODE_PARENT = "/home/work/user-job-dir"
 
-_TEXTS = ("app_url", "boot_file_url", "data_url", "train_url", "log_url", "user_image_url", "user_command", "pool_id")
+_TEXTS = ("app_url", "boot_file_url", "data_url", "train_url", "log_url", "user_image_url", "user_command")
 
 
 def wrong(message: str) -> Refused:
@@ -23,6 +24,7 @@ def wrong(message: str) -> Refused:
 def translated(name: str, description: str, workspace: str, config: Mapping[str, Any]) -> dict[str, Any]:
     """The create request of the newer API that runs this configuration. Raises Refused."""
     texts = {key: reading.text(config, key, most=4096) for key in _TEXTS}
+    texts["pool_id"] = pool_of(config)
     _check_data(config)
     values = {**_urls(texts), **_parameters(config)}
     algorithm: dict[str, Any] = {"code_dir": texts["app_url"], "boot_file": texts["boot_file_url"]}
@@ -30,7 +32,7 @@ def translated(name: str, description: str, workspace: str, config: Mapping[str,
         image = {"engine": {"image_url": texts["user_image_url"]}, "command": texts["user_command"]}
         algorithm = {"code_dir": texts["app_url"], **image, "environments": values}
     else:
-        engine = _numbered(ENGINES, config.get("engine_id", 1), "engine_id")
+        _, engine = _numbered(OFFERED, config.get("engine_id", 1), "engine_id")
         pairs = [{"name": label, "value": value} for label, value in values.items()]
         algorithm |= {"engine": {"engine_id": engine.version}, "parameters": pairs}
     spec: dict[str, Any] = {"resource": _resource(config, texts["pool_id"]), "volumes": _volumes(config)}
@@ -38,6 +40,27 @@ def translated(name: str, description: str, workspace: str, config: Mapping[str,
         spec["log_export_path"] = {"obs_url": texts["log_url"]}
     metadata = {"name": name, "description": description, "workspace_id": workspace or "0"}
     return {"kind": "job", "metadata": metadata, "algorithm": algorithm, "spec": spec}
+
+
+def pool_of(config: Mapping[str, Any]) -> str:
+    """The dedicated pool, which the documents write in both ways. Raises Refused."""
+    named = {name for key in ("pool_id", "poolId") if (name := reading.text(config, key, most=4096))}
+    if len(named) > 1:
+        raise wrong("pool_id and poolId name two pools")
+    return named.pop() if named else ""
+
+
+def mounted(config: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The NFS shares, written as volumes or as a share of the whole configuration. Raises Refused."""
+    found = [nfs for each in reading.entries(config, "volumes") if (nfs := reading.block(each, "nfs"))]
+    kind, share, path = (
+        reading.text(config, f"nas_{name}", most=1024) for name in ("type", "share_addr", "mount_path")
+    )
+    if not (kind or share or path):
+        return found
+    if kind.lower() not in ("nfs", "") or not share or not path:
+        raise wrong("nas_type is nfs, and nas_share_addr and nas_mount_path go with it")
+    return [*found, {"src_path": share, "dest_path": path}]
 
 
 def in_the_old_container(accepted: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,14 +112,17 @@ def _resource(config: Mapping[str, Any], pool_id: str) -> dict[str, Any]:
 
 
 def _volumes(config: Mapping[str, Any]) -> list[dict[str, Any]]:
-    volumes = []
     for volume in reading.entries(config, "volumes"):
-        nfs, host = reading.block(volume, "nfs"), reading.block(volume, "host_path")
-        if nfs:
-            places = {"nfs_server_path": nfs.get("src_path"), "local_path": nfs.get("dest_path")}
-            volumes.append({"nfs": {**places, "read_only": reading.flag(nfs, "read_only")}})
-        elif not host:
+        if not reading.block(volume, "nfs") and not reading.block(volume, "host_path"):
             raise wrong("a volume is nfs or host_path")
+    volumes = []
+    for nfs in mounted(config):
+        reading.text(nfs, "id", most=1024)  # of the file system; the address says the same
+        for name in ("src_path", "dest_path"):
+            if reading.has_long_name(reading.text(nfs, name, most=1024)):
+                raise wrong(f"{name} has a name of more than {reading.MOST_NAME_BYTES} bytes")
+        places = {"nfs_server_path": nfs.get("src_path"), "local_path": nfs.get("dest_path")}
+        volumes.append({"nfs": {**places, "read_only": reading.flag(nfs, "read_only")}})
     return volumes
 
 

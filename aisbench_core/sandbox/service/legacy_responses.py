@@ -5,7 +5,9 @@ from typing import Any
 from aisbench_core.sandbox.catalogue import ENGINES, FLAVORS
 from aisbench_core.sandbox.job import Job, Phase
 from aisbench_core.sandbox.refusals import Refused
+from aisbench_core.sandbox.service.legacy_engines import OFFERED
 from aisbench_core.sandbox.service.legacy_jobs import LegacyJob, facts_of
+from aisbench_core.sandbox.service.legacy_requests import mounted, pool_of
 from aisbench_core.sandbox.service.offers import flavor_json
 
 Json = dict[str, Any]
@@ -70,7 +72,7 @@ def version_json(version: Job, now: int) -> Json:
         "start_time": version.started_at,
         "duration": version.running_ms(now),
         "worker_server_num": version.node_count,
-        "pool_id": config.get("pool_id") or "",
+        "pool_id": pool_of(config),
         "system_metric_list": _metrics(version),
     }
 
@@ -112,14 +114,16 @@ def engines_json() -> Json:
             "engine_name": engine.name,
             "engine_version": engine.version,
         }
-        for number, engine in enumerate(ENGINES, 1)
+        for number, (engine, _) in enumerate(OFFERED, 1)
     ]
     return {"is_success": True, "engines": engines}
 
 
 def refusal_json(refused: Refused) -> Json:
     """An error as the older API writes it."""
-    return {"is_success": False, "error_code": refused.code, "error_message": refused.message}
+    # The documents of the API say error_message, those of its packages error_msg
+    told = dict.fromkeys(("error_message", "error_msg"), refused.message)
+    return {"is_success": False, "error_code": refused.code, **told}
 
 
 def _engine_type(name: str) -> int:
@@ -130,12 +134,14 @@ def _engine(version: Job) -> Json:
     engine = version.algorithm["engine"]
     if engine.get("image_url"):
         return {"engine_type": 0, "engine_name": "", "engine_id": 0, "engine_version": ""}
-    known = [each.version for each in ENGINES]
+    number = facts_of(version)["config"].get("engine_id", 1)
+    offered, _ = OFFERED[number - 1]
+    kind = _engine_type(offered.name)
     return {
-        "engine_type": _engine_type(engine["engine_name"]),
-        "engine_name": engine["engine_name"],
-        "engine_id": known.index(engine["engine_version"]) + 1,
-        "engine_version": engine["engine_version"],
+        "engine_type": kind,
+        "engine_name": offered.name,
+        "engine_id": number,
+        "engine_version": offered.version,
     }
 
 
@@ -157,10 +163,10 @@ def _machine(info: Json) -> Json:
 
 
 def _nas(config: Json) -> Json:
-    mounted = [volume["nfs"] for volume in config.get("volumes") or () if volume.get("nfs")]
-    if not mounted:
+    found = mounted(config)
+    if not found:
         return {"nas_type": "", "nas_share_addr": "", "nas_mount_path": ""}
-    first = mounted[0]
+    first = found[0]
     return {"nas_type": "nfs", "nas_share_addr": first.get("src_path"), "nas_mount_path": first.get("dest_path")}
 
 

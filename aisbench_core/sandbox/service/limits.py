@@ -83,6 +83,9 @@ def _mounted(volume: Mapping[str, Any]) -> str:
     remote = reading.text(source, _VOLUMES[kinds[0]], most=1024)
     if not remote or (kinds[0] == "nfs" and not re.fullmatch(r"[^:/]+:/.*", remote)):
         raise reading.invalid(f"spec.volumes.{_VOLUMES[kinds[0]]}", "a path; for nfs, address:/path")
+    for name, value in (("local_path", path), (_VOLUMES[kinds[0]], remote)):
+        if reading.has_long_name(value):
+            raise reading.invalid(f"spec.volumes.{name}", f"names of at most {reading.MOST_NAME_BYTES} bytes")
     reading.flag(source, "read_only")
     return path
 

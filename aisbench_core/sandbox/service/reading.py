@@ -9,6 +9,8 @@ from starlette.requests import Request
 
 from aisbench_core.sandbox.refusals import Refused
 
+MOST_NAME_BYTES = 255
+
 
 def json_object(request: Request) -> dict[str, Any]:
     """The body as a JSON object. Raises Refused (2787)."""
@@ -84,6 +86,11 @@ def flag(body: Mapping[str, Any], name: str) -> bool:
     if not isinstance(found, bool):
         raise invalid(name, "true or false")
     return found
+
+
+def has_long_name(path: str) -> bool:
+    """Whether a directory of the path has a name that no file system takes."""
+    return any(len(name.encode()) > MOST_NAME_BYTES for name in path.split("/"))
 
 
 def is_count(value: object, least: int = 1, most: float = math.inf) -> bool:

@@ -89,7 +89,7 @@ class Sheet:
         return f"""
             with {self.sources.replace(CELLS, typed)}
             select {cells} from {source} order by {self.order}
-        """  # noqa: S608 (our own words)
+        """
 
 
 def text(name: str, meaning: str, sql: str | None = None) -> Column:

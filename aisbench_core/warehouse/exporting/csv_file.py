@@ -64,7 +64,7 @@ def _asked(sheet: Sheet) -> str:
         select *, case when {_SEEN} then list_transform([{all_names}], lambda name: {_text("name")}) end as careful
         from (
             select *, concat({all_names}) as together, least({all_names}) as lowest, greatest({all_names}) as highest
-            from cells))"""  # noqa: S608 (our own words)
+            from cells))"""
     return sheet.select(f"case when careful is null then {_line(usual)} else {_line(careful)} end", rows)
 
 

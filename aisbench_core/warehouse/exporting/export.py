@@ -1,11 +1,13 @@
 """Every run that the screen's filter chooses, not only the page it shows, as one file."""
 
+from collections.abc import Mapping
 from datetime import UTC
 from typing import IO
 
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.warehouse.exporting import csv_file, json_file, parquet_file, workbook
+from aisbench_core.warehouse.exporting.bases import basis_parameters
 from aisbench_core.warehouse.exporting.numbering import report_id
 from aisbench_core.warehouse.exporting.parts import MOST, Parameters, parts
 from aisbench_core.warehouse.exporting.runs import EXPORTED, RUNS
@@ -17,14 +19,22 @@ from aisbench_core.warehouse.judging import Judge
 SHEETS = {ExportTable.RUNS: RUNS, ExportTable.SERIES: SERIES}
 
 
-def write(cur: DuckDBPyConnection, asked: Export, judge: Judge, target: IO[bytes], most: int = MOST) -> int:
+def write(
+    cur: DuckDBPyConnection,
+    asked: Export,
+    judge: Judge,
+    target: IO[bytes],
+    bases: Mapping[str, str],
+    most: int = MOST,
+) -> int:
     """Write the file; returns the number of rows. The target is left open, and is complete when this returns.
 
-    `judge`: whose verdicts count; it says how many runs a series needs, and judges series. `most`: runs at a time."""
+    `judge`: whose verdicts count; it says how many runs a series needs, and judges series. `bases`: what to say beside
+    the ids of rulesets. `most`: runs at a time."""
     sheet = SHEETS[asked.table]
     at = asked.exported_at.astimezone(UTC).replace(microsecond=0)
     runs = parameters(cur, asked.query)
-    chosen: Parameters = {**runs, "exported_at": at.replace(tzinfo=None)}
+    chosen: Parameters = {**runs, "exported_at": at.replace(tzinfo=None), **basis_parameters(bases)}
     if asked.table is ExportTable.SERIES:
         chosen |= {"include_invalid": asked.query.include_invalid, **asked_by(cur, CHOSEN, runs, judge)}
         chosen |= {"report_id": report_id(cur, CHOSEN, runs)}

@@ -15,7 +15,7 @@ def report_id(cur: DuckDBPyConnection, condition: str, named: Mapping[str, objec
     """The number of a report about the runs that fulfil the condition; empty when there are none."""
     cur.execute(
         f"""select sha256(string_agg({_TOLD}, '' order by {_TOLD}))
-        from runs join results using (run_id) where {condition}""",  # noqa: S608 (our own words)
+        from runs join results using (run_id) where {condition}""",
         dict(named),
     )
     [(found,)] = cur.fetchall()

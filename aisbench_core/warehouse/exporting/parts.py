@@ -33,7 +33,7 @@ def _cuts(cur: DuckDBPyConnection, condition: str, named: Mapping[str, object], 
         f"""select distinct created_at from (
             select created_at, row_number() over (order by created_at) as place
             from runs join results using (run_id) where {condition})
-        where place % $most = 0 order by created_at""",  # noqa: S608 (our own words)
+        where place % $most = 0 order by created_at""",
         {**named, "most": most},
     )
     return [at for (at,) in cur.fetchall()]

@@ -10,13 +10,15 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import RankResult
 from aisbench_core.warehouse import series_checks
+from aisbench_core.warehouse.exporting.bases import basis_parameters
 from aisbench_core.warehouse.exporting.columns import Sheet
 from aisbench_core.warehouse.exporting.numbering import report_id
 from aisbench_core.warehouse.exporting.runs import runs_where
 from aisbench_core.warehouse.exporting.series import asked_by, series_where
 from aisbench_core.warehouse.judging import Judge, stored_checks
 from aisbench_core.warehouse.runs import rank_results
-from aisbench_core.warehouse.values import Check, SeriesVerdict
+from aisbench_core.warehouse.series_verdict import SeriesVerdict
+from aisbench_core.warehouse.values import Check
 
 Cells = Mapping[str, Any]
 """A row of an export by its columns' names; None is what was not measured."""
@@ -49,14 +51,17 @@ class Reported:
     report_id: str
 
 
-def reported(cur: DuckDBPyConnection, run_ids: Sequence[str], at: datetime, judge: Judge) -> Reported:
-    """Everything that a report says of these runs; unknown ones are left out."""
+def reported(
+    cur: DuckDBPyConnection, run_ids: Sequence[str], at: datetime, judge: Judge, bases: Mapping[str, str]
+) -> Reported:
+    """Everything that a report says of these runs; unknown ones are left out. `bases`: of rulesets, by their ids."""
     number = report_id(cur, _NAMED, {"run_ids": list(run_ids)})
     asked: dict[str, object] = {"run_ids": list(run_ids), "exported_at": at.replace(tzinfo=None), "report_id": number}
+    asked |= basis_parameters(bases)
     cells = _rows(cur, _RUNS, asked)
     groups = _rows(cur, _GROUPS, asked | asked_by(cur, _NAMED, {"run_ids": list(run_ids)}, judge))
     series = sorted({row["series_id"] for row in cells if row["series_id"]})
-    cur.execute(f"select run_id, system, tester, checks from runs join results using (run_id) where {_NAMED}",  # noqa: S608
+    cur.execute(f"select run_id, system, tester, checks from runs join results using (run_id) where {_NAMED}",
                 {"run_ids": list(run_ids)})  # fmt: skip
     besides = {run_id: rest for run_id, *rest in cur.fetchall()}
     ranks = rank_results(cur, run_ids)

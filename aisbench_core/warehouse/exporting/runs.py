@@ -3,6 +3,7 @@
 A column without SQL is not known yet and stays empty: empty means not measured or not known, 0 is a measurement.
 """
 
+from aisbench_core.warehouse.exporting import bases
 from aisbench_core.warehouse.exporting.columns import (
     CELLS,
     Column,
@@ -17,7 +18,8 @@ from aisbench_core.warehouse.exporting.columns import (
 )
 from aisbench_core.warehouse.exporting.parts import WITHIN
 from aisbench_core.warehouse.filters import CHOSEN, WORTH
-from aisbench_core.warehouse.scaling import BASES
+from aisbench_core.warehouse.scaling import BASES, LINE
+from aisbench_core.warehouse.standings import COUNTED
 
 SCHEMA = "aisbench-compliance-csv/1"
 RATE = "throughput_unit"
@@ -50,19 +52,20 @@ def _whole(*paths: str) -> str:
     return f"case when regexp_full_match({value}, '[0-9]{{1,18}}') then ({value})::BIGINT end"
 
 
-def _period(name: str) -> tuple[Column, ...]:
+def _period(name: str, span_of_launched: str) -> tuple[Column, ...]:
     start, end = f"{name}_start_time", f"{name}_end_time"
     seconds = f"case when {end} >= {start} then date_diff('microsecond', {start}, {end}) / 1e6 end"
     return (
         time(f"{name}_start_utc", f"`{start}` of train_result_info", start),
         time(f"{name}_end_utc", f"`{end}` of train_result_info", end),
-        number(f"{name}_s", "time between the two", "s", seconds),
+        number(f"{name}_s", f"time between the two; of a launched run {span_of_launched}", "s", seconds),
     )
 
 
 IDENTITY = (
     word("schema_version", f"always `{SCHEMA}`", f"'{SCHEMA}'"),
     text("ruleset_id", "the [ruleset](validity.md) that decided `validity` and the checks"),
+    bases.of_one("ruleset_id"),
     word(
         "report_id",
         "the number of the report: the same in every file and every [printed one](#the-report) about the same runs "
@@ -76,7 +79,11 @@ IDENTITY = (
     text("created_by", "who launched or imported it"),
     time("created_at_utc", "when it was launched; of an imported result, when its run began", "created_at"),
     time("exported_at_utc", "when this file was written; the same in every row", "$exported_at::TIMESTAMP"),
-    text("record_sha256", "SHA-256 over the stored run, result and rank rows"),
+    text(
+        "record_sha256",
+        "SHA-256 over run, result, cards, and what is stated of the system; not over verdict, samples, events, tags "
+        "and note",
+    ),
 )
 
 MODE = (
@@ -103,7 +110,7 @@ MODE = (
 
 CONFIGURATION = (
     text("engine_version", "the preset image's version"),
-    text("accelerator", "`Ascend`, `GPU` or `CPU`"),
+    text("accelerator", "`Ascend`, `GPU` or `CPU`; imported: as the source says"),
     text("flavor", "instance type"),
     word(
         "pool_type",
@@ -113,16 +120,8 @@ CONFIGURATION = (
     integer("node_count", "node count"),
     integer("cards_per_node", "cards per node"),
     integer("card_count", "node_count × cards_per_node"),
-    integer(
-        "epochs",
-        "parameter `epochs` or `epoch_size`",
-        _whole("epochs", "epoch_size"),
-    ),
-    integer(
-        "steps",
-        "parameter `steps` or `train_steps`",
-        _whole("steps", "train_steps"),
-    ),
+    integer("epochs", "parameter `epochs` or `epoch_size`", _whole("epochs", "epoch_size")),
+    integer("steps", "parameter `steps` or `train_steps`", _whole("steps", "train_steps")),
     integer("global_batch_size", "parameter of that name", _whole("global_batch_size")),
     text("precision", "parameter of that name", _asked("parameters.precision")),
     prose("hyperparameters_json", "every parameter, as JSON", _asked("parameters")),
@@ -144,15 +143,15 @@ QUALITY = (
 
 TIME = (
     number("queue_s", "from submission to start", "s"),
-    *_period("prepare"),
-    *_period("dataload"),
-    *_period("proc"),
-    *_period("total"),
+    *_period("prepare", "launch to submission"),
+    *_period("dataload", "not measured"),
+    *_period("proc", "the job's start to its end"),
+    *_period("total", "launch to the collection of the results"),
     number("platform_duration_s", "running, as the platform counts it", "s", "duration_s"),
 )
 
 THROUGHPUT = (
-    number("throughput_reported", "`throughput_ratio` of train_result_info", RATE, "throughput_ratio"),
+    number("throughput_reported", "`throughput_ratio`; launched: our sum over the cards", RATE, "throughput_ratio"),
     text("throughput_definition", "how each card counts its samples"),
     text(
         "throughput_aggregation",
@@ -171,20 +170,20 @@ THROUGHPUT = (
 SCALING = (
     integer(
         "base_nodes",
-        "smallest node count with a valid run of the same question, version and flavor",
-        "case when validity = 'valid' then base_nodes end",
+        "smallest node count with a valid run of the same question, version, origin and system (flavor, pool, cards "
+        "per node, accelerator, image, code, data)",
+        f"case when {COUNTED} then base_nodes end",
     ),
     number(
         "speedup",
         "throughput_cluster / median throughput at base_nodes",
-        sql="case when validity = 'valid' then throughput_cluster / base_throughput end",
+        sql=f"case when {COUNTED} then throughput_cluster / base_throughput end",
     ),
     number(
         "efficiency_pct",
         "100 · speedup · base_nodes / node_count",
         "%",
-        """case when validity = 'valid'
-            then 100 * throughput_cluster * base_nodes / (node_count * base_throughput) end""",
+        f"case when {COUNTED} then 100 * throughput_cluster * base_nodes / (node_count * base_throughput) end",
     ),
 )
 
@@ -199,7 +198,7 @@ POWER = (
         "where the power comes from",
         "case when average_power is not null or max_power is not null then 'train_result_info' end",
     ),
-    number("average_power_w", "average power", "W", "average_power"),
+    number("average_power_w", "average power; only imported results have power figures", "W", "average_power"),
     number("max_power_w", "highest power", "W", "max_power"),
     number("energy", "as reported", sql="energy_consumption"),
     number("power_efficiency", "`efficientcy`, as reported", sql="efficientcy"),
@@ -221,7 +220,7 @@ UTILISATION = (
 )
 
 VERDICT = (
-    text("validity", "`valid`, `invalid` or `incomplete`"),
+    text("validity", "`valid`, `invalid`, `incomplete`, or `claimed`: imported, nothing against it, unverified"),
     text("failed_checks", "ids of [checks](validity.md), separated by `;`"),
     text("warned_checks", "ids of checks, separated by `;`"),
     text(
@@ -261,6 +260,7 @@ KIND = (
     text(
         "tags", "what people tagged it with, separated by `;`", "array_to_string(from_json(tags, '[\"VARCHAR\"]'), ';')"
     ),
+    text("image", "the engine's version, or the address of the image that was asked for"),
 )
 
 GROUPS = {
@@ -287,9 +287,8 @@ def runs_where(condition: str) -> Sheet:
             select *, {_texts("spec", _ASKED)} as asked, {_texts("tester", _TESTED)} as tested
             from runs join results using (run_id) where {condition}),
         cells as (
-            select {CELLS} from chosen left join bases using
-                (region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data))
-    """  # noqa: S608 (our own words)
+            select {CELLS} from chosen left join bases using ({LINE}))
+    """
     return Sheet(SCHEMA, GROUPS, sources, "created_at_utc, run_id")
 
 

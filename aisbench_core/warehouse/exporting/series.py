@@ -10,12 +10,14 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.warehouse import series_checks
 from aisbench_core.warehouse.board import GROUPED
+from aisbench_core.warehouse.exporting import bases
 from aisbench_core.warehouse.exporting.columns import CELLS, Sheet, flag, integer, number, prose, text, time, word
 from aisbench_core.warehouse.filters import CHOSEN
 from aisbench_core.warehouse.judging import Judge
-from aisbench_core.warehouse.scaling import BASES
+from aisbench_core.warehouse.scaling import BASES, LINE
+from aisbench_core.warehouse.series_verdict import SeriesVerdict
 from aisbench_core.warehouse.standings import OLYMPIC_RUNS, counted
-from aisbench_core.warehouse.values import CheckLevel, SeriesVerdict
+from aisbench_core.warehouse.values import CheckLevel
 
 SCHEMA = "aisbench-compliance-series/1"
 RATE = "throughput_unit"
@@ -33,6 +35,7 @@ IDENTITY = (
         "the [ruleset](validity.md) that decided which runs are valid; several are separated by `;`",
         "ruleset_ids",
     ),
+    bases.of_several("ruleset_ids"),
     word(
         "report_id",
         "the number of the report: the same in every file and every [printed one](#the-report) about the same runs "
@@ -64,7 +67,7 @@ MODE = (
 )
 
 CONFIGURATION = (
-    text("accelerator", "`Ascend`, `GPU` or `CPU`"),
+    text("accelerator", "`Ascend`, `GPU` or `CPU`; imported: as the source says"),
     text("flavor", "instance type"),
     text("pool_id", "the dedicated pool"),
     integer("node_count", "node count"),
@@ -82,7 +85,9 @@ RUNS = (
             then coalesce({_asked("workload")}, {_asked("model")}, $runs::BIGINT) end""",
     ),
     integer("runs_total", "all runs of the row, valid or not", "runs + invalid + incomplete"),
-    integer("runs_valid", "valid runs: every statistic is over these", "runs"),
+    integer(
+        "runs_valid", "valid runs, in rows of imported results claimed ones: every statistic is over these", "runs"
+    ),
     integer("runs_invalid", "runs with a result that does not count", "invalid"),
     integer("runs_incomplete", "runs that did not complete, or have no result", "incomplete"),
     text(
@@ -117,7 +122,8 @@ QUALITY = (
 SCALING = (
     integer(
         "base_nodes",
-        "smallest node count with a valid run of the same question, version and flavor",
+        "smallest node count with a valid run of the same question, version, origin and system (flavor, pool, cards "
+        "per node, accelerator, image, code, data)",
         "case when runs > 0 then base_nodes end",
     ),
     number("speedup", "median / median throughput at base_nodes", sql="throughput / base_throughput"),
@@ -140,12 +146,21 @@ KIND = (
 VERDICT = (
     flag(
         "series_counts",
-        "whether the [rules about series](validity.md#rules-about-a-series) let the runs be taken together: one "
-        "image, a valid run and no failed check. They look at all runs of the series on this node count and version, "
+        "whether the [rules about series](validity.md#rules-about-a-series) let the runs be taken together: a "
+        "valid run and no failed check. They look at all runs of the series on this node count, version and image, "
         "whatever is exported; empty for runs that belong to none",
     ),
     text("series_failed_checks", "ids of the rules about series that failed, separated by `;`"),
     text("series_warned_checks", "ids of those that warn"),
+)
+
+SYSTEM = (
+    text("image", "the engine's version, or the address of the image that was asked for"),
+    text(
+        "code_sha256",
+        "hash of the code; other code, another image and other data make a row of their own",
+    ),
+    text("dataset_sha256", "hash of the data, where the job tells it"),
 )
 
 _RUN = "struct_pack(speed := counted, id := run_id)"
@@ -161,7 +176,8 @@ _MORE = f"""
 
 _JUDGED = """
     select unnest($judged_series::VARCHAR[]) as of_series, unnest($judged_nodes::INTEGER[]) as of_nodes,
-        unnest($judged_versions::VARCHAR[]) as of_version, unnest($judged_counts::BOOLEAN[]) as series_counts,
+        unnest($judged_versions::VARCHAR[]) as of_version, unnest($judged_images::VARCHAR[]) as of_image,
+        unnest($judged_counts::BOOLEAN[]) as series_counts,
         unnest($judged_failed::VARCHAR[]) as series_failed_checks,
         unnest($judged_warned::VARCHAR[]) as series_warned_checks
 """
@@ -176,9 +192,10 @@ GROUPS = {
     "scaling": SCALING,
     "kind": KIND,
     "verdict": VERDICT,
+    "system": SYSTEM,
 }
 _ORDER = """model_name, framework_version, flavor, pool_id, node_count, cards_per_node, synthetic_data, fingerprint,
-    throughput_unit, origin, series_id nulls first"""
+    throughput_unit, origin, series_id nulls first, accelerator, image, code_sha256, dataset_sha256"""
 
 
 def series_where(condition: str, shown: str) -> Sheet:
@@ -190,11 +207,10 @@ def series_where(condition: str, shown: str) -> Sheet:
         judged as ({_JUDGED}),
         cells as (
             select {CELLS} from (select * replace (case when runs = 0 then why end as why) from groups) left join bases
-                using
-                (region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data)
+                using ({LINE})
                 left join judged on judged.of_series = series_id and judged.of_nodes is not distinct from node_count
-                and judged.of_version = framework_version)
-    """  # noqa: S608 (our own words)
+                and judged.of_version = framework_version and judged.of_image = image)
+    """
     return Sheet(SCHEMA, GROUPS, sources, _ORDER)
 
 
@@ -206,7 +222,7 @@ def asked_by(cur: DuckDBPyConnection, condition: str, named: Mapping[str, object
     """The values that the columns name, for the runs that fulfil the condition with these values."""
     rule = judge.ruleset.series.V08
     by_name = rule.by_model if rule else {}
-    cur.execute(f"select distinct series_id from runs where series_id <> '' and {condition}", dict(named))  # noqa: S608
+    cur.execute(f"select distinct series_id from runs where series_id <> '' and {condition}", dict(named))
     found = series_checks.of_series(cur, [series_id for (series_id,) in cur.fetchall()], judge)
     return {
         "ruleset_id": judge.ruleset.id,
@@ -218,19 +234,17 @@ def asked_by(cur: DuckDBPyConnection, condition: str, named: Mapping[str, object
 
 
 def _judged(found: Sequence[SeriesVerdict]) -> dict[str, list[object]]:
-    """Verdicts by series, node count and version. A row here may hold several images: these are no one measurement."""
-    rows: dict[tuple[str, int | None, str], list[SeriesVerdict]] = {}
-    for each in found:
-        rows.setdefault((each.series_id, each.node_count, each.framework_version), []).append(each)
+    """Verdicts by series, node count, version and image."""
     return {
-        "judged_series": [series_id for series_id, _, _ in rows],
-        "judged_nodes": [nodes for _, nodes, _ in rows],
-        "judged_versions": [version for _, _, version in rows],
-        "judged_counts": [len(some) == 1 and some[0].counts for some in rows.values()],
-        "judged_failed": [_ids(some, CheckLevel.FAIL) for some in rows.values()],
-        "judged_warned": [_ids(some, CheckLevel.WARN) for some in rows.values()],
+        "judged_series": [each.series_id for each in found],
+        "judged_nodes": [each.node_count for each in found],
+        "judged_versions": [each.framework_version for each in found],
+        "judged_images": [each.image for each in found],
+        "judged_counts": [each.counts for each in found],
+        "judged_failed": [_ids(each, CheckLevel.FAIL) for each in found],
+        "judged_warned": [_ids(each, CheckLevel.WARN) for each in found],
     }
 
 
-def _ids(some: Sequence[SeriesVerdict], level: CheckLevel) -> str:
-    return ";".join(sorted({check.id for each in some for check in each.of_level(level)}))
+def _ids(verdict: SeriesVerdict, level: CheckLevel) -> str:
+    return ";".join(sorted(check.id for check in verdict.of_level(level)))

@@ -1,10 +1,14 @@
 """Excel: typed cells, a header that stays in view, and a second sheet that explains the columns."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from shutil import copyfileobj
+from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
 from duckdb import DuckDBPyConnection
 from xlsxwriter import Workbook
+from xlsxwriter.exceptions import FileCreateError
 
 from aisbench_core.errors import Problem, SpecError
 from aisbench_core.warehouse.exporting.columns import Kind, Sheet
@@ -27,6 +31,9 @@ OPTIONS = {
 WIDTH = 18
 _EXPLAINED = (("column", 26), ("type", 10), ("unit", 18), ("meaning", 110))
 
+IN_MEMORY = 64 * 1024 * 1024
+"""Bytes of a workbook beyond which it is put together in a temporary file."""
+
 Put = Callable[[int, int, Any], object]
 
 
@@ -35,8 +42,8 @@ def write(
 ) -> int:
     """Write all rows; returns how many. `mark`: printed above each page, and kept in the file's properties.
 
-    Raises SpecError when there are more than a sheet can hold."""
-    with Workbook(target, OPTIONS) as book:
+    Raises SpecError when there are more than a sheet can hold, and OSError when the target cannot be written."""
+    with _workbook(target) as book:
         book.set_properties({"title": sheet.schema, "comments": mark})
         bold = book.add_format({"bold": True, "bottom": 1})
         page = book.add_worksheet(name)
@@ -57,6 +64,19 @@ def write(
         page.autofilter(0, 0, count, len(sheet.columns) - 1)
         _explain(book.add_worksheet("Columns"), sheet, mark, bold)
     return count
+
+
+@contextmanager
+def _workbook(target: IO[bytes]) -> Iterator[Workbook]:
+    """A workbook that goes to its target as a whole: an archive that its own file refuses cannot be closed any more."""
+    with SpooledTemporaryFile(IN_MEMORY) as draft:
+        try:
+            with Workbook(draft, OPTIONS) as book:
+                yield book
+        except FileCreateError as error:  # around what the system said of a temporary file
+            raise error.args[0] from error
+        draft.seek(0)
+        copyfileobj(draft, target)
 
 
 def _puts(page: Any, sheet: Sheet) -> list[Put]:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from aisbench_core.sandbox.engine import beneath
 from aisbench_core.sandbox.engine.boot.agreement import Agreement, agreement
 from aisbench_core.sandbox.engine.boot.launch import Launch, boot_command, folder, printed
 from aisbench_core.sandbox.engine.boot.remote_shell import HOSTS, SECRET
@@ -42,7 +43,8 @@ def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
 def _first(node: Node, agreed: Agreement) -> Launch:
     slots = node.job.flavor.cards
     hosts = node.home / "hostfile"
-    hosts.write_text("".join(f"{_host(index)} slots={slots}\n" for index in range(node.job.node_count)), "utf-8")
+    lines = "".join(f"{_host(index)} slots={slots}\n" for index in range(node.job.node_count))
+    beneath.write(node.root, hosts, lines)
     _write_agent(node)
     count = ["-np", str(node.job.card_count), "--hostfile", str(hosts)]
     # Each rank finds the script of its own node by the node's own variable.
@@ -62,16 +64,16 @@ def _other(node: Node, agreed: Agreement) -> Launch:
 
 def _write_script(node: Node) -> None:
     """What a rank runs on this node."""
-    lines = f"cd {shlex.quote(str(folder(node)))} && exec {shlex.join(boot_command(node))}\n"
-    (node.home / _SCRIPT).write_text(node.view.inside(lines) if node.view else lines, "utf-8")
+    # mpirun keeps the input of rank 0 open, which would wait for ever where it reads
+    lines = f"cd {shlex.quote(str(folder(node)))} && exec {shlex.join(boot_command(node))} </dev/null\n"
+    beneath.write(node.root, node.home / _SCRIPT, node.view.inside(lines) if node.view else lines)
 
 
 def _write_agent(node: Node) -> None:
     """The program that mpirun calls where ssh would be; beside the interpreter, so that it is found by its name."""
     file = node.python.with_name(_AGENT)
     line = f'exec "$(dirname "$0")/{node.python.name}" -I -S {shlex.quote(str(_SHELL))} run "$@"\n'
-    file.write_text(f"#!/bin/sh\n{line}", "utf-8")
-    file.chmod(0o755)
+    beneath.write(node.root, file, f"#!/bin/sh\n{line}", 0o755)
 
 
 def _host(index: int) -> str:

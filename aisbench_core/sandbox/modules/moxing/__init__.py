@@ -2,7 +2,7 @@
 
 It belongs to the jobs of the sandbox; a MoXing that is installed goes before it. `import moxing as mox`."""
 
-from moxing import file
+from moxing import file, framework
 
-__all__ = ["file"]
+__all__ = ["file", "framework"]
 __version__ = "2.0.0"

@@ -1,18 +1,22 @@
 """What changes files and directories, in OBS and on this machine: make, remove, rename, copy."""
 # What it stands for are the functions of os, on paths as people write them.
-# ruff: noqa: PTH102, PTH103, PTH104, PTH107, PTH112, PTH118, PTH120, PTH123
+# ruff: noqa: PTH101, PTH102, PTH103, PTH104, PTH105, PTH107, PTH112, PTH118, PTH120, PTH123
 
 import builtins
 import os
 import shutil
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
+from contextlib import contextmanager
+from typing import IO, Any
 
 from moxing.client import NotFoundError
 from moxing.looking import is_directory, list_directory
 from moxing.places import folder_of, is_object, is_remote, objects_below, parts, store
+
+_UMASK = os.umask(0o022)
+os.umask(_UMASK)
 
 
 def make_dirs(url: Any) -> None:
@@ -61,7 +65,8 @@ def copy(src_url: Any, dst_url: Any) -> None:
     """Copy one file, from anywhere to anywhere. NotFoundError."""
     source, target = is_remote(src_url), is_remote(dst_url)
     if not source and not target:
-        shutil.copyfile(src_url, dst_url)
+        with builtins.open(src_url, "rb") as file, _whole(str(dst_url)) as copied:
+            shutil.copyfileobj(file, copied)
     elif source and target:
         store().copy(parts(src_url), *parts(dst_url))
     elif target:
@@ -104,11 +109,21 @@ def _contents(source: str) -> tuple[list[str], list[str]]:
 
 
 def _download(bucket: str, key: str, target: str) -> None:
-    """Fetch an object, so that the file is there as a whole or not at all."""
-    draft = Path(f"{target}.moxing-{os.getpid()}")
+    with _whole(target) as file:
+        store().get(bucket, key, file)
+
+
+@contextmanager
+def _whole(target: str) -> Iterator[IO[bytes]]:
+    """A file that takes the target's place when all of it is written, and else never.
+
+    Many ranks write to the same path; their process numbers are alike, as each has a container of its own."""
+    file = tempfile.NamedTemporaryFile(dir=os.path.dirname(target) or ".", prefix=".moxing-", delete=False)  # noqa: SIM115 - it may be moved away
     try:
-        with draft.open("wb") as file:
-            store().get(bucket, key, file)
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
+        with file:
+            yield file
+        os.chmod(file.name, 0o666 & ~_UMASK)
+        os.replace(file.name, target)
+    except BaseException:
+        os.remove(file.name)
+        raise

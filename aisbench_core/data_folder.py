@@ -1,0 +1,58 @@
+"""The data folder: made for one account, and kept for it alone."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from aisbench_core.errors import ConfigError
+from aisbench_core.private_files import is_open_to_others, make_private_folder, restrict_access
+from aisbench_core.settings import SECRETS_FILE, Settings
+
+
+def prepare_data_folder(settings: Settings) -> None:
+    """Make the folder, and take everybody else's rights to what an older version left open. Raises ConfigError.
+
+    One that cannot be written is enough to read: who stores something asks for more with `require_writable`."""
+    folder = settings.data_dir
+    try:
+        make_private_folder(folder)
+    except OSError as error:
+        raise ConfigError(
+            f"{folder} cannot be used as the data folder: {error.strerror}", "set AISBENCH_DATA_DIR to another one"
+        ) from error
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise ConfigError(
+            f"the data folder {folder} cannot be read", "make it readable for this user, or set AISBENCH_DATA_DIR"
+        )
+    restrict_access(_own_paths(settings))
+
+
+def open_paths(settings: Settings, secrets: Path = SECRETS_FILE) -> list[Path]:
+    """What of data and keys others have a right to, because it is another account's or lies in a folder of many.
+
+    `secrets`: Streamlit's own file of them."""
+    paths = (settings.data_dir, *_elsewhere(settings), secrets)
+    return [path for path in paths if is_open_to_others(path)]
+
+
+def _own_paths(settings: Settings) -> Iterator[Path]:
+    """The folder, and what lies in it by a name of ours; nobody comes deeper than that."""
+    folder = settings.data_dir
+    if not _is_shared(folder):
+        yield folder
+    named = ("ledger.sqlite3*", "console.log*", "warehouse.duckdb*")
+    yield from (file for name in named for file in folder.glob(name))
+    yield from (settings.runs_dir, settings.series_dir, settings.taken_dir, settings.systems_dir)
+    yield from (settings.profiles_dir, settings.rulesets_dir, folder / "sandbox")
+
+
+def _is_shared(folder: Path) -> bool:
+    """Whether it is a folder of everything, which is named by mistake: /tmp, the root, somebody's home."""
+    return bool(folder.stat().st_mode & stat.S_ISVTX) or folder in (Path.home(), Path(folder.anchor))
+
+
+def _elsewhere(settings: Settings) -> Iterator[Path]:
+    """A warehouse file in another folder stays as its owner made it."""
+    if not settings.has_team_warehouse and settings.warehouse_path.parent != settings.data_dir:
+        yield settings.warehouse_path

@@ -1,0 +1,126 @@
+"""Values of a job's secret environment variables: where they come from, and that no error repeats them.
+
+A spec holds the variables' names only. Values are read when a job is created, and are written nowhere else.
+"""
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from aisbench_core.errors import AisbenchError, ConfigError
+from aisbench_core.settings import SECRETS, Settings, environment, read_private
+
+PREFIX = "AISBENCH_SECRET_"
+LONGEST_VALUE = 4096
+MASK = "***"
+FEWEST_LETTERS = 4
+"""How much of a value is left at least where a text that is cut off ends in it, and of one that is masked in logs."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobSecrets:
+    """Looks values up: first in this process' environment, then in the credentials file."""
+
+    settings: Settings
+
+    def values(self, profile: str, names: Collection[str]) -> dict[str, str]:
+        """The values of these variables. Raises ConfigError, which repeats none, if one cannot be used."""
+        return {name: self.value(profile, name) for name in names}
+
+    def value(self, profile: str, name: str) -> str:
+        """The value of one variable. Raises ConfigError."""
+        variable = PREFIX + name
+        value = environment().get(variable) or self._stored(profile).get(name)
+        if value is None or value == "":
+            raise ConfigError(
+                f"the secret {name} has no value, neither as {variable} nor in data/credentials.yaml under "
+                f"secrets of {profile}",
+                "set one of them where the console and the follower of its runs read it",
+            )
+        if not isinstance(value, str):
+            raise ConfigError(f"the secret {name} in data/credentials.yaml is not a text", "write it in quotes")
+        if len(value) > LONGEST_VALUE:
+            raise ConfigError(f"the secret {name} has {len(value)} characters; allowed: {LONGEST_VALUE}")
+        if "\0" in value:
+            raise ConfigError(f"the secret {name} holds a NUL character")
+        return value
+
+    def available_values(self, profile: str, names: Collection[str]) -> list[str]:
+        """The values of those variables that have one: what texts about a job must not repeat."""
+        found = []
+        for name in names:
+            with suppress(ConfigError):
+                found.append(self.value(profile, name))
+        return found
+
+    def _stored(self, profile: str) -> Mapping[str, object]:
+        file = self.settings.credentials_path
+        section = read_private(file).get(profile) if file.exists() else None
+        stored = section.get(SECRETS) if isinstance(section, dict) else None
+        return stored if isinstance(stored, dict) else {}
+
+
+@contextmanager
+def masked_errors(values: Collection[str]) -> Iterator[None]:
+    """Whatever is raised repeats none of these values: services send back what they were asked.
+
+    A bug becomes a RuntimeError with the same traceback, for its own text may hold a value."""
+    try:
+        yield
+    except AisbenchError as error:
+        if not values:
+            raise
+        error.message, error.hint = masked(error.message, values), masked(error.hint, values)
+        error.args = (error.message,)
+        raise error from None
+    except Exception as error:
+        if not values:
+            raise
+        text = masked(f"{type(error).__name__}: {error}", values)
+        raise RuntimeError(text).with_traceback(error.__traceback__) from None
+
+
+def masked(text: str, values: Collection[str]) -> str:
+    """The text without these values, however they are quoted, and without the start of one that was cut off."""
+    forms = sorted({form for value in values for form in _forms(value)}, key=len, reverse=True)
+    for form in forms:
+        text = text.replace(form, MASK)
+    *cut_off, rest = text.split("…")
+    return "…".join([*(_without_start(part, forms) for part in cut_off), rest])
+
+
+def _without_start(text: str, forms: Sequence[str]) -> str:
+    """The text without the start of one of these forms at its end."""
+    starts = (form[:length] for form in forms for length in range(len(form) - 1, FEWEST_LETTERS - 1, -1))
+    longest = max((start for start in starts if text.endswith(start)), key=len, default="")
+    return text.removesuffix(longest) + MASK if longest else text
+
+
+def byte_forms(values: Collection[str]) -> list[bytes]:
+    """These values as they may stand in a log, longest first; none so short that it is part of other words."""
+    forms = {
+        form.encode(errors="surrogateescape")
+        for value in values
+        if len(value) >= FEWEST_LETTERS
+        for form in _forms(value)
+    }
+    return sorted(forms, key=len, reverse=True)
+
+
+def masked_bytes(content: bytes, forms: Sequence[bytes]) -> bytes:
+    """The bytes, as many of them, without these forms, and without the start of one at the end: the rest may follow."""
+    for form in forms:
+        content = content.replace(form, b"*" * len(form))
+    for form in forms:
+        for length in range(min(len(form) - 1, len(content)), FEWEST_LETTERS - 1, -1):
+            if content.endswith(form[:length]):
+                content = content[:-length] + b"*" * length
+                break
+    return content
+
+
+def _forms(value: str) -> Iterator[str]:
+    quoted = (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], repr(value)[1:-1])
+    for form in quoted:
+        yield from (each for each in (form, " ".join(form.split())) if each)

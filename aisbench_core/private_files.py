@@ -1,0 +1,123 @@
+"""Files that only their owner reads, and that survive a kill or a power cut whole: the old text or the new one."""
+
+import hashlib
+import os
+import re
+import socket
+import stat
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from aisbench_core.errors import disk_error
+
+PRIVATE_UMASK = 0o077
+FILE_MODE = 0o600
+FOLDER_MODE = 0o700
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+@contextmanager
+def private_umask() -> Iterator[int]:
+    """Whatever this process makes is for its owner only; gives the umask that the process was started with."""
+    before = os.umask(PRIVATE_UMASK)
+    try:
+        yield before
+    finally:
+        os.umask(before)
+
+
+def write_whole(file: Path, content: bytes, mode: int = FILE_MODE) -> None:
+    """Replace a file at once, and have it on the disk when this returns. Raises DiskError on a full disk.
+
+    After a kill or a power cut it is the old one or the new one; what a killed writer left beside it goes."""
+    draft = draft_of(file)
+    try:
+        file.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+        _write_through(draft, content, mode)
+        draft.replace(file)
+        sync(file.parent)
+        for left in abandoned(file.parent):
+            left.unlink(missing_ok=True)
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink()
+        raise disk_error(error, file) or error from error
+
+
+def sync(path: Path) -> None:
+    """Have a file, or the names in a folder, on the disk as they are now.
+
+    Some file systems cannot do so for folders, and keep them in order by themselves."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def draft_of(path: Path) -> Path:
+    """Where a file is written that is to come into this place: a name of this thread's own, which tells who writes."""
+    return path.with_name(f".{path.name}.{_here()}.{os.getpid()}.{threading.get_ident()}.new")
+
+
+def abandoned(folder: Path) -> list[Path]:
+    """What processes of this machine that have died were writing into a folder, with its logs.
+
+    Whether those of other machines live nobody here can know, and a folder may be shared with them."""
+    named = re.compile(rf"\..+\.{_here()}\.(\d+)\.\d+\.new(\.wal)?")
+    found = ((draft, named.fullmatch(draft.name)) for draft in folder.glob(".*.new*"))
+    return [draft for draft, by in found if by and not _lives(int(by[1]))]
+
+
+def make_private_folder(folder: Path) -> None:
+    """Make the folder, for its owner only, unless it is there."""
+    folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
+
+
+def make_private_file(file: Path) -> None:
+    """Make an empty file, for its owner only, unless it is there: databases give their logs the same rights."""
+    with suppress(FileExistsError):
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE))
+
+
+def restrict_access(paths: Iterable[Path]) -> None:
+    """Take the rights of everybody but the owner from these files and folders, as far as they are ours."""
+    for path in paths:
+        with suppress(OSError):  # gone meanwhile, or somebody else's
+            facts = path.lstat()
+            if facts.st_mode & _OTHERS and facts.st_uid == os.geteuid() and not stat.S_ISLNK(facts.st_mode):
+                path.chmod(stat.S_IMODE(facts.st_mode) & ~_OTHERS)
+
+
+def is_open_to_others(path: Path) -> bool:
+    """Whether anybody but the owner has a right to this file or folder."""
+    try:
+        return bool(path.stat().st_mode & _OTHERS)
+    except OSError:
+        return False
+
+
+def _write_through(draft: Path, content: bytes, mode: int) -> None:
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
+    with os.fdopen(handle, "wb") as out:
+        out.write(content)
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def _here() -> str:
+    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8]
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (OverflowError, ProcessLookupError):
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True

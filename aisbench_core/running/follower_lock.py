@@ -1,0 +1,41 @@
+"""The lock that decides who follows: of all processes one holds it, and nobody while the data folder is read-only."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from aisbench_core.read_only import is_read_only
+
+LOCK_SECONDS = 0.5
+
+
+class FollowerLock:
+    """The lock in the data folder."""
+
+    def __init__(self, file: Path) -> None:
+        self._folder = file.parent
+        self._lock = FileLock(file)
+
+    @contextmanager
+    def attempt(self, stop: threading.Event) -> Iterator[bool]:
+        """Try for LOCK_SECONDS, and hold what was got for as long as this lasts. Gives whether it was got."""
+        if not self._acquire(stop):
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            self._lock.release()
+
+    def _acquire(self, stop: threading.Event) -> bool:
+        if is_read_only(self._folder):
+            stop.wait(LOCK_SECONDS)
+            return False
+        try:
+            self._lock.acquire(LOCK_SECONDS)
+        except Timeout:
+            return False
+        return True

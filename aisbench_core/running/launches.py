@@ -1,0 +1,42 @@
+"""The folders of runs that are being launched: whoever fails or dies on the way leaves none of a run that never was."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from aisbench_core.private_files import abandoned, draft_of, make_private_file, make_private_folder
+from aisbench_core.read_only import is_read_only
+
+
+class Launches:
+    """Marks a folder as unfinished until its run is in the ledger. `is_run`: whether a run's id is in there."""
+
+    def __init__(self, markers: Path, runs: Path, is_run: Callable[[str], bool]) -> None:
+        self._markers = markers
+        self._runs = runs
+        self._is_run = is_run
+
+    @contextmanager
+    def unfinished(self, run_id: str) -> Iterator[None]:
+        """While the folder is filled and the run is written down; afterwards the folder goes if there is no run."""
+        self.clear()
+        make_private_folder(self._markers)
+        marker = draft_of(self._markers / run_id)
+        make_private_file(marker)
+        try:
+            yield
+        finally:
+            self._end(marker, run_id)
+
+    def clear(self) -> None:
+        """Remove what launches that were killed have left behind, where anything can be removed."""
+        if is_read_only(self._markers):
+            return
+        for marker in abandoned(self._markers):
+            self._end(marker, marker.name.split(".")[1])
+
+    def _end(self, marker: Path, run_id: str) -> None:
+        if not self._is_run(run_id):
+            shutil.rmtree(self._runs / run_id, ignore_errors=True)
+        marker.unlink(missing_ok=True)

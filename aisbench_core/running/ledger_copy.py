@@ -1,0 +1,68 @@
+"""The ledger of a read-only folder: read from a copy, because SQLite makes files beside a ledger even to read it.
+
+Asking SQLite to take the file as immutable would do without a copy, but leaves out, in silence, what stands only in the
+log, and trusts that nobody writes; a folder that is read-only here may be mounted writable elsewhere.
+"""
+
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from aisbench_core.errors import AisbenchError, disk_error, full_disks_named
+
+PATIENCE_S = 10.0
+PAUSE_S = 0.01
+
+
+@contextmanager
+def temporary_copy(path: Path) -> Iterator[Path]:
+    """The file and its log as they were at one moment, for as long as this lasts; no file where there is none.
+
+    Raises AisbenchError when they cannot be read, and DiskError when there is no room for the copy."""
+    with full_disks_named():
+        folder = TemporaryDirectory(prefix="aisbench-ledger-")
+    with folder as name:
+        copy = Path(name) / path.name
+        _copy_unchanged(path, copy)
+        yield copy
+
+
+def _copy_unchanged(path: Path, copy: Path) -> None:
+    """Copy both until neither has changed meanwhile."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        before = _state(path), _state(_log(path))
+        try:
+            _copy(path, copy)
+            _copy(_log(path), _log(copy))
+        except OSError as error:
+            refused = AisbenchError(
+                f"the ledger {path} cannot be read: {error.strerror}", "make it readable for this user"
+            )
+            raise disk_error(error, copy) or refused from error
+        if before == (_state(path), _state(_log(path))):
+            return
+        if time.monotonic() > deadline:
+            raise AisbenchError("others keep the ledger busy", "try again")
+        time.sleep(PAUSE_S)
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.unlink(missing_ok=True)
+    with suppress(FileNotFoundError):
+        shutil.copyfile(source, target)
+
+
+def _log(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _state(file: Path) -> tuple[int, int, int] | None:
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns

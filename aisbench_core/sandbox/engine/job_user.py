@@ -1,0 +1,35 @@
+"""The user that a job's processes are where the sandbox runs as root: one that owns nothing on this machine."""
+
+import os
+import pwd
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+_NUMBERS = range(64_500, 64_000, -1)  # between what people, services and dynamic users get
+
+
+@dataclass(frozen=True, slots=True)
+class JobUser:
+    """Numbers of a user and a group."""
+
+    uid: int
+    gid: int
+
+
+@cache
+def job_user() -> JobUser | None:
+    """The first number that nobody has; None where the sandbox is not root and cannot change users."""
+    if os.geteuid() != 0:
+        return None
+    taken = {entry.pw_uid for entry in pwd.getpwall()} | {entry.pw_gid for entry in pwd.getpwall()}
+    number = next(number for number in _NUMBERS if number not in taken)
+    return JobUser(number, number)
+
+
+def give(folder: Path, user: JobUser) -> None:
+    """Make the user the owner of a directory and of all below it; links are not followed."""
+    os.chown(folder, user.uid, user.gid, follow_symlinks=False)
+    for parent, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            os.chown(Path(parent, name), user.uid, user.gid, follow_symlinks=False)

@@ -1,0 +1,57 @@
+"""Where keys lie: files of the console and variables of its environment; and what others get of both."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from aisbench_core.errors import ConfigError
+
+_HARMLESS = re.compile(
+    r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TERM|TMPDIR|VIRTUAL_ENV|(DY)?LD_LIBRARY_PATH|PYTHON\w+"
+    r"|PIP_\w+|SSL_CERT_\w+|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|(HTTP|HTTPS|ALL|NO)_PROXY"
+)
+_SECRET = re.compile(r"KEY|SECRET|TOKEN|PASSW|CREDENTIAL")
+_CLOUDS = ("AISBENCH_", "AWS_", "HUAWEICLOUD_", "OBS_", "S3_")
+
+
+def scrubbed(environment: Mapping[str, str]) -> dict[str, str]:
+    """What a program needs that has no business with keys: a list of names, not of everything but some."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if _HARMLESS.fullmatch(name.upper()) and not _SECRET.search(name.upper())
+    }
+
+
+def holds_keys(environment: Mapping[str, str]) -> bool:
+    """Whether keys of an account stand in these variables, where programs of the same user can read them."""
+    return any(value and _is_key(name.upper()) for name, value in environment.items())
+
+
+def _is_key(name: str) -> bool:
+    return name.startswith(_CLOUDS) and (name.endswith(("_AK", "_SK")) or bool(_SECRET.search(name)))
+
+
+def secrets_file(home: Path) -> Path:
+    """Streamlit's own file of secrets."""
+    return home / ".streamlit" / "secrets.toml"
+
+
+def streamlit_secrets(home: Path) -> dict[str, Any]:
+    """The section `aisbench` of that file, by profile. Raises ConfigError if it cannot be read."""
+    try:
+        section = tomllib.loads(secrets_file(home).read_text("utf-8")).get("aisbench", {})
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        raise ConfigError("the file .streamlit/secrets.toml cannot be read", "check that it is TOML text") from None
+    return section if isinstance(section, dict) else {}
+
+
+def sandbox_options(private: Iterable[Path], keys: Iterable[Path], environment: Mapping[str, str]) -> list[str]:
+    """What a sandbox beside the console is told: what jobs must not see, and where real keys are."""
+    hidden = [word for path in private for word in ("--hide", str(path))]
+    real = [word for path in keys for word in ("--real-keys", str(path))]
+    return [*hidden, *real, *(["--beside-real-keys"] if holds_keys(environment) else [])]

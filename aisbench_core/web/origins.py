@@ -1,0 +1,77 @@
+"""Under which names browsers may address the console, and which pages are its own.
+
+A browser sends two headers that no page can forge: Host is what the person addressed, Origin is the page that asks.
+A page of another port has another origin. A page whose own name was made to lead here (DNS rebinding) has an origin
+equal to its Host, so that the name itself must be one of the console's.
+"""
+
+import ipaddress
+import re
+import socket
+from dataclasses import dataclass
+
+from aisbench_core.web.listening import is_loopback, is_wildcard
+
+_HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:(?P<port>[0-9]{1,5}))?", re.IGNORECASE)
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Scheme, name and port: what browsers mean by the same origin."""
+
+    scheme: str
+    name: str
+    port: int
+
+    @classmethod
+    def parse(cls, text: str) -> "Origin | None":
+        """An Origin header; None for `null` and whatever else is no origin of a web page."""
+        scheme, separator, host = text.partition("://")
+        return cls.of(scheme.lower(), host) if separator else None
+
+    @classmethod
+    def of(cls, scheme: str, host: str) -> "Origin | None":
+        """The origin of the pages that are served under a Host header."""
+        match = _HOST.fullmatch(host)
+        if match is None or scheme not in _DEFAULT_PORTS:
+            return None
+        return cls(scheme, match["name"].lower().strip("[]"), int(match["port"] or _DEFAULT_PORTS[scheme]))
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleNames:
+    """The names of one console: its listening address, and the origin that browsers see of a proxy before it."""
+
+    address: str
+    proxy: Origin | None = None
+
+    def is_addressed_by(self, host: str) -> bool:
+        """Whether a Host header names this console."""
+        origin = Origin.of("http", host)
+        return origin is not None and self._is_ours(origin.name)
+
+    def is_own_page(self, origin: str, scheme: str, host: str) -> bool:
+        """Whether a page of this origin is the console's own, as it was addressed by scheme and Host."""
+        page = Origin.parse(origin)
+        if page is None or not self.is_addressed_by(host):
+            return False
+        return page in (Origin.of(scheme, host), self.proxy)
+
+    def _is_ours(self, name: str) -> bool:
+        if is_loopback(name) or (self.proxy and name == self.proxy.name):
+            return True
+        if is_loopback(self.address):
+            return False
+        # An IP address cannot be rebound, and the name of this machine is nobody else's.
+        return name in (self.address.lower(), socket.gethostname().lower()) or (
+            is_wildcard(self.address) and _is_ip_address(name)
+        )
+
+
+def _is_ip_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

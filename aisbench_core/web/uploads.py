@@ -1,0 +1,131 @@
+"""The middleware that streams uploads to disk, and hands Streamlit a ticket in the place of each file."""
+
+import re
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from aisbench_core.web.multipart import NotOneFileError, OnePart
+from aisbench_core.web.upload_store import UploadLimitError, UploadRefusedError, UploadStore
+
+UPLOAD = re.compile(r".*/_stcore/upload_file/(?P<session>[0-9a-f-]{36})/(?P<file>[0-9a-f-]{36})")
+NO_CONTENT = 204
+BOUNDARY = "aisbench-upload-ticket"
+
+
+class UploadMiddleware:
+    """Takes the place of Streamlit's memory for uploads; everything else is handed on."""
+
+    def __init__(self, app: ASGIApp, store: Callable[[], UploadStore]) -> None:
+        self._app = app
+        self._store = store
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Store or remove an upload; let go of a session's uploads when its web socket ends."""
+        upload = UPLOAD.fullmatch(scope.get("path", ""))
+        if scope["type"] == "http" and upload and scope["method"] == "PUT":
+            await self._put(self._store(), upload["session"], upload["file"], scope, receive, send)
+            return
+        if scope["type"] == "http" and upload and scope["method"] == "DELETE":
+            self._store().remove(upload["session"], upload["file"])
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            if scope["type"] == "websocket":
+                self._store().remove_closed()
+
+    async def _put(
+        self, store: UploadStore, session: str, file: str, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        is_kept = False
+        request = Request(scope, receive)
+        try:
+            size = _announced_size(scope)
+            try:
+                path = store.reserve(session, file, size)
+            except UploadLimitError as error:
+                await self._hand_on(scope, await _skip(request, size), error.ticket(), receive, send)
+                return
+            header = await _write(request, path, size)
+            is_kept = await self._hand_on(scope, header, store.ticket(session, file), receive, send)
+        except UploadRefusedError as error:
+            await PlainTextResponse(f"{error}\n", error.status)(scope, receive, send)
+        except NotOneFileError as error:
+            await PlainTextResponse(f"{error}\n", 400)(scope, receive, send)
+        except ClientDisconnect:
+            pass  # nobody is there to be answered
+        except OSError as error:
+            await PlainTextResponse(f"The file cannot be stored: {error.strerror}\n", 507)(scope, receive, send)
+        finally:
+            if not is_kept:
+                store.remove(session, file)
+
+    async def _hand_on(self, scope: Scope, header: bytes, ticket: bytes, receive: Receive, send: Send) -> bool:
+        """Upload the ticket to Streamlit under the file's name; whether it took it."""
+        mark = f"--{BOUNDARY}".encode()
+        body = b"\r\n".join((mark, header, ticket, mark + b"--", b""))
+        others = [pair for pair in scope["headers"] if pair[0] not in (b"content-type", b"content-length")]
+        own = [
+            (b"content-type", f"multipart/form-data; boundary={BOUNDARY}".encode()),
+            (b"content-length", str(len(body)).encode()),
+        ]
+        pending: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+        statuses: list[int] = []
+
+        async def receive_ticket() -> Message:
+            return pending.pop() if pending else await receive()
+
+        async def send_and_note(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+            await send(message)
+
+        await self._app({**scope, "headers": [*others, *own]}, receive_ticket, send_and_note)
+        return statuses == [NO_CONTENT]
+
+
+def _announced_size(scope: Scope) -> int:
+    size = Headers(scope=scope).get("content-length", "")
+    if not size.isdecimal():
+        raise UploadRefusedError(411, "An upload has to say how long it is.")
+    return int(size)
+
+
+async def _write(request: Request, path: Path, announced: int) -> bytes:
+    """Write the file of the request while it arrives; the header of its part."""
+    part = OnePart(request.headers.get("content-type", ""))
+    size = 0
+    with path.open("r+b") as stored:
+        async for content in _pieces(request, part, announced):
+            size += len(content)
+            await run_in_threadpool(stored.write, content)
+        stored.truncate(size)
+    return bytes(part.header)
+
+
+async def _skip(request: Request, announced: int) -> bytes:
+    """Read the file and store nothing; the header of its part. Browsers take no answer before all is sent."""
+    part = OnePart(request.headers.get("content-type", ""))
+    async for _ in _pieces(request, part, announced):
+        pass
+    return bytes(part.header)
+
+
+async def _pieces(request: Request, part: OnePart, announced: int) -> AsyncIterator[bytes]:
+    """The content of the file as it arrives.
+
+    Raises UploadRefusedError for more than was announced: a body that comes in chunks can be of any size."""
+    size = 0
+    async for piece in request.stream():
+        content = part.feed(piece)
+        size += len(content)
+        if size > announced:
+            raise UploadRefusedError(413, "The file is larger than announced.")
+        if content:
+            yield content
+    part.finish()

@@ -1,0 +1,77 @@
+"""The table of docs/reliability.md: each campaign puts its own row there, others stay.
+
+A row says what was done to the product, how often, what came of it, and which command does it again. As a program it
+begins the page anew.
+"""
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
+
+INTRODUCTION = """# Reliability
+
+`make reliability` attacks the product for about an hour and writes this page; a part of it, such as
+`.venv/bin/python -m pytest -p no:xdist tests/reliability/test_kills.py`, writes its own rows. A campaign that finds
+something fails, and its row is not written: a row here says that nothing was lost, nothing happened twice and nothing
+leaked that often. `make test` holds the same promises with fewer repetitions; [running.md](running.md) says what they
+are.
+
+* *Killed* means `kill -9`. A follower and a console are killed while a request of theirs is on its way, in every state
+  of a run; other programs at moments spread evenly over the time that they take.
+* *Lost* would be: a launch without a run, a run that does not end, a result that is not in the warehouse. *Twice*: two
+  jobs of one launch, or one result as two runs.
+* *Faults* are made by the sandbox, over HTTP. A run whose job does not exist yet may end as failed, in one sentence;
+  any other completes with one job.
+* *Full disk*: the data folder lies on a file system of its own, which is filled to the last byte.
+"""
+HEAD = "| campaign | repetitions | outcome | took | date | command |\n|---|---|---|---|---|---|\n"
+ROW = re.compile(r"^\| (?P<campaign>[^|]+?) \|(?:[^|\n]*\|){5}$", re.MULTILINE)
+
+
+@dataclass
+class Campaign:
+    """What one campaign did so far; `outcome` is said at its end."""
+
+    repetitions: str = ""
+    outcome: str = ""
+
+
+@contextmanager
+def campaign(name: str, file: str) -> Iterator[Campaign]:
+    """Measure a campaign, and put its row into the table unless it fails; `file` is the test's `__file__`."""
+    started, current = time.monotonic(), Campaign()
+    yield current
+    assert current.repetitions, f"{name} does not say how often"
+    assert current.outcome, f"{name} does not say what came of it"
+    minutes = (time.monotonic() - started) / 60
+    took = f"{minutes:.1f} min" if minutes >= 1 else f"{minutes * 60:.0f} s"
+    command = f"`pytest tests/reliability/{Path(file).name}`"
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    put(name, current.repetitions, current.outcome, took, today, command)
+
+
+def put(name: str, *cells: str) -> None:
+    """Put this row into the table, in place of the one that has the same name, and print it."""
+    row = f"| {' | '.join((name, *cells))} |"
+    assert ROW.fullmatch(row), row
+    print(f"\n{row}", end="")
+    _write(_rows() | {name: row})
+
+
+def _rows() -> dict[str, str]:
+    text = PAGE.read_text("utf-8") if PAGE.exists() else ""
+    return {found["campaign"]: found[0] for found in ROW.finditer(text) if found["campaign"] not in ("campaign", "---")}
+
+
+def _write(rows: dict[str, str]) -> None:
+    PAGE.write_text("\n".join([INTRODUCTION, HEAD + "\n".join(rows.values()), ""]), "utf-8")
+
+
+if __name__ == "__main__":
+    _write({})

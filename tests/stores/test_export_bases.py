@@ -1,0 +1,50 @@
+"""Exports that name a standard's ruleset say beside it that its rules are inferred."""
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import openpyxl
+from pyarrow import parquet
+
+from aisbench_core.warehouse import BoardQuery, Export, ExportFormat, ExportTable, Warehouse
+from tests import records as a
+
+NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+ALL = BoardQuery("cn-north-9", include_invalid=True)
+IEEE = "ieee-2937-2022"
+
+
+def test_every_export_says_beside_a_standards_ruleset_that_its_rules_are_inferred(warehouse: Warehouse) -> None:
+    warehouse.record(a.record("one"))
+    warehouse.keep_verdicts(warehouse.validate(replace(ALL, ruleset_id=IEEE)))
+    warehouse.record(a.record("two"))
+    basis = "rules inferred without the standard's text"
+
+    for table, expected in (
+        (ExportTable.RUNS, [(IEEE, basis), ("aisbench/1", None)]),
+        (ExportTable.SERIES, [(f"aisbench/1;{IEEE}", f"{IEEE}: {basis}")]),
+    ):
+        for kind, read in READERS.items():
+            target = io.BytesIO()
+            warehouse.export(Export(ALL, NOW, table, kind), target)
+            said = [(row["ruleset_id"], row["ruleset_basis"] or None) for row in read(target)]
+            assert said == expected, (table, kind)
+
+
+def _excel(content: io.BytesIO) -> list[dict[str, Any]]:
+    header, *cells = openpyxl.load_workbook(content).worksheets[0].iter_rows(values_only=True)
+    names = [str(each) for each in header]
+    return [dict(zip(names, each, strict=True)) for each in cells]
+
+
+READERS: dict[ExportFormat, Callable[[io.BytesIO], list[dict[str, Any]]]] = {
+    ExportFormat.CSV: lambda content: list(csv.DictReader(io.StringIO(content.getvalue().decode()))),
+    ExportFormat.JSON: lambda content: json.loads(content.getvalue()),
+    ExportFormat.PARQUET: lambda content: parquet.read_table(content).to_pylist(),
+    ExportFormat.EXCEL: _excel,
+}

@@ -1,0 +1,233 @@
+"""A warehouse file of somebody else gives its rows, and gets nothing: no file of ours, no time without end."""
+
+import gzip
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import pytest
+
+import aisbench_core
+from aisbench_core.errors import ResultError, WarehouseError
+from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.foreign import Limits, copy_rows
+from aisbench_core.warehouse.taking import Taken
+from tests import records as a
+from tests.foreign_files import KINDS, SECRET, Kind, changed, failure
+from tests.stored_schemas import file_of
+from tests.stores.test_warehouse_care import BOARD
+from tests.stores.test_warehouse_schemas import VERSIONS
+from tests.stores.test_warehouse_taking import whole
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    file = tmp_path / "credentials.yaml"
+    file.write_text(SECRET, "utf-8")
+    return file
+
+
+def refused(file: Path, tmp_path: Path) -> str:
+    """What is said when its runs are to be taken over; nothing of it may be here then."""
+    warehouse = Warehouse(tmp_path / "ours.duckdb")
+    kept = tmp_path / "taken"
+    with pytest.raises(ResultError) as error:
+        warehouse.taking.take(file, kept, frozenset(), lambda _done, _of: None, NOW)
+    assert list(kept.iterdir()) == []
+    assert warehouse.runs(BOARD).total == 0
+    return str(error.value)
+
+
+def test_a_view_in_the_place_of_a_table_reads_no_file(theirs: Path, secret: Path, tmp_path: Path) -> None:
+    changed(
+        theirs,
+        "alter table runs rename to runs_of_before",
+        f"create view runs as select * replace ((select content from read_text('{secret}')) as note) "
+        "from runs_of_before",
+    )
+
+    said = refused(theirs, tmp_path)
+
+    assert f"{theirs}: runs is a view; allowed: a table with stored rows" in said
+
+
+@pytest.mark.parametrize("table", ["schema_version", "results", "events", "series", "saved_views"])
+def test_every_table_that_is_read_must_be_one(theirs: Path, table: str, tmp_path: Path) -> None:
+    changed(theirs, f"alter table {table} rename to before", f"create view {table} as from before")
+
+    assert f"{table} is a view" in refused(theirs, tmp_path)
+
+
+def test_a_snapshot_with_such_a_view_is_not_asked_either(theirs: Path, secret: Path) -> None:
+    changed(
+        theirs,
+        "alter table schema_version rename to before",
+        f"create view schema_version as select length(content)::INTEGER as version from read_text('{secret}')",
+    )
+
+    with aisbench_core.open_warehouse(theirs) as warehouse, pytest.raises(WarehouseError, match="is a view"):
+        warehouse.sql("from v_runs")
+
+
+@pytest.mark.parametrize(
+    ("statements", "said"),
+    [
+        (
+            ["alter table runs alter note type BLOB using note::BLOB"],
+            "table runs: column note is BLOB; allowed: VARCHAR",
+        ),
+        (
+            ["alter table runs add column more VARCHAR"],
+            "table runs: there is a column more; allowed: run_id, series_id",
+        ),
+        (["alter table results drop column validity"], "table results: column validity is not there; allowed: VARCHAR"),
+        (["alter table runs alter note set default uuid()::VARCHAR"], "column note is VARCHAR computed as"),
+        (
+            [
+                "alter table events drop column actor",
+                "create type kind as enum ('a')",
+                "alter table events add actor kind",
+            ],
+            "column actor is ENUM('a'); allowed: VARCHAR",
+        ),
+        (["drop table remarks"], "remarks is not there; allowed: a table"),
+        (["insert into schema_version values (99)"], "has schema 99"),
+        (["delete from schema_version"], "is a database of another program"),
+        (["drop table schema_version"], "is a database of another program"),
+    ],
+)
+def test_what_is_no_table_of_ours_is_named(theirs: Path, statements: list[str], said: str, tmp_path: Path) -> None:
+    assert said in refused(changed(theirs, *statements), tmp_path)
+
+
+def test_generated_columns_are_refused(theirs: Path, tmp_path: Path) -> None:
+    columns = "run_id VARCHAR, server BIGINT, rank BIGINT, throughput DOUBLE generated always as (rank * 2.0)"
+    changed(theirs, "drop table rank_results", f"create table rank_results ({columns})")
+
+    assert "column throughput is DOUBLE computed as" in refused(theirs, tmp_path)
+
+
+def test_a_wrong_value_keeps_the_whole_file_out(theirs: Path, tmp_path: Path) -> None:
+    changed(theirs, "update runs set state = 'great' where run_id = 'run-3'")
+
+    assert "table runs, run run-3: column state is great; allowed: preparing" in refused(theirs, tmp_path)
+
+
+def test_macros_named_like_functions_change_nothing(theirs: Path, tmp_path: Path) -> None:
+    before = whole(Warehouse(theirs))
+    changed(
+        theirs,
+        "create macro max(x) as 99",
+        "create macro count(x) as 0",
+        "create macro json_type(x) as 'OBJECT'",
+        "create macro regexp_full_match(a, b) as true",
+        "create macro duckdb_tables() as table select 'runs' as table_name",
+        "create macro pragma_table_info(x) as table select 'run_id' as name",
+    )
+    warehouse = Warehouse(tmp_path / "ours.duckdb")
+
+    taken = warehouse.taking.take(theirs, tmp_path / "taken", frozenset(), lambda _done, _of: None, NOW)
+
+    assert taken == Taken(new=6)
+    assert whole(warehouse) == before
+    assert warehouse.check([]).damages == ()
+
+
+def test_groups_are_counted_from_the_rows_whatever_the_file_says_of_them(theirs: Path, tmp_path: Path) -> None:
+    [row] = Warehouse(theirs).leaderboard(BOARD).rows
+    changed(theirs, "update runs set group_id = 7", "update standings set throughput = 1e9")
+    warehouse = Warehouse(tmp_path / "ours.duckdb")
+
+    warehouse.taking.take(theirs, tmp_path / "taken", frozenset(), lambda _done, _of: None, NOW)
+
+    [found] = warehouse.leaderboard(BOARD).rows
+    assert (found.runs, found.throughput, found.cv) == (row.runs, row.throughput, row.cv)
+
+
+def test_what_takes_too_long_is_given_up(theirs: Path, tmp_path: Path) -> None:
+    changed(theirs, "insert into events select 'run-0', now()::TIMESTAMP, '', 'info', '', '' from range(5_000_000)")
+    limits = Limits(seconds=1.0)
+    start = time.monotonic()
+
+    with pytest.raises(WarehouseError, match=r"cannot be read within 1 s"):
+        copy_rows(theirs, tmp_path / "draft.duckdb", 0.0, limits)
+
+    assert time.monotonic() - start < 10
+
+
+def test_more_rows_than_may_be_written_are_named(theirs: Path, tmp_path: Path) -> None:
+    changed(
+        theirs,
+        "insert into events select 'run-0', now()::TIMESTAMP, '', 'info', md5(range::VARCHAR), '' from range(400_000)",
+    )
+
+    with pytest.raises(WarehouseError, match=r"theirs\.duckdb holds more than 0\.00195 GiB of rows"):
+        copy_rows(theirs, tmp_path / "draft.duckdb", 0.0, Limits(60.0, written=2 * 1024**2))
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_files_of_every_earlier_schema_are_read(version: int, tmp_path: Path) -> None:
+    file = tmp_path / "old.duckdb"
+    file.write_bytes(gzip.decompress(file_of(version).read_bytes()))
+    warehouse = Warehouse(tmp_path / "ours.duckdb")
+
+    taken = warehouse.taking.take(file, tmp_path / "taken", frozenset(), lambda _done, _of: None, NOW)
+
+    assert taken == Taken(new=3)
+    assert whole(warehouse) == whole(Warehouse(file))
+
+
+def test_a_snapshot_is_asked_with_its_date(whole: Path, theirs: Path) -> None:
+    with aisbench_core.open_warehouse(whole) as warehouse:
+        taken = warehouse.sql("select taken_at_utc, runs from snapshot")
+        board = warehouse.leaderboard(region="cn-north-9")
+
+    assert [tuple(row) for row in taken.itertuples(index=False)] == [(pd.Timestamp(NOW), 6)]
+    assert list(board["runs"]) == [row.runs for row in Warehouse(theirs).leaderboard(BOARD).rows]
+
+
+def test_a_damaged_file_is_named(theirs: Path, tmp_path: Path) -> None:
+    content = bytearray(theirs.read_bytes())
+    content[8192:12288] = b"\x5a" * 4096
+    theirs.write_bytes(bytes(content))
+
+    assert "theirs.duckdb" in refused(theirs, tmp_path)
+
+
+def test_a_file_that_somebody_records_into_is_read(theirs: Path, tmp_path: Path) -> None:
+    with duckdb.connect(theirs) as con:
+        con.execute("pragma disable_checkpoint_on_shutdown")
+        con.execute("update runs set created_by = 'in the log'")
+    assert theirs.with_name("theirs.duckdb.wal").exists()
+    warehouse = Warehouse(tmp_path / "ours.duckdb")
+
+    warehouse.taking.take(theirs, tmp_path / "taken", frozenset(), lambda _done, _of: None, NOW)
+
+    assert {row.created_by for row in warehouse.runs(BOARD).rows} == {"in the log"}
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_files_that_are_broken_by_chance_end_in_runs_or_in_words(
+    kind: Kind, seed: int, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    good = tmp_path_factory.getbasetemp() / f"good-{kind.name}"
+    if not good.exists():
+        kind.make(good)
+
+    assert failure(kind, good, seed, tmp_path) == ""
+
+
+def test_a_run_of_elsewhere_in_a_fresh_file_is_the_same(tmp_path: Path) -> None:
+    record = a.record("one")
+    there = Warehouse(tmp_path / "there.duckdb")
+    there.record(record)
+    warehouse = Warehouse(tmp_path / "ours.duckdb")
+
+    warehouse.taking.take(tmp_path / "there.duckdb", tmp_path / "taken", frozenset(), lambda _done, _of: None, NOW)
+
+    assert warehouse.check([record]).damages == ()

@@ -1,0 +1,78 @@
+"""No text, whoever wrote it, makes a regular expression of ours slow: time grows with the text, not with its square."""
+
+import re
+import time
+from collections.abc import Callable
+
+import pytest
+
+from aisbench_core import chinese, strict_yaml
+from aisbench_core.warehouse import lake_refusals
+from tests.pattern_attacks import UsedPattern, attacks, grows_too_fast, used_patterns
+from tests.source_tree import HOME, product
+
+pytestmark = pytest.mark.slow
+
+KNOWN_WHEN_RUNNING: dict[str, Callable[[], list[UsedPattern]]] = {
+    "aisbench_core/sandbox/faults.py: value": lambda: [],  # what somebody has their own sandbox match
+    "aisbench_core/sandbox/faults.py: self.path": lambda: [],
+    "aisbench_core/strict_yaml.py: f'(?:{_pattern})\\\\Z'": lambda: [
+        UsedPattern("strict_yaml", re.compile(rf"(?:{pattern})\Z"), "match") for _, pattern, _ in strict_yaml._RESOLVERS
+    ],
+    "aisbench_core/warehouse/lake_refusals.py: pattern": lambda: [
+        UsedPattern("lake_refusals", re.compile(pattern, re.I), "search") for pattern, _ in lake_refusals._ADVICE
+    ],
+}
+
+
+def every_pattern() -> list[UsedPattern]:
+    found: list[UsedPattern] = []
+    for each in used_patterns(HOME, product()):
+        found += [each] if isinstance(each, UsedPattern) else KNOWN_WHEN_RUNNING[each]()
+    return found
+
+
+PATTERNS = every_pattern()
+
+
+def weakness(used: UsedPattern) -> str:
+    for attack in attacks(used.pattern):
+        growth = grows_too_fast(lambda size, attack=attack: used.cost(attack.text(size)))  # type: ignore[misc]  # bound
+        if growth:
+            return f"{used.where} ({used.method}): {attack}: {growth}"
+    return ""
+
+
+def test_the_time_of_every_pattern_of_the_code_base_grows_in_proportion_to_the_text() -> None:
+    weak = [found for used in PATTERNS if (found := weakness(used))]
+
+    assert weak == []
+    assert len(PATTERNS) > 140  # they are found
+
+
+@pytest.mark.parametrize(
+    ("pattern", "method"),
+    [
+        (r"(a+)+$", "match"),
+        (r"(x[._-][\w-]+)*$", "search"),
+        (r"\s+$", "search"),
+        (r"inputs:.*job_name:(\S+) ret", "search"),
+        (r"[(](.*?)[)]", "search"),
+        (r"list:\s*\[([^\]]*)\]\s*average", "search"),
+        (r"<[^>]+>", "sub"),
+        (r"(\w+)\s*=", "findall"),
+    ],
+)
+def test_what_is_slow_is_seen(pattern: str, method: str) -> None:
+    assert weakness(UsedPattern("here", re.compile(pattern), method))
+
+
+@pytest.mark.parametrize("english", ["", *sorted(english for english in chinese.catalogue() if "{" in english)])
+def test_no_text_makes_chinese_pages_hang(english: str) -> None:
+    """Texts that almost fit a sentence, or fit it in many ways."""
+    parts = [part for part in chinese.PLACE.split(english) if part]
+    for pump in (": ", "; ", " (", "none: ", "a (b); ", "line 1: ", *parts):
+        for said in (pump * chinese.MOST_LETTERS, english.replace("{}", pump * 11), f"{english}{pump * 11})"):
+            start = time.thread_time()
+            chinese.in_chinese(said[: chinese.MOST_LETTERS])
+            assert time.thread_time() - start < 2, said

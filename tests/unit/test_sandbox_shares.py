@@ -1,0 +1,20 @@
+"""Directories of the sandbox that stand for NFS shares."""
+
+from pathlib import Path
+
+from aisbench_core.sandbox.engine.shares import make_folder, shares
+
+
+def test_shares_with_long_paths_have_directories_of_their_own(tmp_path: Path) -> None:
+    start = "192.168.0.82:" + f"/{'n' * 255}" * 3
+    volumes = [
+        {"nfs": {"nfs_server_path": f"{start}/{end}", "local_path": f"/mnt/{end}", "read_only": False}} for end in "ab"
+    ]
+
+    made = list(shares(tmp_path, volumes))
+    for share in made:
+        make_folder(share)
+
+    assert [share.remote[-1] for share in made] == ["a", "b"]
+    assert sorted(tmp_path.iterdir()) == sorted(share.folder for share in made)
+    assert made == list(shares(tmp_path, volumes)), "the same one for the next job"
