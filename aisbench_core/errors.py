@@ -28,6 +28,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from aisbench_core.messages import Message, joined, message_of
+
 
 class AisbenchError(Exception):
     """Something that a person can understand and act on: what happened, and a hint at what to do."""
@@ -37,8 +39,17 @@ class AisbenchError(Exception):
         self.message = message
         self.hint = hint
 
+    @property
+    def sentence(self) -> Message:
+        """What happened and what to do, in one line; `str()` gives the same in English."""
+        return Message("{message} ({hint})", message=self.message, hint=self.hint) if self.hint else self._what
+
+    @property
+    def _what(self) -> Message:
+        return message_of(self.message)
+
     def __str__(self) -> str:
-        return f"{self.message} ({self.hint})" if self.hint else self.message
+        return str(self.sentence)
 
 
 class ConfigError(AisbenchError):
@@ -156,15 +167,18 @@ class CloudError(AisbenchError):
         self.code = code
         self.request_id = request_id
 
-    def __str__(self) -> str:
+    @property
+    def sentence(self) -> Message:
+        """The request, what the cloud said, its codes, and what to do."""
         facts = [
             f"HTTP {self.status}" if self.status else "",
             self.code,
             f"request {self.request_id}" if self.request_id else "",
         ]
         known = ", ".join(fact for fact in facts if fact)
-        sentence = f"{self.operation}: {self.message}" + (f" [{known}]" if known else "")
-        return f"{sentence} ({self.hint})" if self.hint else sentence
+        said = [self.message, f"[{known}]"] if known else [self.message]
+        what = joined(": ", [self.operation, joined(" ", said)])
+        return Message("{message} ({hint})", message=what, hint=self.hint) if self.hint else what
 
 
 class CloudUnavailable(CloudError):

@@ -1,4 +1,4 @@
-"""The console's words: one catalogue per language, and the language that this page is shown in."""
+"""The console's words, and the language that this page is shown in."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,11 +9,13 @@ from pathlib import Path
 import streamlit as st
 import yaml
 
+from aisbench_core import messages
 from aisbench_core.chinese import event_in_chinese, in_chinese
+from aisbench_core.messages import Message, label_in_chinese
 from aisbench_core.model import FIELDS, Event, Run
 from pages._ui import bound
 
-CATALOGUES = Path(__file__).parent / "texts"
+ENGLISH = Path(__file__).parent / "texts" / "en.yaml"
 
 
 class Language(StrEnum):
@@ -55,16 +57,21 @@ class Words:
         return self.texts.get(f"field.{field}", field)
 
     def said(self, sentence: str) -> str:
-        """A sentence of the core (an event, a detail, an error, what a check found); one that is not known stays."""
-        return in_chinese(sentence) if self.language is Language.ZH else sentence
+        """A sentence of the core, such as an error or a finding; other people's text stays as it is."""
+        if self.language is Language.EN:
+            return sentence
+        return messages.in_chinese(sentence) if isinstance(sentence, Message) else in_chinese(sentence)
 
     def event(self, event: Event) -> str:
         """What an event says; the cloud's own words stay as they are."""
-        return event_in_chinese(event.message, event.source) if self.language is Language.ZH else event.message
+        if self.language is Language.EN or isinstance(event.message, Message):
+            return self.said(event.message)
+        return event_in_chinese(event.message, event.source)
 
     def detail(self, run: Run) -> str:
         """How things stand with a run; the cloud's own words stay as they are."""
-        return run.detail if run.detail_is_quoted else self.said(run.detail)
+        quoted = run.detail_is_quoted and not isinstance(run.detail, Message)
+        return run.detail if quoted else self.said(run.detail)
 
     def by(self, actor: str, source: str) -> str:
         """Who did what an event tells: a person, a process, or the part of the system that says so."""
@@ -76,13 +83,15 @@ class Words:
 
     def rule(self, rule_id: str) -> str:
         """What a preflight rule demands, where the finding itself is in another language; empty in English."""
-        return chinese_rules().get(rule_id, "") if self.language is Language.ZH else ""
+        return label_in_chinese(f"preflight.{rule_id}", "") if self.language is Language.ZH else ""
 
     def described(self, field: str) -> tuple[str, str]:
         """The title of a field of the system description, and what it means."""
         known = FIELDS[field]
-        title, help_text = chinese_fields()[field]
-        return self.pick(known.title or "", title), self.pick(known.description or "", help_text)
+        return (
+            self.pick(known.title or "", label_in_chinese(f"system.{field}.title", "")),
+            self.pick(known.description or "", label_in_chinese(f"system.{field}.description", "")),
+        )
 
     def knows(self, key: str) -> bool:
         """Whether there is a text for a key that comes from data (a metric's name, a rule's id)."""
@@ -98,22 +107,11 @@ def words() -> Words:
 @cache
 def catalogue(language: Language) -> Mapping[str, str]:
     """All texts of a language, by dotted key."""
-    tree = yaml.safe_load((CATALOGUES / f"{language}.yaml").read_text("utf-8"))
-    return {f"{section}.{key}": text for section, texts in tree.items() for key, text in texts.items()}
-
-
-@cache
-def chinese_rules() -> Mapping[str, str]:
-    """What each preflight rule demands, in Chinese: the core speaks English only."""
-    rules: dict[str, str] = yaml.safe_load((CATALOGUES / "rules.zh.yaml").read_text("utf-8"))
-    return rules
-
-
-@cache
-def chinese_fields() -> Mapping[str, tuple[str, str]]:
-    """Title and meaning of each field of the system description, in Chinese: the core speaks English only."""
-    fields: dict[str, list[str]] = yaml.safe_load((CATALOGUES / "system.zh.yaml").read_text("utf-8"))
-    return {name: (title, help_text) for name, (title, help_text) in fields.items()}
+    tree = yaml.safe_load(ENGLISH.read_text("utf-8"))
+    english = {f"{section}.{key}": text for section, texts in tree.items() for key, text in texts.items()}
+    if language is Language.EN:
+        return english
+    return {key: label_in_chinese(f"pages.{key}", text) for key, text in english.items()}
 
 
 def choose_language(settings_language: str) -> None:

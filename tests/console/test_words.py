@@ -11,6 +11,7 @@ import pytest
 
 from aisbench_core.authoring import preflight, preflight_online
 from aisbench_core.authoring.upstream import found
+from aisbench_core.messages import labels_in_chinese
 from aisbench_core.model import (
     FIELDS,
     GROUPS,
@@ -36,7 +37,7 @@ from aisbench_core.warehouse.sorts import BOARD_SORTS, HISTORY_SORTS, RUN_SORTS
 from aisbench_core.warehouse.values import Validity
 from pages._ui import places
 from pages._ui.comparable import KINDS, TELLING
-from pages._ui.words import Language, Words, catalogue, chinese_fields, chinese_rules, first_language
+from pages._ui.words import Language, Words, catalogue, first_language
 from tests import records as a
 
 PAGES = Path(__file__).parents[2] / "pages"
@@ -101,7 +102,9 @@ def _placeholders(text: str) -> set[str]:
 
 
 def test_both_languages_have_the_same_keys() -> None:
-    assert catalogue(Language.EN).keys() == catalogue(Language.ZH).keys()
+    chinese = {label.removeprefix("pages.") for label in labels_in_chinese() if label.startswith("pages.")}
+
+    assert catalogue(Language.EN).keys() == chinese == catalogue(Language.ZH).keys()
 
 
 def test_a_text_has_the_same_placeholders_in_both_languages() -> None:
@@ -136,13 +139,17 @@ def test_no_chinese_text_was_left_in_english() -> None:
 def test_every_preflight_rule_is_explained_in_chinese() -> None:
     rules = {rule.rule_id for rule in preflight.RULES} | {rule.rule_id for rule in preflight_online.RULES}
 
-    assert chinese_rules().keys() == rules | found.RULES.keys() | described.RULES.keys()
-    assert not [rule for rule, text in chinese_rules().items() if text.isascii()]
+    chinese = {label: text for label, text in labels_in_chinese().items() if label.startswith("preflight.")}
+
+    assert chinese.keys() == {f"preflight.{each}" for each in rules | found.RULES.keys() | described.RULES.keys()}
+    assert not [rule for rule, text in chinese.items() if text.isascii()]
 
 
 def test_every_field_of_the_system_description_is_explained_in_chinese() -> None:
-    assert chinese_fields().keys() == FIELDS.keys()
-    assert not [name for name, texts in chinese_fields().items() if any(text.isascii() for text in texts)]
+    chinese = {label: text for label, text in labels_in_chinese().items() if label.startswith("system.")}
+
+    assert chinese.keys() == {f"system.{field}.{part}" for field in FIELDS for part in ("title", "description")}
+    assert not [label for label, text in chinese.items() if text.isascii()]
 
 
 def test_a_key_that_does_not_exist_is_a_bug() -> None:

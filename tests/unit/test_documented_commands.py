@@ -16,7 +16,8 @@ PAGES = [
     *(HOME / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")),
     *sorted((HOME / "docs").glob("*.md")),
     *sorted((HOME / "workloads").glob("*/README.md")),
-    *(HOME / "pages" / "_ui" / "texts" / name for name in ("en.yaml", "zh.yaml")),
+    HOME / "pages" / "_ui" / "texts" / "en.yaml",
+    HOME / "aisbench_core" / "messages" / "zh.po",
 ]
 COMMAND = re.compile(r"^(?:[A-Z_]+=\S+ )*(?:\.venv/bin/)?aisbench(?: |$)")
 OPTION = re.compile(r"-[a-zA-Z]|--[a-z][a-z-]*")
