@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from aisbench_core.sandbox.engine import launcher
+from aisbench_sandbox.engine import launcher
 
 READY_SECONDS = 60.0
 END_SECONDS = 60.0
@@ -77,7 +77,7 @@ class SandboxProcess:
         command = [
             # Should the tests be killed, their sandboxes end with them.
             *(sys.executable, "-I", "-S", launcher.__file__, str(os.getpid())),
-            *(sys.executable, "-m", "aisbench_core.sandbox", "--data", str(self.data_dir), "--engine", self.engine),
+            *(sys.executable, "-m", "aisbench_sandbox", "--data", str(self.data_dir), "--engine", self.engine),
             *("--modelarts-port", str(self._ports[0]), "--obs-port", str(self._ports[1]), *self._arguments),
         ]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)

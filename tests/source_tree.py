@@ -8,11 +8,12 @@ from pathlib import Path
 
 HOME = Path(__file__).parents[1]
 PRODUCT = "aisbench_core"
+SANDBOX = "aisbench_sandbox"
 
 
 def product() -> list[Path]:
     """Every module that is shipped, but for the workloads, which are the cloud's."""
-    return [file for part in ("app.py", "pages", PRODUCT) for file in files_of(part)]
+    return [file for part in ("app.py", "pages", PRODUCT, SANDBOX) for file in files_of(part)]
 
 
 def all_python() -> list[Path]:

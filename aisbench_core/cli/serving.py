@@ -143,7 +143,7 @@ def _start_sandbox(family: _Family, settings: "Settings", folder: Path, exposed:
     private = (settings.data_dir, settings.warehouse_path, HOME / ".streamlit", HOME / "aisbench.yaml")
     options = sandbox_options(private, _key_files(settings), environment())
     free = ["--modelarts-port", "0", "--obs-port", "0"]  # nobody types these addresses: the profile holds them
-    arguments = ["aisbench_core.sandbox", "--data", str(folder), *free, *options, *([_EXPOSE] if exposed else [])]
+    arguments = ["aisbench_sandbox", "--data", str(folder), *free, *options, *([_EXPOSE] if exposed else [])]
     family.start("the sandbox", arguments, quiet=True, variables=scrubbed(environment()))
 
 

@@ -16,8 +16,8 @@ import uvicorn
 from botocore.config import Config
 from obs import ObsClient
 
-from aisbench_core.sandbox.obs.objects import Objects
-from aisbench_core.sandbox.obs.routes import obs_app
+from aisbench_sandbox.obs.objects import Objects
+from aisbench_sandbox.obs.routes import obs_app
 
 BUCKET = "sandbox-bench"
 ACCESS = "SANDBOXACCESSKEY"

@@ -12,7 +12,7 @@ import requests
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aisbench_core.sandbox.service.routes import LEGACY_ROUTES, ROUTES
+from aisbench_sandbox.service.routes import LEGACY_ROUTES, ROUTES
 from tests.legacy_client import LegacyClient, configuration
 from tests.sandbox_process import SandboxProcess
 from tests.signed_requests import SignedRequests

@@ -11,7 +11,7 @@ from moxing import file as mox
 from moxing import places
 from obs import ObsClient
 
-from aisbench_core.sandbox.engine.interpreter import MODULES
+from aisbench_sandbox.engine.interpreter import MODULES
 from tests.sandbox_process import SandboxProcess
 
 AT = "obs://sandbox-bench/work"

@@ -4,12 +4,12 @@ import time
 from pathlib import Path
 from queue import Queue
 
-from aisbench_core.sandbox.capacity import Capacity
-from aisbench_core.sandbox.engine.recovery import Outcome, after
-from aisbench_core.sandbox.engine.training import Training, Workshop
-from aisbench_core.sandbox.jobs import Jobs, Phase
-from aisbench_core.sandbox.obs.objects import Objects
-from aisbench_core.sandbox.service.creation import accept
+from aisbench_sandbox.capacity import Capacity
+from aisbench_sandbox.engine.recovery import Outcome, after
+from aisbench_sandbox.engine.training import Training, Workshop
+from aisbench_sandbox.jobs import Jobs, Phase
+from aisbench_sandbox.obs.objects import Objects
+from aisbench_sandbox.service.creation import accept
 from tests.sandbox_process import processes_of
 from tests.training_client import await_true, job_body
 

@@ -3,12 +3,12 @@
 import time
 from pathlib import Path
 
-from aisbench_core.sandbox.capacity import Capacity
-from aisbench_core.sandbox.engine.engine import SubprocessEngine
-from aisbench_core.sandbox.engine.training import Workshop
-from aisbench_core.sandbox.jobs import Jobs, Phase
-from aisbench_core.sandbox.obs.objects import Objects
-from aisbench_core.sandbox.service.creation import accept
+from aisbench_sandbox.capacity import Capacity
+from aisbench_sandbox.engine.engine import SubprocessEngine
+from aisbench_sandbox.engine.training import Workshop
+from aisbench_sandbox.jobs import Jobs, Phase
+from aisbench_sandbox.obs.objects import Objects
+from aisbench_sandbox.service.creation import accept
 from tests.sandbox_process import processes_of
 from tests.training_client import await_true, job_body
 

@@ -18,7 +18,7 @@ from tests.training_client import TrainingClient, await_true
 
 def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
     """A start that is expected to fail."""
-    command = [sys.executable, "-m", "aisbench_core.sandbox", "--modelarts-port", "0", "--obs-port", "0", *arguments]
+    command = [sys.executable, "-m", "aisbench_sandbox", "--modelarts-port", "0", "--obs-port", "0", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 

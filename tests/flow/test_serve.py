@@ -70,7 +70,7 @@ def test_the_sandbox_starts_without_the_consoles_keys_and_knows_what_to_hide(
 ) -> None:
     address_of(served)
 
-    (sandbox,) = [each for each in children_of(served.pid) if b"aisbench_core.sandbox" in words_of(each, "cmdline")]
+    (sandbox,) = [each for each in children_of(served.pid) if b"aisbench_sandbox" in words_of(each, "cmdline")]
     words, variables = words_of(sandbox, "cmdline"), words_of(sandbox, "environ")
 
     assert b"AISBENCH_SK=canary" in words_of(served.pid, "environ")

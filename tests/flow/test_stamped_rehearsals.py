@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.results.result_files import REHEARSAL
-from aisbench_core.sandbox.engine.stamp import STAMP
 from aisbench_core.settings import Settings
 from aisbench_core.wiring import open_core
+from aisbench_sandbox.engine.stamp import STAMP
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD, SPEC, bench_on
 from tests.sandbox_process import SandboxProcess

@@ -15,6 +15,7 @@ from aisbench_core import chinese
 from aisbench_core.chinese import KINDS, PLACE, catalogue, in_chinese
 from aisbench_core.cloud.refusals import TABLE
 from aisbench_core.model import TrainResultInfo
+from tests.source_tree import product, tree_of
 
 CORE = Path(chinese.__file__).parent
 PYDANTIC = [
@@ -36,8 +37,8 @@ def said_by(node: ast.AST) -> str | None:
 
 
 def sentences() -> Iterator[str]:
-    for file in CORE.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    for file in product():
+        for node in ast.walk(tree_of(file)):
             said = said_by(node)
             if said:
                 yield said

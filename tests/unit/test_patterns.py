@@ -14,8 +14,8 @@ from tests.source_tree import HOME, product
 pytestmark = pytest.mark.slow
 
 KNOWN_WHEN_RUNNING: dict[str, Callable[[], list[UsedPattern]]] = {
-    "aisbench_core/sandbox/faults.py: value": lambda: [],  # what somebody has their own sandbox match
-    "aisbench_core/sandbox/faults.py: self.path": lambda: [],
+    "aisbench_sandbox/faults.py: value": lambda: [],  # what somebody has their own sandbox match
+    "aisbench_sandbox/faults.py: self.path": lambda: [],
     "aisbench_core/strict_yaml.py: f'(?:{_pattern})\\\\Z'": lambda: [
         UsedPattern("strict_yaml", re.compile(rf"(?:{pattern})\Z"), "match") for _, pattern, _ in strict_yaml._RESOLVERS
     ],

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.sandbox.engine.boot import Launch, check, launches, starter
-from aisbench_core.sandbox.engine.nodes import Node
-from aisbench_core.sandbox.engine.variables import environment
-from aisbench_core.sandbox.jobs import Job
-from aisbench_core.sandbox.refusals import Refused
+from aisbench_sandbox.engine.boot import Launch, check, launches, starter
+from aisbench_sandbox.engine.nodes import Node
+from aisbench_sandbox.engine.variables import environment
+from aisbench_sandbox.jobs import Job
+from aisbench_sandbox.refusals import Refused
 
 ASCEND_PYTORCH = ("Ascend-Powered-Engine", "pytorch_2.1.0-cann_7.0.1.1-py_3.9-euler_2.10.7-aarch64-snt9b")
 ASCEND_OLD_PYTORCH = ("Ascend-Powered-Engine", "pytorch_1.8.1-cann_5.1.0-py_3.7-euler_2.8.3-aarch64")

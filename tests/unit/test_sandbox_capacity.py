@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from aisbench_core.sandbox.capacity import Capacity, Plan, Pool
+from aisbench_sandbox.capacity import Capacity, Plan, Pool
 
 FOUR = Plan(pools=(Pool(name="pool-a", flavor="modelarts.pool.visual.8xlarge", nodes=4, bad=frozenset({1})),))
 

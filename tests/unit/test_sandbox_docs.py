@@ -3,12 +3,12 @@
 import re
 from pathlib import Path
 
-from aisbench_core.sandbox.__main__ import main
-from aisbench_core.sandbox.obs.routes import OPERATIONS
-from aisbench_core.sandbox.service.routes import LEGACY_ROUTES, ROUTES
+from aisbench_sandbox.__main__ import main
+from aisbench_sandbox.obs.routes import OPERATIONS
+from aisbench_sandbox.service.routes import LEGACY_ROUTES, ROUTES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sandbox.md").read_text("utf-8")
-SERVICE = Path(__file__).parents[2] / "aisbench_core" / "sandbox" / "service"
+SERVICE = Path(__file__).parents[2] / "aisbench_sandbox" / "service"
 METHODS = "GET|PUT|POST|HEAD|DELETE"
 
 

@@ -1,6 +1,6 @@
 """What the platform says about a job: two languages, levels, and the time used."""
 
-from aisbench_core.sandbox.events import JobEvent
+from aisbench_sandbox.events import JobEvent
 
 
 def test_an_event_of_a_task_names_it_and_tells_the_time_used_where_there_is_one() -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.sandbox.files import remove_tree
-from aisbench_core.sandbox.jobs import Jobs
+from aisbench_sandbox.files import remove_tree
+from aisbench_sandbox.jobs import Jobs
 
 
 @pytest.mark.parametrize("content", [b"", b'{"half": ', b"[]", b"{}", b"\xff", b"null"])

@@ -1,6 +1,6 @@
 """When an access key is locked, and when no longer."""
 
-from aisbench_core.sandbox.service.lockout import MOST_FAILURES, SECONDS, Lockout
+from aisbench_sandbox.service.lockout import MOST_FAILURES, SECONDS, Lockout
 
 
 class Clock:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from aisbench_core.sandbox.engine.meter import Meter
-from aisbench_core.sandbox.engine.processes import Process
+from aisbench_sandbox.engine.meter import Meter
+from aisbench_sandbox.engine.processes import Process
 
 
 @pytest.fixture

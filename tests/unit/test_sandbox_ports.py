@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.sandbox.engine import ports
+from aisbench_sandbox.engine import ports
 
 OUTGOING = Path("/proc/sys/net/ipv4/ip_local_port_range")
 

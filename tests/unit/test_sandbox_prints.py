@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.sandbox.engine.prints import TAIL, BoundedLog
-from aisbench_core.sandbox.engine.transfers import NodeLog
-from aisbench_core.sandbox.obs.objects import Objects
+from aisbench_sandbox.engine.prints import TAIL, BoundedLog
+from aisbench_sandbox.engine.transfers import NodeLog
+from aisbench_sandbox.obs.objects import Objects
 
 LIMIT = 4 * TAIL
 

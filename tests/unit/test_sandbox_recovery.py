@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.sandbox.attempts import Trouble
-from aisbench_core.sandbox.engine.recovery import Outcome, after, goes_on
-from aisbench_core.sandbox.engine.scheduling import without_patience
-from aisbench_core.sandbox.job import Job, Phase, TaskEnd
-from aisbench_core.sandbox.jobs import Jobs
-from aisbench_core.sandbox.service.stages import stages_json
-from aisbench_core.sandbox.service.status import status_json
+from aisbench_sandbox.attempts import Trouble
+from aisbench_sandbox.engine.recovery import Outcome, after, goes_on
+from aisbench_sandbox.engine.scheduling import without_patience
+from aisbench_sandbox.job import Job, Phase, TaskEnd
+from aisbench_sandbox.jobs import Jobs
+from aisbench_sandbox.service.stages import stages_json
+from aisbench_sandbox.service.status import status_json
 from tests.training_client import job_body
 
 FAILED = (TaskEnd("worker-1", 7, "rank 1 exited with code 7"),)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.sandbox.engine.boot import remote_shell
+from aisbench_sandbox.engine.boot import remote_shell
 from tests.ports import free_port
 
 SHELL = (sys.executable, "-I", "-S", remote_shell.__file__)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.sandbox.engine.container import View
-from aisbench_core.sandbox.engine.node_links import source
-from aisbench_core.sandbox.engine.transfers import NodeLog, OutputSync, TransferError, download
-from aisbench_core.sandbox.obs.objects import ObjectError, Objects
+from aisbench_sandbox.engine.container import View
+from aisbench_sandbox.engine.node_links import source
+from aisbench_sandbox.engine.transfers import NodeLog, OutputSync, TransferError, download
+from aisbench_sandbox.obs.objects import ObjectError, Objects
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.sandbox.engine.nodes import Node, Site
-from aisbench_core.sandbox.engine.rank_tables import loopback
-from aisbench_core.sandbox.engine.variables import environment
-from aisbench_core.sandbox.job import Job
+from aisbench_sandbox.engine.nodes import Node, Site
+from aisbench_sandbox.engine.rank_tables import loopback
+from aisbench_sandbox.engine.variables import environment
+from aisbench_sandbox.job import Job
 from tests.training_client import job_body
 
 

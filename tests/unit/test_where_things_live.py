@@ -32,7 +32,7 @@ SQL_PLACES = (
     "aisbench_core/mlflow",
     "aisbench_core/warehouse",
 )
-ENVIRONMENT_PLACES = ("aisbench_core/settings.py", "aisbench_core/sandbox")
+ENVIRONMENT_PLACES = ("aisbench_core/settings.py", "aisbench_sandbox")
 SANDBOX_STARTS_HERE = "aisbench_core/cli/serving.py"
 
 NOT_IN_PAGES = frozenset({"threading", "multiprocessing", "asyncio", "subprocess", "socket", "urllib", "http", "os"})
@@ -66,7 +66,7 @@ def test_nothing_asks_whether_a_region_is_the_sandbox() -> None:
     asking = {
         f"{path_of(file)}:{test.lineno}"
         for file in product()
-        if not lies_in(file, ("aisbench_core/sandbox",)) and path_of(file) != SANDBOX_STARTS_HERE
+        if not lies_in(file, ("aisbench_sandbox",)) and path_of(file) != SANDBOX_STARTS_HERE
         for test in conditions(file)
         if "sandbox" in ast.unparse(test).lower()
     }

@@ -12,8 +12,8 @@ import yaml
 from aisbench_core.authoring.workloads import Workload, Workloads
 from aisbench_core.errors import ConfigError, SpecError
 from aisbench_core.model import Channel, RunSpec
-from aisbench_core.sandbox.catalogue import find_engine
 from aisbench_core.settings import HOME
+from aisbench_sandbox.catalogue import find_engine
 from tests.unit.good_manifest import MANIFEST
 
 SHIPPED = Workloads(HOME / "workloads")

@@ -1,0 +1,254 @@
+"""The admin side of the sandbox: faults to come, latency, capacity, counts, scripts… It asks for no signature."""
+
+import asyncio
+import ipaddress
+import json
+import re
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route as Address
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from aisbench_sandbox.capacity import Capacity, Plan
+from aisbench_sandbox.clocks import http_date
+from aisbench_sandbox.engine.engine import Engine
+from aisbench_sandbox.engine.scripted import Script
+from aisbench_sandbox.faults import Fault, Route, Service, go_wrong
+from aisbench_sandbox.service.gateway import target
+from aisbench_sandbox.service.lockout import Lockout
+
+_IDS = (
+    (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "{id}"),
+    (re.compile(r"worker-\d+"), "{task}"),
+    (re.compile(r"(?<=/)\d+(?=/|$)"), "{id}"),
+)
+_PREFIX = re.compile(r"/v[12]/[^/]*/?")
+_FAULTS = TypeAdapter(list[Fault])
+
+
+class RouteLatency(Route):
+    """Milliseconds that requests of one route wait."""
+
+    ms: Annotated[float, Field(ge=0, le=60_000)]
+
+
+class Latency(BaseModel):
+    """Milliseconds that every request waits before it is carried out; the first route that means it decides."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    obs_ms: Annotated[float, Field(ge=0, le=60_000)] = 0.0
+    modelarts_ms: Annotated[float, Field(ge=0, le=60_000)] = 0.0
+    routes: tuple[RouteLatency, ...] = ()
+
+    def seconds(self, service: Service, scope: Scope) -> float:
+        """How long this request waits."""
+        for route in self.routes:
+            if route.means(service, scope["method"], target(scope)):
+                return route.ms / 1000
+        return (self.obs_ms if service == "obs" else self.modelarts_ms) / 1000
+
+
+class LockoutSwitch(BaseModel):
+    """Whether an access key is locked after wrong signatures."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    enabled: bool
+
+
+class Readings(BaseModel):
+    """How a sentence of the documents is meant that can be read in two ways."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    offset: Literal["entries", "pages"] = "entries"
+
+
+class Admin:
+    """What tests and curious people change about the sandbox, and the ASGI layer that makes it happen."""
+
+    def __init__(self) -> None:
+        self.script = Script()
+        self.faults: list[Fault] = []
+        self.latency = Latency()
+        self.lockout = Lockout(time.monotonic)
+        self.readings = Readings()
+        self.counts: dict[Service, Counter[str]] = {"obs": Counter(), "modelarts": Counter()}
+
+    def reset(self) -> None:
+        """Everything as it was at the start."""
+        self.script = Script()
+        self.faults = []
+        self.latency = Latency()
+        self.lockout.switch(False)
+        self.readings = Readings()
+        self.forget_counts()
+
+    def forget_counts(self) -> None:
+        """Count from zero."""
+        self.counts = {"obs": Counter(), "modelarts": Counter()}
+
+    def wrap(self, app: ASGIApp, service: Service) -> ASGIApp:
+        """The application behind counting, latency and faults."""
+
+        async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["type"] != "http":
+                return await app(scope, receive, send)
+            scope = {**scope, "state": dict(scope.get("state", {}))}  # else a wrong clock outlives its request
+            send = _dated(scope, send)
+            self.counts[service][_label(service, scope)] += 1
+            await asyncio.sleep(self.latency.seconds(service, scope))
+            fault = self._next_fault(service, scope)
+            if fault is None:
+                return await app(scope, receive, send)
+            return await go_wrong(fault, app, scope, receive, send)
+
+        return wrapped
+
+    def _next_fault(self, service: Service, scope: Scope) -> Fault | None:
+        for fault in self.faults:
+            if fault.fits(service, scope["method"], target(scope)):
+                fault.times -= 1
+                return fault
+        return None
+
+
+def _dated(scope: Scope, send: Send) -> Send:
+    """Every answer says when it was given."""
+
+    async def send_dated(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [(b"date", http_date(scope)), *message.get("headers", ())]}
+        await send(message)
+
+    return send_dated
+
+
+def admin_app(admin: Admin, wipe: Callable[[], None], engine: Engine, capacity: Capacity) -> Starlette:
+    """The addresses under /_sandbox. `wipe` forgets all jobs and objects."""
+
+    async def reset(_: Request) -> Response:
+        await asyncio.to_thread(wipe)
+        admin.reset()
+        return JSONResponse({})
+
+    async def get_faults(_: Request) -> Response:
+        return JSONResponse(_FAULTS.dump_python(admin.faults))
+
+    async def put_faults(request: Request) -> Response:
+        admin.faults = _FAULTS.validate_json(await request.body())
+        return await get_faults(request)
+
+    async def put_latency(request: Request) -> Response:
+        admin.latency = Latency.model_validate_json(await request.body())
+        return JSONResponse(admin.latency.model_dump())
+
+    async def put_lockout(request: Request) -> Response:
+        switch = LockoutSwitch.model_validate_json(await request.body())
+        admin.lockout.switch(switch.enabled)
+        return JSONResponse(switch.model_dump())
+
+    async def put_readings(request: Request) -> Response:
+        admin.readings = Readings.model_validate_json(await request.body())
+        return JSONResponse(admin.readings.model_dump())
+
+    async def put_script(request: Request) -> Response:
+        admin.script = Script.model_validate_json(await request.body())
+        return JSONResponse(admin.script.model_dump())
+
+    async def get_requests(_: Request) -> Response:
+        return JSONResponse(admin.counts)
+
+    async def delete_requests(_: Request) -> Response:
+        admin.forget_counts()
+        return JSONResponse({})
+
+    routes = [
+        Address("/reset", reset, methods=["POST"]),
+        Address("/faults", get_faults, methods=["GET"]),
+        Address("/faults", put_faults, methods=["PUT"]),
+        Address("/lockout", put_lockout, methods=["PUT"]),
+        Address("/latency", put_latency, methods=["PUT"]),
+        Address("/readings", put_readings, methods=["PUT"]),
+        Address("/script", put_script, methods=["PUT"]),
+        Address("/requests", get_requests, methods=["GET"]),
+        Address("/requests", delete_requests, methods=["DELETE"]),
+        *_job_addresses(engine, capacity),
+    ]
+    return Starlette(routes=routes, exception_handlers={ValidationError: _explain})
+
+
+def _job_addresses(engine: Engine, capacity: Capacity) -> list[Address]:
+    """What moves jobs: by hand, or by the nodes that there are."""
+
+    async def advance(request: Request) -> Response:
+        await asyncio.to_thread(engine.advance, request.path_params["job_id"])
+        return JSONResponse({})
+
+    async def get_capacity(_: Request) -> Response:
+        return JSONResponse(capacity.plan.model_dump(mode="json"))
+
+    async def put_capacity(request: Request) -> Response:
+        plan = Plan.model_validate_json(await request.body())
+        await asyncio.to_thread(capacity.set, plan)
+        await asyncio.to_thread(engine.look)
+        return await get_capacity(request)
+
+    return [
+        Address("/jobs/{job_id}/advance", advance, methods=["POST"]),
+        Address("/capacity", get_capacity, methods=["GET"]),
+        Address("/capacity", put_capacity, methods=["PUT"]),
+    ]
+
+
+class LocalOnly:
+    """ASGI: answers only programs on this machine; a page in a browser is not one of them."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer 403 to everybody else."""
+        if scope["type"] == "http" and not _is_local_program(Request(scope)):
+            return await JSONResponse({"error": "local programs only"}, 403)(scope, receive, send)
+        return await self._app(scope, receive, send)
+
+
+def _is_local_program(request: Request) -> bool:
+    # A web page could send requests to this port, by name tricks even with a local address: browsers say who asks.
+    if "origin" in request.headers or "sec-fetch-site" in request.headers or request.client is None:
+        return False
+    name = request.url.hostname or ""
+    return ipaddress.ip_address(request.client.host).is_loopback and (name == "localhost" or _is_loopback(name))
+
+
+def _is_loopback(name: str) -> bool:
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def _label(service: Service, scope: Scope) -> str:
+    """What is counted: `GET training-jobs/{id}`, and for OBS the method, or LIST."""
+    method: str = scope["method"]
+    path: str = scope["path"]
+    if service == "obs":
+        return "LIST" if method == "GET" and "/" not in path.strip("/") else method
+    text = _PREFIX.sub("", path, count=1)
+    for pattern, name in _IDS:
+        text = pattern.sub(name, text)
+    return f"{method} {text}"
+
+
+def _explain(_: Request, error: Exception) -> Response:
+    assert isinstance(error, ValidationError)  # noqa: S101 - what the handler is registered for
+    return JSONResponse(json.loads(error.json(include_url=False, include_context=False)), 422)

@@ -1,0 +1,146 @@
+"""What the region has: dedicated pools and their nodes, good and bad; kept over restarts."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from aisbench_sandbox.catalogue import Flavor, find_flavor
+from aisbench_sandbox.engine.queue import PUBLIC, Host
+from aisbench_sandbox.files import write_atomically
+
+_PUBLIC_HOST = "public"
+_Numbers = frozenset[Annotated[int, Field(ge=0)]]
+
+
+class Pool(BaseModel):
+    """A dedicated pool of equal nodes, numbered from 0.
+
+    A `bad` node fails the environment check and breaks what runs on it. An `isolated` one gets no jobs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,62}$")]
+    flavor: str
+    nodes: Annotated[int, Field(ge=0, le=1000)]
+    bad: _Numbers = frozenset()
+    isolated: _Numbers = frozenset()
+
+    @model_validator(mode="after")
+    def _exists(self) -> Self:
+        if find_flavor(self.flavor) is None:
+            raise ValueError(f"there is no flavor {self.flavor}")
+        if any(number >= self.nodes for number in self.bad | self.isolated):
+            raise ValueError(f"the nodes of {self.name} have numbers below {self.nodes}")
+        return self
+
+    @property
+    def kind(self) -> Flavor:
+        """What every node is."""
+        flavor = find_flavor(self.flavor)
+        assert flavor is not None  # noqa: S101 - checked above
+        return flavor
+
+    def host(self, number: int) -> str:
+        """The name of a node."""
+        return f"{self.name}-node-{number}"
+
+    def hosts(self) -> tuple[Host, ...]:
+        """The nodes that may be given jobs."""
+        numbers = (number for number in range(self.nodes) if number not in self.isolated)
+        return tuple(Host(self.host(number), self.kind.cards) for number in numbers)
+
+
+class Plan(BaseModel):
+    """All pools. The next `bad_public_nodes` nodes that jobs outside of pools are given are bad.
+
+    `hang_s`: after so many seconds without any sign of life a job is suspected to hang. `requeue_s`: a job that was
+    re-issued leaves the queue after so many seconds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    pools: tuple[Pool, ...] = ()
+    bad_public_nodes: Annotated[int, Field(ge=0, le=1000)] = 0
+    hang_s: Annotated[float, Field(gt=0)] = 1800.0
+    requeue_s: Annotated[float, Field(gt=0)] = 1800.0
+
+    @model_validator(mode="after")
+    def _has_each_once(self) -> Self:
+        names = [pool.name for pool in self.pools]
+        if len(set(names)) < len(names):
+            raise ValueError("two pools have the same name")
+        return self
+
+
+class Capacity:
+    """The plan of the moment. `public_cards`: how many cards jobs outside of pools may use at once."""
+
+    def __init__(self, file: Path, first: Plan | None, public_cards: int) -> None:
+        self._file = file
+        self._first = first or Plan()
+        self._lock = threading.Lock()
+        self._public = (Host(_PUBLIC_HOST, public_cards),)
+        kept = Plan.model_validate_json(file.read_bytes()) if first is None and file.exists() else None
+        self._plan = kept or self._first
+
+    @property
+    def plan(self) -> Plan:
+        """As it is now, nodes that were isolated since then included."""
+        return self._plan
+
+    def set(self, plan: Plan) -> None:
+        """From now on, and after a restart."""
+        with self._lock:
+            self._keep(plan)
+
+    def reset(self) -> None:
+        """As it was at the start."""
+        self.set(self._first)
+
+    def pool(self, name: str) -> Pool | None:
+        """The dedicated pool with this name."""
+        return next((pool for pool in self._plan.pools if pool.name == name), None)
+
+    def hosts(self) -> Mapping[str, tuple[Host, ...]]:
+        """The nodes that may be given jobs, by pool."""
+        return {PUBLIC: self._public, **{pool.name: pool.hosts() for pool in self._plan.pools}}
+
+    def largest(self, name: str) -> tuple[Host, ...]:
+        """All nodes of a pool, whatever their state; none when there is no such pool."""
+        if name == PUBLIC:
+            return self._public
+        pool = self.pool(name)
+        return pool.model_copy(update={"isolated": frozenset()}).hosts() if pool else ()
+
+    def hand_out(self, pool: str, count: int) -> int:
+        """How many of the public nodes that a job is given now are bad; they are not given again."""
+        with self._lock:
+            bad = min(count, self._plan.bad_public_nodes) if pool == PUBLIC else 0
+            if bad:
+                self._keep(self._plan.model_copy(update={"bad_public_nodes": self._plan.bad_public_nodes - bad}))
+            return bad
+
+    def is_bad(self, name: str, host: str) -> bool:
+        """Whether a node of a pool is bad by now."""
+        pool = self.pool(name)
+        return pool is not None and any(pool.host(number) == host for number in pool.bad)
+
+    def isolate(self, name: str, hosts: Sequence[str]) -> None:
+        """Give these nodes no more jobs."""
+        with self._lock:
+            self._keep(
+                self._plan.model_copy(update={"pools": tuple(_without(pool, name, hosts) for pool in self._plan.pools)})
+            )
+
+    def _keep(self, plan: Plan) -> None:
+        write_atomically(self._file, plan.model_dump_json().encode())
+        self._plan = plan
+
+
+def _without(pool: Pool, name: str, hosts: Sequence[str]) -> Pool:
+    if pool.name != name:
+        return pool
+    numbers = {number for number in range(pool.nodes) if pool.host(number) in hosts}
+    return pool.model_copy(update={"isolated": pool.isolated | numbers})

@@ -1,0 +1,41 @@
+"""Files in directories that belong to a job, opened so that no link of the job's leads the sandbox elsewhere."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from aisbench_sandbox.files import write_atomically
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe in its place must not hold us
+
+
+@contextmanager
+def opened(root: Path, file: Path) -> Iterator[BinaryIO]:
+    """A file below `root`, for reading. Raises OSError if there is a link on the way from there."""
+    with _folder(root, file.parent) as folder:
+        number = os.open(file.name, _FILE, dir_fd=folder)
+    with os.fdopen(number, "rb") as stream:
+        yield stream
+
+
+def write(root: Path, file: Path, content: str, mode: int = 0o644) -> None:
+    """Write a file below `root` as a whole; a link in its place is replaced, one on the way to it is an OSError."""
+    with _folder(root, file.parent) as folder:
+        numbered = Path(f"/proc/self/fd/{folder}")
+        write_atomically(numbered / file.name if numbered.exists() else file, content.encode(), mode)
+
+
+@contextmanager
+def _folder(root: Path, folder: Path) -> Iterator[int]:
+    number = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for name in folder.relative_to(root).parts:
+            below = os.open(name, _FOLDER, dir_fd=number)
+            os.close(number)
+            number = below
+        yield number
+    finally:
+        os.close(number)

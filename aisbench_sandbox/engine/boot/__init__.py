@@ -1,0 +1,60 @@
+"""Which programs a node starts for a job: one module for each of the manuals' boot methods."""
+
+from collections.abc import Callable, Mapping
+
+from aisbench_sandbox.catalogue import ASCEND, MPI_ENGINES, PYTORCH, TENSORFLOW
+from aisbench_sandbox.engine.boot import (
+    custom_image,
+    mpi,
+    msrun,
+    pytorch_gpu,
+    rank_table,
+    tensorflow_gpu,
+    torchrun,
+)
+from aisbench_sandbox.engine.boot.launch import Launch, refusal
+from aisbench_sandbox.engine.nodes import Node
+from aisbench_sandbox.jobs import Job
+from aisbench_sandbox.refusals import Refused
+
+__all__ = ["Launch", "check", "launches"]
+
+Method = Callable[[Node, Mapping[str, str]], list[Launch]]
+
+_BY_ENGINE: Mapping[str, Method] = {
+    PYTORCH: pytorch_gpu.launches,
+    TENSORFLOW: tensorflow_gpu.launches,
+    **dict.fromkeys(MPI_ENGINES, mpi.launches),
+}
+_BY_RUN_METHOD: Mapping[str, Method] = {
+    "": rank_table.launches,
+    "torchrun": torchrun.launches,
+    "msrun": msrun.launches,
+}
+
+
+def check(job: Job, path: str | None = None) -> None:
+    """Raises Refused if this machine lacks the program that starts the job's processes; `path`: where it is sought."""
+    if not job.algorithm.get("command") and job.algorithm["engine"].get("engine_name") in MPI_ENGINES:
+        reason = mpi.why_not(path)
+        if reason:
+            engine = job.algorithm["engine"]["engine_name"]
+            raise Refused(400, "ModelArts.2780", f"The engine {engine} cannot run here: {reason[0]}", reason[1])
+
+
+def launches(node: Node, environment: Mapping[str, str]) -> list[Launch]:
+    """The programs of this node, which are started together; `environment` is what each of them will have."""
+    algorithm = node.job.algorithm
+    if node.working_dir and not node.working_dir.is_dir():
+        return [refusal(node, 1, f"working_dir {algorithm['working_dir']}: no such directory on this node")]
+    if algorithm.get("command"):
+        return custom_image.launches(node, environment)
+    engine = algorithm["engine"]["engine_name"]
+    return _by_run_method(node, environment) if engine == ASCEND else _BY_ENGINE[engine](node, environment)
+
+
+def _by_run_method(node: Node, environment: Mapping[str, str]) -> list[Launch]:
+    wanted = environment.get("MA_RUN_METHOD", "")
+    if wanted in _BY_RUN_METHOD:
+        return _BY_RUN_METHOD[wanted](node, environment)
+    return [refusal(node, 1, f"MA_RUN_METHOD is {wanted!r}; it can be torchrun or msrun")]

@@ -1,0 +1,87 @@
+"""Horovod, MPI and MindSpore-GPU: worker-0 runs mpirun, which starts the boot file once per card on every node."""
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from aisbench_sandbox.engine import beneath
+from aisbench_sandbox.engine.boot.agreement import Agreement, agreement
+from aisbench_sandbox.engine.boot.launch import Launch, boot_command, folder, printed
+from aisbench_sandbox.engine.boot.remote_shell import HOSTS, SECRET
+from aisbench_sandbox.engine.nodes import Node, loopback
+
+_ROLE = "shell"
+_SHELL = Path(__file__).with_name("remote_shell.py")
+_AGENT = "sandbox-rsh"
+_SCRIPT = "mpi-boot.sh"
+_OPTIONS = (
+    # The account of a container may be root; a laptop's cores are shared; MPI has its own way through this machine.
+    *("--allow-run-as-root", "--bind-to", "none", "--map-by", "slot"),
+    *("--mca", "pml", "ob1", "--mca", "btl", "self,sm,tcp", "--mca", "btl_tcp_if_include", "127.0.0.0/8"),
+    *("--prtemca", "plm_ssh_agent", _AGENT, "--prtemca", "plm_ssh_no_tree_spawn", "1"),
+    *("--prtemca", "prte_do_not_resolve", "1"),
+)
+
+
+def why_not(path: str | None = None) -> tuple[str, str] | None:
+    """What is missing and what to do about it, or None."""
+    if _mpirun(path):
+        return None
+    return "mpirun is not installed.", "Install the extra mpi beside the sandbox: openmpi and mpi4py."
+
+
+def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
+    """On worker-0 mpirun; on the others what it reaches them by, which ends when mpirun has ended."""
+    agreed = agreement(node, [_ROLE])
+    _write_script(node)
+    return [_first(node, agreed)] if node.index == 0 else [_other(node, agreed)]
+
+
+def _first(node: Node, agreed: Agreement) -> Launch:
+    slots = node.job.flavor.cards
+    hosts = node.home / "hostfile"
+    lines = "".join(f"{_host(index)} slots={slots}\n" for index in range(node.job.node_count))
+    beneath.write(node.root, hosts, lines)
+    _write_agent(node)
+    count = ["-np", str(node.job.card_count), "--hostfile", str(hosts)]
+    # Each rank finds the script of its own node by the node's own variable.
+    boot = ["/bin/sh", "-c", f'. "$MA_HOME/{_SCRIPT}"']
+    where = ((_host(index), index) for index in range(1, node.job.node_count))
+    listening = ",".join(f"{host}={loopback(index)}:{agreed.ports[_ROLE][index]}" for host, index in where)
+    environment = {SECRET: agreed.secret, HOSTS: listening}
+    command = [_mpirun(), *count, *_OPTIONS, *boot]
+    return Launch("mpirun", command, node.home, printed(node), environment)
+
+
+def _other(node: Node, agreed: Agreement) -> Launch:
+    address, port = loopback(node.index), agreed.ports[_ROLE][node.index]
+    command = [str(node.python), "-I", "-S", str(_SHELL), "serve", address, str(port)]
+    return Launch("the remote shell", command, node.home, printed(node), {SECRET: agreed.secret}, serves=True)
+
+
+def _write_script(node: Node) -> None:
+    """What a rank runs on this node."""
+    # mpirun keeps the input of rank 0 open, which would wait for ever where it reads
+    lines = f"cd {shlex.quote(str(folder(node)))} && exec {shlex.join(boot_command(node))} </dev/null\n"
+    beneath.write(node.root, node.home / _SCRIPT, node.view.inside(lines) if node.view else lines)
+
+
+def _write_agent(node: Node) -> None:
+    """The program that mpirun calls where ssh would be; beside the interpreter, so that it is found by its name."""
+    file = node.python.with_name(_AGENT)
+    line = f'exec "$(dirname "$0")/{node.python.name}" -I -S {shlex.quote(str(_SHELL))} run "$@"\n'
+    beneath.write(node.root, file, f"#!/bin/sh\n{line}", 0o755)
+
+
+def _host(index: int) -> str:
+    """Worker-0, where mpirun is, needs no daemon; the others' names mean nothing here, or all would count as one."""
+    return f"worker-{index}" if index else "localhost"
+
+
+def _mpirun(path: str | None = None) -> str:
+    """Where mpirun is: beside the sandbox's Python, or on the path; nothing if it is nowhere."""
+    usual = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    return shutil.which("mpirun", path=usual if path is None else path) or ""

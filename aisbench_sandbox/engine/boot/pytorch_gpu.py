@@ -1,0 +1,22 @@
+"""PyTorch on GPUs: the boot file once per node; it is told where all meet and starts a process per card itself."""
+
+from collections.abc import Mapping
+
+from aisbench_sandbox.engine.boot.launch import Launch, boot_command, folder, printed
+from aisbench_sandbox.engine.nodes import Node, loopback
+
+
+def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
+    """One program, with the arguments that the manual names."""
+    command = [*boot_command(node), *_meeting(node)]
+    return [Launch("the boot file", command, folder(node), printed(node))]
+
+
+def _meeting(node: Node) -> list[str]:
+    """Nothing for one card; the place for several; also the node's number and how many for several nodes."""
+    if node.job.card_count == 1:
+        return []
+    place = ["--init_method", f"tcp://{loopback(0)}:{node.port}"]
+    if node.job.node_count == 1:
+        return place
+    return [*place, "--rank", str(node.index), "--world_size", str(node.job.node_count)]

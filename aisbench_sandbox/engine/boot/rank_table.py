@@ -1,0 +1,31 @@
+"""Ascend-Powered-Engine's usual way: the boot file once per card, which finds the others in the rank table."""
+
+from collections.abc import Mapping
+
+from aisbench_sandbox.engine.boot.launch import Launch, boot_command
+from aisbench_sandbox.engine.nodes import Node
+
+
+def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
+    """One program per card."""
+    return [_of_card(node, rank) for rank in node.ranks]
+
+
+def _of_card(node: Node, rank: int) -> Launch:
+    device = rank - node.ranks.start
+    return Launch(
+        f"rank {rank}",
+        boot_command(node),
+        node.working_dir or node.workspace(device),
+        f"modelarts-job-{node.job.job_id}-proc-rank-{rank}-device-{device}.txt",
+        {
+            "RANK_TABLE_FILE": str(node.rank_table),
+            "RANK_TABLE_FILE_V_1_0": str(node.rank_table),
+            "RANK_ID": str(rank),
+            "RANK_SIZE": str(node.job.card_count),
+            "DEVICE_ID": str(device),
+            "ASCEND_DEVICE_ID": str(device),
+            "JOB_ID": node.job.job_id,
+            "ASCEND_PROCESS_LOG_PATH": str(node.log / "ascend" / "process_log" / f"rank_{rank}"),
+        },
+    )

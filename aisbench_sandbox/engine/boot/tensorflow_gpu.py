@@ -1,0 +1,49 @@
+"""TensorFlow on GPUs: the boot file once on one node; on several, a parameter server and a worker on each of them."""
+
+from collections.abc import Mapping
+
+from aisbench_sandbox.engine.boot.agreement import agreement
+from aisbench_sandbox.engine.boot.launch import Launch, boot_command, folder, printed
+from aisbench_sandbox.engine.nodes import Node
+
+_TASKS = ("ps", "worker")
+
+
+def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
+    """A parameter server runs for ever, as TensorFlow's do: it ends when all workers have ended."""
+    if node.job.node_count == 1:
+        command = boot_command(node)
+        return [Launch("the boot file", command, folder(node), printed(node))]
+    hosts = {
+        task: ",".join(f"{_host(node, task, index)}:{port}" for index, port in enumerate(ports))
+        for task, ports in agreement(node, _TASKS).ports.items()
+    }
+    return [_of_task(node, task, hosts) for task in _TASKS]
+
+
+def _of_task(node: Node, task: str, hosts: Mapping[str, str]) -> Launch:
+    told = [
+        *("--task_index", str(node.index)),
+        *("--ps_hosts", hosts["ps"]),
+        *("--worker_hosts", hosts["worker"]),
+        *("--job_name", task),
+    ]
+    return Launch(
+        task,
+        [*boot_command(node), *told],
+        folder(node),
+        printed(node, task),
+        {
+            "MA_TASK_NAME": task,
+            "MA_CURRENT_INSTANCE_NAME": f"modelarts-job-{node.job.job_id}-{task}-{node.index}",
+            "TF_PS_HOSTS": hosts["ps"],
+            "TF_WORKER_HOSTS": hosts["worker"],
+        },
+        task=f"{task}-{node.index}",
+        serves=task == "ps",
+    )
+
+
+def _host(node: Node, task: str, index: int) -> str:
+    """The name or address of another task; those of parameter servers differ from the workers' in one word."""
+    return node.host(index).replace("-worker-", f"-{task}-")

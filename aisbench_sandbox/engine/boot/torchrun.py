@@ -1,0 +1,47 @@
+"""MA_RUN_METHOD=torchrun: PyTorch's own starter once per node, which starts the boot file once per card."""
+
+from collections.abc import Mapping
+
+from aisbench_sandbox.engine.boot.launch import (
+    NOT_FOUND,
+    Launch,
+    brings,
+    folder,
+    module_command,
+    printed,
+    refusal,
+)
+from aisbench_sandbox.engine.nodes import Node
+
+_OLDEST = (1, 11)
+_HINT = "PyTorch is not installed in the sandbox's Python: install the extra torch."
+
+
+def launches(node: Node, environment: Mapping[str, str]) -> list[Launch]:
+    """One torchrun; an image without it fails as in the cloud."""
+    if not brings(node, "pytorch", _OLDEST):
+        image = node.job.algorithm["engine"].get("engine_version")
+        reason = f"torchrun: command not found. The image {image} has no PyTorch 1.11 or later"
+        return [refusal(node, NOT_FOUND, reason)]
+    command = [
+        *module_command(node, "torchrun", "torch.distributed.run", _HINT),
+        *_options(node, environment),
+        str(node.boot_file),
+        *node.arguments(),
+    ]
+    return [Launch("torchrun", command, folder(node), printed(node))]
+
+
+def _options(node: Node, environment: Mapping[str, str]) -> list[str]:
+    size = [f"--nnodes={node.job.node_count}", f"--nproc_per_node={node.job.flavor.cards}"]
+    extra = environment.get("MA_EXTRA_TORCHRUN_PARAMS", "").split()  # an unquoted variable in a shell
+    if node.job.node_count == 1:
+        return ["--standalone", *size, *extra]
+    meeting = [
+        f"--node_rank={node.index}",
+        f"--master_addr={node.host(0)}",
+        f"--master_port={environment['MA_TORCHRUN_MASTER_PORT']}",
+        f"--rdzv_id=modelarts-job-{node.job.job_id}",
+        "--rdzv_backend=static",
+    ]
+    return [*size, *meeting, *extra]

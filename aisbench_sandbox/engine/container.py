@@ -1,0 +1,251 @@
+"""What a job's processes see of the machine: where the system allows it, the container's own paths, names and user."""
+
+import json
+import os
+import posixpath
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from aisbench_sandbox.engine import launcher
+from aisbench_sandbox.engine.job_user import JobUser, give, job_user
+
+HOME, CONFIG, CACHE, TEMPORARY = "/home/ma-user", "/user", "/cache", "/tmp"  # noqa: S108 - names inside
+USER, GROUP = 1000, 100  # ma-user of the preset images
+_FOLDERS = {HOME: "ma-user", CONFIG: "user", CACHE: "cache", TEMPORARY: "tmp"}
+_VOLUMES = "volumes"
+_PACKAGE = str(Path(__file__).parents[1])
+_LIBRARIES = ("lib", "lib32", "lib64", "libx32")
+_SYSTEM = frozenset(("bin", "etc", "gnu", "nix", "opt", "sbin", "snap", "sys", "usr", *_LIBRARIES))
+"""What a container has of the machine's root directory, to be read only. Nothing else of the machine is in there."""
+_NOT_FOR_VOLUMES = _SYSTEM | {"boot", "dev", "proc", "root", "run", "srv", "var"}
+_PACKAGES = ("site-packages", "dist-packages")
+_LONGEST_SECONDS = 60
+_CHECK = """
+import os, socket
+assert os.getuid() == 1000 and os.path.isdir("/cache") and os.path.isdir("/home/ma-user/probe"), "not built"
+assert socket.gethostbyname(socket.gethostname() + ".probe") == "127.0.0.1", "no names"
+"""
+
+
+class Containers(StrEnum):
+    """Whether jobs run in private namespaces: where the system allows it, or never."""
+
+    AUTO = "auto"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Visibility:
+    """What containers have of this machine beside its system directories; of two paths, the longer one decides.
+
+    `kept`: can be read at its own path. `hidden`: is empty, wherever it lies."""
+
+    kept: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One node's files at the paths that they have inside. `root` is the node's own directory of this machine.
+
+    `host` is the node's name, `hosts` are all nodes' addresses with their names, `volumes` are further paths inside
+    that are the node's own, `shared` are those that others share; of these, `read_only` must not be written to."""
+
+    root: Path
+    host: str
+    hosts: Sequence[tuple[str, str]]
+    volumes: Sequence[str] = ()
+    shared: Mapping[str, Path] = field(default_factory=dict)
+    read_only: frozenset[str] = frozenset()
+
+    def inside(self, text: str) -> str:
+        """A path, argument or variable as the job's processes have to read it."""
+        for path, folder in (*_FOLDERS.items(), ("", _VOLUMES)):
+            text = text.replace(f"{self.root}/{folder}", path)
+        return text
+
+    def command(self, folder: Path, command: Sequence[str]) -> list[str]:
+        """The launcher's arguments that run the command inside, in this directory."""
+        return ["--container", str(self._file), self.inside(str(folder)), *map(self.inside, command)]
+
+    def write(self, visibility: Visibility) -> None:
+        """Write down for the launcher what there is to build."""
+        for folder in (self._base, *(here(self.root, path) for path in (*_FOLDERS, *self.volumes))):
+            folder.mkdir(parents=True, exist_ok=True)
+        own = self._own()
+        user = job_user()
+        binds = [
+            *_binds({path: folder for path, folder in own.items() if path != CONFIG}, writable=True),
+            *_binds(
+                {path: folder for path, folder in self.shared.items() if path not in self.read_only}, writable=True
+            ),
+            *_binds({path: folder for path, folder in self.shared.items() if path in self.read_only}),
+            *_binds({CONFIG: own[CONFIG]}),
+            *_binds({str(path): path.resolve() for path in visibility.kept}),
+            *_binds({str(path): None for path in visibility.hidden}),
+        ]
+        view = {
+            "host": self.host,
+            "root": str(self._base),
+            "system": sorted(_SYSTEM),
+            "binds": sorted(binds, key=lambda bind: len(Path(bind["path"]).parts)),
+            "files": self._system_files(),
+            "uid": USER,
+            "gid": GROUP,
+            "outside": [user.uid, user.gid] if user else None,
+        }
+        self._file.write_text(json.dumps(view), "utf-8")
+
+    def hand_over(self) -> None:
+        """Give the job's user what the node's own directories hold by now."""
+        user = job_user()
+        if user:
+            hand_over(self.root, self.volumes, user)
+
+    def _own(self) -> dict[str, Path]:
+        """Of directories within each other the outermost: a job can put a link in the place of the inner one."""
+        paths = (*_FOLDERS, *self.volumes)
+        return {path: here(self.root, path) for path in paths if not any(is_below(path, other) for other in paths)}
+
+    @property
+    def _file(self) -> Path:
+        return self.root / "container.json"
+
+    @property
+    def _base(self) -> Path:
+        return self.root / "container"
+
+    def _system_files(self) -> dict[str, str]:
+        """The files of /etc in which the job finds itself and the other nodes; only those that this machine has."""
+        etc = self.root / "etc"
+        etc.mkdir(exist_ok=True)
+        contents = {
+            "hosts": "127.0.0.1 localhost\n" + "".join(f"{address} {names}\n" for address, names in self.hosts),
+            "passwd": f"ma-user:x:{USER}:{GROUP}::{HOME}:/bin/bash\n" + _others("passwd", USER),
+            "group": f"ma-group:x:{GROUP}:\n" + _others("group", GROUP),
+            "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
+        }
+        there = {name: content for name, content in contents.items() if Path("/etc", name).exists()}
+        for name, content in there.items():
+            (etc / name).write_text(content, "utf-8")
+            (etc / name).chmod(0o644)
+        names = Path("/etc/resolv.conf")  # often a link to /run, which is not in there
+        return {f"/etc/{name}": str(etc / name) for name in there} | (
+            {str(names.resolve()): str(names.resolve())} if names.is_file() else {}
+        )
+
+
+def here(root: Path, path: str) -> Path:
+    """Where this machine has a node's `path` (absolute, as inside)."""
+    for place, folder in _FOLDERS.items():
+        if path == place or path.startswith(f"{place}/"):
+            return root / folder / path[len(place) + 1 :]
+    return root / _VOLUMES / path.lstrip("/")
+
+
+def hand_over(root: Path, volumes: Sequence[str], user: JobUser) -> None:
+    """Give a user all of a node's own directories but the platform's."""
+    for path in (*_FOLDERS, *volumes):
+        if path != CONFIG and here(root, path).is_dir():
+            give(here(root, path), user)
+
+
+def volume(path: str) -> str:
+    """The directory inside that a request names, tidied; nothing if it cannot be a node's own directory."""
+    tidy = posixpath.normpath(path)
+    parts = tidy.strip("/").split("/")
+    if not path.startswith("/") or "\0" in path or parts[0] in _NOT_FOR_VOLUMES or parts in ([""], ["home"]):
+        return ""
+    return "/" + "/".join(parts)
+
+
+def is_volume(path: str) -> bool:
+    """Whether this directory inside lies in none of those that every node has."""
+    return not any(path == place or is_below(path, place) for place in _FOLDERS)
+
+
+def is_below(path: str, other: str) -> bool:
+    """Whether a path inside leads through another one."""
+    return path.startswith(f"{other}/")
+
+
+def why_not(wish: Containers, work: Path) -> str:
+    """Nothing if jobs can run in containers below `work`; else why they cannot. It is found out by trying."""
+    if wish is Containers.NONE:
+        return "the sandbox was started with --container none"
+    if sys.platform != "linux":
+        return "only Linux has namespaces"
+    root = Path(tempfile.mkdtemp(prefix="probe-", dir=work))
+    try:
+        return _try(root)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def visibility(*more: Path, hidden: Sequence[Path] = ()) -> Visibility:
+    """What every process needs at its own path: the interpreter, its packages, the sandbox's own programs, and `more`.
+
+    The home directory of whoever runs the sandbox is hidden in any case, wherever it is."""
+    packages = [name for name in sys.path if Path(name).name in _PACKAGES and Path(name).is_dir()]
+    names: list[str | Path] = [
+        sys.prefix,
+        sys.base_prefix,
+        Path(os.path.realpath(sys.executable)).parent,
+        *packages,
+        _PACKAGE,
+        *more,
+    ]
+    return Visibility(_each(names), _each([*_homes(), *hidden]))
+
+
+def _binds(paths: Mapping[str, Path | None], *, writable: bool = False) -> list[dict[str, Any]]:
+    return [
+        {"path": path, "source": str(source) if source else "", "writable": writable} for path, source in paths.items()
+    ]
+
+
+def _each(names: Iterable[str | Path]) -> tuple[Path, ...]:
+    """Each path as it is written and as it is behind links."""
+    return tuple(dict.fromkeys(path for name in names for path in (Path(name).absolute(), Path(name).resolve())))
+
+
+def _homes() -> list[Path]:
+    """Home directories of this process' user, but for those like /bin and /usr/sbin that are really the system's."""
+    own = (entry.pw_dir for entry in pwd.getpwall() if entry.pw_uid == os.geteuid())
+    folders = [Path(name) for name in (os.environ.get("HOME", ""), *own)]
+    return [folder for folder in folders if len(folder.parts) > (3 if folder.parts[:2] == ("/", "usr") else 2)]
+
+
+def _try(root: Path) -> str:
+    view = View(root, "probe", [("127.0.0.1", "probe.probe probe")])
+    (root / "ma-user" / "probe").mkdir(parents=True)
+    view.write(visibility())
+    view.hand_over()
+    check = [sys.executable, "-I", "-S", "-c", _CHECK]
+    command = [sys.executable, "-I", "-S", launcher.__file__, str(os.getpid()), *view.command(root / "ma-user", check)]
+    try:
+        ended = subprocess.run(
+            command, capture_output=True, text=True, timeout=_LONGEST_SECONDS, check=False, env={"PATH": os.defpath}
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"namespaces cannot be tried here: {error}"
+    return "" if ended.returncode == 0 else f"namespaces do not work here: {_last_line(ended.stderr)}"
+
+
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or ["no reason was given"])[-1]
+
+
+def _others(name: str, number: int) -> str:
+    """The lines of /etc/passwd or /etc/group about everybody but this number."""
+    file = Path("/etc", name)
+    lines = file.read_text("utf-8", "replace").splitlines() if file.exists() else []
+    return "".join(f"{line}\n" for line in lines if line.split(":")[2:3] != [str(number)])

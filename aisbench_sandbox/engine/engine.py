@@ -1,0 +1,201 @@
+"""What running a job means: the interface of both engines, and the one that really runs the boot files."""
+
+import logging
+import os
+import threading
+import time
+from dataclasses import dataclass
+from typing import Protocol
+
+from aisbench_sandbox.attempts import Trouble
+from aisbench_sandbox.engine import boot, processes
+from aisbench_sandbox.engine.queue import Occupied, Snapshot, Waiting, decide
+from aisbench_sandbox.engine.recovery import Outcome, after
+from aisbench_sandbox.engine.scheduling import check_size, waiting, without_patience
+from aisbench_sandbox.engine.training import INTERRUPTED, Training, Workshop
+from aisbench_sandbox.files import remove_tree
+from aisbench_sandbox.job import WAITING, Job, Phase, TaskEnd
+from aisbench_sandbox.refusals import Refused
+
+log = logging.getLogger(__name__)
+
+GRACE_SECONDS = 15.0
+SHUTDOWN_GRACE_SECONDS = 3.0
+MANY_CARDS = 1_000_000
+_DISK_SECONDS = 0.5
+_OWN_CODE = "Sandbox.0001"  # the cloud has no such refusal
+_REMEDY = "Run the sandbox where Linux allows namespaces."
+
+
+def usual_cards() -> int:
+    """How many cards run at once: 16, so that 2 nodes x 8 cards can be rehearsed on a laptop, or 4 per core."""
+    return max(16, 4 * (os.cpu_count() or 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many cards run at once, and how many seconds a process has to end when it is asked to."""
+
+    cards: int
+    grace: float = GRACE_SECONDS
+
+
+class Engine(Protocol):
+    """Carries jobs from Creating to their end."""
+
+    def check(self, job: Job) -> None:
+        """Raises Refused if this engine can never run the job."""
+
+    def start(self, job: Job) -> None:
+        """Take care of a new job from now on."""
+
+    def look(self) -> None:
+        """Somebody is about to look at the jobs."""
+
+    def stop(self, job_id: str) -> None:
+        """End a job that was told to stop."""
+
+    def advance(self, job_id: str) -> None:
+        """Move a job one phase on, if that is for others to decide."""
+
+    def end_all(self) -> None:
+        """End every job and wait for that: all jobs are about to be forgotten."""
+
+    def close(self) -> None:
+        """End everything that runs: the sandbox stops."""
+
+
+class SubprocessEngine:
+    """Really runs jobs, as many as there is room for; the others wait in the order that the queue decides."""
+
+    def __init__(self, shop: Workshop) -> None:
+        self._shop = shop
+        self._jobs = shop.jobs
+        self._lock = threading.RLock()
+        self._running: dict[str, Training] = {}
+        self._closing = False
+        shop.work.mkdir(parents=True, exist_ok=True)
+        processes.kill_marked(f"MA_JOB_DIR={shop.work}/")  # of a sandbox that was killed, as are the directories
+        for folder in shop.work.iterdir():
+            remove_tree(folder)
+        self._take_up()
+        self._start_next()
+
+    def check(self, job: Job) -> None:
+        """Raises Refused for jobs that this machine cannot start, and for those that never fit."""
+        refusal = self._shop.why_no_jobs()
+        if refusal:
+            raise Refused(400, _OWN_CODE, refusal, _REMEDY)
+        boot.check(job)
+        check_size(job, self._shop.capacity)
+
+    def start(self, job: Job) -> None:
+        """Run the job now, or let it wait for its turn."""
+        self._jobs.change(job.job_id, self._queued)
+        self._start_next()
+
+    def look(self) -> None:
+        """These jobs move by themselves; but who has waited too long goes, and plans and priorities change."""
+        self._start_next()
+
+    def stop(self, job_id: str) -> None:
+        """End the job's processes, or take it from the queue."""
+        with self._lock:
+            training = self._running.get(job_id)
+            if training:
+                training.stop()
+            else:
+                self._jobs.change(job_id, self._taken_from_queue)
+
+    def advance(self, job_id: str) -> None:
+        """Nothing: these jobs move by themselves."""
+
+    def end_all(self) -> None:
+        """Take every job from the queue, end all processes and wait for that."""
+        with self._lock:
+            for job in self._jobs.all():
+                if not job.has_ended:
+                    self._jobs.change(job.job_id, Job.terminating)
+                    self.stop(job.job_id)
+        self._interrupt()
+
+    def close(self) -> None:
+        """End all processes and wait for that; queued jobs keep their place for the next start."""
+        self._closing = True
+        self._interrupt()
+
+    def _interrupt(self) -> None:
+        with self._lock:
+            running = list(self._running.values())
+        for training in running:
+            training.interrupt(SHUTDOWN_GRACE_SECONDS)
+        for training in running:
+            training.join(2 * SHUTDOWN_GRACE_SECONDS)
+
+    def _queued(self, job: Job) -> Job:
+        return job.queued(self._jobs.now()) if job.phase is Phase.CREATING else job
+
+    def _taken_from_queue(self, job: Job) -> Job:
+        return job.terminated(self._jobs.now()) if job.phase is Phase.TERMINATING else job
+
+    def _start_next(self) -> None:
+        with self._lock:
+            if self._closing:
+                return
+            decision = decide(Snapshot(self._shop.capacity.hosts(), self._line(), self._occupied()))
+            for job_id, hosts in decision.starts.items():
+                self._begin(job_id, hosts)
+            for job_id in decision.preempted:
+                self._running[job_id].preempt()
+
+    def _line(self) -> list[Waiting]:
+        patience = self._shop.capacity.plan.requeue_s
+        self._jobs.change_all(lambda job: without_patience(job, patience, self._jobs.now()))
+        jobs = self._jobs.all()
+        return [waiting(job) for job in jobs if job.phase in WAITING and job.job_id not in self._running]
+
+    def _occupied(self) -> list[Occupied]:
+        return [training.occupied for training in self._running.values()]
+
+    def _begin(self, job_id: str, hosts: tuple[str, ...]) -> None:
+        now = self._jobs.now()
+        job = self._jobs.change(job_id, lambda job: job.running(now, hosts))
+        if job is None or job.phase is not Phase.RUNNING:  # deleted or stopped meanwhile
+            return
+        training = Training(job, self._shop, self._ended)
+        self._running[job_id] = training
+        training.start()
+
+    def _ended(self, job_id: str, outcome: Outcome) -> None:
+        while not self._noted(job_id, outcome) and not self._closing:
+            time.sleep(_DISK_SECONDS)
+        self._start_next()
+
+    def _noted(self, job_id: str, outcome: Outcome) -> bool:
+        """Write down how the job went; False while the disk is full, or else the job would run for ever."""
+        try:
+            # In one step, so that nobody finds the job waiting and its old processes still in the way.
+            with self._lock:
+                job = self._running[job_id].job
+                if outcome.faulty and job.most_retries:
+                    hosts = job.attempts[-1].hosts
+                    self._shop.capacity.isolate(job.pool, [hosts[index] for index in outcome.faulty])
+                if self._jobs.change(job_id, lambda job: after(job, outcome, self._jobs.now())) is None:
+                    self._jobs.remove_logs(job)  # deleted while it ran
+                del self._running[job_id]
+        except OSError:
+            log.exception("job %s: its end cannot be written down yet", job_id)
+            return False
+        return True
+
+    def _take_up(self) -> None:
+        """Go on with what a former sandbox left: what ran is lost, or runs again if it tolerates faults."""
+        for job in self._jobs.all():
+            if job.phase in WAITING:
+                self._jobs.change(job.job_id, self._queued)
+            elif not job.has_ended:
+                self._jobs.change(job.job_id, self._lost)
+
+    def _lost(self, job: Job) -> Job:
+        ends = tuple(TaskEnd(task, 128 + 9, INTERRUPTED) for task in job.tasks)
+        return after(job, Outcome("interrupted", ends, Trouble.LOST), self._jobs.now())

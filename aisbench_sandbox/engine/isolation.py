@@ -1,0 +1,115 @@
+"""Whether jobs can read what the person who runs the sandbox can read: real keys above all; and what follows."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+from aisbench_sandbox.engine import launcher
+from aisbench_sandbox.engine.container import Containers, Visibility, why_not
+from aisbench_sandbox.engine.job_user import JobUser, job_user
+
+SWITCH = "--dangerously-expose-keys-to-jobs"
+_LONGEST_SECONDS = 60
+_CHECK = """
+import os, sys
+work, needed, hidden = sys.argv[1], *(argument.splitlines() for argument in sys.argv[2:])
+if not os.access(work, os.X_OK):
+    sys.exit(f"the user for jobs does not reach {work}")
+for path in needed:
+    if not os.access(path, os.R_OK | (os.X_OK if os.path.isdir(path) else 0)):
+        sys.exit(f"the user for jobs does not reach {path}")
+for path in hidden:
+    if os.access(path, os.R_OK) or os.path.isdir(path) and os.access(path, os.X_OK):
+        sys.exit(f"every user of this machine can read {path}")
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Isolation:
+    """How jobs are kept apart: in containers, or else as a `user` of their own; or not at all, and why.
+
+    `without_containers` and `exposed` are empty where jobs run in containers; `exposed` also where a user is enough."""
+
+    work: Path
+    visibility: Visibility
+    without_containers: str = ""
+    exposed: str = ""
+    user: JobUser | None = None
+
+    @property
+    def caution(self) -> str:
+        """What a person has to know; empty if jobs are kept apart."""
+        if not self.exposed:
+            return ""
+        return f"jobs of this sandbox can read your files, keys among them: {self.exposed}"
+
+
+@dataclass(frozen=True, slots=True)
+class RealKeys:
+    """The keys that jobs must not get: `beside` says that there are some, `files` may hold some from any moment on."""
+
+    beside: bool = False
+    files: tuple[Path, ...] = ()
+    exposed_on_purpose: bool = False
+
+    def why_no_jobs(self, isolation: Isolation) -> str:
+        """Why no job may run now; empty if they may."""
+        if not isolation.exposed or self.exposed_on_purpose:
+            return ""
+        if not self.beside and not any(_holds_something(file) for file in self.files):
+            return ""
+        return f"{isolation.caution}. No job is run beside real keys; {SWITCH} runs them all the same"
+
+
+def isolation(wish: Containers, data: Path, visibility: Visibility) -> Isolation:
+    """What is possible here, found out by trying. Jobs get their directories below `work`."""
+    work = data / "work"
+    work.mkdir(parents=True, exist_ok=True)
+    why = why_not(wish, work)
+    if not why:
+        return Isolation(work, visibility)
+    user = job_user()
+    if user is None:
+        return Isolation(work, visibility, why, f"they run as your own user, without containers ({why})")
+    reachable = _reachable(data)
+    exposed = _why_not_apart(user, reachable, visibility)
+    if exposed:
+        return Isolation(work, visibility, why, f"they run as root, without containers ({why}); {exposed}")
+    return Isolation(reachable, visibility, why, user=user)
+
+
+def _why_not_apart(user: JobUser, work: Path, visibility: Visibility) -> str:
+    """Nothing if this user can run jobs, and can read nothing of what has to be hidden."""
+    lists = ("\n".join(map(str, paths)) for paths in (visibility.kept, visibility.hidden))
+    check = [sys.executable, "-I", "-S", "-c", _CHECK, str(work), *lists]
+    as_user = ["--user", str(user.uid), str(user.gid), *check]
+    command = [sys.executable, "-I", "-S", launcher.__file__, str(os.getpid()), *as_user]
+    try:
+        ended = subprocess.run(
+            command, capture_output=True, text=True, timeout=_LONGEST_SECONDS, check=False, env={"PATH": os.defpath}
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"another user cannot be tried here: {error}"
+    return "" if ended.returncode == 0 else (ended.stderr.strip().splitlines() or ["no reason was given"])[-1]
+
+
+def _reachable(data: Path) -> Path:
+    """A directory outside of `data`, which other users do not get into; always the same, to find what was left."""
+    name = f"aisbench-sandbox-{sha256(os.fsencode(data)).hexdigest()[:16]}"
+    folder = Path(tempfile.gettempdir()).resolve() / name
+    folder.mkdir(mode=0o711, exist_ok=True)
+    if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
+        raise OSError(f"{folder} is somebody else's")
+    folder.chmod(0o711)
+    return folder
+
+
+def _holds_something(file: Path) -> bool:
+    try:
+        return file.stat().st_size > 0
+    except OSError:
+        return False

@@ -1,0 +1,128 @@
+"""Measures what a job's processes use: once per minute and task for people, and whether they do anything at all."""
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from aisbench_sandbox.engine.processes import PROC, Process, process_ids
+from aisbench_sandbox.engine.stillness import Activity
+
+Metrics = Mapping[str, Mapping[str, tuple[float, ...]]]
+"""One value per minute, by task and metric."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """One process of this machine: its parent, its session, computing seconds, and per cent of the memory."""
+
+    parent: int
+    session: int
+    cpu_s: float
+    memory: float
+
+
+class Meter:
+    """CPU and memory of a job's tasks, in percent of this machine: one value per minute, -1 for what it lacks.
+
+    A job that runs again keeps its `earlier` values; this running begins `minutes` minutes after its first."""
+
+    MISSING = ("gpuUtil", "gpuMemUsage", "npuUtil", "npuMemUsage")
+
+    def __init__(self, now: float, earlier: Metrics | None = None, minutes: int = 0) -> None:
+        self._began = now
+        self._first = minutes
+        self._minute = 0
+        self._tasks: dict[int, str] = {}
+        self._used_before: dict[str, float] = {}
+        self._cpu: dict[str, dict[int, float]] = {}
+        self._transferred: dict[int, int] = {}
+        self._values: dict[str, dict[str, list[float]]] = {
+            task: {name: list(values) for name, values in metrics.items()} for task, metrics in (earlier or {}).items()
+        }
+
+    def watch(self, processes: Sequence[Process]) -> None:
+        """Measure these, too; whatever descends from them or is of their session counts with them."""
+        for process in processes:
+            self._tasks[process.popen.pid] = process.task
+            self._cpu.setdefault(process.task, {})
+            self._values.setdefault(process.task, {})
+
+    def sample(self, now: float) -> dict[str, dict[str, tuple[float, ...]]]:
+        """Everything measured so far, by task and metric; the running minute's value is its average up to now."""
+        self._turn_minute(now)
+        memory = self._read()
+        elapsed = max(now - self._began - 60 * self._minute, 0.05) * (os.cpu_count() or 1)
+        for task, used in self._used().items():
+            cpu = 100 * (used - self._used_before.get(task, 0.0)) / elapsed
+            now_values = {"cpuUsage": cpu, "memUsage": memory.get(task, 0.0), **dict.fromkeys(self.MISSING, -1.0)}
+            for name, value in now_values.items():
+                values = self._values[task].setdefault(name, [])
+                at = self._first + self._minute
+                missed = [-1.0] * (at - len(values))
+                values[at:] = [*missed, round(value, 2)]
+        return {
+            task: {name: tuple(values) for name, values in metrics.items()} for task, metrics in self._values.items()
+        }
+
+    def activity(self) -> Activity | None:
+        """What the processes have done up to the last sample; nothing where the system does not tell."""
+        if not self._transferred:
+            return None
+        return Activity(sum(self._transferred.values()), sum(self._used().values()))
+
+    def _turn_minute(self, now: float) -> None:
+        minute = int((now - self._began) // 60)
+        if minute > self._minute:
+            self._minute = minute
+            self._used_before = self._used()
+
+    def _used(self) -> dict[str, float]:
+        return {task: sum(by_process.values()) for task, by_process in self._cpu.items()}
+
+    def _read(self) -> dict[str, float]:
+        """Memory by task in percent; the CPU seconds are kept by process, since those that ended count too."""
+        memory: dict[str, float] = {}
+        readings = _readings()
+        for pid, reading in readings.items():
+            task = self._task_of(pid, readings)
+            if task is not None:
+                self._cpu[task][pid] = reading.cpu_s
+                self._transferred[pid] = _transferred(pid, self._transferred.get(pid, 0))
+                memory[task] = memory.get(task, 0.0) + reading.memory
+        return memory
+
+    def _task_of(self, pid: int, readings: Mapping[int, _Reading]) -> str | None:
+        """The task that a process belongs to: by its session, or by one of those that it descends from.
+
+        In a container of its own a program has a session of its own, too; but its line of parents leads out of it."""
+        for _ in range(len(readings)):
+            reading = readings.get(pid)
+            if pid in self._tasks or reading is None:
+                return self._tasks.get(pid)
+            if reading.session in self._tasks:
+                return self._tasks[reading.session]
+            pid = reading.parent
+        return None
+
+
+def _readings() -> dict[int, _Reading]:
+    """Every process of this machine."""
+    readings = {}
+    for pid in process_ids():
+        with suppress(OSError):  # ended meanwhile
+            fields = (PROC / str(pid) / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+            cpu_s = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            memory = 100 * int(fields[21]) / os.sysconf("SC_PHYS_PAGES")
+            readings[pid] = _Reading(int(fields[1]), int(fields[3]), cpu_s, memory)
+    return readings
+
+
+def _transferred(pid: int, before: int) -> int:
+    """Bytes that a process has read and written; what is known of it when the system does not tell."""
+    try:
+        lines = (PROC / str(pid) / "io").read_text().splitlines()
+    except OSError:
+        return before
+    values = dict(line.split(": ") for line in lines)
+    return int(values["rchar"]) + int(values["wchar"])

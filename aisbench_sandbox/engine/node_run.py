@@ -1,0 +1,283 @@
+"""One node of a running job: it fetches code and inputs, starts its processes, and hands out logs and outputs."""
+
+import os
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from aisbench_sandbox.engine import beneath, processes
+from aisbench_sandbox.engine.boot import Launch, launches
+from aisbench_sandbox.engine.nodes import Node
+from aisbench_sandbox.engine.processes import Process
+from aisbench_sandbox.engine.transfers import NodeLog, OutputSync, TransferError, download
+from aisbench_sandbox.engine.variables import environment, for_pip
+from aisbench_sandbox.files import write_atomically
+from aisbench_sandbox.jobs import Job, Jobs, TaskEnd
+from aisbench_sandbox.obs.objects import ObjectError, Objects
+from aisbench_sandbox.obs.paths import bucket_and_key
+
+# The scripts run in one shell, so that what the first exports reaches the second and the boot file, as in the cloud.
+_PRE_START = """
+trap 'code=$?; env -0 > "$1"; exit $code' EXIT
+[ ! -f "$0" ] || source "$0"
+[ ! -f "$2" ] || "$MA_SCRIPT_INTERPRETER" "$2"
+"""
+_SHELL_OWN = frozenset({"_", "SHLVL", "PWD", "OLDPWD"})
+_REQUIREMENTS = "pip-requirements.txt"
+_TABLE_SECONDS = 1.0
+UPLOAD_SECONDS = 3.0
+"""How often outputs are brought up to date in OBS."""
+_PRESET_ASCEND = "Ascend-Powered-Engine"
+
+
+class NodeFailed(Exception):
+    """A node cannot go on; the job ends with its exit code."""
+
+    def __init__(self, end: TaskEnd) -> None:
+        super().__init__(end.message)
+        self.end = end
+
+
+class NodeRun:
+    """A node at work. Everything is called from the job's own thread."""
+
+    def __init__(self, node: Node, jobs: Jobs, objects: Objects) -> None:
+        self._node = node
+        self._jobs = jobs
+        self._objects = objects
+        self.task = f"worker-{node.index}"
+        self._log = NodeLog(objects, jobs.log_file(node.job.job_id, node.index), node.job.log_object(node.index))
+        self._prints: list[Path] = []
+        self._said: set[str] = set()
+        self._environment: Mapping[str, str] = environment(node)
+        self._exported_environment = node.root / "tmp" / ".pre-start.environment"
+        self._pip_settings = node.root / "tmp" / ".pip.conf"
+        self._installing_since = 0.0
+        self._table = threading.Timer(_TABLE_SECONDS, self._complete_table)
+        self._table.daemon = True
+        self._syncs = [
+            (
+                channel.name,
+                OutputSync(
+                    objects, node.channel_folder("outputs", index, channel), channel.path, node.source, node.root
+                ),
+            )
+            for index, channel in enumerate(node.job.channels("outputs"))
+        ]
+
+    @property
+    def _job(self) -> Job:
+        return self._node.job
+
+    def prepare(self) -> None:
+        """Fetch code and inputs, and outputs of before where they are wanted. Raises NodeFailed."""
+        self._node.make_folders()
+        self._say_what_this_is()
+        self._say_what_is_mounted()
+        if self._job.algorithm.get("code_dir"):
+            self._tell("code_started")
+            self._download(self._job.algorithm["code_dir"], self._node.code, "code")
+        for index, channel in enumerate(self._job.channels("inputs")):
+            self._tell("input_started")
+            folder = self._node.channel_folder("inputs", index, channel)
+            self._download(channel.path, folder, "input", name=channel.name)
+        for index, (name, sync) in enumerate(self._syncs):
+            if self._node.is_fetched_first(index):
+                self._fetch(name, sync)
+        self._node.hand_over()
+
+    def install(self) -> list[Process]:
+        """Start to install what pip-requirements.txt lists, if there is one beside the boot file or in the code."""
+        file = self._find(_REQUIREMENTS)
+        if not file:
+            return []
+        self.say(f"[init] pip install -r {_REQUIREMENTS}")
+        self._tell("requirements_started", file=_REQUIREMENTS)
+        self._installing_since = time.monotonic()
+        command = [str(self._node.python), "-m", "pip", "install", "-r", str(file)]
+        variables = {**self._environment, **self._lend_settings(for_pip(os.environ))}
+        return [self._run(_REQUIREMENTS, command, file.parent, variables)]
+
+    def pre_start(self) -> list[Process]:
+        """Start ma-pre-start.sh and then ma-pre-start.py, those that stand beside the boot file."""
+        self._note_installed()
+        scripts = [self._beside_boot_file(f"ma-pre-start.{kind}") for kind in ("sh", "py")]
+        names = [script.name for script in scripts if script and script.exists()]
+        if not names:
+            return []
+        self.say(f"[init] run {' and '.join(names)}")
+        script, program = map(str, scripts)
+        export = str(self._exported_environment)
+        command = ["/usr/bin/env", "bash", "-c", _PRE_START, script, export, program]
+        return [self._run(" and ".join(names), command, self._node.code.parent, self._environment)]
+
+    def start(self) -> list[Process]:
+        """Start the job's programs on this node."""
+        self._take_exports()
+        if self._job.algorithm["engine"].get("engine_name") == _PRESET_ASCEND:
+            self._complete_table()  # the boot helper waits for that, and then converts it
+            self._node.convert_rank_table()
+        else:
+            self._table.start()
+        self.say(f"[init] run {self._what_runs()} with {len(self._node.arguments())} arguments")
+        if self._syncs:
+            text = f"start the periodic upload task, upload period = {UPLOAD_SECONDS:g} seconds "
+            self._log.report(datetime.fromtimestamp(self._jobs.now() / 1000, UTC).astimezone(), text, "obs/upload")
+        self._tell("task_started")
+        return [self._start(launch) for launch in launches(self._node, self._environment)]
+
+    def pass_on(self, *, final: bool = False) -> None:
+        """Bring the log in OBS up to date. Raises ObjectError if OBS refuses."""
+        self._log.gather(self._prints, final=final)
+        self._log.export(final=final)
+
+    def sync_outputs(self) -> None:
+        """Bring the outputs in OBS up to date. What OBS refuses is tried again; only at the end it fails the job."""
+        for name, sync in self._syncs:
+            try:
+                sync.run()
+            except ObjectError as error:
+                self._say_once(f"[output] {name}: not uploaded yet: {error}")
+
+    def finish(self, code: int) -> None:
+        """Say how the node's task ended, and upload the rest.
+
+        Raises ObjectError if OBS refuses something, after all else was uploaded."""
+        self._table.cancel()
+        refused: list[ObjectError] = []
+        self._log.gather(self._prints, final=True)
+        if self._prints:
+            self._tell("task_finished", code=str(code))
+            if self._syncs:
+                self._tell("output_started")
+            for name, sync in self._syncs:
+                refused += self._upload(name, sync)
+        self.say(f"[end] exit code {code}")
+        self._log.export(final=True)
+        for output in self._prints:
+            if "-proc-rank-" in output.name:  # the node's log has the others
+                self._log.export_beside(self._log.whole(output))
+        self._log.export_tree(self._node.log, f"modelarts-job-{self._job.job_id}", self._node.source)
+        if refused:
+            raise refused[0]
+
+    def say(self, text: str) -> None:
+        """Add a line of the platform's own to the log."""
+        self._log.say(text)
+
+    def _start(self, launch: Launch) -> Process:
+        output = self._print_file(launch.output)
+        variables = {**self._environment, **launch.environment}
+        where = (launch.folder, output, self._node.view)
+        return processes.start(
+            launch.task or self.task,
+            launch.label,
+            launch.command,
+            variables,
+            *where,
+            user=self._node.site.user,
+            serves=launch.serves,
+        )
+
+    def _run(self, label: str, command: list[str], folder: Path, variables: Mapping[str, str]) -> Process:
+        output = self._print_file(f"{label.partition('.')[0]}.txt")
+        where = (folder, output, self._node.view)
+        return processes.start(self.task, label, command, variables, *where, user=self._node.site.user)
+
+    def _print_file(self, name: str) -> Path:
+        output = self._node.prints / name
+        self._prints.append(output)
+        return output
+
+    def _take_exports(self) -> None:
+        with suppress(OSError), beneath.opened(self._node.root, self._exported_environment) as file:
+            lines = file.read().decode("utf-8", "replace").split("\0")
+            pairs = (line.partition("=") for line in lines if "=" in line)
+            self._environment = {name: value for name, _, value in pairs if name not in _SHELL_OWN}
+
+    def _say_what_this_is(self) -> None:
+        cards, why = self._job.flavor.cards, self._node.site.without_containers
+        where = f"without containers ({why}): paths are found through variables only" if why else "in containers"
+        image = self._job.algorithm["engine"].get("image_url")
+        if image:
+            self.say(f"[init] AISBench sandbox: the image {image} is not used: all programs are this machine's")
+        self.say(f"[init] AISBench sandbox: {cards} card{'s' * (cards > 1)} on this machine, {where}")
+
+    def _say_what_is_mounted(self) -> None:
+        for share in self._node.shares:
+            how = f"at {share.local}" if self._node.view else "nowhere: that needs containers"
+            self.say(f"[init] mount {share.remote} {how}")
+
+    def _what_runs(self) -> str:
+        return "the command" if self._job.algorithm.get("command") else self._node.boot_file.name
+
+    def _beside_boot_file(self, name: str) -> Path | None:
+        return self._node.boot_file.with_name(name) if self._job.algorithm.get("boot_file") else None
+
+    def _find(self, name: str) -> Path | None:
+        beside = self._beside_boot_file(name)
+        places = (beside, self._node.code / name) if beside else ()
+        return next((file for file in places if file.is_file()), None)
+
+    def _lend_settings(self, settings: Mapping[str, str]) -> Mapping[str, str]:
+        """Put pip's own file of settings where pip reads it on this node, until it has ended."""
+        file = Path(settings.get("PIP_CONFIG_FILE", "/dev/null"))
+        if not file.is_file():
+            return settings
+        write_atomically(self._pip_settings, file.read_bytes(), 0o600)
+        self._node.hand_over()
+        return {**settings, "PIP_CONFIG_FILE": str(self._pip_settings)}
+
+    def _note_installed(self) -> None:
+        if self._installing_since:
+            self._pip_settings.unlink(missing_ok=True)
+            seconds = f"{time.monotonic() - self._installing_since:.3f}"
+            self._tell("requirements_done", file=_REQUIREMENTS, seconds=seconds)
+            self._installing_since = 0.0
+
+    def _complete_table(self) -> None:
+        with suppress(OSError):  # the job has just ended and its directories are gone
+            self._node.complete_platform_table()
+
+    def _say_once(self, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            self.say(text)
+
+    def _fetch(self, name: str, sync: OutputSync) -> None:
+        try:
+            count = sync.fetch()
+        except (TransferError, ObjectError, OSError) as error:
+            raise NodeFailed(TaskEnd(self.task, 1, f"cannot download the output {name}: {error}")) from error
+        self.say(f"[init] download {name}: {count} objects of before")
+
+    def _upload(self, name: str, sync: OutputSync) -> list[ObjectError]:
+        """Upload an output; what OBS refused, if it did."""
+        began = time.monotonic()
+        try:
+            sync.run()
+        except ObjectError as error:
+            self._tell("output_failed", name=name, seconds=f"{time.monotonic() - began:.3f}", reason=str(error))
+            self.say(f"[end] cannot upload {name}: {error}")
+            return [error]
+        self._tell("output_done", name=name, seconds=f"{time.monotonic() - began:.3f}")
+        return []
+
+    def _download(self, path: str, folder: Path, what: str, **facts: str) -> None:
+        began = time.monotonic()
+        self.say(f"[init] download {facts.get('name', 'code_url')}: s3://{'/'.join(bucket_and_key(path))}")
+        try:
+            download(self._objects, path, folder)
+        except (TransferError, ObjectError, OSError) as error:
+            reason = f"cannot download {path}: {error}"
+            self._tell(f"{what}_failed", reason=reason, **facts)
+            self.say(f"[init] {reason}")
+            raise NodeFailed(TaskEnd(self.task, 1, reason)) from error
+        self._tell(f"{what}_done", seconds=f"{time.monotonic() - began:.3f}", **facts)
+
+    def _tell(self, kind: str, **facts: str) -> None:
+        now = self._jobs.now()
+        self._jobs.change(self._job.job_id, lambda job: job.told(now, kind, task=self.task, **facts))

@@ -1,0 +1,230 @@
+"""What a job's processes find on a node: directories, arguments and rank tables, as in the container."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from aisbench_sandbox.engine import beneath, interpreter, node_links, rank_tables
+from aisbench_sandbox.engine.container import View, Visibility, hand_over, here, is_volume, volume
+from aisbench_sandbox.engine.job_user import JobUser
+from aisbench_sandbox.engine.rank_tables import loopback
+from aisbench_sandbox.engine.shares import Share, make_folder, shares
+from aisbench_sandbox.jobs import Channel, Job
+from aisbench_sandbox.obs.paths import bucket_and_key
+
+__all__ = ["Node", "Site", "loopback"]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What all nodes of a sandbox share: the keys that its jobs have, its address, and why it has no containers.
+
+    `without_containers` is empty where jobs run in containers; these have of the machine what `visibility` says.
+    Elsewhere they run as `user`, if there is one. Below `shares` are the directories that stand for NFS shares."""
+
+    access_key: str = ""
+    secret_key: str = ""
+    modelarts_url: str = ""
+    without_containers: str = "this node was made by itself"
+    visibility: Visibility = field(default_factory=Visibility)
+    user: JobUser | None = None
+    shares: Path | None = None
+
+
+@dataclass(frozen=True)
+class Node:
+    """One node of a job. `root` is a directory of its own; `port` is the job's free port for a rendezvous.
+
+    All paths are this machine's; the container's `view` says how the job's processes have to read them."""
+
+    job: Job
+    index: int
+    root: Path
+    port: int
+    obs_url: str
+    site: Site = field(default_factory=Site)
+
+    @property
+    def home(self) -> Path:
+        """What is /home/ma-user in the container."""
+        return self.root / "ma-user"
+
+    @property
+    def mount(self) -> Path:
+        """What is /home/ma-user/modelarts in the container."""
+        return self.home / "modelarts"
+
+    @property
+    def code(self) -> Path:
+        """Where the code directory is downloaded to: a directory of its name, in the one that the job asks for."""
+        _, key = bucket_and_key(self.job.algorithm.get("code_dir") or "/")
+        wished = volume(self.job.algorithm.get("local_code_dir") or "")
+        parent = here(self.root, wished) if wished else self.mount / "user-job-dir"
+        return parent / (key.rstrip("/").rpartition("/")[2] or "code")
+
+    @property
+    def boot_file(self) -> Path:
+        """The program that every card runs."""
+        _, folder = bucket_and_key(self.job.algorithm["code_dir"])
+        _, key = bucket_and_key(self.job.algorithm["boot_file"])
+        return self.code / key.removeprefix(folder)
+
+    @property
+    def working_dir(self) -> Path | None:
+        """The directory that the job wants to be started in, if it names one."""
+        wished = volume(self.job.algorithm.get("working_dir") or "")
+        return here(self.root, wished) if wished else None
+
+    @property
+    def log(self) -> Path:
+        """Where programs write their own logs."""
+        return self.mount / "log"
+
+    @property
+    def prints(self) -> Path:
+        """What the node's processes print; no process gets here, so that none can put something else in its place."""
+        return self.root / "prints"
+
+    @property
+    def tables(self) -> Path:
+        """What is /user/config in the container: where the platform writes its rank table."""
+        return self.root / "user" / "config"
+
+    @property
+    def rank_table(self) -> Path:
+        """The rank table in template 1, which the boot helper makes of the platform's."""
+        return self.home / "rank_table" / rank_tables.NAME
+
+    @property
+    def python_home(self) -> Path:
+        """The node's own Python, where preset images have theirs."""
+        return self.home / "anaconda3" / "envs" / interpreter.NAME
+
+    @property
+    def python(self) -> Path:
+        """The interpreter that runs the job's programs."""
+        return self.python_home / "bin" / "python"
+
+    @property
+    def name(self) -> str:
+        """The node's host name."""
+        return f"modelarts-job-{self.job.job_id}-worker-{self.index}"
+
+    @property
+    def ranks(self) -> range:
+        """The ranks of the node's cards."""
+        cards = self.job.flavor.cards
+        return range(self.index * cards, (self.index + 1) * cards)
+
+    @cached_property
+    def view(self) -> View | None:
+        """What the job's processes see; None when they see this machine as it is."""
+        if self.site.without_containers:
+            return None
+        hosts = [(loopback(node), _names(self.job, node)) for node in range(self.job.node_count)]
+        shared = {share.local: share.folder for share in self.shares}
+        read_only = frozenset(share.local for share in self.shares if share.read_only)
+        return View(self.root, self.name, hosts, self._volumes(), shared, read_only)
+
+    @cached_property
+    def shares(self) -> tuple[Share, ...]:
+        """The NFS shares that the job mounts."""
+        if self.site.shares is None:
+            return ()
+        return tuple(shares(self.site.shares, self.job.body["spec"].get("volumes") or ()))
+
+    def host(self, node: int) -> str:
+        """Where this node's processes reach that node: its name in containers, else its address."""
+        job = f"modelarts-job-{self.job.job_id}"
+        return f"{job}-worker-{node}.{job}" if self.view else loopback(node)
+
+    def channel_folder(self, kind: str, index: int, channel: Channel) -> Path:
+        """The local directory of an input or output: where the request wants it, if that can be."""
+        wished = volume(self._request(kind, index).get("local_dir") or "")
+        return here(self.root, wished) if wished else self.mount / kind / f"{channel.name}_{index}"
+
+    def is_fetched_first(self, index: int) -> bool:
+        """Whether the request wants what an output's OBS directory holds already."""
+        return self._request("outputs", index).get("prefetch_to_local") is True
+
+    def source(self, file: Path) -> Path | None:
+        """Where the bytes of this file of the node are, behind links; None when that is nothing of the node's own."""
+        return node_links.source(self.root, self.view, file)
+
+    def workspace(self, device: int) -> Path:
+        """The working directory of one card's process."""
+        return self.mount / "workspace" / f"device{device}"
+
+    def make_folders(self) -> None:
+        """Create everything that exists before the code starts."""
+        folders = [
+            self.code,
+            self.log,
+            self.prints,
+            self.root / "tmp",
+            self.root / "cache",
+            self.tables,
+            self.rank_table.parent,
+        ]
+        folders += [self.workspace(device) for device in range(self.job.flavor.cards)]
+        folders += [folder for _, _, folder in self.channels()]
+        for folder in folders:
+            folder.mkdir(parents=True, exist_ok=True)
+        for folder in (self.root.parent, self.root, self.tables.parent, self.tables):
+            folder.chmod(0o755)
+        (self.root / "tmp").chmod(0o1777)
+        interpreter.make_interpreter(self.python_home)
+        rank_tables.write_platform_table(self.tables, self.job, completed=False)
+        if self.view:
+            for share in self.shares:
+                make_folder(share)
+            self.view.write(self.site.visibility)
+
+    def hand_over(self) -> None:
+        """Give the job's user what is there before its code starts."""
+        if self.view:
+            self.view.hand_over()
+        elif self.site.user:
+            hand_over(self.root, self._volumes(), self.site.user)
+
+    def complete_platform_table(self) -> None:
+        """All nodes have their addresses: the platform's rank table is whole from now on."""
+        rank_tables.write_platform_table(self.tables, self.job, completed=True)
+
+    def convert_rank_table(self) -> None:
+        """What the boot helper does once the platform's table is completed."""
+        beneath.write(self.root, self.rank_table, rank_tables.rank_table(self.job))
+
+    def arguments(self) -> list[str]:
+        """What the boot file is called with: parameters first, then inputs and outputs."""
+        parameters = [(entry["name"], entry.get("value") or "") for entry in self.job.algorithm["parameters"]]
+        folders = [(name, str(folder)) for name, method, folder in self.channels() if method == "parameter"]
+        return [f"--{name}={value}" for name, value in [*parameters, *folders]]
+
+    def channels(self) -> list[tuple[str, str, Path]]:
+        """Name, access method and local directory of every input and output."""
+        return [
+            (channel.name, channel.access_method, self.channel_folder(kind, index, channel))
+            for kind in ("inputs", "outputs")
+            for index, channel in enumerate(self.job.channels(kind))
+        ]
+
+    def _request(self, kind: str, index: int) -> Mapping[str, Any]:
+        entry: Mapping[str, Any] = self.job.algorithm[kind][index]
+        return entry
+
+    def _volumes(self) -> list[str]:
+        """The directories inside that the job asks for and that not every node has."""
+        algorithm = self.job.algorithm
+        asked = [entry.get("local_dir") for kind in ("inputs", "outputs") for entry in algorithm.get(kind) or ()]
+        tidied = dict.fromkeys(volume(path or "") for path in [*asked, algorithm.get("local_code_dir")])
+        return [path for path in tidied if path and is_volume(path)]
+
+
+def _names(job: Job, node: int) -> str:
+    """All names under which the manuals reach a node, as /etc/hosts has them."""
+    name = f"modelarts-job-{job.job_id}"
+    groups = [(name, "worker"), (name, "ps"), (f"ma-job-{job.job_id}", "worker")]
+    return " ".join([f"{group}-{role}-{node}.{group}" for group, role in groups] + [f"{name}-worker-{node}"])

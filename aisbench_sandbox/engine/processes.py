@@ -1,0 +1,123 @@
+"""The processes of a job: started without a shell in sessions of their own, ended as whole groups, never orphaned."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from aisbench_sandbox.engine.container import View
+from aisbench_sandbox.engine.job_user import JobUser
+
+_LAUNCHER = Path(__file__).with_name("launcher.py")
+PROC = Path("/proc")
+_USUAL_UMASK = 0o022
+"""Of a job in the cloud; our own is narrower."""
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One started program of a task: `label` tells people which one, e.g. "rank 3".
+
+    Nobody waits for one that `serves`: it is ended when all others have ended."""
+
+    task: str
+    label: str
+    popen: "subprocess.Popen[bytes]"
+    serves: bool = False
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs; death by signal N counts as 128 + N, as a container reports it."""
+        code = self.popen.poll()
+        return 128 - code if code is not None and code < 0 else code
+
+
+def start(
+    task: str,
+    label: str,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path,
+    output: Path,
+    view: View | None = None,
+    *,
+    user: JobUser | None = None,
+    serves: bool = False,
+) -> Process:
+    """Run a program with exactly this environment; both its streams are appended to the file `output`.
+
+    With a view it runs in a container of its own, else as the user. The calling thread has to live as long as the
+    program: the system ends it with the thread."""
+    other = ["--user", str(user.uid), str(user.gid)] if user else []
+    arguments = view.command(folder, command) if view else [*other, *command]
+    read = view.inside if view else str
+    with output.open("ab") as stream, tempfile.TemporaryFile() as variables:
+        variables.write(json.dumps({name: read(value) for name, value in environment.items()}).encode())
+        variables.seek(0)
+        own = ["--variables", str(variables.fileno())]
+        popen = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid()), *own, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            env={"PATH": os.defpath},
+            pass_fds=[variables.fileno()],
+            start_new_session=True,
+            umask=_USUAL_UMASK,
+        )
+    return Process(task, label, popen, serves)
+
+
+def end_all(processes: Sequence[Process], grace: float, marker: str) -> None:
+    """SIGTERM to every process group, SIGKILL after `grace` seconds, and whatever else still carries `marker`."""
+    _signal(processes, signal.SIGTERM)
+    deadline = time.monotonic() + grace
+    while time.monotonic() < deadline and any(process.exit_code is None for process in processes):
+        time.sleep(0.02)
+    _signal(processes, signal.SIGKILL)
+    for process in processes:
+        process.popen.wait()
+    kill_marked(marker)
+
+
+def kill_marked(marker: str) -> int:
+    """Kill every process whose environment has `marker` (NAME=start of value); how many there were.
+
+    The handle is taken before the environment is read, so a process number that was reused is never hit."""
+    wanted = f"\0{marker}".encode()
+    return sum(_kill_if(pid, wanted) for pid in process_ids())
+
+
+def _kill_if(pid: int, wanted: bytes) -> bool:
+    with suppress(OSError):  # ended meanwhile, or somebody else's
+        handle = os.pidfd_open(pid)
+        try:
+            if wanted in b"\0" + (PROC / str(pid) / "environ").read_bytes():
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
+                return True
+        finally:
+            os.close(handle)
+    return False
+
+
+def _signal(processes: Iterable[Process], number: signal.Signals) -> None:
+    for process in processes:
+        # Not yet waited for, so the number is still the group's own.
+        if process.exit_code is None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.popen.pid, number)
+
+
+def process_ids() -> list[int]:
+    """Every process of this machine; none where the system does not tell."""
+    if not PROC.is_dir():  # not Linux
+        return []
+    return [int(entry.name) for entry in PROC.iterdir() if entry.name.isdigit()]

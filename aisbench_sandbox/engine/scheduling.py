@@ -1,0 +1,57 @@
+"""Jobs as the queue sees them: what they need, what they hold, and when they have waited too long."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from aisbench_sandbox.capacity import Capacity
+from aisbench_sandbox.engine.queue import Host, Occupied, Waiting, place
+from aisbench_sandbox.job import Job, Phase
+from aisbench_sandbox.refusals import Refused
+
+
+def waiting(job: Job) -> Waiting:
+    """A job in the queue."""
+    return Waiting(job.job_id, job.pool, job.node_count, job.flavor.cards, job.created_at, job.priority, job.ahead)
+
+
+def occupied(job: Job, *, is_ending: bool) -> Occupied:
+    """A job that runs."""
+    last = job.attempts[-1]
+    return Occupied(
+        job.job_id,
+        job.pool,
+        last.hosts,
+        job.flavor.cards,
+        last.started_at,
+        job.priority,
+        job.preemptible,
+        is_ending,
+    )
+
+
+def check_size(job: Job, capacity: Capacity) -> None:
+    """Raises Refused when the job would not fit even if nothing else ran."""
+    hosts = capacity.largest(job.pool)
+    if _fits(job, hosts):
+        return
+    if not job.pool:
+        message = f"The job needs {job.card_count} cards and this sandbox runs at most {hosts[0].cards} at once."
+        raise Refused(400, "ModelArts.2815", message, "Use fewer nodes, or start the sandbox with --cards.")
+    message = f"The pool {job.pool} has {len(hosts)} nodes, which have no room for the job's {job.node_count}."
+    raise Refused(400, "ModelArts.2815", message, "Use fewer nodes, or another capacity plan.")
+
+
+def without_patience(job: Job, longest_s: float, now: int) -> Job:
+    """The job, failed if it was re-issued and has waited longer than `longest_s` for its new nodes; `now` in ms."""
+    if job.phase is not Phase.PENDING or not job.ahead:
+        return job
+    deadline = job.queued_at + round(longest_s * 1000)
+    if now <= deadline:
+        return job
+    failed = replace(job, phase=Phase.FAILED, ended_at=deadline)
+    return failed.told(deadline, "queue_failed", longest=f"{longest_s:g}")
+
+
+def _fits(job: Job, hosts: Sequence[Host]) -> bool:
+    """Whether it would fit if nothing else ran."""
+    return place(job.node_count, job.flavor.cards, {host.name: host.cards for host in hosts}) is not None

@@ -1,0 +1,185 @@
+"""An engine for tests: jobs follow a script instead of running, and write what the script says to OBS."""
+
+import math
+import threading
+from collections.abc import Mapping, Sequence, Set
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from aisbench_sandbox.attempts import Trouble
+from aisbench_sandbox.capacity import Capacity
+from aisbench_sandbox.engine.queue import Snapshot, decide
+from aisbench_sandbox.engine.recovery import Outcome, after
+from aisbench_sandbox.engine.scheduling import check_size, occupied, waiting, without_patience
+from aisbench_sandbox.engine.stamp import output_paths, stamp_results
+from aisbench_sandbox.jobs import Job, Jobs, Phase, TaskEnd
+from aisbench_sandbox.obs.objects import Objects
+from aisbench_sandbox.obs.paths import bucket_and_key
+
+
+class Pace(StrEnum):
+    """When a job moves on: as far as it goes at once, at each look, with time, or only when told."""
+
+    AT_ONCE = "at_once"
+    LOOK = "look"
+    TIME = "time"
+    HOLD = "hold"
+
+
+class Script(BaseModel):
+    """What a job pretends. Without `outputs`, every rank reports 100 samples/s and the accuracy is 0.9."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    by: Pace = Pace.LOOK
+    seconds_per_phase: Annotated[float, Field(ge=0)] = 0.0
+    outputs: dict[str, str] | None = None
+    log: str = "a scripted job pretends to train\n"
+    exit_code: Annotated[int, Field(ge=0, le=255)] = 0
+    message: str = ""
+
+
+class ScriptedEngine:
+    """Moves jobs by their scripts, where there is room for them; a stopped job ends at the next look.
+
+    Nothing runs, so a restart loses nothing."""
+
+    def __init__(self, jobs: Jobs, objects: Objects, capacity: Capacity) -> None:
+        self._jobs = jobs
+        self._objects = objects
+        self._capacity = capacity
+        self._lock = threading.RLock()
+        self._held_up: set[str] = set()
+
+    def check(self, job: Job) -> None:
+        """Raises Refused when the job never fits."""
+        check_size(job, self._capacity)
+
+    def start(self, job: Job) -> None:
+        """Nothing: the job moves when its script says so."""
+
+    def look(self) -> None:
+        """Move every job as far as its script says."""
+        with self._lock:
+            self._jobs.change_all(self._without_patience)
+            due = {job.job_id: self._due(job) for job in self._jobs.all() if not job.has_ended}
+            while any(due.values()):
+                self._move({job_id for job_id, phases in due.items() if phases})
+                due = {job_id: phases - 1 for job_id, phases in due.items() if phases}
+
+    def stop(self, job_id: str) -> None:
+        """Nothing: the job is Terminating, and the next look ends it."""
+
+    def advance(self, job_id: str) -> None:
+        """Creating, Pending, Running if there is room, end; Terminating, Terminated."""
+        with self._lock:
+            self._move({job_id})
+
+    def end_all(self) -> None:
+        """Nothing runs."""
+
+    def close(self) -> None:
+        """Nothing runs."""
+
+    def _move(self, ids: Set[str]) -> None:
+        """These jobs, one phase on: first those that end, so that there is room for others."""
+        jobs = [job for job in self._jobs.all() if job.job_id in ids]
+        # Who was held up is in the line, too: else a job that comes later would overtake it in the same look.
+        line = {job.job_id for job in jobs if job.phase is Phase.PENDING} | self._held_up
+        for job in jobs:
+            if job.phase in (Phase.RUNNING, Phase.TERMINATING):
+                self._end(job)
+        self._start([job for job in self._jobs.all() if job.phase is Phase.PENDING and job.job_id in line])
+        for job in jobs:
+            if job.phase is Phase.CREATING:
+                self._jobs.change(job.job_id, lambda job: job.queued(self._jobs.now()))
+
+    def _start(self, jobs: Sequence[Job]) -> None:
+        running = [job for job in self._jobs.all() if job.phase in (Phase.RUNNING, Phase.TERMINATING) and job.attempts]
+        held = [occupied(job, is_ending=job.phase is Phase.TERMINATING) for job in running]
+        decision = decide(Snapshot(self._capacity.hosts(), [waiting(job) for job in jobs], held))
+        for job_id, hosts in decision.starts.items():
+            self._run(job_id, hosts)
+        for job_id in decision.preempted:
+            self._leave(job_id, Outcome("preempted", trouble=Trouble.PREEMPTED))
+        self._held_up |= {job.job_id for job in jobs} - set(decision.starts)
+
+    def _run(self, job_id: str, hosts: tuple[str, ...]) -> None:
+        waits = self._jobs.find(job_id)
+        if waits is None:
+            return
+        self._write_logs(waits)
+        job = self._jobs.change(job_id, lambda job: job.running(self._jobs.now(), hosts))
+        if job is None or job.phase is not Phase.RUNNING:
+            return
+        bad = self._capacity.hand_out(job.pool, job.node_count)
+        are_bad = [index < bad or self._capacity.is_bad(job.pool, host) for index, host in enumerate(hosts)]
+        faulty = tuple(index for index, is_bad in enumerate(are_bad) if is_bad)
+        if faulty:
+            ends = tuple(TaskEnd(f"worker-{index}", 137, "the node is faulty") for index in faulty)
+            if job.most_retries:
+                self._capacity.isolate(job.pool, [hosts[index] for index in faulty])
+            self._leave(job_id, Outcome("failed", ends, Trouble.NODE, faulty))
+
+    def _leave(self, job_id: str, outcome: Outcome) -> None:
+        self._jobs.change(job_id, lambda job: after(job, outcome, self._jobs.now()))
+
+    def _without_patience(self, job: Job) -> Job:
+        return without_patience(job, self._capacity.plan.requeue_s, self._jobs.now())
+
+    def _due(self, job: Job) -> int:
+        """How many phases the job moves on at this look."""
+        script = Script.model_validate(job.script)
+        if job.phase is Phase.TERMINATING or script.by is Pace.LOOK:
+            return 1
+        if script.by is Pace.AT_ONCE:
+            return {Phase.CREATING: 3, Phase.PENDING: 2}.get(job.phase, 1)
+        if script.by is Pace.HOLD:
+            # A held job runs; it is the end that waits.
+            return {Phase.CREATING: 2, Phase.PENDING: 1}.get(job.phase, 0)
+        return self._phases_passed(job, script.seconds_per_phase)
+
+    def _phases_passed(self, job: Job, seconds: float) -> int:
+        done = {Phase.CREATING: 0, Phase.PENDING: 1, Phase.RUNNING: 2}[job.phase]
+        since = job.created_at
+        if job.phase is Phase.RUNNING and (job.job_id in self._held_up or len(job.attempts) > 1):
+            since = job.attempts[-1].started_at - round(2000 * seconds)  # it waited longer than its script says
+        passed = math.inf if seconds == 0 else (self._jobs.now() - since) / 1000 / seconds
+        return max(0, int(min(3, passed)) - done)
+
+    def _end(self, job: Job) -> None:
+        script = Script.model_validate(job.script)
+        message = script.message or (f"exited with code {script.exit_code}" if script.exit_code else "")
+        tasks = job.tasks[:1] if script.exit_code else job.tasks
+        ends = tuple(TaskEnd(task, script.exit_code, message) for task in tasks)
+        if job.phase is Phase.RUNNING:
+            self._write_outputs(job, standard_outputs(job) if script.outputs is None else script.outputs)
+        else:
+            ends = ()
+        trouble = Trouble.CODE if script.exit_code else None
+        self._leave(job.job_id, Outcome("failed" if trouble else "completed", ends, trouble))
+
+    def _write_outputs(self, job: Job, outputs: Mapping[str, str]) -> None:
+        paths = output_paths(job)
+        if not paths:
+            return
+        bucket, folder = bucket_and_key(paths[0])
+        for name, text in outputs.items():
+            self._objects.put(bucket, f"{folder}{name}", text.encode())
+        stamp_results(self._objects, job)
+
+    def _write_logs(self, job: Job) -> None:
+        text = f"[ModelArts Service Log][init] AISBench sandbox, scripted\n{Script.model_validate(job.script).log}"
+        for node in range(job.node_count):
+            self._jobs.log_file(job.job_id, node).write_text(text)
+            bucket, key = bucket_and_key(job.log_object(node))
+            if bucket:
+                self._objects.put(bucket, key, text.encode())
+
+
+def standard_outputs(job: Job) -> dict[str, str]:
+    """What a cluster's training code writes when all goes well."""
+    ranks = {f"throughput_{rank}.json": "100.0" for rank in range(job.card_count)}
+    return {**ranks, "ranksize.json": str(job.card_count), "accuracy.json": "0.9"}

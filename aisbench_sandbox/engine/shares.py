@@ -1,0 +1,48 @@
+"""NFS shares: directories of the sandbox that stand for them, the same ones for all jobs and nodes."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from aisbench_sandbox.engine.container import volume
+from aisbench_sandbox.engine.job_user import job_user
+
+MOST_NAME = 255
+"""Bytes that file systems allow in a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share, where the job wants it, and the directory that stands for it."""
+
+    remote: str
+    local: str
+    folder: Path
+    read_only: bool
+
+
+def shares(root: Path, volumes: Sequence[Mapping[str, Any]]) -> Iterator[Share]:
+    """The NFS shares of a create request that can be mounted: none over directories of the system."""
+    for entry in volumes:
+        nfs = entry.get("nfs") or {}
+        local = volume(nfs.get("local_path") or "")
+        if local:
+            remote = str(nfs["nfs_server_path"])
+            yield Share(remote, local, root / _folder_name(remote.rstrip("/")), nfs.get("read_only") is True)
+
+
+def _folder_name(remote: str) -> str:
+    """One name for the whole address: below another share a job's links could lead anywhere."""
+    name = quote(remote, safe="")
+    return name if len(name) <= MOST_NAME else f"{name[: MOST_NAME - 65]}-{hashlib.sha256(remote.encode()).hexdigest()}"
+
+
+def make_folder(share: Share) -> None:
+    """Make the directory, which jobs may write to; what is in there stays."""
+    share.folder.mkdir(parents=True, exist_ok=True)
+    user = job_user()
+    if user:
+        share.folder.chmod(0o777)  # nobody but jobs gets to it

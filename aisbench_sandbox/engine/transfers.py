@@ -1,0 +1,166 @@
+"""What moves between OBS and a job's nodes: code and inputs in, outputs and logs out."""
+
+import math
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from aisbench_sandbox.engine import beneath
+from aisbench_sandbox.engine.prints import LOG_LIMIT, BoundedLog
+from aisbench_sandbox.obs.objects import ObjectError, Objects, Stat
+from aisbench_sandbox.obs.paths import bucket_and_key
+
+_READ = 1 << 20
+_LONG_LOG = 1 << 20
+_LONG_LOG_SECONDS = 30.0
+_FRAMEWORK_LOGS = ("ascend", "mindspore")
+
+Source = Callable[[Path], Path | None]
+"""Where a node has the bytes of a file: behind a link, a file of the node; None when there is none."""
+
+
+class TransferError(Exception):
+    """Something that a job needs is not in OBS."""
+
+
+def download(objects: Objects, path: str, folder: Path, *, may_be_empty: bool = False) -> int:
+    """Fetch an OBS directory (or one object) into `folder`; how many objects. Raises TransferError."""
+    bucket, prefix = bucket_and_key(path)
+    if not objects.has_bucket(bucket):
+        raise TransferError(f"the bucket of {path} does not exist")
+    count = 0
+    for stat in _objects_under(objects, bucket, prefix):
+        target = folder / _local_name(stat.key, prefix)
+        if stat.key.endswith("/"):
+            target.mkdir(parents=True, exist_ok=True)
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with objects.open(bucket, stat.key) as (_, source), target.open("wb") as copy:
+            shutil.copyfileobj(source, copy, _READ)
+        count += 1
+    if not count and not may_be_empty:
+        raise TransferError(f"nothing is stored under {path}")
+    return count
+
+
+def _objects_under(objects: Objects, bucket: str, prefix: str) -> Iterator[Stat]:
+    if not prefix.endswith("/") and prefix:
+        stat = objects.head(bucket, prefix)
+        if stat:
+            yield stat
+        return
+    marker = ""
+    while True:
+        page = objects.list(bucket, prefix, marker)
+        yield from page.objects
+        if not page.truncated:
+            return
+        marker = page.next_marker
+
+
+def _local_name(key: str, prefix: str) -> str:
+    name = key.removeprefix(prefix) if prefix.endswith("/") or not prefix else key.rpartition("/")[2]
+    if ".." in name.split("/") or name.startswith("/") or "\0" in name:
+        raise TransferError(f"the object {key} has no name on a node")
+    return name
+
+
+class OutputSync:
+    """Copies what one node writes into one output directory to OBS, where all nodes' files come together."""
+
+    def __init__(self, objects: Objects, folder: Path, path: str, source: Source, root: Path | None = None) -> None:
+        self._objects = objects
+        self._folder = folder
+        self._root = root or folder
+        self._bucket, self._prefix = bucket_and_key(path)
+        self._source = source
+        self._copied: dict[Path, tuple[int, int]] = {}
+
+    def fetch(self) -> int:
+        """Download what the OBS directory holds already, which need not be copied back. Raises TransferError."""
+        count = download(self._objects, f"/{self._bucket}/{self._prefix}", self._folder, may_be_empty=True)
+        self._copied = {file: _mark(file) for file in self._folder.rglob("*") if file.is_file()}
+        return count
+
+    def run(self) -> None:
+        """Copy the files that are new or changed since the last time.
+
+        Raises ObjectError if one cannot be read or OBS refuses it, after all others were copied."""
+        failed: ObjectError | None = None
+        for file in sorted(self._folder.rglob("*")):
+            try:
+                self._copy(file)
+            except FileNotFoundError:
+                continue  # the training removed it while we looked
+            except (ObjectError, OSError) as error:
+                failed = failed or self._refused(file, error)
+        if failed:
+            raise failed
+
+    def _copy(self, file: Path) -> None:
+        source = self._source(file)
+        if source is None:
+            return
+        mark = _mark(source)
+        if self._copied.get(file) != mark:
+            key = f"{self._prefix}{file.relative_to(self._folder).as_posix()}"
+            with beneath.opened(self._root, source) as content:
+                self._objects.put(self._bucket, key, content)
+            self._copied[file] = mark
+
+    def _refused(self, file: Path, error: ObjectError | OSError) -> ObjectError:
+        # repr, because a file name may be anything but text
+        name = repr(file.relative_to(self._folder).as_posix())
+        if isinstance(error, ObjectError):
+            return ObjectError(error.code, f"{name}: {error.message}")
+        return ObjectError("InternalError", f"{name}: {error.strerror or type(error).__name__}")
+
+
+def _mark(file: Path) -> tuple[int, int]:
+    stat = file.stat()
+    return stat.st_mtime_ns, stat.st_size
+
+
+class NodeLog(BoundedLog):
+    """One node's log, which is exported to an OBS object, with the other files of its directory beside it."""
+
+    def __init__(self, objects: Objects, file: Path, export_to: str, limit: int = LOG_LIMIT) -> None:
+        super().__init__(file, limit)
+        self._objects = objects
+        self._path = file
+        self._export_to = bucket_and_key(export_to)
+        self._exported = -1
+        self._exported_at = -math.inf
+
+    def export(self, *, final: bool = False) -> None:
+        """Bring the OBS object up to date, if it is time. Raises ObjectError if OBS refuses.
+
+        An object is stored as a whole, so a long log is stored anew only when it has grown by a good part."""
+        bucket, key = self._export_to
+        grown = self.size - self._exported
+        if not bucket or not grown:
+            return
+        is_long = self.size > _LONG_LOG and grown < self.size // 8
+        if final or not is_long or time.monotonic() - self._exported_at >= _LONG_LOG_SECONDS:
+            self._objects.put(bucket, key, self._path)
+            self._exported, self._exported_at = self.size, time.monotonic()
+
+    def export_beside(self, file: Path, name: str = "") -> None:
+        """Store another file in the log's OBS directory; no link. Raises ObjectError if OBS refuses."""
+        bucket, key = self._export_to
+        if bucket and file.is_file() and not file.is_symlink():
+            self._objects.put(bucket, f"{key.rpartition('/')[0]}/{name or file.name}", file)
+
+    def export_tree(self, folder: Path, job_folder: str, source: Source) -> None:
+        """Store what frameworks logged: every *.log, and all below the job's own folder, that is not empty.
+
+        `job_folder` is where ascend/ and mindspore/ belong, wherever they were written. Raises ObjectError."""
+        for file in sorted(folder.rglob("*")):
+            path = file.relative_to(folder)
+            top = path.parts[0]
+            is_wanted = path.suffix == ".log" or (len(path.parts) > 1 and top in (job_folder, *_FRAMEWORK_LOGS))
+            there = source(file) if is_wanted else None
+            if there and there.stat().st_size:
+                name = path.as_posix()
+                self.export_beside(there, f"{job_folder}/{name}" if top in _FRAMEWORK_LOGS else name)

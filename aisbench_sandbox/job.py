@@ -1,0 +1,233 @@
+"""What is known of one training job, and how it may change."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from aisbench_sandbox.attempts import Attempt, Recovery, Trouble
+from aisbench_sandbox.catalogue import Flavor, find_flavor
+from aisbench_sandbox.events import JobEvent
+
+_FAULT_TOLERANCE = "fault-tolerance/"
+
+
+class Phase(StrEnum):
+    """Where a job stands, in the API's words."""
+
+    CREATING = "Creating"
+    PENDING = "Pending"
+    RUNNING = "Running"
+    TERMINATING = "Terminating"
+    COMPLETED = "Completed"
+    FAILED = "Failed"
+    TERMINATED = "Terminated"
+
+
+ENDED = frozenset({Phase.COMPLETED, Phase.FAILED, Phase.TERMINATED})
+WAITING = frozenset({Phase.CREATING, Phase.PENDING})
+
+
+@dataclass(frozen=True, slots=True)
+class TaskEnd:
+    """How one task ended."""
+
+    task: str
+    exit_code: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """An input or output: the OBS directory, and how the code learns the local one (parameter or env)."""
+
+    name: str
+    path: str
+    access_method: str
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One training job. `body` is the accepted request; times are ms since the epoch, 0 when not reached.
+
+    `attempts` are the times it ran, `started_at` the start of the first, `queued_at` when it last went into the queue;
+    `ahead`: before all others, because it was re-issued. `metrics` holds one value per minute by task and metric.
+    `script` is what a scripted job pretends."""
+
+    job_id: str
+    body: Mapping[str, Any]
+    created_at: int
+    phase: Phase = Phase.CREATING
+    started_at: int = 0
+    ended_at: int = 0
+    ends: tuple[TaskEnd, ...] = ()
+    events: tuple[JobEvent, ...] = ()
+    metrics: Mapping[str, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
+    script: Mapping[str, Any] | None = None
+    attempts: tuple[Attempt, ...] = ()
+    queued_at: int = 0
+    ahead: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name that the user gave."""
+        return str(self.body["metadata"]["name"])
+
+    @property
+    def algorithm(self) -> Mapping[str, Any]:
+        """The request's algorithm block."""
+        block: Mapping[str, Any] = self.body["algorithm"]
+        return block
+
+    @property
+    def flavor(self) -> Flavor:
+        """The instance type of every node."""
+        flavor = find_flavor(self.body["spec"]["resource"]["flavor_id"])
+        assert flavor is not None  # noqa: S101 - checked when the job was accepted
+        return flavor
+
+    @property
+    def node_count(self) -> int:
+        """How many nodes."""
+        return int(self.body["spec"]["resource"]["node_count"])
+
+    @property
+    def card_count(self) -> int:
+        """All cards: nodes times cards per node."""
+        return self.node_count * self.flavor.cards
+
+    @property
+    def pool(self) -> str:
+        """The dedicated pool that it runs in, or nothing."""
+        return str(self.body["spec"]["resource"].get("pool_id") or "")
+
+    @property
+    def priority(self) -> int:
+        """1 to 3; 3 goes first. Jobs outside of dedicated pools have none, and all count as 1."""
+        return int(self._schedule.get("priority") or 1) if self.pool else 1
+
+    @property
+    def preemptible(self) -> bool:
+        """Whether a job of higher priority may take its nodes."""
+        return bool(self.pool and self._schedule.get("preemptible"))
+
+    @property
+    def most_retries(self) -> int:
+        """How often it may be restarted after trouble; 0: no fault tolerance and no environment check."""
+        return int(self._annotations.get(f"{_FAULT_TOLERANCE}job-retry-num") or 0)
+
+    @property
+    def retries_always(self) -> bool:
+        """Whether it is restarted when its own code fails."""
+        return self._annotations.get(f"{_FAULT_TOLERANCE}job-unconditional-retry") == "true"
+
+    @property
+    def retries_hangs(self) -> bool:
+        """Whether it is restarted when it is suspected to hang."""
+        return self._annotations.get(f"{_FAULT_TOLERANCE}hang-retry") == "true"
+
+    @property
+    def is_checked_first(self) -> bool:
+        """Whether its nodes' environment is checked before it starts."""
+        return self.most_retries > 0 and (self.algorithm.get("environments") or {}).get("MA_SKIP_IMAGE_DETECT") != "0"
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """worker-0, worker-1 and so on, one per node; TensorFlow has a parameter server on each of several nodes."""
+        workers = tuple(f"worker-{node}" for node in range(self.node_count))
+        if self.node_count > 1 and self.algorithm.get("engine", {}).get("engine_name") == "TensorFlow":
+            return (*(f"ps-{node}" for node in range(self.node_count)), *workers)
+        return workers
+
+    def node_of(self, task: str) -> int:
+        """The number of the node that a task is on; its log is the node's."""
+        return int(task.rpartition("-")[2])
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more will happen."""
+        return self.phase in ENDED
+
+    @property
+    def log_path(self) -> str:
+        """The OBS directory for logs, or nothing."""
+        export = self.body["spec"].get("log_export_path") or {}
+        return str(export.get("obs_url") or "")
+
+    @property
+    def longest_hours(self) -> int:
+        """After how many hours of running it is stopped; 0: never."""
+        return int((self.body["spec"].get("auto_stop") or {}).get("duration") or 0)
+
+    def running_ms(self, now: int) -> int:
+        """How long it has run; waiting does not count."""
+        return sum((attempt.ended_at or now) - attempt.started_at for attempt in self.attempts)
+
+    def log_object(self, node: int) -> str:
+        """The OBS path of a node's log, or nothing."""
+        # Jobs of the older API (v1) bring the beginning of their logs' names.
+        prefix = self.body.get("log_prefix") or f"modelarts-job-{self.job_id}-worker-"
+        return f"{self.log_path}{prefix}{node}.log" if self.log_path else ""
+
+    def channels(self, kind: str) -> tuple[Channel, ...]:
+        """The job's `inputs` or `outputs`."""
+        return tuple(
+            Channel(entry["name"], entry["remote"]["obs"]["obs_url"], entry.get("access_method") or "parameter")
+            for entry in self.algorithm.get(kind) or ()
+        )
+
+    def told(self, at: int, kind: str, **facts: str) -> "Job":
+        """The job with one more event."""
+        return replace(self, events=(*self.events, JobEvent(at, kind, facts)))
+
+    def queued(self, at: int) -> "Job":
+        """The job, waiting for its turn."""
+        return replace(self, phase=Phase.PENDING, queued_at=at).told(at, "queued")
+
+    def running(self, at: int, hosts: tuple[str, ...] = ()) -> "Job":
+        """The job, with nodes of its own; one that was asked to stop meanwhile stays as it is."""
+        if self.phase not in WAITING:
+            return self
+        attempts = (*self.attempts, Attempt(at, hosts))
+        started_at = self.started_at or at
+        return replace(self, phase=Phase.RUNNING, started_at=started_at, attempts=attempts).told(at, "running")
+
+    def requeued(self, at: int, trouble: Trouble, reason: str, task: str, recovery: Recovery) -> "Job":
+        """The job, back in the queue: re-issued ahead of all others, or after it was preempted, where it was."""
+        failed = self.attempts[-1].failed(at, trouble, reason, task, recovery)
+        preempted = trouble is Trouble.PREEMPTED
+        job = replace(self, attempts=(*self.attempts[:-1], failed), ahead=not preempted)
+        return job.told(at, "preempted" if preempted else "restarted").queued(at)
+
+    def terminating(self) -> "Job":
+        """The job, asked to stop."""
+        return replace(self, phase=Phase.TERMINATING)
+
+    def terminated(self, at: int, kind: str = "terminated", **facts: str) -> "Job":
+        """The job, stopped by a person or by its longest running time."""
+        return self._over(at, Phase.TERMINATED).told(at, kind, **facts)
+
+    def ended(self, at: int, ends: tuple[TaskEnd, ...], kind: str = "", **facts: str) -> "Job":
+        """The job, ended by itself: completed if every task returned 0. A job that was asked to stop is terminated."""
+        if self.phase is Phase.TERMINATING:
+            return replace(self, ends=ends).terminated(at)
+        failed = [end for end in ends if end.exit_code]
+        phase = Phase.FAILED if failed else Phase.COMPLETED
+        job = replace(self._over(at, phase), ends=ends)
+        if failed and job.attempts:
+            reason = f"exit with {failed[0].exit_code}"
+            last = replace(job.attempts[-1], reason=reason, task=failed[0].task)
+            job = replace(job, attempts=(*job.attempts[:-1], last))
+        return job.told(at, kind or phase.value.lower(), **facts)
+
+    def _over(self, at: int, phase: Phase) -> "Job":
+        attempts = (*self.attempts[:-1], *(attempt.over(at) for attempt in self.attempts[-1:]))
+        return replace(self, phase=phase, ended_at=at, attempts=attempts)
+
+    @property
+    def _schedule(self) -> Mapping[str, Any]:
+        return self.body["spec"].get("schedule_policy") or {}
+
+    @property
+    def _annotations(self) -> Mapping[str, Any]:
+        return self.body["metadata"].get("annotations") or {}

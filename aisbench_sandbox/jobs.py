@@ -1,0 +1,131 @@
+"""All training jobs, and the files that let them survive a restart."""
+
+import json
+import logging
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from aisbench_sandbox.attempts import Attempt, read_attempt
+from aisbench_sandbox.events import JobEvent
+from aisbench_sandbox.files import write_atomically
+from aisbench_sandbox.job import ENDED, Channel, Job, Phase, TaskEnd
+
+__all__ = ["ENDED", "Channel", "Clock", "Job", "Jobs", "Phase", "TaskEnd"]
+
+log = logging.getLogger(__name__)
+
+Clock = Callable[[], float]
+"""Seconds since the epoch."""
+
+
+class Jobs:
+    """All jobs, each with a file under `folder`; a change is written before anybody sees it."""
+
+    def __init__(self, folder: Path, clock: Clock) -> None:
+        self._folder = folder
+        self._clock = clock
+        self._lock = threading.RLock()
+        folder.mkdir(parents=True, exist_ok=True)
+        self._jobs = {job.job_id: job for job in sorted(_read_all(folder), key=lambda job: job.created_at)}
+
+    def now(self) -> int:
+        """The time in ms since the epoch."""
+        return round(self._clock() * 1000)
+
+    def add(self, body: Mapping[str, Any], script: Mapping[str, Any] | None) -> Job | None:
+        """A new job, or None when its name is taken."""
+        with self._lock:
+            if self.has_name(body["metadata"]["name"]):
+                return None
+            job = Job(str(uuid.uuid4()), body, self._unused_time(), script=script)
+            return self._store(job.told(job.created_at, "created"))
+
+    def has_name(self, name: str) -> bool:
+        """Whether a job has this name."""
+        with self._lock:
+            return any(job.name == name for job in self._jobs.values())
+
+    def find(self, job_id: str) -> Job | None:
+        """The job, if there is one."""
+        return self._jobs.get(job_id)
+
+    def all(self) -> list[Job]:
+        """Every job, oldest first."""
+        with self._lock:
+            return list(self._jobs.values())
+
+    def change(self, job_id: str, step: Callable[[Job], Job]) -> Job | None:
+        """The job after `step`, stored; None when it was deleted meanwhile."""
+        with self._lock:
+            job = self._jobs.get(job_id)
+            return None if job is None else self._store(step(job))
+
+    def change_all(self, step: Callable[[Job], Job]) -> None:
+        """Every job after `step`; those that it returns as they are stay."""
+        with self._lock:
+            for job in self.all():
+                changed = step(job)
+                if changed is not job:
+                    self._store(changed)
+
+    def remove(self, job_id: str) -> None:
+        """Forget the job and its files, if nobody else has."""
+        with self._lock:
+            job = self._jobs.pop(job_id, None)
+            self._file(job_id).unlink(missing_ok=True)
+            if job is not None:
+                self.remove_logs(job)
+
+    def remove_logs(self, job: Job) -> None:
+        """Forget what the job's nodes printed."""
+        for node in range(job.node_count):
+            self.log_file(job.job_id, node).unlink(missing_ok=True)
+
+    def log_file(self, job_id: str, node: int) -> Path:
+        """Where this sandbox keeps a node's log, whether or not it is exported to OBS."""
+        return self._folder / f"{job_id}-worker-{node}.log"
+
+    def _unused_time(self) -> int:
+        # Lists are ordered by this; two jobs of the same millisecond would have no order.
+        newest = max((job.created_at for job in self._jobs.values()), default=0)
+        return max(self.now(), newest + 1)
+
+    def _store(self, job: Job) -> Job:
+        write_atomically(self._file(job.job_id), json.dumps(asdict(job), ensure_ascii=False).encode())
+        self._jobs[job.job_id] = job
+        return job
+
+    def _file(self, job_id: str) -> Path:
+        return self._folder / f"{job_id}.json"
+
+
+def _read_all(folder: Path) -> Iterator[Job]:
+    """All jobs that can be read. A damaged file is left for a person to look at, and keeps nobody from starting."""
+    for file in folder.glob("*.json"):
+        try:
+            yield _read(file)
+        except (ValueError, KeyError, TypeError) as error:
+            log.warning("%s is damaged and its job is left out: %s", file, error)
+
+
+def _read(file: Path) -> Job:
+    stored = json.loads(file.read_bytes())
+    stored["phase"] = Phase(stored["phase"])
+    stored["ends"] = tuple(TaskEnd(**end) for end in stored["ends"])
+    stored["events"] = tuple(JobEvent(**event) for event in stored["events"])
+    stored["metrics"] = {
+        task: {name: tuple(values) for name, values in metrics.items()} for task, metrics in stored["metrics"].items()
+    }
+    stored["attempts"] = _attempts(stored)
+    return Job(**stored)
+
+
+def _attempts(stored: Mapping[str, Any]) -> tuple[Attempt, ...]:
+    if "attempts" in stored:
+        return tuple(read_attempt(attempt) for attempt in stored["attempts"])
+    # Written before jobs could run more than once.
+    return (Attempt(stored["started_at"], (), stored["ended_at"]),) if stored["started_at"] else ()

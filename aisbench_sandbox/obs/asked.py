@@ -1,0 +1,109 @@
+"""A request as it was sent to the sandbox's OBS, and which bucket and key it means, in either style of address.
+
+Path style names the bucket in the path (`/bucket/key`), virtual-host style in the host's name (`bucket.obs.…`)."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from urllib.parse import unquote_plus, unquote_to_bytes
+
+from starlette.requests import Request
+
+from aisbench_sandbox.obs.objects import ObjectError
+
+_MOST_DIGITS = 18
+_MOVED = re.compile(
+    r"(x-amz-(checksum-|sdk-checksum-|meta-|tagging|acl|storage-class)|content-(type|md5)$)", re.IGNORECASE
+)
+_ABSOLUTE = re.compile(r"https?://([^/]*)(/?.*)", re.IGNORECASE | re.DOTALL)  # as proxies are asked
+# What may stand behind a bucket's name: an IPv4 address (and a domain that resolves to it), localhost, obs.<anything>.
+_BUCKET_HOST = re.compile(
+    r"([a-z0-9][a-z0-9.-]*?)\.(?:\d{1,3}(?:\.\d{1,3}){3}(?:\.[a-z].*)?|localhost|obs[.-].+)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request as it was sent: the path still percent-encoded, the query decoded, header names in lower case.
+
+    Header values are text as UTF-8 says it; bytes that are no UTF-8 are kept as surrogate escapes."""
+
+    method: str
+    path: str
+    query: tuple[tuple[str, str | None], ...]
+    headers: Mapping[str, str]
+    host_bucket: str = ""
+
+    @property
+    def resource(self) -> str:
+        """`/bucket/key`, still percent-encoded, however the bucket was named."""
+        return f"/{self.host_bucket}{self.path}" if self.host_bucket else self.path
+
+    def value(self, name: str) -> str | None:
+        """The first value of a query parameter, `""` when it has none, or None when it is not there."""
+        return next((value or "" for key, value in self.query if key == name), None)
+
+    def with_headers_of_query(self) -> "Asked":
+        """The request with those of its headers in their place that a signed URL carries in its query."""
+        moved = {name.lower(): value or "" for name, value in self.query if is_header(name)}
+        if not moved:
+            return self
+        left = tuple((name, value) for name, value in self.query if not is_header(name))
+        return replace(self, query=left, headers={**moved, **self.headers})
+
+    def bucket_and_key(self) -> tuple[str, str]:
+        """Both decoded; empty when the request names none. InvalidURI."""
+        bucket, _, key = decoded(self.resource).removeprefix("/").partition("/")
+        return bucket, key
+
+
+def is_header(name: str) -> bool:
+    """Whether a query parameter is a header that AWS SDKs move there when they sign a URL."""
+    return bool(_MOVED.match(name))
+
+
+def asked(request: Request) -> Asked:
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in request.scope["headers"]:
+        name, value = raw_name.decode("latin-1"), raw_value.decode("utf-8", "surrogateescape")
+        headers[name] = f"{headers[name]},{value}" if name in headers else value
+    path, host = request.scope["raw_path"].decode("latin-1"), headers.get("host", "")
+    if found := _ABSOLUTE.fullmatch(path):
+        host, path = found[1], found[2] or "/"
+    query = _query(request.scope["query_string"].decode("latin-1"))
+    return Asked(request.method, path, query, headers, _host_bucket(host))
+
+
+def decoded(text: str) -> str:
+    """Percent-encoded UTF-8, decoded. InvalidURI."""
+    try:
+        return unquote_to_bytes(text).decode()
+    except UnicodeError as error:
+        raise ObjectError("InvalidURI", "The path is not UTF-8.") from error
+
+
+def whole_number(text: str) -> int | None:
+    """A number as requests write it, or None."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None
+
+
+def http_date(text: str) -> datetime | None:
+    """A date as HTTP writes it, in UTC, or None."""
+    try:
+        date = parsedate_to_datetime(text)
+        return date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+
+
+def _host_bucket(host: str) -> str:
+    found = _BUCKET_HOST.fullmatch(re.sub(r":\d*$", "", host))
+    return found[1].lower() if found else ""
+
+
+def _query(text: str) -> tuple[tuple[str, str | None], ...]:
+    pairs = (pair.partition("=") for pair in text.split("&") if pair)
+    return tuple((unquote_plus(name), unquote_plus(value) if equals else None) for name, equals, value in pairs)

@@ -1,0 +1,215 @@
+"""Who sends a request to the sandbox's OBS: checks v2, OBS and v4 signatures, in headers and in signed URLs.
+
+Written against the published signing rules and with no code of a client, so that it can catch a client's mistake.
+"""
+
+import base64
+import hmac
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Literal
+from urllib.parse import quote, unquote_to_bytes
+
+from aisbench_sandbox.obs.asked import Asked, http_date, whole_number
+from aisbench_sandbox.obs.chunks import Seed
+from aisbench_sandbox.obs.objects import ObjectError
+
+Dialect = Literal["amz", "obs"]
+
+_MOST_SKEW = timedelta(minutes=15)
+_LONGEST_URL = timedelta(days=7)
+_UNSIGNED = "UNSIGNED-PAYLOAD"
+_V2 = re.compile(r"(AWS|OBS) ([^:\s]+):(\S+)")
+_V4 = re.compile(
+    r"AWS4-HMAC-SHA256 +Credential=(?P<credential>[^,\s]+) *, *SignedHeaders=(?P<signed>[^,\s]+) *,"
+    r" *Signature=(?P<signature>[0-9a-f]{64})"
+)
+# Query parameters that a v2 signature covers, among those that the sandbox answers to; all others are left out of it.
+_SUBRESOURCES = frozenset(
+    {"append", "delete", "location", "partnumber", "position", "storageinfo", "tagging", "uploadid", "uploads"}
+    | {f"response-{name}" for name in ("cache-control", "expires")}
+    | {f"response-content-{name}" for name in ("disposition", "encoding", "language", "type")}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who signed, which family of header names they speak, and what was signed of the body.
+
+    `payload` is whatever was sent for it: only who reads the body can tell whether it is its SHA-256, the name of a
+    way to send chunks, or nonsense; empty when the body is not signed. `seed` is what chunks' signatures continue."""
+
+    access_key: str
+    dialect: Dialect
+    payload: str = ""
+    seed: Seed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _V4Claim:
+    credential: str
+    signed: str
+    signature: str
+    instant: datetime
+    payload: str
+
+
+def authenticate(asked: Asked, keys: Mapping[str, str], now: datetime) -> Sender:
+    """The sender of a request. ObjectError says why a request is not believed."""
+    authorization = asked.headers.get("authorization", "")
+    if authorization.startswith("AWS4-HMAC-SHA256"):
+        return _v4_header(asked, authorization, keys, now)
+    if found := _V2.fullmatch(authorization):
+        return _v2_header(asked, found, keys, now)
+    if authorization:
+        raise ObjectError("InvalidArgument", "The Authorization header is none of AWS, OBS and AWS4-HMAC-SHA256.")
+    if asked.value("X-Amz-Signature") is not None:
+        return _v4_url(asked, keys, now)
+    if asked.value("Signature") is not None:
+        return _v2_url(asked, keys, now)
+    raise ObjectError("AccessDenied", "The request is not signed.")
+
+
+def dialect_of(asked: Asked) -> Dialect:
+    """The family of header names that the answer should use, also when the signature is not believed."""
+    amz = asked.headers.get("authorization", "").startswith("AWS") or any(
+        "amz" in name.lower() for name in asked.headers
+    )
+    return "amz" if amz or asked.value("AWSAccessKeyId") or asked.value("X-Amz-Signature") else "obs"
+
+
+def _v2_header(asked: Asked, found: re.Match[str], keys: Mapping[str, str], now: datetime) -> Sender:
+    scheme, access_key, signature = found.groups()
+    dialect: Dialect = "obs" if scheme == "OBS" else "amz"
+    own_date = asked.headers.get(f"x-{dialect}-date", "")
+    date = asked.headers.get("date", "")
+    secret = _secret(access_key, keys)
+    _check_skew(_http_date(own_date or date), now)
+    _compare(_v2_signature(asked, secret, dialect, "" if own_date else date), signature)
+    return Sender(access_key, dialect)
+
+
+def _v2_url(asked: Asked, keys: Mapping[str, str], now: datetime) -> Sender:
+    dialect: Dialect = "amz" if asked.value("AWSAccessKeyId") else "obs"
+    access_key = asked.value("AWSAccessKeyId") or asked.value("AccessKeyId") or ""
+    expires = asked.value("Expires") or ""
+    secret = _secret(access_key, keys)
+    moved = asked.with_headers_of_query() if dialect == "amz" else asked  # as the AWS SDKs sign them
+    signatures = [_v2_signature(each, secret, dialect, expires) for each in (moved, asked)]
+    given = asked.value("Signature") or ""
+    _compare(signatures[0] if hmac.compare_digest(signatures[0].encode(), _bytes(given)) else signatures[1], given)
+    if (whole_number(expires) or 0) < now.timestamp():
+        raise ObjectError("AccessDenied", "Request has expired")
+    return Sender(access_key, dialect)
+
+
+def _v2_signature(asked: Asked, secret: str, dialect: Dialect, date: str) -> str:
+    prefix = f"x-{dialect}-"
+    headers = "".join(
+        f"{name}:{value.strip()}\n" for name, value in sorted(asked.headers.items()) if name.startswith(prefix)
+    )
+    covered = (pair for pair in asked.query if pair[0].lower() in _SUBRESOURCES or pair[0].lower().startswith(prefix))
+    resources = sorted(covered, key=lambda pair: (pair[0], pair[1] or ""))
+    query = "&".join(name if value is None else f"{name}={value}" for name, value in resources)
+    content = [asked.headers.get(name, "") for name in ("content-md5", "content-type")]
+    text = "\n".join([asked.method, *content, date, headers]) + asked.resource + (f"?{query}" if query else "")
+    return base64.b64encode(hmac.new(secret.encode(), _bytes(text), "sha1").digest()).decode()
+
+
+def _v4_header(asked: Asked, authorization: str, keys: Mapping[str, str], now: datetime) -> Sender:
+    found = _V4.fullmatch(authorization)
+    payload = asked.headers.get("x-amz-content-sha256", "")
+    if not found or not payload:
+        raise ObjectError("InvalidArgument", "A v4 request needs Credential, SignedHeaders, Signature and a hash.")
+    instant = _iso_date(asked.headers.get("x-amz-date", "")) or _http_date(asked.headers.get("date", ""))
+    claim = _V4Claim(found["credential"], found["signed"], found["signature"], instant, payload)
+    _check_skew(instant, now)
+    return _v4_sender(asked, claim, keys)
+
+
+def _v4_url(asked: Asked, keys: Mapping[str, str], now: datetime) -> Sender:
+    names = ("X-Amz-Credential", "X-Amz-SignedHeaders", "X-Amz-Signature", "X-Amz-Date", "X-Amz-Expires")
+    credential, signed, signature, date, expires = (asked.value(name) or "" for name in names)
+    instant, seconds = _iso_date(date), whole_number(expires)
+    if not instant or seconds is None or seconds > _LONGEST_URL.total_seconds():
+        raise ObjectError("AuthorizationQueryParametersError", "X-Amz-Date or X-Amz-Expires cannot be understood.")
+    unsigned = tuple(pair for pair in asked.query if pair[0] != "X-Amz-Signature")
+    payload = asked.value("X-Amz-Content-Sha256") or _UNSIGNED
+    claim = _V4Claim(credential, signed, signature, instant, payload)
+    sender = _v4_sender(replace(asked, query=unsigned), claim, keys)
+    if not -_MOST_SKEW <= now - instant <= timedelta(seconds=seconds):
+        raise ObjectError("AccessDenied", "Request has expired")
+    return sender
+
+
+def _v4_sender(asked: Asked, claim: _V4Claim, keys: Mapping[str, str]) -> Sender:
+    access_key, _, scope = claim.credential.partition("/")
+    secret = _secret(access_key, keys)
+    stamp = f"{claim.instant:%Y%m%dT%H%M%SZ}"
+    parts = scope.split("/")
+    fits = len(parts) == 4 and parts[0] == stamp[:8] and parts[3] == "aws4_request"  # date/region/service/aws4_request
+    if not fits or not scope.isascii():
+        raise ObjectError("AuthorizationHeaderMalformed", "The credential's scope does not fit the request's date.")
+    _check_signed_headers(asked, claim.signed.split(";"))
+    text = "\n".join(["AWS4-HMAC-SHA256", stamp, scope, sha256(_bytes(_canonical(asked, claim))).hexdigest()])
+    key = f"AWS4{secret}".encode()
+    for part in parts:
+        key = hmac.digest(key, _bytes(part), "sha256")
+    _compare(hmac.digest(key, _bytes(text), "sha256").hex(), claim.signature)
+    payload = "" if claim.payload == _UNSIGNED else claim.payload
+    return Sender(access_key, "amz", payload, Seed(key, stamp, scope, claim.signature))
+
+
+def _check_signed_headers(asked: Asked, signed: list[str]) -> None:
+    must = {"host"} | {name for name in asked.headers if name.startswith("x-amz-")}
+    if missing := sorted(must - set(signed)):
+        raise ObjectError("AccessDenied", f"Headers that must be signed are not: {', '.join(missing)}")
+
+
+def _canonical(asked: Asked, claim: _V4Claim) -> str:
+    path = quote(unquote_to_bytes(asked.path), safe="/~")
+    query = "&".join(sorted(f"{quote(name, safe='~')}={quote(value or '', safe='~')}" for name, value in asked.query))
+    headers = "".join(f"{name}:{' '.join(asked.headers.get(name, '').split())}\n" for name in claim.signed.split(";"))
+    return "\n".join([asked.method, path, query, headers, claim.signed, claim.payload])
+
+
+def _secret(access_key: str, keys: Mapping[str, str]) -> str:
+    if access_key not in keys:
+        raise ObjectError("InvalidAccessKeyId", "The access key id that was provided does not exist.")
+    return keys[access_key]
+
+
+def _compare(expected: str, given: str) -> None:
+    if not hmac.compare_digest(expected.encode(), _bytes(given)):
+        message = (
+            "The signature that was calculated does not match the one that was provided. Check the key and method."
+        )
+        raise ObjectError("SignatureDoesNotMatch", message)
+
+
+def _check_skew(instant: datetime, now: datetime) -> None:
+    if abs(now - instant) > _MOST_SKEW:
+        message = "The difference between the request time and the current time is too large."
+        raise ObjectError("RequestTimeTooSkewed", message)
+
+
+def _iso_date(text: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def _http_date(text: str) -> datetime:
+    date = (_iso_date(text) if text[:1].isdigit() else None) or http_date(text)
+    if date is None:
+        raise ObjectError("AccessDenied", "A signed request needs a Date or x-amz-date header.")
+    return date
+
+
+def _bytes(text: str) -> bytes:
+    """The very bytes that were sent: header values may hold some that are no UTF-8."""
+    return text.encode("utf-8", "surrogateescape")

@@ -1,0 +1,119 @@
+"""What the sandbox's OBS does with buckets."""
+
+import base64
+from urllib.parse import unquote_plus
+
+from starlette.responses import Response
+
+from aisbench_sandbox.obs import responses as responses
+from aisbench_sandbox.obs.calls import Call
+from aisbench_sandbox.obs.objects import Listing, ObjectError
+from aisbench_sandbox.obs.uploads import upload_page
+
+_PAGE = 1000
+
+
+def version(call: Call) -> Response:
+    """Tells a client that the OBS signature is understood here."""
+    if call.bucket:
+        call.objects.require_bucket(call.bucket)
+    return responses.empty(headers={"x-obs-api": "3.0"})
+
+
+def list_buckets(call: Call) -> Response:
+    return responses.bucket_list(call.objects.buckets())
+
+
+def create(call: Call) -> Response:
+    call.objects.create_bucket(call.bucket)
+    return responses.empty(headers={"location": f"/{call.bucket}"})
+
+
+def head(call: Call) -> Response:
+    call.objects.require_bucket(call.bucket)
+    name = "x-obs-bucket-location" if call.dialect == "obs" else "x-amz-bucket-region"
+    return responses.empty(headers={name: responses.REGION})
+
+
+def delete(call: Call) -> Response:
+    call.objects.delete_bucket(call.bucket)
+    return responses.empty(204)
+
+
+def location(call: Call) -> Response:
+    call.objects.require_bucket(call.bucket)
+    return responses.location(call.dialect)
+
+
+def storage_info(call: Call) -> Response:
+    return responses.storage_info(*call.objects.usage(call.bucket))
+
+
+def list_uploads(call: Call) -> Response:
+    """One page of unfinished uploads, in order of key and start."""
+    prefix, delimiter = call.text("prefix"), call.text("delimiter")
+    marker, id_marker = call.text("key-marker"), call.text("upload-id-marker")
+    limit = min(call.number("max-uploads", _PAGE), _PAGE)
+    page = upload_page(call.uploads.pending(call.bucket, prefix), prefix, delimiter, (marker, id_marker), limit)
+    about = {"Bucket": call.bucket, "Prefix": prefix, "Delimiter": delimiter, "KeyMarker": marker}
+    return responses.upload_list(page, about | {"UploadIdMarker": id_marker, "MaxUploads": limit}, call.encoding())
+
+
+def list_objects(call: Call) -> Response:
+    marker = call.text("marker")
+    listing = _page(call, marker)
+    about = _about(call) | {"Marker": marker}
+    if listing.truncated:
+        about["NextMarker"] = listing.next_marker
+    return responses.object_list(listing, about, call.encoding())
+
+
+def list_objects_v2(call: Call) -> Response:
+    if call.text("list-type") != "2":
+        raise ObjectError("InvalidArgument", "list-type is 2 or not there.")
+    token = call.text("continuation-token")
+    listing = _page(call, _marker(token) if token else call.text("start-after"))
+    about = _about(call) | {"KeyCount": len(listing.objects) + len(listing.prefixes)}
+    about |= {"ContinuationToken": token} if token else {}
+    about |= {"StartAfter": call.text("start-after")} if call.text("start-after") else {}
+    if listing.truncated:
+        about["NextContinuationToken"] = base64.urlsafe_b64encode(listing.next_marker.encode()).decode()
+    return responses.object_list(listing, about, call.encoding())
+
+
+def delete_objects(call: Call) -> Response:
+    """Delete up to 1,000 objects; those that are not there count as deleted."""
+    request = call.xml()
+    encoding = request.findtext("EncodingType", "")
+    keys = [item.findtext("Key", "") for item in request.findall("Object")]
+    if not 0 < len(keys) <= _PAGE:
+        raise ObjectError("MalformedXML", f"Name 1 to {_PAGE} objects.")
+    call.objects.require_bucket(call.bucket)
+    done, errors = [], []
+    for key in (unquote_plus(key) if encoding == "url" else key for key in keys):
+        try:
+            call.objects.delete(call.bucket, key)
+            done.append(key)
+        except ObjectError as why:
+            errors.append((key, why))
+    quiet = request.findtext("Quiet", "") == "true"
+    return responses.deleted([] if quiet else done, errors, encoding)
+
+
+def _page(call: Call, marker: str) -> Listing:
+    limit = call.number("max-keys", _PAGE)
+    return call.objects.list(call.bucket, call.text("prefix"), marker, call.text("delimiter"), limit)
+
+
+def _about(call: Call) -> dict[str, object]:
+    about: dict[str, object] = {"Name": call.bucket, "Prefix": call.text("prefix")}
+    if delimiter := call.text("delimiter"):
+        about["Delimiter"] = delimiter
+    return about | {"MaxKeys": min(call.number("max-keys", _PAGE), _PAGE)}
+
+
+def _marker(token: str) -> str:
+    try:
+        return base64.urlsafe_b64decode(token).decode()
+    except ValueError as error:
+        raise ObjectError("InvalidArgument", "The continuation token is not one of ours.") from error

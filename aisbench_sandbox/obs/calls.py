@@ -1,0 +1,89 @@
+"""One accepted request to the sandbox's OBS, as the functions that carry it out see it."""
+
+import re
+from dataclasses import dataclass
+from xml.etree import ElementTree
+
+from aisbench_sandbox.obs.asked import Asked, decoded, whole_number
+from aisbench_sandbox.obs.auth import Dialect
+from aisbench_sandbox.obs.drafts import Draft
+from aisbench_sandbox.obs.objects import ObjectError, Objects
+from aisbench_sandbox.obs.uploads import Uploads
+
+_STORED = frozenset(
+    {"cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "expires"}
+)
+_META = re.compile(r"x-(?:amz|obs)-meta-")
+TAGGING = "x-obs-tagging"
+"""The name of an object's tags among its headers; they are not sent as such."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request whose sender and body are checked. An object's bytes are in `draft`, a document is in `body`."""
+
+    asked: Asked
+    bucket: str
+    key: str
+    dialect: Dialect
+    objects: Objects
+    uploads: Uploads
+    draft: Draft
+    body: bytes = b""
+
+    def text(self, name: str) -> str:
+        """A query parameter's value, empty when it is not there."""
+        return self.asked.value(name) or ""
+
+    def number(self, name: str, default: int) -> int:
+        text = self.asked.value(name)
+        if text is None:
+            return default
+        number = whole_number(text)
+        if number is None:
+            raise ObjectError("InvalidArgument", f"{name} is not a number: {text[:100]!r}")
+        return number
+
+    def encoding(self) -> str:
+        encoding = self.text("encoding-type")
+        if encoding not in ("", "url"):
+            raise ObjectError("InvalidArgument", f"An encoding-type is url, not {encoding!r}.")
+        return encoding
+
+    def header(self, name: str) -> str:
+        """The value of `x-amz-<name>` or `x-obs-<name>`."""
+        return self.asked.headers.get(f"x-amz-{name}") or self.asked.headers.get(f"x-obs-{name}", "")
+
+    def stored_headers(self) -> dict[str, str]:
+        """What is kept with the object; user metadata under one name, whichever way it was sent."""
+        kept = {name: value for name, value in self.asked.headers.items() if name in _STORED or _META.match(name)}
+        # How the body was sent is not how the object is encoded.
+        encodings = [word.strip() for word in kept.pop("content-encoding", "").split(",")]
+        if left := ",".join(word for word in encodings if word and word != "aws-chunked"):
+            kept["content-encoding"] = left
+        return {_META.sub("x-obs-meta-", name): value for name, value in kept.items()}
+
+    def copy_source(self) -> tuple[str, str] | None:
+        """(bucket, key) that a PUT copies from, if it does."""
+        source = self.header("copy-source")
+        if not source:
+            return None
+        path, _, version = source.partition("?versionId=")
+        if version not in ("", "null"):
+            raise ObjectError("NotImplemented", "Objects have no versions here.")
+        # A blank may come as a plus sign; a plus sign itself is always encoded
+        bucket, _, key = decoded(path.replace("+", "%20")).removeprefix("/").partition("/")
+        return bucket, key
+
+    def xml(self) -> ElementTree.Element:
+        """The document in the body, its names without namespaces."""
+        try:
+            text = self.body.decode()
+            if "<!" in text:  # no declarations, so no entities: nothing can grow while it is parsed
+                raise ObjectError("MalformedXML", "The document must not hold declarations.")
+            root = ElementTree.fromstring(text)  # noqa: S314 - see above
+        except (ValueError, ElementTree.ParseError) as error:
+            raise ObjectError("MalformedXML", f"The body is not a well-formed document: {error}") from error
+        for item in root.iter():
+            item.tag = item.tag.rpartition("}")[2]
+        return root

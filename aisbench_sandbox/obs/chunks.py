@@ -1,0 +1,122 @@
+"""Bodies that v4 clients send in signed chunks (`aws-chunked`), with checksums that follow them as trailers.
+
+A chunk is `<size in hex>[;chunk-signature=<hex>]`, CRLF, the bytes, CRLF; one of size 0 is the last, and trailers
+follow it. Each signature covers the one before it, so chunks cannot be left out, added or put in another order."""
+
+import hmac
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+
+from aisbench_sandbox.obs.objects import ObjectError
+
+UNSIGNED_TRAILER = "STREAMING-UNSIGNED-PAYLOAD-TRAILER"
+SIGNED_TRAILER = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER"
+STREAMS = ("STREAMING-AWS4-HMAC-SHA256-PAYLOAD", SIGNED_TRAILER, UNSIGNED_TRAILER)
+
+_HEAD = re.compile(rb"([0-9a-fA-F]{1,10})(?:;chunk-signature=([0-9a-f]{64}))?")
+_LONGEST_LINE = 4096
+_NOTHING = sha256(b"").hexdigest()
+_TRAILER_SIGNATURE = "x-amz-trailer-signature"
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """What the first chunk's signature continues: the request's own signature, and what it was made with."""
+
+    key: bytes
+    stamp: str
+    scope: str
+    signature: str
+
+
+class Chunks:
+    """Takes the body as it comes, gives the object's bytes, and checks every signature on the way."""
+
+    def __init__(self, kind: str, seed: Seed) -> None:
+        self._signed = kind != UNSIGNED_TRAILER
+        self._signed_trailer = kind == SIGNED_TRAILER
+        self._seed = seed
+        self._previous = seed.signature
+        self._claimed = ""
+        self._waiting = bytearray()
+        self._left = -1  # bytes of the chunk at hand that have not come; -1: its first line has not
+        self._hash = sha256()
+        self._ended = False
+        self.trailers: dict[str, str] = {}
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """The object's bytes among these and what was kept back before."""
+        self._waiting += data
+        while not self._ended:
+            if self._left > 0:
+                piece = bytes(self._waiting[: self._left])
+                if not piece:
+                    return
+                del self._waiting[: len(piece)]
+                self._left -= len(piece)
+                self._hash.update(piece)
+                yield piece
+            elif not self._step():
+                return
+
+    def finish(self) -> None:
+        """IncompleteBody, MalformedTrailerError or SignatureDoesNotMatch when the last chunk or a trailer is wrong."""
+        if not self._ended:
+            raise ObjectError("IncompleteBody", "The last chunk of the body is missing.")
+        lines = bytes(self._waiting).decode("latin-1").replace("\r", "").split("\n")
+        for name, colon, value in (line.partition(":") for line in lines if line):
+            if not colon:
+                raise ObjectError("MalformedTrailerError", "The body is followed by something else than trailers.")
+            self.trailers[name.strip().lower()] = value.strip()
+        given = self.trailers.pop(_TRAILER_SIGNATURE, "")
+        if self._signed_trailer:
+            text = "".join(f"{name}:{value}\n" for name, value in self.trailers.items())
+            hashed = sha256(text.encode()).hexdigest()
+            self._compare("\n".join(["AWS4-HMAC-SHA256-TRAILER", *self._chain(), hashed]), given)
+
+    def _step(self) -> bool:
+        """Read the end of one chunk or the first line of the next; whether enough had come."""
+        if self._left == 0:
+            if len(self._waiting) < 2:
+                return False
+            if self._waiting[:2] != b"\r\n":
+                raise _malformed()
+            del self._waiting[:2]
+            self._end_chunk()
+            return True
+        end = self._waiting.find(b"\r\n")
+        if end < 0:
+            if len(self._waiting) > _LONGEST_LINE:
+                raise _malformed()
+            return False
+        found = _HEAD.fullmatch(self._waiting, 0, end)
+        if not found or self._signed != bool(found[2]):
+            raise _malformed()
+        self._left, self._claimed = int(found[1], 16), (found[2] or b"").decode()
+        del self._waiting[: end + 2]
+        if self._left == 0:
+            self._end_chunk()
+            self._ended = True
+        return True
+
+    def _end_chunk(self) -> None:
+        if self._signed:
+            parts = ["AWS4-HMAC-SHA256-PAYLOAD", *self._chain(), _NOTHING, self._hash.hexdigest()]
+            self._compare("\n".join(parts), self._claimed)
+            self._previous = self._claimed
+        self._hash = sha256()
+        self._left = -1
+
+    def _chain(self) -> tuple[str, str, str]:
+        return self._seed.stamp, self._seed.scope, self._previous
+
+    def _compare(self, text: str, given: str) -> None:
+        expected = hmac.digest(self._seed.key, text.encode(), "sha256").hex()
+        if not hmac.compare_digest(expected.encode(), given.encode()):
+            raise ObjectError("SignatureDoesNotMatch", "The signature of a chunk or trailer does not match its bytes.")
+
+
+def _malformed() -> ObjectError:
+    return ObjectError("InvalidChunkSizeError", "The body is not made of chunks as its header says.")

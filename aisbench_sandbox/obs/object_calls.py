@@ -1,0 +1,153 @@
+"""What the sandbox's OBS does with objects."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import BinaryIO
+
+from starlette.responses import Response, StreamingResponse
+
+from aisbench_sandbox.obs import responses as responses
+from aisbench_sandbox.obs import tagging
+from aisbench_sandbox.obs.asked import whole_number
+from aisbench_sandbox.obs.calls import TAGGING, Call
+from aisbench_sandbox.obs.objects import ObjectError, Stat
+from aisbench_sandbox.obs.ranges import asked_range, check_source, is_known, range_still_holds
+
+_PAGE = 1000
+_AT_ONCE = 1 << 20  # bytes; larger answers are streamed
+_BLOCK = 1 << 20
+
+
+def put(call: Call) -> Response:
+    if "if-match" in call.asked.headers or "if-none-match" in call.asked.headers:
+        raise ObjectError("NotImplemented", "Conditions on a PUT are not understood here.")
+    source = call.copy_source()
+    if source:
+        return _copy(call, source)
+    headers = call.stored_headers() | tagging.of_request(call)
+    stat = call.objects.commit(call.bucket, call.key, call.draft, headers)
+    return responses.empty(headers={"etag": f'"{stat.etag}"'})
+
+
+def append(call: Call) -> Response:
+    position = call.number("position", 0)
+    with call.draft.opened() as added:
+        stat = call.objects.append(call.bucket, call.key, position, added, call.stored_headers())
+    headers = {"etag": f'"{stat.etag}"', "x-obs-next-append-position": str(stat.size)}
+    return responses.empty(headers=headers)
+
+
+def head(call: Call) -> Response:
+    with call.objects.open(call.bucket, call.key) as (stat, _):
+        if is_known(call.asked.headers, stat):
+            return responses.not_modified(stat)
+        part = _wanted_range(call, stat)
+        return responses.empty(206 if part else 200, _headers(call, stat, part))
+
+
+def get(call: Call) -> Response:
+    """The whole object or the range that was asked for, of one version from the first byte to the last."""
+    with ExitStack() as stack:
+        stat, file = stack.enter_context(call.objects.open(call.bucket, call.key))
+        if is_known(call.asked.headers, stat):
+            return responses.not_modified(stat)
+        part = _wanted_range(call, stat)
+        start, end = part or (0, stat.size)
+        status, headers = 206 if part else 200, _headers(call, stat, part)
+        file.seek(start)
+        if end - start <= _AT_ONCE:
+            return Response(file.read(end - start), status, headers)
+        return StreamingResponse(_blocks(stack.pop_all(), file, end - start), status, headers)
+
+
+def delete(call: Call) -> Response:
+    call.objects.delete(call.bucket, call.key)
+    return responses.empty(204)
+
+
+def start_upload(call: Call) -> Response:
+    call.objects.require_place(call.bucket, call.key)
+    headers = call.stored_headers() | tagging.of_request(call)
+    upload_id = call.uploads.start(call.bucket, call.key, headers)
+    return responses.upload_started(call.bucket, call.key, upload_id)
+
+
+def put_part(call: Call) -> Response:
+    number, upload_id = call.number("partNumber", 0), call.text("uploadId")
+    source = call.copy_source()
+    if not source:
+        etag = call.uploads.part(call.bucket, call.key, upload_id, number, call.draft)
+        return responses.empty(headers={"etag": f'"{etag}"'})
+    with call.objects.open(*source) as (stat, file):
+        check_source(call.asked.headers, stat)
+        start, end = asked_range(call.header("copy-source-range"), stat.size) or (0, stat.size)
+        file.seek(start)
+        for block in _blocks(ExitStack(), file, end - start):
+            call.draft.write(block)
+    etag = call.uploads.part(call.bucket, call.key, upload_id, number, call.draft)
+    return responses.copied(etag, stat.modified, "CopyPartResult")
+
+
+def complete_upload(call: Call) -> Response:
+    parts = call.xml().findall("Part")
+    wanted = [(_part_number(part.findtext("PartNumber", "")), part.findtext("ETag", "").strip('"')) for part in parts]
+    stat = call.uploads.complete(call.bucket, call.key, call.text("uploadId"), wanted)
+    return responses.upload_completed(call.bucket, stat)
+
+
+def list_parts(call: Call) -> Response:
+    limit, marker = min(call.number("max-parts", _PAGE), _PAGE), call.number("part-number-marker", 0)
+    later = [p for p in call.uploads.parts(call.bucket, call.key, call.text("uploadId")) if p.number > marker]
+    about = {"Bucket": call.bucket, "Key": call.key, "UploadId": call.text("uploadId")}
+    about |= {"PartNumberMarker": str(marker), "MaxParts": str(limit)}
+    return responses.part_list(later[:limit], about, call.encoding(), truncated=len(later) > limit)
+
+
+def abort_upload(call: Call) -> Response:
+    call.uploads.abort(call.bucket, call.key, call.text("uploadId"))
+    return responses.empty(204)
+
+
+def _copy(call: Call, source: tuple[str, str]) -> Response:
+    directive = call.header("metadata-directive") or "COPY"
+    if directive not in ("COPY", "REPLACE", "REPLACE_NEW"):
+        raise ObjectError("InvalidArgument", f"A metadata directive is COPY or REPLACE, not {directive[:100]!r}.")
+    with call.objects.open(*source) as (there, _):
+        check_source(call.asked.headers, there)
+    given = {} if directive == "COPY" else call.stored_headers()
+    if directive in ("COPY", "REPLACE_NEW"):  # OBS: what is named is replaced, what is not is kept
+        given = {**there.headers, **given}
+    headers = {name: value for name, value in given.items() if name not in (TAGGING, "x-obs-object-type")}
+    stat = call.objects.copy(source, call.bucket, call.key, headers | tagging.of_copy(call, there.headers))
+    return responses.copied(stat.etag, stat.modified, "CopyObjectResult")
+
+
+def _part_number(text: str) -> int:
+    number = whole_number(text)
+    if number is None:
+        raise ObjectError("MalformedXML", "A PartNumber is not a number.")
+    return number
+
+
+def _wanted_range(call: Call, stat: Stat) -> tuple[int, int] | None:
+    headers = call.asked.headers
+    return asked_range(headers.get("range", ""), stat.size) if range_still_holds(headers, stat) else None
+
+
+def _headers(call: Call, stat: Stat, part: tuple[int, int] | None) -> dict[str, str]:
+    """The headers of the object or of a part of it, with those that the query asks to be told otherwise."""
+    headers = responses.object_headers(stat, call.dialect)
+    for name, value in call.asked.query:
+        if name.startswith("response-"):
+            headers[name.removeprefix("response-")] = responses.header_value(value or "")
+    if part:
+        start, end = part
+        headers |= {"content-length": str(end - start), "content-range": f"bytes {start}-{end - 1}/{stat.size}"}
+    return headers
+
+
+def _blocks(stack: ExitStack, file: BinaryIO, length: int) -> Iterator[bytes]:
+    with stack:
+        while length > 0 and (block := file.read(min(_BLOCK, length))):
+            length -= len(block)
+            yield block

@@ -1,0 +1,300 @@
+"""Buckets and objects as files on disk: what the sandbox's OBS remembers.
+
+Below the root: `<bucket>/…` holds the bytes of each object under its key (see object_paths), `.notes.jsonl` what else
+is known of it (see notes), `.drafts/` what is being received. An object comes into being by one rename, after its note
+was written: it is whole or absent, also after kill -9 (not after a power cut: nothing is forced to the disk).
+"""
+
+import itertools
+import os
+import re
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO
+
+from aisbench_sandbox.obs import object_paths
+from aisbench_sandbox.obs.drafts import Draft, Source, md5_of
+from aisbench_sandbox.obs.notes import Note, Notes
+
+_BUCKET = re.compile(r"(?!.*(\.\.|\.-|-\.))(?!\d+(\.\d+){3}$)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_KEY_BYTES = 1024
+_HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")  # how Python shows file names that are not UTF-8
+_PAGE = 1000
+_TYPE = "x-obs-object-type"
+_APPENDABLE = {_TYPE: "Appendable"}
+
+
+class ObjectError(Exception):
+    """OBS refuses: its own word for why (NoSuchKey, BucketNotEmpty, …) and a sentence."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Stat:
+    """One object: size in bytes, ETag without quotes, time of its last change (UTC), headers with lower-case names.
+
+    User metadata stands among the headers as `x-obs-meta-…`, whichever way it was sent."""
+
+    key: str
+    size: int
+    etag: str
+    modified: datetime
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One page: objects and common prefixes, each in byte order; `next_marker` asks for the next page."""
+
+    objects: tuple[Stat, ...] = ()
+    prefixes: tuple[str, ...] = ()
+    truncated: bool = False
+    next_marker: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    name: str
+    created: datetime
+
+
+class Objects:
+    """The object store of one sandbox. Every method may be called from any thread; one process owns the folder."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._drafts = root / ".drafts"
+        self._born = root / ".buckets"
+        self._lock = threading.RLock()  # held for renames and looks, not while bytes are received
+        self._appending = threading.Lock()  # one append at a time; taken before the other
+        self._forgetters: list[Callable[[str], None]] = []
+        self._latest = 0
+        self._numbers = itertools.count()
+        shutil.rmtree(self._drafts, ignore_errors=True)
+        for folder in (self._drafts, self._born):
+            folder.mkdir(parents=True, exist_ok=True)
+        self._notes = Notes(root / ".notes.jsonl")
+
+    def create_bucket(self, bucket: str) -> None:
+        if not _BUCKET.fullmatch(bucket):
+            raise ObjectError("InvalidBucketName", "A bucket name has 3 to 63 characters: a-z, 0-9, - and .")
+        with self._lock:
+            try:
+                (self.root / bucket).mkdir()
+            except FileExistsError as error:
+                message = "Your previous request to create the named bucket succeeded and you already own it."
+                raise ObjectError("BucketAlreadyOwnedByYou", message) from error
+            (self._born / bucket).touch()
+
+    def delete_bucket(self, bucket: str) -> None:
+        with self._lock:
+            folder = self.require_bucket(bucket)
+            if next(object_paths.walk(folder), None):
+                raise ObjectError("BucketNotEmpty", "The bucket you tried to delete is not empty.")
+            shutil.rmtree(folder)
+            (self._born / bucket).unlink(missing_ok=True)
+        for forget in self._forgetters:
+            forget(bucket)
+
+    def when_deleted(self, forget: Callable[[str], None]) -> None:
+        """Have this called with the name of every bucket that was deleted."""
+        self._forgetters.append(forget)
+
+    def buckets(self) -> tuple[Bucket, ...]:
+        names = sorted(entry.name for entry in self.root.iterdir() if self.has_bucket(entry.name))
+        born = (self._born / name if (self._born / name).exists() else self.root / name for name in names)
+        return tuple(Bucket(name, _utc(path.stat().st_mtime_ns)) for name, path in zip(names, born, strict=True))
+
+    def has_bucket(self, bucket: str) -> bool:
+        return bool(_BUCKET.fullmatch(bucket)) and object_paths.is_folder(f"{self.root}/{bucket}")
+
+    def require_bucket(self, bucket: str) -> str:
+        """The bucket's folder; NoSuchBucket when there is none."""
+        if not self.has_bucket(bucket):
+            raise ObjectError("NoSuchBucket", "The specified bucket does not exist.")
+        return f"{self.root}/{bucket}"
+
+    def require_place(self, bucket: str, key: str) -> None:
+        """NoSuchBucket, InvalidURI or KeyTooLongError when no object can be stored there."""
+        self._path(bucket, key)
+
+    def draft(self) -> Draft:
+        """A place to receive an object's bytes; use it in a `with` statement and `commit` it inside."""
+        return Draft(self._drafts / str(next(self._numbers)))
+
+    def put(self, bucket: str, key: str, data: Source, headers: Mapping[str, str] | None = None) -> Stat:
+        """Store one object, replacing what was there."""
+        with self.draft() as draft:
+            draft.fill(data)
+            return self.commit(bucket, key, draft, headers)
+
+    def commit(
+        self, bucket: str, key: str, draft: Draft, headers: Mapping[str, str] | None = None, etag: str = ""
+    ) -> Stat:
+        """Make the draft the object of this key; its ETag is the MD5 of its bytes unless another one is given."""
+        note = Note(etag or draft.md5, {name.lower(): value for name, value in (headers or {}).items()})
+        with self._lock:
+            path = self._path(bucket, key)
+            object_paths.make_folders(f"{self.root}/{bucket}", path)
+            draft.finish(self._next_instant())
+            facts = draft.path.stat()
+            self._notes.add(bucket, key, facts, note)
+            draft.move_to(path)  # from here on the new object is there
+        return _stat(key, facts, note)
+
+    def append(
+        self, bucket: str, key: str, position: int, data: Source, headers: Mapping[str, str] | None = None
+    ) -> Stat:
+        """Add to the end of an object, which is made when `position` is 0 and there is none.
+
+        Only what began with an append can be appended to. The object is written anew, beside the old one, so that a
+        reader or a crash never meets half an addition. PositionNotEqualToLength, ObjectNotAppendable."""
+        with self._appending, self.draft() as draft:
+            there = self.head(bucket, key)
+            if there and there.headers.get(_TYPE) != _APPENDABLE[_TYPE]:
+                raise ObjectError("ObjectNotAppendable", "The object was not made by appending.")
+            _check_position(position, there)
+            if there:
+                draft.fill(Path(self._path(bucket, key)))
+            draft.fill(data)
+            with self._lock:
+                if self.head(bucket, key) != there:  # somebody put another object there meanwhile
+                    _check_position(-1, there)
+                return self.commit(bucket, key, draft, there.headers if there else {**(headers or {}), **_APPENDABLE})
+
+    def copy(self, source: tuple[str, str], bucket: str, key: str, headers: Mapping[str, str] | None = None) -> Stat:
+        """Copy the object `source` (bucket, key) with its headers, or with the given ones instead."""
+        with self.open(*source) as (there, file):
+            kept = {name: value for name, value in there.headers.items() if name != _TYPE}
+            return self.put(bucket, key, file, kept if headers is None else headers)
+
+    def set_headers(self, bucket: str, key: str, headers: Mapping[str, str]) -> None:
+        """Keep other headers with an object, whose bytes stay as they are. NoSuchKey."""
+        with self._lock, self.open(bucket, key) as (stat, file):
+            self._notes.add(bucket, key, os.fstat(file.fileno()), Note(stat.etag, headers))
+
+    def head(self, bucket: str, key: str) -> Stat | None:
+        """One object's facts, or None when it is not there. NoSuchBucket."""
+        return self._look(key, bucket, self._path(bucket, key))
+
+    def is_known(self, bucket: str, key: str) -> bool:
+        """Whether its facts are at hand; else all of its bytes have to be read for its ETag."""
+        facts = object_paths.facts_of_file(self._path(bucket, key))
+        return facts is None or self._notes.find(bucket, key, facts) is not None
+
+    @contextmanager
+    def open(self, bucket: str, key: str) -> Iterator[tuple[Stat, BinaryIO]]:
+        """The object's facts and its bytes, which stay the same ones while somebody replaces the object."""
+        opened = self._open(key, bucket, self._path(bucket, key))
+        if opened is None:
+            raise ObjectError("NoSuchKey", "The specified key does not exist.")
+        with opened[1]:
+            yield opened
+
+    def read(self, bucket: str, key: str, start: int = 0, end: int | None = None) -> bytes:
+        """The bytes from `start` up to, not including, `end`; empty past the object's end. NoSuchKey."""
+        with self.open(bucket, key) as (_, file):
+            file.seek(start)
+            return file.read() if end is None else file.read(max(0, end - start))
+
+    def list(
+        self, bucket: str, prefix: str = "", marker: str = "", delimiter: str = "", max_keys: int = _PAGE
+    ) -> Listing:
+        """At most `max_keys` (and 1,000) keys and common prefixes after `marker`, in byte order. NoSuchBucket."""
+        found: dict[str, Stat | None] = {}
+        limit = max(0, min(max_keys, _PAGE)) if len(prefix) <= _KEY_BYTES else 0
+        for key, path in object_paths.walk(self.require_bucket(bucket), prefix, marker) if limit else ():
+            name = object_paths.rolled_up(key, prefix, delimiter)
+            if name in found or name <= marker:
+                continue
+            if len(found) == limit:
+                return _listing(found, truncated=True)
+            if name != key:
+                found[name] = None
+            elif there := self._look(key, bucket, path):  # else it was deleted since
+                found[name] = there
+        return _listing(found, truncated=False)
+
+    def delete(self, bucket: str, key: str) -> None:
+        """Remove one object; one that is not there is fine. NoSuchBucket."""
+        with self._lock:
+            path = self._path(bucket, key)
+            if object_paths.is_file(path):
+                Path(path).unlink()
+                self._notes.drop(bucket, key)
+                object_paths.remove_empty_folders(f"{self.root}/{bucket}", path)
+
+    def usage(self, bucket: str) -> tuple[int, int]:
+        """How many bytes and how many objects the bucket holds."""
+        paths = object_paths.walk(self.require_bucket(bucket))
+        sizes = [facts.st_size for _, path in paths if (facts := object_paths.facts_of_file(path))]
+        return sum(sizes), len(sizes)
+
+    def _path(self, bucket: str, key: str) -> str:
+        folder = self.require_bucket(bucket)
+        if _HALF_CHARACTER.search(key):
+            raise ObjectError("InvalidURI", "A key is text that UTF-8 can say.")
+        if not 0 < len(key.encode()) <= _KEY_BYTES:
+            raise ObjectError("KeyTooLongError", f"A key has 1 to {_KEY_BYTES} bytes.")
+        return object_paths.locate(folder, key)
+
+    def _look(self, key: str, bucket: str, path: str) -> Stat | None:
+        """What is known of the file without opening it, if a note describes it."""
+        with self._lock:
+            facts = object_paths.facts_of_file(path)
+            note = facts and self._notes.find(bucket, key, facts)
+        if facts and note:
+            return _stat(key, facts, note)
+        opened = self._open(key, bucket, path)
+        if opened is None:
+            return None
+        opened[1].close()
+        return opened[0]
+
+    def _open(self, key: str, bucket: str, path: str) -> tuple[Stat, BinaryIO] | None:
+        with self._lock:
+            if not object_paths.is_file(path):
+                return None
+            file = Path(path).open("rb")  # noqa: SIM115 - whoever gets it closes it
+            facts = os.fstat(file.fileno())
+            note = self._notes.find(bucket, key, facts)
+        if note is None:  # a person put it there
+            note = Note(md5_of(file))
+            file.seek(0)
+            with self._lock:
+                self._notes.add(bucket, key, facts, note)
+        return _stat(key, facts, note), file
+
+    def _next_instant(self) -> int:
+        """Now in nanoseconds, and never twice the same: it tells the versions of an object apart."""
+        self._latest = max(self._latest + 1, time.time_ns())
+        return self._latest
+
+
+def _check_position(position: int, there: Stat | None) -> None:
+    if position != (there.size if there else 0):
+        raise ObjectError("PositionNotEqualToLength", "The position is not the length of the object.")
+
+
+def _stat(key: str, facts: os.stat_result, note: Note) -> Stat:
+    return Stat(key, facts.st_size, note.etag, _utc(facts.st_mtime_ns), note.headers)
+
+
+def _utc(nanoseconds: int) -> datetime:
+    return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
+
+
+def _listing(found: dict[str, Stat | None], *, truncated: bool) -> Listing:
+    objects = tuple(stat for stat in found.values() if stat)
+    prefixes = tuple(name for name, stat in found.items() if not stat)
+    return Listing(objects, prefixes, truncated, next(reversed(found)) if truncated else "")

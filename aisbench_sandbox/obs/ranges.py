@@ -1,0 +1,71 @@
+"""Which bytes of an object are asked for, and on which conditions: what HTTP says of ranges, ETags and dates."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+
+from aisbench_sandbox.obs.asked import http_date
+from aisbench_sandbox.obs.objects import ObjectError, Stat
+
+_RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
+
+
+def asked_range(text: str, size: int) -> tuple[int, int] | None:
+    """(start, end) of the one range asked for, end excluded; None for the whole. InvalidRange when it has no byte.
+
+    Several ranges at once are answered with the whole object, as S3 does and HTTP allows."""
+    found = _RANGE.fullmatch(text)
+    first, last = found.groups() if found else ("", "")
+    if not (first or last) or (first and last and int(last) < int(first)):
+        return None  # not a range: HTTP has it ignored
+    start = int(first) if first else max(0, size - int(last))
+    end = min(int(last) + 1, size) if first and last else size
+    if start >= end:
+        raise ObjectError("InvalidRange", f"The range holds no byte of an object of {size} bytes.")
+    return start, end
+
+
+def range_still_holds(headers: Mapping[str, str], stat: Stat) -> bool:
+    """False when If-Range names another version: then the whole object is the answer."""
+    text = headers.get("if-range", "")
+    if not text:
+        return True
+    date = http_date(text)
+    return _names(text, stat.etag) if date is None else _second(stat) == date
+
+
+def is_known(headers: Mapping[str, str], stat: Stat, prefix: str = "") -> bool:
+    """Whether the client has this version already (304). PreconditionFailed when it wants another one.
+
+    `prefix` stands before the headers' names: a copy has conditions for its source. An ETag counts before a date."""
+    wanted, since = headers.get(f"{prefix}if-match"), headers.get(f"{prefix}if-unmodified-since", "")
+    if not (_names(wanted, stat.etag) if wanted is not None else not _changed_after(since, stat)):
+        raise _failed()
+    known, since = headers.get(f"{prefix}if-none-match"), headers.get(f"{prefix}if-modified-since", "")
+    if known is not None:
+        return _names(known, stat.etag)
+    return http_date(since) is not None and not _changed_after(since, stat)
+
+
+def check_source(headers: Mapping[str, str], stat: Stat) -> None:
+    """PreconditionFailed when the source of a copy is not the version that the client means."""
+    for family in ("amz", "obs"):
+        if is_known(headers, stat, f"x-{family}-copy-source-"):
+            raise _failed()
+
+
+def _changed_after(text: str, stat: Stat) -> bool:
+    date = http_date(text) if text else None
+    return date is not None and _second(stat) > date
+
+
+def _second(stat: Stat) -> datetime:
+    return stat.modified.replace(microsecond=0)
+
+
+def _names(tags: str, etag: str) -> bool:
+    return tags.strip() == "*" or etag in [tag.strip().removeprefix("W/").strip('"') for tag in tags.split(",")]
+
+
+def _failed() -> ObjectError:
+    return ObjectError("PreconditionFailed", "At least one of the conditions that were given does not hold.")

@@ -1,0 +1,238 @@
+"""What exists at the sandbox's OBS: every request that it answers, and the app that answers them over HTTP."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from aisbench_sandbox.clocks import seconds_off
+from aisbench_sandbox.obs import bucket_calls as on_buckets
+from aisbench_sandbox.obs import object_calls as on_objects
+from aisbench_sandbox.obs import responses as responses
+from aisbench_sandbox.obs import tagging
+from aisbench_sandbox.obs.asked import Asked, asked, is_header
+from aisbench_sandbox.obs.auth import Dialect, authenticate, dialect_of
+from aisbench_sandbox.obs.bodies import OF_A_DOCUMENT, OF_AN_OBJECT, Promises
+from aisbench_sandbox.obs.calls import Call
+from aisbench_sandbox.obs.drafts import Draft
+from aisbench_sandbox.obs.objects import ObjectError, Objects
+from aisbench_sandbox.obs.uploads import Uploads
+
+log = logging.getLogger(__name__)
+
+_BLOCK = 1 << 20
+_SMALL = 64 << 10
+_LARGEST_DOCUMENT = 4 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One thing that can be asked: where, how, with which query parameters, and which function does it."""
+
+    where: str
+    method: str
+    act: Callable[[Call], Response]
+    needs: frozenset[str] = frozenset()
+    allows: frozenset[str] = frozenset()
+    takes_object: bool = False  # the body is an object's bytes, not a document
+    signed: bool = True
+    quick: bool = False  # done in less time than it takes to hand it to another thread, if its body is small
+
+    def fits(self, where: str, method: str, query: frozenset[str]) -> bool:
+        return (where, method) == (self.where, self.method) and self.needs <= query <= self.needs | self.allows
+
+    def __str__(self) -> str:
+        query = "&".join(sorted(self.needs))
+        return f"{self.method} {self.where}" + (f"?{query}" if query else "")
+
+
+_PAGING = frozenset({"prefix", "delimiter", "max-keys", "encoding-type"})
+_UPLOAD_PAGING = frozenset({"prefix", "delimiter", "max-uploads", "key-marker", "upload-id-marker", "encoding-type"})
+_PART_PAGING = frozenset({"max-parts", "part-number-marker", "encoding-type"})
+_TOLD = frozenset(
+    {"response-cache-control", "response-content-disposition", "response-content-encoding"}
+    | {"response-content-language", "response-content-type", "response-expires"}
+)
+_ANYWHERE = frozenset(  # signed URLs, and the operation's name as some clients add it
+    {"AWSAccessKeyId", "AccessKeyId", "Expires", "Signature", "X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Date"}
+    | {"X-Amz-Expires", "X-Amz-Signature", "X-Amz-SignedHeaders", "X-Amz-Content-Sha256", "x-id"}
+)
+
+
+def _needs(*names: str) -> frozenset[str]:
+    return frozenset(names)
+
+
+OPERATIONS = (
+    Operation("/", "HEAD", on_buckets.version, _needs("apiversion"), signed=False),
+    Operation("/{bucket}", "HEAD", on_buckets.version, _needs("apiversion"), signed=False),
+    Operation("/", "GET", on_buckets.list_buckets),
+    Operation("/{bucket}", "PUT", on_buckets.create),
+    Operation("/{bucket}", "HEAD", on_buckets.head),
+    Operation("/{bucket}", "DELETE", on_buckets.delete),
+    Operation("/{bucket}", "GET", on_buckets.list_objects, allows=_PAGING | {"marker"}),
+    Operation(
+        "/{bucket}",
+        "GET",
+        on_buckets.list_objects_v2,
+        _needs("list-type"),
+        _PAGING | {"continuation-token", "start-after", "fetch-owner"},
+    ),
+    Operation("/{bucket}", "GET", on_buckets.location, _needs("location")),
+    Operation("/{bucket}", "GET", on_buckets.storage_info, _needs("storageinfo")),
+    Operation("/{bucket}", "GET", on_buckets.list_uploads, _needs("uploads"), _UPLOAD_PAGING),
+    Operation("/{bucket}", "POST", on_buckets.delete_objects, _needs("delete")),
+    Operation("/{bucket}/{key}", "PUT", on_objects.put, takes_object=True, quick=True),
+    Operation("/{bucket}/{key}", "GET", on_objects.get, allows=_TOLD, quick=True),
+    Operation("/{bucket}/{key}", "HEAD", on_objects.head, allows=_TOLD, quick=True),
+    Operation("/{bucket}/{key}", "DELETE", on_objects.delete, quick=True),
+    Operation("/{bucket}/{key}", "GET", tagging.get, _needs("tagging")),
+    Operation("/{bucket}/{key}", "PUT", tagging.put, _needs("tagging")),
+    Operation("/{bucket}/{key}", "DELETE", tagging.delete, _needs("tagging")),
+    Operation("/{bucket}/{key}", "POST", on_objects.append, _needs("append", "position"), takes_object=True),
+    Operation("/{bucket}/{key}", "POST", on_objects.start_upload, _needs("uploads")),
+    Operation("/{bucket}/{key}", "PUT", on_objects.put_part, _needs("partNumber", "uploadId"), takes_object=True),
+    Operation("/{bucket}/{key}", "POST", on_objects.complete_upload, _needs("uploadId")),
+    Operation("/{bucket}/{key}", "GET", on_objects.list_parts, _needs("uploadId"), _PART_PAGING),
+    Operation("/{bucket}/{key}", "DELETE", on_objects.abort_upload, _needs("uploadId")),
+)
+
+
+def obs_app(
+    objects: Objects, keys: Mapping[str, str], clock: Callable[[], datetime] = lambda: datetime.now(UTC)
+) -> Starlette:
+    """OBS over HTTP, both styles of address, for these objects; `keys` maps access keys to secret keys."""
+    app = Starlette()
+    app.router.default = _Desk(objects, keys, clock)  # a route's pattern would not match a key with a line feed
+    return app
+
+
+class _Desk:
+    """Takes every request: finds its operation, checks its sender and body, has it carried out."""
+
+    def __init__(self, objects: Objects, keys: Mapping[str, str], clock: Callable[[], datetime]) -> None:
+        self._objects = objects
+        self._uploads = Uploads(objects)
+        self._keys = keys
+        self._clock = clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        with suppress(ClientDisconnect):  # nobody is left to answer, and nothing was stored
+            response = await self._answer(request)
+            await response(scope, receive, send)
+
+    async def _answer(self, request: Request) -> Response:
+        sent = asked(request)
+        dialect = dialect_of(sent)
+        request_id = responses.new_request_id()
+        blocks = _blocks(request)
+        try:
+            response = await self._carry_out(sent, dialect, blocks, self._now(request))
+        except (ObjectError, OSError) as refusal:
+            if "expect" not in sent.headers:  # else the client has not begun, and will not
+                await _drain(blocks)
+            response = responses.error(_said(refusal), sent.resource, request_id)
+        responses.identify(response, dialect, request_id)
+        return response
+
+    def _now(self, request: Request) -> datetime:
+        return self._clock() + timedelta(seconds=seconds_off(request.scope))
+
+    async def _carry_out(self, sent: Asked, dialect: Dialect, blocks: AsyncIterator[bytes], now: datetime) -> Response:
+        bucket, key = sent.bucket_and_key()
+        operation = _operation(sent, bucket, key)
+        sender = authenticate(sent, self._keys, now) if operation.signed else None
+        if _is_signed_url(sent):
+            sent = sent.with_headers_of_query()
+        promises = Promises(sent.headers, sender, OF_AN_OBJECT if operation.takes_object else OF_A_DOCUMENT)
+        with self._objects.draft() as draft:
+            call = Call(sent, bucket, key, dialect, self._objects, self._uploads, draft)
+            if not operation.takes_object:
+                call = replace(call, body=await _document(blocks))
+                if operation.quick and self._objects.is_known(bucket, key):
+                    return _finish(operation, call, promises, call.body)
+                return await asyncio.to_thread(_finish, operation, call, promises, call.body)
+            if "expect" in sent.headers:  # the first byte is not asked for in vain
+                await asyncio.to_thread(self._objects.require_place, bucket, key)
+            waiting = b""
+            async for block in blocks:
+                if waiting:
+                    await asyncio.to_thread(_receive, waiting, draft, promises)
+                waiting = block
+            if operation.quick and draft.size == 0 and len(waiting) <= _SMALL and not call.copy_source():
+                return _finish(operation, call, promises, waiting)
+            return await asyncio.to_thread(_finish, operation, call, promises, waiting)
+
+
+def _is_signed_url(sent: Asked) -> bool:
+    return "authorization" not in sent.headers and bool(sent.value("X-Amz-Signature") or sent.value("AWSAccessKeyId"))
+
+
+def _said(refusal: ObjectError | OSError) -> ObjectError:
+    """What the sender is told; a full disk, say, must not break the connection."""
+    if isinstance(refusal, ObjectError):
+        return refusal
+    log.error("the sandbox's machine fails", exc_info=refusal)
+    return ObjectError("InternalError", f"The sandbox's machine fails: {refusal.strerror or refusal}")
+
+
+def _operation(sent: Asked, bucket: str, key: str) -> Operation:
+    where = "/{bucket}/{key}" if key else "/{bucket}" if bucket else "/"
+    moved = is_header if _is_signed_url(sent) else lambda _: False
+    query = frozenset(name for name, _ in sent.query if not moved(name)) - _ANYWHERE
+    for operation in OPERATIONS:
+        if operation.fits(where, sent.method, query):
+            return operation
+    known = ", ".join(str(operation) for operation in OPERATIONS)
+    raise ObjectError("NotImplemented", f"This sandbox does not answer that. It answers: {known}.")
+
+
+def _finish(operation: Operation, call: Call, promises: Promises, last: bytes) -> Response:
+    """Take the last block of the body and act, in one go: most bodies have only one."""
+    if operation.takes_object:
+        _receive(last, call.draft, promises)
+    else:
+        for _ in promises.take(last):
+            pass
+    promises.check()
+    return operation.act(call)
+
+
+def _receive(block: bytes, draft: Draft, promises: Promises) -> None:
+    for piece in promises.take(block):
+        draft.write(piece)
+
+
+async def _blocks(request: Request) -> AsyncIterator[bytes]:
+    """The body in pieces that are worth a change of thread."""
+    waiting = bytearray()
+    async for piece in request.stream():
+        waiting += piece
+        if len(waiting) >= _BLOCK:
+            yield bytes(waiting)
+            waiting.clear()
+    if waiting:
+        yield bytes(waiting)
+
+
+async def _document(blocks: AsyncIterator[bytes]) -> bytes:
+    document = b""
+    async for block in blocks:
+        document += block
+        if len(document) > _LARGEST_DOCUMENT:
+            raise ObjectError("EntityTooLarge", f"A document has at most {_LARGEST_DOCUMENT} bytes.")
+    return document
+
+
+async def _drain(blocks: AsyncIterator[bytes]) -> None:
+    """Take what the client still sends, so that it reads the answer instead of a broken connection."""
+    async for _ in blocks:
+        pass

@@ -1,0 +1,67 @@
+"""Tags of objects: as a header, as a document, and as they are stored among the object's headers."""
+
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.responses import Response
+
+from aisbench_sandbox.obs import responses as responses
+from aisbench_sandbox.obs.calls import TAGGING, Call
+from aisbench_sandbox.obs.objects import ObjectError
+
+_MOST, _LONGEST_KEY, _LONGEST_VALUE = 10, 128, 256
+
+
+def get(call: Call) -> Response:
+    with call.objects.open(call.bucket, call.key) as (stat, _):
+        return responses.tags(_pairs(stat.headers.get(TAGGING, "")))
+
+
+def put(call: Call) -> Response:
+    tags = [(tag.findtext("Key", ""), tag.findtext("Value", "")) for tag in call.xml().iter("Tag")]
+    return _store(call, urlencode(_checked(tags)))
+
+
+def delete(call: Call) -> Response:
+    _store(call, "")
+    return responses.empty(204)
+
+
+def of_request(call: Call) -> dict[str, str]:
+    """What a request that makes an object says of its tags, as it is stored. InvalidTag."""
+    sent = call.header("tagging")
+    return {TAGGING: urlencode(_checked(_pairs(sent)))} if sent else {}
+
+
+def of_copy(call: Call, source: Mapping[str, str]) -> dict[str, str]:
+    """The tags of a copy: those of its source, unless the request replaces them."""
+    directive = call.header("tagging-directive") or "COPY"
+    if directive not in ("COPY", "REPLACE"):
+        raise ObjectError("InvalidArgument", f"A tagging directive is COPY or REPLACE, not {directive[:100]!r}.")
+    if directive == "REPLACE":
+        return of_request(call)
+    return {TAGGING: source[TAGGING]} if TAGGING in source else {}
+
+
+def _store(call: Call, tags: str) -> Response:
+    with call.objects.open(call.bucket, call.key) as (stat, _):
+        others = {name: value for name, value in stat.headers.items() if name != TAGGING}
+    call.objects.set_headers(call.bucket, call.key, others | ({TAGGING: tags} if tags else {}))
+    return responses.empty()
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    return parse_qsl(text, keep_blank_values=True)
+
+
+def _checked(tags: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    if len(tags) > _MOST:
+        raise ObjectError("BadRequest", f"An object has at most {_MOST} tags.")
+    if len({key for key, _ in tags}) < len(tags):
+        raise ObjectError("InvalidTag", "Two tags have the same key.")
+    for key, value in tags:
+        if not 1 <= len(key) <= _LONGEST_KEY or len(value) > _LONGEST_VALUE:
+            raise ObjectError(
+                "InvalidTag", f"A tag's key has 1 to {_LONGEST_KEY} characters, its value at most {_LONGEST_VALUE}."
+            )
+    return tags

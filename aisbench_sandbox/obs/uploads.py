@@ -1,0 +1,213 @@
+"""Multipart uploads: parts wait in a folder of their own, also over a restart, until they are joined to one object."""
+
+import json
+import re
+import shutil
+import threading
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import md5
+from pathlib import Path
+
+from aisbench_sandbox.files import write_atomically
+from aisbench_sandbox.obs.drafts import Draft
+from aisbench_sandbox.obs.object_paths import rolled_up
+from aisbench_sandbox.obs.objects import ObjectError, Objects, Stat
+
+_ID = re.compile(r"[0-9a-f]{32}")
+_ABOUT = "upload.json"
+_MOST_PARTS = 10_000
+_LEAST_BYTES = 100 * 1024  # of every part but the last
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A multipart upload that was started and neither completed nor aborted."""
+
+    upload_id: str
+    bucket: str
+    key: str
+    started: datetime
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part that was received: its number from 1, ETag without quotes, size in bytes, and when it came."""
+
+    number: int
+    etag: str
+    size: int
+    modified: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class UploadPage:
+    """One page of a listing; the two markers ask for the next one."""
+
+    uploads: tuple[Upload, ...] = ()
+    prefixes: tuple[str, ...] = ()
+    truncated: bool = False
+    next_key: str = ""
+    next_id: str = ""
+
+
+class Uploads:
+    """The multipart uploads of one object store."""
+
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+        self._folder = objects.root / ".uploads"
+        self._folder.mkdir(exist_ok=True)
+        self._lock = threading.RLock()  # held for looks and renames
+        self._joining: set[str] = set()  # while these are joined, nobody else may touch them
+        for folder in self._folder.iterdir():
+            if not (folder / _ABOUT).is_file():  # a crash came between
+                shutil.rmtree(folder)
+        objects.when_deleted(self._forget)
+
+    def start(self, bucket: str, key: str, headers: Mapping[str, str]) -> str:
+        """Begin an upload and return its id. NoSuchBucket."""
+        self._objects.require_bucket(bucket)
+        upload_id = f"{time.time_ns():016x}{uuid.uuid4().hex[:16]}"  # in order of their start
+        about = {"bucket": bucket, "key": key, "started": time.time(), "headers": dict(headers)}
+        with self._lock:
+            (self._folder / upload_id).mkdir()
+            write_atomically(self._folder / upload_id / _ABOUT, json.dumps(about).encode())
+        return upload_id
+
+    def pending(self, bucket: str, prefix: str = "") -> tuple[Upload, ...]:
+        """The bucket's unfinished uploads, in order of key and start."""
+        self._objects.require_bucket(bucket)
+        mine = (upload for upload in self._all(bucket) if upload.key.startswith(prefix))
+        return tuple(sorted(mine, key=_order))
+
+    def require(self, bucket: str, key: str, upload_id: str) -> Upload:
+        """The upload. NoSuchBucket, NoSuchUpload."""
+        self._objects.require_bucket(bucket)
+        upload = None if upload_id in self._joining else self._read(upload_id)
+        if upload is None or (upload.bucket, upload.key) != (bucket, key):
+            raise ObjectError("NoSuchUpload", "The upload id is wrong, or the upload was completed or aborted.")
+        return upload
+
+    def parts(self, bucket: str, key: str, upload_id: str) -> tuple[Part, ...]:
+        """What was received so far, in order of numbers. NoSuchUpload."""
+        with self._lock:
+            self.require(bucket, key, upload_id)
+            return tuple(_part(number, file) for number, file in sorted(self._parts(upload_id).items()))
+
+    def part(self, bucket: str, key: str, upload_id: str, number: int, draft: Draft) -> str:
+        """Keep one part, replacing an earlier one of the same number; returns its ETag. NoSuchUpload."""
+        if not 1 <= number <= _MOST_PARTS:
+            raise ObjectError("InvalidArgument", f"A part number is 1 to {_MOST_PARTS}.")
+        with self._lock:
+            self.require(bucket, key, upload_id)
+            draft.finish(time.time_ns())
+            replaced = list((self._folder / upload_id).glob(f"{number:05}-*"))
+            target = self._folder / upload_id / f"{number:05}-{draft.md5}"
+            draft.move_to(target)
+            for file in replaced:
+                if file != target:
+                    file.unlink()
+        return draft.md5
+
+    def complete(self, bucket: str, key: str, upload_id: str, wanted: Sequence[tuple[int, str]]) -> Stat:
+        """Join the wanted (number, ETag) parts to one object; its ETag is the MD5 of the parts' MD5s and their number.
+
+        NoSuchUpload, InvalidPart, InvalidPartOrder, EntityTooSmall."""
+        with self._lock:
+            upload = self.require(bucket, key, upload_id)
+            parts = self._chosen(upload_id, wanted)
+            self._joining.add(upload_id)
+        try:
+            with self._objects.draft() as draft:
+                draft.join(parts)
+                stat = self._objects.commit(bucket, key, draft, upload.headers, _etag(parts))
+            shutil.rmtree(self._folder / upload_id)
+        finally:
+            with self._lock:
+                self._joining.discard(upload_id)
+        return stat
+
+    def abort(self, bucket: str, key: str, upload_id: str) -> None:
+        with self._lock:
+            self.require(bucket, key, upload_id)
+            shutil.rmtree(self._folder / upload_id)
+
+    def _forget(self, bucket: str) -> None:
+        with self._lock:
+            for upload in self._all(bucket):
+                shutil.rmtree(self._folder / upload.upload_id)
+
+    def _all(self, bucket: str) -> list[Upload]:
+        with self._lock:
+            uploads = [upload for path in self._folder.iterdir() if (upload := self._read(path.name))]
+        return [upload for upload in uploads if upload.bucket == bucket]
+
+    def _read(self, upload_id: str) -> Upload | None:
+        about = self._folder / upload_id / _ABOUT
+        if not _ID.fullmatch(upload_id) or not about.is_file():
+            return None
+        known = json.loads(about.read_text())
+        started = datetime.fromtimestamp(known["started"], UTC)
+        return Upload(upload_id, known["bucket"], known["key"], started, known["headers"])
+
+    def _parts(self, upload_id: str) -> dict[int, Path]:
+        files = (self._folder / upload_id).glob("[0-9]*-*")
+        return {int(file.name[:5]): file for file in files}
+
+    def _chosen(self, upload_id: str, wanted: Sequence[tuple[int, str]]) -> list[Path]:
+        numbers = [number for number, _ in wanted]
+        if not numbers:
+            raise ObjectError("MalformedXML", "Name at least one part.")
+        if numbers != sorted(set(numbers)):
+            raise ObjectError("InvalidPartOrder", "The parts are not in ascending order of their numbers.")
+        there = self._parts(upload_id)
+        for number, etag in wanted:
+            if number not in there or there[number].name[6:] != etag:
+                raise ObjectError("InvalidPart", f"Part {number} was not uploaded, or its ETag is another one.")
+        chosen = [there[number] for number in numbers]
+        if any(part.stat().st_size < _LEAST_BYTES for part in chosen[:-1]):
+            raise ObjectError("EntityTooSmall", f"Every part but the last has at least {_LEAST_BYTES} bytes.")
+        return chosen
+
+
+def upload_page(
+    uploads: Sequence[Upload], prefix: str, delimiter: str, after: tuple[str, str], limit: int
+) -> UploadPage:
+    """At most `limit` of the uploads and common prefixes after (key, upload id), or without an id, after the key.
+
+    The uploads are in the order of `Uploads.pending`."""
+    found: dict[tuple[str, str], Upload | None] = {}
+    for upload in uploads:
+        name = rolled_up(upload.key, prefix, delimiter)
+        place = (name, "" if name != upload.key else upload.upload_id)
+        behind = name > after[0] if not after[1] or not place[1] else place > after
+        if not behind or place in found:
+            continue
+        if len(found) == limit:
+            return UploadPage(*_split(found), True, *(next(reversed(found)) if found else after))
+        found[place] = upload if place[1] else None
+    return UploadPage(*_split(found))
+
+
+def _split(found: Mapping[tuple[str, str], Upload | None]) -> tuple[tuple[Upload, ...], tuple[str, ...]]:
+    uploads = tuple(upload for upload in found.values() if upload)
+    return uploads, tuple(name for (name, _), upload in found.items() if not upload)
+
+
+def _order(upload: Upload) -> tuple[bytes, str]:
+    return upload.key.encode(), upload.upload_id
+
+
+def _part(number: int, file: Path) -> Part:
+    facts = file.stat()
+    return Part(number, file.name[6:], facts.st_size, datetime.fromtimestamp(facts.st_mtime, UTC))
+
+
+def _etag(parts: Sequence[Path]) -> str:
+    digests = b"".join(bytes.fromhex(part.name[6:]) for part in parts)
+    return f"{md5(digests, usedforsecurity=False).hexdigest()}-{len(parts)}"

@@ -1,0 +1,209 @@
+"""Everything behind the sandbox's two ports, and the files in its folder that tell clients where and who."""
+
+import os
+import secrets
+import time
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+import yaml
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from aisbench_sandbox.admin import Admin, LocalOnly, admin_app
+from aisbench_sandbox.capacity import Capacity, Plan
+from aisbench_sandbox.catalogue import FLAVORS
+from aisbench_sandbox.engine.container import Containers, visibility
+from aisbench_sandbox.engine.engine import Engine, Limits, SubprocessEngine
+from aisbench_sandbox.engine.isolation import RealKeys, isolation
+from aisbench_sandbox.engine.nodes import Site
+from aisbench_sandbox.engine.scripted import ScriptedEngine
+from aisbench_sandbox.engine.training import Workshop
+from aisbench_sandbox.engine.variables import for_pip_at
+from aisbench_sandbox.files import remove_tree, write_atomically
+from aisbench_sandbox.jobs import Jobs
+from aisbench_sandbox.obs.objects import Objects
+from aisbench_sandbox.obs.routes import obs_app
+from aisbench_sandbox.service.desk import Desk
+from aisbench_sandbox.service.experiments import Experiments
+from aisbench_sandbox.service.legacy_jobs import LegacyJobs
+from aisbench_sandbox.service.quotas import Quotas
+from aisbench_sandbox.service.routes import modelarts_app
+from aisbench_sandbox.service.shelf import Shelf
+from aisbench_sandbox.service.training_jobs import TrainingJobs
+
+PROJECT = "sandbox-project"
+BUCKET = "sandbox-bench"
+FLAVOR = "sandbox.cpu.2cards"
+ADMIN_PATH = "/_sandbox"
+
+
+class EngineKind(StrEnum):
+    """Whether jobs really run, or follow a script."""
+
+    SUBPROCESS = "subprocess"
+    SCRIPTED = "scripted"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a region is found: its folder and the addresses of its two ports."""
+
+    data: Path
+    modelarts_url: str
+    obs_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Protected:
+    """What jobs must not get: whole paths, and real keys, beside which some machines run no jobs at all."""
+
+    hidden: tuple[Path, ...] = ()
+    keys: RealKeys = field(default_factory=RealKeys)
+
+
+NOTHING = Protected()
+
+
+class Region:
+    """One pretend region: objects, jobs, the engine that runs them, keys, and the admin side."""
+
+    def __init__(
+        self,
+        place: Place,
+        kind: EngineKind,
+        limits: Limits,
+        containers: Containers = Containers.AUTO,
+        plan: Plan | None = None,
+        protected: Protected = NOTHING,
+    ) -> None:
+        self.place = place
+        self._caution = ""
+        self.keys = _keys(place.data / "credentials.yaml")
+        self._admin = Admin()
+        self._objects = Objects(place.data / "obs")
+        self._jobs = Jobs(place.data / "jobs", time.time)
+        self._shelf = Shelf(place.data / "service")
+        self._make_bucket()
+        self._capacity = Capacity(place.data / "capacity.json", plan, limits.cards)
+        self._engine = self._make_engine(kind, limits, containers, protected)
+
+    def modelarts_app(self) -> ASGIApp:
+        """The ModelArts port: the service, and the admin side beside it."""
+        script = lambda: self._admin.script.model_dump(mode="json")  # noqa: E731 - the script of the moment
+        shelf = self._shelf
+        quotas = Quotas(shelf, lambda: len(self._jobs.all()))
+        experiments = Experiments(shelf, self._jobs.now, self._jobs.all)
+        obs_url = self.place.obs_url
+        shared = (self._jobs, self._engine, self._objects, obs_url, self.keys, script)
+        jobs = TrainingJobs(*shared, quotas, experiments, self._capacity)
+        desk = Desk(
+            jobs,
+            quotas,
+            experiments,
+            LegacyJobs(shelf, jobs),
+            lambda: self._capacity.plan.pools,
+            time.time,
+            self._counts_pages,
+        )
+        app = self._admin.wrap(modelarts_app(desk, PROJECT, self.keys, self._admin.lockout), "modelarts")
+        return _side_by_side(app, LocalOnly(admin_app(self._admin, self._wipe, self._engine, self._capacity)))
+
+    def obs_app(self) -> ASGIApp:
+        """The OBS port."""
+        return self._admin.wrap(obs_app(self._objects, self.keys), "obs")
+
+    @property
+    def caution(self) -> str:
+        """What whoever uses this region has to know; mostly nothing."""
+        return self._caution
+
+    def write_profile(self) -> None:
+        """Tell clients where this region is."""
+        profile = {
+            "region": "sandbox",
+            "project_id": PROJECT,
+            "obs_server": self.place.obs_url,
+            "modelarts_endpoint": self.place.modelarts_url,
+            "bucket": BUCKET,
+            "rehearsal": True,
+            "caution": self._caution,
+            "flavor": FLAVOR,
+            "credentials_file": str(self.place.data / "credentials.yaml"),
+            # Nothing is paid here; the numbers let the cost estimate be seen at work.
+            "price_per_node_hour": {flavor.flavor_id: 1.0 * flavor.cards for flavor in FLAVORS.values()},
+        }
+        write_atomically(self.place.data / "profile.yaml", yaml.safe_dump(profile, sort_keys=False).encode())
+
+    def close(self) -> None:
+        """End all that runs."""
+        self._engine.close()
+
+    def _counts_pages(self) -> bool:
+        return self._admin.readings.offset == "pages"
+
+    def _wipe(self) -> None:
+        self._engine.end_all()
+        for job in self._jobs.all():
+            self._jobs.remove(job.job_id)
+        self._shelf.clear()
+        remove_tree(self.place.data / "shares")
+        self._capacity.reset()
+        for bucket in self._objects.buckets():
+            while page := self._objects.list(bucket.name).objects:
+                for stat in page:
+                    self._objects.delete(bucket.name, stat.key)
+            self._objects.delete_bucket(bucket.name)
+        self._make_bucket()
+
+    def _make_engine(self, kind: EngineKind, limits: Limits, containers: Containers, protected: Protected) -> Engine:
+        if kind is EngineKind.SCRIPTED:
+            return ScriptedEngine(self._jobs, self._objects, self._capacity)
+        data = self.place.data
+        found = isolation(containers, data, visibility(*for_pip_at(os.environ), hidden=[data, *protected.hidden]))
+        self._caution = found.caution
+        ((access_key, secret_key),) = self.keys.items()
+        site = Site(
+            access_key,
+            secret_key,
+            self.place.modelarts_url,
+            found.without_containers,
+            found.visibility,
+            found.user,
+            self.place.data / "shares",
+        )
+        return SubprocessEngine(
+            Workshop(
+                self._jobs,
+                self._objects,
+                found.work,
+                self.place.obs_url,
+                self._capacity,
+                limits.grace,
+                site,
+                lambda: protected.keys.why_no_jobs(found),
+            )
+        )
+
+    def _make_bucket(self) -> None:
+        if not self._objects.has_bucket(BUCKET):
+            self._objects.create_bucket(BUCKET)
+
+
+def _keys(file: Path) -> dict[str, str]:
+    """Secret keys by access key; made at the first start and kept."""
+    if not file.exists():
+        made = {"access_key": f"SANDBOX{secrets.token_hex(7).upper()}", "secret_key": secrets.token_urlsafe(30)}
+        write_atomically(file, yaml.safe_dump(made).encode(), mode=0o600)
+    stored = yaml.safe_load(file.read_text("utf-8"))
+    return {str(stored["access_key"]): str(stored["secret_key"])}
+
+
+def _side_by_side(service: ASGIApp, admin: ASGIApp) -> ASGIApp:
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"].startswith(f"{ADMIN_PATH}/"):
+            scope = {**scope, "path": scope["path"].removeprefix(ADMIN_PATH)}
+            return await admin(scope, receive, send)
+        return await service(scope, receive, send)
+
+    return app

@@ -1,0 +1,144 @@
+"""The sandbox as one process: two HTTP ports over one folder, from the first line to a clean end."""
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import uvicorn
+from filelock import FileLock, Timeout
+from starlette.types import ASGIApp
+
+from aisbench_core.private_files import make_private_folder, restrict_access
+from aisbench_sandbox.capacity import Plan
+from aisbench_sandbox.connections import Connection
+from aisbench_sandbox.engine.container import Containers
+from aisbench_sandbox.engine.engine import Limits, usual_cards
+from aisbench_sandbox.region import NOTHING, EngineKind, Place, Protected, Region
+
+NAME = "AISBench sandbox"
+_LAST_ANSWERS_SECONDS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the sandbox is started. Port 0: any free port."""
+
+    data: Path
+    host: str = "127.0.0.1"
+    modelarts_port: int = 8610
+    obs_port: int = 8611
+    engine: EngineKind = EngineKind.SUBPROCESS
+    limits: Limits = field(default_factory=lambda: Limits(usual_cards()))
+    containers: Containers = Containers.AUTO
+    plan: Plan | None = None
+    protected: Protected = NOTHING
+
+
+class CannotStart(Exception):
+    """The sandbox cannot run here; the text says why and what to do."""
+
+
+def serve(options: Options, say: Callable[[str], None], warn: Callable[[str], None]) -> None:
+    """Run until SIGTERM or SIGINT; `say` gets one line once both ports answer, `warn` what a person has to know.
+
+    Raises CannotStart."""
+    data = options.data.resolve()
+    make_private_folder(data)
+    restrict_access([data])
+    with (
+        _alone_in(data),
+        _listening(options.host, options.modelarts_port, "--modelarts-port") as modelarts,
+        _listening(options.host, options.obs_port, "--obs-port") as obs,
+    ):
+        place = Place(data, _url(modelarts), _url(obs))
+        region = Region(place, options.engine, options.limits, options.containers, options.plan, options.protected)
+        if region.caution:
+            warn(region.caution)
+        try:
+            asyncio.run(_answer(region, modelarts, obs, say))
+        finally:
+            region.close()
+
+
+async def _answer(region: Region, modelarts: socket.socket, obs: socket.socket, say: Callable[[str], None]) -> None:
+    servers = [_server(region.modelarts_app()), _server(region.obs_app())]
+    tasks = [
+        asyncio.create_task(server.serve(sockets=[listener]))
+        for server, listener in zip(servers, (modelarts, obs), strict=True)
+    ]
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, _end, servers)
+    while not all(server.started for server in servers):
+        await asyncio.sleep(0.005)
+    region.write_profile()
+    place = region.place
+    say(f"sandbox ready: {NAME}, ModelArts {place.modelarts_url}, OBS {place.obs_url}, data {place.data}")
+    await asyncio.gather(*tasks)
+
+
+class _Server(uvicorn.Server):
+    """Two servers share this process; its signals are handled in one place, ours."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _server(app: ASGIApp) -> _Server:
+    return _Server(
+        uvicorn.Config(
+            app,
+            http=Connection,
+            ws="none",
+            lifespan="off",
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            date_header=False,  # a fault may put the region's clock wrong
+            headers=[("server", NAME)],
+            timeout_keep_alive=60,
+            timeout_graceful_shutdown=_LAST_ANSWERS_SECONDS,
+        )
+    )
+
+
+def _end(servers: list[_Server]) -> None:
+    for server in servers:
+        server.should_exit = True
+
+
+@contextlib.contextmanager
+def _alone_in(data: Path) -> Iterator[None]:
+    lock = FileLock(data / "sandbox.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise CannotStart(f"another sandbox already uses {data}: stop it, or choose another --data") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextlib.contextmanager
+def _listening(host: str, port: int, option: str) -> Iterator[socket.socket]:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sends small packets at once only on sockets that say they are TCP; else an answer waits 40 ms for an ACK
+    with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((host, port))
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise CannotStart(f"port {port} of {host} cannot be used ({reason}): choose another {option}") from error
+        listener.listen(512)
+        yield listener
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

@@ -1,0 +1,244 @@
+"""Checks a create request as the cloud documents it, and completes it with what the cloud fills in."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from aisbench_sandbox.capacity import Pool
+from aisbench_sandbox.catalogue import FLAVORS, POOL_FLAVORS, Flavor
+from aisbench_sandbox.obs.objects import Objects
+from aisbench_sandbox.obs.paths import bucket_and_key
+from aisbench_sandbox.refusals import Refused
+from aisbench_sandbox.service.algorithms import check_directories, check_fit, completed_engine
+from aisbench_sandbox.service.limits import check_metadata, check_spec
+
+MOST_FILES = 1000
+MOST_BYTES = 5 * 1024**3
+MOST_LEVELS = 32
+MOST_VARIABLE_NAME = 8192
+MOST_VARIABLE_TEXT = 4096
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def accept(
+    body: Mapping[str, Any], objects: Objects, find_pool: Callable[[str], Pool | None] = lambda _: None
+) -> dict[str, Any]:
+    """The request as the job will be remembered. Raises Refused with the documented code."""
+    if body.get("kind") != "job":
+        raise Refused(400, "ModelArts.2825", f"The job kind {body.get('kind')!r} is not supported.", "Use kind: job.")
+    metadata = _block(body, "metadata")
+    algorithm = _block(body, "algorithm")
+    spec = _block(body, "spec")
+    _check_metadata(metadata)
+    _check_parameters(_entries(algorithm, "parameters"))
+    _check_environments(_optional(algorithm, "environments"))
+    channels = {kind: _channels(algorithm, kind) for kind in ("inputs", "outputs")}
+    for channel in channels["outputs"]:
+        _check_bucket(channel["remote"]["obs"]["obs_url"], objects)
+    algorithm = {**algorithm, "engine": completed_engine(algorithm, _block(algorithm, "engine"))}
+    check_directories(algorithm)
+    resource = _block(spec, "resource")
+    flavor = _check_resource(resource, find_pool)
+    check_fit(algorithm["engine"], flavor)
+    _check_spec(spec, objects)
+    _check_code(algorithm, objects)
+    return {
+        "kind": "job",
+        "metadata": {"workspace_id": "0", "description": "", "annotations": {}, **_given(metadata)},
+        "algorithm": {"parameters": [], "environments": {}, **algorithm, **channels},
+        "spec": {**spec, "resource": {**resource, "flavor_id": flavor.flavor_id}},
+        "endpoints": _optional(body, "endpoints"),
+    }
+
+
+def is_name(name: object) -> bool:
+    """Whether a job may be called so."""
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
+def _check_metadata(metadata: Mapping[str, Any]) -> None:
+    if not is_name(metadata.get("name")):
+        raise _invalid("metadata.name", "1 to 64 letters, digits, hyphens (-) and underscores (_)")
+    check_metadata(metadata)
+
+
+def _check_parameters(parameters: list[Mapping[str, Any]]) -> None:
+    names = [str(parameter.get("name", "")) for parameter in parameters]
+    for name in names:
+        if not name:
+            raise _invalid("algorithm.parameters", "every parameter has a name")
+        if names.count(name) > 1:
+            raise Refused(400, "ModelArts.2767", f"Duplicate parameter name: {name}.", "Name each parameter once.")
+    for parameter in parameters:
+        if not isinstance(parameter.get("value", ""), str):
+            raise Refused(400, "ModelArts.2787", f"Invalid JSON: the value of {parameter['name']} is not a string.")
+
+
+def _check_environments(environments: Mapping[str, Any]) -> None:
+    if len(environments) > 100:
+        raise _invalid("algorithm.environments", "at most 100 variables")
+    for name, value in environments.items():
+        fits = len(name) <= MOST_VARIABLE_NAME and isinstance(value, str) and len(value) <= MOST_VARIABLE_TEXT
+        if not fits or not _VARIABLE.fullmatch(name):
+            raise _invalid(f"algorithm.environments.{name[:64]}", "letters, digits and _; a text of 4,096 at most")
+
+
+def _channels(algorithm: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
+    channels = [_channel(dict(entry), kind, index) for index, entry in enumerate(_entries(algorithm, kind))]
+    names = [channel["name"] for channel in channels]
+    if len(set(names)) < len(names):
+        raise Refused(400, "ModelArts.2753", f"Duplicate names among the {kind}: {', '.join(names)}.")
+    return channels
+
+
+def _channel(entry: dict[str, Any], kind: str, index: int) -> dict[str, Any]:
+    remote = _optional(entry, "remote")
+    _check_remote(remote)
+    url = str(_optional(remote, "obs").get("obs_url") or "")
+    # The name becomes a folder on this machine, so it must not lead anywhere else.
+    name = entry.get("name")
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or not url:
+        needs = "needs a name (letters, digits, _ and -) and remote.obs.obs_url"
+        raise Refused(400, "ModelArts.2753", f"{kind}[{index}] {needs}.")
+    if entry.setdefault("access_method", "parameter") not in ("parameter", "env"):
+        raise _invalid(f"algorithm.{kind}[{index}].access_method", "parameter or env")
+    if kind == "outputs" or url.endswith("/"):
+        _check_folder(f"algorithm.{kind}[{index}].remote.obs.obs_url", url)
+    entry.setdefault("local_dir", f"/home/ma-user/modelarts/{kind}/{entry['name']}_{index}")
+    return entry
+
+
+def _check_remote(remote: Mapping[str, Any]) -> None:
+    given = {kind for kind, block in remote.items() if block is not None}
+    if "dataset" in given:
+        dataset = _optional(remote, "dataset").get("id")
+        message = f"Dataset (ID: {dataset}) not found."
+        raise Refused(400, "ModelArts.2783", message, "There are no datasets here: give remote.obs.obs_url.")
+    if given - {"obs"}:
+        message = f"Unsupported input/output channel remote type: {', '.join(sorted(given))}."
+        raise Refused(400, "ModelArts.2854", message, "Use obs.")
+
+
+def _check_resource(resource: Mapping[str, Any], find_pool: Callable[[str], Pool | None]) -> Flavor:
+    flavor_id, pool_id = str(resource.get("flavor_id") or ""), resource.get("pool_id")
+    flavor = _flavor_in_pool(flavor_id, str(pool_id), find_pool(str(pool_id))) if pool_id else FLAVORS.get(flavor_id)
+    if flavor is None:
+        raise Refused(400, "ModelArts.2763", f"Invalid flavor: {resource.get('flavor_id')}.", "See the flavors.")
+    nodes = resource.get("node_count")
+    if not isinstance(nodes, int) or isinstance(nodes, bool) or nodes < 1:
+        raise _invalid("spec.resource.node_count", "a whole number from 1")
+    if nodes > flavor.most_nodes:
+        raise Refused(400, "ModelArts.2793", f"node_count {nodes} exceeds max_num {flavor.most_nodes} of the flavor.")
+    return flavor
+
+
+def _flavor_in_pool(flavor_id: str, pool_id: str, pool: Pool | None) -> Flavor | None:
+    """What a job takes of a dedicated pool's nodes; jobs in pools of CPUs name no flavor."""
+    if pool is None:
+        raise Refused(404, "ModelArts.2890", f"The pool {pool_id} is not found.", "See the pools.")
+    if flavor_id == pool.flavor or (not flavor_id and pool.kind.kind == "CPU"):
+        return pool.kind
+    flavor = POOL_FLAVORS.get(flavor_id)
+    return replace(flavor, kind=pool.kind.kind) if flavor and flavor.cards <= pool.kind.cards else None
+
+
+def _check_spec(spec: Mapping[str, Any], objects: Objects) -> None:
+    log_url = str(_optional(spec, "log_export_path").get("obs_url") or "")
+    if log_url:
+        _check_folder("spec.log_export_path.obs_url", log_url)
+        _check_bucket(log_url, objects)
+    check_spec(spec)
+
+
+def _check_bucket(url: str, objects: Objects) -> None:
+    if not objects.has_bucket(bucket_and_key(url)[0]):
+        raise Refused(400, "ModelArts.2791", f"Invalid OBS path: the bucket of {url} does not exist.")
+
+
+def _check_code(algorithm: Mapping[str, Any], objects: Objects) -> None:
+    if algorithm.get("id") or algorithm.get("subscription_id"):
+        raise Refused(400, "ModelArts.2755", "The algorithm is not found.", "Give code_dir and boot_file.")
+    code_dir, boot_file = str(algorithm.get("code_dir") or ""), str(algorithm.get("boot_file") or "")
+    if algorithm.get("command") and not code_dir:
+        return
+    if not code_dir:
+        raise Refused(400, "ModelArts.2757", "The code directory (algorithm.code_dir) is missing.")
+    _check_folder("algorithm.code_dir", code_dir)
+    bucket, prefix = bucket_and_key(code_dir)
+    keys = _sizes(objects, bucket, prefix)
+    if not keys:
+        raise Refused(400, "ModelArts.2757", f"The code directory {code_dir} does not exist or is empty.")
+    _check_code_size(prefix, keys)
+    if not algorithm.get("command"):
+        _check_boot_file(code_dir, boot_file, lambda key: key in keys)
+
+
+def _check_code_size(prefix: str, keys: Mapping[str, int]) -> None:
+    if len(keys) > MOST_FILES:
+        raise Refused(400, "ModelArts.2759", f"The code directory holds more than {MOST_FILES} files.")
+    if max(key.removeprefix(prefix).count("/") for key in keys) > MOST_LEVELS:
+        raise Refused(400, "ModelArts.2760", f"The code directory is more than {MOST_LEVELS} levels deep.")
+    if sum(keys.values()) > MOST_BYTES:
+        raise Refused(400, "ModelArts.2761", "The code directory is larger than 5 GB.")
+
+
+def _check_boot_file(code_dir: str, boot_file: str, exists: Callable[[str], bool]) -> None:
+    code_bucket, prefix = bucket_and_key(code_dir)
+    if not boot_file.endswith(".py"):
+        raise Refused(400, "ModelArts.2758", f"The boot file {boot_file or '(none)'} is not a .py file.")
+    bucket, key = bucket_and_key(boot_file)
+    if (bucket, key[: len(prefix)]) != (code_bucket, prefix):
+        raise Refused(400, "ModelArts.2792", f"The boot file {boot_file} is not in the code directory {code_dir}.")
+    if not exists(key):
+        raise Refused(400, "ModelArts.2758", f"The boot file {boot_file} does not exist.")
+
+
+def _sizes(objects: Objects, bucket: str, prefix: str) -> dict[str, int]:
+    """Bytes by key, folder marks left out; only as many as are needed to see that there are too many."""
+    sizes: dict[str, int] = {}
+    marker = ""
+    while objects.has_bucket(bucket) and len(sizes) <= MOST_FILES:
+        page = objects.list(bucket, prefix, marker)
+        sizes |= {stat.key: stat.size for stat in page.objects if not stat.key.endswith("/")}
+        if not page.truncated:
+            break
+        marker = page.next_marker
+    return sizes
+
+
+def _check_folder(field: str, url: str) -> None:
+    bucket, _ = bucket_and_key(url)
+    if not bucket or not url.endswith("/"):
+        raise Refused(400, "ModelArts.2791", f"Invalid OBS path: {field} is {url}.", "Write /bucket/directory/.")
+
+
+def _given(block: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in block.items() if value is not None}
+
+
+def _block(body: Mapping[str, Any], name: str) -> dict[str, Any]:
+    block = body.get(name)
+    if not isinstance(block, dict):
+        raise _invalid(name, "an object")
+    return block
+
+
+def _optional(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    block = body.get(name) or {}
+    if not isinstance(block, dict):
+        raise _invalid(name, "an object")
+    return block
+
+
+def _entries(algorithm: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    entries = algorithm.get(name) or []
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise _invalid(f"algorithm.{name}", "a list of objects")
+    return entries
+
+
+def _invalid(field: str, allowed: str) -> Refused:
+    return Refused(400, "ModelArts.2788", f"Invalid parameter: {field}.", f"Allowed: {allowed}.")

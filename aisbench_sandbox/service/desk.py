@@ -1,0 +1,38 @@
+"""What the calls of the training service work with, and how their routes are written down."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from aisbench_sandbox.capacity import Pool
+from aisbench_sandbox.jobs import Clock
+from aisbench_sandbox.service.experiments import Experiments
+from aisbench_sandbox.service.legacy_jobs import LegacyJobs
+from aisbench_sandbox.service.quotas import Quotas
+from aisbench_sandbox.service.training_jobs import TrainingJobs
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The services behind the routes. `counts_pages` tells whether offsets count pages instead of entries."""
+
+    jobs: TrainingJobs
+    quotas: Quotas
+    experiments: Experiments
+    legacy: LegacyJobs
+    pools: Callable[[], Sequence[Pool]]
+    clock: Clock
+    counts_pages: Callable[[], bool]
+
+    def now(self) -> int:
+        """The time in ms since the epoch."""
+        return self.jobs.jobs.now()
+
+
+Call = Callable[[Desk, Request], Response]
+"""What answers one route; it runs in a worker thread."""
+
+Routes = Sequence[tuple[str, str, Call]]
+"""Method, path below /v2/{project_id}/ (or /v1/…), and what answers."""

@@ -1,0 +1,42 @@
+"""Which of a job's events are asked for, in which language."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aisbench_sandbox.events import JobEvent
+
+
+@dataclass(frozen=True, slots=True)
+class EventSearch:
+    """One question. `offset` counts events, or pages if it `counts_pages`; times are in ms, and given together."""
+
+    offset: int
+    limit: int
+    order: str
+    language: str
+    level: str = ""
+    source: str = ""
+    pattern: str = ""
+    start_time: int | None = None
+    end_time: int | None = None
+    counts_pages: bool = False
+
+    def matching(self, events: Sequence[JobEvent]) -> list[JobEvent]:
+        """Every event that passes, in order."""
+        found = [event for event in events if self._fits(event)]
+        # The newest of one millisecond is the last that was told.
+        return found[::-1] if self.order == "desc" else found
+
+    def page(self, matching: Sequence[JobEvent]) -> Sequence[JobEvent]:
+        """The events that the answer holds."""
+        start = self.offset * self.limit if self.counts_pages else self.offset
+        return matching[start : start + self.limit]
+
+    def _fits(self, event: JobEvent) -> bool:
+        return (
+            self.level in ("", event.level)
+            and self.source in ("", event.source)
+            and self.pattern in event.message(self.language)
+            and (self.start_time is None or event.at >= self.start_time)
+            and (self.end_time is None or event.at <= self.end_time)
+        )

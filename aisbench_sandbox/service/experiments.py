@@ -1,0 +1,139 @@
+"""Training experiments: names under which jobs are put together."""
+
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from aisbench_sandbox.job import Job
+from aisbench_sandbox.refusals import Refused
+from aisbench_sandbox.service import reading
+from aisbench_sandbox.service.shelf import Shelf
+
+_SHELF = "experiments"
+_SPECIAL = re.compile(r"[!<>=&\"'$;/\\|*?%#@^`~{}\[\]]")
+
+Json = dict[str, Any]
+
+
+class Experiments:
+    """The project's experiments; `now` is the time in ms, `jobs` gives all jobs."""
+
+    def __init__(self, shelf: Shelf, now: Callable[[], int], jobs: Callable[[], list[Job]]) -> None:
+        self._shelf = shelf
+        self._now = now
+        self._jobs = jobs
+
+    def create(self, asked: Mapping[str, Any]) -> Json:
+        """A new experiment as the API shows it. Raises Refused (2788, 2841)."""
+        name, description = _name(asked), _description(asked)
+        workspace = reading.text(asked, "workspace_id", most=32) or "0"
+        now = self._now()
+        made = {"id": str(uuid.uuid4()), "name": name, "description": description, "workspace_id": workspace}
+
+        def keep(kept: Json) -> None:
+            _refuse_duplicate(kept, name, workspace)
+            kept[made["id"]] = {**made, "create_time": now, "update_time": now, "serial": 0}
+
+        self._shelf.change(_SHELF, keep)
+        return self.show(made["id"])
+
+    def show(self, experiment_id: str) -> Json:
+        """One experiment and how many jobs it has. Raises Refused (2842)."""
+        return self._shown(_found(self._shelf.read(_SHELF), experiment_id))
+
+    def all(self, workspace: str) -> list[Json]:
+        """Every experiment of a workspace, oldest first; "" means all workspaces."""
+        kept = self._shelf.read(_SHELF).values()
+        return [self._shown(entry) for entry in kept if workspace in ("", entry["workspace_id"])]
+
+    def has_name(self, name: str, workspace: str) -> bool:
+        """Whether an experiment of the workspace has this name."""
+        return _named(self._shelf.read(_SHELF), name, workspace) is not None
+
+    def change(self, experiment_id: str, asked: Mapping[str, Any]) -> Json:
+        """Rename or describe an experiment. Raises Refused (2788, 2841, 2842)."""
+        changes = {key: read(asked) for key, read in _READ.items() if asked.get(key) is not None}
+
+        def keep(kept: Json) -> None:
+            entry = _found(kept, experiment_id)
+            if changes.get("name", entry["name"]) != entry["name"]:
+                _refuse_duplicate(kept, changes["name"], entry["workspace_id"])
+            entry.update(changes, update_time=self._now())
+
+        self._shelf.change(_SHELF, keep)
+        return self.show(experiment_id)
+
+    def delete(self, experiment_id: str) -> None:
+        """Forget an experiment; its jobs stay. Raises Refused (2842)."""
+        _found(self._shelf.read(_SHELF), experiment_id)
+        self._shelf.change(_SHELF, lambda kept: kept.pop(experiment_id))
+
+    def join(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The accepted create request with the experiment it asks for, which is made if only a name is given.
+
+        Raises Refused (2788, 2842)."""
+        asked = reading.block(body["metadata"], "training_experiment_reference")
+        if not asked:
+            return body
+        reference = self._taken(asked, body["metadata"]["workspace_id"])
+        return {**body, "metadata": {**body["metadata"], "training_experiment_reference": reference}}
+
+    def _taken(self, asked: Mapping[str, Any], workspace: str) -> Json:
+        """The experiment as a job refers to it, with the job's number in it."""
+        experiment_id = reading.text(asked, "id", most=64) or self._by_name(asked, workspace)
+
+        def count(kept: Json) -> None:
+            _found(kept, experiment_id)["serial"] += 1
+
+        self._shelf.change(_SHELF, count)
+        entry = _found(self._shelf.read(_SHELF), experiment_id)
+        return {"id": entry["id"], "name": entry["name"], "serial_number": str(entry["serial"])}
+
+    def _by_name(self, asked: Mapping[str, Any], workspace: str) -> str:
+        found = _named(self._shelf.read(_SHELF), _name(asked), workspace)
+        return found or str(self.create({**asked, "workspace_id": workspace})["metadata"]["id"])
+
+    def _shown(self, entry: Mapping[str, Any]) -> Json:
+        jobs = [job for job in self._jobs() if reference_of(job).get("id") == entry["id"]]
+        metadata = {key: value for key, value in entry.items() if key != "serial"}
+        return {"metadata": metadata, "statistic": {"job_count": len(jobs)}}
+
+
+def reference_of(job: Job) -> Mapping[str, Any]:
+    """The experiment that a job belongs to, as its metadata shows it; empty for none."""
+    reference: Mapping[str, Any] = job.body["metadata"].get("training_experiment_reference") or {}
+    return reference
+
+
+def _name(asked: Mapping[str, Any]) -> str:
+    name = reading.text(asked, "name", 1, 64)
+    if _SPECIAL.search(name):
+        raise reading.invalid("name", "no special characters")
+    return name
+
+
+def _description(asked: Mapping[str, Any]) -> str:
+    return reading.text(asked, "description")
+
+
+_READ = {"name": _name, "description": _description}
+
+
+def _named(kept: Mapping[str, Any], name: str, workspace: str) -> str | None:
+    wanted = (name, workspace)
+    return next((key for key, entry in kept.items() if (entry["name"], entry["workspace_id"]) == wanted), None)
+
+
+def _refuse_duplicate(kept: Mapping[str, Any], name: str, workspace: str) -> None:
+    if _named(kept, name, workspace) is not None:
+        message = f"Duplicate training experiment (name: {name})."
+        raise Refused(400, "ModelArts.2841", message, "Use another name.")
+
+
+def _found(kept: Mapping[str, Any], experiment_id: str) -> Json:
+    if experiment_id not in kept:
+        message = f"Training experiment (id: {experiment_id}) not found."
+        raise Refused(400, "ModelArts.2842", message, "See training-experiments.")
+    entry: Json = kept[experiment_id]
+    return entry

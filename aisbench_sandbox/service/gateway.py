@@ -1,0 +1,83 @@
+"""The door of the training service: reads the request as a whole, checks its signature, names it."""
+
+import uuid
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from aisbench_sandbox.clocks import seconds_off
+from aisbench_sandbox.jobs import Clock
+from aisbench_sandbox.service.auth import NotSigned, WrongSignature, access_key_of, verify
+from aisbench_sandbox.service.lockout import Lockout
+
+MOST_BYTES = 10 * 1024 * 1024
+
+
+class Gateway:
+    """ASGI: lets only signed requests pass, with their body as `request.state.body`."""
+
+    def __init__(self, app: ASGIApp, keys: Mapping[str, str], clock: Clock, lockout: Lockout) -> None:
+        self._app = app
+        self._keys = keys
+        self._clock = clock
+        self._lockout = lockout
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer 401 as the cloud's gateway does, or pass the request on."""
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        request = Request(scope, receive)
+        body = bytearray()
+        try:
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > MOST_BYTES:
+                    return await refusal(413, "APIGW.0201", "Request entity too large")(scope, receive, send)
+        except ClientDisconnect:  # nobody is left to answer
+            return None
+        try:
+            self._check(request, bytes(body))
+        except NotSigned as error:
+            return await refusal(401, "APIGW.0301", str(error))(scope, receive, send)
+        scope.setdefault("state", {})["body"] = bytes(body)
+        return await self._app(scope, receive, send)
+
+    def _check(self, request: Request, body: bytes) -> None:
+        """Raises NotSigned."""
+        claimed = access_key_of(request.headers)
+        if self._lockout.is_locked(claimed):
+            raise NotSigned(f"AK access failed to reach the limit, forbidden: access={claimed}; locked for 5 minutes")
+        now = datetime.fromtimestamp(self._clock() + seconds_off(request.scope), UTC)
+        try:
+            verify(request.method, target(request.scope), request.headers, body, self._keys, now)
+        except WrongSignature:
+            self._lockout.failed(claimed)
+            raise
+        self._lockout.succeeded(claimed)
+
+
+def target(scope: Scope) -> str:
+    """The raw path with its query, as it stood in the request line."""
+    path: str = scope["raw_path"].decode("latin-1")
+    query = scope["query_string"].decode("latin-1")
+    return f"{path}?{query}" if query else path
+
+
+def answer(status: int, content: object, request_id: str = "") -> Response:
+    """A JSON answer with a request id; without a body for 204 and for None."""
+    headers = {"X-Request-Id": request_id or uuid.uuid4().hex}
+    if content is None:
+        return Response(status_code=status, headers=headers)
+    return JSONResponse(content, status, headers)
+
+
+def refusal(status: int, code: str, message: str) -> Response:
+    """An error as the gateway writes it; the service's own (ModelArts.…) have the request's id in a header only."""
+    request_id = uuid.uuid4().hex
+    body = {"error_msg": message, "error_code": code}
+    if not code.startswith("ModelArts."):
+        body["request_id"] = request_id
+    return answer(status, body, request_id)

@@ -1,0 +1,34 @@
+"""The addresses of a job's nodes, as the API tells them."""
+
+import platform
+
+from aisbench_sandbox.job import Job
+
+HOST = "127.0.0.1"
+"""Nodes outside of dedicated pools are this machine."""
+
+
+def node_ip(node: int) -> str:
+    """The address of a job's or a pool's node, as in VC_WORKER_HOSTS: Linux answers on all of 127.0.0.0/8."""
+    return f"127.0.{node // 254}.{node % 254 + 1}" if platform.system() == "Linux" else HOST
+
+
+def host_of(job: Job, node: int, schedule_count: int = 0) -> str:
+    """The machine that a node of the job is on, or was; empty before it has started.
+
+    `schedule_count` is the number of the scheduling, from 1; 0 means the last one."""
+    if not job.attempts:
+        return ""
+    hosts = job.attempts[schedule_count - 1].hosts
+    return _address(hosts[node]) if node < len(hosts) else HOST
+
+
+def hosts_of(job: Job) -> frozenset[str]:
+    """The machines that the job's nodes are on, or were."""
+    return frozenset(host_of(job, node) for node in range(job.node_count)) - {""}
+
+
+def _address(name: str) -> str:
+    """Nodes of dedicated pools are called <pool>-node-<number>."""
+    number = name.rpartition("-node-")[2]
+    return node_ip(int(number)) if number.isdigit() else HOST

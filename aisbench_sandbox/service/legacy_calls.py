@@ -1,0 +1,179 @@
+"""Requests of the older training API (v1)."""
+
+from collections.abc import Callable
+from operator import itemgetter
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from aisbench_sandbox.refusals import Refused
+from aisbench_sandbox.service import legacy_responses as responses
+from aisbench_sandbox.service import log_lines
+from aisbench_sandbox.service.desk import Desk, Routes
+from aisbench_sandbox.service.gateway import answer
+from aisbench_sandbox.service.legacy_requests import wrong
+from aisbench_sandbox.service.reading import json_object, number, word
+from aisbench_sandbox.service.task_calls import asked_lines, lines_json
+
+MOST_PER_PAGE = 1000
+MOST_PAGES = 65535
+
+_SORTS = ("job_name", "job_desc", "status", "duration", "version_count", "create_time")
+
+
+def create(desk: Desk, request: Request) -> Response:
+    return answer(200, responses.made_json(desk.legacy.create(json_object(request))))
+
+
+def create_version(desk: Desk, request: Request) -> Response:
+    return answer(200, responses.made_json(desk.legacy.create_version(_job_id(request), json_object(request))))
+
+
+def show_all(desk: Desk, request: Request) -> Response:
+    query = request.query_params
+    sort_by = word(query.get("sortBy") or "job_name", "sortBy", _SORTS)
+    order = word(query.get("order") or "asc", "order", ("asc", "desc"))
+    search = query.get("search_content", "")
+    if len(search) > 64:
+        raise wrong("search_content has at most 64 characters")
+    jobs = [job for job in desk.legacy.all() if job.workspace == (query.get("workspace_id") or "0")]
+    found = [responses.listed_json(job, desk.now()) for job in jobs if search in job.name]
+    if query.get("status"):
+        statuses = _statuses(query["status"])
+        found = [job for job in found if job["status"] in statuses]
+    found.sort(key=itemgetter(sort_by), reverse=order == "desc")
+    size, page = number(request, "per_page", 10, 1, MOST_PER_PAGE), number(request, "page", 1, 1, MOST_PAGES)
+    quota = desk.quotas.most_jobs
+    counts = {"quotas": quota, "job_total_count": len(found), "job_count_limit": max(0, quota - desk.quotas.used)}
+    return answer(200, {"is_success": True, **counts, "jobs": found[(page - 1) * size : page * size]})
+
+
+def versions(desk: Desk, request: Request) -> Response:
+    desk.jobs.look()
+    job = desk.legacy.job(_job_id(request))
+    size, page = number(request, "per_page", 10, 1, MOST_PER_PAGE), number(request, "page", 0, 0, MOST_PAGES)
+    newest_first = list(reversed(job.versions))
+    shown = newest_first[(page - 1) * size : page * size] if page else newest_first
+    return answer(200, responses.versions_json(job, shown, desk.now()))
+
+
+def version(desk: Desk, request: Request) -> Response:
+    desk.jobs.look()
+    job, found = desk.legacy.version(_job_id(request), _version_id(request))
+    about = {"job_id": job.job_id, "job_name": job.name, "job_desc": job.description}
+    return answer(200, {"is_success": True, **about, **responses.version_json(found, desk.now())})
+
+
+def stop(desk: Desk, request: Request) -> Response:
+    desk.legacy.stop(_job_id(request), _version_id(request))
+    return _done()
+
+
+def delete_version(desk: Desk, request: Request) -> Response:
+    desk.legacy.delete_version(_job_id(request), _version_id(request))
+    return _done()
+
+
+def delete(desk: Desk, request: Request) -> Response:
+    desk.legacy.delete(_job_id(request))
+    return _done()
+
+
+def describe(desk: Desk, request: Request) -> Response:
+    desk.legacy.describe(_job_id(request), json_object(request))
+    return _done()
+
+
+def log_names(desk: Desk, request: Request) -> Response:
+    _, found = desk.legacy.version(_job_id(request), _version_id(request))
+    names = responses.log_names(found)
+    there = [name for node, name in enumerate(names) if desk.jobs.jobs.log_file(found.job_id, node).exists()]
+    return answer(200, {"is_success": True, "log_file_list": there})
+
+
+def log_by_lines(desk: Desk, request: Request) -> Response:
+    _, found = desk.legacy.version(_job_id(request), _version_id(request))
+    names = responses.log_names(found)
+    asked = request.query_params.get("log_file", "")
+    base, count, order = asked_lines(request, 0)
+    log = desk.jobs.jobs.log_file(found.job_id, names.index(asked)) if asked in names else None
+    if log is None or not log.exists():
+        raise wrong(f"there is no log file {asked or '(none)'}")
+    return answer(200, {"is_success": True, **lines_json(_lines(log, base, count, order))})
+
+
+def specs(_: Desk, __: Request) -> Response:
+    return answer(200, responses.specs_json())
+
+
+def engines(_: Desk, __: Request) -> Response:
+    return answer(200, responses.engines_json())
+
+
+def guarded(call: Callable[[Desk, Request], Response]) -> Callable[[Desk, Request], Response]:
+    """The call with refusals as the older API writes them."""
+
+    def answered(desk: Desk, request: Request) -> Response:
+        try:
+            return call(desk, request)
+        except Refused as refused:
+            return answer(refused.status, responses.refusal_json(refused))
+
+    return answered
+
+
+def _lines(log: Path, base: int | None, count: int, order: str) -> log_lines.Lines:
+    """Always from old to new: `desc` means the records after the base line, `asc` those before it."""
+    if base is not None and order == "desc":
+        return log_lines.oldest_first(log, base, count)
+    found = log_lines.newest_first(log, base, count)
+    return log_lines.Lines(found.end, found.start, found.texts[::-1])
+
+
+def _statuses(text: str) -> frozenset[int]:
+    parts = text.split(",")
+    if not all(part.isascii() and part.isdigit() and len(part) < 3 for part in parts):
+        raise wrong("status is a number, or several with commas between them")
+    return frozenset(int(part) for part in parts)
+
+
+def _done() -> Response:
+    return answer(200, {"is_success": True})
+
+
+def _job_id(request: Request) -> int:
+    return _id(request, "job_id")
+
+
+def _version_id(request: Request) -> int:
+    return _id(request, "version_id")
+
+
+def _id(request: Request, name: str) -> int:
+    text = request.path_params[name]
+    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+        raise wrong(f"{name} {text} is no number")
+    return int(text)
+
+
+_JOB = "training-jobs/{job_id}"
+_VERSION = f"{_JOB}/versions/{{version_id}}"
+
+_CALLS: Routes = (
+    ("POST", "training-jobs", create),
+    ("GET", "training-jobs", show_all),
+    ("PUT", _JOB, describe),
+    ("DELETE", _JOB, delete),
+    ("GET", f"{_JOB}/versions", versions),
+    ("POST", f"{_JOB}/versions", create_version),
+    ("GET", _VERSION, version),
+    ("DELETE", _VERSION, delete_version),
+    ("POST", f"{_VERSION}/stop", stop),
+    ("GET", f"{_VERSION}/log/file-names", log_names),
+    ("GET", f"{_VERSION}/aom-log", log_by_lines),
+    ("GET", "job/resource-specs", specs),
+    ("GET", "job/ai-engines", engines),
+)
+
+ROUTES: Routes = tuple((method, path, guarded(call)) for method, path, call in _CALLS)

@@ -1,0 +1,24 @@
+"""The preset images that the older API (v1) offers by number: those of today, and under the names of then."""
+
+import re
+
+from aisbench_sandbox.catalogue import ENGINES, Engine
+
+_MINDSPORE = re.compile(r"mindspore_([0-9.]+)-cann_([0-9.]+)-py_([0-9.]+)-euler_([0-9.]+)-aarch64")
+
+
+def _old_name(version: str) -> str:
+    """`MindSpore-1.3-cann_5.0.2-python3.7-euleros2.8-aarch64`, as configurations of then name it; else nothing."""
+    found = _MINDSPORE.fullmatch(version)
+    if not found:
+        return ""
+    number, cann, python, system = found.groups()
+    euleros = ".".join(system.split(".")[:2])
+    return f"MindSpore-{number.removesuffix('.0')}-cann_{cann}-python{python}-euleros{euleros}-aarch64"
+
+
+OFFERED: tuple[tuple[Engine, Engine], ...] = (
+    *((engine, engine) for engine in ENGINES),
+    *((Engine(engine.name, old), engine) for engine in ENGINES if (old := _old_name(engine.version))),
+)
+"""What is offered, and which image of today it is; numbers begin with 1."""

@@ -1,0 +1,174 @@
+"""Training jobs with versions, as the older API (v1) has them: each version is a job of the engine."""
+
+import secrets
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from aisbench_sandbox.job import Job
+from aisbench_sandbox.refusals import Refused
+from aisbench_sandbox.service import reading
+from aisbench_sandbox.service.creation import is_name
+from aisbench_sandbox.service.legacy_requests import in_the_old_container, translated, wrong
+from aisbench_sandbox.service.shelf import Shelf
+from aisbench_sandbox.service.training_jobs import LEGACY, TrainingJobs
+
+_SHELF = "legacy"
+_NOT_FOUND = "ModelArts.0105"
+
+
+@dataclass(frozen=True, slots=True)
+class LegacyJob:
+    """A job and its versions, oldest first; `created_at` in ms."""
+
+    job_id: int
+    name: str
+    description: str
+    workspace: str
+    created_at: int
+    versions: tuple[Job, ...]
+
+
+def facts_of(version: Job) -> Mapping[str, Any]:
+    """What the older API knows of a version: its numbers and its configuration."""
+    facts: Mapping[str, Any] = version.body[LEGACY]
+    return facts
+
+
+class LegacyJobs:
+    """The older API's jobs."""
+
+    def __init__(self, shelf: Shelf, jobs: TrainingJobs) -> None:
+        self._shelf = shelf
+        self._jobs = jobs
+        self._making = threading.Lock()
+
+    def create(self, body: Mapping[str, Any]) -> LegacyJob:
+        """A new job with its first version, unless it asks for none. Raises Refused."""
+        name = body.get("job_name")
+        if not is_name(name):
+            raise wrong("job_name has 1 to 64 letters, digits, hyphens and underscores")
+        config = reading.block(body, "config")
+        made = {
+            "name": name,
+            "description": reading.text(body, "job_desc"),
+            "workspace": reading.text(body, "workspace_id") or "0",
+            "created_at": self._jobs.jobs.now(),
+            "versions_made": 0,
+        }
+        with self._making:  # a name and an output are for one at a time
+            if any(entry["name"] == name for entry in self._kept().values()):
+                raise Refused(400, "ModelArts.0103", f"Job name:{name} is existed")
+            with_version = config.get("create_version", True) is not False
+            accepted = self._accepted(made, config) if with_version else None
+            job_id = self._number("last_job")
+            self._shelf.change(_SHELF, lambda kept: kept.setdefault("jobs", {}).update({str(job_id): made}))
+            if accepted is not None:
+                self._add_version(job_id, accepted, config, 0)
+        return self.job(job_id)
+
+    def create_version(self, job_id: int, body: Mapping[str, Any]) -> LegacyJob:
+        """The job with one more version, made after an older one. Raises Refused."""
+        job = self.job(job_id)
+        config = reading.block(body, "config")
+        previous = config.get("pre_version_id", body.get("pre_version_id"))
+        known = [facts_of(version)["version_id"] for version in job.versions]
+        if not isinstance(previous, int) or isinstance(previous, bool) or previous not in known:
+            raise wrong(f"pre_version_id {previous} is no version of the job")
+        with self._making:
+            accepted = self._accepted(self._kept()[str(job_id)], config)
+            if body.get("job_desc") is not None:
+                self.describe(job_id, body)
+            self._add_version(job_id, accepted, config, previous)
+        return self.job(job_id)
+
+    def all(self) -> list[LegacyJob]:
+        """Every job, oldest first."""
+        self._jobs.look()
+        return [self._read(int(job_id), entry) for job_id, entry in self._kept().items()]
+
+    def job(self, job_id: int) -> LegacyJob:
+        """One job. Raises Refused."""
+        kept = self._kept().get(str(job_id))
+        if kept is None:
+            raise Refused(400, _NOT_FOUND, f"The training job {job_id} is not found.")
+        return self._read(job_id, kept)
+
+    def _read(self, job_id: int, kept: Mapping[str, Any]) -> LegacyJob:
+        versions = [job for job in self._jobs.jobs.all() if job.body.get(LEGACY, {}).get("job_id") == job_id]
+        name, description, workspace = kept["name"], kept["description"], kept["workspace"]
+        return LegacyJob(job_id, name, description, workspace, kept["created_at"], tuple(versions))
+
+    def version(self, job_id: int, version_id: int) -> tuple[LegacyJob, Job]:
+        """A job and one of its versions. Raises Refused."""
+        job = self.job(job_id)
+        for version in job.versions:
+            if facts_of(version)["version_id"] == version_id:
+                return job, version
+        raise Refused(400, _NOT_FOUND, f"The version {version_id} of the training job {job_id} is not found.")
+
+    def describe(self, job_id: int, body: Mapping[str, Any]) -> None:
+        """Change a job's description. Raises Refused."""
+        self.job(job_id)
+        description = reading.text(body, "job_desc")
+        self._shelf.change(_SHELF, lambda kept: kept["jobs"][str(job_id)].update(description=description))
+
+    def stop(self, job_id: int, version_id: int) -> None:
+        """Ask a version to end. Raises Refused when it has ended."""
+        self._jobs.halt(self.version(job_id, version_id)[1])
+
+    def delete_version(self, job_id: int, version_id: int) -> None:
+        """Forget a version; one that runs is ended. Raises Refused."""
+        self._jobs.forget(self.version(job_id, version_id)[1])
+
+    def delete(self, job_id: int) -> None:
+        """Forget a job and all its versions. Raises Refused."""
+        for version in self.job(job_id).versions:
+            self._jobs.forget(version)
+        self._shelf.change(_SHELF, lambda kept: kept["jobs"].pop(str(job_id), None))
+
+    def _accepted(self, job: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
+        self._refuse_shared_output(config)
+        body = translated(str(job["name"]), str(job["description"]), str(job["workspace"]), config)
+        return self._jobs.admit(body)
+
+    def _refuse_shared_output(self, config: Mapping[str, Any]) -> None:
+        """Two jobs that run at once would overwrite each other's results."""
+        for job in self._jobs.jobs.all():
+            used = job.body.get(LEGACY, {}).get("config", {}).get("train_url")
+            if used and used == config.get("train_url") and not job.has_ended:
+                raise wrong(f"train_url {used} is the output of a job that has not ended")
+
+    def _add_version(self, job_id: int, accepted: Mapping[str, Any], config: Mapping[str, Any], previous: int) -> None:
+        version_id = self._number("last_version")
+        job = self._kept()[str(job_id)]
+        number = int(job["versions_made"]) + 1
+        self._shelf.change(_SHELF, lambda kept: kept["jobs"][str(job_id)].update(versions_made=number))
+        resource_id = f"job{secrets.token_hex(4)}"
+        facts = {
+            "job_id": job_id,
+            "version_id": version_id,
+            "version_name": f"V{number:04}",
+            "pre_version_id": previous,
+            "resource_id": resource_id,
+            "config": dict(config),
+        }
+        self._jobs.add(
+            {
+                **accepted,
+                "algorithm": in_the_old_container(accepted),
+                # No name of the newer API has a slash.
+                "metadata": {**accepted["metadata"], "name": f"{job['name']}/{facts['version_name']}"},
+                "log_prefix": f"{resource_id}-job-{job['name']}-",
+                LEGACY: facts,
+            }
+        )
+
+    def _number(self, counter: str) -> int:
+        self._shelf.change(_SHELF, lambda kept: kept.update({counter: kept.get(counter, 0) + 1}))
+        return int(self._shelf.read(_SHELF)[counter])
+
+    def _kept(self) -> Mapping[str, Any]:
+        jobs: Mapping[str, Any] = self._shelf.read(_SHELF).get("jobs", {})
+        return jobs

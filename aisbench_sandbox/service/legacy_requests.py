@@ -1,0 +1,132 @@
+"""Reads a training job's configuration as the older API (v1) writes it, and says it in the newer one's words."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from aisbench_sandbox.catalogue import FLAVORS
+from aisbench_sandbox.obs.paths import bucket_and_key
+from aisbench_sandbox.refusals import Refused
+from aisbench_sandbox.service import reading
+from aisbench_sandbox.service.legacy_engines import OFFERED
+
+T = TypeVar("T")
+
+CODE_PARENT = "/home/work/user-job-dir"
+
+_TEXTS = ("app_url", "boot_file_url", "data_url", "train_url", "log_url", "user_image_url", "user_command")
+
+
+def wrong(message: str) -> Refused:
+    """The refusal of an argument (0101)."""
+    return Refused(400, "ModelArts.0101", f"Invalid argument: {message}.")
+
+
+def translated(name: str, description: str, workspace: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """The create request of the newer API that runs this configuration. Raises Refused."""
+    texts = {key: reading.text(config, key, most=4096) for key in _TEXTS}
+    texts["pool_id"] = pool_of(config)
+    _check_data(config)
+    values = {**_urls(texts), **_parameters(config)}
+    algorithm: dict[str, Any] = {"code_dir": texts["app_url"], "boot_file": texts["boot_file_url"]}
+    if texts["user_image_url"] or texts["user_command"]:
+        image = {"engine": {"image_url": texts["user_image_url"]}, "command": texts["user_command"]}
+        algorithm = {"code_dir": texts["app_url"], **image, "environments": values}
+    else:
+        _, engine = _numbered(OFFERED, config.get("engine_id", 1), "engine_id")
+        pairs = [{"name": label, "value": value} for label, value in values.items()]
+        algorithm |= {"engine": {"engine_id": engine.version}, "parameters": pairs}
+    spec: dict[str, Any] = {"resource": _resource(config, texts["pool_id"]), "volumes": _volumes(config)}
+    if texts["log_url"]:
+        spec["log_export_path"] = {"obs_url": texts["log_url"]}
+    metadata = {"name": name, "description": description, "workspace_id": workspace or "0"}
+    return {"kind": "job", "metadata": metadata, "algorithm": algorithm, "spec": spec}
+
+
+def pool_of(config: Mapping[str, Any]) -> str:
+    """The dedicated pool, which the documents write in both ways. Raises Refused."""
+    named = {name for key in ("pool_id", "poolId") if (name := reading.text(config, key, most=4096))}
+    if len(named) > 1:
+        raise wrong("pool_id and poolId name two pools")
+    return named.pop() if named else ""
+
+
+def mounted(config: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The NFS shares, written as volumes or as a share of the whole configuration. Raises Refused."""
+    found = [nfs for each in reading.entries(config, "volumes") if (nfs := reading.block(each, "nfs"))]
+    kind, share, path = (
+        reading.text(config, f"nas_{name}", most=1024) for name in ("type", "share_addr", "mount_path")
+    )
+    if not (kind or share or path):
+        return found
+    if kind.lower() not in ("nfs", "") or not share or not path:
+        raise wrong("nas_type is nfs, and nas_share_addr and nas_mount_path go with it")
+    return [*found, {"src_path": share, "dest_path": path}]
+
+
+def in_the_old_container(accepted: Mapping[str, Any]) -> dict[str, Any]:
+    """The accepted request, with the code where the older images have it."""
+    return {**accepted["algorithm"], "local_code_dir": CODE_PARENT}
+
+
+def _check_data(config: Mapping[str, Any]) -> None:
+    given = [key for key in ("data_url", "dataset_id", "data_source") if config.get(key)]
+    if len(given) > 1:
+        raise wrong(f"{' and '.join(given)} cannot be used together")
+    for source in reading.entries(config, "data_source"):
+        if source.get("type") not in ("obs", "dataset"):
+            raise wrong("the type of data_source is obs or dataset")
+
+
+def _urls(texts: Mapping[str, str]) -> dict[str, str]:
+    """What the older service passes to every script: OBS addresses, which the script itself copies."""
+    found = {}
+    for key in ("data_url", "train_url"):
+        if texts[key]:
+            bucket, path = bucket_and_key(texts[key])
+            if not bucket:
+                raise wrong(f"{key} is no OBS path: {texts[key]}")
+            found[key] = f"s3://{bucket}/{path}"
+    return found
+
+
+def _parameters(config: Mapping[str, Any]) -> dict[str, str]:
+    labels: dict[str, str] = {}
+    for entry in reading.entries(config, "parameter"):
+        label, value = entry.get("label"), entry.get("value", "")
+        if not isinstance(label, str) or not label or label in labels:
+            raise wrong("every parameter has a label of its own")
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise wrong(f"the value of {label}")
+        labels[label] = str(value)
+    return labels
+
+
+def _resource(config: Mapping[str, Any], pool_id: str) -> dict[str, Any]:
+    resource: dict[str, Any] = {"node_count": config.get("worker_server_num")}
+    if pool_id and config.get("spec_id") is not None:
+        raise wrong("spec_id and pool_id cannot be used together")
+    if pool_id:
+        return {**resource, "pool_id": pool_id, "flavor_id": "modelarts.pool.visual.8xlarge"}
+    flavor = _numbered(tuple(FLAVORS.values()), config.get("spec_id"), "spec_id")
+    return {**resource, "flavor_id": flavor.flavor_id}
+
+
+def _volumes(config: Mapping[str, Any]) -> list[dict[str, Any]]:
+    for volume in reading.entries(config, "volumes"):
+        if not reading.block(volume, "nfs") and not reading.block(volume, "host_path"):
+            raise wrong("a volume is nfs or host_path")
+    volumes = []
+    for nfs in mounted(config):
+        reading.text(nfs, "id", most=1024)  # of the file system; the address says the same
+        for name in ("src_path", "dest_path"):
+            if reading.has_long_name(reading.text(nfs, name, most=1024)):
+                raise wrong(f"{name} has a name of more than {reading.MOST_NAME_BYTES} bytes")
+        places = {"nfs_server_path": nfs.get("src_path"), "local_path": nfs.get("dest_path")}
+        volumes.append({"nfs": {**places, "read_only": reading.flag(nfs, "read_only")}})
+    return volumes
+
+
+def _numbered(offered: Sequence[T], number: object, name: str) -> T:
+    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= len(offered):
+        raise wrong(f"{name} is a number from 1 to {len(offered)}")
+    return offered[number - 1]

@@ -1,0 +1,175 @@
+"""The wire format of the older API (v1): jobs with versions, statuses as numbers, numbered offers."""
+
+from typing import Any
+
+from aisbench_sandbox.catalogue import ENGINES, FLAVORS
+from aisbench_sandbox.job import Job, Phase
+from aisbench_sandbox.refusals import Refused
+from aisbench_sandbox.service.legacy_engines import OFFERED
+from aisbench_sandbox.service.legacy_jobs import LegacyJob, facts_of
+from aisbench_sandbox.service.legacy_requests import mounted, pool_of
+from aisbench_sandbox.service.offers import flavor_json
+
+Json = dict[str, Any]
+
+# The API's JOBSTAT numbers, 0 (UNKNOWN) to 22; the others are stages that nothing passes through here.
+_STATUS = {
+    Phase.CREATING.value: 1,  # INIT
+    Phase.PENDING.value: 7,  # WAITING
+    Phase.RUNNING.value: 8,  # RUNNING
+    Phase.TERMINATING.value: 9,  # KILLING
+    Phase.COMPLETED.value: 10,  # COMPLETED
+    Phase.FAILED.value: 11,  # FAILED
+    Phase.TERMINATED.value: 12,  # KILLED
+    "Abnormal": 14,  # LOST
+}
+_UNKNOWN = 0
+
+
+def status_of(version: Job) -> int:
+    """A version's status as a number."""
+    return _STATUS.get(version.phase.value, _UNKNOWN)
+
+
+def made_json(job: LegacyJob) -> Json:
+    """The answer to the creation of a job or of a version."""
+    facts: Json = {"is_success": True, "job_id": job.job_id, "job_name": job.name, "create_time": job.created_at}
+    if not job.versions:
+        return {**facts, "status": _UNKNOWN}
+    newest = job.versions[-1]
+    numbers = {key: facts_of(newest)[key] for key in ("version_id", "version_name", "resource_id")}
+    return {**facts, **numbers, "status": status_of(newest), "create_time": newest.created_at}
+
+
+def listed_json(job: LegacyJob, now: int) -> Json:
+    """A job in the list, with what its newest version does."""
+    newest = job.versions[-1] if job.versions else None
+    return {
+        "job_id": job.job_id,
+        "job_name": job.name,
+        "version_id": facts_of(newest)["version_id"] if newest else 0,
+        "status": status_of(newest) if newest else _UNKNOWN,
+        "create_time": job.created_at,
+        "duration": newest.running_ms(now) if newest else 0,
+        "job_desc": job.description,
+        "version_count": len(job.versions),
+    }
+
+
+def version_json(version: Job, now: int) -> Json:
+    """One version in full."""
+    facts = facts_of(version)
+    config = facts["config"]
+    asked = {key: value for key, value in config.items() if key not in ("create_version", "pre_version_id")}
+    return {
+        **asked,
+        **{key: facts[key] for key in ("version_id", "version_name", "pre_version_id", "resource_id")},
+        **_engine(version),
+        **_spec(version),
+        **_nas(config),
+        "status": status_of(version),
+        "create_time": version.created_at,
+        "start_time": version.started_at,
+        "duration": version.running_ms(now),
+        "worker_server_num": version.node_count,
+        "pool_id": pool_of(config),
+        "system_metric_list": _metrics(version),
+    }
+
+
+def versions_json(job: LegacyJob, page: list[Job], now: int) -> Json:
+    """A job with some of its versions."""
+    return {
+        "is_success": True,
+        "job_id": job.job_id,
+        "job_name": job.name,
+        "job_desc": job.description,
+        "version_count": len(job.versions),
+        "versions": [version_json(version, now) for version in page],
+    }
+
+
+def log_names(version: Job) -> list[str]:
+    """What the logs of a version's nodes are called, here and in OBS."""
+    return [f"{version.body['log_prefix']}{node}.log" for node in range(version.node_count)]
+
+
+def specs_json() -> Json:
+    """The instance types, numbered."""
+    specs = []
+    for number, flavor in enumerate(FLAVORS.values(), 1):
+        told = flavor_json(flavor)
+        machine, extra = _machine(told["flavor_info"]), {"attributes": told["attributes"]}
+        specs.append({"spec_id": number, **machine, "spec_code": flavor.flavor_id, "max_num": flavor.most_nodes})
+        specs[-1] |= {"unit_num": 1, "storage": "", "interface_type": 1, "no_resource": False, **extra}
+    return {"is_success": True, "spec_total_count": len(specs), "specs": specs}
+
+
+def engines_json() -> Json:
+    """The preset images, numbered."""
+    engines = [
+        {
+            "engine_type": _engine_type(engine.name),
+            "engine_id": number,
+            "engine_name": engine.name,
+            "engine_version": engine.version,
+        }
+        for number, (engine, _) in enumerate(OFFERED, 1)
+    ]
+    return {"is_success": True, "engines": engines}
+
+
+def refusal_json(refused: Refused) -> Json:
+    """An error as the older API writes it."""
+    # The documents of the API say error_message, those of its packages error_msg
+    told = dict.fromkeys(("error_message", "error_msg"), refused.message)
+    return {"is_success": False, "error_code": refused.code, **told}
+
+
+def _engine_type(name: str) -> int:
+    return list(dict.fromkeys(engine.name for engine in ENGINES)).index(name) + 1
+
+
+def _engine(version: Job) -> Json:
+    engine = version.algorithm["engine"]
+    if engine.get("image_url"):
+        return {"engine_type": 0, "engine_name": "", "engine_id": 0, "engine_version": ""}
+    number = facts_of(version)["config"].get("engine_id", 1)
+    offered, _ = OFFERED[number - 1]
+    kind = _engine_type(offered.name)
+    return {
+        "engine_type": kind,
+        "engine_name": offered.name,
+        "engine_id": number,
+        "engine_version": offered.version,
+    }
+
+
+def _spec(version: Job) -> Json:
+    codes = list(FLAVORS)
+    code = version.body["spec"]["resource"]["flavor_id"]
+    number = codes.index(code) + 1 if code in codes else 0
+    return {"spec_id": number, "spec_code": code, **_machine(flavor_json(version.flavor)["flavor_info"])}
+
+
+def _machine(info: Json) -> Json:
+    card = info.get("npu") or info.get("gpu") or {"unit_num": 0, "product_name": ""}
+    return {
+        "core": str(info["cpu"]["core_num"]),
+        "cpu": str(info["memory"]["size"]),
+        "gpu_num": int(card["unit_num"]),
+        "gpu_type": card["product_name"],
+    }
+
+
+def _nas(config: Json) -> Json:
+    found = mounted(config)
+    if not found:
+        return {"nas_type": "", "nas_share_addr": "", "nas_mount_path": ""}
+    first = found[0]
+    return {"nas_type": "nfs", "nas_share_addr": first.get("src_path"), "nas_mount_path": first.get("dest_path")}
+
+
+def _metrics(version: Job) -> Json:
+    measured = version.metrics.get("worker-0", {})
+    return {name: [f"{value:.2f}" for value in values] for name, values in measured.items()}

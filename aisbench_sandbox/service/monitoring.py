@@ -1,0 +1,93 @@
+"""What was measured on a pool's jobs, put together by time."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from aisbench_sandbox.job import Job
+from aisbench_sandbox.refusals import Refused
+
+MINUTE = 60_000
+MOST_POINTS = 1440
+PERIODS = ("60", "300", "900", "3600")
+_RANGE = re.compile(r"(-1|\d{1,15})\.(-1|\d{1,15})\.(\d{1,6})")
+
+# The API's name of a metric, and ours.
+_METRICS = {
+    "cpuUsage": "cpuUsage",
+    "memUsedRate": "memUsage",
+    "gpuUtil": "gpuUtil",
+    "gpuMemUsage": "gpuMemUsage",
+    "npuUtil": "npuUtil",
+    "npuMemUsage": "npuMemUsage",
+}
+STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "maximum": max,
+    "minimum": min,
+    "sum": sum,
+    "average": lambda values: sum(values) / len(values),
+    "sampleCount": len,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From when to when, and in which steps; all in ms."""
+
+    start: int
+    end: int
+    period: int
+
+
+def read_span(text: str, period: str, now: int) -> Span:
+    """`start.end.minutes`, in which -1 means: so many minutes before the end, or after the start. Raises Refused."""
+    found = _RANGE.fullmatch(text or "-1.-1.60")
+    if found is None:
+        message = f"Invalid query parameter: time_range={text}."
+        raise Refused(400, "ModelArts.2764", message, "Write start.end.minutes, in ms.")
+    start, end, minutes = (int(part) for part in found.groups())
+    length = minutes * MINUTE
+    if end < 0:
+        end = now if start < 0 else min(now, start + length)
+    if start < 0:
+        start = max(0, end - length)
+    span = Span(start, end, int(period) * 1000)
+    if not 0 <= (span.end - span.start) // span.period <= MOST_POINTS:
+        message = f"Invalid query parameter: time_range={text}."
+        raise Refused(400, "ModelArts.2764", message, f"Ask for at most {MOST_POINTS} points.")
+    return span
+
+
+def monitor_json(pool: str, jobs: Sequence[Job], span: Span, statistic: str) -> dict[str, Any]:
+    """One series per metric; -1 where nothing was measured."""
+    return {"metrics": [_series(pool, jobs, span, statistic, *names) for names in _METRICS.items()]}
+
+
+def _series(pool: str, jobs: Sequence[Job], span: Span, statistic: str, name: str, ours: str) -> dict[str, Any]:
+    points = [
+        {
+            "timestamp": at,
+            "unit": "Percent",
+            "statistics": [{"statistic": statistic, "value": _value(jobs, ours, at, at + span.period, statistic)}],
+        }
+        for at in range(span.start, span.end, span.period)
+    ]
+    dimensions = [{"name": "clusterId", "value": pool}]
+    return {"metric": {"dimensions": dimensions, "metricName": name, "namespace": "PAAS.NODE"}, "dataPoints": points}
+
+
+def _value(jobs: Sequence[Job], name: str, start: int, end: int, statistic: str) -> float:
+    values = [value for job in jobs for value in _measured(job, name, start, end) if value >= 0]
+    return STATISTICS[statistic](values) if values else -1
+
+
+def _measured(job: Job, name: str, start: int, end: int) -> list[float]:
+    """What was measured on the job's tasks from `start` to before `end`: one value per minute of running."""
+    first = max(0, -((job.started_at - start) // MINUTE)) if job.started_at else 0
+    return [
+        value
+        for task in job.metrics.values()
+        for minute, value in enumerate(task.get(name, ())[first:], first)
+        if start <= job.started_at + minute * MINUTE < end
+    ]

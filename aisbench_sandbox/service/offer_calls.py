@@ -1,0 +1,48 @@
+"""Requests about what the region offers: instance types, images, names that are free, quotas."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from aisbench_sandbox.refusals import Refused
+from aisbench_sandbox.service import offers
+from aisbench_sandbox.service.desk import Desk, Routes
+from aisbench_sandbox.service.gateway import answer
+from aisbench_sandbox.service.reading import invalid, json_object, text, word
+
+
+def flavors(_: Desk, request: Request) -> Response:
+    kind = request.query_params.get("flavor_type", "")
+    return answer(200, offers.flavors_json(word(kind, "flavor_type", ("", "CPU", "GPU", "Ascend"))))
+
+
+def engines(_: Desk, __: Request) -> Response:
+    return answer(200, offers.engines_json())
+
+
+def name(desk: Desk, request: Request) -> Response:
+    asked = request.query_params.get("job_name", "")
+    if not asked:
+        raise Refused(400, "ModelArts.2764", "Invalid query parameter: job_name is missing.", "Give job_name.")
+    return answer(200, {"is_duplicate": desk.jobs.jobs.has_name(asked)})
+
+
+def quotas(desk: Desk, request: Request) -> Response:
+    word(request.query_params.get("resource", ""), "resource", ("", "job-num"))
+    return answer(200, {"quotas": desk.quotas.shown()})
+
+
+def set_quotas(desk: Desk, request: Request) -> Response:
+    body = json_object(request)
+    user_id = text(body, "user_id", most=64)
+    if not user_id:
+        raise invalid("user_id", "the user whose quota it is")
+    return answer(200, {"user_id": user_id, "quotas": desk.quotas.set(body)})
+
+
+ROUTES: Routes = (
+    ("GET", "training-job-flavors", flavors),
+    ("GET", "training-job-engines", engines),
+    ("GET", "training-job-names", name),
+    ("GET", "training-quotas", quotas),
+    ("PUT", "training-quotas", set_quotas),
+)

@@ -1,0 +1,87 @@
+"""The wire format of what the region offers: instance types, preset images, and the machines that pools are made of."""
+
+import json
+from typing import Any
+
+from aisbench_sandbox.catalogue import ENGINES, FLAVORS, Flavor, fits
+
+Json = dict[str, Any]
+
+
+def flavor_json(flavor: Flavor) -> Json:
+    """An instance type. CPU types tell their processes per node as the attribute `cards`."""
+    return {
+        "flavor_id": flavor.flavor_id,
+        "flavor_name": flavor.name,
+        "flavor_type": flavor.kind,
+        "max_num": flavor.most_nodes,
+        "pool_id": "",
+        "support_engines": json.dumps(sorted({engine.name for engine in ENGINES if fits(engine.name, flavor)})),
+        "billing": {"code": flavor.flavor_id, "unit_num": 1},
+        "flavor_info": machine_json(flavor),
+        "attributes": {"cards": str(flavor.cards), "sandbox": "true"},
+    }
+
+
+def machine_json(flavor: Flavor) -> Json:
+    """What a node of this type has; cores and GB are pretended, but for the cards."""
+    cores, gigabytes = {"Ascend": (24, 90), "GPU": (8, 64)}.get(flavor.kind, (1, 2))
+    info: Json = {
+        "max_num": flavor.most_nodes,
+        "cpu": {"arch": "arm" if flavor.kind == "Ascend" else "x86", "core_num": flavor.cards * cores},
+        "memory": {"size": flavor.cards * gigabytes, "unit": "GB"},
+        "disk": {"size": 10 if flavor.kind == "CPU" else 3200, "unit": "GB"},
+    }
+    if flavor.kind == "Ascend":
+        info["npu"] = {"unit_num": str(flavor.cards), "product_name": "ascend-snt9", "memory": "32GB"}
+    if flavor.kind == "GPU":
+        info["gpu"] = {"unit_num": flavor.cards, "product_name": "V100", "memory": "32GB"}
+    return info
+
+
+def flavors_json(kind: str) -> Json:
+    """The instance types of one kind (CPU, GPU, Ascend), or all."""
+    flavors = [flavor_json(flavor) for flavor in FLAVORS.values() if kind in ("", flavor.kind)]
+    return {"total_count": len(flavors), "flavors": flavors}
+
+
+def engines_json() -> Json:
+    """The preset images."""
+    items = [
+        {
+            "engine_id": engine.version,
+            "engine_name": engine.name,
+            "engine_version": engine.version,
+            "v1_compatible": False,
+            "run_user": "1000",
+            "image_info": {"cpu_image_url": "", "gpu_image_url": "", "image_version": engine.version},
+        }
+        for engine in ENGINES
+    ]
+    return {"total": len(items), "items": items}
+
+
+def resource_flavor_json(flavor: Flavor) -> Json:
+    """A machine that dedicated pools are made of."""
+    info = machine_json(flavor)
+    spec: Json = {
+        "type": "Dedicate",
+        "cpuArch": "arm64" if info["cpu"]["arch"] == "arm" else "x86",
+        "cpu": str(info["cpu"]["core_num"]),
+        "memory": f"{info['memory']['size']}Gi",
+        "billingModes": [0, 1],
+        "billingCode": flavor.flavor_id,
+        "jobFlavors": ["Train"],
+    }
+    for kind in ("npu", "gpu"):
+        if card := info.get(kind):
+            count = str(flavor.cards)
+            memory = card["memory"]
+            spec[kind] = {"type": card["product_name"], "size": count, "memory": memory, "card": count, "chip": count}
+    return {
+        "apiVersion": "v1",
+        "kind": "ResourceFlavor",
+        "metadata": {"name": flavor.flavor_id, "labels": {"os.modelarts/scope": "Train"}, "annotations": {}},
+        "spec": spec,
+        "status": {"phase": {"sandbox": "normal"}},
+    }

@@ -1,0 +1,174 @@
+"""The wire format of dedicated pools: the pool, its nodes, its jobs and how much is in use."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from aisbench_sandbox.capacity import Pool
+from aisbench_sandbox.catalogue import POOL_FLAVORS
+from aisbench_sandbox.job import Job, Phase
+from aisbench_sandbox.service.hosts import host_of, node_ip
+from aisbench_sandbox.service.offers import machine_json
+
+Json = dict[str, Any]
+
+CARD_NAMES = {"Ascend": "huawei.com/ascend-snt9", "GPU": "nvidia.com/gpu"}
+_WORKLOAD_CARDS = {"Ascend": "huawei.com/ascend-1980", "GPU": "nvidia.com/gpu"}
+_MADE = "1970-01-01T00:00:00Z"  # a plan does not say when its pools were made
+
+
+def jobs_in(pool: Pool, jobs: Sequence[Job]) -> list[Job]:
+    """The jobs that were sent to this pool."""
+    return [job for job in jobs if job.pool == pool.name]
+
+
+def pool_json(pool: Pool, jobs: Sequence[Job]) -> Json:
+    """One pool. `jobs` are those that were sent to it."""
+    good = pool.nodes - len(pool.bad | pool.isolated)
+    busy = -(-_cards_in_use(jobs) // max(1, pool.kind.cards))
+    return {
+        "apiVersion": "v2",
+        "kind": "Pool",
+        "metadata": {
+            "name": pool.name,
+            "creationTimestamp": _MADE,
+            "labels": {
+                "os.modelarts/name": pool.name,
+                "os.modelarts/workspace.id": "0",
+                "os.modelarts/resource.id": pool.name,
+            },
+            "annotations": {"os.modelarts/description": "a pool of the sandbox", "os.modelarts/billing.mode": "0"},
+        },
+        "spec": {
+            "type": "Dedicate",
+            "scope": ["Train"],
+            "resources": [_count(pool, pool.nodes)],
+            "network": {"name": "sandbox"},
+            "jobFlavors": [flavor.flavor_id for flavor in POOL_FLAVORS.values() if flavor.cards <= pool.kind.cards],
+        },
+        "status": {
+            "phase": "Running",
+            "root": pool.name,
+            "scope": [{"scopeType": "Train", "state": "Enabled"}],
+            "resources": {
+                "creating": _count(pool, 0),
+                "available": _count(pool, max(0, good - busy)),
+                "abnormal": _count(pool, len(pool.bad | pool.isolated)),
+            },
+        },
+    }
+
+
+def nodes_json(pool: Pool, start: int, limit: int) -> Json:
+    """Some of a pool's nodes, from number `start` on."""
+    shown = range(pool.nodes)[start : start + limit]
+    left = pool.nodes - start - len(shown)
+    return {
+        "apiVersion": "v2",
+        "kind": "NodeList",
+        "metadata": {"continue": str(start + len(shown)) if left > 0 else "", "remainingItemCount": max(0, left)},
+        "items": [_node(pool, number) for number in shown],
+    }
+
+
+def workload_json(job: Job, position: int, now: int) -> Json:
+    """A job as its pool lists it; `position` is its place in the queue, 0 when it does not wait. Durations in s."""
+    running = job.running_ms(now)
+    hosts = [host_of(job, node) for node in range(job.node_count)] if job.phase is Phase.RUNNING else []
+    return {
+        "apiVersion": "v1",
+        "kind": "Workload",
+        "type": "train",
+        "namespace": "sandbox",
+        "name": f"modelarts-job-{job.job_id}",
+        "jobName": job.name,
+        "uid": job.job_id,
+        "jobUUID": job.job_id,
+        "flavor": job.flavor.flavor_id,
+        "status": workload_status(job),
+        "userName": "sandbox",
+        "resourceRequirement": _requirement(job),
+        "priority": str(job.priority),
+        "runningDuration": running // 1000,
+        "pendingDuration": ((job.ended_at or now) - job.created_at - running) // 1000,
+        "pendingPosition": position,
+        "createTime": job.created_at,
+        "gvk": "batch.volcano.sh/v1alpha1, Kind=Job",
+        "hostIps": ",".join(dict.fromkeys(hosts)),
+        "nodes": [{"hostIp": host, "resourceRequirement": _requirement(job)} for host in hosts],
+    }
+
+
+def workload_status(job: Job) -> str:
+    """The job's phase in the words of pools: a job that waits for nodes is in the queue."""
+    return "Queue" if job.phase is Phase.PENDING else job.phase.value
+
+
+def usage_json(pool: Pool, jobs: Sequence[Job], now: int) -> Json:
+    """How much of a pool is in use, in cards, cores and GB."""
+    info = machine_json(pool.kind)
+    all_cards = pool.nodes * pool.kind.cards
+    used = _cards_in_use(jobs)
+    told = {"timestamp": iso(now), "window": "60s"}
+
+    def value(cards: int) -> Json:
+        share = cards / max(1, pool.kind.cards)
+        return {
+            "cpu": f"{share * info['cpu']['core_num']:g}",
+            "memory": f"{share * info['memory']['size']:g}Gi",
+            **({CARD_NAMES[pool.kind.kind]: str(cards)} if pool.kind.kind in CARD_NAMES else {}),
+        }
+
+    table = {
+        "allocated": {"value": value(used), **told},
+        "capacity": {"value": value(all_cards), "maxValue": value(all_cards), **told},
+        "available": {"value": value(max(0, all_cards - used)), "maxValue": value(all_cards), **told},
+    }
+    return {"table": table, "metadata": {"name": pool.name, "labels": {}}}
+
+
+def _cards_in_use(jobs: Sequence[Job]) -> int:
+    return sum(job.card_count for job in jobs if job.phase in (Phase.RUNNING, Phase.TERMINATING))
+
+
+def _count(pool: Pool, count: int) -> Json:
+    return {"flavor": pool.flavor, "count": count, "maxCount": pool.nodes, "azs": [{"az": "sandbox", "count": count}]}
+
+
+def _node(pool: Pool, number: int) -> Json:
+    is_bad = number in pool.bad | pool.isolated
+    resources = _resources(pool)
+    return {
+        "apiVersion": "v2",
+        "kind": "Node",
+        "metadata": {
+            "name": pool.host(number),
+            "creationTimestamp": _MADE,
+            "labels": {"os.modelarts/resource.id": pool.host(number)},
+            "annotations": {},
+        },
+        "spec": {"flavor": pool.flavor},
+        "status": {
+            "phase": "Abnormal" if is_bad else "Available",
+            "az": "sandbox",
+            "privateIp": node_ip(number),
+            "resources": resources,
+        },
+    }
+
+
+def _resources(pool: Pool) -> Json:
+    info = machine_json(pool.kind)
+    cards = {CARD_NAMES[pool.kind.kind]: str(pool.kind.cards)} if pool.kind.kind in CARD_NAMES else {}
+    return {"cpu": str(info["cpu"]["core_num"]), "memory": f"{info['memory']['size']}Gi", **cards}
+
+
+def _requirement(job: Job) -> Json:
+    info = machine_json(job.flavor)
+    name = _WORKLOAD_CARDS.get(job.flavor.kind)
+    cards = {name: str(job.flavor.cards)} if name else {}
+    return {"cpu": str(info["cpu"]["core_num"]), "memory": f"{info['memory']['size']}Gi", **cards}
+
+
+def iso(at: int) -> str:
+    return datetime.fromtimestamp(at // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,69 @@
+"""How many training jobs the project may have: asked, changed, and kept."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from aisbench_sandbox.refusals import Refused
+from aisbench_sandbox.service import reading
+from aisbench_sandbox.service.shelf import Shelf
+
+MOST = 2**31 - 1
+USUAL_JOBS = 10_000
+
+# resource: (least, most) that its quota may be set to
+_RANGES = {
+    "job-num": (1, MOST),
+    "visual-job-num": (1, MOST),
+    "job-retention-enabled": (0, 1),
+    "job-num-quota-notify": (0, 0),
+}
+
+
+class Quotas:
+    """The project's quotas; `count` says how many jobs there are."""
+
+    def __init__(self, shelf: Shelf, count: Callable[[], int]) -> None:
+        self._shelf = shelf
+        self._count = count
+
+    @property
+    def most_jobs(self) -> int:
+        """How many jobs there may be."""
+        return int(self._shelf.read("quotas").get("job-num", {}).get("quota", USUAL_JOBS))
+
+    @property
+    def used(self) -> int:
+        """How many jobs there are."""
+        return self._count()
+
+    def check(self) -> None:
+        """Raises Refused (2815) when no further job may be made."""
+        if self._count() >= self.most_jobs:
+            message = f"The number of training jobs has reached the quota of {self.most_jobs}."
+            raise Refused(400, "ModelArts.2815", message, "Delete jobs that are no longer needed, or raise the quota.")
+
+    def shown(self) -> list[dict[str, Any]]:
+        """The quotas as the API lists them."""
+        return [{"resource": "job-num", "quota": self.most_jobs, "used": self._count()}]
+
+    def set(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Change quotas; returns them as they were given. Raises Refused (2788)."""
+        wanted = [self._read(entry) for entry in reading.entries(body, "quotas")]
+        if not wanted:
+            raise reading.invalid("quotas", "at least one quota")
+        self._shelf.change("quotas", lambda kept: kept.update({entry["resource"]: entry for entry in wanted}))
+        return self._completed(wanted)
+
+    def _completed(self, wanted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        return [{**entry, "used": self._count() if entry["resource"] == "job-num" else 0} for entry in wanted]
+
+    def _read(self, entry: Mapping[str, Any]) -> dict[str, Any]:
+        resource = reading.text(entry, "resource")
+        if resource not in _RANGES:
+            raise reading.invalid("quotas.resource", " or ".join(_RANGES))
+        least, most = _RANGES[resource]
+        quota = entry.get("quota")
+        if not reading.is_count(quota, least, most):
+            raise reading.invalid(f"the quota of {resource}", f"a whole number from {least} to {most}")
+        kept = {"resource": resource, "quota": quota}
+        return {**kept, "extra_info": reading.text(entry, "extra_info", most=1024)} if "extra_info" in entry else kept

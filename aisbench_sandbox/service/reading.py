@@ -1,0 +1,114 @@
+"""Reads what a request brings: its JSON, and its query parameters within their limits."""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+
+from aisbench_sandbox.refusals import Refused
+
+MOST_NAME_BYTES = 255
+
+
+def json_object(request: Request) -> dict[str, Any]:
+    """The body as a JSON object. Raises Refused (2787)."""
+    try:
+        body = json.loads(request.state.body, parse_constant=_no_number, parse_float=_finite)
+        json.dumps(body, ensure_ascii=False).encode()  # half a surrogate pair is no text
+    except (ValueError, RecursionError) as error:
+        raise Refused(400, "ModelArts.2787", f"Invalid JSON: {error}.") from error
+    if not isinstance(body, dict):
+        raise Refused(400, "ModelArts.2787", "Invalid JSON: an object is expected.")
+    return body
+
+
+def number(request: Request, name: str, default: int, least: int, most: int = 2**31 - 1) -> int:
+    """A whole number of the query. Raises Refused (2764)."""
+    text = request.query_params.get(name, str(default))
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) and least <= int(text) <= most):
+        raise Refused(400, "ModelArts.2764", f"Invalid query parameter: {name}={text}.", f"Use {least} to {most}.")
+    return int(text)
+
+
+def word(text: str, name: str, allowed: tuple[str, ...]) -> str:
+    """One of the allowed words. Raises Refused (2764)."""
+    if text not in allowed:
+        raise Refused(400, "ModelArts.2764", f"Invalid parameter: {name}={text}.", f"Use {' or '.join(allowed)}.")
+    return text
+
+
+def entries(body: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """A list of objects, empty when it is not there. Raises Refused (2788)."""
+    found = body.get(name)
+    if found is None:
+        return []
+    if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
+        raise invalid(name, "a list of objects")
+    return found
+
+
+def block(body: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """An object, empty when it is not there. Raises Refused (2788)."""
+    found = body.get(name)
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise invalid(name, "an object")
+    return found
+
+
+def text(body: Mapping[str, Any], name: str, least: int = 0, most: int = 256) -> str:
+    """A text of `least` to `most` characters, empty when it is not there. Raises Refused (2788)."""
+    found = body.get(name)
+    found = "" if found is None else found
+    if not isinstance(found, str) or not least <= len(found) <= most:
+        raise invalid(name, f"a text of {least} to {most} characters")
+    return found
+
+
+def texts(values: object, name: str, most: int) -> list[str]:
+    """A list of at most `most` different texts. Raises Refused (2788)."""
+    values = [] if values is None else values
+    if not isinstance(values, list) or len(values) > most or not all(isinstance(value, str) for value in values):
+        raise invalid(name, f"a list of at most {most} texts")
+    if len(set(values)) < len(values):
+        raise invalid(name, "no text twice")
+    return values
+
+
+def flag(body: Mapping[str, Any], name: str) -> bool:
+    """True or false; false when it is not there. Raises Refused (2788)."""
+    found = body.get(name)
+    if found is None:
+        return False
+    if not isinstance(found, bool):
+        raise invalid(name, "true or false")
+    return found
+
+
+def has_long_name(path: str) -> bool:
+    """Whether a directory of the path has a name that no file system takes."""
+    return any(len(name.encode()) > MOST_NAME_BYTES for name in path.split("/"))
+
+
+def is_count(value: object, least: int = 1, most: float = math.inf) -> bool:
+    """Whether a JSON value is a whole number within these limits."""
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def invalid(field: str, allowed: str) -> Refused:
+    """The refusal of a field's value (2788)."""
+    return Refused(400, "ModelArts.2788", f"Invalid parameter: {field}.", f"Allowed: {allowed}.")
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is not JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is too large")
+    return value

@@ -1,0 +1,145 @@
+"""The wire format of the training service: what our jobs look like as the API's JSON."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from aisbench_sandbox.events import JobEvent
+from aisbench_sandbox.job import Job
+from aisbench_sandbox.refusals import Refused
+from aisbench_sandbox.service.event_search import EventSearch
+from aisbench_sandbox.service.hosts import host_of, node_ip
+from aisbench_sandbox.service.offers import flavor_json
+from aisbench_sandbox.service.searches import Search
+from aisbench_sandbox.service.status import status_json
+
+Json = dict[str, Any]
+
+USER_NAME = "sandbox"
+
+_PARAMETER: Json = {
+    "description": "",
+    "i18n_description": None,
+    "constraint": {
+        "type": "String",
+        "editable": True,
+        "required": False,
+        "sensitive": False,
+        "valid_type": "None",
+        "valid_range": [],
+    },
+}
+
+
+def job_json(job: Job, now: int) -> Json:
+    """A job as create, detail, stop and list all show it; `now` in ms counts a running job's duration."""
+    return {
+        "kind": "job",
+        "metadata": _metadata(job),
+        "status": status_json(job, now),
+        "algorithm": _algorithm(job),
+        "spec": {**job.body["spec"], "resource": _resource(job)},
+        "endpoints": job.body.get("endpoints") or {},
+    }
+
+
+def _algorithm(job: Job) -> Json:
+    parameters = [{**_PARAMETER, **parameter} for parameter in job.algorithm.get("parameters") or ()]
+    return {**job.algorithm, "parameters": parameters, "policies": job.algorithm.get("policies") or {}}
+
+
+def _metadata(job: Job) -> Json:
+    asked = job.body["metadata"]
+    return {**asked, "id": job.job_id, "create_time": job.created_at, "user_name": USER_NAME}
+
+
+def _resource(job: Job) -> Json:
+    flavor = flavor_json(job.flavor)
+    return {
+        "policy": "regular",
+        **job.body["spec"]["resource"],
+        "flavor_name": flavor["flavor_name"],
+        "flavor_detail": {key: flavor[key] for key in ("flavor_type", "billing", "flavor_info")},
+        "main_container_allocated_resources": _allocated(flavor["flavor_info"]),
+        **({"pool_name": job.pool} if job.pool else {}),
+    }
+
+
+def _allocated(info: Json) -> Json:
+    card = info.get("npu") or info.get("gpu") or {"unit_num": 0, "product_name": ""}
+    return {
+        "cpu_arch": info["cpu"]["arch"],
+        "cpu_core_num": info["cpu"]["core_num"],
+        "mem_size": info["memory"]["size"],
+        "accelerator_num": int(card["unit_num"]),
+        "accelerator_type": card["product_name"],
+    }
+
+
+def search_json(search: Search, matching: Sequence[Job], total: int, now: int) -> Json:
+    """One page of a search; `total` counts all jobs."""
+    return {
+        "total": total,
+        "count": len(matching),
+        "limit": search.limit,
+        "offset": search.offset,
+        "sort_by": search.sort_by,
+        "order": search.order,
+        "group_by": search.group_by,
+        "workspace_id": search.workspace or "0",
+        "ai_project": "default-ai-project",
+        "train_type": search.train_type,
+        "items": [_item(job, now, with_hosts=bool(search.hosts)) for job in search.page(matching)],
+    }
+
+
+def _item(job: Job, now: int, *, with_hosts: bool) -> Json:
+    """A job in a list; a search by nodes tells where its tasks are."""
+    found = job_json(job, now)
+    return {**found, "status": {**found["status"], "task_ips": tasks_json(job)}} if with_hosts else found
+
+
+def events_json(events: Sequence[JobEvent], asked: EventSearch) -> Json:
+    """One page of events in one language; `total` counts all that match."""
+    matching = asked.matching(events)
+    items = [
+        {"time": _iso(event.at), "level": event.level, "source": event.source, "message": event.message(asked.language)}
+        for event in asked.page(matching)
+    ]
+    times = {"start_time": asked.start_time, "end_time": asked.end_time}
+    paging = {"offset": asked.offset, "limit": asked.limit, "order": asked.order}
+    return {"total": len(matching), **paging, **times, "events": items}
+
+
+def tasks_json(job: Job, schedule_count: int = 0) -> list[Json]:
+    """The job's tasks, one per node, with the addresses that they have once they are placed on this machine.
+
+    `schedule_count` asks for one scheduling, 0 for the last one."""
+    latest = max(1, len(job.attempts))
+    if schedule_count > latest:
+        return []
+    placed = bool(job.started_at)
+    return [
+        {
+            "task": task,
+            "ip": node_ip(job.node_of(task)) if placed else "",
+            "host_ip": host_of(job, job.node_of(task), schedule_count),
+            "schedule_count": schedule_count or latest,
+        }
+        for task in job.tasks
+    ]
+
+
+def metrics_json(job: Job, task: str) -> Json:
+    """What was measured on one task, one value per minute."""
+    return {"metrics": [{"metric": name, "value": list(values)} for name, values in job.metrics[task].items()]}
+
+
+def refusal_json(refused: Refused) -> Json:
+    """An error as the training service writes it."""
+    body = {"error_msg": refused.message, "error_code": refused.code}
+    return {**body, "error_solution": refused.solution} if refused.solution else body
+
+
+def _iso(at: int) -> str:
+    return datetime.fromtimestamp(at // 1000, UTC).isoformat()

@@ -1,0 +1,94 @@
+"""What exists of the training service: each address, and what answers it."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from aisbench_sandbox.refusals import Refused
+from aisbench_sandbox.service import (
+    experiment_calls,
+    job_calls,
+    legacy_calls,
+    offer_calls,
+    pool_calls,
+    tag_calls,
+    task_calls,
+)
+from aisbench_sandbox.service import responses as responses
+from aisbench_sandbox.service.desk import Desk, Routes
+from aisbench_sandbox.service.gateway import Gateway, answer
+from aisbench_sandbox.service.lockout import Lockout
+from aisbench_sandbox.service.training_jobs import NothingYet
+
+ROUTES: Routes = (
+    *job_calls.ROUTES,
+    *task_calls.ROUTES,
+    *offer_calls.ROUTES,
+    *tag_calls.ROUTES,
+    *experiment_calls.ROUTES,
+    *pool_calls.ROUTES,
+)
+"""Method, path below /v2/{project_id}/, and what answers."""
+
+LEGACY_ROUTES: Routes = (*legacy_calls.ROUTES, *pool_calls.OLDER_ROUTES)
+"""The same below /v1/{project_id}/."""
+
+_ALL = [
+    (method, f"/{version}/{{project_id}}/{path}", call)
+    for version, routes in (("v2", ROUTES), ("v1", LEGACY_ROUTES))
+    for method, path, call in routes
+]
+
+
+def modelarts_app(desk: Desk, project_id: str, keys: Mapping[str, str], lockout: Lockout) -> ASGIApp:
+    """The training service as an ASGI application."""
+    app = Starlette(
+        routes=[
+            Route(path, _guarded(partial(call, desk), project_id), methods=[method]) for method, path, call in _ALL
+        ],
+        exception_handlers={Refused: _refuse, NothingYet: _nothing_yet, HTTPException: _unknown, OSError: _broken},
+    )
+    app.router.redirect_slashes = False
+    return Gateway(app, keys, desk.clock, lockout)
+
+
+def _guarded(call: Callable[[Request], Response], project_id: str) -> Callable[[Request], Response]:
+    def handle(request: Request) -> Response:
+        project = request.path_params["project_id"]
+        if project != project_id:
+            message = f"The project ID {project} is not this region's."
+            raise Refused(404, "ModelArts.2786", message, f"The sandbox's project is {project_id}.")
+        return call(request)
+
+    return handle
+
+
+def _refuse(_: Request, error: Exception) -> Response:
+    assert isinstance(error, Refused)  # noqa: S101 - what the handler is registered for
+    return answer(error.status, responses.refusal_json(error))
+
+
+def _broken(_: Request, error: Exception) -> Response:
+    assert isinstance(error, OSError)  # noqa: S101 - what the handler is registered for
+    why = f"Internal error: the sandbox's machine fails: {error.strerror or type(error).__name__}."
+    return answer(500, responses.refusal_json(Refused(500, "ModelArts.2950", why, "Make room on its disk.")))
+
+
+def _nothing_yet(_: Request, __: Exception) -> Response:
+    return answer(204, None)
+
+
+def _unknown(request: Request, _: Exception) -> Response:
+    known = "; ".join(f"{method} {path}" for method, path, _ in _ALL)
+    body = {
+        "error_msg": f"The AISBench sandbox does not imitate {request.method} {request.url.path}.",
+        "error_code": "Sandbox.0501",
+        "error_solution": f"It answers: {known}",
+    }
+    return answer(501, body)

@@ -1,0 +1,88 @@
+"""The four stages of each running of a job, with what happened in them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from aisbench_sandbox.events import JobEvent
+from aisbench_sandbox.job import Job
+
+Json = dict[str, Any]
+
+# name: (English, Simplified Chinese)
+_STAGES = {
+    "scheduling": ("Scheduling", "调度"),
+    "preparing": ("Preparing", "准备"),
+    "running": ("Running", "运行"),
+    "end": ("End", "结束"),
+}
+_FINISH = frozenset({"task_finished", "output_started", "output_done", "output_failed"})
+_AGAIN = frozenset({"preempted", "restarted"})
+
+
+def stages_json(job: Job) -> Json:
+    """What the job has gone through, one record per running; the last may be waiting for its turn."""
+    parts = _by_running(job.events)
+    records = [
+        {"record_order": number, "stages": _stages(job, events, is_last=number == len(parts))}
+        for number, events in enumerate(parts, 1)
+    ]
+    return {"total_count": len(records), "running_records": records}
+
+
+def _by_running(events: Sequence[JobEvent]) -> list[list[JobEvent]]:
+    """The events of each running; that a job goes back into the queue belongs to the running that is over."""
+    parts: list[list[JobEvent]] = [[]]
+    for event in events:
+        parts[-1].append(event)
+        if event.kind in _AGAIN:
+            parts.append([])
+    return parts
+
+
+def _stages(job: Job, events: Sequence[JobEvent], *, is_last: bool) -> list[Json]:
+    stages: dict[str, list[JobEvent]] = {name: [] for name in _STAGES}
+    name = "scheduling"
+    for event in events:
+        name = _stage(name, event)
+        stages[name].append(event)
+    reached = [(order, name) for order, name in enumerate(_STAGES, 1) if stages[name]]
+    is_over = job.has_ended or not is_last
+    ends = [stages[name][0].at for _, name in reached[1:]] + [events[-1].at if is_over and events else 0]
+    return [_stage_json(job, name, order, stages[name], end) for (order, name), end in zip(reached, ends, strict=True)]
+
+
+def _stage(before: str, event: JobEvent) -> str:
+    """The stage that an event belongs to, by the one before it."""
+    if event.kind == "running":
+        return "preparing"
+    if event.kind == "task_started":
+        return "running"
+    if event.kind in _FINISH or event.kind in _AGAIN or _ends(event):
+        return "end"
+    return before
+
+
+def _ends(event: JobEvent) -> bool:
+    return event.kind in ("completed", "failed", "interrupted", "terminated", "timed_out", "queue_failed")
+
+
+def _stage_json(job: Job, name: str, order: int, events: Sequence[JobEvent], end: int) -> Json:
+    english, chinese = _STAGES[name]
+    return {
+        "job_id": job.job_id,
+        "name": name,
+        "en_message": english,
+        "zh_message": chinese,
+        "stage_order": order,
+        "start_time": str(events[0].at),
+        "end_time": str(end or ""),
+        "sub_stages": [
+            {
+                "name": event.kind,
+                "en_message": event.message("en-us"),
+                "zh_message": event.message("zh-cn"),
+                "create_time": str(event.at),
+            }
+            for event in events
+        ],
+    }

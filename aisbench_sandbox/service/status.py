@@ -1,0 +1,76 @@
+"""How a job stands, as the API tells it: phases, durations, nodes over time, and each of its runnings."""
+
+from typing import Any
+
+from aisbench_sandbox.attempts import Attempt, Recovery, Trouble
+from aisbench_sandbox.job import Job, Phase
+
+Json = dict[str, Any]
+
+_SECONDARY = {Phase.PENDING: "Queuing"}
+
+
+def status_json(job: Job, now: int) -> Json:
+    """The status block; `now` in ms counts a running job's duration, in which waiting is left out."""
+    ends = [{"task": end.task, "exit_code": end.exit_code, "message": end.message} for end in job.ends]
+    return {
+        "phase": job.phase.value,
+        "secondary_phase": _SECONDARY.get(job.phase, job.phase.value),
+        "duration": job.running_ms(now),
+        "start_time": job.started_at,
+        "node_count_metrics": _node_counts(job),
+        "tasks": list(job.tasks),
+        "task_statuses": ends or None,
+        "running_records": [_running_record(job, number) for number in range(len(job.attempts))],
+    }
+
+
+def _node_counts(job: Job) -> list[list[int]] | None:
+    """How many nodes the job had from when on, in ms; nothing before it had any."""
+    if not job.attempts:
+        return None
+    counts = [[job.created_at, 0]]
+    for attempt in job.attempts:
+        counts.append([attempt.started_at, job.node_count])
+        if attempt.ended_at:
+            counts.append([attempt.ended_at, 0])
+    return counts
+
+
+def _running_record(job: Job, number: int) -> Json:
+    """One running of the job; its times are seconds."""
+    attempt = job.attempts[number]
+    record: Json = {"start_at": attempt.started_at // 1000, "start_type": "init_or_rescheduled"}
+    if attempt.ended_at:
+        record["end_at"] = attempt.ended_at // 1000
+    if attempt.reason:
+        record["end_reason"] = attempt.reason
+    if attempt.task:
+        record["end_related_task"] = attempt.task
+    if attempt.recovery:
+        record["end_recover"] = attempt.recovery.value
+        if attempt.trouble in (Trouble.CODE, Trouble.NODE, Trouble.HANG):
+            record["recover_records"] = [_recovery(job, number, attempt, attempt.recovery)]
+    return record
+
+
+def _recovery(job: Job, number: int, attempt: Attempt, recovery: Recovery) -> Json:
+    later = job.attempts[number + 1 :]
+    over = later[0].started_at if later else job.ended_at
+    record: Json = {
+        "recover_start_at": attempt.ended_at // 1000,
+        "recover": recovery.value,
+        "fault_scenario": attempt.trouble.value if attempt.trouble else "",
+        "reason": attempt.reason,
+        "related_task": attempt.task,
+        "recover_result": _result(job, has_run_again=bool(later)),
+    }
+    return {**record, "recover_end_at": over // 1000} if over else record
+
+
+def _result(job: Job, *, has_run_again: bool) -> str:
+    if has_run_again:
+        return "success"
+    if job.phase is Phase.TERMINATED:
+        return "terminated"
+    return "failed" if job.has_ended else "recovering"

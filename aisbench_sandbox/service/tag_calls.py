@@ -1,0 +1,100 @@
+"""Requests about tags: of one job, of all, and which jobs have them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from aisbench_sandbox.job import Job
+from aisbench_sandbox.service.desk import Desk, Routes
+from aisbench_sandbox.service.gateway import answer
+from aisbench_sandbox.service.job_calls import job_id_of
+from aisbench_sandbox.service.reading import entries, flag, invalid, json_object, number, text
+from aisbench_sandbox.service.tags import all_tags, read_conditions, read_tags, tagged, tags_json, tags_of
+
+MOST_SHOWN = 1000
+
+
+def add(desk: Desk, request: Request) -> Response:
+    tags = read_tags(json_object(request))
+    desk.jobs.change(job_id_of(request), lambda job: tagged(job, {**tags_of(job), **tags}))
+    return answer(200, {"tags": tags_json(tags)})
+
+
+def remove(desk: Desk, request: Request) -> Response:
+    gone = read_tags(json_object(request))
+
+    def without(job: Job) -> Job:
+        return tagged(job, {key: value for key, value in tags_of(job).items() if gone.get(key) not in ("", value)})
+
+    desk.jobs.change(job_id_of(request), without)
+    return answer(204, None)
+
+
+def show(desk: Desk, request: Request) -> Response:
+    return answer(200, {"tags": tags_json(tags_of(desk.jobs.job(job_id_of(request))))})
+
+
+def show_all(desk: Desk, request: Request) -> Response:
+    tags = all_tags(desk.jobs.all())
+    offset = number(request, "offset", 0, 0)
+    return answer(200, {"tags": tags[offset : offset + number(request, "limit", MOST_SHOWN, 1, MOST_SHOWN)]})
+
+
+def jobs_by_tags(desk: Desk, request: Request) -> Response:
+    found = _jobs(desk, json_object(request))
+    offset = number(request, "offset", 0, 0)
+    page = found[offset : offset + number(request, "limit", MOST_SHOWN, 1, MOST_SHOWN)]
+    return answer(200, {"resources": [_resource(job) for job in page], "total_count": len(found)})
+
+
+def count_by_tags(desk: Desk, request: Request) -> Response:
+    return answer(200, {"total_count": len(_jobs(desk, json_object(request)))})
+
+
+def _jobs(desk: Desk, body: Mapping[str, Any]) -> list[Job]:
+    workspace = text(body, "workspace_id") or "0"
+    bare = flag(body, "without_any_tag")
+    conditions = () if bare else read_conditions(body)
+    name = _name(body)
+    return [
+        job
+        for job in desk.jobs.all()
+        if job.body["metadata"]["workspace_id"] == workspace
+        and name in job.name
+        and not (bare and tags_of(job))
+        and all(condition.holds(job) for condition in conditions)
+    ]
+
+
+def _name(body: Mapping[str, Any]) -> str:
+    matches = entries(body, "matches")
+    if not matches:
+        return ""
+    if len(matches) > 1 or matches[0].get("key") != "resource_name":
+        raise invalid("matches", "one match, with the key resource_name")
+    return text(matches[0], "value", 1, 255)
+
+
+def _resource(job: Job) -> dict[str, Any]:
+    return {
+        "resource_detail": {},
+        "workspace_id": job.body["metadata"]["workspace_id"],
+        "resource_id": job.job_id,
+        "resource_name": job.name,
+        "tags": tags_json(tags_of(job)),
+    }
+
+
+_TAGS = "modelarts-training-job/{job_id}/tags"
+_INSTANCES = "modelarts-training-job/resource-instances"
+
+ROUTES: Routes = (
+    ("POST", f"{_TAGS}/create", add),
+    ("DELETE", f"{_TAGS}/delete", remove),
+    ("GET", _TAGS, show),
+    ("GET", "modelarts-training-job/tags", show_all),
+    ("POST", f"{_INSTANCES}/filter", jobs_by_tags),
+    ("POST", f"{_INSTANCES}/count", count_by_tags),
+)

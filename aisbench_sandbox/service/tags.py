@@ -1,0 +1,90 @@
+"""Tags of training jobs: what may be one, and which jobs have them."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from aisbench_sandbox.job import Job
+from aisbench_sandbox.service import reading
+
+MOST_CONDITIONS = 10
+
+_KEY = re.compile(r"[\w.:=+\-@]([\w .:=+\-@]*[\w.:=+\-@])?")
+_VALUE = re.compile(r"[\w ./:=+\-@]*")
+
+
+@dataclass(frozen=True, slots=True)
+class TagCondition:
+    """Jobs that have this key with one of these values; with any value when there are none."""
+
+    key: str
+    values: tuple[str, ...]
+
+    def holds(self, job: Job) -> bool:
+        """Whether the job has such a tag."""
+        value = tags_of(job).get(self.key)
+        return value is not None and (not self.values or value in self.values)
+
+
+def tags_of(job: Job) -> Mapping[str, str]:
+    """The job's tags, value by key."""
+    kept: Mapping[str, str] = job.body.get("tags") or {}
+    return kept
+
+
+def tagged(job: Job, tags: Mapping[str, str]) -> Job:
+    """The job with exactly these tags."""
+    return replace(job, body={**job.body, "tags": dict(tags)})
+
+
+def read_tags(body: Mapping[str, Any]) -> dict[str, str]:
+    """The tags that a request names, value by key. Raises Refused (2788)."""
+    tags = [(_key(entry), _value(entry.get("value"))) for entry in reading.entries(body, "tags")]
+    if not tags:
+        raise reading.invalid("tags", "at least one tag")
+    if len({key for key, _ in tags}) < len(tags):
+        raise reading.invalid("tags", "each key once")
+    return dict(tags)
+
+
+def read_conditions(body: Mapping[str, Any]) -> tuple[TagCondition, ...]:
+    """The tags that jobs are asked for: at most 10 keys with 10 values. Raises Refused (2788)."""
+    found = [_condition(entry) for entry in reading.entries(body, "tags")]
+    if len(found) > MOST_CONDITIONS or len({condition.key for condition in found}) < len(found):
+        raise reading.invalid("tags", f"at most {MOST_CONDITIONS} keys, each once")
+    return tuple(found)
+
+
+def all_tags(jobs: Sequence[Job]) -> list[dict[str, Any]]:
+    """Every key with all its values, in order."""
+    values: dict[str, set[str]] = {}
+    for job in jobs:
+        for key, value in tags_of(job).items():
+            values.setdefault(key, set()).add(value)
+    return [{"key": key, "values": sorted(values[key])} for key in sorted(values)]
+
+
+def tags_json(tags: Mapping[str, str]) -> list[dict[str, str]]:
+    """Tags as the API writes them."""
+    return [{"key": key, "value": value} for key, value in tags.items()]
+
+
+def _condition(entry: Mapping[str, Any]) -> TagCondition:
+    values = reading.texts(entry.get("values"), "tags.values", MOST_CONDITIONS)
+    return TagCondition(_key(entry), tuple(_value(value) for value in values if value))
+
+
+def _key(entry: Mapping[str, Any]) -> str:
+    key = entry.get("key")
+    if not isinstance(key, str) or len(key) > 128 or not _KEY.fullmatch(key) or key.startswith("_sys_"):
+        allowed = "1 to 128 letters, digits, blanks inside and _.:=+-@, not beginning with _sys_"
+        raise reading.invalid("tags.key", allowed)
+    return key
+
+
+def _value(value: object) -> str:
+    value = "" if value is None else value
+    if not isinstance(value, str) or len(value) > 255 or not _VALUE.fullmatch(value):
+        raise reading.invalid("tags.value", "at most 255 letters, digits, blanks and _.:/=+-@")
+    return value

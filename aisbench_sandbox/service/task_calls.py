@@ -1,0 +1,116 @@
+"""Requests about what a job does: its tasks, logs, measurements, events and stages."""
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from aisbench_sandbox.events import LANGUAGES
+from aisbench_sandbox.refusals import Refused
+from aisbench_sandbox.service import log_lines
+from aisbench_sandbox.service import responses as responses
+from aisbench_sandbox.service.desk import Desk, Routes
+from aisbench_sandbox.service.event_search import EventSearch
+from aisbench_sandbox.service.gateway import answer
+from aisbench_sandbox.service.job_calls import JOB, job_id_of
+from aisbench_sandbox.service.reading import number, word
+from aisbench_sandbox.service.stages import stages_json
+from aisbench_sandbox.service.training_jobs import LINK_SECONDS
+
+MOST_LINES = 500
+LEVELS = ("Info", "Error", "Warning")
+SOURCES = ("K8S", "Job", "Task")
+_SAVED = "application/octet-stream"
+
+
+def tasks(desk: Desk, request: Request) -> Response:
+    schedule_count = number(request, "schedule_count", 0, 0)
+    return answer(200, responses.tasks_json(desk.jobs.job(job_id_of(request)), schedule_count))
+
+
+def log_preview(desk: Desk, request: Request) -> Response:
+    content, size = desk.jobs.log_preview(job_id_of(request), _task(request))
+    return answer(200, {"content": content, "current_size": len(content.encode()), "full_size": size})
+
+
+def log_link(desk: Desk, request: Request) -> Response:
+    # The manual says that the header decides; its example writes the name into the query.
+    kind = request.query_params.get("content-type") or request.query_params.get("Content-Type")
+    save_as = (kind or request.headers.get("content-type", "")).startswith(_SAVED)
+    expires = int(desk.clock()) + LINK_SECONDS
+    return answer(200, {"obs_url": desk.jobs.log_link(job_id_of(request), _task(request), expires, save_as)})
+
+
+def lines_json(found: log_lines.Lines) -> dict[str, object]:
+    """Lines of a log as both APIs write them."""
+    return {
+        "start_line": str(found.start),
+        "end_line": str(found.end),
+        "lines": len(found.texts),
+        "content": "\n".join(found.texts),
+    }
+
+
+def asked_lines(request: Request, least: int) -> tuple[int | None, int, str]:
+    """Base line, how many, and the order. Raises Refused (2764)."""
+    base = number(request, "base_line", 0, 0) if request.query_params.get("base_line") else None
+    order = word(request.query_params.get("order") or "desc", "order", ("desc", "asc"))
+    return base, number(request, "lines", 50, least, MOST_LINES), order
+
+
+def log_by_lines(desk: Desk, request: Request) -> Response:
+    base, count, order = asked_lines(request, 1)
+    log = desk.jobs.log_file(job_id_of(request), _task(request))
+    find = log_lines.oldest_first if order == "asc" else log_lines.newest_first
+    return answer(200, lines_json(find(log, base, count)))
+
+
+def metrics(desk: Desk, request: Request) -> Response:
+    task = _task(request)
+    return answer(200, responses.metrics_json(desk.jobs.measured(job_id_of(request), task), task))
+
+
+def events(desk: Desk, request: Request) -> Response:
+    job = desk.jobs.job(job_id_of(request))
+    return answer(200, responses.events_json(job.events, _asked_events(desk, request)))
+
+
+def stages(desk: Desk, request: Request) -> Response:
+    return answer(200, stages_json(desk.jobs.job(job_id_of(request))))
+
+
+def _asked_events(desk: Desk, request: Request) -> EventSearch:
+    query = request.query_params
+    times = [name for name in ("start_time", "end_time") if query.get(name)]
+    if len(times) == 1:
+        raise Refused(400, "ModelArts.2764", f"Invalid query parameter: {times[0]} alone.", "Give both times, in ms.")
+    pattern = query.get("pattern", "")
+    if len(pattern) > 256:
+        raise Refused(400, "ModelArts.2764", "Invalid query parameter: pattern.", "Use at most 256 characters.")
+    return EventSearch(
+        offset=number(request, "offset", 0, 0),
+        limit=number(request, "limit", 50, 1, 100),
+        order=word(query.get("order") or "desc", "order", ("desc", "asc")),
+        language=word(request.headers.get("x-language", "zh-cn").lower(), "X-Language", LANGUAGES),
+        level=word(query.get("level", ""), "level", ("", *LEVELS)),
+        source=word(query.get("source", ""), "source", ("", *SOURCES)),
+        pattern=pattern,
+        start_time=number(request, "start_time", 0, 0, 10**15) if times else None,
+        end_time=number(request, "end_time", 0, 0, 10**15) if times else None,
+        counts_pages=desk.counts_pages(),
+    )
+
+
+def _task(request: Request) -> str:
+    return str(request.path_params["task"])
+
+
+_TASK = f"{JOB}/tasks/{{task}}"
+
+ROUTES: Routes = (
+    ("GET", f"{JOB}/tasks", tasks),
+    ("GET", f"{_TASK}/logs/preview", log_preview),
+    ("GET", f"{_TASK}/logs/url", log_link),
+    ("GET", f"{JOB}/logs/{{task}}", log_by_lines),
+    ("GET", f"{JOB}/metrics/{{task}}", metrics),
+    ("GET", f"{JOB}/events", events),
+    ("GET", f"{JOB}/stages", stages),
+)

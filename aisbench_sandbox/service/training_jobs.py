@@ -1,0 +1,205 @@
+"""What the training service does: jobs are created, found, stopped, deleted, and tell about themselves."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from aisbench_sandbox.capacity import Capacity
+from aisbench_sandbox.engine.engine import Engine
+from aisbench_sandbox.job import Job, Phase
+from aisbench_sandbox.jobs import Jobs
+from aisbench_sandbox.obs.links import signed_link
+from aisbench_sandbox.obs.objects import Objects
+from aisbench_sandbox.obs.paths import bucket_and_key
+from aisbench_sandbox.refusals import Refused
+from aisbench_sandbox.service import reading
+from aisbench_sandbox.service.creation import accept
+from aisbench_sandbox.service.experiments import Experiments
+from aisbench_sandbox.service.quotas import Quotas
+from aisbench_sandbox.service.searches import Search
+from aisbench_sandbox.service.updates import updated
+
+MOST_PREVIEW_BYTES = 5 * 1024 * 1024
+LINK_SECONDS = 300
+MOST_DELETED = 100
+LEGACY = "legacy"
+"""In the body of jobs that were made by the older API (v1), which the newer one does not show."""
+
+
+class NothingYet(Exception):
+    """There is no log or measurement yet: the service answers 204."""
+
+
+class TrainingJobs:
+    """The behaviour behind the routes. `script` says what a new job pretends, for engines that pretend."""
+
+    def __init__(
+        self,
+        jobs: Jobs,
+        engine: Engine,
+        objects: Objects,
+        obs_url: str,
+        keys: Mapping[str, str],
+        script: Callable[[], Mapping[str, Any] | None],
+        quotas: Quotas,
+        experiments: Experiments,
+        capacity: Capacity,
+    ) -> None:
+        self.jobs = jobs
+        self._engine = engine
+        self._objects = objects
+        self._obs_url = obs_url
+        self._keys = keys
+        self._script = script
+        self._quotas = quotas
+        self._making = threading.RLock()
+        self._experiments = experiments
+        self.capacity = capacity
+
+    def create(self, body: Mapping[str, Any]) -> Job:
+        """A new job. Raises Refused."""
+        accepted = self.admit(body)
+        with self._making:  # a quota and an experiment are for one at a time
+            if self.jobs.has_name(accepted["metadata"]["name"]):
+                raise _taken(accepted)
+            return self.add(self._experiments.join(accepted))
+
+    def admit(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """A request as a job will be remembered by it. Raises Refused when it cannot be a job."""
+        accepted = accept(body, self._objects, self.capacity.pool)
+        self._engine.check(Job("", accepted, 0))
+        self._quotas.check()
+        return accepted
+
+    def add(self, accepted: Mapping[str, Any]) -> Job:
+        """Begin with a job whose request was accepted. Raises Refused when its name is taken or the quota used up."""
+        with self._making:
+            self._quotas.check()
+            job = self.jobs.add(accepted, self._script())
+        if job is None:
+            raise _taken(accepted)
+        self._engine.start(job)
+        return job
+
+    def all(self) -> list[Job]:
+        """The jobs that this API shows, oldest first."""
+        return [job for job in self.jobs.all() if LEGACY not in job.body]
+
+    def look(self) -> None:
+        """Somebody is about to look at the jobs."""
+        self._engine.look()
+
+    def search(self, search: Search) -> tuple[Sequence[Job], int]:
+        """All jobs that match, in order, and how many jobs there are."""
+        self._engine.look()
+        jobs = self.all()
+        return search.matching(jobs), len(jobs)
+
+    def show(self, job_id: str) -> Job:
+        """One job. Raises Refused."""
+        self._engine.look()
+        return self.job(job_id)
+
+    def job(self, job_id: str) -> Job:
+        """One job as it is; nobody looks at its status. Raises Refused."""
+        job = self.jobs.find(job_id)
+        if job is None or LEGACY in job.body:
+            raise Refused(400, "ModelArts.2775", f"The training job {job_id} is not found.")
+        return job
+
+    def stop(self, job_id: str) -> Job:
+        """Ask a job to end. Raises Refused when it has ended."""
+        return self.halt(self.job(job_id))
+
+    def halt(self, job: Job) -> Job:
+        """Ask this job to end. Raises Refused when it has ended."""
+        stopping = self.jobs.change(job.job_id, _asked_to_stop)
+        self._engine.stop(job.job_id)
+        return stopping or job
+
+    def update(self, job_id: str, body: Mapping[str, Any]) -> None:
+        """Change what may be changed of a job that exists. Raises Refused."""
+        self.change(job_id, lambda job: updated(job, body))
+        self._engine.look()  # its priority may be another one now
+
+    def change(self, job_id: str, step: Callable[[Job], Job]) -> Job:
+        """The job after `step`. Raises Refused when there is none."""
+        self.job(job_id)
+        return self.jobs.change(job_id, step) or self.job(job_id)
+
+    def delete(self, job_id: str) -> None:
+        """Forget a job; one that runs is ended. Raises Refused when there is none."""
+        self.forget(self.job(job_id))
+
+    def forget(self, job: Job) -> None:
+        """Forget this job; if it runs, it is ended."""
+        if not job.has_ended:
+            self.jobs.change(job.job_id, lambda now: now if now.has_ended else now.terminating())
+            self._engine.stop(job.job_id)
+        self.jobs.remove(job.job_id)
+
+    def delete_all(self, body: Mapping[str, Any]) -> None:
+        """Forget many jobs of one workspace, all or none. Raises Refused."""
+        entries = reading.entries(body, "jobs")
+        if not 1 <= len(entries) <= MOST_DELETED:
+            raise reading.invalid("jobs", f"1 to {MOST_DELETED} jobs")
+        ids = [reading.text(reading.block(entry, "metadata"), "id", 1) for entry in entries]
+        found = [self.job(job_id) for job_id in dict.fromkeys(ids)]
+        if len({job.body["metadata"]["workspace_id"] for job in found}) > 1:
+            raise reading.invalid("jobs", "jobs of one workspace")
+        for job in found:
+            self.forget(job)
+
+    def log_preview(self, job_id: str, task: str) -> tuple[str, int]:
+        """The newest part of a task's log as text, and the whole log's size in bytes. Raises NothingYet."""
+        file = self.log_file(job_id, task)
+        size = file.stat().st_size
+        with file.open("rb") as stream:
+            stream.seek(max(0, size - MOST_PREVIEW_BYTES))
+            return stream.read(MOST_PREVIEW_BYTES).decode("utf-8", "replace"), size
+
+    def log_file(self, job_id: str, task: str) -> Path:
+        """What a task has printed so far. Raises NothingYet."""
+        file = self.jobs.log_file(job_id, self._node(job_id, task))
+        if not file.exists():
+            raise NothingYet
+        return file
+
+    def log_link(self, job_id: str, task: str, expires: int, save_as: bool) -> str:
+        """A signed OBS address of a task's log that holds until `expires` (s), to be shown or saved. Raises Refused."""
+        path = self.job(job_id).log_object(self._node(job_id, task))
+        if not path:
+            raise Refused(400, "ModelArts.2822", "The log export path is not set.", "Set spec.log_export_path.")
+        bucket, key = bucket_and_key(path)
+        if self._objects.head(bucket, key) is None:
+            raise Refused(400, "ModelArts.2818", "The log is not generated yet.", "Ask again when the job runs.")
+        access_key, secret_key = next(iter(self._keys.items()))
+        name = key.rpartition("/")[2] if save_as else ""
+        return signed_link(self._obs_url, bucket, key, access_key, secret_key, expires, name)
+
+    def measured(self, job_id: str, task: str) -> Job:
+        """The job, which has measurements of the task. Raises NothingYet."""
+        self._node(job_id, task)
+        job = self.job(job_id)
+        if task not in job.metrics:
+            raise NothingYet
+        return job
+
+    def _node(self, job_id: str, task: str) -> int:
+        tasks = self.job(job_id).tasks
+        if task not in tasks:
+            raise Refused(400, "ModelArts.2788", f"Invalid parameter: task {task}.", f"Use {', '.join(tasks)}.")
+        return self.job(job_id).node_of(task)
+
+
+def _asked_to_stop(job: Job) -> Job:
+    if job.has_ended or job.phase is Phase.TERMINATING:
+        message = f"The training job is {job.phase} and cannot be terminated."
+        raise Refused(409, "ModelArts.2796", message, "Stop jobs that are Creating, Pending or Running.")
+    return job.terminating()
+
+
+def _taken(accepted: Mapping[str, Any]) -> Refused:
+    name = accepted["metadata"]["name"]
+    return Refused(400, "ModelArts.2751", f"Duplicate training job (name {name}).", "Use another name.")

@@ -1,0 +1,35 @@
+"""Changes to a job that exists: its description, its notification, and its place in the queue."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from aisbench_sandbox.job import Job, Phase
+from aisbench_sandbox.refusals import Refused
+from aisbench_sandbox.service import reading
+from aisbench_sandbox.service.limits import check_annotations, check_notification, check_schedule_policy
+
+
+def updated(job: Job, body: Mapping[str, Any]) -> Job:
+    """The job with what an update request changes. Raises Refused (2788, 2816, 2878)."""
+    metadata, spec = dict(job.body["metadata"]), dict(job.body["spec"])
+    if body.get("description") is not None:
+        metadata["description"] = reading.text(body, "description")
+    wanted = reading.block(body, "spec")
+    if notification := reading.block(wanted, "notification"):
+        check_notification(notification)
+        spec["notification"] = notification
+    if annotation := reading.block(reading.block(body, "metadata"), "annotation"):
+        check_annotations(annotation)
+        metadata["annotations"] = {**(metadata.get("annotations") or {}), **annotation}
+    if policy := reading.block(wanted, "schedule_policy"):
+        spec["schedule_policy"] = {**(spec.get("schedule_policy") or {}), **_policy(job, policy)}
+    return replace(job, body={**job.body, "metadata": metadata, "spec": spec})
+
+
+def _policy(job: Job, policy: Mapping[str, Any]) -> Mapping[str, Any]:
+    check_schedule_policy(policy, bool(job.body["spec"]["resource"].get("pool_id")))
+    if job.phase not in (Phase.CREATING, Phase.PENDING):
+        message = f"The training job is {job.phase}: its priority can be changed only while it is Pending."
+        raise Refused(409, "ModelArts.2878", message, "Set the priority when the job is created.")
+    return policy
