@@ -25,7 +25,7 @@ from aisbench_core.web.origins import ConsoleNames, Origin
 from aisbench_core.web.upload_store import UploadStore
 from aisbench_core.web.uploads import UploadMiddleware
 from aisbench_core.wiring import open_core
-from pages._ui.errors import show_script_error
+from pages._ui.shell.errors import show_script_error
 
 
 class SecurityHeaders:

@@ -2,10 +2,8 @@
 
 import streamlit as st
 
-from pages._ui import saved_views
-from pages._ui.board import LEAST_COMPARED
-from pages._ui.comparable import show_verdict
-from pages._ui.comparing import (
+from pages._ui.compare.comparability import show_verdict
+from pages._ui.compare.comparison import (
     choose_compared,
     choose_runs,
     link_history,
@@ -15,13 +13,15 @@ from pages._ui.comparing import (
     show_metrics,
     show_scaling,
 )
-from pages._ui.core import asked, core
-from pages._ui.downloads import show_report
-from pages._ui.peers_shown import show_peers
-from pages._ui.places import COMPARE
-from pages._ui.servers_shown import show_servers
-from pages._ui.verdicts import show_verdicts
-from pages._ui.words import words
+from pages._ui.compare.groups import show_peers
+from pages._ui.leaderboard.board import LEAST_COMPARED
+from pages._ui.runs.servers import show_servers
+from pages._ui.runs.validity import show_verdicts
+from pages._ui.shell import saved_views
+from pages._ui.shell.core import asked, core
+from pages._ui.shell.downloads import show_report
+from pages._ui.shell.navigation import COMPARE
+from pages._ui.shell.words import words
 
 t = words()
 saved_views.show_title(COMPARE, t("compare.title"))

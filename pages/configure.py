@@ -2,12 +2,13 @@
 
 import streamlit as st
 
-from pages._ui import address, clones, drafts, exporting, importing, launching, places
-from pages._ui.authoring import read_form, show_form, show_yaml
-from pages._ui.findings import show_all
-from pages._ui.launching import choose_profile, show_cost
-from pages._ui.series_form import link_to_form
-from pages._ui.words import words
+from pages._ui.configure import clones, drafts, launch, upstream_export, upstream_import
+from pages._ui.configure.draft_views import read_form, show_form, show_yaml
+from pages._ui.configure.launch import choose_profile, show_cost
+from pages._ui.series.form import link_to_form
+from pages._ui.shell import address, navigation
+from pages._ui.shell.findings import show_all
+from pages._ui.shell.words import words
 
 t = words()
 drafts.open_again()
@@ -15,7 +16,7 @@ st.title(t("configure.title"))
 
 difference = st.container()
 if drafts.draft_name() != drafts.MINE:
-    places.link(places.CONFIGURE, t("configure.own_draft"), {"draft": drafts.MINE})
+    navigation.link(navigation.CONFIGURE, t("configure.own_draft"), {"draft": drafts.MINE})
 writing, judging = st.columns([2, 1], gap="large")
 with judging:
     profile = choose_profile()
@@ -29,7 +30,7 @@ with writing:
             horizontal=True,
             **address.option("view", ["form", "yaml"], "form", lambda each: t(f"configure.view_{each}")),
         )
-        importing.show_import()
+        upstream_import.show_import()
     form = read_form(draft, profile)
     if view == "yaml":
         show_yaml(draft)
@@ -39,6 +40,6 @@ with judging:
     if form and profile:
         show_all(form.findings, drafts.mend, unchecked=form.flavors_missing)
         show_cost(form.filled, profile)
-        launching.show_launch(form, profile)
+        launch.show_launch(form, profile)
         link_to_form(profile)
-        exporting.show_export(form.spec, profile)
+        upstream_export.show_export(form.spec, profile)

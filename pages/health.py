@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from pages._ui.core import core
-from pages._ui.health_shown import (
+from pages._ui.configure.launch import choose_profile
+from pages._ui.shell.core import core
+from pages._ui.shell.health import (
     show_cloud,
     show_console,
     show_follower,
@@ -11,8 +12,7 @@ from pages._ui.health_shown import (
     show_profile,
     show_sizes,
 )
-from pages._ui.launching import choose_profile
-from pages._ui.words import words
+from pages._ui.shell.words import words
 
 t = words()
 st.title(t("health.title"))

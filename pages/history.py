@@ -2,15 +2,15 @@
 
 import streamlit as st
 
-from pages._ui import saved_views
-from pages._ui.baselines import show_baseline
-from pages._ui.board import choose_kind, show_kind
-from pages._ui.core import asked, core
-from pages._ui.history_choice import ask, choose_group, choose_metric, choose_query
-from pages._ui.history_shown import show_changes, show_chart, show_runs, show_tests, show_verdict
-from pages._ui.places import HISTORY
-from pages._ui.unrecorded import show_unrecorded
-from pages._ui.words import words
+from pages._ui.history.baselines import show_baseline
+from pages._ui.history.choice import ask, choose_group, choose_metric, choose_query
+from pages._ui.history.results import show_changes, show_chart, show_runs, show_tests, show_verdict
+from pages._ui.leaderboard.board import choose_kind, show_kind
+from pages._ui.shell import saved_views
+from pages._ui.shell.core import asked, core
+from pages._ui.shell.empty_warehouse import show_unrecorded
+from pages._ui.shell.navigation import HISTORY
+from pages._ui.shell.words import words
 
 t = words()
 saved_views.show_title(HISTORY, t("trend.title"))

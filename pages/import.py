@@ -2,18 +2,18 @@
 
 import streamlit as st
 
-from pages._ui import old_results
-from pages._ui.imports_shown import show_imports
-from pages._ui.words import words
+from pages._ui.imports import import_results
+from pages._ui.imports.earlier_imports import show_imports
+from pages._ui.shell.words import words
 
 t = words()
 st.title(t("history.title"))
 st.markdown(t("history.what"))
-old_results.ask()
-if old_results.has_read():
-    old_results.show_tables()
-    old_results.show_unread()
-    choices = old_results.choose()
-    old_results.show_preview(choices)
-    old_results.show_save(choices)
+import_results.ask()
+if import_results.has_read():
+    import_results.show_tables()
+    import_results.show_unread()
+    choices = import_results.choose()
+    import_results.show_preview(choices)
+    import_results.show_save(choices)
 show_imports()

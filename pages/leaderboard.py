@@ -2,14 +2,22 @@
 
 import streamlit as st
 
-from pages._ui import saved_views
-from pages._ui.board import choose_kind, choose_query, choose_view, choose_worth, show_groups, show_kind, show_runs
-from pages._ui.core import asked, core
-from pages._ui.downloads import show_export
-from pages._ui.places import LEADERBOARD
-from pages._ui.unrecorded import show_unrecorded
-from pages._ui.verdicts import choose_ruleset, show_judged_by
-from pages._ui.words import words
+from pages._ui.leaderboard.board import (
+    choose_kind,
+    choose_query,
+    choose_view,
+    choose_worth,
+    show_groups,
+    show_kind,
+    show_runs,
+)
+from pages._ui.runs.validity import choose_ruleset, show_judged_by
+from pages._ui.shell import saved_views
+from pages._ui.shell.core import asked, core
+from pages._ui.shell.downloads import show_export
+from pages._ui.shell.empty_warehouse import show_unrecorded
+from pages._ui.shell.navigation import LEADERBOARD
+from pages._ui.shell.words import words
 
 t = words()
 saved_views.show_title(LEADERBOARD, t("board.title"))

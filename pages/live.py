@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from pages._ui.run_cards import ask_before_stopping
-from pages._ui.run_live import follow_all, follow_one
-from pages._ui.words import words
+from pages._ui.runs.cards import ask_before_stopping
+from pages._ui.runs.live import follow_all, follow_one
+from pages._ui.shell.words import words
 
 t = words()
 run_id = st.query_params.get("run", "")

@@ -3,15 +3,15 @@
 import streamlit as st
 
 from aisbench_core.model import ACTIVE, TERMINAL, RunSort
-from pages._ui import address
-from pages._ui.core import core
-from pages._ui.drafts import MINE
-from pages._ui.listing import choose_sort
-from pages._ui.places import CONFIGURE, link
-from pages._ui.region_jobs import ask_before_stopping_a_job, show_region_jobs
-from pages._ui.run_cards import ask_before_stopping
-from pages._ui.run_list import show_active, show_ended, state_of_list, watch_list
-from pages._ui.words import words
+from pages._ui.configure.drafts import MINE
+from pages._ui.runs.cards import ask_before_stopping
+from pages._ui.runs.region_jobs import ask_before_stopping_a_job, show_region_jobs
+from pages._ui.runs.run_list import show_active, show_ended, state_of_list, watch_list
+from pages._ui.shell import address
+from pages._ui.shell.core import core
+from pages._ui.shell.listing import choose_sort
+from pages._ui.shell.navigation import CONFIGURE, link
+from pages._ui.shell.words import words
 
 t = words()
 ledger = core().ledger

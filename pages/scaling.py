@@ -2,11 +2,8 @@
 
 import streamlit as st
 
-from pages._ui import saved_views
-from pages._ui.board import choose_kind, show_kind
-from pages._ui.core import asked, core
-from pages._ui.places import SCALING
-from pages._ui.scaling_choice import (
+from pages._ui.leaderboard.board import choose_kind, show_kind
+from pages._ui.scaling.choice import (
     choose_curves,
     choose_nodes,
     choose_query,
@@ -14,9 +11,12 @@ from pages._ui.scaling_choice import (
     curve_names,
     open_run,
 )
-from pages._ui.scaling_shown import show_charts, show_law, show_left_out, show_numbers, show_predictions
-from pages._ui.unrecorded import show_unrecorded
-from pages._ui.words import words
+from pages._ui.scaling.results import show_charts, show_law, show_left_out, show_numbers, show_predictions
+from pages._ui.shell import saved_views
+from pages._ui.shell.core import asked, core
+from pages._ui.shell.empty_warehouse import show_unrecorded
+from pages._ui.shell.navigation import SCALING
+from pages._ui.shell.words import words
 
 t = words()
 saved_views.show_title(SCALING, t("grow.title"))

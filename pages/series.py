@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from pages._ui.series_form import show_form
-from pages._ui.series_list import show_list
-from pages._ui.series_live import follow_series
-from pages._ui.words import words
+from pages._ui.series.form import show_form
+from pages._ui.series.live import follow_series
+from pages._ui.series.series_list import show_list
+from pages._ui.shell.words import words
 
 t = words()
 series_id = st.query_params.get("series", "")

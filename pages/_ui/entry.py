@@ -5,12 +5,12 @@ from pathlib import Path
 import streamlit as st
 
 from aisbench_core.read_only import is_read_only, require_writable
-from pages._ui.core import core
-from pages._ui.errors import errors_shown
-from pages._ui.loaded import loaded
-from pages._ui.places import CONFIGURE, ICONS, LEADERBOARD, STORING, go
-from pages._ui.status import show_follower, show_read_only
-from pages._ui.words import Words, choose_language, show_languages, words
+from pages._ui.shell.core import core
+from pages._ui.shell.errors import errors_shown
+from pages._ui.shell.navigation import CONFIGURE, ICONS, LEADERBOARD, STORING, go
+from pages._ui.shell.preloading import loaded
+from pages._ui.shell.status import show_follower, show_read_only
+from pages._ui.shell.words import Words, choose_language, show_languages, words
 
 
 def menu(t: Words) -> list[st.Page]:

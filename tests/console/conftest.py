@@ -15,9 +15,9 @@ from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.app_test import TMP_DIR
 
-from pages._ui.bound import VERSION
-from pages._ui.browser import SESSION
-from pages._ui.drafts import OWN
+from pages._ui.configure.drafts import OWN
+from pages._ui.shell.browser import SESSION
+from pages._ui.shell.widgets import VERSION
 from tests.console.seeds import fill
 
 ENTRY = Path(__file__).parents[2] / "pages" / "_ui" / "entry.py"

@@ -8,7 +8,7 @@ from pathlib import Path
 from streamlit.components.v2.component_manager import BidiComponentManager
 from streamlit.testing.v1 import AppTest
 
-from pages._ui.browser import SESSION
+from pages._ui.shell.browser import SESSION
 from tests.console.conftest import BROWSER, ENTRY, newest, texts
 
 STORING = ("configure", "import")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.values import BoardQuery
-from pages._ui.core import asked
+from pages._ui.shell.core import asked
 from tests import records as a
 from tests.console.conftest import OpenPage
 from tests.console.test_results import table

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from aisbench_core.authoring.specfile import from_yaml
 from aisbench_core.running.ledger import Ledger
-from pages._ui.words import Language
+from pages._ui.shell.words import Language
 from tests import records as a
 from tests.console.conftest import OWN_DRAFT, OpenPage, newest, texts
 

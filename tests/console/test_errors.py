@@ -7,13 +7,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from aisbench_core.errors import disk_error
-from pages._ui.errors import plain
+from pages._ui.shell.errors import plain
 
 
 def our_error() -> None:
     """A page that meets an error of ours."""
     from aisbench_core.errors import ConfigError
-    from pages._ui.errors import errors_shown
+    from pages._ui.shell.errors import errors_shown
 
     with errors_shown():
         raise ConfigError("there is no profile *named* `x`", "write data/profiles/x.yaml")
@@ -21,7 +21,7 @@ def our_error() -> None:
 
 def a_bug() -> None:
     """A page with a bug in it."""
-    from pages._ui.errors import errors_shown
+    from pages._ui.shell.errors import errors_shown
 
     with errors_shown():
         raise ZeroDivisionError("secret-in-a-message")
@@ -31,7 +31,7 @@ def a_full_disk() -> None:
     """A page that wants to write where there is no room."""
     import errno
 
-    from pages._ui.errors import errors_shown
+    from pages._ui.shell.errors import errors_shown
 
     with errors_shown():
         raise OSError(errno.ENOSPC, "No space left on device", "/home/ann/data/profiles/lab.yaml")
@@ -41,7 +41,7 @@ def stops() -> None:
     """A page that ends itself."""
     import streamlit as st
 
-    from pages._ui.errors import errors_shown
+    from pages._ui.shell.errors import errors_shown
 
     with errors_shown():
         st.markdown("before")

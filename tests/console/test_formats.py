@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pages._ui import formats
+from pages._ui.shell import formats
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from aisbench_core.history.found import Column, Table
 from aisbench_core.importing.chosen import Said
 from aisbench_core.model import Mode, Origin
 from aisbench_core.warehouse import BoardQuery, RunRow, Validity, Warehouse
-from pages._ui.old_results import said_of
-from pages._ui.old_tables import corrected
-from pages._ui.words import Language, Words, catalogue
+from pages._ui.imports.import_results import said_of
+from pages._ui.imports.table_columns import corrected
+from pages._ui.shell.words import Language, Words, catalogue
 from tests.console.conftest import OpenPage, texts
 from tests.unit.old_logs import BERT, RESNET
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from pages._ui import places
-from pages._ui.words import Language, catalogue
+from pages._ui.shell import navigation
+from pages._ui.shell.words import Language, catalogue
 from tests.console.conftest import OpenPage, texts
 from tests.console.seeds import ACTIVE_RUN, DONE_RUN, FAILED_RUN
 
-NAMES = [page.stem for page in places.ICONS]
+NAMES = [page.stem for page in navigation.ICONS]
 LANGUAGES = list(Language)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from streamlit.runtime.scriptrunner import StopException
 
-from pages._ui.loaded import loaded
+from pages._ui.shell.preloading import loaded
 from tests.source_tree import files_of
 
 

@@ -164,9 +164,9 @@ def ends_between_two_lists() -> None:
     import streamlit as st
 
     from aisbench_core.model import RunSort, RunState
-    from pages._ui.core import core
-    from pages._ui.places import ICONS
-    from pages._ui.run_list import show_active, show_ended
+    from pages._ui.runs.run_list import show_active, show_ended
+    from pages._ui.shell.core import core
+    from pages._ui.shell.navigation import ICONS
     from tests.console.seeds import RETRYING_RUN
 
     st.navigation([st.Page(place) for place in ICONS], position="hidden")

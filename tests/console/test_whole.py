@@ -15,7 +15,7 @@ def interrupted() -> None:
     import streamlit as st
     from streamlit.runtime.scriptrunner import RerunData, get_script_run_ctx
 
-    from pages._ui.whole import whole
+    from pages._ui.shell.callbacks import whole
 
     stored = st.session_state.setdefault("stored", [])
     cut = st.session_state.setdefault("cut", [])

@@ -35,9 +35,9 @@ from aisbench_core.warehouse.exports import ExportTable
 from aisbench_core.warehouse.histories import Outcome, Rule
 from aisbench_core.warehouse.sorts import BOARD_SORTS, HISTORY_SORTS, RUN_SORTS
 from aisbench_core.warehouse.values import Validity
-from pages._ui import places
-from pages._ui.comparable import KINDS, TELLING
-from pages._ui.words import Language, Words, catalogue, first_language
+from pages._ui.compare.comparability import KINDS, TELLING
+from pages._ui.shell import navigation
+from pages._ui.shell.words import Language, Words, catalogue, first_language
 from tests import records as a
 
 PAGES = Path(__file__).parents[2] / "pages"
@@ -57,8 +57,8 @@ NAMED_BY_VALUES = (
     | _family("level", Level)
     | _family("validity", Validity)
     | _family("verdict", [verdict.name.lower() for verdict in Verdict])
-    | _family("menu", [page.stem for page in places.ICONS])
-    | _family("menu", [f"{page.stem}_help" for page in places.ICONS])
+    | _family("menu", [page.stem for page in navigation.ICONS])
+    | _family("menu", [f"{page.stem}_help" for page in navigation.ICONS])
     | _family("origin", ["every", *Origin])
     | _family("files", ExportTable)
     | _family("reproduce", [each.name.lower() for each in Sameness])

@@ -5,7 +5,7 @@ import pytest
 from aisbench_core.cli import shown
 from aisbench_core.numerals import decimal, percentage
 from aisbench_core.report.tables import numeral, share
-from pages._ui import formats
+from pages._ui.shell import formats
 
 
 @pytest.mark.parametrize("value", [0.0, 0.000123456, 0.97531, 1.2969, 12.5, 1234.5, 30123.456, 1_234_567.8, -3.4, 1e99])

@@ -20,8 +20,8 @@ from aisbench_core.model import FIELDS, RunSpec, TrainResultInfo
 from aisbench_core.settings import HOME, Profile, Settings
 from aisbench_core.system import described
 from aisbench_core.warehouse.schema import RESULTS
-from pages._ui import places
-from pages._ui.words import Language, catalogue
+from pages._ui.shell import navigation
+from pages._ui.shell.words import Language, catalogue
 from tests.unit.upstream_manual import NAMED, PARAMETERS
 
 DOCUMENT = HOME / "docs" / "upstream.md"
@@ -137,7 +137,7 @@ def test_a_place_in_the_data_folder_is_documented(text: str) -> None:
 
 
 def test_a_page_is_in_the_menu() -> None:
-    menu = {catalogue(Language.EN)[f"menu.{page.stem}"] for page in places.ICONS}
+    menu = {catalogue(Language.EN)[f"menu.{page.stem}"] for page in navigation.ICONS}
     named = {page for row in rows() for page in re.findall(r"\*\*([^*]+)\*\*", row.where)}
 
     assert named - menu == set()

@@ -1,0 +1,86 @@
+"""The groups behind compared runs: every single run as a dot, means with their intervals, and how sure a ratio is."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import streamlit as st
+
+from aisbench_core.warehouse.compared import Comparison, Peers
+from pages._ui.leaderboard.rows import common_unit, own_unit
+from pages._ui.shell import charts
+from pages._ui.shell.charts import AXIS, BAR, Drawing, chart_of, ink
+from pages._ui.shell.formats import NOT_MEASURED, rounded
+from pages._ui.shell.tables import show_table
+from pages._ui.shell.words import Words, words
+
+
+def show_peers(comparison: Comparison) -> None:
+    """Nothing where every run stands alone: then there is no interval, which a sentence says."""
+    t = words()
+    st.header(t("peers.title"))
+    if not any(each.summary and each.summary.count > 1 for each in comparison.peers):
+        st.markdown(t("peers.alone"))
+        return
+    for unit, runs in charts.by_unit(comparison.runs).items():
+        title = t(f"peers.per_{comparison.normalise_by or 'run'}", unit=unit)
+        own = {run.run_id for run in runs}
+        charts.draw(_chart([each for each in comparison.peers if each.run_id in own], title, t), text=t("peers.chart"))
+    st.caption(t("peers.legend"))
+    hidden = sum(each.summary.count - len(each.dots) for each in comparison.peers if each.summary)
+    if hidden:
+        st.caption(t("peers.sampled", hidden=hidden))
+    head = common_unit(comparison.runs, t)
+    units = [own_unit(run, head, t) for run in comparison.runs]
+    rows = [_cells(each, head, own, t) for each, own in zip(comparison.peers, units, strict=True)]
+    show_table(rows, t("peers.title"))
+
+
+def _cells(each: Peers, unit: str, own: Mapping[str, str], t: Words) -> dict[str, Any]:
+    group, beside = each.summary, each.difference
+    factors = beside.ratio if beside else (None, None, None)
+    ratio, low, high = (rounded(factor, 5) for factor in factors)
+    return {
+        t("peers.like"): each.run_id,
+        t("board.runs"): group.count if group else 0,
+        **own,
+        t("grow.mean", unit=unit): rounded(group.mean if group else None),
+        t("peers.ratio"): ratio,
+        t("peers.ratio_low"): low,
+        t("peers.ratio_high"): high,
+        t("peers.note"): t("peers.baselines") if each.is_baselines else NOT_MEASURED,
+        t("grow.low", unit=unit): rounded(group.ci_low if group else None),
+        t("grow.high", unit=unit): rounded(group.ci_high if group else None),
+    }
+
+
+def _chart(peers: Sequence[Peers], title: str, t: Words) -> Drawing:
+    order = [each.run_id for each in peers]
+    dots = [
+        {"run": each.run_id, "value": dot.throughput, "id": dot.run_id, "own": dot.run_id == each.run_id}
+        for each in peers
+        for dot in each.dots
+    ]
+    spans = [
+        {
+            "run": each.run_id,
+            "low": max(0.0, each.summary.ci_low),
+            "high": each.summary.ci_high,
+            "mean": each.summary.mean,
+        }
+        for each in peers
+        if each.summary and each.summary.ci_low is not None
+    ]
+    y = alt.Y("run:N", title=None, sort=order, axis=alt.Axis(labelLimit=240))
+    x = alt.X("value:Q", title=title, scale=alt.Scale(zero=False, padding=16), axis=alt.Axis(labelBound=True))
+    tips = [alt.Tooltip("id:N", title=t("charts.run")), alt.Tooltip("value:Q", title=title, format=",.5~g")]
+    colour = alt.Color("run:N", legend=None, sort=order)
+    ring = alt.StrokeWidthValue(0, condition={"test": "datum.own", "value": 2})
+    layers = [
+        chart_of(spans).mark_bar(size=18, opacity=0.3).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y, color=colour),
+        chart_of(spans).mark_tick(thickness=3, size=22, color=ink()).encode(x=alt.X("mean:Q"), y=y),
+        chart_of(dots)
+        .mark_circle(size=60, opacity=0.75, stroke=ink())
+        .encode(x=x, y=y, color=colour, strokeWidth=ring, tooltip=tips),
+    ]
+    return alt.layer(*(layers if spans else layers[2:]), height=len(order) * BAR + AXIS)

@@ -1,0 +1,288 @@
+"""The History page's answers: the verdict and what it rests on, the chart, the changes, and every run."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from aisbench_core.statistics.summary import Summary
+from aisbench_core.warehouse.histories import (
+    History,
+    HistoryRun,
+    Judgement,
+    MetricHistory,
+    MetricVerdict,
+    Outcome,
+    Rule,
+)
+from aisbench_core.warehouse.sorts import HISTORY_SORTS
+from aisbench_core.warehouse.values import BoardQuery
+from pages._ui.history import trend_charts
+from pages._ui.runs.validity import id_of, show_rules
+from pages._ui.shell import charts
+from pages._ui.shell.core import core
+from pages._ui.shell.errors import plain
+from pages._ui.shell.formats import NOT_MEASURED, chance, hundredfold, number, percent, rounded, short, signed, when
+from pages._ui.shell.listing import choose_text, page_of, show_pages, sorted_as_asked
+from pages._ui.shell.tables import show_table
+from pages._ui.shell.words import Words, words
+
+SHOWN = {
+    Outcome.REGRESSION: (st.error, ":material/trending_down:"),
+    Outcome.IMPROVEMENT: (st.success, ":material/trending_up:"),
+    Outcome.NO_CHANGE: (st.info, ":material/trending_flat:"),
+    Outcome.NOT_ENOUGH: (st.warning, ":material/hourglass_empty:"),
+}
+
+SHARES = ("accuracy", "rank_cv")
+"""Metrics that are parts of a whole, and read in percent."""
+
+ROWS = 25
+"""Rows of the table of runs that are seen at once."""
+
+
+def show_verdict(history: History) -> None:
+    """What the newest runs say, what they were compared with and why, and what could have been seen."""
+    t = words()
+    judged = history.judgement
+    box, icon = SHOWN[judged.outcome]
+    told = "; ".join(_news(judged, t)) if judged.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT) else ""
+    box(f"**{t(f'outcome.{judged.outcome.name.lower()}')}**" + (f" – {told}" if told else ""), icon=icon)
+    st.markdown(_basis(history, t))
+    for line in _powers(history, t):
+        st.markdown(line)
+    for line in _doubts(history, t):
+        st.caption(line)
+
+
+def show_chart(history: History, metric: MetricHistory) -> None:
+    """Single runs as dots over time or by version, with the levels behind them."""
+    t = words()
+    name = t(f"metric.{metric.name}")
+    if history.older:
+        st.caption(t("trend.older", shown=len(history.runs), older=f"{history.older:,}"))
+    if st.query_params.get("along") == "version":
+        charts.draw(
+            trend_charts.over_versions(history, metric, charts.ink(), t), text=t("trend.chart_versions", metric=name)
+        )
+        st.caption(t("trend.legend_versions"))
+        return
+    drawing = trend_charts.over_time(history, metric, charts.ink(), t)
+    charts.draw(drawing, text=t("trend.chart_time", metric=name))
+    st.caption(t("trend.legend_time"))
+
+
+def show_tests(history: History) -> None:
+    """Each metric that was tested, with the numbers that led to its verdict."""
+    t = words()
+    judged = history.judgement
+    if not judged.metrics and not judged.within:
+        return
+    st.header(t("trend.tests"))
+    if judged.metrics:
+        rows = [_test_cells(metric, t) for metric in judged.metrics]
+        st.dataframe(rows, hide_index=True, alt=t("trend.tests"), height="content")
+    if judged.within:
+        within = t("trend.within", version=plain(short(judged.candidate)))
+        st.markdown(within)
+        st.dataframe(
+            [_test_cells(metric, t) for metric in judged.within], hide_index=True, alt=within, height="content"
+        )
+    st.caption(t("trend.tests_legend", tests=judged.tests))
+
+
+def show_changes(metric: MetricHistory) -> None:
+    """Where the metric changed its level, and what was new there."""
+    t = words()
+    st.header(t("trend.changes", metric=t(f"metric.{metric.name}")))
+    if not metric.changes:
+        st.markdown(t("trend.no_changes"))
+        return
+    rows = [
+        {
+            t("trend.since"): each.run_id,
+            t("trend.at"): when(each.at, "%Y-%m-%d %H:%M"),
+            t("trend.way"): t("trend.worse") if each.worse else t("trend.better"),
+            t("trend.change"): signed(each.change),
+            t("trend.before"): _side(metric.name, each.before),
+            t("trend.after"): _side(metric.name, each.after),
+            "p": chance(each.p_value),
+            t("trend.new_there"): ", ".join(f"{t.field(b.field)} {short(b.value)}" for b in each.boundaries)
+            or NOT_MEASURED,
+        }
+        for each in metric.changes
+    ]
+    st.dataframe(rows, hide_index=True, alt=t("trend.changes", metric=t(f"metric.{metric.name}")), height="content")
+
+
+def show_runs(history: History, metric: MetricHistory) -> None:
+    """Every run of the group as a row, page by page, the newest first; runs that were left out with the reason."""
+    t = words()
+    st.header(t("trend.runs"))
+    measured = {each.name for each in history.metrics}
+    sorts = [each for each in HISTORY_SORTS if each in measured or not t.knows(f"metric.{each}")]
+    query = BoardQuery(history.row.group.region, include_invalid=st.query_params.get("invalid") == "1")
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        query = replace(query, text=choose_text(t("listing.search"), t("trend.search_in")))
+        query = sorted_as_asked(query, sorts, "moment")
+    page = page_of(core().warehouse.history_runs, query, history.row)
+    if not page.rows:
+        st.info(t("board.no_match"), icon=":material/search:")
+        return
+    rows = [_run_cells(run, history, metric.name, t) for run in page.rows]
+    show_table(rows, t("trend.runs"), seen=ROWS)
+    show_pages(page.total, query.limit)
+    _show_rules(page.rows)
+
+
+def _show_rules(runs: Sequence[HistoryRun]) -> None:
+    """What the checks demand that keep these runs from counting, by the ruleset that judged most recently."""
+    failed = {rule_id for run in runs for why in run.left_out.values() for rule_id in why.split(";")}
+    show_rules(failed, max(runs, key=lambda run: run.at).ruleset_id)
+    t = words()
+    stored = ", ".join(id_of(each, t) for each in sorted({run.ruleset_id for run in runs}))
+    st.caption(t("worth.stored_by", rulesets=plain(stored)))
+
+
+def _news(judged: Judgement, t: Words) -> Iterator[str]:
+    """What led to the outcome; a change within the newest version is not one against the baseline."""
+    yield from (_sentence(each, t) for each in judged.metrics if each.outcome is judged.outcome and each.difference)
+    for each in judged.within:
+        if each.outcome is judged.outcome and each.difference:
+            version = plain(short(judged.candidate))
+            yield t("trend.news_within", version=version, news=_sentence(each, t))
+
+
+def _sentence(metric: MetricVerdict, t: Words) -> str:
+    found = metric.difference
+    if found is None:
+        return ""
+    return t(
+        "trend.news",
+        metric=t(f"metric.{metric.name}"),
+        change=signed(found.change),
+        low=signed(found.ci_low),
+        high=signed(found.ci_high),
+        p=chance(metric.adjusted_p),
+    )
+
+
+def _basis(history: History, t: Words) -> str:
+    judged = history.judgement
+    if judged.rule is Rule.LEVEL_BEFORE:
+        return _single_version(history, t)
+    return t(
+        "trend.basis",
+        candidate=plain(_versions(judged.candidate)),
+        candidate_runs=len(judged.candidate_run_ids),
+        baseline=plain(_versions(judged.baseline)),
+        baseline_runs=len(judged.baseline_run_ids),
+        rule=t(f"rule.{judged.rule.name.lower()}"),
+        field=t.field(judged.field),
+    )
+
+
+def _single_version(history: History, t: Words) -> str:
+    if not any(run.values for run in history.runs):
+        return t("trend.basis_timeless" if any(run.is_timeless for run in history.runs) else "trend.basis_none")
+    version = short(history.judgement.candidate)
+    return t("trend.basis_level", version=plain(version) if version else t("trend.version_unknown"))
+
+
+def _versions(names: str) -> str:
+    return ", ".join(short(name) for name in names.split(", ") if name) or NOT_MEASURED
+
+
+def _powers(history: History, t: Words) -> Iterator[str]:
+    """The power line, of the first metric whose spread is known."""
+    metric = next((each for each in history.judgement.metrics if each.power), None)
+    if metric is None or metric.power is None:
+        yield t("trend.power_unknown")
+        return
+    found = metric.power
+    values: dict[str, Any] = {
+        "metric": t(f"metric.{metric.name}"),
+        "cv": percent(found.cv),
+        "change": percent(found.change),
+        "runs": found.runs or found.runs_each,
+    }
+    key = "trend.power" if found.runs else "trend.power_each" if found.runs_each else "trend.power_never"
+    yield t(key, **values) + (f" {t('trend.visible', change=percent(found.visible))}" if found.visible else "")
+
+
+def _doubts(history: History, t: Words) -> Iterator[str]:
+    if history.clock_doubts:
+        yield t("trend.clocks", runs=history.clock_doubts)
+    timeless = sum(run.is_timeless for run in history.runs)
+    if timeless:
+        yield t("trend.timeless", runs=timeless)
+    others = sum(run.is_of_another_system for run in history.runs)
+    if others:
+        yield t("trend.other_systems", runs=others)
+    if history.judgement.other_builds:
+        yield t("trend.other_builds", runs=history.judgement.other_builds)
+    if history.judgement.mixed:
+        yield t("trend.mixed", aspects=", ".join(t(f"board.aspect_{each}") for each in history.judgement.mixed))
+    left_out = history.row.runs - history.row.valid
+    if left_out:
+        yield t("trend.left_out", runs=left_out)
+
+
+def _test_cells(metric: MetricVerdict, t: Words) -> dict[str, Any]:
+    found = metric.difference
+    interval = f"{signed(found.ci_low)} … {signed(found.ci_high)}" if found else NOT_MEASURED
+    name = t(f"metric.{metric.name}")
+    return {
+        t("compare.metric"): f"{name} ({metric.unit})" if metric.unit else name,
+        t("trend.outcome"): t(f"outcome.{metric.outcome.name.lower()}"),
+        t("trend.change"): signed(found.change) if found else NOT_MEASURED,
+        t("trend.interval"): interval,
+        t("trend.adjusted"): chance(metric.adjusted_p),
+        "p": chance(metric.p_value),
+        t("trend.candidate"): _side(metric.name, metric.candidate),
+        t("trend.baseline"): _side(metric.name, metric.baseline),
+        t("trend.test"): str(found.test) if found else NOT_MEASURED,
+        t("trend.since"): metric.since or NOT_MEASURED,
+    }
+
+
+def _side(name: str, side: Summary | None) -> str:
+    """8,000 (n = 20, CV 0.4 %)."""
+    if side is None:
+        return NOT_MEASURED
+    cv = f", CV {percent(side.cv)}" if side.cv is not None else ""
+    return f"{_value(name, side.mean)} (n = {side.count}{cv})"
+
+
+def _value(name: str, value: float | None) -> str:
+    return percent(value) if name in SHARES else number(value)
+
+
+def _run_cells(run: HistoryRun, history: History, name: str, t: Words) -> dict[str, Any]:
+    judged = history.judgement
+    part = "baseline" if run.run_id in judged.baseline_run_ids else "candidate"
+    value = run.values.get(name)
+    counts = run.run_id in (*judged.baseline_run_ids, *judged.candidate_run_ids)
+    return {
+        t("board.run"): run.run_id,
+        t("trend.at"): when(run.at, "%Y-%m-%d %H:%M"),
+        t.field("framework_version"): run.framework_version,
+        _head(name, t): hundredfold(value) if name in SHARES else rounded(value),
+        t("trend.part"): t(f"trend.{part}") if counts else NOT_MEASURED,
+        t("board.validity"): t(f"validity.{run.validity}"),
+        t("board.reason"): _reason(run.left_out.get(name, ""), t),
+        t("board.by"): run.created_by,
+        t.field("engine_version"): run.engine_version,
+        t.field("code_sha256"): short(run.code_sha256),
+    }
+
+
+def _head(name: str, t: Words) -> str:
+    return f"{t(f'metric.{name}')} (%)" if name in SHARES else t(f"metric.{name}")
+
+
+def _reason(reason: str, t: Words) -> str:
+    """Why a number does not count: a sentence of ours, or the ids of the checks that failed."""
+    key = f"trend.{reason.replace(' ', '_')}"
+    return t(key) if t.knows(key) else reason

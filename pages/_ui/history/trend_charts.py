@@ -1,0 +1,202 @@
+"""The charts of the History page: every run as a dot, and behind them levels or versions with their intervals."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any
+
+import altair as alt
+
+from aisbench_core.warehouse.histories import Boundary, Change, History, Level, MetricHistory, VersionField
+from pages._ui.shell.charts import Drawing, chart_of, if_any
+from pages._ui.shell.formats import clipped, short
+from pages._ui.shell.words import Words
+
+GREY = "#7a8699"
+WORSE, BETTER = "#d1433c", "#1d8a5f"
+HEIGHT = 360
+
+MOST_LABELS = 12
+"""Beyond so many boundaries their labels would cover each other; the lines and their tips stay."""
+
+LABEL = 22
+"""Letters of a boundary's label: longer ones would leave the chart at its lower end."""
+
+
+def over_time(history: History, metric: MetricHistory, ink: str, t: Words) -> Drawing:
+    """Runs over time; a level's band is the 95 % interval of its mean, dashed lines are first runs of versions."""
+    bands = [_band(metric.levels, index) for index in range(len(metric.levels))]
+    x = alt.X("from:T", title=None, axis=alt.Axis(labelOverlap=True, format=_clock(history)))
+    y = alt.Y("value:Q", title=_title(metric, t), scale=alt.Scale(zero=False, padding=12))
+    layers = [
+        *if_any([each for each in bands if each["low"] is not None], _interval),
+        chart_of(bands).mark_rule(color=GREY, strokeWidth=2).encode(x=x, x2=alt.X2("to:T"), y=alt.Y("mean:Q")),
+        *_boundaries(history, ink, t),
+        *if_any([_change(each) for each in metric.changes], lambda base: _changes(base, t)),
+        _dots(history, metric, ink, t).encode(x=alt.X("at:T", title=None), y=y),
+    ]
+    return alt.layer(*layers, height=HEIGHT)
+
+
+def over_versions(history: History, metric: MetricHistory, ink: str, t: Words) -> Drawing:
+    """Runs by version, in the order of first runs; a bar spans the 95 % interval of the mean, a tick is the mean."""
+    order = [short(level.label) for level in metric.versions]
+    x = alt.X("version:N", title=t.field(history.field), sort=order, axis=alt.Axis(labelLimit=200, labelAngle=0))
+    y = alt.Y("value:Q", title=_title(metric, t), scale=alt.Scale(zero=False, padding=12))
+    values = [
+        {
+            "version": short(each.label),
+            "mean": each.summary.mean,
+            "low": each.summary.ci_low,
+            "high": each.summary.ci_high,
+        }
+        for each in metric.versions
+    ]
+    spread = [each for each in values if each["low"] is not None]
+    layers = [
+        *if_any(spread, lambda base: _spread(base).encode(x=x)),
+        chart_of(values).mark_tick(color=GREY, thickness=3, size=48).encode(x=x, y=alt.Y("mean:Q")),
+        _dots(history, metric, ink, t).encode(x=x, y=y),
+    ]
+    return alt.layer(*layers, height=HEIGHT)
+
+
+def _interval(base: Drawing) -> Drawing:
+    return base.mark_rect(color=GREY, opacity=0.22).encode(
+        x=alt.X("from:T"), x2=alt.X2("to:T"), y=alt.Y("low:Q"), y2=alt.Y2("high:Q")
+    )
+
+
+def _spread(base: Drawing) -> Drawing:
+    return base.mark_bar(color=GREY, opacity=0.3, size=34).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
+
+
+def _dots(history: History, metric: MetricHistory, ink: str, t: Words) -> Drawing:
+    """One dot per run that counts; those of the baseline have a ring."""
+    baseline = frozenset(history.judgement.baseline_run_ids)
+    order = [short(level.label) for level in metric.versions]
+    values = [
+        {
+            "run": run.run_id,
+            "at": run.at.isoformat(),
+            "version": short(run.version(history.field)),
+            "value": run.values[metric.name],
+            "by": run.created_by,
+            "ring": 2 if run.run_id in baseline else 0,
+        }
+        for run in history.runs
+        if metric.name in run.values
+    ]
+    return (
+        chart_of(values)
+        .mark_circle(size=80, opacity=0.8, stroke=ink)
+        .encode(
+            strokeWidth=alt.StrokeWidth("ring:Q", scale=None),
+            color=alt.Color(
+                "version:N",
+                title=t.field(history.field),
+                sort=order,
+                legend=alt.Legend(orient="bottom", columns=6, symbolLimit=24, symbolStrokeWidth=0),
+            ),
+            tooltip=[
+                alt.Tooltip("run:N", title=t("charts.run")),
+                alt.Tooltip("version:N", title=t.field(history.field)),
+                alt.Tooltip("value:Q", title=_title(metric, t), format=",.5~g"),
+                alt.Tooltip("at:T", title=t("trend.at"), format="%Y-%m-%d %H:%M"),
+                alt.Tooltip("by:N", title=t("board.by")),
+            ],
+        )
+    )
+
+
+def _boundaries(history: History, ink: str, t: Words) -> list[Drawing]:
+    values = [_boundary(each, t) for each in history.boundaries]
+    if not values:
+        return []
+    tips = [
+        alt.Tooltip("field:N", title=t("compare.field")),
+        alt.Tooltip("value:N", title=t("board.version")),
+        alt.Tooltip("run:N", title=t("charts.run")),
+    ]
+    lines = chart_of(values).mark_rule(color=GREY, strokeDash=[5, 4]).encode(x=alt.X("at:T"), tooltip=tips)
+    told = _labels(values)
+    if not told or len(told) > MOST_LABELS:
+        return [lines]
+    labels = chart_of(told).mark_text(angle=270, align="right", baseline="bottom", dx=-4, dy=-3, color=ink)
+    top = alt.YValue(0)  # type: ignore[no-untyped-call]
+    return [lines, labels.encode(x=alt.X("at:T"), y=top, text=alt.Text("label:N"))]
+
+
+def _labels(values: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """One for each run with something new: the first of it, short enough to end within the chart, and how much more.
+
+    The tip of the line tells all of it."""
+    news: dict[str, list[Mapping[str, Any]]] = {}
+    for each in values:
+        if each["told"]:
+            news.setdefault(each["run"], []).append(each)
+    return [
+        {"at": first["at"], "label": clipped(first["value"], LABEL) + (f" +{len(more)}" if more else "")}
+        for first, *more in news.values()
+    ]
+
+
+def _boundary(each: Boundary, t: Words) -> dict[str, Any]:
+    return {
+        "at": each.at.isoformat(),
+        "field": t.field(each.field),
+        "value": short(each.value),
+        "run": each.run_id,
+        "told": each.field is not VersionField.CODE,
+    }
+
+
+def _change(each: Change) -> dict[str, Any]:
+    return {
+        "at": each.at.isoformat(),
+        "mean": each.after.mean,
+        "change": each.change,
+        "p": each.p_value,
+        "run": each.run_id,
+        "worse": each.worse,
+        "falls": each.after.mean < each.before.mean,
+    }
+
+
+def _changes(base: Drawing, t: Words) -> Drawing:
+    """Triangles: they point the way that the numbers went, and their colour says whether that is worse."""
+    return base.mark_point(filled=True, size=220, stroke="white", strokeWidth=1, opacity=1).encode(
+        x=alt.X("at:T"),
+        y=alt.Y("mean:Q"),
+        shape=alt.ShapeValue("triangle-up", condition={"test": "datum.falls", "value": "triangle-down"}),
+        color=alt.ColorValue(BETTER, condition={"test": "datum.worse", "value": WORSE}),
+        tooltip=[
+            alt.Tooltip("run:N", title=t("trend.since")),
+            alt.Tooltip("change:Q", title=t("trend.change"), format="+.2%"),
+            alt.Tooltip("p:Q", title="p", format=".2~g"),
+        ],
+    )
+
+
+def _band(levels: tuple[Level, ...], index: int) -> dict[str, Any]:
+    """A level reaches to the first run of the next one."""
+    level = levels[index]
+    end = levels[index + 1].first_at if index + 1 < len(levels) else level.last_at
+    found = level.summary
+    return {
+        "from": level.first_at.isoformat(),
+        "to": end.isoformat(),
+        "mean": found.mean,
+        "low": found.ci_low,
+        "high": found.ci_high,
+    }
+
+
+def _clock(history: History) -> str:
+    """Days, in figures that every language reads; hours where all of it took place in a few days."""
+    times = [run.at for run in history.runs]
+    return "%m-%d %H:%M" if max(times) - min(times) < timedelta(days=4) else "%Y-%m-%d"
+
+
+def _title(metric: MetricHistory, t: Words) -> str:
+    name = t(f"metric.{metric.name}")
+    return f"{name} ({metric.unit})" if metric.unit else name

@@ -1,0 +1,73 @@
+"""The rows of the leaderboard's tables: numbers under heads that name their unit, or beside it."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from aisbench_core.warehouse.boards import BoardRow, hardware
+from aisbench_core.warehouse.values import RunRow
+from pages._ui.runs.validity import reasons
+from pages._ui.shell.formats import NOT_MEASURED, duration, hundredfold, rounded, size_of, when
+from pages._ui.shell.words import Words
+
+
+def common_unit(rows: Iterable[BoardRow | RunRow], t: Words) -> str:
+    """What stands in a table's heads: the unit of all its rows, or where to look, as each row has its own."""
+    units = {row.throughput_unit for row in rows}
+    return units.pop() if len(units) == 1 else t("board.unit_beside")
+
+
+def group_cells(row: BoardRow, unit: str, apart: str | None, t: Words) -> dict[str, Any]:
+    """A row of the leaderboard. `unit` stands in the heads; `apart` tells it from others; None where nothing does."""
+    return {
+        t("board.rank"): row.rank or NOT_MEASURED,
+        t("board.model"): row.model,
+        t("board.version"): f"{row.framework} {row.framework_version}",
+        t("board.flavor"): hardware(row),
+        t("board.size"): size_of(row.node_count, row.cards_per_node),
+        **({} if apart is None else {t("board.parameters"): apart}),
+        **own_unit(row, unit, t),
+        t("board.median", unit=unit): rounded(row.throughput),
+        t("board.runs"): row.runs,
+        t("board.cv"): hundredfold(row.cv),
+        t("board.per_card", unit=unit): rounded(row.per_card),
+        t("board.accuracy_percent"): hundredfold(row.accuracy),
+        t("board.low", unit=unit): rounded(row.ci_low),
+        t("board.high", unit=unit): rounded(row.ci_high),
+        t("board.best", unit=unit): rounded(row.best),
+        t("board.origin"): t(f"origin.{row.origin}"),
+        t("board.not_valid"): row.invalid + row.incomplete,
+        t("board.data"): t("board.synthetic") if row.synthetic_data else row.dataset,
+        t("board.best_by"): row.best_by or NOT_MEASURED,
+        t("board.latest"): when(row.latest_at, "%Y-%m-%d %H:%M"),
+        t("board.workload"): row.workload,
+        t("board.reason"): row.reason,
+    }
+
+
+def run_cells(row: RunRow, unit: str, t: Words) -> dict[str, Any]:
+    """A single run. `unit` stands in the heads."""
+    return {
+        t("board.run"): row.run_id,
+        t("board.validity"): t(f"validity.{row.validity}"),
+        t("board.model"): row.model,
+        t("board.version"): f"{row.framework} {row.framework_version}",
+        t("board.flavor"): hardware(row),
+        t("board.size"): size_of(row.node_count, row.cards_per_node),
+        **own_unit(row, unit, t),
+        t("board.throughput", unit=unit): rounded(row.throughput),
+        t("board.per_card", unit=unit): rounded(row.per_card),
+        t("board.accuracy_percent"): hundredfold(row.accuracy),
+        t("board.origin"): t(f"origin.{row.origin}"),
+        t("board.tag"): ", ".join(row.tags),
+        t("board.reason"): reasons(row, t),
+        t("board.duration"): duration(row.duration_s),
+        t("board.data"): t("board.synthetic") if row.synthetic_data else row.dataset,
+        t("board.by"): row.created_by,
+        t("board.launched"): when(row.created_at, "%Y-%m-%d %H:%M"),
+    }
+
+
+def own_unit(row: BoardRow | RunRow, unit: str, t: Words) -> dict[str, str]:
+    """A column for the unit where the heads cannot name one: numbers of two units in two columns would look like
+    numbers that were not measured."""
+    return {} if unit == row.throughput_unit else {t("board.unit"): row.throughput_unit}

@@ -1,0 +1,97 @@
+"""The list of series, newest first, and what each of them shows of itself everywhere."""
+
+from typing import Literal
+
+import streamlit as st
+
+from aisbench_core.model import SeriesState
+from aisbench_core.series.matrix import Matrix
+from pages._ui.shell import address, navigation
+from pages._ui.shell.core import core
+from pages._ui.shell.errors import plain
+from pages._ui.shell.formats import number, when
+from pages._ui.shell.words import Words, words
+
+PAGE = 10
+
+Colour = Literal["green", "red", "gray", "orange", "blue"]
+
+LOOKS: dict[SeriesState, tuple[str, Colour]] = {
+    SeriesState.PLANNED: (":material/schedule:", "blue"),
+    SeriesState.RUNNING: (":material/pending:", "blue"),
+    SeriesState.HELD: (":material/pause_circle:", "orange"),
+    SeriesState.STOPPED: (":material/stop_circle:", "gray"),
+    SeriesState.COMPLETED: (":material/check_circle:", "green"),
+    SeriesState.COMPLETED_WITH_FAILURES: (":material/error:", "red"),
+}
+"""A sign and a colour for each state, beside its word."""
+
+
+def show_list() -> None:
+    """One page of series."""
+    t = words()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        navigation.link(navigation.SERIES, t("series.new"), {"new": "1"}, icon=":material/add:")
+        navigation.link(navigation.CONFIGURE, t("live.go_configure"), {})
+    total = core().series.count()
+    if not total:
+        st.info(t("series.none"), icon=":material/info:")
+        return
+    pages = -(-total // PAGE)
+    here = address.page("page", pages)
+    for matrix in core().series.page(PAGE, PAGE * (here - 1)):
+        with st.container(border=True, key=f"series-{matrix.series.series_id}"):
+            with st.container(horizontal=True, vertical_alignment="center"):
+                series_badge(matrix)
+                navigation.link(navigation.SERIES, plain(title_of(matrix)), {"series": matrix.series.series_id})
+            st.caption(facts_of(matrix, t))
+            show_progress(matrix)
+            if any(row.verdict for row in matrix.rows):
+                st.caption(t("judged.rows", counting=matrix.counting, rows=len(matrix.rows)))
+    if pages > 1:
+        st.pagination(**address.pagination("page", pages))
+
+
+def series_badge(matrix: Matrix) -> None:
+    """The series' state as a coloured word with a sign."""
+    mark, colour = LOOKS[matrix.state]
+    st.badge(words()(f"series.state_{matrix.state.name.lower()}"), icon=mark, color=colour)
+
+
+def title_of(matrix: Matrix) -> str:
+    """What a person calls it, and its id."""
+    return f"{matrix.series.title} · {matrix.series.series_id}"
+
+
+def facts_of(matrix: Matrix, t: Words) -> str:
+    """One line: what is measured, where, by whom and since when."""
+    plan = matrix.series.plan
+    counts = ", ".join(str(count) for count in sorted(plan.node_counts))
+    parts = (
+        plan.spec.workload,
+        t("series.size", nodes=counts, repeats=plan.repeats),
+        ", ".join((*plan.versions, *plan.images)),
+        matrix.series.profile,
+    )
+    launched = t("runs.launched", who=plain(matrix.series.created_by), at=when(matrix.series.created_at))
+    return f"{plain(' · '.join(part for part in parts if part))} · {launched}"
+
+
+def show_progress(matrix: Matrix) -> None:
+    """How many cells have ended, and what that took of the budget."""
+    t = words()
+    cells, hours = len(matrix.cells), matrix.hours
+    said = t("series.progress", done=matrix.done, cells=cells, valid=matrix.valid, lost=matrix.lost)
+    st.progress(matrix.done / cells, text=said)
+    expected = hours.used + hours.promised + hours.to_come
+    if hours.budget is None:
+        st.caption(t("series.hours_free", used=number(hours.used, digits=3), expected=number(expected, digits=3)))
+        return
+    text = t(
+        "series.hours",
+        used=number(hours.used, digits=3),
+        promised=number(hours.promised, digits=3),
+        to_come=number(hours.to_come, digits=3),
+        budget=number(hours.budget),
+    )
+    st.progress(min(1.0, (hours.used + hours.promised) / hours.budget), text=text)

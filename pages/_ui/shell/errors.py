@@ -1,0 +1,74 @@
+"""What a person sees when something goes wrong: a sentence and a hint, never a traceback."""
+
+import logging
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+
+from aisbench_core.errors import AisbenchError, disk_error
+from pages._ui.shell.formats import clipped
+from pages._ui.shell.words import words
+
+log = logging.getLogger("aisbench_core.console")
+
+_CODE = re.compile(
+    r"(`[^`\n]+`|(?:https?://|www\.)[^\s`]*[^\s`.,;:!?)\]'\"]|(?<![^\s`@])[^\s`@]++@[^\s`@]+\.[^\s`@.]+)"
+)
+MOST_LETTERS = 2000
+_ESCAPED = frozenset("\\`*_{}[]<>#$:|~!&")
+_BLOCK = re.compile(r"^([ \t]*)(\d+(?=[.)](?:\s|$))|(?=[-+](?:\s|$)))|(?<=\n)[ \t]*(?=[-=]+[ \t]*$)", re.MULTILINE)
+"""Where a line would begin a list, or underline a heading."""
+
+
+@contextmanager
+def errors_shown() -> Iterator[None]:
+    """Show what goes wrong inside: ours as it reads, anything else as an incident whose traceback is only logged."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001, RUF100  # one of the three places where errors end
+        show_error(error)
+
+
+def show_error(error: Exception) -> None:
+    """Put one error on the page."""
+    told = disk_error(error) if isinstance(error, OSError) else error  # a full disk is no bug
+    if isinstance(told, AisbenchError):
+        show_sentence(told)
+        return
+    incident = secrets.token_hex(4)
+    log.error("incident %s", incident, exc_info=error)
+    st.error(words()("errors.incident", incident=incident), icon=":material/report:")
+
+
+def show_sentence(error: AisbenchError) -> None:
+    """What happened, and below it what to do."""
+    t = words()
+    st.error(plain(t.said(error.message)), icon=":material/warning:")
+    if error.hint:
+        st.info(plain(t.said(error.hint)), icon=":material/lightbulb:")
+
+
+def show_script_error(error: Exception) -> bool:
+    """For errors outside a page's body (callbacks of widgets): shown like all others; Streamlit shows nothing then."""
+    show_error(error)
+    return True
+
+
+def plain(text: str) -> str:
+    """Text of unknown origin as Markdown that shows it as it is: no links, pictures, formulas, colours or lists.
+
+    Addresses would become links even when escaped, so they are shown as code, as what stands in backticks is. What is
+    longer than MOST_LETTERS ends with an ellipsis: nobody reads it, and it would push everything else off the page."""
+    shown = "".join(
+        f"`{part.strip('`')}`" if _CODE.fullmatch(part) else _escaped(part)
+        for part in _CODE.split(clipped(text, MOST_LETTERS))
+        if part
+    )
+    return _BLOCK.sub(r"\g<0>\\", shown)
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"\\{letter}" if letter in _ESCAPED else letter for letter in text)

@@ -1,0 +1,182 @@
+"""Widgets that show a value which is stored elsewhere: in a draft, in the URL, or for the session.
+
+Streamlit sends the label of a choice, not the choice, and tells a browser that a widget has another value in one
+message, which is dropped when a newer run replaces the one that sent it. A browser may therefore hold a label of
+another language, or a widget's minimum, and send it with the next click as if a person had chosen it. Hence:
+
+* the value is given to the widget itself (`value`, `index`, `default`), so that it is drawn right by whatever run;
+* a widget that is to show another value or label than the browser has is a new one: its key changes;
+* only what differs from the value that was drawn, and is one of the options, is stored.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from pages._ui.shell.callbacks import whole
+
+VERSION = "--v"
+"""Between a widget's name and the number of its version, from the second version on: `spec.epochs--v1`."""
+
+VERSIONS_HELD = 3
+"""A browser that lags behind may still send what it knows of earlier versions of a widget; of so many."""
+
+Store = Callable[[Any], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """What a version of a widget shows: the value, and what the browser sends for it where that is a label."""
+
+    value: Any
+    label: Any
+
+
+@dataclass(frozen=True, slots=True)
+class _Versions:
+    newest: int
+    drawn: Mapping[int, _Drawn]
+
+
+def field(name: str, value: Any, store: Store) -> dict[str, Any]:
+    """Arguments for a text, number or toggle; `store` is called with what a person enters."""
+    return {"value": value, **_bound(name, value, store)}
+
+
+def page(name: str, value: int, pages: int, store: Store) -> dict[str, Any]:
+    """Arguments for `st.pagination`."""
+    return {"num_pages": pages, "default": value, **_bound(name, value, store, range(1, pages + 1).__contains__)}
+
+
+def choice(
+    name: str,
+    options: Sequence[Any],
+    value: Any,
+    store: Store,
+    titles: Callable[[Any], str] = str,
+    *,
+    others: bool = False,
+) -> dict[str, Any]:
+    """Arguments for a select box or radio; a value that is no option is shown as none chosen.
+
+    `others`: what is no option may be stored, too."""
+    offered = list(options)
+    accepts = None if others else offered.__contains__
+    return {
+        "options": offered,
+        "index": offered.index(value) if value in offered else None,
+        "format_func": titles,
+        **_bound(name, value, store, accepts, lambda each: titles(each) if each in offered else each),
+    }
+
+
+def choices(
+    name: str, options: Sequence[Any], values: Sequence[Any], store: Store, titles: Callable[[Any], str] = str
+) -> dict[str, Any]:
+    """Arguments for a choice of any number; the values are options."""
+    offered, chosen = list(options), list(values)
+    return {
+        "options": offered,
+        "default": chosen,
+        "format_func": titles,
+        **_bound(name, chosen, store, set(offered).issuperset, lambda some: [titles(each) for each in some]),
+    }
+
+
+def session_choice(
+    name: str, options: Sequence[Any], default: Any, titles: Callable[[Any], str] = str
+) -> dict[str, Any]:
+    """Arguments for a select box or radio whose choice is stored for the session, whatever the language is."""
+    slot = _session_slot(name)
+    chosen = st.session_state.get(slot, default)
+    return choice(name, options, chosen if chosen in options else default, partial(_store, slot), titles)
+
+
+def choose(name: str, value: Any) -> None:
+    """Make this the choice that is stored for the session."""
+    _store(_session_slot(name), value)
+
+
+def forget(name: str) -> None:
+    """Forget the choice that was stored for the session."""
+    st.session_state.pop(_session_slot(name), None)
+
+
+def _session_slot(name: str) -> str:
+    return f"chosen.{name}"
+
+
+def _store(slot: str, value: Any) -> None:
+    st.session_state[slot] = value
+
+
+def _bound(
+    name: str,
+    value: Any,
+    store: Store,
+    accepts: Callable[[Any], bool] | None = None,
+    labels: Callable[[Any], Any] | None = None,
+) -> dict[str, Any]:
+    """`accepts`: which values may be stored, else all; `labels`: what the browser sends for a value, else itself."""
+    version = _version_for(name, _drawn(value, labels))
+    return {"key": _key(name, version), "on_change": _changed, "args": (name, version, store, accepts, labels)}
+
+
+def _drawn(value: Any, labels: Callable[[Any], Any] | None) -> _Drawn:
+    return _Drawn(value, labels(value) if labels else value)
+
+
+def _version_for(name: str, drawn: _Drawn) -> int:
+    """The version of the widget that shows this; a new one where the browser may hold something else."""
+    known: _Versions | None = st.session_state.get(_slot(name))
+    if known is None:
+        known = _Versions(0, {})
+    elif _is_outdated(name, known, drawn):
+        known = replace(known, newest=known.newest + 1)
+    held = {number: each for number, each in known.drawn.items() if number > known.newest - VERSIONS_HELD}
+    st.session_state[_slot(name)] = replace(known, drawn=held | {known.newest: drawn})
+    return known.newest
+
+
+def _is_outdated(name: str, known: _Versions, drawn: _Drawn) -> bool:
+    before = known.drawn[known.newest]
+    shown = st.session_state.get(_key(name, known.newest), drawn.value)
+    return not (_same(before.value, drawn.value) and _same(before.label, drawn.label) and _same(shown, drawn.value))
+
+
+@whole
+def _changed(
+    name: str,
+    version: int,
+    store: Store,
+    accepts: Callable[[Any], bool] | None,
+    labels: Callable[[Any], Any] | None,
+) -> None:
+    """Store what a person entered; what the browser only sends again is not stored."""
+    known: _Versions = st.session_state[_slot(name)]
+    before = known.drawn.get(version)
+    if before is None:
+        return
+    value = st.session_state.get(_key(name, version), before.value)
+    if _same(value, before.value) or _same(value, before.label) or (accepts and not accepts(value)):
+        return
+    store(value)
+    st.session_state[_slot(name)] = replace(known, drawn={**known.drawn, version: _drawn(value, labels)})
+
+
+def _key(name: str, version: int) -> str:
+    return f"{name}{VERSION}{version}" if version else name
+
+
+def _slot(name: str) -> str:
+    return f"bound.{name}"
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Blanks around a text are a person's who is still typing: a new widget would take the cursor away."""
+    if isinstance(one, str) and isinstance(other, str):
+        return one.strip() == other.strip()
+    return bool(one == other)
