@@ -2,14 +2,14 @@
 
 import streamlit as st
 
-from pages._ui.compare.comparability import show_verdict
+from pages._ui.compare.comparability import show_comparability
 from pages._ui.compare.comparison import (
     choose_compared,
     choose_runs,
     link_history,
-    show_charts,
     show_clones,
     show_differences,
+    show_metric_charts,
     show_metrics,
     show_scaling,
 )
@@ -34,12 +34,12 @@ if len(run_ids) < LEAST_COMPARED:
     st.stop()
 
 comparison = asked(core().warehouse.compare, tuple(run_ids), choose_compared())
-show_verdict(comparison)
+show_comparability(comparison)
 show_clones(comparison.runs)
 show_differences(comparison)
 show_metrics(comparison)
 show_peers(comparison)
-show_charts(comparison)
+show_metric_charts(comparison)
 show_verdicts(comparison.runs)
 show_servers(comparison.servers, {run.run_id: run.throughput_unit for run in comparison.runs})
 show_scaling(comparison.runs[0])

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages._ui.configure import clones, drafts, launch, upstream_export, upstream_import
-from pages._ui.configure.draft_views import read_form, show_form, show_yaml
+from pages._ui.configure.draft_views import read_form, show_draft_form, show_yaml
 from pages._ui.configure.launch import choose_profile, show_cost
 from pages._ui.series.form import link_to_form
 from pages._ui.shell import address, navigation
@@ -35,11 +35,11 @@ with writing:
     if view == "yaml":
         show_yaml(draft)
     elif form:
-        show_form(form)
+        show_draft_form(form)
 with judging:
     if form and profile:
         show_all(form.findings, drafts.mend, unchecked=form.flavors_missing)
         show_cost(form.filled, profile)
         launch.show_launch(form, profile)
         link_to_form(profile)
-        upstream_export.show_export(form.spec, profile)
+        upstream_export.show_upstream_export(form.spec, profile)

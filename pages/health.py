@@ -7,9 +7,9 @@ from pages._ui.shell.core import core
 from pages._ui.shell.health import (
     show_cloud,
     show_console,
-    show_follower,
+    show_follower_health,
     show_manifests,
-    show_profile,
+    show_profile_health,
     show_sizes,
 )
 from pages._ui.shell.words import words
@@ -21,9 +21,9 @@ show_manifests()
 profile = choose_profile()
 with st.spinner(t("health.asking")):
     health = core().health(profile or "")
-show_follower(health)
+show_follower_health(health)
 if profile:
     show_cloud(health, profile)
 show_sizes(health)
 if profile:
-    show_profile(profile)
+    show_profile_health(profile)

@@ -9,11 +9,11 @@ from pages._ui.shell.words import words
 t = words()
 st.title(t("history.title"))
 st.markdown(t("history.what"))
-import_results.ask()
+import_results.choose_source()
 if import_results.has_read():
     import_results.show_tables()
     import_results.show_unread()
-    choices = import_results.choose()
+    choices = import_results.choose_answers()
     import_results.show_preview(choices)
     import_results.show_save(choices)
 show_imports()

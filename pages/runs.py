@@ -23,7 +23,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         live=True,
         type="search",
         width=300,
-        **address.text("q", forgets=["page"]),
+        **address.text_in_url("q", forgets=["page"]),
     )
     sort, descending = choose_sort(list(RunSort), RunSort.LAUNCHED)
     link(CONFIGURE, t("runs.new"), {"draft": MINE})

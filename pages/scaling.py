@@ -6,12 +6,12 @@ from pages._ui.leaderboard.board import choose_kind, show_kind
 from pages._ui.scaling.choice import (
     choose_curves,
     choose_nodes,
-    choose_query,
     choose_question,
+    choose_scaling_query,
     curve_names,
     open_run,
 )
-from pages._ui.scaling.results import show_charts, show_law, show_left_out, show_numbers, show_predictions
+from pages._ui.scaling.results import show_law, show_left_out, show_numbers, show_predictions, show_scaling_charts
 from pages._ui.shell import saved_views
 from pages._ui.shell.core import asked, core
 from pages._ui.shell.empty_warehouse import show_unrecorded
@@ -26,7 +26,7 @@ if not regions:
 
 open_run()
 kind = choose_kind(regions)
-query = choose_query(kind)
+query = choose_scaling_query(kind)
 saved_views.show_missing()
 show_kind(kind)
 question = choose_question(query)
@@ -39,7 +39,7 @@ curves = choose_curves(every, names)
 if curves:
     nodes = choose_nodes(curves)
     show_law(curves, nodes, names)
-    show_charts(curves, nodes, names)
+    show_scaling_charts(curves, nodes, names)
     show_numbers(curves, names)
     show_predictions(curves, nodes, names)
 show_left_out(every)

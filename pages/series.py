@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages._ui.series.form import show_form
+from pages._ui.series.form import show_series_form
 from pages._ui.series.live import follow_series
 from pages._ui.series.series_list import show_list
 from pages._ui.shell.words import words
@@ -14,6 +14,6 @@ if series_id:
 else:
     st.title(t("series.title"))
     if st.query_params.get("new") == "1":
-        show_form()
+        show_series_form()
     else:
         show_list()

@@ -25,7 +25,7 @@ KINDS = ("throughput_definition", "throughput_unit", "mode", "dataset", "region"
 """Fields with a sentence of their own about why they matter; others share one."""
 
 
-def show_verdict(comparison: Comparison) -> None:
+def show_comparability(comparison: Comparison) -> None:
     """The verdict, a sentence for each field behind it, and what is equal."""
     t = words()
     text = t(f"verdict.{comparison.verdict.name.lower()}", by=t.unit(comparison.normalise_by))

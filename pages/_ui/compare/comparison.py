@@ -19,7 +19,7 @@ from pages._ui.shell.core import asked, core
 from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import NOT_MEASURED, more_or_less, number, percent, when
 from pages._ui.shell.navigation import HISTORY, SCALING, link
-from pages._ui.shell.tables import show_beside
+from pages._ui.shell.tables import show_side_by_side
 from pages._ui.shell.words import Words, words
 
 RECENT = 50
@@ -99,14 +99,14 @@ def show_metrics(comparison: Comparison) -> None:
     t = words()
     st.header(t("compare.metrics"))
     rows = [_metric_cells(metric, comparison.runs, t) for metric in comparison.metrics]
-    show_beside(rows, t("compare.metrics"))
+    show_side_by_side(rows, t("compare.metrics"))
     st.caption(t("compare.metrics_legend"))
     if comparison.by is ComparedBy.ROWS:
         counts = [each.summary.count if each.summary else 0 for each in comparison.peers]
         st.caption(t("compare.of_rows", runs=", ".join(map(str, counts))))
 
 
-def show_charts(comparison: Comparison) -> None:
+def show_metric_charts(comparison: Comparison) -> None:
     """The throughput that decides, as bars, and the cards one by one."""
     t = words()
     st.header(t("compare.throughput"))
@@ -205,7 +205,7 @@ def _fields_table(
         | {run.run_id: field_text(value, t) for run, value in zip(comparison.runs, each.values, strict=True)}
         for index, each in enumerate(fields)
     ]
-    show_beside(rows, alt)
+    show_side_by_side(rows, alt)
 
 
 def _metric_cells(metric: MetricComparison, runs: tuple[RunRow, ...], t: Words) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def _show_problem(problem: AisbenchError) -> None:
     t = words()
     show_error(problem)
     st.info(t("configure.mend"), icon=":material/edit:")
-    st.button(t("configure.discard"), key="discard", icon=":material/restart_alt:", on_click=drafts.discard)
+    st.button(t("configure.discard"), key="discard", icon=":material/restart_alt:", on_click=drafts.discard_draft)
 
 
 def _form(draft: drafts.Draft, spec: RunSpec, profile: str) -> Form:
@@ -52,7 +52,7 @@ def _form(draft: drafts.Draft, spec: RunSpec, profile: str) -> Form:
     )
 
 
-def show_form(form: Form) -> None:
+def show_draft_form(form: Form) -> None:
     """The draft as a form."""
     t = words()
     refused = st.session_state.pop(PROBLEM, None)

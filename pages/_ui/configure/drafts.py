@@ -130,7 +130,7 @@ def store_text(text: str, key: str = "") -> None:
 
 
 @whole
-def discard() -> None:
+def discard_draft() -> None:
     """Forget the draft; the page then begins a new one."""
     core().ledger.drop_draft(draft_key())
 

@@ -15,7 +15,7 @@ from aisbench_core.model import Finding, Flavor, RunSpec, Scalar
 from pages._ui.configure import drafts
 from pages._ui.shell import widgets
 from pages._ui.shell.errors import plain
-from pages._ui.shell.findings import show_beside
+from pages._ui.shell.findings import show_field_findings
 from pages._ui.shell.words import words
 
 SPEED = "†"
@@ -46,7 +46,7 @@ class Form:
     comments: Mapping[str, str]
 
 
-def text(form: Form, field: str) -> None:
+def text_field(form: Form, field: str) -> None:
     t = words()
     own, answered = getattr(form.spec, field), getattr(form.filled, field)
     st.text_input(
@@ -56,10 +56,10 @@ def text(form: Form, field: str) -> None:
         live=True,
         **bound_field(field, own),
     )
-    show_beside(form.findings, field)
+    show_field_findings(form.findings, field)
 
 
-def number(form: Form, field: str) -> None:
+def number_field(form: Form, field: str) -> None:
     """A field of the spec that holds a whole number, or nothing where that is allowed."""
     t = words()
     least, most = _limits(field)
@@ -71,17 +71,17 @@ def number(form: Form, field: str) -> None:
         help=t(f"field.{field}_help"),
         **bound_field(field, getattr(form.spec, field)),
     )
-    show_beside(form.findings, field)
+    show_field_findings(form.findings, field)
 
 
-def choice(form: Form, field: str, options: Sequence[Any], titles: dict[Any, str]) -> None:
+def choice_field(form: Form, field: str, options: Sequence[Any], titles: dict[Any, str]) -> None:
     t = words()
     st.selectbox(
         t(f"field.{field}"),
         help=t(f"field.{field}_help"),
         **bound_choice(field, options, getattr(form.spec, field), lambda each: titles.get(each, each)),
     )
-    show_beside(form.findings, field)
+    show_field_findings(form.findings, field)
 
 
 def parameter(form: Form, name: str, parameter: Parameter) -> None:
@@ -89,10 +89,10 @@ def parameter(form: Form, name: str, parameter: Parameter) -> None:
     field = f"parameters.{name}"
     value = form.filled.parameters[name]
     label = f"{name} {SPEED}" if parameter.decides_speed else name
-    text = t.pick(parameter.help, parameter.help_zh)
+    help_text = t.pick(parameter.help, parameter.help_zh)
     about = t(
         "configure.parameter_help",
-        help=plain(text),
+        help=plain(help_text),
         allowed=plain(parameter.allowed),
         default=plain(str(parameter.default)),
     )
@@ -106,7 +106,7 @@ def parameter(form: Form, name: str, parameter: Parameter) -> None:
         st.text_input(label, live=True, help=about, **bound_field(field, value))
     else:
         _number_parameter(field, label, parameter, value, about)
-    show_beside(form.findings, field)
+    show_field_findings(form.findings, field)
 
 
 def _number_parameter(field: str, label: str, parameter: Parameter, value: Scalar, about: str) -> None:
@@ -146,7 +146,7 @@ def bound_choice(
     """Arguments for a select box that shows this value of the page's draft, and changes it.
 
     `others`: what is typed is taken, too."""
-    return widgets.choice(f"spec.{field}", options, value, _storing(field), titles, others=others)
+    return widgets.single_choice(f"spec.{field}", options, value, _storing(field), titles, others=others)
 
 
 def _storing(field: str) -> widgets.Store:

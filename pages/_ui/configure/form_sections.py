@@ -8,11 +8,11 @@ import streamlit as st
 from aisbench_core.model import Channel, Mode, RunSpec
 from pages._ui.configure import drafts
 from pages._ui.configure.drafts import input_channels
-from pages._ui.configure.fields import SPEED, Form, changing, choice, number, parameter, text
+from pages._ui.configure.fields import SPEED, Form, changing, choice_field, number_field, parameter, text_field
 from pages._ui.shell import widgets
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain
-from pages._ui.shell.findings import show_beside
+from pages._ui.shell.findings import show_field_findings
 from pages._ui.shell.words import words
 
 
@@ -20,16 +20,16 @@ def show_workload(form: Form) -> None:
     """Which workload, in which framework version, and what it is."""
     t = words()
     titles = {each.name: f"{t.pick(each.title, each.title_zh)} ({each.name})" for each in core().workloads.all()}
-    own = widgets.choice(
+    own = widgets.single_choice(
         "spec.workload", list(titles), form.spec.workload, changing(drafts.with_workload), titles.__getitem__
     )
     st.selectbox(t("field.workload"), **own)
     label = t("field.version_of", framework=plain(form.workload.framework))
     versions = list(form.workload.versions)
-    own = widgets.choice("spec.framework_version", versions, form.edition.version, changing(_version))
+    own = widgets.single_choice("spec.framework_version", versions, form.edition.version, changing(_version))
     st.selectbox(label, width=240, **own)
     st.markdown(plain(t.pick(form.workload.summary, form.workload.summary_zh)))
-    show_beside(form.findings, "workload", "framework_version")
+    show_field_findings(form.findings, "workload", "framework_version")
 
 
 def show_size(form: Form) -> None:
@@ -39,23 +39,23 @@ def show_size(form: Form) -> None:
         st.caption(t("configure.no_flavors", reason=plain(form.flavors_missing)))
     left, right = st.columns([2, 3])
     with left:
-        number(form, "node_count")
+        number_field(form, "node_count")
     with right:
         _flavor(form)
     left, middle, right = st.columns(3)
     with left:
-        number(form, "cards_per_node")
+        number_field(form, "cards_per_node")
     with middle:
-        choice(form, "mode", list(Mode), {mode: t(f"mode.{mode}") for mode in Mode})
+        choice_field(form, "mode", list(Mode), {mode: t(f"mode.{mode}") for mode in Mode})
     with right:
-        text(form, "pool_id")
+        text_field(form, "pool_id")
 
 
 def show_inputs(form: Form) -> None:
     """Where each input's data lies in OBS."""
     for channel in input_channels(form.workload, form.filled):
         _input(form, channel)
-    show_beside(form.findings, "inputs")
+    show_field_findings(form.findings, "inputs")
 
 
 def show_parameters(form: Form) -> None:
@@ -70,7 +70,7 @@ def show_parameters(form: Form) -> None:
         st.markdown(t("configure.unknown_parameter", name=plain(name), value=plain(str(form.spec.parameters[name]))))
         if name in form.comments:
             st.caption(plain(form.comments[name]))
-        show_beside(form.findings, f"parameters.{name}")
+        show_field_findings(form.findings, f"parameters.{name}")
     if any(asked.decides_speed for asked in form.edition.parameters.values()):
         st.caption(t("configure.speed_legend", mark=SPEED))
 
@@ -80,17 +80,17 @@ def show_more(form: Form) -> None:
     left, right = st.columns(2)
     with left:
         for field in ("name", "description", "code_dir", "boot_file", "log_path"):
-            text(form, field)
+            text_field(form, field)
     with right:
         for field in ("engine_name", "engine_version", "image_url", "command"):
-            text(form, field)
+            text_field(form, field)
     left, middle, right = st.columns(3)
     with left:
-        number(form, "priority")
+        number_field(form, "priority")
     with middle:
-        number(form, "retries")
+        number_field(form, "retries")
     with right:
-        number(form, "auto_stop_hours")
+        number_field(form, "auto_stop_hours")
 
 
 def _flavor(form: Form) -> None:
@@ -105,9 +105,9 @@ def _flavor(form: Form) -> None:
         titles.setdefault(name, name)
     cards = {each.flavor_id: each.cards for each in form.flavors if each.cards is not None}
     store = changing(partial(_flavor_with_cards, cards))
-    own = widgets.choice("spec.flavor", list(titles), form.spec.flavor, store, titles.__getitem__)
+    own = widgets.single_choice("spec.flavor", list(titles), form.spec.flavor, store, titles.__getitem__)
     st.selectbox(t("field.flavor"), help=t("field.flavor_help"), **own)
-    show_beside(form.findings, "flavor")
+    show_field_findings(form.findings, "flavor")
 
 
 def _input(form: Form, channel: Channel) -> None:
@@ -122,7 +122,7 @@ def _input(form: Form, channel: Channel) -> None:
         live=True,
         **widgets.field(f"spec.{field}", channel.path, changing(partial(_input_at, channel.name))),
     )
-    show_beside(form.findings, field)
+    show_field_findings(form.findings, field)
 
 
 def _input_at(name: str, spec: RunSpec, path: str) -> RunSpec:

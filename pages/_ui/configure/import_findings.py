@@ -65,7 +65,7 @@ def profile_name() -> str:
     return str(st.session_state.get(NAME, "")).strip()
 
 
-def show_profile(profile: Profile, keys: Credentials | None) -> None:
+def show_imported_profile(profile: Profile, keys: Credentials | None) -> None:
     """The profile, and the button that keeps it; its keys only if the person agrees."""
     t = words()
     facts = profile.model_dump(mode="json", exclude_defaults=True, exclude={"name"})

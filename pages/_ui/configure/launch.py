@@ -54,7 +54,7 @@ def show_cost(spec: RunSpec, profile: str) -> None:
         max_value=MOST_HOURS,
         step=0.5,
         format="%g",
-        **address.number("hours", 1.0, MOST_HOURS),
+        **address.number_input("hours", 1.0, MOST_HOURS),
     )
     st.markdown(cost_text(spec, profile, hours))
 

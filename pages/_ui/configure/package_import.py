@@ -14,7 +14,7 @@ from pages._ui.configure.import_findings import (
     profile_name,
     show_facts,
     show_findings,
-    show_profile,
+    show_imported_profile,
 )
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core
@@ -39,7 +39,7 @@ def show_package(package: Package, done: Callable[[], None]) -> None:
     show_findings(described.findings)
     if found.profile:
         st.header(t("import.profile"))
-        show_profile(found.profile, found.keys)
+        show_imported_profile(found.profile, found.keys)
     if described.workload:
         _offer(package, described, done)
 

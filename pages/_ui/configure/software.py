@@ -9,7 +9,7 @@ from aisbench_core.model import CannLevel, MindSporeLevel, Update
 from pages._ui.configure.fields import Form, bound_choice
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain
-from pages._ui.shell.findings import show_beside
+from pages._ui.shell.findings import show_field_findings
 from pages._ui.shell.words import words
 
 SWITCH: Mapping[bool, str] = {False: "software.off", True: "software.on"}
@@ -28,7 +28,7 @@ def show_software(form: Form) -> None:
     with right:
         _level(form, "mindspore", [level.value for level in MindSporeLevel])
         _switch(form, "stdout")
-    show_beside(form.findings, "log_levels")
+    show_field_findings(form.findings, "log_levels")
     st.caption(t("software.script"))
 
 
@@ -46,7 +46,7 @@ def _package(form: Form, field: str) -> None:
         accept_new_options=True,
         **bound_choice(f"update.{field}", list(titles), path, lambda each: titles.get(each, each), others=True),
     )
-    show_beside(form.findings, f"update.{field}")
+    show_field_findings(form.findings, f"update.{field}")
 
 
 def _level(form: Form, field: str, names: Sequence[str]) -> None:
@@ -74,4 +74,4 @@ def _choice(form: Form, field: str, options: Sequence[Any], titles: Mapping[Any,
             lambda each: t("software.image") if each is None else titles[each],
         ),
     )
-    show_beside(form.findings, f"log_levels.{field}")
+    show_field_findings(form.findings, f"log_levels.{field}")

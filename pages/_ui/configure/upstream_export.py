@@ -16,7 +16,7 @@ FILE = "modelarts_config.py"
 SCRIPT = "ma-pre-start.sh"
 
 
-def show_export(spec: RunSpec, profile: str) -> None:
+def show_upstream_export(spec: RunSpec, profile: str) -> None:
     """A download, with what of the spec has no place in the file; or why there is none."""
     t = words()
     with st.expander(t("export.title")):

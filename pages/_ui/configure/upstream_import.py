@@ -20,7 +20,7 @@ from pages._ui.configure.import_findings import (
     draft_selection,
     profile_name,
     show_findings,
-    show_profile,
+    show_imported_profile,
 )
 from pages._ui.configure.package_import import show_package
 from pages._ui.shell import navigation, uploads, widgets
@@ -96,7 +96,7 @@ def _uploaded() -> None:
     except AisbenchError as error:
         st.session_state[PROBLEM] = error
     st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
-    uploads.discard(uploaded)
+    uploads.discard_uploads(uploaded)
 
 
 @whole
@@ -144,7 +144,7 @@ def _show(document: Document) -> None:
     show_findings(found.findings)
     st.header(t("import.profile"))
     if found.profile:
-        show_profile(found.profile, found.keys)
+        show_imported_profile(found.profile, found.keys)
     else:
         st.markdown(t("import.no_profile"))
     st.header(t("import.jobs"))

@@ -24,7 +24,7 @@ USUAL = "usual"
 """The choice of those who do not choose."""
 
 
-def choose_query(kind: RegionFacts) -> BoardQuery:
+def choose_history_query(kind: RegionFacts) -> BoardQuery:
     """The filters for groups, each of them kept in the URL."""
     known = asked(core().warehouse.facets, kind.region, kind.rehearsal)
     model, workload, flavor, nodes = st.columns(4)
@@ -79,7 +79,7 @@ def choose_group(query: BoardQuery) -> GroupRow | None:
     return rows[chosen]
 
 
-def ask(row: GroupRow) -> History:
+def selected_history(row: GroupRow) -> History:
     """The group's history, by the versions and against the baseline that the URL names."""
     t = words()
     left, middle, right = st.columns([2, 2, 2], vertical_alignment="bottom")

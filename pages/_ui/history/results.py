@@ -42,7 +42,7 @@ ROWS = 25
 """Rows of the table of runs that are seen at once."""
 
 
-def show_verdict(history: History) -> None:
+def show_regression(history: History) -> None:
     """What the newest runs say, what they were compared with and why, and what could have been seen."""
     t = words()
     judged = history.judgement
@@ -116,7 +116,7 @@ def show_changes(metric: MetricHistory) -> None:
     st.dataframe(rows, hide_index=True, alt=t("trend.changes", metric=t(f"metric.{metric.name}")), height="content")
 
 
-def show_runs(history: History, metric: MetricHistory) -> None:
+def show_history_runs(history: History, metric: MetricHistory) -> None:
     """Every run of the group as a row, page by page, the newest first; runs that were left out with the reason."""
     t = words()
     st.header(t("trend.runs"))

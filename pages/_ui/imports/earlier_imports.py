@@ -25,7 +25,7 @@ def show_imports() -> None:
     if not total:
         return
     pages = -(-total // PAGE)
-    here = address.page("page", pages)
+    here = address.page_number("page", pages)
     found, _ = core().history.imports(PAGE, PAGE * (here - 1))
     st.header(t("imports.title"))
     chosen = st.dataframe(

@@ -45,7 +45,7 @@ class Read:
     again: Callable[[], Iterator[FoundResult | Unread]]
 
 
-def ask() -> None:
+def choose_source() -> None:
     """Where the results are: in files to upload, on the console's machine, or in OBS."""
     t = words()
     handed, here, there = st.tabs([t("history.upload"), t("history.path"), t("history.obs")])
@@ -77,7 +77,7 @@ def _ask_obs(t: Words) -> None:
     ready = bool(profile and directory)
     if st.button(t("history.read"), key="old-read-obs", icon=":material/search:", disabled=not ready):
         place = directory if directory.startswith(OBS) else f"{OBS}{directory.lstrip('/')}"
-        widgets.choose("old-where", profile)
+        widgets.remember_choice("old-where", profile)
         _read(lambda: core().history.read_obs(str(profile), place, {}), iter(()))
 
 
@@ -117,7 +117,7 @@ def show_unread() -> None:
             st.dataframe(rows, hide_index=True, alt=t("history.unread", count=len(rows)))
 
 
-def choose() -> Choices:
+def choose_answers() -> Choices:
     """What a person says about all results; single ones are answered in the preview."""
     t = words()
     st.header(t("history.all"))

@@ -74,7 +74,7 @@ def choose_view() -> str:
     return str(chosen)
 
 
-def choose_query(kind: RegionFacts, ruleset_id: str) -> BoardQuery:
+def choose_board_query(kind: RegionFacts, ruleset_id: str) -> BoardQuery:
     """The filters, each of them kept in the URL."""
     t = words()
     known = asked(core().warehouse.facets, kind.region, kind.rehearsal)
@@ -185,7 +185,7 @@ def _chart(query: BoardQuery, rows: Sequence[BoardRow], apart: Mapping[str, str]
     st.caption(" ".join(notes))
 
 
-def show_runs(query: BoardQuery) -> None:
+def show_run_table(query: BoardQuery) -> None:
     """Every run by itself, the newest first, with what its result is worth."""
     t = words()
     query = sorted_as_asked(query, RUN_SORTS, "created_at")

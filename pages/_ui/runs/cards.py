@@ -36,12 +36,12 @@ def state_badge(run: Run) -> None:
     st.badge(words()(f"state.{run.state}"), icon=mark, color=colour)
 
 
-def title_of(run: Run) -> str:
+def run_title(run: Run) -> str:
     """What a person calls the run: its own name or its workload's, and its id."""
     return f"{run.spec.name or run.spec.workload} · {run.run_id}"
 
 
-def facts_of(run: Run, t: Words) -> str:
+def run_facts(run: Run, t: Words) -> str:
     """One line: what, where and how large."""
     size = t("runs.size", nodes=run.spec.node_count, cards=run.spec.cards_per_node)
     return " · ".join(part for part in (run.spec.workload, run.spec.framework_version, run.profile, size) if part)
@@ -119,7 +119,7 @@ def _stop_question(run_id: str) -> None:
     t = words()
     with errors_shown():
         run = core().ledger.get(run_id)
-        st.markdown(f"**{plain(title_of(run))}**")
+        st.markdown(f"**{plain(run_title(run))}**")
         question = "runs.give_up_question" if run.can_give_up else "runs.stop_question"
         st.markdown(t(question, state=t(f"state.{run.state}")))
         if st.button(t("runs.stop_yes"), key="stop-yes", type="primary", icon=":material/front_hand:"):

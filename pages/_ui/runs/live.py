@@ -12,7 +12,8 @@ from aisbench_core.warehouse.values import RunRow
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.runs.annotations import show_remarks
 from pages._ui.runs.cards import (
-    facts_of,
+    run_facts,
+    run_title,
     show_collect_again,
     show_detail,
     show_line,
@@ -20,7 +21,6 @@ from pages._ui.runs.cards import (
     show_stop,
     started_text,
     state_badge,
-    title_of,
 )
 from pages._ui.runs.ranks import show_ranks_of
 from pages._ui.runs.recorded import row_of, show_measured, show_recorded
@@ -57,8 +57,8 @@ def follow_one(run_id: str) -> None:
         show_recorded(recorded)
         return
     run = core().ledger.get(run_id)
-    title.title(plain(title_of(run)))
-    st.caption(f"{plain(facts_of(run, t))} · {started_text(run, t)}")
+    title.title(plain(run_title(run)))
+    st.caption(f"{plain(run_facts(run, t))} · {started_text(run, t)}")
     show_what_it_reproduces(run.run_id)
     with st.container(horizontal=True, vertical_alignment="center"):
         link(navigation.LIVE, t("live.all"), {})
@@ -106,8 +106,8 @@ def _all_runs(was_active: bool) -> None:
             with st.container(border=True, key=f"run-{run.run_id}"):
                 with st.container(horizontal=True, vertical_alignment="center"):
                     state_badge(run)
-                    link(navigation.LIVE, plain(title_of(run)), {"run": run.run_id})
-                st.caption(f"{plain(facts_of(run, t))} · {started_text(run, t)}")
+                    link(navigation.LIVE, plain(run_title(run)), {"run": run.run_id})
+                st.caption(f"{plain(run_facts(run, t))} · {started_text(run, t)}")
                 show_line(run, core().ledger.progress(run.run_id))
                 show_detail(run)
         if runs:

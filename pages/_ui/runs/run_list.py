@@ -8,14 +8,14 @@ from aisbench_core.warehouse.values import Validity
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.runs.annotations import show_tags
 from pages._ui.runs.cards import (
-    facts_of,
+    run_facts,
+    run_title,
     show_collect_again,
     show_detail,
     show_line,
     show_stop,
     started_text,
     state_badge,
-    title_of,
 )
 from pages._ui.runs.validity import badge, worth_of
 from pages._ui.shell import address, navigation
@@ -36,7 +36,7 @@ def show_active(text: str, sort: RunSort, descending: bool, total: int) -> froze
     """One page of the runs on their way, of which there are `total`; gives the ids of those that it shows."""
     t = words()
     pages = pages_for(total, PAGE)
-    here = address.page("active", pages)
+    here = address.page_number("active", pages)
     runs = core().ledger.page(ACTIVE, text, PAGE, PAGE * (here - 1), sort, descending)
     if not runs:
         st.info(t("runs.no_match" if text else "runs.none_active"), icon=":material/bedtime:")
@@ -57,7 +57,7 @@ def show_active(text: str, sort: RunSort, descending: bool, total: int) -> froze
 def state_of_list(text: str, sort: RunSort, descending: bool) -> ListState:
     """What changes in the list by itself: how many runs there are, and how far those on their way have come."""
     ledger = core().ledger
-    here = address.page("active", MOST_PAGES)
+    here = address.page_number("active", MOST_PAGES)
     runs = ledger.page(ACTIVE, text, PAGE, PAGE * (here - 1), sort, descending)
     far = [(run.run_id, run.version, ledger.progress(run.run_id)) for run in runs]
     return (ledger.count(ACTIVE, text), ledger.count(TERMINAL, text), *far)
@@ -85,7 +85,7 @@ def show_ended(text: str, sort: RunSort, descending: bool, total: int, shown: fr
         st.info(t("runs.no_match" if text else "runs.none_ended"), icon=":material/info:")
         return
     pages = pages_for(total, PAGE)
-    here = address.page("page", pages)
+    here = address.page_number("page", pages)
     ended = core().ledger.page(TERMINAL, text, PAGE, PAGE * (here - 1), sort, descending)
     runs = [run for run in ended if run.run_id not in shown]
     worth = worth_of([run.run_id for run in runs])
@@ -109,9 +109,9 @@ def _heading(run: Run, worth: Validity | None = None, tags: tuple[str, ...] = ()
         state_badge(run)
         if worth:
             badge(worth)
-        navigation.link(navigation.LIVE, plain(title_of(run)), {"run": run.run_id})
+        navigation.link(navigation.LIVE, plain(run_title(run)), {"run": run.run_id})
         show_tags(tags)
     took = t("runs.took", time=duration(run.duration_s)) if run.duration_s is not None else ""
     ended = t("runs.ended_at", at=when(run.ended_at)) if run.ended_at else ""
-    parts = (plain(facts_of(run, t)), started_text(run, t), ended, took)
+    parts = (plain(run_facts(run, t)), started_text(run, t), ended, took)
     st.caption(" · ".join(part for part in parts if part))

@@ -33,7 +33,7 @@ def type_in(run_id: str, field: str, value: Value) -> None:
 
 
 @whole
-def discard(run_id: str) -> None:
+def discard_system_draft(run_id: str) -> None:
     """Forget every change that is not saved."""
     core().ledger.drop_draft(_key(run_id))
 

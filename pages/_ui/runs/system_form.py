@@ -14,7 +14,7 @@ from pages._ui.shell import uploads, widgets
 from pages._ui.shell.callbacks import whole
 from pages._ui.shell.core import WHO, core
 from pages._ui.shell.errors import errors_shown, plain, show_error
-from pages._ui.shell.findings import finding_text, show_beside
+from pages._ui.shell.findings import finding_text, show_field_findings
 from pages._ui.shell.words import words
 
 OPEN, SAID, FINDINGS, ROUND = "system-open", "system-said", "system-findings", "system-round"
@@ -91,7 +91,7 @@ def _actions(run: Run, count: int) -> None:
                 t("system.discard"),
                 key="system-discard",
                 icon=":material/undo:",
-                on_click=system_draft.discard,
+                on_click=system_draft.discard_system_draft,
                 args=(run.run_id,),
             )
         flavor = run.spec.flavor or run.spec.pool_id
@@ -114,7 +114,7 @@ def _fields(run_id: str, described: Described, values: dict[str, Any], fields: S
                 _widget(run_id, field, values.get(field), str(known.get(field, "")))
                 if field in known:
                     st.caption(f":material/verified: {words()('system.known', value=plain(str(known[field])))}")
-                show_beside(described.findings, field)
+                show_field_findings(described.findings, field)
 
 
 def _widget(run_id: str, field: str, value: Any, known: str) -> None:
@@ -125,7 +125,9 @@ def _widget(run_id: str, field: str, value: Any, known: str) -> None:
     }
     t, name, store = words(), f"system.{run_id}.{field}", partial(system_draft.type_in, run_id, field)
     if field in CHOICES:
-        st.selectbox(**common, **widgets.choice(name, CHOICES[field], value or "", store, lambda each: t(TITLES[each])))
+        st.selectbox(
+            **common, **widgets.single_choice(name, CHOICES[field], value or "", store, lambda each: t(TITLES[each]))
+        )
     elif field in COUNTS:
         st.number_input(min_value=1, step=1, placeholder=known, **common, **widgets.field(name, value, store))
     elif field in NOTES:
@@ -171,7 +173,7 @@ def _uploaded(run_id: str, key: str) -> None:
     system_draft.change(run_id, core().systems.of(run_id), dict(found.values))
     st.session_state[SAID] = words()("system.read", count=len(found.values))
     st.session_state[FINDINGS] = found.findings
-    uploads.discard(uploaded)
+    uploads.discard_uploads(uploaded)
 
 
 @whole
@@ -181,7 +183,7 @@ def _save(run_id: str) -> None:
     except AisbenchError as error:
         st.session_state[SAID] = error
         return
-    system_draft.discard(run_id)
+    system_draft.discard_system_draft(run_id)
     st.session_state[SAID] = words()("system.saved")
 
 

@@ -47,7 +47,7 @@ def selection_of(row: RunRow, curve: Scaling) -> dict[str, str]:
     return {"region": kind_id(row), "question": ScalingQuestion.of(row).id, "curve": curve.query.id}
 
 
-def choose_query(kind: RegionFacts) -> BoardQuery:
+def choose_scaling_query(kind: RegionFacts) -> BoardQuery:
     """The filters for questions, each of them kept in the URL."""
     known = asked(core().warehouse.facets, kind.region, kind.rehearsal)
     model, workload, flavor = st.columns(3)
@@ -128,7 +128,7 @@ def choose_nodes(curves: Sequence[Scaling]) -> int:
         step=1.0,
         format="%.0f",
         width=280,
-        **address.number("at", float(usual), MOST_NODES, least=1.0),
+        **address.number_input("at", float(usual), MOST_NODES, least=1.0),
     )
     return int(nodes or usual)
 

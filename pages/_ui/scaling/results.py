@@ -31,7 +31,7 @@ def show_law(curves: Sequence[Scaling], nodes: int, names: Names) -> None:
     st.caption(t("grow.law_legend"))
 
 
-def show_charts(curves: Sequence[Scaling], nodes: int, names: Names) -> None:
+def show_scaling_charts(curves: Sequence[Scaling], nodes: int, names: Names) -> None:
     """Throughput with every single run; then speed-up and efficiency, each against ideal."""
     t = words()
     named = [(names[curve.query.id], curve) for curve in curves]

@@ -9,7 +9,7 @@ from aisbench_core.series.matrix import Matrix, MatrixRow
 from aisbench_core.warehouse.compared import FieldValues
 from pages._ui.compare.comparability import field_name, field_text
 from pages._ui.history.results import SHOWN
-from pages._ui.series.matrix import title_of
+from pages._ui.series.matrix import row_title
 from pages._ui.shell import address
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain
@@ -54,7 +54,7 @@ def _show(found: SeriesComparison) -> None:
         show_table([_cells(pair, t) for pair in found.pairs], t("against.title"))
         st.caption(t("against.legend"))
     if found.alone:
-        rows = ", ".join(dict.fromkeys(title_of(row, t) for row in found.alone))
+        rows = ", ".join(dict.fromkeys(row_title(row, t) for row in found.alone))
         st.caption(t("against.alone", rows=plain(rows)))
     if found.differences:
         show_table([_field(each, t) for each in found.differences], t("compare.differences"))
@@ -65,7 +65,7 @@ def _show(found: SeriesComparison) -> None:
 def _cells(pair: RowPair, t: Words) -> dict[str, Any]:
     beside = pair.difference
     return {
-        t("series.row"): title_of(pair.candidate.asked, t),
+        t("series.row"): row_title(pair.candidate.asked, t),
         t("trend.outcome"): _outcome(pair, t),
         t("trend.change"): signed(beside.change) if beside else NOT_MEASURED,
         t("trend.interval"): f"{signed(beside.ci_low)} … {signed(beside.ci_high)}" if beside else NOT_MEASURED,

@@ -11,7 +11,7 @@ from aisbench_core.model import RunSpec
 from aisbench_core.series.planning import Checked, Draft, Estimate
 from pages._ui.configure import confirmation, drafts
 from pages._ui.configure.launch import MOST_HOURS, choose_profile
-from pages._ui.series.matrix import title_of
+from pages._ui.series.matrix import row_title
 from pages._ui.shell import address, navigation
 from pages._ui.shell.core import WHO, core
 from pages._ui.shell.errors import errors_shown, plain, show_error
@@ -30,7 +30,7 @@ QUESTION = "series-launch"
 """Where the open question keeps its token: a token launches once, however often the button is pressed."""
 
 
-def show_form() -> None:
+def show_series_form() -> None:
     """The form on the left, what it comes to on the right; everything typed is in the URL."""
     t = words()
     navigation.link(navigation.SERIES, t("series.all"), {})
@@ -126,7 +126,7 @@ def _versions(spec: RunSpec) -> list[str]:
 
 
 def _text(key: str, label: str, about: str, placeholder: str = "") -> str:
-    entered: str = st.text_input(label, placeholder=placeholder, help=about, **address.text(key))
+    entered: str = st.text_input(label, placeholder=placeholder, help=about, **address.text_in_url(key))
     return entered
 
 
@@ -138,7 +138,7 @@ def _number(key: str, label: str, about: str, default: float, most: float, step:
         step=step,
         format="%g",
         help=about,
-        **address.number(key, default, most),
+        **address.number_input(key, default, most),
     )
     return entered
 
@@ -187,7 +187,7 @@ def estimate_text(estimate: Estimate, parallel: int, t: Words) -> str:
 def _show_findings(findings: Sequence[Checked]) -> None:
     t = words()
     for found in findings:
-        where = t("series.every_row") if found.everywhere else plain(", ".join(title_of(row, t) for row in found.rows))
+        where = t("series.every_row") if found.everywhere else plain(", ".join(row_title(row, t) for row in found.rows))
         st.markdown(f"**{where}** · {plain(t.field(found.finding.field))} {finding_text(found.finding)}")
 
 

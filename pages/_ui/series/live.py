@@ -6,7 +6,7 @@ from aisbench_core.series.matrix import Matrix
 from pages._ui.series.comparison import show_against
 from pages._ui.series.matrix import show_attempts, show_matrix, show_statistics
 from pages._ui.series.repeatability import show_series_verdicts
-from pages._ui.series.series_list import facts_of, series_badge, show_progress, title_of
+from pages._ui.series.series_list import series_badge, series_facts, series_title, show_progress
 from pages._ui.shell import navigation
 from pages._ui.shell.core import WHO, core
 from pages._ui.shell.errors import errors_shown, plain
@@ -27,8 +27,8 @@ def follow_series(series_id: str) -> None:
     title = st.empty()
     title.title(t("series.title"))  # until it is known that there is such a series
     matrix = core().series.look(series_id)
-    title.title(plain(title_of(matrix)))
-    st.caption(facts_of(matrix, t))
+    title.title(plain(series_title(matrix)))
+    st.caption(series_facts(matrix, t))
     _show_actions(matrix)
     if matrix.can_stop and matrix.hours.budget is not None:
         _show_budget(matrix)
@@ -147,7 +147,7 @@ def _ask(matrix: Matrix) -> None:
 def _question(matrix: Matrix, asked: str) -> None:
     t = words()
     with errors_shown():
-        st.markdown(f"**{plain(title_of(matrix))}**")
+        st.markdown(f"**{plain(series_title(matrix))}**")
         st.markdown(t("series.stop_question") if asked == "stop" else t("series.rerun_question", count=matrix.lost))
         if st.button(
             t("series.stop_yes") if asked == "stop" else t("series.rerun_yes"), key="series-yes", type="primary"

@@ -42,7 +42,7 @@ def show_matrix(matrix: Matrix) -> None:
 def show_statistics(matrix: Matrix) -> None:
     """What the valid values of each row say together."""
     t = words()
-    long = any(len(title_of(row.asked, t)) > LONG_TITLE for row in matrix.rows)
+    long = any(len(row_title(row.asked, t)) > LONG_TITLE for row in matrix.rows)
     st.dataframe(
         [_statistics(row, t) for row in matrix.rows],
         hide_index=True,
@@ -66,7 +66,7 @@ def show_attempts(matrix: Matrix) -> None:
         st.caption(t("series.no_attempts"))
 
 
-def title_of(asked: SeriesRow, t: Words) -> str:
+def row_title(asked: SeriesRow, t: Words) -> str:
     """What tells a row from others."""
     return " · ".join(part for part in (t("series.nodes", nodes=asked.node_count), asked.version, asked.image) if part)
 
@@ -83,7 +83,7 @@ def _table(matrix: Matrix, repeats: range, t: Words) -> str:
     lines.append(["---", *("---:" for _ in repeats)])
     for row in matrix.rows:
         cells = [_cell_text(cell, t) for cell in row.cells if cell.repeat in repeats]
-        lines.append([f"**{plain(title_of(row.asked, t))}**", *cells])
+        lines.append([f"**{plain(row_title(row.asked, t))}**", *cells])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -108,7 +108,7 @@ def _statistics(row: MatrixRow, t: Words) -> dict[str, str]:
         f"{number(found.ci_low)} – {number(found.ci_high)}" if found and found.ci_low is not None else NOT_MEASURED
     )
     return {
-        t("series.row"): title_of(row.asked, t),
+        t("series.row"): row_title(row.asked, t),
         t("series.cards"): size_of(row.asked.node_count, row.asked.spec.cards_per_node),
         t("series.n"): t("series.n_of", valid=found.count if found else 0, cells=len(row.cells)),
         t("judged.verdict"): word_of(row, t),
@@ -125,7 +125,7 @@ def _statistics(row: MatrixRow, t: Words) -> dict[str, str]:
 def _attempt(row: MatrixRow, cell: Cell, tried: Tried, t: Words) -> dict[str, object]:
     run = tried.run
     return {
-        t("series.row"): title_of(row.asked, t),
+        t("series.row"): row_title(row.asked, t),
         t("series.repeat_head"): cell.repeat,
         t("series.attempt_head"): tried.number,
         t("series.state"): t(f"state.{run.state}") if run and tried.state is CellState.ACTIVE else _word(tried, t),

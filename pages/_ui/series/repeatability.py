@@ -6,7 +6,7 @@ from aisbench_core.series.matrix import Matrix, MatrixRow
 from aisbench_core.warehouse.series_verdict import SeriesVerdict
 from aisbench_core.warehouse.values import CheckLevel
 from pages._ui.runs.validity import name_of, ruleset_of, show_check
-from pages._ui.series.matrix import title_of, word_of
+from pages._ui.series.matrix import row_title, word_of
 from pages._ui.shell.errors import plain
 from pages._ui.shell.words import Words, words
 
@@ -35,4 +35,4 @@ def show_series_verdicts(matrix: Matrix) -> None:
 def _label(row: MatrixRow, verdict: SeriesVerdict, t: Words) -> str:
     failed, warned = (len(verdict.of_level(level)) for level in (CheckLevel.FAIL, CheckLevel.WARN))
     wrong = f": {t('worth.checks', failed=failed, warned=warned)}" if failed or warned else ""
-    return f"{plain(title_of(row.asked, t))} · **{word_of(row, t)}**{plain(wrong)}"
+    return f"{plain(row_title(row.asked, t))} · **{word_of(row, t)}**{plain(wrong)}"

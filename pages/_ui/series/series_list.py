@@ -38,13 +38,13 @@ def show_list() -> None:
         st.info(t("series.none"), icon=":material/info:")
         return
     pages = -(-total // PAGE)
-    here = address.page("page", pages)
+    here = address.page_number("page", pages)
     for matrix in core().series.page(PAGE, PAGE * (here - 1)):
         with st.container(border=True, key=f"series-{matrix.series.series_id}"):
             with st.container(horizontal=True, vertical_alignment="center"):
                 series_badge(matrix)
-                navigation.link(navigation.SERIES, plain(title_of(matrix)), {"series": matrix.series.series_id})
-            st.caption(facts_of(matrix, t))
+                navigation.link(navigation.SERIES, plain(series_title(matrix)), {"series": matrix.series.series_id})
+            st.caption(series_facts(matrix, t))
             show_progress(matrix)
             if any(row.verdict for row in matrix.rows):
                 st.caption(t("judged.rows", counting=matrix.counting, rows=len(matrix.rows)))
@@ -58,12 +58,12 @@ def series_badge(matrix: Matrix) -> None:
     st.badge(words()(f"series.state_{matrix.state.name.lower()}"), icon=mark, color=colour)
 
 
-def title_of(matrix: Matrix) -> str:
+def series_title(matrix: Matrix) -> str:
     """What a person calls it, and its id."""
     return f"{matrix.series.title} · {matrix.series.series_id}"
 
 
-def facts_of(matrix: Matrix, t: Words) -> str:
+def series_facts(matrix: Matrix, t: Words) -> str:
     """One line: what is measured, where, by whom and since when."""
     plan = matrix.series.plan
     counts = ", ".join(str(count) for count in sorted(plan.node_counts))

@@ -42,7 +42,7 @@ def option(
     note_missing(key, by_text, st.query_params.get_all(key)[-1:])
     value = by_text.get(st.query_params.get(key, ""), default)
     store = partial(_write, key, None if always else default, forgets)
-    return widgets.choice(key, options, value, store, titles)
+    return widgets.single_choice(key, options, value, store, titles)
 
 
 def several(
@@ -77,7 +77,7 @@ def current() -> dict[str, tuple[str, ...]]:
     return {key: tuple(st.query_params.get_all(key)) for key in st.query_params if key not in (LANGUAGE, VIEW)}
 
 
-def text(key: str, *, forgets: Sequence[str] = ()) -> dict[str, Any]:
+def text_in_url(key: str, *, forgets: Sequence[str] = ()) -> dict[str, Any]:
     """A text field with the URL's text."""
     return widgets.field(key, st.query_params.get(key, ""), partial(_write, key, "", forgets))
 
@@ -87,7 +87,7 @@ def flag(key: str, *, forgets: Sequence[str] = ()) -> dict[str, Any]:
     return widgets.field(key, st.query_params.get(key) == "1", partial(_write, key, False, forgets))
 
 
-def number(key: str, default: float, most: float, least: float = 0.0) -> dict[str, Any]:
+def number_input(key: str, default: float, most: float, least: float = 0.0) -> dict[str, Any]:
     """A number field with the URL's number, which is kept between `least` and `most`."""
     return widgets.field(key, number_in_url(key, default, most, least), partial(_write, key, default, ()))
 
@@ -107,7 +107,7 @@ def optional_number(key: str, most: float) -> dict[str, Any]:
     return widgets.field(key, None if math.isnan(asked) else asked, partial(_write, key, None, ()))
 
 
-def page(key: str, pages: int) -> int:
+def page_number(key: str, pages: int) -> int:
     """The page that the URL asks for, 1 if it asks for none, at most the last one."""
     asked = st.query_params.get(key, "1")
     return min(max(1, int(asked)), max(1, pages)) if PAGE_NUMBER.fullmatch(asked) else 1
@@ -115,7 +115,7 @@ def page(key: str, pages: int) -> int:
 
 def pagination(key: str, pages: int) -> dict[str, Any]:
     """The way to the other pages, at the one that the URL asks for."""
-    return widgets.page(key, page(key, pages), pages, partial(_write, key, 1, ()))
+    return widgets.page_control(key, page_number(key, pages), pages, partial(_write, key, 1, ()))
 
 
 def note_missing(key: str, options: Collection[str], asked: Sequence[str]) -> None:

@@ -20,7 +20,7 @@ NAMES = {
 }
 
 
-def show_export(query: BoardQuery) -> None:
+def show_results_export(query: BoardQuery) -> None:
     """Everything that the filter chooses as a file, which is written when the button is pressed."""
     t = words()
     with st.popover(t("files.title"), icon=":material/download:"):

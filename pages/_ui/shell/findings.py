@@ -40,7 +40,7 @@ def show_all(
             st.button(label, key=f"fix.{number}", icon=":material/build:", on_click=mend, args=(finding,))
 
 
-def show_beside(findings: Sequence[Finding], *fields: str) -> None:
+def show_field_findings(findings: Sequence[Finding], *fields: str) -> None:
     """The findings about these fields, below their widget."""
     for finding in findings:
         if finding.field in fields:

@@ -32,7 +32,7 @@ def show_console() -> None:
     st.caption(" · ".join([*versions, f"Python {platform.python_version()}"]))
 
 
-def show_follower(health: Health) -> None:
+def show_follower_health(health: Health) -> None:
     """Who walks the runs along, and when it was last seen."""
     t = words()
     st.header(t("health.follower"))
@@ -65,7 +65,7 @@ def show_cloud(health: Health, profile: str) -> None:
     st.markdown(t("health.key", summary=plain(t.said(core().regions.credentials_summary(profile)))))
 
 
-def show_profile(name: str) -> None:
+def show_profile_health(name: str) -> None:
     """The profile as it is used; it holds no secret."""
     t = words()
     st.header(t("health.profile"))

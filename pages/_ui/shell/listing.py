@@ -32,7 +32,7 @@ def choose_text(label: str, placeholder: str) -> str:
         live=True,
         type="search",
         width=260,
-        **address.text("q", forgets=["page"]),
+        **address.text_in_url("q", forgets=["page"]),
     )
     return entered
 
@@ -71,11 +71,11 @@ def page_of(
     ask: Callable[Concatenate[BoardQuery, P], Page], query: BoardQuery, *values: P.args, **named: P.kwargs
 ) -> Page:
     """The page that the URL asks for, or the last one when there are fewer. `values`: what is asked with the query."""
-    here = replace(query, offset=query.limit * (address.page("page", MOST_PAGES) - 1))
+    here = replace(query, offset=query.limit * (address.page_number("page", MOST_PAGES) - 1))
     answer = asked(ask, here, *values, **named)
     if answer.rows or not answer.total:
         return answer
-    last = address.page("page", pages_for(answer.total, query.limit))
+    last = address.page_number("page", pages_for(answer.total, query.limit))
     return asked(ask, replace(query, offset=query.limit * (last - 1)), *values, **named)
 
 

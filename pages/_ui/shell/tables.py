@@ -59,7 +59,7 @@ def height_of(rows: Sequence[Mapping[str, Any]], seen: int) -> int:
     return min(len(rows), seen) * ROW + HEAD + SCROLLBAR
 
 
-def show_beside(rows: Sequence[Mapping[str, str]], alt: str) -> None:
+def show_side_by_side(rows: Sequence[Mapping[str, str]], alt: str) -> None:
     """A table that sets several things beside each other, one in each column but the first, which names.
 
     What is too wide for a page of NARROW pixels is wrapped: a table that can be sorted would be scrolled sideways."""

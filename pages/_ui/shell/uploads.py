@@ -33,7 +33,7 @@ def read_texts(files: Sequence[UploadedFile]) -> list[ConfigFile]:
     return [ConfigFile(each.name, read_upload(folder, each.name, each.getvalue())) for each in files]
 
 
-def discard(files: Sequence[UploadedFile]) -> None:
+def discard_uploads(files: Sequence[UploadedFile]) -> None:
     """Let go of files that were read and are not needed again."""
     for each in files:
         discard_upload(core().settings.data_dir, each.getvalue())

@@ -46,12 +46,12 @@ def field(name: str, value: Any, store: Store) -> dict[str, Any]:
     return {"value": value, **_bound(name, value, store)}
 
 
-def page(name: str, value: int, pages: int, store: Store) -> dict[str, Any]:
+def page_control(name: str, value: int, pages: int, store: Store) -> dict[str, Any]:
     """Arguments for `st.pagination`."""
     return {"num_pages": pages, "default": value, **_bound(name, value, store, range(1, pages + 1).__contains__)}
 
 
-def choice(
+def single_choice(
     name: str,
     options: Sequence[Any],
     value: Any,
@@ -92,10 +92,10 @@ def session_choice(
     """Arguments for a select box or radio whose choice is stored for the session, whatever the language is."""
     slot = _session_slot(name)
     chosen = st.session_state.get(slot, default)
-    return choice(name, options, chosen if chosen in options else default, partial(_store, slot), titles)
+    return single_choice(name, options, chosen if chosen in options else default, partial(_store, slot), titles)
 
 
-def choose(name: str, value: Any) -> None:
+def remember_choice(name: str, value: Any) -> None:
     """Make this the choice that is stored for the session."""
     _store(_session_slot(name), value)
 

@@ -134,7 +134,8 @@ def show_languages() -> None:
         st.session_state[CHOSEN] = language
 
     st.selectbox(
-        words()("menu.language"), **widgets.choice("lang", list(Language), words().language, store, NAMES.__getitem__)
+        words()("menu.language"),
+        **widgets.single_choice("lang", list(Language), words().language, store, NAMES.__getitem__),
     )
 
 
