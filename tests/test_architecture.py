@@ -237,7 +237,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.model",
         "aisbench_core.rulesets",
     ),
-    "aisbench_core/mlflow": ("aisbench_core.errors", "aisbench_core.mlflow", "aisbench_core.warehouse"),
+    "aisbench_core/mlflow": tuple(f"aisbench_core.{name}" for name in ("errors", "mlflow", "model", "warehouse")),
     "aisbench_core/statistics": ("aisbench_core.statistics",),
     "aisbench_core/cloud": ("aisbench_core.cloud", "aisbench_core.sdk_package", *BELOW),
     "aisbench_sandbox": ("aisbench_core.private_files", "aisbench_sandbox"),

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from aisbench_core.errors import ConfigError
 from aisbench_core.mlflow import words
 from aisbench_core.mlflow.schema import REVISION, TABLES
+from aisbench_core.model.columns import Mlflow, of_mlflow
 from aisbench_core.warehouse.reading import Reader
 from aisbench_core.warehouse.telling import ToldRun, told_runs
 from aisbench_core.warehouse.values import BoardQuery
@@ -25,20 +26,7 @@ LONGEST = 6000
 LONGEST_KEY = 250
 
 _STATUS = {"completed": "FINISHED", "failed": "FAILED", "stopped": "KILLED"}
-_PARAMS = (
-    "workload", "model", "framework", "framework_version", "dataset", "mode", "throughput_definition", "flavor",
-    "pool_id", "engine_version", "accelerator", "node_count", "cards_per_node", "card_count", "api",
-)  # fmt: skip
-_METRICS = (
-    "throughput", "throughput_per_node", "throughput_per_card", "throughput_reported", "accuracy", "accuracy_reported",
-    "accuracy_target", "rank_cv", "ranks_expected", "ranks_found", "average_power_w", "max_power_w", "energy_j",
-    "power_efficiency", "resource_util", "npu_util_avg_pct", "queue_s", "duration_s", "prepare_s", "dataload_s",
-    "proc_s", "total_s",
-)  # fmt: skip
-_TAGS = (
-    "region", "origin", "source", "validity", "failed_checks", "warned_checks", "throughput_unit", "formula_id",
-    "fingerprint", "series_id", "spec_sha256", "code_sha256", "record_sha256", "note", "detail",
-)  # fmt: skip
+_PARAMS, _METRICS, _TAGS = ([column.name for column in of_mlflow(kind)] for kind in Mlflow)
 
 Row = tuple[Any, ...]
 T = TypeVar("T")

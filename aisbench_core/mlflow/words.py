@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from aisbench_core.model.columns import KEYS, Kind
+
 RUN_ID = "aisbench.run_id"
 JOB_ID = "aisbench.job_id"
 REHEARSAL = "aisbench.rehearsal"
@@ -22,16 +24,8 @@ SERVER_THROUGHPUT, SERVER_ACCURACY = "server_throughput", "server_accuracy"
 SAMPLE = "platform.{name}.node_{node}"
 """A metric of the platform, with its own times; its steps only count."""
 
-REPORTED: Mapping[str, str] = {
-    "accuracy": "accuracy_reported",
-    "throughput_ratio": "throughput_reported",
-    "average_power": "average_power_w",
-    "max_power": "max_power_w",
-    "energy_consumption": "energy_j",
-    "efficientcy": "power_efficiency",
-    "resource_util_ratio": "resource_util",
-}
+REPORTED: Mapping[str, str] = {key.stored_name: key.name for key in KEYS if key.kind is not Kind.TIME}
 """The numbers of the training tool's block, and the metrics that they are."""
 
-PERIODS = tuple(f"{name}_{end}_time" for name in ("prepare", "dataload", "proc", "total") for end in ("start", "end"))
+PERIODS = tuple(key.stored_name for key in KEYS if key.kind is Kind.TIME)
 """Its times, which are tags of that name behind `aisbench.`"""

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.model.columns import COUNTED
 from aisbench_core.warehouse.boards import BoardRow
 from aisbench_core.warehouse.compared import MOST_DOTS, RunDot
 from aisbench_core.warehouse.filters import SAID
-from aisbench_core.warehouse.standings import COUNTED, KEYS, OF_GROUPS, group_id
+from aisbench_core.warehouse.standings import KEYS, OF_GROUPS, group_id
 from aisbench_core.warehouse.values import BoardQuery
 
 

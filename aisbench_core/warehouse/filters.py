@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import Problem, SpecError
-from aisbench_core.warehouse.standings import COUNTED, counted, current
+from aisbench_core.model.columns import COUNTED
+from aisbench_core.warehouse.standings import counted, current
 from aisbench_core.warehouse.values import BoardQuery
 
 KIND = "region = $region and rehearsal = $rehearsal"

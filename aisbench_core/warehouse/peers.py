@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.model.columns import COUNTED
 from aisbench_core.statistics.difference import difference
 from aisbench_core.statistics.summary import summary
 from aisbench_core.warehouse.compared import MOST_DOTS, Peers, RunDot, RunVerdict, Verdict
-from aisbench_core.warehouse.standings import COUNTED, KEYS, MIDDLE, OF_GROUPS, group_id
+from aisbench_core.warehouse.standings import KEYS, MIDDLE, OF_GROUPS, group_id
 from aisbench_core.warehouse.values import RunRow
 
 MOST_PEERS = 500

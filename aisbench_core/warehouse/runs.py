@@ -9,26 +9,17 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import Mode, Origin, RankResult, RunState
+from aisbench_core.model.columns import Kind, by_field
 from aisbench_core.warehouse.judging import stored_checks
 from aisbench_core.warehouse.rows import aware
 from aisbench_core.warehouse.search import at, places, told
 from aisbench_core.warehouse.values import BoardQuery, RunPage, RunRow, Validity
 
-_FIELDS = {field.name: field.name for field in fields(RunRow)} | {
-    "throughput": "throughput_cluster",
-    "per_node": "throughput_per_node",
-    "per_card": "throughput_per_card",
-    "throughput_reported": "throughput_ratio",
-    "accuracy": "accuracy_measured",
-    "accuracy_reported": "results.accuracy",
-    "division": "case when rehearsal then 'rehearsal' else coalesce(system->>'$.division', '') end",
-    "reproduces": "coalesce(launch->>'$.reproduces', '')",
-    "manifest_sha256": "coalesce(launch->>'$.manifest_sha256', '')",
-}
+_FIELDS = {field.name: by_field()[field.name].value for field in fields(RunRow)}
 
 _SELECT = ", ".join(f"{sql} as {name}" for name, sql in _FIELDS.items())
 
-_TIMES = ("created_at", "submitted_at", "started_at", "ended_at", "imported_at")
+_TIMES = tuple(name for name in _FIELDS if by_field()[name].kind is Kind.TIME)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import RunNotFound
 from aisbench_core.model import Origin
+from aisbench_core.model.columns import COUNTED
 from aisbench_core.statistics.amdahl import SizeRuns, amdahl
 from aisbench_core.statistics.student import critical
 from aisbench_core.warehouse.compared import MOST_DOTS, RunDot
@@ -25,7 +26,6 @@ from aisbench_core.warehouse.scalings import (
     ScalingQuery,
     ScalingQuestion,
 )
-from aisbench_core.warehouse.standings import COUNTED
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 
 LINE = """region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data,

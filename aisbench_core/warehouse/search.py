@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import Mode, Origin, RunState
+from aisbench_core.model.columns import COUNTED
 from aisbench_core.warehouse.filters import (
     SAID,
     Parameters,
@@ -24,7 +25,7 @@ from aisbench_core.warehouse.filters import (
 from aisbench_core.warehouse.listed import ListedRun, ListPage
 from aisbench_core.warehouse.rows import aware
 from aisbench_core.warehouse.sorts import RUN_SORTS
-from aisbench_core.warehouse.standings import COUNTED, current
+from aisbench_core.warehouse.standings import current
 from aisbench_core.warehouse.values import BoardQuery, Validity
 
 NAMES = {

@@ -1,5 +1,7 @@
 """What answers can be sorted by."""
 
+from aisbench_core.model.columns import COLUMNS
+
 BOARD_SORTS = (
     "throughput",
     "best",
@@ -35,24 +37,5 @@ HISTORY_SORTS = (
 )
 """What the runs of a history can be sorted by; "moment" is the start by the cloud's clock."""
 
-RUN_SORTS = (
-    "created_at",
-    "ended_at",
-    "throughput",
-    "per_node",
-    "per_card",
-    "accuracy",
-    "duration_s",
-    "queue_s",
-    "rank_cv",
-    "model",
-    "workload",
-    "framework_version",
-    "flavor",
-    "node_count",
-    "validity",
-    "state",
-    "created_by",
-    "run_id",
-)
+RUN_SORTS = tuple(column.field for column in COLUMNS if column.sortable)
 """What a run list can be sorted by; "throughput" is the run's own."""

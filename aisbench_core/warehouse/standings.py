@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.model.columns import BEGAN, COUNTED
 from aisbench_core.warehouse.schema import among
 
 KEYS = (
@@ -45,12 +46,6 @@ _TYPES = {
     "cards_per_node": "INTEGER",
 }
 """Of the keys; all others are text."""
-
-COUNTED = "validity in ('valid', 'claimed')"
-"""Runs that enter the statistics of their group. Claimed ones are in groups of their own, by their origin."""
-
-BEGAN = "case when imported_at is null or created_at < imported_at then created_at end"
-"""When a run began; null for imported runs whose files tell no time: they were created by the import."""
 
 AT = "coalesce(started_at, submitted_at, created_at)"
 """Where a run lies in its group's history."""

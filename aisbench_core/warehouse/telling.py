@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from aisbench_core.model.columns import COUNTED, KEYS, Kind
 from aisbench_core.warehouse.answers import Cursor
 from aisbench_core.warehouse.filters import CHOSEN, parameters
-from aisbench_core.warehouse.standings import COUNTED
 from aisbench_core.warehouse.values import BoardQuery
 
 CHUNK = 200
@@ -20,7 +20,7 @@ _NAMED = "run_id in (select unnest(?::VARCHAR[]))"
 _VIEWED = "list_contains(?::VARCHAR[], run_id)"
 """Rows of a view that joins tables: this reaches each of them."""
 
-_TIMES = tuple(f"{name}_{end}_time" for name in ("prepare", "dataload", "proc", "total") for end in ("start", "end"))
+_TIMES = tuple(key.stored_name for key in KEYS if key.kind is Kind.TIME)
 
 
 @dataclass(frozen=True, slots=True)

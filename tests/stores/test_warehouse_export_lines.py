@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aisbench_core.history.exported import unguarded
+from aisbench_core.model.columns import Wording
 from aisbench_core.warehouse.exporting import csv_file
-from aisbench_core.warehouse.exporting.columns import Column, Sheet, Wording, number, prose, text, word
+from aisbench_core.warehouse.exporting.columns import Sheet, SheetColumn, number, prose, text, word
 from aisbench_core.warehouse.exporting.export import SHEETS
 
 RUN = r"[=+\-@\t\r\n＋－＝＠]"
@@ -98,7 +99,7 @@ OURS = [column for sheet in SHEETS.values() for column in sheet.columns if colum
 
 
 @pytest.mark.parametrize("column", OURS, ids=lambda column: column.name)
-def test_words_that_are_written_unseen_stand_in_the_columns_themselves(column: Column) -> None:
+def test_words_that_are_written_unseen_stand_in_the_columns_themselves(column: SheetColumn) -> None:
     cases = rf"case(\s+when .+? then {WORD})+( else {WORD})?\s+end"
 
     assert re.fullmatch(rf"{WORD}|\$report_id|{cases}", column.sql, re.DOTALL)

@@ -3,6 +3,7 @@
 import ast
 import re
 import sys
+from pathlib import Path
 
 from tests.source_tree import (
     HOME,
@@ -91,12 +92,12 @@ def test_every_module_says_what_it_is_for() -> None:
 
 
 def test_errors_stand_on_the_standard_library_and_the_model_on_pydantic_too() -> None:
-    def others(module: str) -> set[str]:
-        tops = {name.split(".")[0] for name in imports(HOME / PRODUCT / module)}
+    def others(file: Path) -> set[str]:
+        tops = {name.split(".")[0] for name in imports(file)}
         return tops - sys.stdlib_module_names
 
-    assert others("errors.py") == {PRODUCT}  # what errors say is a Message
-    nouns = [others(f"model/{file.name}") for file in files_of("aisbench_core/model")]
+    assert others(HOME / PRODUCT / "errors.py") == {PRODUCT}  # what errors say is a Message
+    nouns = [others(file) for file in files_of("aisbench_core/model")]
     assert set().union(*nouns) == {"pydantic", PRODUCT}
 
 

@@ -3,7 +3,7 @@ that names one must not look like its application."""
 
 from collections.abc import Mapping
 
-from aisbench_core.warehouse.exporting.columns import Column, text
+from aisbench_core.warehouse.exporting.columns import SheetColumn, text
 
 COLUMN = "ruleset_basis"
 _MEANING = (
@@ -13,13 +13,8 @@ _MEANING = (
 _OF_ONE = "list_extract($basis_texts::VARCHAR[], list_position($basis_ids::VARCHAR[], {ruleset_id}))"
 
 
-def of_one(ruleset_id: str) -> Column:
-    """The column for rows with one ruleset; its id is this SQL."""
-    return text(COLUMN, f"{_MEANING}; empty when no rule was", _OF_ONE.format(ruleset_id=ruleset_id))
-
-
-def of_several(ruleset_ids: str) -> Column:
-    """The same for ids that are separated by `;`."""
+def of_several(ruleset_ids: str) -> SheetColumn:
+    """The column for ids that are separated by `;`."""
     each = f"concat(ruleset_id, ': ', {_OF_ONE.format(ruleset_id='ruleset_id')})"
     inferred = f"list_filter(string_split({ruleset_ids}, ';'), lambda id: list_contains($basis_ids::VARCHAR[], id))"
     several = f"array_to_string(list_transform({inferred}, lambda ruleset_id: {each}), ';')"

@@ -2,44 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 
-
-class Kind(StrEnum):
-    """The type of a column's cells, the same in every format."""
-
-    TEXT = "text"
-    INTEGER = "integer"
-    NUMBER = "number"
-    FLAG = "flag"
-    TIME = "time"
-
-
-class Wording(StrEnum):
-    """Whose words a column of text holds, which says how often they hold a comma, a quote or the start of a formula."""
-
-    OURS = "ours"
-    """Never: they stand in the column's own SQL."""
-
-    NAME = "name"
-    """Hardly ever: names, ids and hashes."""
-
-    PROSE = "prose"
-    """Often: notes, paths and JSON."""
-
-
-SQL_TYPES: Mapping[Kind, str] = {
-    Kind.TEXT: "VARCHAR",
-    Kind.INTEGER: "BIGINT",
-    Kind.NUMBER: "DOUBLE",
-    Kind.FLAG: "BOOLEAN",
-    Kind.TIME: "TIMESTAMP",
-}
+from aisbench_core.model.columns import SQL_TYPES, Kind, Wording
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class SheetColumn:
     """One column. `unit` may be the name of the column that holds it; an empty `sql`: not known yet.
 
     `wording`: of text only."""
@@ -69,12 +38,12 @@ class Sheet:
     """A table to be exported: its schema's name, its columns by group, where its rows come from, and their order."""
 
     schema: str
-    groups: Mapping[str, tuple[Column, ...]]
+    groups: Mapping[str, tuple[SheetColumn, ...]]
     sources: str
     order: str
 
     @cached_property
-    def columns(self) -> tuple[Column, ...]:
+    def columns(self) -> tuple[SheetColumn, ...]:
         """All columns in their order."""
         return tuple(column for group in self.groups.values() for column in group)
 
@@ -92,36 +61,36 @@ class Sheet:
         """
 
 
-def text(name: str, meaning: str, sql: str | None = None) -> Column:
+def text(name: str, meaning: str, sql: str | None = None) -> SheetColumn:
     """A column of text; its SQL is its name unless said otherwise."""
-    return Column(name, Kind.TEXT, meaning, name if sql is None else sql, wording=Wording.NAME)
+    return SheetColumn(name, Kind.TEXT, meaning, name if sql is None else sql, wording=Wording.NAME)
 
 
-def word(name: str, meaning: str, sql: str) -> Column:
+def word(name: str, meaning: str, sql: str) -> SheetColumn:
     """A column of words that stand in its SQL: nobody's text, which may be written unseen."""
-    return Column(name, Kind.TEXT, meaning, sql, wording=Wording.OURS)
+    return SheetColumn(name, Kind.TEXT, meaning, sql, wording=Wording.OURS)
 
 
-def prose(name: str, meaning: str, sql: str | None = None) -> Column:
+def prose(name: str, meaning: str, sql: str | None = None) -> SheetColumn:
     """A column of longer texts, any of which may hold commas and quotes."""
-    return Column(name, Kind.TEXT, meaning, name if sql is None else sql, wording=Wording.PROSE)
+    return SheetColumn(name, Kind.TEXT, meaning, name if sql is None else sql, wording=Wording.PROSE)
 
 
-def integer(name: str, meaning: str, sql: str | None = None, unit: str = "") -> Column:
+def integer(name: str, meaning: str, sql: str | None = None, unit: str = "") -> SheetColumn:
     """A column of whole numbers."""
-    return Column(name, Kind.INTEGER, meaning, name if sql is None else sql, unit)
+    return SheetColumn(name, Kind.INTEGER, meaning, name if sql is None else sql, unit)
 
 
-def number(name: str, meaning: str, unit: str = "", sql: str | None = None) -> Column:
+def number(name: str, meaning: str, unit: str = "", sql: str | None = None) -> SheetColumn:
     """A column of numbers."""
-    return Column(name, Kind.NUMBER, meaning, name if sql is None else sql, unit)
+    return SheetColumn(name, Kind.NUMBER, meaning, name if sql is None else sql, unit)
 
 
-def flag(name: str, meaning: str, sql: str | None = None) -> Column:
+def flag(name: str, meaning: str, sql: str | None = None) -> SheetColumn:
     """A column of yes and no."""
-    return Column(name, Kind.FLAG, meaning, name if sql is None else sql)
+    return SheetColumn(name, Kind.FLAG, meaning, name if sql is None else sql)
 
 
-def time(name: str, meaning: str, sql: str) -> Column:
+def time(name: str, meaning: str, sql: str) -> SheetColumn:
     """A column of times in UTC."""
-    return Column(name, Kind.TIME, meaning, sql, "UTC")
+    return SheetColumn(name, Kind.TIME, meaning, sql, "UTC")

@@ -11,7 +11,8 @@ from typing import IO
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.warehouse.exporting.columns import Column, Kind, Sheet, Wording
+from aisbench_core.model.columns import Kind, Wording
+from aisbench_core.warehouse.exporting.columns import Sheet, SheetColumn
 from aisbench_core.warehouse.exporting.lines import lines
 from aisbench_core.warehouse.exporting.parts import Parameters
 
@@ -73,7 +74,7 @@ def _line(cells: Mapping[str, str]) -> str:
     return f"concat({joined}, E'\\r\\n')"
 
 
-def _cell(column: Column) -> str:
+def _cell(column: SheetColumn) -> str:
     name = column.name
     match column.kind:
         case Kind.TEXT if column.wording is Wording.PROSE:

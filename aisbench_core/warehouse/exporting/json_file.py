@@ -5,7 +5,8 @@ from typing import IO
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.warehouse.exporting.columns import Column, Kind, Sheet
+from aisbench_core.model.columns import Kind
+from aisbench_core.warehouse.exporting.columns import Sheet, SheetColumn
 from aisbench_core.warehouse.exporting.lines import lines
 from aisbench_core.warehouse.exporting.parts import Parameters
 
@@ -22,6 +23,6 @@ def write(cur: DuckDBPyConnection, sheet: Sheet, parts: Sequence[Parameters], ta
     return count
 
 
-def _member(column: Column) -> str:
+def _member(column: SheetColumn) -> str:
     value = f"replace({column.name}::VARCHAR, ' ', 'T') || 'Z'" if column.kind is Kind.TIME else column.name
     return f"'{column.name}', {value}"

@@ -7,7 +7,8 @@ import pyarrow as arrow
 from duckdb import DuckDBPyConnection
 from pyarrow import parquet
 
-from aisbench_core.warehouse.exporting.columns import Column, Kind, Sheet
+from aisbench_core.model.columns import Kind
+from aisbench_core.warehouse.exporting.columns import Sheet, SheetColumn
 from aisbench_core.warehouse.exporting.parts import Parameters
 
 BATCH = 10_000
@@ -34,5 +35,5 @@ def write(
     return count
 
 
-def _field(column: Column) -> arrow.Field:
+def _field(column: SheetColumn) -> arrow.Field:
     return arrow.field(column.name, _TYPES[column.kind], metadata={"unit": column.unit, "meaning": column.meaning})

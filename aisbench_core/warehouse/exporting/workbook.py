@@ -11,7 +11,8 @@ from xlsxwriter import Workbook
 from xlsxwriter.exceptions import FileCreateError
 
 from aisbench_core.errors import Problem, SpecError
-from aisbench_core.warehouse.exporting.columns import Kind, Sheet
+from aisbench_core.model.columns import Kind
+from aisbench_core.warehouse.exporting.columns import Sheet
 from aisbench_core.warehouse.exporting.parts import Parameters
 
 BATCH = 1000
