@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.codes import YOUR_INPUT
 from aisbench_core.cli.core import as_json, open_core_for_reading, profile_option
+from aisbench_core.cli.exit_codes import YOUR_INPUT
 
 if TYPE_CHECKING:
     from aisbench_core.doctor.diagnosis import Diagnosis

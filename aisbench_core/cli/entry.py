@@ -8,36 +8,36 @@ from typing import Any
 
 import click
 
-from aisbench_core.cli import (
-    catalogue,
-    clones,
-    configs,
-    doctor,
+from aisbench_core.cli import doctor, listings, serving
+from aisbench_core.cli.core import log_file
+from aisbench_core.cli.exit_codes import OUR_ERROR, exit_code
+from aisbench_core.cli.results import (
     exporting,
-    following,
     importing,
     imports,
-    jobs,
-    launching,
-    logs,
     mlflow,
-    packages,
     regression,
-    remarks,
-    reproducing,
     results,
-    runs,
     saved_views,
     scaling,
-    series,
-    serving,
     sql,
-    systems,
     validity,
     warehouse,
 )
-from aisbench_core.cli.codes import OUR_ERROR, exit_code
-from aisbench_core.cli.core import log_file
+from aisbench_core.cli.runs import (
+    annotations,
+    clones,
+    configs,
+    following,
+    jobs,
+    launching,
+    logs,
+    packages,
+    reproducing,
+    runs,
+    systems,
+)
+from aisbench_core.cli.series import commands
 from aisbench_core.cli.shown import talk
 from aisbench_core.errors import AisbenchError, disk_error
 from aisbench_core.private_files import private_umask
@@ -108,9 +108,9 @@ for _command in (
     runs.show,
     runs.stop,
     runs.collect,
-    remarks.note,
-    remarks.tag,
-    series.series,
+    annotations.note,
+    annotations.tag,
+    commands.series,
     jobs.jobs,
     logs.logs,
     systems.system,
@@ -129,9 +129,9 @@ for _command in (
     mlflow.mlflow,
     warehouse.warehouse,
     saved_views.views,
-    catalogue.workloads,
-    catalogue.profiles,
-    catalogue.health,
+    listings.workloads,
+    listings.profiles,
+    listings.health,
     doctor.doctor,
     serving.serve,
 ):

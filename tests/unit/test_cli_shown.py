@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.codes import exit_code
+from aisbench_core.cli.exit_codes import exit_code
 from aisbench_core.errors import (
     AisbenchError,
     AuthFailed,

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from aisbench_core.authoring.preflight import preflight
-from aisbench_core.cli.typed import Typed, read_spec
+from aisbench_core.cli.runs.spec_options import Typed, read_spec
 from aisbench_core.documents import parse
 from aisbench_core.errors import CloudRejected, ConfigError, SpecError
 from aisbench_core.job_secrets import JobSecrets, masked, masked_errors

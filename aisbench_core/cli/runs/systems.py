@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.configs import file_of, write_file
 from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, user
+from aisbench_core.cli.runs.configs import file_of, write_file
 
 if TYPE_CHECKING:
     from aisbench_core.core import Core

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.comparison import comparison_text
 from aisbench_core.cli.core import as_json, open_core_for_reading
+from aisbench_core.cli.results.comparison import comparison_text
 from aisbench_core.errors import ConfigError, DamagedLedger, RunNotFound
 
 if TYPE_CHECKING:

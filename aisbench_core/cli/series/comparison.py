@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.regression import power_line, probability, signed
+from aisbench_core.cli.results.regression import power_line, probability, signed
 
 if TYPE_CHECKING:
     from aisbench_core.series.comparing import RowPair, SeriesComparison

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.codes import DIFFERENT
 from aisbench_core.cli.core import as_json, open_core_for_reading, usual_rights
-from aisbench_core.cli.results import full_id
-from aisbench_core.cli.typed import SPEC_FILES, file_spec
+from aisbench_core.cli.exit_codes import DIFFERENT
+from aisbench_core.cli.results.results import full_id
+from aisbench_core.cli.runs.spec_options import SPEC_FILES, file_spec
 from aisbench_core.errors import ConfigError
 
 if TYPE_CHECKING:

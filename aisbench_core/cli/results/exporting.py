@@ -12,7 +12,7 @@ import click
 
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import open_core_for_reading, usual_rights
-from aisbench_core.cli.results import by_ruleset, filters, full_id, query_of
+from aisbench_core.cli.results.results import by_ruleset, filters, full_id, query_of
 from aisbench_core.errors import ConfigError
 
 if TYPE_CHECKING:

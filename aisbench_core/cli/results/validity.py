@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.codes import NOT_VALID, OUR_ERROR
 from aisbench_core.cli.core import as_json, open_core, open_core_for_reading
-from aisbench_core.cli.results import filters, query_of
+from aisbench_core.cli.exit_codes import NOT_VALID, OUR_ERROR
+from aisbench_core.cli.results.results import filters, query_of
 from aisbench_core.errors import ConfigError, SpecError
 
 if TYPE_CHECKING:

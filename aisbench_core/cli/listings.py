@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.codes import CLOUD_UNAVAILABLE
 from aisbench_core.cli.core import as_json, open_core_for_reading, profile_option
+from aisbench_core.cli.exit_codes import CLOUD_UNAVAILABLE
 from aisbench_core.errors import AisbenchError
 
 if TYPE_CHECKING:

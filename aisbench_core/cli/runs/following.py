@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.codes import INTERRUPTED, RUN_FAILED
 from aisbench_core.cli.core import open_core
+from aisbench_core.cli.exit_codes import INTERRUPTED, RUN_FAILED
 
 if TYPE_CHECKING:
     from aisbench_core.core import Core

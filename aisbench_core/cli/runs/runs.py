@@ -8,10 +8,10 @@ import click
 
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, user
-from aisbench_core.cli.following import say_who_follows
-from aisbench_core.cli.remarks import remarks_text
-from aisbench_core.cli.servers import servers_text
-from aisbench_core.cli.systems import counted
+from aisbench_core.cli.results.servers import servers_text
+from aisbench_core.cli.runs.annotations import remarks_text
+from aisbench_core.cli.runs.following import say_who_follows
+from aisbench_core.cli.runs.systems import counted
 from aisbench_core.errors import DamagedLedger, RunNotFound
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.servers import servers_text
+from aisbench_core.cli.results.servers import servers_text
 
 if TYPE_CHECKING:
     from aisbench_core.warehouse.compared import Comparison, MetricComparison, MetricValue, Peers

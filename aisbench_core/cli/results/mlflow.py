@@ -7,7 +7,7 @@ import click
 
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import open_core_for_reading, usual_rights
-from aisbench_core.cli.results import filters, query_of
+from aisbench_core.cli.results.results import filters, query_of
 
 
 @click.group()

@@ -8,7 +8,7 @@ import click
 
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, profile_option, usual_rights
-from aisbench_core.cli.typed import Typed, absolute, comments_in, on_all_cards, read_spec, spec_options
+from aisbench_core.cli.runs.spec_options import Typed, absolute, comments_in, on_all_cards, read_spec, spec_options
 from aisbench_core.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.codes import OUR_ERROR
 from aisbench_core.cli.core import as_json, open_core, open_core_for_reading
+from aisbench_core.cli.exit_codes import OUR_ERROR
 
 if TYPE_CHECKING:
     from aisbench_core.warehouse.compacting import Size

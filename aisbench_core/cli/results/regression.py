@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.codes import NOT_ENOUGH_DATA, REGRESSION
 from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, user
-from aisbench_core.cli.results import full_id, query_of
+from aisbench_core.cli.exit_codes import NOT_ENOUGH_DATA, REGRESSION
+from aisbench_core.cli.results.results import full_id, query_of
 from aisbench_core.errors import RunNotFound
 
 if TYPE_CHECKING:

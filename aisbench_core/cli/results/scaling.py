@@ -8,7 +8,7 @@ import click
 
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core_for_reading
-from aisbench_core.cli.results import filters, full_id, query_of, say_where_else
+from aisbench_core.cli.results.results import filters, full_id, query_of, say_where_else
 
 if TYPE_CHECKING:
     from aisbench_core.core import Core

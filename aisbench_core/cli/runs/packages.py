@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.configs import check_store, found_answers, found_text, store, talk_about
 from aisbench_core.cli.core import as_json, open_core
+from aisbench_core.cli.runs.configs import check_store, found_answers, found_text, store, talk_about
 
 if TYPE_CHECKING:
     from aisbench_core.authoring.packages.package import Described, Made, Package

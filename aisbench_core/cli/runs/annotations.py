@@ -6,7 +6,7 @@ import click
 
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, user
-from aisbench_core.cli.results import full_id
+from aisbench_core.cli.results.results import full_id
 
 if TYPE_CHECKING:
     from aisbench_core.model import Remarks

@@ -15,8 +15,8 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.codes import INTERRUPTED, YOUR_INPUT
-from aisbench_core.cli.exporting import SMALL_EXPORT, copy_to
+from aisbench_core.cli.exit_codes import INTERRUPTED, YOUR_INPUT
+from aisbench_core.cli.results.exporting import SMALL_EXPORT, copy_to
 
 if TYPE_CHECKING:
     from aisbench_core.warehouse.answers import Cursor

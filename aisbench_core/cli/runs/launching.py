@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aisbench_core.cli import following, shown
+from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, profile_option, user
-from aisbench_core.cli.runs import result_text
-from aisbench_core.cli.typed import Typed, on_all_cards, read_spec, spec_options
+from aisbench_core.cli.runs import following
+from aisbench_core.cli.runs.runs import result_text
+from aisbench_core.cli.runs.spec_options import Typed, on_all_cards, read_spec, spec_options
 
 if TYPE_CHECKING:
     from aisbench_core.core import Core

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from aisbench_core.cli import shown
-from aisbench_core.cli.codes import INTERRUPTED
 from aisbench_core.cli.core import open_core_for_reading
-from aisbench_core.cli.following import LOOK_SECONDS, print_log, say_who_follows
+from aisbench_core.cli.exit_codes import INTERRUPTED
+from aisbench_core.cli.runs.following import LOOK_SECONDS, print_log, say_who_follows
 from aisbench_core.errors import DamagedLedger
 
 if TYPE_CHECKING:

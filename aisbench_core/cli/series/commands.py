@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aisbench_core.cli import series_text as text
 from aisbench_core.cli import shown
-from aisbench_core.cli.codes import RUN_FAILED
 from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, profile_option, user
-from aisbench_core.cli.following import say_who_follows, wait_for_series
-from aisbench_core.cli.regression import exit_code_of
-from aisbench_core.cli.series_comparison import comparison, comparison_facts
-from aisbench_core.cli.typed import Typed, base_options, on_all_cards, read_spec
+from aisbench_core.cli.exit_codes import RUN_FAILED
+from aisbench_core.cli.results.regression import exit_code_of
+from aisbench_core.cli.runs.following import say_who_follows, wait_for_series
+from aisbench_core.cli.runs.spec_options import Typed, base_options, on_all_cards, read_spec
+from aisbench_core.cli.series import text as text
+from aisbench_core.cli.series.comparison import comparison, comparison_facts
 
 if TYPE_CHECKING:
     from aisbench_core.core import Core

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aisbench_core.cli import following, shown
-from aisbench_core.cli.codes import DIFFERENT
+from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, profile_option, user
-from aisbench_core.cli.results import full_id
+from aisbench_core.cli.exit_codes import DIFFERENT
+from aisbench_core.cli.results.results import full_id
+from aisbench_core.cli.runs import following
 
 if TYPE_CHECKING:
     from aisbench_core.core import Core

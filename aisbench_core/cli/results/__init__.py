@@ -1,0 +1,1 @@
+"""Commands about results: leaderboard, comparison, regression, import, export and the warehouse itself."""

@@ -1,0 +1,1 @@
+"""Commands about runs: from a spec to a job, its log, and launching it again."""

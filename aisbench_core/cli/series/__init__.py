@@ -1,0 +1,1 @@
+"""Commands about series: repeats and node counts of one spec."""
