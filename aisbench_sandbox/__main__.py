@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from aisbench_core.private_files import private_umask
 from aisbench_sandbox.capacity import Plan
-from aisbench_sandbox.engine.container import Containers
 from aisbench_sandbox.engine.engine import GRACE_SECONDS, MANY_CARDS, Limits, usual_cards
-from aisbench_sandbox.engine.isolation import SWITCH, RealKeys
+from aisbench_sandbox.engine.node.container import Containers
+from aisbench_sandbox.engine.node.isolation import SWITCH, RealKeys
 from aisbench_sandbox.region import EngineKind, Protected
 from aisbench_sandbox.server import CannotStart, Options, serve
 

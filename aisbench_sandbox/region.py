@@ -13,24 +13,24 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from aisbench_sandbox.admin import Admin, LocalOnly, admin_app
 from aisbench_sandbox.capacity import Capacity, Plan
 from aisbench_sandbox.catalogue import FLAVORS
-from aisbench_sandbox.engine.container import Containers, visibility
 from aisbench_sandbox.engine.engine import Engine, Limits, SubprocessEngine
-from aisbench_sandbox.engine.isolation import RealKeys, isolation
-from aisbench_sandbox.engine.nodes import Site
+from aisbench_sandbox.engine.node.container import Containers, visibility
+from aisbench_sandbox.engine.node.isolation import RealKeys, isolation
+from aisbench_sandbox.engine.node.layout import Site
+from aisbench_sandbox.engine.node.variables import for_pip_at
 from aisbench_sandbox.engine.scripted import ScriptedEngine
 from aisbench_sandbox.engine.training import Workshop
-from aisbench_sandbox.engine.variables import for_pip_at
 from aisbench_sandbox.files import remove_tree, write_atomically
 from aisbench_sandbox.jobs import Jobs
 from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.routes import obs_app
-from aisbench_sandbox.service.desk import Desk
-from aisbench_sandbox.service.experiments import Experiments
-from aisbench_sandbox.service.legacy_jobs import LegacyJobs
-from aisbench_sandbox.service.quotas import Quotas
+from aisbench_sandbox.service.calls import Desk
+from aisbench_sandbox.service.grouping.experiments import Experiments
+from aisbench_sandbox.service.json_store import Shelf
+from aisbench_sandbox.service.resources.quotas import Quotas
 from aisbench_sandbox.service.routes import modelarts_app
-from aisbench_sandbox.service.shelf import Shelf
 from aisbench_sandbox.service.training_jobs import TrainingJobs
+from aisbench_sandbox.service.v1.jobs import LegacyJobs
 
 PROJECT = "sandbox-project"
 BUCKET = "sandbox-bench"

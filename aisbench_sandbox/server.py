@@ -15,8 +15,8 @@ from starlette.types import ASGIApp
 from aisbench_core.private_files import make_private_folder, restrict_access
 from aisbench_sandbox.capacity import Plan
 from aisbench_sandbox.connections import Connection
-from aisbench_sandbox.engine.container import Containers
 from aisbench_sandbox.engine.engine import Limits, usual_cards
+from aisbench_sandbox.engine.node.container import Containers
 from aisbench_sandbox.region import NOTHING, EngineKind, Place, Protected, Region
 
 NAME = "AISBench sandbox"

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from aisbench_sandbox.engine import launcher
+from aisbench_sandbox.engine.node import launcher
 
 READY_SECONDS = 60.0
 END_SECONDS = 60.0

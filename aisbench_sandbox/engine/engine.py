@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from aisbench_sandbox.attempts import Trouble
-from aisbench_sandbox.engine import boot, processes
+from aisbench_sandbox.engine import boot
+from aisbench_sandbox.engine.node import processes
 from aisbench_sandbox.engine.queue import Occupied, Snapshot, Waiting, decide
 from aisbench_sandbox.engine.recovery import Outcome, after
 from aisbench_sandbox.engine.scheduling import check_size, waiting, without_patience

@@ -10,17 +10,17 @@ from pathlib import Path
 
 from aisbench_sandbox.attempts import Trouble
 from aisbench_sandbox.capacity import Capacity
-from aisbench_sandbox.engine import precheck, processes
-from aisbench_sandbox.engine.meter import Meter
-from aisbench_sandbox.engine.node_run import UPLOAD_SECONDS, NodeFailed, NodeRun
-from aisbench_sandbox.engine.nodes import Node, Site, loopback
+from aisbench_sandbox.engine.node import precheck, processes
+from aisbench_sandbox.engine.node.layout import Node, Site, loopback
+from aisbench_sandbox.engine.node.meter import Meter
+from aisbench_sandbox.engine.node.processes import Process
+from aisbench_sandbox.engine.node.run import UPLOAD_SECONDS, NodeFailed, NodeRun
+from aisbench_sandbox.engine.node.stillness import Stillness
 from aisbench_sandbox.engine.ports import master_port
-from aisbench_sandbox.engine.processes import Process
 from aisbench_sandbox.engine.queue import Occupied
 from aisbench_sandbox.engine.recovery import Outcome, goes_on
 from aisbench_sandbox.engine.scheduling import occupied
 from aisbench_sandbox.engine.stamp import stamp_results
-from aisbench_sandbox.engine.stillness import Stillness
 from aisbench_sandbox.files import remove_tree
 from aisbench_sandbox.jobs import Job, Jobs, TaskEnd
 from aisbench_sandbox.obs.objects import ObjectError, Objects

@@ -13,9 +13,9 @@ from hashlib import sha256
 from typing import Literal
 from urllib.parse import quote, unquote_to_bytes
 
-from aisbench_sandbox.obs.asked import Asked, http_date, whole_number
 from aisbench_sandbox.obs.chunks import Seed
 from aisbench_sandbox.obs.objects import ObjectError
+from aisbench_sandbox.obs.requests import Asked, http_date, whole_number
 
 Dialect = Literal["amz", "obs"]
 

@@ -6,11 +6,11 @@ import hmac
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from aisbench_sandbox.obs.asked import whole_number
 from aisbench_sandbox.obs.auth import Sender
 from aisbench_sandbox.obs.checksums import CHECKSUMS, Digest
 from aisbench_sandbox.obs.chunks import STREAMS, Chunks
 from aisbench_sandbox.obs.objects import ObjectError
+from aisbench_sandbox.obs.requests import whole_number
 
 LARGEST_PUT = 5 * 1024**3
 _MD5 = "content-md5"

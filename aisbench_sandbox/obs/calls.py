@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from aisbench_sandbox.obs.asked import Asked, decoded, whole_number
 from aisbench_sandbox.obs.auth import Dialect
-from aisbench_sandbox.obs.drafts import Draft
 from aisbench_sandbox.obs.objects import ObjectError, Objects
+from aisbench_sandbox.obs.requests import Asked, decoded, whole_number
+from aisbench_sandbox.obs.staging import Draft
 from aisbench_sandbox.obs.uploads import Uploads
 
 _STORED = frozenset(

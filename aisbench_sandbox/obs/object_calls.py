@@ -8,10 +8,10 @@ from starlette.responses import Response, StreamingResponse
 
 from aisbench_sandbox.obs import responses as responses
 from aisbench_sandbox.obs import tagging
-from aisbench_sandbox.obs.asked import whole_number
 from aisbench_sandbox.obs.calls import TAGGING, Call
 from aisbench_sandbox.obs.objects import ObjectError, Stat
 from aisbench_sandbox.obs.ranges import asked_range, check_source, is_known, range_still_holds
+from aisbench_sandbox.obs.requests import whole_number
 
 _PAGE = 1000
 _AT_ONCE = 1 << 20  # bytes; larger answers are streamed

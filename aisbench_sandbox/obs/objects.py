@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from aisbench_sandbox.obs import object_paths
-from aisbench_sandbox.obs.drafts import Draft, Source, md5_of
-from aisbench_sandbox.obs.notes import Note, Notes
+from aisbench_sandbox.obs.metadata import Note, Notes
+from aisbench_sandbox.obs.staging import Draft, Source, md5_of
 
 _BUCKET = re.compile(r"(?!.*(\.\.|\.-|-\.))(?!\d+(\.\d+){3}$)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _KEY_BYTES = 1024

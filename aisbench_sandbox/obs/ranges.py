@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 
-from aisbench_sandbox.obs.asked import http_date
 from aisbench_sandbox.obs.objects import ObjectError, Stat
+from aisbench_sandbox.obs.requests import http_date
 
 _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 

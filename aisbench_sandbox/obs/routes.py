@@ -17,12 +17,12 @@ from aisbench_sandbox.obs import bucket_calls as on_buckets
 from aisbench_sandbox.obs import object_calls as on_objects
 from aisbench_sandbox.obs import responses as responses
 from aisbench_sandbox.obs import tagging
-from aisbench_sandbox.obs.asked import Asked, asked, is_header
 from aisbench_sandbox.obs.auth import Dialect, authenticate, dialect_of
 from aisbench_sandbox.obs.bodies import OF_A_DOCUMENT, OF_AN_OBJECT, Promises
 from aisbench_sandbox.obs.calls import Call
-from aisbench_sandbox.obs.drafts import Draft
 from aisbench_sandbox.obs.objects import ObjectError, Objects
+from aisbench_sandbox.obs.requests import Asked, asked, is_header
+from aisbench_sandbox.obs.staging import Draft
 from aisbench_sandbox.obs.uploads import Uploads
 
 log = logging.getLogger(__name__)

@@ -13,9 +13,9 @@ from hashlib import md5
 from pathlib import Path
 
 from aisbench_sandbox.files import write_atomically
-from aisbench_sandbox.obs.drafts import Draft
 from aisbench_sandbox.obs.object_paths import rolled_up
 from aisbench_sandbox.obs.objects import ObjectError, Objects, Stat
+from aisbench_sandbox.obs.staging import Draft
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _ABOUT = "upload.json"

@@ -6,9 +6,9 @@ from starlette.responses import Response
 from aisbench_sandbox.job import Job
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service import responses as responses
-from aisbench_sandbox.service.desk import Desk, Routes
+from aisbench_sandbox.service.calls import Desk, Routes
 from aisbench_sandbox.service.gateway import answer
-from aisbench_sandbox.service.reading import json_object
+from aisbench_sandbox.service.parameters import json_object
 from aisbench_sandbox.service.searches import read_search
 
 JOB = "training-jobs/{job_id}"

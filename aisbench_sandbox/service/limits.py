@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service import reading
+from aisbench_sandbox.service import parameters
 
 MOST_VOLUMES = 8
 MOST_RETRIES = 128
@@ -32,82 +32,82 @@ _TRUE = (
 
 def check_metadata(metadata: Mapping[str, Any]) -> None:
     """Workspace, description and annotations. Raises Refused (2788, 2891)."""
-    reading.text(metadata, "description")
-    workspace = reading.text(metadata, "workspace_id")
+    parameters.text(metadata, "description")
+    workspace = parameters.text(metadata, "workspace_id")
     if workspace and not _WORKSPACE.fullmatch(workspace):
         message = f"Invalid workspace: {workspace}."
         raise Refused(400, "ModelArts.2891", message, "Use 0, or an ID of 32 characters.")
-    check_annotations(reading.block(metadata, "annotations"))
+    check_annotations(parameters.block(metadata, "annotations"))
 
 
 def check_annotations(annotations: Mapping[str, Any]) -> None:
     """Texts; those of fault tolerance have a meaning here. Raises Refused (2788)."""
     for key, value in annotations.items():
         if not isinstance(value, str):
-            raise reading.invalid(f"metadata.annotations.{key}", "a text")
+            raise parameters.invalid(f"metadata.annotations.{key}", "a text")
         if key in _TRUE and value not in ("true", "false"):
-            raise reading.invalid(f"metadata.annotations.{key}", '"true"')
+            raise parameters.invalid(f"metadata.annotations.{key}", '"true"')
     retries = annotations.get("fault-tolerance/job-retry-num")
     if retries is not None and not (re.fullmatch(r"[0-9]{1,3}", retries) and 1 <= int(retries) <= MOST_RETRIES):
-        raise reading.invalid("metadata.annotations.fault-tolerance/job-retry-num", f'"1" to "{MOST_RETRIES}"')
+        raise parameters.invalid("metadata.annotations.fault-tolerance/job-retry-num", f'"1" to "{MOST_RETRIES}"')
 
 
 def check_spec(spec: Mapping[str, Any]) -> None:
     """Volumes, notification, auto-stop and scheduling. Raises Refused (2788, 2816)."""
-    _check_volumes(reading.entries(spec, "volumes"))
-    if notification := reading.block(spec, "notification"):
+    _check_volumes(parameters.entries(spec, "volumes"))
+    if notification := parameters.block(spec, "notification"):
         check_notification(notification)
     for name in ("auto_stop", "reserved_time"):
-        _check_hours(name, reading.block(spec, name))
-    if policy := reading.block(spec, "schedule_policy"):
-        check_schedule_policy(policy, bool(reading.block(spec, "resource").get("pool_id")))
+        _check_hours(name, parameters.block(spec, name))
+    if policy := parameters.block(spec, "schedule_policy"):
+        check_schedule_policy(policy, bool(parameters.block(spec, "resource").get("pool_id")))
 
 
 def _check_volumes(volumes: Sequence[Mapping[str, Any]]) -> None:
     mounted = [_mounted(volume) for volume in volumes]
     if len(volumes) > MOST_VOLUMES:
-        raise reading.invalid("spec.volumes", f"at most {MOST_VOLUMES}")
+        raise parameters.invalid("spec.volumes", f"at most {MOST_VOLUMES}")
     if len(set(mounted)) < len(mounted):
-        raise reading.invalid("spec.volumes", "each local_path once")
+        raise parameters.invalid("spec.volumes", "each local_path once")
 
 
 def _mounted(volume: Mapping[str, Any]) -> str:
     """Where the volume is mounted."""
     kinds = [kind for kind in _VOLUMES if volume.get(kind) is not None]
     if len(kinds) != 1:
-        raise reading.invalid("spec.volumes", f"one of {', '.join(_VOLUMES)} each")
-    source = reading.block(volume, kinds[0])
-    path = reading.text(source, "local_path", most=1024).rstrip("/") or "/"
+        raise parameters.invalid("spec.volumes", f"one of {', '.join(_VOLUMES)} each")
+    source = parameters.block(volume, kinds[0])
+    path = parameters.text(source, "local_path", most=1024).rstrip("/") or "/"
     if not path.startswith("/") or path in _TAKEN or ".." in path.split("/"):
-        raise reading.invalid("spec.volumes.local_path", f"an absolute path other than {', '.join(_TAKEN)}")
-    remote = reading.text(source, _VOLUMES[kinds[0]], most=1024)
+        raise parameters.invalid("spec.volumes.local_path", f"an absolute path other than {', '.join(_TAKEN)}")
+    remote = parameters.text(source, _VOLUMES[kinds[0]], most=1024)
     if not remote or (kinds[0] == "nfs" and not re.fullmatch(r"[^:/]+:/.*", remote)):
-        raise reading.invalid(f"spec.volumes.{_VOLUMES[kinds[0]]}", "a path; for nfs, address:/path")
+        raise parameters.invalid(f"spec.volumes.{_VOLUMES[kinds[0]]}", "a path; for nfs, address:/path")
     for name, value in (("local_path", path), (_VOLUMES[kinds[0]], remote)):
-        if reading.has_long_name(value):
-            raise reading.invalid(f"spec.volumes.{name}", f"names of at most {reading.MOST_NAME_BYTES} bytes")
-    reading.flag(source, "read_only")
+        if parameters.has_long_name(value):
+            raise parameters.invalid(f"spec.volumes.{name}", f"names of at most {parameters.MOST_NAME_BYTES} bytes")
+    parameters.flag(source, "read_only")
     return path
 
 
 def check_notification(notification: Mapping[str, Any]) -> None:
     """Topic and events. Raises Refused (2788)."""
-    reading.text(notification, "topic_urn", 1, 1024)
-    for event in reading.texts(notification.get("events"), "spec.notification.events", len(NOTIFIED)):
+    parameters.text(notification, "topic_urn", 1, 1024)
+    for event in parameters.texts(notification.get("events"), "spec.notification.events", len(NOTIFIED)):
         if event not in NOTIFIED:
-            raise reading.invalid("spec.notification.events", ", ".join(NOTIFIED))
+            raise parameters.invalid("spec.notification.events", ", ".join(NOTIFIED))
 
 
 def _check_hours(name: str, limit: Mapping[str, Any]) -> None:
-    if limit and (limit.get("time_unit") != "HOURS" or not reading.is_count(limit.get("duration"), 1, 2**31 - 1)):
-        raise reading.invalid(f"spec.{name}", "time_unit HOURS and a duration from 1")
+    if limit and (limit.get("time_unit") != "HOURS" or not parameters.is_count(limit.get("duration"), 1, 2**31 - 1)):
+        raise parameters.invalid(f"spec.{name}", "time_unit HOURS and a duration from 1")
 
 
 def check_schedule_policy(policy: Mapping[str, Any], in_pool: bool) -> None:
     """Priority and preemption, which are for dedicated pools. Raises Refused (2788, 2816)."""
     priority = policy.get("priority")
-    if priority is not None and not reading.is_count(priority, 1, 3):
+    if priority is not None and not parameters.is_count(priority, 1, 3):
         raise Refused(400, "ModelArts.2816", f"The priority {priority} is out of range.", "Use 1, 2 or 3.")
-    reading.flag(policy, "preemptible")
+    parameters.flag(policy, "preemptible")
     if not in_pool:
-        raise reading.invalid("spec.schedule_policy", "only with spec.resource.pool_id: it is for dedicated pools")
+        raise parameters.invalid("spec.schedule_policy", "only with spec.resource.pool_id: it is for dedicated pools")

@@ -9,7 +9,7 @@ from aisbench_sandbox.job import Job
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service.event_search import EventSearch
 from aisbench_sandbox.service.hosts import host_of, node_ip
-from aisbench_sandbox.service.offers import flavor_json
+from aisbench_sandbox.service.resources.responses import flavor_json
 from aisbench_sandbox.service.searches import Search
 from aisbench_sandbox.service.status import status_json
 

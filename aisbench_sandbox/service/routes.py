@@ -11,32 +11,28 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service import (
-    experiment_calls,
-    job_calls,
-    legacy_calls,
-    offer_calls,
-    pool_calls,
-    tag_calls,
-    task_calls,
-)
+from aisbench_sandbox.service import job_calls, task_calls
 from aisbench_sandbox.service import responses as responses
-from aisbench_sandbox.service.desk import Desk, Routes
+from aisbench_sandbox.service.calls import Desk, Routes
 from aisbench_sandbox.service.gateway import Gateway, answer
+from aisbench_sandbox.service.grouping import experiment_calls, tag_calls
 from aisbench_sandbox.service.lockout import Lockout
+from aisbench_sandbox.service.resources import calls as resource_calls
+from aisbench_sandbox.service.resources import pool_calls
 from aisbench_sandbox.service.training_jobs import NothingYet
+from aisbench_sandbox.service.v1 import calls as v1_calls
 
 ROUTES: Routes = (
     *job_calls.ROUTES,
     *task_calls.ROUTES,
-    *offer_calls.ROUTES,
+    *resource_calls.ROUTES,
     *tag_calls.ROUTES,
     *experiment_calls.ROUTES,
     *pool_calls.ROUTES,
 )
 """Method, path below /v2/{project_id}/, and what answers."""
 
-LEGACY_ROUTES: Routes = (*legacy_calls.ROUTES, *pool_calls.OLDER_ROUTES)
+LEGACY_ROUTES: Routes = (*v1_calls.ROUTES, *pool_calls.OLDER_ROUTES)
 """The same below /v1/{project_id}/."""
 
 _ALL = [

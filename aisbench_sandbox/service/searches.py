@@ -8,9 +8,9 @@ from typing import Any
 
 from aisbench_sandbox.job import Job
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service import reading
+from aisbench_sandbox.service import parameters
+from aisbench_sandbox.service.grouping.tags import TagCondition, read_conditions
 from aisbench_sandbox.service.hosts import hosts_of
-from aisbench_sandbox.service.tags import TagCondition, read_conditions
 
 MOST_PER_PAGE = 50
 MOST_HOSTS = 10
@@ -82,16 +82,16 @@ def read_search(body: Mapping[str, Any], now: int, *, counts_pages: bool) -> Sea
     """The search that a body asks for; `now` in ms. Raises Refused with the documented codes."""
     offset, limit = body.get("offset"), body.get("limit")
     offset, limit = 0 if offset is None else offset, 10 if limit is None else limit
-    if not reading.is_count(offset, 0, 2**31 - 1):
-        raise reading.invalid("offset", "0 or more")
-    if not reading.is_count(limit, 1, MOST_PER_PAGE):
-        raise reading.invalid("limit", f"1 to {MOST_PER_PAGE}")
-    order, sort_by = reading.text(body, "order") or "desc", reading.text(body, "sort_by") or "create_time"
+    if not parameters.is_count(offset, 0, 2**31 - 1):
+        raise parameters.invalid("offset", "0 or more")
+    if not parameters.is_count(limit, 1, MOST_PER_PAGE):
+        raise parameters.invalid("limit", f"1 to {MOST_PER_PAGE}")
+    order, sort_by = parameters.text(body, "order") or "desc", parameters.text(body, "sort_by") or "create_time"
     if order not in ("asc", "desc") or sort_by not in _SORTS:
         raise Refused(400, "ModelArts.2790", f"Invalid sorting: {sort_by} {order}.", f"Sort by {', '.join(_SORTS)}.")
-    train_type = reading.text(body, "train_type")
+    train_type = parameters.text(body, "train_type")
     if train_type not in ("", "job", "ftjob"):
-        raise reading.invalid("train_type", "job or ftjob")
+        raise parameters.invalid("train_type", "job or ftjob")
     search = Search(
         offset,
         limit,
@@ -100,8 +100,8 @@ def read_search(body: Mapping[str, Any], now: int, *, counts_pages: bool) -> Sea
         tuple(_condition(entry) for entry in _filters(body)),
         read_conditions(body),
         frozenset(_hosts(body)),
-        reading.text(body, "workspace_id"),
-        reading.text(body, "group_by"),
+        parameters.text(body, "workspace_id"),
+        parameters.text(body, "group_by"),
         train_type,
         counts_pages,
     )
@@ -136,11 +136,11 @@ def _is_time(value: str) -> bool:
 
 
 def _hosts(body: Mapping[str, Any]) -> list[str]:
-    hosts = reading.texts(body.get("host_ips"), "host_ips", MOST_HOSTS)
+    hosts = parameters.texts(body.get("host_ips"), "host_ips", MOST_HOSTS)
     try:
         return [str(ipaddress.ip_address(host)) for host in hosts]
     except ValueError as error:
-        raise reading.invalid("host_ips", "IPv4 or IPv6 addresses") from error
+        raise parameters.invalid("host_ips", "IPv4 or IPv6 addresses") from error
 
 
 def _within_a_month(search: Search, now: int) -> Search:

@@ -7,11 +7,11 @@ from aisbench_sandbox.events import LANGUAGES
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service import log_lines
 from aisbench_sandbox.service import responses as responses
-from aisbench_sandbox.service.desk import Desk, Routes
+from aisbench_sandbox.service.calls import Desk, Routes
 from aisbench_sandbox.service.event_search import EventSearch
 from aisbench_sandbox.service.gateway import answer
 from aisbench_sandbox.service.job_calls import JOB, job_id_of
-from aisbench_sandbox.service.reading import number, word
+from aisbench_sandbox.service.parameters import number, word
 from aisbench_sandbox.service.stages import stages_json
 from aisbench_sandbox.service.training_jobs import LINK_SECONDS
 

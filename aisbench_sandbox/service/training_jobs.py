@@ -9,14 +9,14 @@ from aisbench_sandbox.capacity import Capacity
 from aisbench_sandbox.engine.engine import Engine
 from aisbench_sandbox.job import Job, Phase
 from aisbench_sandbox.jobs import Jobs
-from aisbench_sandbox.obs.links import signed_link
 from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.paths import bucket_and_key
+from aisbench_sandbox.obs.signed_urls import signed_link
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service import reading
+from aisbench_sandbox.service import parameters
 from aisbench_sandbox.service.creation import accept
-from aisbench_sandbox.service.experiments import Experiments
-from aisbench_sandbox.service.quotas import Quotas
+from aisbench_sandbox.service.grouping.experiments import Experiments
+from aisbench_sandbox.service.resources.quotas import Quotas
 from aisbench_sandbox.service.searches import Search
 from aisbench_sandbox.service.updates import updated
 
@@ -141,13 +141,13 @@ class TrainingJobs:
 
     def delete_all(self, body: Mapping[str, Any]) -> None:
         """Forget many jobs of one workspace, all or none. Raises Refused."""
-        entries = reading.entries(body, "jobs")
+        entries = parameters.entries(body, "jobs")
         if not 1 <= len(entries) <= MOST_DELETED:
-            raise reading.invalid("jobs", f"1 to {MOST_DELETED} jobs")
-        ids = [reading.text(reading.block(entry, "metadata"), "id", 1) for entry in entries]
+            raise parameters.invalid("jobs", f"1 to {MOST_DELETED} jobs")
+        ids = [parameters.text(parameters.block(entry, "metadata"), "id", 1) for entry in entries]
         found = [self.job(job_id) for job_id in dict.fromkeys(ids)]
         if len({job.body["metadata"]["workspace_id"] for job in found}) > 1:
-            raise reading.invalid("jobs", "jobs of one workspace")
+            raise parameters.invalid("jobs", "jobs of one workspace")
         for job in found:
             self.forget(job)
 

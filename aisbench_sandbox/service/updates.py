@@ -6,7 +6,7 @@ from typing import Any
 
 from aisbench_sandbox.job import Job, Phase
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service import reading
+from aisbench_sandbox.service import parameters
 from aisbench_sandbox.service.limits import check_annotations, check_notification, check_schedule_policy
 
 
@@ -14,15 +14,15 @@ def updated(job: Job, body: Mapping[str, Any]) -> Job:
     """The job with what an update request changes. Raises Refused (2788, 2816, 2878)."""
     metadata, spec = dict(job.body["metadata"]), dict(job.body["spec"])
     if body.get("description") is not None:
-        metadata["description"] = reading.text(body, "description")
-    wanted = reading.block(body, "spec")
-    if notification := reading.block(wanted, "notification"):
+        metadata["description"] = parameters.text(body, "description")
+    wanted = parameters.block(body, "spec")
+    if notification := parameters.block(wanted, "notification"):
         check_notification(notification)
         spec["notification"] = notification
-    if annotation := reading.block(reading.block(body, "metadata"), "annotation"):
+    if annotation := parameters.block(parameters.block(body, "metadata"), "annotation"):
         check_annotations(annotation)
         metadata["annotations"] = {**(metadata.get("annotations") or {}), **annotation}
-    if policy := reading.block(wanted, "schedule_policy"):
+    if policy := parameters.block(wanted, "schedule_policy"):
         spec["schedule_policy"] = {**(spec.get("schedule_policy") or {}), **_policy(job, policy)}
     return replace(job, body={**job.body, "metadata": metadata, "spec": spec})
 

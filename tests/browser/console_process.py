@@ -9,7 +9,7 @@ import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 
-from aisbench_sandbox.engine import launcher
+from aisbench_sandbox.engine.node import launcher
 from tests.ports import free_port
 
 ROOT = Path(__file__).parents[2]

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from moxing import file as mox
-from moxing import places
+from moxing import paths
 from obs import ObsClient
 
-from aisbench_sandbox.engine.interpreter import MODULES
+from aisbench_sandbox.engine.node.interpreter import MODULES
 from tests.sandbox_process import SandboxProcess
 
 AT = "obs://sandbox-bench/work"
@@ -23,8 +23,8 @@ def obs(sandbox: SandboxProcess) -> Iterator[ObsClient]:
     access_key, secret_key = sandbox.keys
     mox.set_auth(ak=access_key, sk=secret_key, server=sandbox.obs_url, is_secure=False, path_style=True)
     yield ObsClient(access_key_id=access_key, secret_access_key=secret_key, server=sandbox.obs_url)
-    places.store().close()
-    places._obs.clear()
+    paths.store().close()
+    paths._obs.clear()
 
 
 def stored(obs: ObsClient, key: str) -> str:

@@ -130,7 +130,7 @@ def test_a_file_that_a_person_names_has_the_rights_of_the_persons_files(shell: C
 
 
 def test_a_job_of_the_sandbox_makes_files_as_in_the_cloud(tmp_path: Path) -> None:
-    code = "import sys; from pathlib import Path; from aisbench_sandbox.engine.processes import start\n"
+    code = "import sys; from pathlib import Path; from aisbench_sandbox.engine.node.processes import start\n"
     code += "from aisbench_core.private_files import private_umask\n"
     code += "with private_umask():\n"
     code += " here = Path(sys.argv[1]); done = start('t', 'l', ['/usr/bin/touch', 'made'], {}, here, here / 'out')\n"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from aisbench_sandbox.engine.container import Containers, why_not
+from aisbench_sandbox.engine.node.container import Containers, why_not
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import TrainingClient, await_true, channel, job_body
 

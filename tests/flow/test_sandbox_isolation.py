@@ -13,8 +13,8 @@ import pytest
 import yaml
 from huaweicloudsdkcore.exceptions.exceptions import ClientRequestException
 
-from aisbench_sandbox.engine.container import Containers, visibility, why_not
-from aisbench_sandbox.engine.isolation import SWITCH, isolation
+from aisbench_sandbox.engine.node.container import Containers, visibility, why_not
+from aisbench_sandbox.engine.node.isolation import SWITCH, isolation
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import TrainingClient, job_body
 

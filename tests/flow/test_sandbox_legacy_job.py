@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from aisbench_sandbox.engine.container import Containers, why_not
+from aisbench_sandbox.engine.node.container import Containers, why_not
 from tests.legacy_client import LegacyClient
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import TrainingClient, await_true

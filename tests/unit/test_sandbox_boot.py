@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from aisbench_sandbox.engine.boot import Launch, check, launches, starter
-from aisbench_sandbox.engine.nodes import Node
-from aisbench_sandbox.engine.variables import environment
+from aisbench_sandbox.engine.node.layout import Node
+from aisbench_sandbox.engine.node.variables import environment
 from aisbench_sandbox.jobs import Job
 from aisbench_sandbox.refusals import Refused
 

@@ -43,7 +43,8 @@ def test_the_page_names_every_option() -> None:
 
 
 def test_the_page_names_every_code_that_a_create_request_is_refused_with() -> None:
-    modules = ("creation", "algorithms", "limits", "experiments", "quotas", "reading", "training_jobs")
+    organizing = ("grouping/experiments", "resources/quotas")
+    modules = ("creation", "algorithms", "limits", "parameters", "training_jobs", *organizing)
     code = "".join((SERVICE / f"{name}.py").read_text("utf-8") for name in modules)
     told = set(re.findall(r"\b2\d{3}\b", _section("What it answers: training service")))
 

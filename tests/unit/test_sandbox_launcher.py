@@ -10,11 +10,11 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from aisbench_sandbox.engine import processes
-from aisbench_sandbox.engine.container import Containers, View, here, is_volume, visibility, volume, why_not
-from aisbench_sandbox.engine.job_user import job_user
-from aisbench_sandbox.engine.processes import Process
-from aisbench_sandbox.engine.variables import for_pip
+from aisbench_sandbox.engine.node import processes
+from aisbench_sandbox.engine.node.container import Containers, View, here, is_volume, visibility, volume, why_not
+from aisbench_sandbox.engine.node.job_user import job_user
+from aisbench_sandbox.engine.node.processes import Process
+from aisbench_sandbox.engine.node.variables import for_pip
 
 Start = Callable[..., Process]
 PYTHON = (sys.executable, "-I", "-S", "-c")

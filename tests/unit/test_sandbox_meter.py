@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from aisbench_sandbox.engine.meter import Meter
-from aisbench_sandbox.engine.processes import Process
+from aisbench_sandbox.engine.node.meter import Meter
+from aisbench_sandbox.engine.node.processes import Process
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 
 from aisbench_sandbox.job import Job
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service.monitoring import MINUTE, Span, monitor_json, read_span
+from aisbench_sandbox.service.resources.monitoring import MINUTE, Span, monitor_json, read_span
 
 START = 1_700_000_040_000
 NOW = START + 60 * MINUTE

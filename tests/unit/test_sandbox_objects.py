@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_sandbox.obs.notes import Note, Notes
+from aisbench_sandbox.obs.metadata import Note, Notes
 from aisbench_sandbox.obs.objects import ObjectError, Objects
 
 BUCKET = "bench"

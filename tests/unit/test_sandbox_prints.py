@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_sandbox.engine.prints import TAIL, BoundedLog
-from aisbench_sandbox.engine.transfers import NodeLog
+from aisbench_sandbox.engine.node.logs import TAIL, BoundedLog
+from aisbench_sandbox.engine.node.transfers import NodeLog
 from aisbench_sandbox.obs.objects import Objects
 
 LIMIT = 4 * TAIL

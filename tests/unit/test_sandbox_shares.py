@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from aisbench_sandbox.engine.shares import make_folder, shares
+from aisbench_sandbox.engine.node.shares import make_folder, shares
 
 
 def test_shares_with_long_paths_have_directories_of_their_own(tmp_path: Path) -> None:

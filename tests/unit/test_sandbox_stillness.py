@@ -1,6 +1,6 @@
 """When a job counts as hanging: neither bytes nor computing for a while."""
 
-from aisbench_sandbox.engine.stillness import Activity, Stillness
+from aisbench_sandbox.engine.node.stillness import Activity, Stillness
 
 
 def test_the_time_runs_from_the_last_byte_that_moved() -> None:

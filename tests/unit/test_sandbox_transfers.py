@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_sandbox.engine.container import View
-from aisbench_sandbox.engine.node_links import source
-from aisbench_sandbox.engine.transfers import NodeLog, OutputSync, TransferError, download
+from aisbench_sandbox.engine.node.container import View
+from aisbench_sandbox.engine.node.links import source
+from aisbench_sandbox.engine.node.transfers import NodeLog, OutputSync, TransferError, download
 from aisbench_sandbox.obs.objects import ObjectError, Objects
 
 

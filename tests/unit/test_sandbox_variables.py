@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_sandbox.engine.nodes import Node, Site
+from aisbench_sandbox.engine.node.layout import Node, Site
+from aisbench_sandbox.engine.node.variables import environment
 from aisbench_sandbox.engine.rank_tables import loopback
-from aisbench_sandbox.engine.variables import environment
 from aisbench_sandbox.job import Job
 from tests.training_client import job_body
 

@@ -13,7 +13,7 @@ from aisbench_sandbox.engine.boot import (
     torchrun,
 )
 from aisbench_sandbox.engine.boot.launch import Launch, refusal
-from aisbench_sandbox.engine.nodes import Node
+from aisbench_sandbox.engine.node.layout import Node
 from aisbench_sandbox.jobs import Job
 from aisbench_sandbox.refusals import Refused
 

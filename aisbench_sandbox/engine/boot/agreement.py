@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aisbench_sandbox.engine.nodes import Node
+from aisbench_sandbox.engine.node.layout import Node
 from aisbench_sandbox.engine.ports import role_ports
 
 

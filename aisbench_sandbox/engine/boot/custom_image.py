@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping
 
 from aisbench_sandbox.engine.boot.launch import Launch, printed
-from aisbench_sandbox.engine.nodes import Node
+from aisbench_sandbox.engine.node.layout import Node
 
 
 def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:

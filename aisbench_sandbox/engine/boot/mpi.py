@@ -7,11 +7,11 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from aisbench_sandbox.engine import beneath
 from aisbench_sandbox.engine.boot.agreement import Agreement, agreement
 from aisbench_sandbox.engine.boot.launch import Launch, boot_command, folder, printed
 from aisbench_sandbox.engine.boot.remote_shell import HOSTS, SECRET
-from aisbench_sandbox.engine.nodes import Node, loopback
+from aisbench_sandbox.engine.node import safe_files
+from aisbench_sandbox.engine.node.layout import Node, loopback
 
 _ROLE = "shell"
 _SHELL = Path(__file__).with_name("remote_shell.py")
@@ -44,7 +44,7 @@ def _first(node: Node, agreed: Agreement) -> Launch:
     slots = node.job.flavor.cards
     hosts = node.home / "hostfile"
     lines = "".join(f"{_host(index)} slots={slots}\n" for index in range(node.job.node_count))
-    beneath.write(node.root, hosts, lines)
+    safe_files.write(node.root, hosts, lines)
     _write_agent(node)
     count = ["-np", str(node.job.card_count), "--hostfile", str(hosts)]
     # Each rank finds the script of its own node by the node's own variable.
@@ -66,14 +66,14 @@ def _write_script(node: Node) -> None:
     """What a rank runs on this node."""
     # mpirun keeps the input of rank 0 open, which would wait for ever where it reads
     lines = f"cd {shlex.quote(str(folder(node)))} && exec {shlex.join(boot_command(node))} </dev/null\n"
-    beneath.write(node.root, node.home / _SCRIPT, node.view.inside(lines) if node.view else lines)
+    safe_files.write(node.root, node.home / _SCRIPT, node.view.inside(lines) if node.view else lines)
 
 
 def _write_agent(node: Node) -> None:
     """The program that mpirun calls where ssh would be; beside the interpreter, so that it is found by its name."""
     file = node.python.with_name(_AGENT)
     line = f'exec "$(dirname "$0")/{node.python.name}" -I -S {shlex.quote(str(_SHELL))} run "$@"\n'
-    beneath.write(node.root, file, f"#!/bin/sh\n{line}", 0o755)
+    safe_files.write(node.root, file, f"#!/bin/sh\n{line}", 0o755)
 
 
 def _host(index: int) -> str:

@@ -11,7 +11,7 @@ from aisbench_sandbox.engine.boot.launch import (
     printed,
     refusal,
 )
-from aisbench_sandbox.engine.nodes import Node
+from aisbench_sandbox.engine.node.layout import Node
 
 _OLDEST = (2, 3)
 _USUAL_SECONDS = "600"

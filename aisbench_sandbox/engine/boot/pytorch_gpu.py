@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from aisbench_sandbox.engine.boot.launch import Launch, boot_command, folder, printed
-from aisbench_sandbox.engine.nodes import Node, loopback
+from aisbench_sandbox.engine.node.layout import Node, loopback
 
 
 def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from aisbench_sandbox.engine.boot.launch import Launch, boot_command
-from aisbench_sandbox.engine.nodes import Node
+from aisbench_sandbox.engine.node.layout import Node
 
 
 def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:

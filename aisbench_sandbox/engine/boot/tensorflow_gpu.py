@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from aisbench_sandbox.engine.boot.agreement import agreement
 from aisbench_sandbox.engine.boot.launch import Launch, boot_command, folder, printed
-from aisbench_sandbox.engine.nodes import Node
+from aisbench_sandbox.engine.node.layout import Node
 
 _TASKS = ("ps", "worker")
 

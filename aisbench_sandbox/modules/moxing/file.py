@@ -4,9 +4,9 @@ import builtins
 from typing import Any
 
 from moxing.client import NotFoundError, ObsError
-from moxing.looking import exists, get_size, glob, is_directory, list_directory, scan_dir, stat, walk
-from moxing.moving import copy, copy_parallel, make_dirs, mk_dir, remove, rename
-from moxing.places import is_remote, parts, set_auth, store
+from moxing.listing import exists, get_size, glob, is_directory, list_directory, scan_dir, stat, walk
+from moxing.operations import copy, copy_parallel, make_dirs, mk_dir, remove, rename
+from moxing.paths import is_remote, parts, set_auth, store
 from moxing.shifting import shift
 from moxing.streams import ObsFile
 

@@ -8,8 +8,8 @@ import shutil
 from collections.abc import Callable
 from typing import Any
 
-from moxing import looking, moving
-from moxing.places import is_remote
+from moxing import listing, operations
+from moxing.paths import is_remote
 
 _originals: list[tuple[Any, str, Any]] = []
 
@@ -35,24 +35,24 @@ def _replacements() -> list[tuple[Any, str, Callable[..., Any]]]:
 
     return [
         (builtins, "open", File),
-        (glob, "glob", looking.glob),
-        (os, "listdir", looking.list_directory),
+        (glob, "glob", listing.glob),
+        (os, "listdir", listing.list_directory),
         (os, "makedirs", _make_dirs),
         (os, "mkdir", _make_dirs),
-        (os, "remove", moving.remove),
-        (os, "unlink", moving.remove),
-        (os, "rename", moving.rename),
-        (os, "scandir", looking.scan_dir),
-        (os, "stat", looking.stat),
-        (os, "walk", looking.walk),
-        (os.path, "exists", looking.exists),
-        (os.path, "isdir", looking.is_directory),
+        (os, "remove", operations.remove),
+        (os, "unlink", operations.remove),
+        (os, "rename", operations.rename),
+        (os, "scandir", listing.scan_dir),
+        (os, "stat", listing.stat),
+        (os, "walk", listing.walk),
+        (os.path, "exists", listing.exists),
+        (os.path, "isdir", listing.is_directory),
         (os.path, "isfile", _is_file),
-        (os.path, "getsize", looking.get_size),
-        (shutil, "copyfile", moving.copy),
-        (shutil, "copy", moving.copy),
-        (shutil, "copytree", moving.copy_parallel),
-        (shutil, "rmtree", functools.partial(moving.remove, recursive=True)),
+        (os.path, "getsize", listing.get_size),
+        (shutil, "copyfile", operations.copy),
+        (shutil, "copy", operations.copy),
+        (shutil, "copytree", operations.copy_parallel),
+        (shutil, "rmtree", functools.partial(operations.remove, recursive=True)),
     ]
 
 
@@ -65,8 +65,8 @@ def _either(original: Callable[..., Any], for_obs: Callable[..., Any]) -> Callab
 
 
 def _make_dirs(url: Any, *_: Any, **__: Any) -> None:
-    moving.make_dirs(url)
+    operations.make_dirs(url)
 
 
 def _is_file(url: Any) -> bool:
-    return looking.exists(url) and not looking.is_directory(url)
+    return listing.exists(url) and not listing.is_directory(url)

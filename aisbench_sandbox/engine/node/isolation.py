@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from aisbench_sandbox.engine import launcher
-from aisbench_sandbox.engine.container import Containers, Visibility, why_not
-from aisbench_sandbox.engine.job_user import JobUser, job_user
+from aisbench_sandbox.engine.node import launcher
+from aisbench_sandbox.engine.node.container import Containers, Visibility, why_not
+from aisbench_sandbox.engine.node.job_user import JobUser, job_user
 
 SWITCH = "--dangerously-expose-keys-to-jobs"
 _LONGEST_SECONDS = 60

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from aisbench_sandbox.engine.processes import PROC, Process, process_ids
-from aisbench_sandbox.engine.stillness import Activity
+from aisbench_sandbox.engine.node.processes import PROC, Process, process_ids
+from aisbench_sandbox.engine.node.stillness import Activity
 
 Metrics = Mapping[str, Mapping[str, tuple[float, ...]]]
 """One value per minute, by task and metric."""

@@ -12,8 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from aisbench_sandbox.engine.container import View
-from aisbench_sandbox.engine.job_user import JobUser
+from aisbench_sandbox.engine.node.container import View
+from aisbench_sandbox.engine.node.job_user import JobUser
 
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 PROC = Path("/proc")

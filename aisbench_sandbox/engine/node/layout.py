@@ -6,11 +6,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from aisbench_sandbox.engine import beneath, interpreter, node_links, rank_tables
-from aisbench_sandbox.engine.container import View, Visibility, hand_over, here, is_volume, volume
-from aisbench_sandbox.engine.job_user import JobUser
+from aisbench_sandbox.engine import rank_tables
+from aisbench_sandbox.engine.node import interpreter, links, safe_files
+from aisbench_sandbox.engine.node.container import View, Visibility, hand_over, here, is_volume, volume
+from aisbench_sandbox.engine.node.job_user import JobUser
+from aisbench_sandbox.engine.node.shares import Share, make_folder, shares
 from aisbench_sandbox.engine.rank_tables import loopback
-from aisbench_sandbox.engine.shares import Share, make_folder, shares
 from aisbench_sandbox.jobs import Channel, Job
 from aisbench_sandbox.obs.paths import bucket_and_key
 
@@ -151,7 +152,7 @@ class Node:
 
     def source(self, file: Path) -> Path | None:
         """Where the bytes of this file of the node are, behind links; None when that is nothing of the node's own."""
-        return node_links.source(self.root, self.view, file)
+        return links.source(self.root, self.view, file)
 
     def workspace(self, device: int) -> Path:
         """The working directory of one card's process."""
@@ -195,7 +196,7 @@ class Node:
 
     def convert_rank_table(self) -> None:
         """What the boot helper does once the platform's table is completed."""
-        beneath.write(self.root, self.rank_table, rank_tables.rank_table(self.job))
+        safe_files.write(self.root, self.rank_table, rank_tables.rank_table(self.job))
 
     def arguments(self) -> list[str]:
         """What the boot file is called with: parameters first, then inputs and outputs."""

@@ -4,19 +4,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service import offers
-from aisbench_sandbox.service.desk import Desk, Routes
+from aisbench_sandbox.service.calls import Desk, Routes
 from aisbench_sandbox.service.gateway import answer
-from aisbench_sandbox.service.reading import invalid, json_object, text, word
+from aisbench_sandbox.service.parameters import invalid, json_object, text, word
+from aisbench_sandbox.service.resources import responses
 
 
 def flavors(_: Desk, request: Request) -> Response:
     kind = request.query_params.get("flavor_type", "")
-    return answer(200, offers.flavors_json(word(kind, "flavor_type", ("", "CPU", "GPU", "Ascend"))))
+    return answer(200, responses.flavors_json(word(kind, "flavor_type", ("", "CPU", "GPU", "Ascend"))))
 
 
 def engines(_: Desk, __: Request) -> Response:
-    return answer(200, offers.engines_json())
+    return answer(200, responses.engines_json())
 
 
 def name(desk: Desk, request: Request) -> Response:

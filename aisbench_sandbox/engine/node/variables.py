@@ -6,7 +6,7 @@ import urllib.parse
 from collections.abc import Mapping
 from pathlib import Path
 
-from aisbench_sandbox.engine.nodes import Node
+from aisbench_sandbox.engine.node.layout import Node
 from aisbench_sandbox.engine.rank_tables import loopback
 
 _CERTIFICATES = ("ssl_cert_file", "requests_ca_bundle")

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from aisbench_sandbox.engine.container import volume
-from aisbench_sandbox.engine.job_user import job_user
+from aisbench_sandbox.engine.node.container import volume
+from aisbench_sandbox.engine.node.job_user import job_user
 
 MOST_NAME = 255
 """Bytes that file systems allow in a name."""

@@ -1,11 +1,11 @@
-"""How many training jobs the project may have: asked, changed, and kept."""
+"""How many training jobs the project may have: read, changed and stored."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service import reading
-from aisbench_sandbox.service.shelf import Shelf
+from aisbench_sandbox.service import parameters
+from aisbench_sandbox.service.json_store import Shelf
 
 MOST = 2**31 - 1
 USUAL_JOBS = 10_000
@@ -48,22 +48,24 @@ class Quotas:
 
     def set(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Change quotas; returns them as they were given. Raises Refused (2788)."""
-        wanted = [self._read(entry) for entry in reading.entries(body, "quotas")]
+        wanted = [self._read(entry) for entry in parameters.entries(body, "quotas")]
         if not wanted:
-            raise reading.invalid("quotas", "at least one quota")
-        self._shelf.change("quotas", lambda kept: kept.update({entry["resource"]: entry for entry in wanted}))
+            raise parameters.invalid("quotas", "at least one quota")
+        self._shelf.change("quotas", lambda stored: stored.update({entry["resource"]: entry for entry in wanted}))
         return self._completed(wanted)
 
     def _completed(self, wanted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         return [{**entry, "used": self._count() if entry["resource"] == "job-num" else 0} for entry in wanted]
 
     def _read(self, entry: Mapping[str, Any]) -> dict[str, Any]:
-        resource = reading.text(entry, "resource")
+        resource = parameters.text(entry, "resource")
         if resource not in _RANGES:
-            raise reading.invalid("quotas.resource", " or ".join(_RANGES))
+            raise parameters.invalid("quotas.resource", " or ".join(_RANGES))
         least, most = _RANGES[resource]
         quota = entry.get("quota")
-        if not reading.is_count(quota, least, most):
-            raise reading.invalid(f"the quota of {resource}", f"a whole number from {least} to {most}")
-        kept = {"resource": resource, "quota": quota}
-        return {**kept, "extra_info": reading.text(entry, "extra_info", most=1024)} if "extra_info" in entry else kept
+        if not parameters.is_count(quota, least, most):
+            raise parameters.invalid(f"the quota of {resource}", f"a whole number from {least} to {most}")
+        item = {"resource": resource, "quota": quota}
+        return (
+            {**item, "extra_info": parameters.text(entry, "extra_info", most=1024)} if "extra_info" in entry else item
+        )

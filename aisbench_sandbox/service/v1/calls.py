@@ -8,13 +8,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service import legacy_responses as responses
 from aisbench_sandbox.service import log_lines
-from aisbench_sandbox.service.desk import Desk, Routes
+from aisbench_sandbox.service.calls import Desk, Routes
 from aisbench_sandbox.service.gateway import answer
-from aisbench_sandbox.service.legacy_requests import wrong
-from aisbench_sandbox.service.reading import json_object, number, word
+from aisbench_sandbox.service.parameters import json_object, number, word
 from aisbench_sandbox.service.task_calls import asked_lines, lines_json
+from aisbench_sandbox.service.v1 import responses
+from aisbench_sandbox.service.v1.requests import wrong
 
 MOST_PER_PAGE = 1000
 MOST_PAGES = 65535

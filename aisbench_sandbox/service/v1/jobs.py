@@ -8,11 +8,11 @@ from typing import Any
 
 from aisbench_sandbox.job import Job
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service import reading
+from aisbench_sandbox.service import parameters
 from aisbench_sandbox.service.creation import is_name
-from aisbench_sandbox.service.legacy_requests import in_the_old_container, translated, wrong
-from aisbench_sandbox.service.shelf import Shelf
+from aisbench_sandbox.service.json_store import Shelf
 from aisbench_sandbox.service.training_jobs import LEGACY, TrainingJobs
+from aisbench_sandbox.service.v1.requests import in_the_old_container, translated, wrong
 
 _SHELF = "legacy"
 _NOT_FOUND = "ModelArts.0105"
@@ -49,11 +49,11 @@ class LegacyJobs:
         name = body.get("job_name")
         if not is_name(name):
             raise wrong("job_name has 1 to 64 letters, digits, hyphens and underscores")
-        config = reading.block(body, "config")
+        config = parameters.block(body, "config")
         made = {
             "name": name,
-            "description": reading.text(body, "job_desc"),
-            "workspace": reading.text(body, "workspace_id") or "0",
+            "description": parameters.text(body, "job_desc"),
+            "workspace": parameters.text(body, "workspace_id") or "0",
             "created_at": self._jobs.jobs.now(),
             "versions_made": 0,
         }
@@ -71,7 +71,7 @@ class LegacyJobs:
     def create_version(self, job_id: int, body: Mapping[str, Any]) -> LegacyJob:
         """The job with one more version, made after an older one. Raises Refused."""
         job = self.job(job_id)
-        config = reading.block(body, "config")
+        config = parameters.block(body, "config")
         previous = config.get("pre_version_id", body.get("pre_version_id"))
         known = [facts_of(version)["version_id"] for version in job.versions]
         if not isinstance(previous, int) or isinstance(previous, bool) or previous not in known:
@@ -111,7 +111,7 @@ class LegacyJobs:
     def describe(self, job_id: int, body: Mapping[str, Any]) -> None:
         """Change a job's description. Raises Refused."""
         self.job(job_id)
-        description = reading.text(body, "job_desc")
+        description = parameters.text(body, "job_desc")
         self._shelf.change(_SHELF, lambda kept: kept["jobs"][str(job_id)].update(description=description))
 
     def stop(self, job_id: int, version_id: int) -> None:

@@ -8,12 +8,12 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from aisbench_sandbox.engine import beneath, processes
 from aisbench_sandbox.engine.boot import Launch, launches
-from aisbench_sandbox.engine.nodes import Node
-from aisbench_sandbox.engine.processes import Process
-from aisbench_sandbox.engine.transfers import NodeLog, OutputSync, TransferError, download
-from aisbench_sandbox.engine.variables import environment, for_pip
+from aisbench_sandbox.engine.node import processes, safe_files
+from aisbench_sandbox.engine.node.layout import Node
+from aisbench_sandbox.engine.node.processes import Process
+from aisbench_sandbox.engine.node.transfers import NodeLog, OutputSync, TransferError, download
+from aisbench_sandbox.engine.node.variables import environment, for_pip
 from aisbench_sandbox.files import write_atomically
 from aisbench_sandbox.jobs import Job, Jobs, TaskEnd
 from aisbench_sandbox.obs.objects import ObjectError, Objects
@@ -193,7 +193,7 @@ class NodeRun:
         return output
 
     def _take_exports(self) -> None:
-        with suppress(OSError), beneath.opened(self._node.root, self._exported_environment) as file:
+        with suppress(OSError), safe_files.opened(self._node.root, self._exported_environment) as file:
             lines = file.read().decode("utf-8", "replace").split("\0")
             pairs = (line.partition("=") for line in lines if "=" in line)
             self._environment = {name: value for name, _, value in pairs if name not in _SHELL_OWN}

@@ -8,7 +8,7 @@ from aisbench_sandbox.capacity import Pool
 from aisbench_sandbox.catalogue import POOL_FLAVORS
 from aisbench_sandbox.job import Job, Phase
 from aisbench_sandbox.service.hosts import host_of, node_ip
-from aisbench_sandbox.service.offers import machine_json
+from aisbench_sandbox.service.resources.responses import machine_json
 
 Json = dict[str, Any]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from aisbench_sandbox.job import Job
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service import reading
-from aisbench_sandbox.service.shelf import Shelf
+from aisbench_sandbox.service import parameters
+from aisbench_sandbox.service.json_store import Shelf
 
 _SHELF = "experiments"
 _SPECIAL = re.compile(r"[!<>=&\"'$;/\\|*?%#@^`~{}\[\]]")
@@ -27,7 +27,7 @@ class Experiments:
     def create(self, asked: Mapping[str, Any]) -> Json:
         """A new experiment as the API shows it. Raises Refused (2788, 2841)."""
         name, description = _name(asked), _description(asked)
-        workspace = reading.text(asked, "workspace_id", most=32) or "0"
+        workspace = parameters.text(asked, "workspace_id", most=32) or "0"
         now = self._now()
         made = {"id": str(uuid.uuid4()), "name": name, "description": description, "workspace_id": workspace}
 
@@ -73,7 +73,7 @@ class Experiments:
         """The accepted create request with the experiment it asks for, which is made if only a name is given.
 
         Raises Refused (2788, 2842)."""
-        asked = reading.block(body["metadata"], "training_experiment_reference")
+        asked = parameters.block(body["metadata"], "training_experiment_reference")
         if not asked:
             return body
         reference = self._taken(asked, body["metadata"]["workspace_id"])
@@ -81,7 +81,7 @@ class Experiments:
 
     def _taken(self, asked: Mapping[str, Any], workspace: str) -> Json:
         """The experiment as a job refers to it, with the job's number in it."""
-        experiment_id = reading.text(asked, "id", most=64) or self._by_name(asked, workspace)
+        experiment_id = parameters.text(asked, "id", most=64) or self._by_name(asked, workspace)
 
         def count(kept: Json) -> None:
             _found(kept, experiment_id)["serial"] += 1
@@ -107,14 +107,14 @@ def reference_of(job: Job) -> Mapping[str, Any]:
 
 
 def _name(asked: Mapping[str, Any]) -> str:
-    name = reading.text(asked, "name", 1, 64)
+    name = parameters.text(asked, "name", 1, 64)
     if _SPECIAL.search(name):
-        raise reading.invalid("name", "no special characters")
+        raise parameters.invalid("name", "no special characters")
     return name
 
 
 def _description(asked: Mapping[str, Any]) -> str:
-    return reading.text(asked, "description")
+    return parameters.text(asked, "description")
 
 
 _READ = {"name": _name, "description": _description}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from moxing.client import Found, NotFoundError
-from moxing.places import folder_of, is_object, is_remote, local_paths_below, objects_below, parts, paths_below, store
+from moxing.paths import folder_of, is_object, is_remote, local_paths_below, objects_below, parts, paths_below, store
 
 _WILD = "*?["
 

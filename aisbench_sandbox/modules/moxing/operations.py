@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from moxing.client import NotFoundError
-from moxing.looking import is_directory, list_directory
-from moxing.places import folder_of, is_object, is_remote, objects_below, parts, store
+from moxing.listing import is_directory, list_directory
+from moxing.paths import folder_of, is_object, is_remote, objects_below, parts, store
 
 _UMASK = os.umask(0o022)
 os.umask(_UMASK)

@@ -5,10 +5,10 @@ from typing import Any
 from aisbench_sandbox.catalogue import ENGINES, FLAVORS
 from aisbench_sandbox.job import Job, Phase
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service.legacy_engines import OFFERED
-from aisbench_sandbox.service.legacy_jobs import LegacyJob, facts_of
-from aisbench_sandbox.service.legacy_requests import mounted, pool_of
-from aisbench_sandbox.service.offers import flavor_json
+from aisbench_sandbox.service.resources.responses import flavor_json
+from aisbench_sandbox.service.v1.engines import OFFERED
+from aisbench_sandbox.service.v1.jobs import LegacyJob, facts_of
+from aisbench_sandbox.service.v1.requests import mounted, pool_of
 
 Json = dict[str, Any]
 

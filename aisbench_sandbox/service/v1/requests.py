@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 from aisbench_sandbox.catalogue import FLAVORS
 from aisbench_sandbox.obs.paths import bucket_and_key
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service import reading
-from aisbench_sandbox.service.legacy_engines import OFFERED
+from aisbench_sandbox.service import parameters
+from aisbench_sandbox.service.v1.engines import OFFERED
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ def wrong(message: str) -> Refused:
 
 def translated(name: str, description: str, workspace: str, config: Mapping[str, Any]) -> dict[str, Any]:
     """The create request of the newer API that runs this configuration. Raises Refused."""
-    texts = {key: reading.text(config, key, most=4096) for key in _TEXTS}
+    texts = {key: parameters.text(config, key, most=4096) for key in _TEXTS}
     texts["pool_id"] = pool_of(config)
     _check_data(config)
     values = {**_urls(texts), **_parameters(config)}
@@ -44,7 +44,7 @@ def translated(name: str, description: str, workspace: str, config: Mapping[str,
 
 def pool_of(config: Mapping[str, Any]) -> str:
     """The dedicated pool, which the documents write in both ways. Raises Refused."""
-    named = {name for key in ("pool_id", "poolId") if (name := reading.text(config, key, most=4096))}
+    named = {name for key in ("pool_id", "poolId") if (name := parameters.text(config, key, most=4096))}
     if len(named) > 1:
         raise wrong("pool_id and poolId name two pools")
     return named.pop() if named else ""
@@ -52,9 +52,9 @@ def pool_of(config: Mapping[str, Any]) -> str:
 
 def mounted(config: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The NFS shares, written as volumes or as a share of the whole configuration. Raises Refused."""
-    found = [nfs for each in reading.entries(config, "volumes") if (nfs := reading.block(each, "nfs"))]
+    found = [nfs for each in parameters.entries(config, "volumes") if (nfs := parameters.block(each, "nfs"))]
     kind, share, path = (
-        reading.text(config, f"nas_{name}", most=1024) for name in ("type", "share_addr", "mount_path")
+        parameters.text(config, f"nas_{name}", most=1024) for name in ("type", "share_addr", "mount_path")
     )
     if not (kind or share or path):
         return found
@@ -72,7 +72,7 @@ def _check_data(config: Mapping[str, Any]) -> None:
     given = [key for key in ("data_url", "dataset_id", "data_source") if config.get(key)]
     if len(given) > 1:
         raise wrong(f"{' and '.join(given)} cannot be used together")
-    for source in reading.entries(config, "data_source"):
+    for source in parameters.entries(config, "data_source"):
         if source.get("type") not in ("obs", "dataset"):
             raise wrong("the type of data_source is obs or dataset")
 
@@ -91,7 +91,7 @@ def _urls(texts: Mapping[str, str]) -> dict[str, str]:
 
 def _parameters(config: Mapping[str, Any]) -> dict[str, str]:
     labels: dict[str, str] = {}
-    for entry in reading.entries(config, "parameter"):
+    for entry in parameters.entries(config, "parameter"):
         label, value = entry.get("label"), entry.get("value", "")
         if not isinstance(label, str) or not label or label in labels:
             raise wrong("every parameter has a label of its own")
@@ -112,17 +112,17 @@ def _resource(config: Mapping[str, Any], pool_id: str) -> dict[str, Any]:
 
 
 def _volumes(config: Mapping[str, Any]) -> list[dict[str, Any]]:
-    for volume in reading.entries(config, "volumes"):
-        if not reading.block(volume, "nfs") and not reading.block(volume, "host_path"):
+    for volume in parameters.entries(config, "volumes"):
+        if not parameters.block(volume, "nfs") and not parameters.block(volume, "host_path"):
             raise wrong("a volume is nfs or host_path")
     volumes = []
     for nfs in mounted(config):
-        reading.text(nfs, "id", most=1024)  # of the file system; the address says the same
+        parameters.text(nfs, "id", most=1024)  # of the file system; the address says the same
         for name in ("src_path", "dest_path"):
-            if reading.has_long_name(reading.text(nfs, name, most=1024)):
-                raise wrong(f"{name} has a name of more than {reading.MOST_NAME_BYTES} bytes")
+            if parameters.has_long_name(parameters.text(nfs, name, most=1024)):
+                raise wrong(f"{name} has a name of more than {parameters.MOST_NAME_BYTES} bytes")
         places = {"nfs_server_path": nfs.get("src_path"), "local_path": nfs.get("dest_path")}
-        volumes.append({"nfs": {**places, "read_only": reading.flag(nfs, "read_only")}})
+        volumes.append({"nfs": {**places, "read_only": parameters.flag(nfs, "read_only")}})
     return volumes
 
 

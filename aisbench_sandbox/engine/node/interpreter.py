@@ -11,7 +11,7 @@ _SUDO = """#!/bin/sh
 while [ "${1#-}" != "$1" ]; do shift; done
 exec "$@"
 """
-MODULES = Path(__file__).parents[1] / "modules"
+MODULES = Path(__file__).parents[2] / "modules"
 """Modules that preset images bring and that this machine may lack: moxing."""
 
 

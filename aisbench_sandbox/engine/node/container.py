@@ -14,14 +14,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from aisbench_sandbox.engine import launcher
-from aisbench_sandbox.engine.job_user import JobUser, give, job_user
+from aisbench_sandbox.engine.node import launcher
+from aisbench_sandbox.engine.node.job_user import JobUser, give, job_user
 
 HOME, CONFIG, CACHE, TEMPORARY = "/home/ma-user", "/user", "/cache", "/tmp"  # noqa: S108 - names inside
 USER, GROUP = 1000, 100  # ma-user of the preset images
 _FOLDERS = {HOME: "ma-user", CONFIG: "user", CACHE: "cache", TEMPORARY: "tmp"}
 _VOLUMES = "volumes"
-_PACKAGE = str(Path(__file__).parents[1])
+_PACKAGE = str(Path(__file__).parents[2])
 _LIBRARIES = ("lib", "lib32", "lib64", "libx32")
 _SYSTEM = frozenset(("bin", "etc", "gnu", "nix", "opt", "sbin", "snap", "sys", "usr", *_LIBRARIES))
 """What a container has of the machine's root directory, to be read only. Nothing else of the machine is in there."""

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from aisbench_sandbox.engine import beneath
-from aisbench_sandbox.engine.prints import LOG_LIMIT, BoundedLog
+from aisbench_sandbox.engine.node import safe_files
+from aisbench_sandbox.engine.node.logs import LOG_LIMIT, BoundedLog
 from aisbench_sandbox.obs.objects import ObjectError, Objects, Stat
 from aisbench_sandbox.obs.paths import bucket_and_key
 
@@ -105,7 +105,7 @@ class OutputSync:
         mark = _mark(source)
         if self._copied.get(file) != mark:
             key = f"{self._prefix}{file.relative_to(self._folder).as_posix()}"
-            with beneath.opened(self._root, source) as content:
+            with safe_files.opened(self._root, source) as content:
                 self._objects.put(self._bucket, key, content)
             self._copied[file] = mark
 

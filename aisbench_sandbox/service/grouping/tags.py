@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from aisbench_sandbox.job import Job
-from aisbench_sandbox.service import reading
+from aisbench_sandbox.service import parameters
 
 MOST_CONDITIONS = 10
 
@@ -40,19 +40,19 @@ def tagged(job: Job, tags: Mapping[str, str]) -> Job:
 
 def read_tags(body: Mapping[str, Any]) -> dict[str, str]:
     """The tags that a request names, value by key. Raises Refused (2788)."""
-    tags = [(_key(entry), _value(entry.get("value"))) for entry in reading.entries(body, "tags")]
+    tags = [(_key(entry), _value(entry.get("value"))) for entry in parameters.entries(body, "tags")]
     if not tags:
-        raise reading.invalid("tags", "at least one tag")
+        raise parameters.invalid("tags", "at least one tag")
     if len({key for key, _ in tags}) < len(tags):
-        raise reading.invalid("tags", "each key once")
+        raise parameters.invalid("tags", "each key once")
     return dict(tags)
 
 
 def read_conditions(body: Mapping[str, Any]) -> tuple[TagCondition, ...]:
     """The tags that jobs are asked for: at most 10 keys with 10 values. Raises Refused (2788)."""
-    found = [_condition(entry) for entry in reading.entries(body, "tags")]
+    found = [_condition(entry) for entry in parameters.entries(body, "tags")]
     if len(found) > MOST_CONDITIONS or len({condition.key for condition in found}) < len(found):
-        raise reading.invalid("tags", f"at most {MOST_CONDITIONS} keys, each once")
+        raise parameters.invalid("tags", f"at most {MOST_CONDITIONS} keys, each once")
     return tuple(found)
 
 
@@ -71,7 +71,7 @@ def tags_json(tags: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def _condition(entry: Mapping[str, Any]) -> TagCondition:
-    values = reading.texts(entry.get("values"), "tags.values", MOST_CONDITIONS)
+    values = parameters.texts(entry.get("values"), "tags.values", MOST_CONDITIONS)
     return TagCondition(_key(entry), tuple(_value(value) for value in values if value))
 
 
@@ -79,12 +79,12 @@ def _key(entry: Mapping[str, Any]) -> str:
     key = entry.get("key")
     if not isinstance(key, str) or len(key) > 128 or not _KEY.fullmatch(key) or key.startswith("_sys_"):
         allowed = "1 to 128 letters, digits, blanks inside and _.:=+-@, not beginning with _sys_"
-        raise reading.invalid("tags.key", allowed)
+        raise parameters.invalid("tags.key", allowed)
     return key
 
 
 def _value(value: object) -> str:
     value = "" if value is None else value
     if not isinstance(value, str) or len(value) > 255 or not _VALUE.fullmatch(value):
-        raise reading.invalid("tags.value", "at most 255 letters, digits, blanks and _.:/=+-@")
+        raise parameters.invalid("tags.value", "at most 255 letters, digits, blanks and _.:/=+-@")
     return value

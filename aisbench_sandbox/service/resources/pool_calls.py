@@ -7,12 +7,12 @@ from aisbench_sandbox.capacity import Pool
 from aisbench_sandbox.catalogue import FLAVORS, find_flavor
 from aisbench_sandbox.job import Job, Phase
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service import pool_responses as responses
-from aisbench_sandbox.service.desk import Desk, Routes
+from aisbench_sandbox.service.calls import Desk, Routes
 from aisbench_sandbox.service.gateway import answer
-from aisbench_sandbox.service.monitoring import PERIODS, STATISTICS, monitor_json, read_span
-from aisbench_sandbox.service.offers import machine_json, resource_flavor_json
-from aisbench_sandbox.service.reading import number, word
+from aisbench_sandbox.service.parameters import number, word
+from aisbench_sandbox.service.resources import pool_responses as responses
+from aisbench_sandbox.service.resources.monitoring import PERIODS, STATISTICS, monitor_json, read_span
+from aisbench_sandbox.service.resources.responses import machine_json, resource_flavor_json
 
 MOST_SHOWN = 500
 _STATUSES = ("Queue", "Pending", "Abnormal", "Terminating", "Creating", "Running", "Completed", "Terminated", "Failed")

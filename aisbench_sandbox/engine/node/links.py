@@ -3,7 +3,7 @@
 import posixpath
 from pathlib import Path
 
-from aisbench_sandbox.engine.container import View, here
+from aisbench_sandbox.engine.node.container import View, here
 
 _MOST_LINKS = 40
 """As many as Linux follows before it says that they go round in circles."""

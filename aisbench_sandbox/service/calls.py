@@ -8,10 +8,10 @@ from starlette.responses import Response
 
 from aisbench_sandbox.capacity import Pool
 from aisbench_sandbox.jobs import Clock
-from aisbench_sandbox.service.experiments import Experiments
-from aisbench_sandbox.service.legacy_jobs import LegacyJobs
-from aisbench_sandbox.service.quotas import Quotas
+from aisbench_sandbox.service.grouping.experiments import Experiments
+from aisbench_sandbox.service.resources.quotas import Quotas
 from aisbench_sandbox.service.training_jobs import TrainingJobs
+from aisbench_sandbox.service.v1.jobs import LegacyJobs
 
 
 @dataclass(frozen=True, slots=True)

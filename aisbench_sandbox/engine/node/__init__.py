@@ -1,0 +1,1 @@
+"""One node of a job: its container, files, processes, logs and measurements."""

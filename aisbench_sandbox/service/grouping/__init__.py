@@ -1,0 +1,1 @@
+"""How training jobs are grouped: tags and experiments."""

@@ -1,0 +1,1 @@
+"""What the region offers: instance types, images, dedicated pools, quotas."""

@@ -1,0 +1,1 @@
+"""The older training API (v1): jobs with versions, numbered statuses."""
