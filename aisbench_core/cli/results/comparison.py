@@ -46,10 +46,10 @@ def _metrics(comparison: "Comparison") -> str:
 
 def _peers(comparison: "Comparison") -> Iterator[str]:
     """The groups behind the runs, where any has more than one run."""
-    if not any(each.summary and each.summary.count > 1 for each in comparison.peers):
+    if not any(peer.summary and peer.summary.count > 1 for peer in comparison.peers):
         return
     heads = ("valid runs like", ">runs", ">mean", ">95 % from", ">to", ">against the first's", ">95 % from", ">to")
-    rows = [(*_group(each), *map(_factor, _ratio(each))) for each in comparison.peers]
+    rows = [(*_group(peer), *map(_factor, _ratio(peer))) for peer in comparison.peers]
     yield shown.table(heads, rows)
 
 

@@ -124,7 +124,7 @@ def _take_over(core: "Core", ctx: click.Context, paths: Sequence[str], dry_run: 
     taken = {path: _taken(core, Path(path), dry_run) for path in paths}
     if not as_json and any(each.new for each in taken.values()):
         shown.talk(CLAIMS)
-    shown.answer({"taken": taken}, as_json, lambda: "\n".join(_sentence(*each) for each in taken.items()))
+    shown.answer({"taken": taken}, as_json, lambda: "\n".join(_sentence(*item) for item in taken.items()))
 
 
 def _taken(core: "Core", path: Path, dry_run: bool) -> "Taken":
@@ -204,7 +204,7 @@ def _save(
 
 def _show(core: "Core", previews: "list[Preview]", paths: Sequence[str], unread: "list[Unread]", as_json: bool) -> int:
     tables = _tables(core, paths)
-    answer = {"results": [_facts(each) for each in previews], "tables": tables, "unread": unread}
+    answer = {"results": [_facts(preview) for preview in previews], "tables": tables, "unread": unread}
     shown.answer(answer, as_json, lambda: _table(previews))
     if previews and not as_json:
         shown.talk(CLAIMS)
@@ -217,7 +217,7 @@ def _show(core: "Core", previews: "list[Preview]", paths: Sequence[str], unread:
 def _tables(core: "Core", paths: Sequence[str]) -> dict[str, dict[str, str]]:
     from aisbench_core.history.found import Table
 
-    found = (each for path in paths if not path.startswith(OBS) for each in core.history.tables(Path(path)))
+    found = (table for path in paths if not path.startswith(OBS) for table in core.history.tables(Path(path)))
     return {
         table.source: {header: table.mapping.get(header, "") for header in table.columns}
         for table in found
@@ -268,7 +268,7 @@ def _table(previews: "list[Preview]") -> str:
         "does not count",
         "doubts",
     )
-    return shown.table(heads, [_row(each) for each in previews])
+    return shown.table(heads, [_row(preview) for preview in previews])
 
 
 def _standing(preview: "Preview") -> str:

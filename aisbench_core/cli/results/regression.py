@@ -58,7 +58,7 @@ def regress(by: str | None, names: tuple[str, ...], as_json: bool, **chosen: Any
     core = open_core_for_reading()
     query = query_of(core, **chosen)
     found = _judged(core, query, _field(by), names)
-    prints = (each.row.group.fingerprint for each in found.groups)
+    prints = (group.row.group.fingerprint for group in found.groups)
     shown.answer(
         {"region": query.region, **_as_json(found)},
         as_json,
@@ -146,13 +146,13 @@ def _as_json(found: "Regressions") -> dict[str, object]:
         "groups_in_all": found.total,
         "groups": [
             {
-                "group_id": each.row.group.id,
-                "row": each.row,
-                "timeless": each.timeless,
-                "other_systems": each.other_systems,
-                **_flat(each.judgement),
+                "group_id": group.row.group.id,
+                "row": group.row,
+                "timeless": group.timeless,
+                "other_systems": group.other_systems,
+                **_flat(group.judgement),
             }
-            for each in found.groups
+            for group in found.groups
         ],
     }
 
@@ -162,7 +162,7 @@ def _flat(value: "Judgement | Baseline") -> dict[str, object]:
 
 
 def _report(found: "Regressions", apart: "Mapping[str, str]") -> str:
-    groups = (_group(each, apart.get(each.row.group.fingerprint, "")) for each in found.groups)
+    groups = (_group(group, apart.get(group.row.group.fingerprint, "")) for group in found.groups)
     return "\n\n".join([f"verdict: {found.outcome}", *groups])
 
 
@@ -244,7 +244,7 @@ def probability(value: float | None) -> str:
 
 def _powers(judged: "Judgement") -> Iterator[str]:
     """What the throughput's own noise allows to see."""
-    metric = next((each for each in judged.metrics if each.power), None)
+    metric = next((metric for metric in judged.metrics if metric.power), None)
     if metric is None or metric.power is None:
         return
     yield f"{metric.name}: {power_line(metric.power)}"
@@ -280,7 +280,7 @@ def _not_judged(found: "Regressions") -> str:
     """How many groups say nothing, because the exit code is that of the others."""
     from aisbench_core.warehouse.histories import Outcome
 
-    count = sum(each.judgement.outcome is Outcome.NOT_ENOUGH for each in found.groups)
+    count = sum(group.judgement.outcome is Outcome.NOT_ENOUGH for group in found.groups)
     return f"; not enough data in {count} {'group' if count == 1 else 'groups'}" if count else ""
 
 

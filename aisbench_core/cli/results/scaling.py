@@ -78,7 +78,7 @@ def _only_one(core: "Core", chosen: dict[str, Any], as_json: bool) -> "Scaling |
     }
     if len(curves) == 1:
         return next(iter(curves.values()))
-    choices = [asdict(each) for each in curves]
+    choices = [asdict(curve) for curve in curves]
     shown.answer(
         {"region": query.region, "rehearsal": page.rehearsal, "choices": choices}, as_json, lambda: _list(curves)
     )
@@ -125,9 +125,9 @@ def _origin(curve: "Scaling") -> str:
 
 def _list(choices: Iterable[Choice]) -> str:
     rows = list(choices)
-    systems = any(each.system for each in rows)
+    systems = any(row.system for row in rows)
     heads = ("run", "workload", "parameters", "version", "hardware", *(["system"] if systems else []), "nodes", ">runs")
-    return shown.table(heads, [_listed(each, systems=systems) for each in rows])
+    return shown.table(heads, [_listed(row, systems=systems) for row in rows])
 
 
 def _listed(each: Choice, *, systems: bool) -> tuple[str, ...]:

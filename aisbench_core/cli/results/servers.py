@@ -17,8 +17,8 @@ def servers_text(servers: "Servers | None", unit: str) -> str:
 
 
 def _rows(servers: "Servers") -> Iterator[tuple[str, str, str]]:
-    for each in servers.results:
-        yield str(each.server), shown.number(each.throughput), shown.number(each.accuracy)
+    for result in servers.results:
+        yield str(result.server), shown.number(result.throughput), shown.number(result.accuracy)
     throughput, accuracy = _spread(servers.throughput), _spread(servers.accuracy)
     for name in throughput:
         yield name, throughput[name], accuracy[name]

@@ -175,7 +175,7 @@ def _write(cur: "Cursor", kind: str, target: IO[bytes], most: int | None) -> boo
 def _heads(columns: Sequence[str], told: Sequence[tuple[Any, ...]]) -> list[str]:
     def is_number(place: int) -> bool:
         values = [row[place] for row in told if row[place] is not None]
-        return bool(values) and all(isinstance(each, (int, float)) and not isinstance(each, bool) for each in values)
+        return bool(values) and all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
 
     return [f">{name}" if is_number(place) else name for place, name in enumerate(columns)]
 

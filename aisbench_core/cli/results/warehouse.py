@@ -107,8 +107,8 @@ def _computed(done: int, of: int) -> None:
 def _named(damages: "Sequence[Damage]") -> Iterator[tuple[str, str, str]]:
     """Of many with the same sentence the first few, and how many more there are; JSON names them all."""
     alike: dict[tuple[str, str], list[str]] = {}
-    for each in damages:
-        alike.setdefault((each.sentence, each.hint), []).append(each.where)
+    for damage in damages:
+        alike.setdefault((damage.sentence, damage.hint), []).append(damage.where)
     for (sentence, hint), places in alike.items():
         yield from ((place, sentence, hint) for place in places[:NAMED])
         if len(places) > NAMED:

@@ -41,13 +41,13 @@ def note(run_id: str, text: str | None, as_json: bool) -> None:
 @as_json
 def tag(run_id: str, changes: tuple[str, ...], as_json: bool) -> None:
     """Add tags to a run (+TAG) and remove others (-TAG), or show them. For one tag, the last change counts."""
-    wrong = [each for each in changes if each[:1] not in (ADD, REMOVE)]
+    wrong = [change for change in changes if change[:1] not in (ADD, REMOVE)]
     if wrong:
         raise click.BadParameter(f"{wrong[0]!r} begins with neither + nor -", param_hint="TAG")
     core = (open_core if changes else open_core_for_reading)()
     run_id = full_id(core, run_id)
-    added = [each[1:] for each in changes if each.startswith(ADD)]
-    removed = [each[1:] for each in changes if each.startswith(REMOVE)]
+    added = [change[1:] for change in changes if change.startswith(ADD)]
+    removed = [change[1:] for change in changes if change.startswith(REMOVE)]
     known = core.remarks.tag(run_id, added, removed, user()) if changes else core.remarks.of(run_id)
     _show(known, run_id, as_json)
 

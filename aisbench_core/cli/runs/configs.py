@@ -56,7 +56,7 @@ def read(files: Sequence[Path], job: str | None, as_json: bool, **options: Any) 
     found = core.configs.understand(core.configs.read([file_of(file) for file in files]), hints)
     if job:
         found = found.only(Api(job))
-    elif options["output"] and found.api in {each.spec.api for each in found.specs}:
+    elif options["output"] and found.api in {spec.spec.api for spec in found.specs}:
         found = found.only(found.api)  # one file is for one interface: the one that config.sh names
     shown.answer(found_answers(found), as_json, lambda: found_text(found))
     talk_about(found.findings)
@@ -156,7 +156,7 @@ def found_text(found: "Imported") -> str:
         blocks.append(
             "profile\n" + shown.indented(shown.listing([*((key, str(value)) for key, value in facts), *keys]))
         )
-    blocks += [f"{each.source or 'spec'}\n{shown.indented(_yaml(each).rstrip())}" for each in found.specs]
+    blocks += [f"{spec.source or 'spec'}\n{shown.indented(_yaml(spec).rstrip())}" for spec in found.specs]
     return "\n\n".join(blocks) or "nothing was found"
 
 
@@ -168,8 +168,7 @@ def _yaml(found: "FoundSpec") -> str:
 
 def talk_about(findings: "Sequence[LineFinding]") -> None:
     """Say the findings, with their lines."""
-    for each in findings:
-        where = f"line {each.line}: " if each.line else ""
-        shown.talk(
-            f"{each.level}: {where}{each.field}: {each.message}{f' ({each.hint})' if each.hint else ''} [{each.rule}]"
-        )
+    for finding in findings:
+        where = f"line {finding.line}: " if finding.line else ""
+        hint = f" ({finding.hint})" if finding.hint else ""
+        shown.talk(f"{finding.level}: {where}{finding.field}: {finding.message}{hint} [{finding.rule}]")

@@ -93,8 +93,8 @@ def _print_fixed(core: "Core", spec: "RunSpec", profile: str, findings: "list[Fi
     from aisbench_core.authoring.fixes import fixed
     from aisbench_core.authoring.specfile import to_yaml
 
-    for found in findings:
-        shown.talk(shown.finding(found) + (" – mended" if found.fix else ""))
+    for finding in findings:
+        shown.talk(shown.finding(finding) + (" – mended" if finding.fix else ""))
     mended = fixed(spec, findings)
     click.echo(to_yaml(mended), nl=False)
     _end_with(core.preflight(mended, profile))
@@ -108,9 +108,9 @@ def _dry_run(core: "Core", spec: "RunSpec", profile: str, as_json: bool) -> None
     from aisbench_core.authoring.specfile import to_yaml
 
     findings = core.preflight(spec, profile)
-    for found in findings:
-        shown.talk(shown.finding(found))
-    if not any(found.rule.startswith("workload.") for found in findings):
+    for finding in findings:
+        shown.talk(shown.finding(finding))
+    if not any(finding.rule.startswith("workload.") for finding in findings):
         filled = core.filled(spec)
         shown.answer({"spec": filled, "findings": findings}, as_json, lambda: to_yaml(filled).rstrip("\n"))
     _end_with(findings)
@@ -136,5 +136,5 @@ def _see_to_its_end(core: "Core", launched: "Run", with_log: bool, as_json: bool
 
 
 def _end_with(findings: "list[Finding]") -> None:
-    if any(found.level == "error" for found in findings):
+    if any(finding.level == "error" for finding in findings):
         click.get_current_context().exit(2)

@@ -58,9 +58,9 @@ def check_text(check: "Check") -> str:
     rows = sorted(check.aspects, key=lambda each: order.index(each.sameness))
     table = shown.table(
         ("what", "then", "now", "verdict", "note"),
-        [(each.name, _cut(each.then), _cut(each.now), str(each.sameness), each.note) for each in rows],
+        [(row.name, _cut(row.then), _cut(row.now), str(row.sameness), row.note) for row in rows],
     )
-    counts = ", ".join(f"{sum(each.sameness == kind for each in rows)} {kind}" for kind in reversed(order))
+    counts = ", ".join(f"{sum(row.sameness == kind for row in rows)} {kind}" for kind in reversed(order))
     return f"{table}\n{check.original.run_id} on profile {check.profile}: {counts}"
 
 

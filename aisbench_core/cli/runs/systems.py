@@ -79,8 +79,8 @@ def read(where: str, files: Sequence[Path], dry_run: bool, as_json: bool) -> Non
         as_json,
         lambda: shown.listing((name, str(value)) for name, value in found.values.items()) or "nothing was found",
     )
-    for each in findings:
-        shown.talk(shown.finding(each))
+    for finding in findings:
+        shown.talk(shown.finding(finding))
     if found.has_errors:
         click.get_current_context().exit(2)
 
@@ -160,5 +160,5 @@ def _counted(described: "Described") -> str:
 
 
 def _talk(described: "Described") -> None:
-    for each in described.findings:
-        shown.talk(shown.finding(each))
+    for finding in described.findings:
+        shown.talk(shown.finding(finding))

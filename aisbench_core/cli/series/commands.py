@@ -56,9 +56,9 @@ def run(profile: str, wait: bool, dry_run: bool, as_json: bool, **typed: Any) ->
     """
     core = (open_core_for_reading if dry_run else open_core)()
     draft = _drafted(core, profile, typed)
-    for found in draft.findings:
-        if dry_run or found.finding.level != "error":  # the errors are what `launch` refuses with
-            shown.talk(text.finding(found))
+    for finding in draft.findings:
+        if dry_run or finding.finding.level != "error":  # the errors are what `launch` refuses with
+            shown.talk(text.finding(finding))
     shown.talk(text.estimate(draft))
     if dry_run:
         shown.answer(text.draft_facts(draft), as_json, lambda: text.planned(draft))

@@ -53,7 +53,7 @@ def comparison(found: "SeriesComparison") -> str:
         "verdict",
     )  # fmt: skip
     rows = shown.table(heads, [tuple(_pair(pair)) for pair in found.pairs])
-    fields = [(each.field, *map(_told, each.values)) for each in found.differences]
+    fields = [(difference.field, *map(_told, difference.values)) for difference in found.differences]
     differs = shown.table(("differs", "baseline", "candidate"), fields) if fields else "the runs ask for the same"
     return "\n\n".join([sides, rows, differs, *_powers(found)])
 

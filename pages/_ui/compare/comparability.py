@@ -55,7 +55,7 @@ def field_text(value: object, t: Words) -> str:
 
 
 def _reasons(comparison: Comparison, t: Words) -> Iterator[str]:
-    known = {each.field: each for each in (*comparison.differences, *comparison.same)}
+    known = {difference.field: difference for difference in (*comparison.differences, *comparison.same)}
     for name in comparison.reasons:
         values = _values(comparison, known.get(name), t)
         yield t("why.differs", field=plain(field_name(name, t)), values=values, why=t(f"why.{_kind(name)}"))

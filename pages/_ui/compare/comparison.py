@@ -102,7 +102,7 @@ def show_metrics(comparison: Comparison) -> None:
     show_side_by_side(rows, t("compare.metrics"))
     st.caption(t("compare.metrics_legend"))
     if comparison.by is ComparedBy.ROWS:
-        counts = [each.summary.count if each.summary else 0 for each in comparison.peers]
+        counts = [peer.summary.count if peer.summary else 0 for peer in comparison.peers]
         st.caption(t("compare.of_rows", runs=", ".join(map(str, counts))))
 
 

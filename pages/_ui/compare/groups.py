@@ -19,15 +19,15 @@ def show_peers(comparison: Comparison) -> None:
     """Nothing where every run stands alone: then there is no interval, which a sentence says."""
     t = words()
     st.header(t("peers.title"))
-    if not any(each.summary and each.summary.count > 1 for each in comparison.peers):
+    if not any(peer.summary and peer.summary.count > 1 for peer in comparison.peers):
         st.markdown(t("peers.alone"))
         return
     for unit, runs in charts.by_unit(comparison.runs).items():
         title = t(f"peers.per_{comparison.normalise_by or 'run'}", unit=unit)
         own = {run.run_id for run in runs}
-        charts.draw(_chart([each for each in comparison.peers if each.run_id in own], title, t), text=t("peers.chart"))
+        charts.draw(_chart([peer for peer in comparison.peers if peer.run_id in own], title, t), text=t("peers.chart"))
     st.caption(t("peers.legend"))
-    hidden = sum(each.summary.count - len(each.dots) for each in comparison.peers if each.summary)
+    hidden = sum(peer.summary.count - len(peer.dots) for peer in comparison.peers if peer.summary)
     if hidden:
         st.caption(t("peers.sampled", hidden=hidden))
     head = common_unit(comparison.runs, t)
@@ -55,21 +55,21 @@ def _cells(each: Peers, unit: str, own: Mapping[str, str], t: Words) -> dict[str
 
 
 def _chart(peers: Sequence[Peers], title: str, t: Words) -> Drawing:
-    order = [each.run_id for each in peers]
+    order = [peer.run_id for peer in peers]
     dots = [
-        {"run": each.run_id, "value": dot.throughput, "id": dot.run_id, "own": dot.run_id == each.run_id}
-        for each in peers
-        for dot in each.dots
+        {"run": peer.run_id, "value": dot.throughput, "id": dot.run_id, "own": dot.run_id == peer.run_id}
+        for peer in peers
+        for dot in peer.dots
     ]
     spans = [
         {
-            "run": each.run_id,
-            "low": max(0.0, each.summary.ci_low),
-            "high": each.summary.ci_high,
-            "mean": each.summary.mean,
+            "run": peer.run_id,
+            "low": max(0.0, peer.summary.ci_low),
+            "high": peer.summary.ci_high,
+            "mean": peer.summary.mean,
         }
-        for each in peers
-        if each.summary and each.summary.ci_low is not None
+        for peer in peers
+        if peer.summary and peer.summary.ci_low is not None
     ]
     y = alt.Y("run:N", title=None, sort=order, axis=alt.Axis(labelLimit=240))
     x = alt.X("value:Q", title=title, scale=alt.Scale(zero=False, padding=16), axis=alt.Axis(labelBound=True))

@@ -182,9 +182,10 @@ def with_field(spec: RunSpec, field: str, value: Any) -> RunSpec:
 def with_input(spec: RunSpec, workload: Workload, name: str, path: str) -> RunSpec:
     """The spec with another directory for one input; inputs without a directory are left to the manifest."""
     channels = [
-        each.model_copy(update={"path": path}) if each.name == name else each for each in input_channels(workload, spec)
+        input_channel.model_copy(update={"path": path}) if input_channel.name == name else input_channel
+        for input_channel in input_channels(workload, spec)
     ]
-    return spec.model_copy(update={"inputs": tuple(each for each in channels if each.path.strip())})
+    return spec.model_copy(update={"inputs": tuple(channel for channel in channels if channel.path.strip())})
 
 
 def input_channels(workload: Workload, spec: RunSpec) -> tuple[Channel, ...]:

@@ -22,7 +22,7 @@ def first_spec(profile: str) -> RunSpec:
         return RunSpec(workload=workload)
     own = core().regions.profile(profile).flavor
     flavors = known_flavors(profile)[0] or core().regions.last_flavors(profile)
-    cards = [each.cards for each in flavors if each.flavor_id == own and each.cards is not None]
+    cards = [flavor.cards for flavor in flavors if flavor.flavor_id == own and flavor.cards is not None]
     return RunSpec(workload=workload, flavor=own, cards_per_node=cards[0] if cards else 1)
 
 

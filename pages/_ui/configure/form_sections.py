@@ -19,7 +19,10 @@ from pages._ui.shell.words import words
 def show_workload(form: Form) -> None:
     """Which workload, in which framework version, and what it is."""
     t = words()
-    titles = {each.name: f"{t.pick(each.title, each.title_zh)} ({each.name})" for each in core().workloads.all()}
+    titles = {
+        workload.name: f"{t.pick(workload.title, workload.title_zh)} ({workload.name})"
+        for workload in core().workloads.all()
+    }
     own = widgets.single_choice(
         "spec.workload", list(titles), form.spec.workload, changing(drafts.with_workload), titles.__getitem__
     )
@@ -97,13 +100,13 @@ def _flavor(form: Form) -> None:
     t = words()
     titles = {"": t("configure.profile_flavor", flavor=form.own_flavor or "–")}
     titles |= {
-        each.flavor_id: t("configure.flavor", flavor=each.flavor_id, kind=each.accelerator, cards=each.cards)
-        for each in form.flavors
-        if each.cards is not None
+        flavor.flavor_id: t("configure.flavor", flavor=flavor.flavor_id, kind=flavor.accelerator, cards=flavor.cards)
+        for flavor in form.flavors
+        if flavor.cards is not None
     }
-    for name in (*(each.flavor_id for each in form.flavors), form.spec.flavor):
+    for name in (*(flavor.flavor_id for flavor in form.flavors), form.spec.flavor):
         titles.setdefault(name, name)
-    cards = {each.flavor_id: each.cards for each in form.flavors if each.cards is not None}
+    cards = {flavor.flavor_id: flavor.cards for flavor in form.flavors if flavor.cards is not None}
     store = changing(partial(_flavor_with_cards, cards))
     own = widgets.single_choice("spec.flavor", list(titles), form.spec.flavor, store, titles.__getitem__)
     st.selectbox(t("field.flavor"), help=t("field.flavor_help"), **own)

@@ -28,9 +28,9 @@ def show_findings(findings: Sequence[LineFinding]) -> None:
     st.header(t("import.findings"))
     if not findings:
         st.markdown(f":material/check_circle: :green[{t('findings.none')}]")
-    for each in findings:
-        line = t("import.line", line=each.line) + " · " if each.line else ""
-        st.markdown(f"**{line}{plain(each.field)}** {finding_text(each)}")
+    for finding in findings:
+        line = t("import.line", line=finding.line) + " · " if finding.line else ""
+        st.markdown(f"**{line}{plain(finding.field)}** {finding_text(finding)}")
 
 
 def show_facts(facts: Sequence[tuple[str, str]], alt: str) -> None:
@@ -45,7 +45,7 @@ def choose_job(found: Imported) -> FoundSpec:
     t = words()
     if len(found.specs) == 1 and not found.specs[0].source:
         return found.specs[0]
-    sources = {each.source: each for each in found.specs}
+    sources = {spec.source: spec for spec in found.specs}
     titles = {name: t("import.job", name=plain(name), api=each.spec.api.upper()) for name, each in sources.items()}
     first = found.first.source if found.first else next(iter(sources))
     choice = widgets.session_choice(JOB, list(sources), first, titles.__getitem__)

@@ -79,7 +79,7 @@ def _ask(package: Package, described: Described) -> None:
     """The workload's name; boot file and engine, too, when nothing tells them."""
     t = words()
     st.text_input(t("import.workload_name"), key=NAME, placeholder=described.name, help=t("import.workload_name_help"))
-    missing = {each.rule for each in described.findings}
+    missing = {finding.rule for finding in described.findings}
     if "package.boot-file" in missing or st.session_state.get(BOOT):
         st.selectbox(t("field.boot_file"), package.scripts, None, key=BOOT, placeholder=t("import.choose"))
     if "package.engine" in missing or st.session_state.get(ENGINE):

@@ -26,8 +26,8 @@ def show_upstream_export(spec: RunSpec, profile: str) -> None:
             st.markdown(t("export.refused", reason=plain(t.said(error.message))))
             return
         st.caption(t("export.what", file=FILE))
-        for each in exported.findings:
-            st.markdown(f"**{plain(words().field(each.field))}** {finding_text(each)}")
+        for finding in exported.findings:
+            st.markdown(f"**{plain(words().field(finding.field))}** {finding_text(finding)}")
         st.download_button(
             t("export.download", file=FILE),
             data=partial(_file, FILE, draft_key(), spec, profile),

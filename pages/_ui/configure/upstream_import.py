@@ -158,7 +158,10 @@ def _hints() -> Hints:
     """What the person says about the file; the widgets keep it."""
     t = words()
     titles = {"": t("import.told")}
-    titles |= {each.name: f"{t.pick(each.title, each.title_zh)} ({each.name})" for each in core().workloads.all()}
+    titles |= {
+        workload.name: f"{t.pick(workload.title, workload.title_zh)} ({workload.name})"
+        for workload in core().workloads.all()
+    }
     left, right = st.columns(2)
     with left:
         workload = st.selectbox(

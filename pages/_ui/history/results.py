@@ -101,17 +101,17 @@ def show_changes(metric: MetricHistory) -> None:
         return
     rows = [
         {
-            t("trend.since"): each.run_id,
-            t("trend.at"): when(each.at, "%Y-%m-%d %H:%M"),
-            t("trend.way"): t("trend.worse") if each.worse else t("trend.better"),
-            t("trend.change"): signed(each.change),
-            t("trend.before"): _side(metric.name, each.before),
-            t("trend.after"): _side(metric.name, each.after),
-            "p": chance(each.p_value),
-            t("trend.new_there"): ", ".join(f"{t.field(b.field)} {short(b.value)}" for b in each.boundaries)
+            t("trend.since"): change.run_id,
+            t("trend.at"): when(change.at, "%Y-%m-%d %H:%M"),
+            t("trend.way"): t("trend.worse") if change.worse else t("trend.better"),
+            t("trend.change"): signed(change.change),
+            t("trend.before"): _side(metric.name, change.before),
+            t("trend.after"): _side(metric.name, change.after),
+            "p": chance(change.p_value),
+            t("trend.new_there"): ", ".join(f"{t.field(b.field)} {short(b.value)}" for b in change.boundaries)
             or NOT_MEASURED,
         }
-        for each in metric.changes
+        for change in metric.changes
     ]
     st.dataframe(rows, hide_index=True, alt=t("trend.changes", metric=t(f"metric.{metric.name}")), height="content")
 
@@ -120,8 +120,12 @@ def show_history_runs(history: History, metric: MetricHistory) -> None:
     """Every run of the group as a row, page by page, the newest first; runs that were left out with the reason."""
     t = words()
     st.header(t("trend.runs"))
-    measured = {each.name for each in history.metrics}
-    sorts = [each for each in HISTORY_SORTS if each in measured or not t.knows(f"metric.{each}")]
+    measured = {metric.name for metric in history.metrics}
+    sorts = [
+        history_sort
+        for history_sort in HISTORY_SORTS
+        if history_sort in measured or not t.knows(f"metric.{history_sort}")
+    ]
     query = BoardQuery(history.row.group.region, include_invalid=st.query_params.get("invalid") == "1")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         query = replace(query, text=choose_text(t("listing.search"), t("trend.search_in")))
@@ -147,7 +151,9 @@ def _show_rules(runs: Sequence[HistoryRun]) -> None:
 
 def _news(judged: Judgement, t: Words) -> Iterator[str]:
     """What led to the outcome; a change within the newest version is not one against the baseline."""
-    yield from (_sentence(each, t) for each in judged.metrics if each.outcome is judged.outcome and each.difference)
+    yield from (
+        _sentence(metric, t) for metric in judged.metrics if metric.outcome is judged.outcome and metric.difference
+    )
     for each in judged.within:
         if each.outcome is judged.outcome and each.difference:
             version = plain(short(judged.candidate))
@@ -196,7 +202,7 @@ def _versions(names: str) -> str:
 
 def _powers(history: History, t: Words) -> Iterator[str]:
     """The power line, of the first metric whose spread is known."""
-    metric = next((each for each in history.judgement.metrics if each.power), None)
+    metric = next((metric for metric in history.judgement.metrics if metric.power), None)
     if metric is None or metric.power is None:
         yield t("trend.power_unknown")
         return

@@ -28,10 +28,10 @@ def over_time(history: History, metric: MetricHistory, ink: str, t: Words) -> Dr
     x = alt.X("from:T", title=None, axis=alt.Axis(labelOverlap=True, format=_clock(history)))
     y = alt.Y("value:Q", title=_title(metric, t), scale=alt.Scale(zero=False, padding=12))
     layers = [
-        *if_any([each for each in bands if each["low"] is not None], _interval),
+        *if_any([band for band in bands if band["low"] is not None], _interval),
         chart_of(bands).mark_rule(color=GREY, strokeWidth=2).encode(x=x, x2=alt.X2("to:T"), y=alt.Y("mean:Q")),
         *_boundaries(history, ink, t),
-        *if_any([_change(each) for each in metric.changes], lambda base: _changes(base, t)),
+        *if_any([_change(change) for change in metric.changes], lambda base: _changes(base, t)),
         _dots(history, metric, ink, t).encode(x=alt.X("at:T", title=None), y=y),
     ]
     return alt.layer(*layers, height=HEIGHT)
@@ -44,14 +44,14 @@ def over_versions(history: History, metric: MetricHistory, ink: str, t: Words) -
     y = alt.Y("value:Q", title=_title(metric, t), scale=alt.Scale(zero=False, padding=12))
     values = [
         {
-            "version": short(each.label),
-            "mean": each.summary.mean,
-            "low": each.summary.ci_low,
-            "high": each.summary.ci_high,
+            "version": short(version.label),
+            "mean": version.summary.mean,
+            "low": version.summary.ci_low,
+            "high": version.summary.ci_high,
         }
-        for each in metric.versions
+        for version in metric.versions
     ]
-    spread = [each for each in values if each["low"] is not None]
+    spread = [value for value in values if value["low"] is not None]
     layers = [
         *if_any(spread, lambda base: _spread(base).encode(x=x)),
         chart_of(values).mark_tick(color=GREY, thickness=3, size=48).encode(x=x, y=alt.Y("mean:Q")),
@@ -109,7 +109,7 @@ def _dots(history: History, metric: MetricHistory, ink: str, t: Words) -> Drawin
 
 
 def _boundaries(history: History, ink: str, t: Words) -> list[Drawing]:
-    values = [_boundary(each, t) for each in history.boundaries]
+    values = [_boundary(boundary, t) for boundary in history.boundaries]
     if not values:
         return []
     tips = [
@@ -131,9 +131,9 @@ def _labels(values: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
     The tip of the line tells all of it."""
     news: dict[str, list[Mapping[str, Any]]] = {}
-    for each in values:
-        if each["told"]:
-            news.setdefault(each["run"], []).append(each)
+    for value in values:
+        if value["told"]:
+            news.setdefault(value["run"], []).append(value)
     return [
         {"at": first["at"], "label": clipped(first["value"], LABEL) + (f" +{len(more)}" if more else "")}
         for first, *more in news.values()

@@ -122,7 +122,7 @@ def choose_answers() -> Choices:
     t = words()
     st.header(t("history.all"))
     profiles = ["", *core().regions.names()]
-    workloads = {"": t("import.told")} | {each.name: each.name for each in core().workloads.all()}
+    workloads = {"": t("import.told")} | {workload.name: workload.name for workload in core().workloads.all()}
     first, second, third, fourth = st.columns(4)
     profile = first.selectbox(
         t("history.where"),
@@ -174,7 +174,7 @@ def show_preview(choices: Choices) -> None:
     previews = core().history.preview(read.results[:SHOWN], choices, WHO)
     names = _columns(t)
     st.data_editor(
-        [_cells(each, t) for each in previews],
+        [_cells(preview, t) for preview in previews],
         hide_index=True,
         disabled=[name for name in _cells(previews[0], t) if name not in names],
         placeholder=NOT_MEASURED,
@@ -188,7 +188,7 @@ def show_preview(choices: Choices) -> None:
         },
         key=f"old-preview-{st.session_state.get(ROUND, 0)}",
         on_change=_changed,
-        args=(tuple(each.found.identity for each in previews),),
+        args=(tuple(preview.found.identity for preview in previews),),
         alt=t("history.found", count=len(read.results)),
     )
     if len(read.results) > SHOWN:
@@ -244,7 +244,7 @@ def _read(again: Callable[[], Iterator[FoundResult | Unread]], tables: Iterator[
             if len(results) % TOLD_EVERY == 0:
                 bar.caption(t("history.so_far", count=len(results)))
         bar.empty()
-        known = tuple(each for each in tables if isinstance(each, Table))
+        known = tuple(table for table in tables if isinstance(table, Table))
     st.session_state[READ] = Read(tuple(results), tuple(unread), known, again)
     st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
     st.session_state.pop(ABOUT, None)

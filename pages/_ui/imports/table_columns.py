@@ -64,4 +64,4 @@ def not_counted(preview: Preview, t: Words) -> str:
 
 def doubts_width(previews: Sequence[Preview]) -> Literal["small", "large"]:
     """Doubts stand where they are seen without scrolling; where there are none, in little room."""
-    return "large" if any(each.found.problems for each in previews) else "small"
+    return "large" if any(preview.found.problems for preview in previews) else "small"

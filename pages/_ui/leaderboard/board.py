@@ -38,7 +38,7 @@ LEAST_COMPARED, MOST_COMPARED = 2, 8
 def choose_kind(regions: Sequence[RegionFacts]) -> RegionFacts:
     """One region, and either its measurements or its rehearsals: they are never shown together."""
     t = words()
-    kinds = {kind_id(each): each for each in regions}
+    kinds = {kind_id(region): region for region in regions}
     chosen = st.selectbox(
         t("board.region"),
         width=350,

@@ -79,7 +79,7 @@ def _say() -> None:
 def _save(run_id: str) -> None:
     """Only what the person changed is stored: tags that others added meanwhile stay."""
     seen: tuple[str, tuple[str, ...], datetime | None] = st.session_state[SEEN]
-    typed = {each.strip() for each in st.session_state[_typed(TAGS)].split(",") if each.strip()}
+    typed = {part.strip() for part in st.session_state[_typed(TAGS)].split(",") if part.strip()}
     text: str = st.session_state[_typed(NOTE)]
     book = core().remarks
     try:

@@ -37,7 +37,7 @@ def heat_map(found: RankMap, unit: str, t: Words) -> Drawing:
 
     Of many cards, each cell is a node or several, by the median of its cards, in rows of ROW_OF_NODES."""
     values = [_cell(cell, found, index) for index, cell in enumerate(found.cells)]
-    rows = len({each["y"] for each in values})
+    rows = len({value["y"] for value in values})
     x = alt.X("x:O", title=t("ranks.node") if found.by_card else None, axis=alt.Axis(labelOverlap=True, labelAngle=0))
     y = alt.Y("y:O", title=t("ranks.card") if found.by_card else t("ranks.from_node"))
     scale = alt.Scale(scheme="blueorange", reverse=True, domain=[-FAR, FAR], domainMid=0, clamp=True)
@@ -48,7 +48,7 @@ def heat_map(found: RankMap, unit: str, t: Words) -> Drawing:
     layers = [cells]
     if found.by_card and found.spread.nodes <= FEW:
         layers.append(base.mark_text(color="black").encode(text=alt.Text("l:N")))
-    elif any("m" in each for each in values):
+    elif any("m" in value for value in values):
         layers.append(
             base.mark_text(color="black", fontSize=11).transform_filter("datum.m").encode(text=alt.Text("m:N"))
         )

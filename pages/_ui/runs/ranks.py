@@ -84,13 +84,13 @@ def _show(found: RankMap, unit: str) -> None:
         return
     rows = [
         {
-            t("ranks.node"): each.node,
-            t("ranks.card"): each.card,
-            t("ranks.rank"): each.rank,
-            t("charts.per_card", unit=unit): rounded(each.throughput),
-            t("ranks.share"): hundredfold(each.share),
+            t("ranks.node"): straggler.node,
+            t("ranks.card"): straggler.card,
+            t("ranks.rank"): straggler.rank,
+            t("charts.per_card", unit=unit): rounded(straggler.throughput),
+            t("ranks.share"): hundredfold(straggler.share),
         }
-        for each in found.stragglers
+        for straggler in found.stragglers
     ]
     show_table(rows, t("ranks.slow"), seen=SEEN)
     if spread.stragglers > len(rows):

@@ -31,10 +31,10 @@ def show_servers(found: Mapping[str, Servers], units: Mapping[str, str]) -> None
 def _by_server(found: Mapping[str, Servers], units: Mapping[str, str], t: Words) -> list[dict[str, object]]:
     rows: dict[int, dict[str, object]] = {}
     for run_id, servers in found.items():
-        for each in servers.results:
-            row = rows.setdefault(each.server, {t("servers.server"): each.server})
-            row[_name(run_id, found, t("charts.throughput", unit=units[run_id]))] = number(each.throughput)
-            row[_name(run_id, found, t("board.accuracy"))] = percent(each.accuracy)
+        for result in servers.results:
+            row = rows.setdefault(result.server, {t("servers.server"): result.server})
+            row[_name(run_id, found, t("charts.throughput", unit=units[run_id]))] = number(result.throughput)
+            row[_name(run_id, found, t("board.accuracy"))] = percent(result.accuracy)
     names = dict.fromkeys(name for row in rows.values() for name in row)
     return [dict.fromkeys(names, "") | rows[server] for server in sorted(rows)]
 

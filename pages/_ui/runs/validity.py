@@ -147,7 +147,8 @@ def ruleset_of(ruleset_id: str) -> Ruleset | None:
 def reasons(row: RunRow, t: Words) -> str:
     """Why a run is not valid, or doubtful: each check with what it expects and what it found."""
     return "; ".join(
-        t("board.check", id=each.id, expected=t.said(each.expected), found=t.said(each.found)) for each in row.reasons
+        t("board.check", id=reason.id, expected=t.said(reason.expected), found=t.said(reason.found))
+        for reason in row.reasons
     )
 
 

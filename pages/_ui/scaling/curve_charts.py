@@ -141,9 +141,9 @@ def _law(
         if (found := law(curve, size))
     ]
     # The dotted part begins where the whole one ends.
-    within = [each for each in values if not each["beyond"]]
+    within = [value for value in values if not value["beyond"]]
     ends = {each["curve"]: each for each in within}
-    beyond = [*ends.values(), *(each for each in values if each["beyond"])]
+    beyond = [*ends.values(), *(value for value in values if value["beyond"])]
     return [
         *if_any(within, lambda each: draw(each.mark_line(strokeWidth=2))),
         *if_any(beyond, lambda each: draw(each.mark_line(strokeWidth=2, strokeDash=[2, 4]))),

@@ -57,7 +57,7 @@ def _show(found: SeriesComparison) -> None:
         rows = ", ".join(dict.fromkeys(row_title(row, t) for row in found.alone))
         st.caption(t("against.alone", rows=plain(rows)))
     if found.differences:
-        show_table([_field(each, t) for each in found.differences], t("compare.differences"))
+        show_table([_field(difference, t) for difference in found.differences], t("compare.differences"))
     elif any(pair.verdict for pair in found.pairs):
         st.caption(t("compare.no_differences"))
 

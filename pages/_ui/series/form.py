@@ -186,9 +186,11 @@ def estimate_text(estimate: Estimate, parallel: int, t: Words) -> str:
 
 def _show_findings(findings: Sequence[Checked]) -> None:
     t = words()
-    for found in findings:
-        where = t("series.every_row") if found.everywhere else plain(", ".join(row_title(row, t) for row in found.rows))
-        st.markdown(f"**{where}** · {plain(t.field(found.finding.field))} {finding_text(found.finding)}")
+    for finding in findings:
+        where = (
+            t("series.every_row") if finding.everywhere else plain(", ".join(row_title(row, t) for row in finding.rows))
+        )
+        st.markdown(f"**{where}** · {plain(t.field(finding.finding.field))} {finding_text(finding.finding)}")
 
 
 def _show_launch(spec: RunSpec, draft: Draft, profile: str) -> None:
@@ -217,7 +219,7 @@ def _question(spec: RunSpec, draft: Draft, profile: str, token: str) -> None:
         confirmation.show_change(token, shown)
         findings = _online(draft, profile, f"{token}-{shown}")
         _show_findings(findings)
-        blocked = has_errors([found.finding for found in findings])
+        blocked = has_errors([finding.finding for finding in findings])
         if not blocked and confirmation.confirmed("series-launch-yes", spec, profile, shown, plan):
             _launch(draft, profile, token)
         if st.button(t("launch.cancel"), key="series-launch-no", width="stretch"):

@@ -127,8 +127,8 @@ def note_missing(key: str, options: Collection[str], asked: Sequence[str]) -> No
 
 def _write(key: str, default: Any, forgets: Sequence[str], value: Any) -> None:
     """Write what a person entered into the URL, and forget what no longer fits."""
-    for each in forgets:
-        st.query_params.pop(each, None)
+    for forget in forgets:
+        st.query_params.pop(forget, None)
     if value in (None, "", [], False, default):
         st.query_params.pop(key, None)
     elif isinstance(value, list):

@@ -110,7 +110,7 @@ def scaling(curve: Scaling, t: Words) -> Drawing:
     ]
     base = chart_of(values).encode(
         x=alt.X(
-            "nodes:Q", title=t("charts.nodes"), axis=alt.Axis(values=[each["nodes"] for each in values], format="d")
+            "nodes:Q", title=t("charts.nodes"), axis=alt.Axis(values=[value["nodes"] for value in values], format="d")
         )
     )
     measured = base.mark_line(point=alt.OverlayMarkDef(size=90, filled=True)).encode(

@@ -35,9 +35,9 @@ def asked(question: Callable[P, R], *values: P.args, **named: P.kwargs) -> R:
 
 def _rulesets(values: Sequence[object]) -> Iterator[str]:
     """The texts of rulesets that queries name: files, which change without the warehouse."""
-    for each in values:
-        if isinstance(each, BoardQuery) and each.ruleset_id:
-            yield core().rulesets.get(each.ruleset_id).sha256
+    for value in values:
+        if isinstance(value, BoardQuery) and value.ruleset_id:
+            yield core().rulesets.get(value.ruleset_id).sha256
 
 
 @lru_cache(maxsize=MOST_ANSWERS)

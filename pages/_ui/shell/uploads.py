@@ -17,23 +17,23 @@ def opened(files: Sequence[UploadedFile]) -> Iterator[list[tuple[str, BinaryIO]]
     """The files by their names, open for reading. Raises ConfigError when one of them has gone."""
     folder = core().settings.data_dir
     with ExitStack() as stack:
-        yield [(each.name, stack.enter_context(open_upload(folder, each.name, each.getvalue()))) for each in files]
+        yield [(file.name, stack.enter_context(open_upload(folder, file.name, file.getvalue()))) for file in files]
 
 
 def show_refused(files: Sequence[UploadedFile]) -> None:
     """Say which files were not stored, why, and what to do."""
-    for each in files:
-        if refusal := refusal_of(each.name, each.getvalue()):
+    for file in files:
+        if refusal := refusal_of(file.name, file.getvalue()):
             show_error(refusal)
 
 
 def read_texts(files: Sequence[UploadedFile]) -> list[ConfigFile]:
     """Small files as a whole. Raises ConfigError when one has gone, or is too large to be one."""
     folder = core().settings.data_dir
-    return [ConfigFile(each.name, read_upload(folder, each.name, each.getvalue())) for each in files]
+    return [ConfigFile(file.name, read_upload(folder, file.name, file.getvalue())) for file in files]
 
 
 def discard_uploads(files: Sequence[UploadedFile]) -> None:
     """Let go of files that were read and are not needed again."""
-    for each in files:
-        discard_upload(core().settings.data_dir, each.getvalue())
+    for file in files:
+        discard_upload(core().settings.data_dir, file.getvalue())
