@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
 from aisbench_core.private_files import is_open_to_others, make_private_folder, restrict_access
 from aisbench_core.settings import SECRETS_FILE, Settings
 
@@ -19,11 +20,13 @@ def prepare_data_folder(settings: Settings) -> None:
         make_private_folder(folder)
     except OSError as error:
         raise ConfigError(
-            f"{folder} cannot be used as the data folder: {error.strerror}", "set AISBENCH_DATA_DIR to another one"
+            Message("{folder} cannot be used as the data folder: {why}", folder=folder, why=error.strerror),
+            Message("set AISBENCH_DATA_DIR to another one"),
         ) from error
     if not os.access(folder, os.R_OK | os.X_OK):
         raise ConfigError(
-            f"the data folder {folder} cannot be read", "make it readable for this user, or set AISBENCH_DATA_DIR"
+            Message("the data folder {folder} cannot be read", folder=folder),
+            Message("make it readable for this user, or set AISBENCH_DATA_DIR"),
         )
     restrict_access(_own_paths(settings))
 

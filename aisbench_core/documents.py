@@ -1,6 +1,7 @@
 """What people write (settings, profiles, manifests, specs) as values, with one problem for each field that is wrong."""
 
 import re
+import stat
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -8,12 +9,23 @@ from typing import Annotated, Any, TypeVar, get_args
 
 import yaml
 from pydantic import AfterValidator, BaseModel, ValidationError
-from pydantic_core import PydanticCustomError
+from pydantic_core import ErrorDetails
 
 from aisbench_core import strict_yaml
 from aisbench_core.errors import ConfigError, Problem, SpecError
+from aisbench_core.messages import Message
+from aisbench_core.value_errors import refusal, value_complaint
 
 Model = TypeVar("Model", bound=BaseModel)
+
+
+class NotYaml(ConfigError):
+    """A text is no YAML that holds one mapping; what is wrong was noticed in this line."""
+
+    def __init__(self, message: Message, line: int = 1) -> None:
+        super().__init__(message)
+        self.line = line
+
 
 SECRET_NAME = re.compile(r"(^|[_.-])(ak|sk)$|(?<!\[)key|token|passw|secret|credential", re.IGNORECASE)
 """Names whose values are keys or passwords, more likely than not."""
@@ -21,8 +33,7 @@ SECRET_NAME = re.compile(r"(^|[_.-])(ak|sk)$|(?<!\[)key|token|passw|secret|crede
 
 def _with_scheme(address: str) -> str:
     if address and not address.startswith(("https://", "http://")):
-        sentence = f"must begin with https://, such as https://{address}"
-        raise PydanticCustomError("address", "{sentence}", {"sentence": sentence})
+        raise refusal(Message("must begin with https://, such as https://{address}", address=address))
     return address
 
 
@@ -36,9 +47,9 @@ def read_yaml(file: Path) -> dict[str, Any]:
         stat_now = file.stat()
         return dict(_parsed(file, stat_now.st_mtime_ns, stat_now.st_size))
     except OSError as error:
-        raise ConfigError(f"{file.name} cannot be read: {error.strerror}") from error
+        raise ConfigError(Message("{file} cannot be read: {why}", file=file.name, why=error.strerror)) from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{file.name} is not UTF-8 text", "save it as UTF-8") from error
+        raise ConfigError(Message("{file} is not UTF-8 text", file=file.name), Message("save it as UTF-8")) from error
 
 
 @lru_cache(maxsize=64)
@@ -48,31 +59,60 @@ def _parsed(file: Path, _changed_ns: int, _size: int) -> dict[str, Any]:
 
 
 def parse_yaml(text: str, what: str) -> dict[str, Any]:
-    """YAML text that holds one mapping. Raises ConfigError, naming the line, if it does not."""
+    """YAML text that holds one mapping. Raises NotYaml, naming the line, if it does not."""
     try:
         answers = strict_yaml.load(text) or {}
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise ConfigError(f"{what} is not YAML: line {line}: {error.problem}") from None
+        problem = error.problem
+        raise NotYaml(
+            Message("{what} is not YAML: line {line}: {problem}", what=what, line=line, problem=problem), line
+        ) from None
     except yaml.YAMLError as error:
-        sentence = str(error).splitlines()[0]  # a character that YAML forbids, or a document that is too long
-        raise ConfigError(f"{what} is not YAML: {sentence}") from None
+        raise NotYaml(Message("{what} is not YAML: {problem}", what=what, problem=_first_line(error))) from None
     if not isinstance(answers, dict):
-        raise ConfigError(f"{what} must hold `key: value` lines, and it holds a {type(answers).__name__}")
+        found = type(answers).__name__
+        raise NotYaml(Message("{what} must hold `key: value` lines, and it holds a {found}", what=what, found=found))
     return answers
 
 
-def read_private_yaml(file: Path) -> dict[str, Any]:
+def _first_line(error: yaml.YAMLError) -> str:
+    """A character that YAML forbids, or a document that is too long, which is a sentence of ours."""
+    said = error.args[0] if error.args else None
+    return said if isinstance(said, Message) else str(error).splitlines()[0]
+
+
+def read_private(file: Path) -> dict[str, Any]:
+    """A YAML file with keys. Raises ConfigError if it cannot be read, or if anybody but its owner can read it."""
+    try:
+        mode = file.stat().st_mode
+    except OSError as error:
+        raise ConfigError(
+            Message("the credentials file {file} cannot be read: {why}", file=file.name, why=error.strerror)
+        ) from error
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise ConfigError(
+            Message(
+                "the credentials file {file} can be read by others (mode {mode})",
+                file=file.name,
+                mode=f"{stat.S_IMODE(mode):04o}",
+            ),
+            Message("run chmod 600 {file}", file=file.name),
+        )
+    return _private_yaml(file)
+
+
+def _private_yaml(file: Path) -> dict[str, Any]:
     """A YAML file that holds keys. Raises ConfigError; of a malformed one no word is repeated, for any may be a key."""
     try:
         return read_yaml(file)
     except ConfigError as error:
-        if error.message.startswith(f"{file.name} cannot be read:"):
+        if isinstance(error.__cause__, OSError):
             raise
-        line = re.search(r"is not YAML: line (\d+)", error.message)
+        line = error.line if isinstance(error, NotYaml) else 1
         raise ConfigError(
-            f"{file.name} is not YAML that holds keys (line {line[1] if line else 1})",
-            "check its lines; none is shown here, for it may hold a key",
+            Message("{file} is not YAML that holds keys (line {line})", file=file.name, line=line),
+            Message("check its lines; none is shown here, for it may hold a key"),
         ) from None
 
 
@@ -80,8 +120,12 @@ def parse_private(model: type[Model], answers: Mapping[str, Any], what: str) -> 
     """As `parse`, and names that are not the model's are not repeated: somebody may have swapped name and value."""
     unknown = [name for name in answers if name not in model.model_fields]
     if unknown:
-        allowed = ", ".join(model.model_fields)
-        raise SpecError(what, [Problem("document", f"{len(unknown)} of its names are not known; allowed: {allowed}")])
+        complaint = Message(
+            "{count} of its names are not known; allowed: {allowed}",
+            count=len(unknown),
+            allowed=", ".join(model.model_fields),
+        )
+        raise SpecError(what, [Problem("document", complaint)])
     return parse(model, answers, what)
 
 
@@ -93,14 +137,14 @@ def parse(model: type[Model], answers: Mapping[str, Any], what: str) -> Model:
         raise SpecError(what, [_problem(model, detail) for detail in error.errors()]) from None
 
 
-def _problem(model: type[BaseModel], detail: Any) -> Problem:
+def _problem(model: type[BaseModel], detail: ErrorDetails) -> Problem:
     field = ".".join(str(part) for part in detail["loc"]) or "document"
     if detail["type"] == "extra_forbidden":
         allowed = ", ".join(_part_of(model, detail["loc"][:-1]).model_fields)
-        return Problem(field, f"is not a known key; allowed: {allowed}")
+        return Problem(field, Message("is not a known key; allowed: {allowed}", allowed=allowed))
     found = "" if isinstance(detail["input"], dict) else repr(detail["input"])[:80]
     secret = SECRET_NAME.search(field)
-    return Problem(field, detail["msg"][:1].lower() + detail["msg"][1:], "" if secret else found)
+    return Problem(field, value_complaint(detail), "" if secret else found)
 
 
 def _part_of(model: type[BaseModel], place: Iterable[Any]) -> type[BaseModel]:

@@ -68,16 +68,25 @@ class Problem:
     message: str
     found: str = ""
 
+    @property
+    def sentence(self) -> Message:
+        """The field and what is wrong with it; `str()` gives the same in English."""
+        if self.found:
+            return Message(
+                "{field}: {problem} (found {found})", field=self.field, problem=self.message, found=self.found
+            )
+        return joined(": ", [self.field, self.message])
+
     def __str__(self) -> str:
-        found = f" (found {self.found})" if self.found else ""
-        return f"{self.field}: {self.message}{found}"
+        return str(self.sentence)
 
 
 class SpecError(AisbenchError):
     """A document of a person (spec, profile, manifest) has unknown keys, wrong types or values out of range."""
 
     def __init__(self, what: str, problems: Sequence[Problem], hint: str = "") -> None:
-        super().__init__(f"{what}: " + "; ".join(str(problem) for problem in problems), hint)
+        listed = joined("; ", (problem.sentence for problem in problems))
+        super().__init__(joined(": ", [what, listed]), hint)
         self.problems = tuple(problems)
 
 
@@ -115,7 +124,7 @@ _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.E
 _NO_TEMPORARY_FOLDER = "No usable temporary directory"
 """What Python's tempfile says, as a file that is not there."""
 
-_ROOM_FOR_COPIES = "free space on this machine, or set TMPDIR to a folder on another disk"
+_ROOM_FOR_COPIES = Message("free space on this machine, or set TMPDIR to a folder on another disk")
 
 
 def disk_error(error: OSError, file: Path | None = None) -> DiskError | None:
@@ -123,12 +132,17 @@ def disk_error(error: OSError, file: Path | None = None) -> DiskError | None:
 
     `file`: what was being written, where the system does not say it."""
     if (error.strerror or "").startswith(_NO_TEMPORARY_FOLDER):
-        return DiskError("no folder for temporary files can be written", _ROOM_FOR_COPIES)
+        return DiskError(Message("no folder for temporary files can be written"), _ROOM_FOR_COPIES)
     if error.errno not in _DISK:
         return None
     name = error.filename or file
-    what = f"{Path(name).name} cannot be written" if name else "a file cannot be written"
-    return DiskError(f"{what}: {error.strerror}", "free space on this machine, or make the data folder writable")
+    why = error.strerror
+    return DiskError(
+        Message("{file} cannot be written: {why}", file=Path(name).name, why=why)
+        if name
+        else Message("a file cannot be written: {why}", why=why),
+        Message("free space on this machine, or make the data folder writable"),
+    )
 
 
 @contextmanager

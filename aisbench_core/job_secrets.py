@@ -7,9 +7,12 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import overload
 
+from aisbench_core.documents import read_private
 from aisbench_core.errors import AisbenchError, ConfigError
-from aisbench_core.settings import SECRETS, Settings, environment, read_private
+from aisbench_core.messages import Message, verbatim
+from aisbench_core.settings import SECRETS, Settings, environment
 
 PREFIX = "AISBENCH_SECRET_"
 LONGEST_VALUE = 4096
@@ -34,16 +37,31 @@ class JobSecrets:
         value = environment().get(variable) or self._stored(profile).get(name)
         if value is None or value == "":
             raise ConfigError(
-                f"the secret {name} has no value, neither as {variable} nor in data/credentials.yaml under "
-                f"secrets of {profile}",
-                "set one of them where the console and the follower of its runs read it",
+                Message(
+                    "the secret {name} has no value, neither as {variable} nor in data/credentials.yaml under "
+                    "secrets of {profile}",
+                    name=name,
+                    variable=variable,
+                    profile=profile,
+                ),
+                Message("set one of them where the console and the follower of its runs read it"),
             )
         if not isinstance(value, str):
-            raise ConfigError(f"the secret {name} in data/credentials.yaml is not a text", "write it in quotes")
+            raise ConfigError(
+                Message("the secret {name} in data/credentials.yaml is not a text", name=name),
+                Message("write it in quotes"),
+            )
         if len(value) > LONGEST_VALUE:
-            raise ConfigError(f"the secret {name} has {len(value)} characters; allowed: {LONGEST_VALUE}")
+            raise ConfigError(
+                Message(
+                    "the secret {name} has {length} characters; allowed: {allowed}",
+                    name=name,
+                    length=len(value),
+                    allowed=LONGEST_VALUE,
+                )
+            )
         if "\0" in value:
-            raise ConfigError(f"the secret {name} holds a NUL character")
+            raise ConfigError(Message("the secret {name} holds a NUL character", name=name))
         return value
 
     def available_values(self, profile: str, names: Collection[str]) -> list[str]:
@@ -81,8 +99,22 @@ def masked_errors(values: Collection[str]) -> Iterator[None]:
         raise RuntimeError(text).with_traceback(error.__traceback__) from None
 
 
+@overload
+def masked(text: Message, values: Collection[str]) -> Message: ...
+@overload
+def masked(text: str, values: Collection[str]) -> str: ...
 def masked(text: str, values: Collection[str]) -> str:
-    """The text without these values, however they are quoted, and without the start of one that was cut off."""
+    """The text without these values, however they are quoted, and without the start of one that was cut off.
+
+    A Message stays one; where a secret stands across several of its values, only its English text is left."""
+    if not isinstance(text, Message):
+        return _masked(text, values)
+    done = text.with_texts(lambda value: _masked(value, values))
+    whole = _masked(str(done), values)
+    return done if whole == done else verbatim(whole)
+
+
+def _masked(text: str, values: Collection[str]) -> str:
     forms = sorted({form for value in values for form in _forms(value)}, key=len, reverse=True)
     for form in forms:
         text = text.replace(form, MASK)

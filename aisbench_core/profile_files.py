@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import Any
 
 from aisbench_core import strict_yaml
-from aisbench_core.documents import parse_yaml
+from aisbench_core.documents import parse_yaml, read_private
 from aisbench_core.errors import AisbenchError, ConfigError
+from aisbench_core.messages import Message
 from aisbench_core.private_files import write_whole
-from aisbench_core.settings import SECRETS, Credentials, Profile, Settings, load_profile, profile_names, read_private
+from aisbench_core.settings import SECRETS, Credentials, Profile, Settings, load_profile, profile_names
 
 
 def save_profile(settings: Settings, profile: Profile, replace: bool = False) -> bool:
@@ -19,7 +20,8 @@ def save_profile(settings: Settings, profile: Profile, replace: bool = False) ->
             return False
         if not replace:
             raise ConfigError(
-                f"there is another profile named {profile.name!r}", "choose another name, or agree to replace it"
+                Message("there is another profile named {name!r}", name=profile.name),
+                Message("choose another name, or agree to replace it"),
             )
     answers = profile.model_dump(mode="json", exclude_defaults=True, exclude={"name"})
     write_whole(settings.profiles_dir / f"{profile.name}.yaml", strict_yaml.dump(answers).encode())
@@ -40,7 +42,8 @@ def save_keys(settings: Settings, profile: str, keys: Credentials, replace: bool
         return False
     if profile in stored and held != secrets and not replace:
         raise ConfigError(
-            f"{file.name} has other keys for profile {profile!r}", "agree to replace them, or remove them"
+            Message("{file} has other keys for profile {profile!r}", file=file.name, profile=profile),
+            Message("agree to replace them, or remove them"),
         )
     write_whole(file, _with(file, stored, profile, entry).encode())
     return True

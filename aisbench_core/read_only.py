@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from aisbench_core.errors import ReadOnlyFolder
+from aisbench_core.messages import Message
 
 
 def is_read_only(folder: Path) -> bool:
@@ -15,6 +16,9 @@ def require_writable(folder: Path) -> None:
     """Raises ReadOnlyFolder, before anything is written."""
     if is_read_only(folder):
         raise ReadOnlyFolder(
-            f"the folder {folder} is read-only: what it holds can be read, but nothing can be stored in it",
-            "make it writable for this user, or copy it and set AISBENCH_DATA_DIR to the copy",
+            Message(
+                "the folder {folder} is read-only: what it holds can be read, but nothing can be stored in it",
+                folder=folder,
+            ),
+            Message("make it writable for this user, or copy it and set AISBENCH_DATA_DIR to the copy"),
         )

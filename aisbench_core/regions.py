@@ -32,7 +32,7 @@ class Regions:
         try:
             found = find_credentials(self._settings, self.profile(profile))
         except AisbenchError as error:
-            return str(error)
+            return error.sentence
         return f"{found.masked} ({found.source})"
 
     def flavors(self, profile: str = "") -> Sequence[Flavor]:

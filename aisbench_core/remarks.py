@@ -5,6 +5,7 @@ from datetime import datetime
 from pathlib import Path
 
 from aisbench_core.errors import DamagedLedger, Problem, RunNotFound, SpecError
+from aisbench_core.messages import Message
 from aisbench_core.model import Clock, Remark, RemarkKind, Remarks, Run, note_complaint, tag_complaint
 from aisbench_core.model.remark import TAGS_MOST
 from aisbench_core.read_only import require_writable
@@ -48,9 +49,9 @@ class RemarkBook:
         problems = [Problem(repr(tag)[:80], why) for tag in added if (why := tag_complaint(tag))]
         after = (set(known.tags) | set(added)) - set(removed)
         if len(after) > TAGS_MOST:
-            problems.append(Problem("tags", f"a run has at most {TAGS_MOST}", str(len(after))))
+            problems.append(Problem("tags", Message("a run has at most {most}", most=TAGS_MOST), str(len(after))))
         if problems:
-            raise SpecError(f"tags of {run_id}", problems)
+            raise SpecError(Message("tags of {run_id}", run_id=run_id), problems)
         now = self._clock()
         new = [Remark(now, who, RemarkKind.TAG, tag) for tag in sorted(after - set(known.tags))]
         new += [Remark(now, who, RemarkKind.UNTAG, tag) for tag in sorted(set(known.tags) - after)]
@@ -63,7 +64,7 @@ class RemarkBook:
         text = text.replace("\r\n", "\n").strip()
         complaint = note_complaint(text)
         if complaint:
-            raise SpecError(f"the note of {run_id}", [Problem("note", complaint)])
+            raise SpecError(Message("the note of {run_id}", run_id=run_id), [Problem("note", complaint)])
         known = self.of(run_id)
         if text == known.note:
             return known

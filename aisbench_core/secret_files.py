@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
 
 _HARMLESS = re.compile(
     r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TERM|TMPDIR|VIRTUAL_ENV|(DY)?LD_LIBRARY_PATH|PYTHON\w+"
@@ -46,7 +47,9 @@ def streamlit_secrets(home: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-        raise ConfigError("the file .streamlit/secrets.toml cannot be read", "check that it is TOML text") from None
+        raise ConfigError(
+            Message("the file .streamlit/secrets.toml cannot be read"), Message("check that it is TOML text")
+        ) from None
     return section if isinstance(section, dict) else {}
 
 

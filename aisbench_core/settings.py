@@ -5,15 +5,15 @@ which win. A profile says where to run and holds no secret. Credentials are look
 """
 
 import os
-import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, ConfigDict, Field, SecretStr
 
-from aisbench_core.documents import Address, parse, parse_private, read_private_yaml, read_yaml
+from aisbench_core.documents import Address, parse, parse_private, read_private, read_yaml
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
 from aisbench_core.model import Api, Frozen
 from aisbench_core.secret_files import secrets_file, streamlit_secrets
 
@@ -26,7 +26,7 @@ def _from_home(path: Path) -> Path:
     try:
         return HOME / path.expanduser()
     except RuntimeError:  # ~name of somebody who is not known here
-        raise ValueError("names the home directory of an unknown user") from None
+        raise ValueError(Message("names the home directory of an unknown user")) from None
 
 
 Folder = Annotated[Path, AfterValidator(_from_home)]
@@ -201,7 +201,7 @@ def load_settings(environment: Mapping[str, str] | None = None) -> Settings:
         value = environ.get(f"AISBENCH_{field.upper()}")
         if value is not None:
             answers[field] = value
-    return parse(Settings, answers, f"settings ({file.name} and AISBENCH_* variables)")
+    return parse(Settings, answers, Message("settings ({file} and AISBENCH_* variables)", file=file.name))
 
 
 def environment() -> Mapping[str, str]:
@@ -218,15 +218,19 @@ def load_profile(settings: Settings, name: str) -> Profile:
     """One profile. Raises ConfigError if there is none of that name, SpecError if the file is not acceptable."""
     files = _profile_files(settings)
     if name not in files:
-        known = ", ".join(sorted(files)) or "none"
+        known = ", ".join(sorted(files)) or Message("none")
         raise ConfigError(
-            f"there is no profile named {name!r}; known profiles: {known}",
-            "start the sandbox with `make run` or `aisbench-sandbox`, or write data/profiles/<name>.yaml",
+            Message("there is no profile named {name!r}; known profiles: {known}", name=name, known=known),
+            Message("start the sandbox with `make run` or `aisbench-sandbox`, or write data/profiles/<name>.yaml"),
         )
     answers = {"name": name, **read_yaml(files[name])}
-    profile = parse(Profile, answers, f"profile {name} ({files[name].name})")
+    file = files[name].name
+    profile = parse(Profile, answers, Message("profile {name} ({file})", name=name, file=file))
     if profile.name != name:
-        raise ConfigError(f"profile file {files[name].name} says name: {profile.name}", f"name it {name}")
+        raise ConfigError(
+            Message("profile file {file} says name: {found}", file=file, found=profile.name),
+            Message("name it {name}", name=name),
+        )
     return profile
 
 
@@ -259,8 +263,8 @@ def find_credentials(settings: Settings, profile: Profile, environment: Mapping[
     if isinstance(secrets, dict):
         return _credentials(secrets, "secrets.toml")
     raise ConfigError(
-        f"no keys were found for profile {profile.name}",
-        "set AISBENCH_AK and AISBENCH_SK, or write data/credentials.yaml with mode 0600",
+        Message("no keys were found for profile {profile}", profile=profile.name),
+        Message("set AISBENCH_AK and AISBENCH_SK, or write data/credentials.yaml with mode 0600"),
     )
 
 
@@ -282,19 +286,5 @@ def _profile_files(settings: Settings) -> dict[str, Path]:
     return files | {file.stem: file for file in sorted(settings.profiles_dir.glob("*.yaml"))}
 
 
-def read_private(file: Path) -> dict[str, Any]:
-    """A YAML file with keys. Raises ConfigError if it cannot be read, or if anybody but its owner can read it."""
-    try:
-        mode = file.stat().st_mode
-    except OSError as error:
-        raise ConfigError(f"the credentials file {file.name} cannot be read: {error.strerror}") from error
-    if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise ConfigError(
-            f"the credentials file {file.name} can be read by others (mode {stat.S_IMODE(mode):04o})",
-            f"run chmod 600 {file.name}",
-        )
-    return read_private_yaml(file)
-
-
 def _credentials(answers: Mapping[str, Any], source: str) -> Credentials:
-    return parse_private(Credentials, {**answers, "source": source}, f"credentials ({source})")
+    return parse_private(Credentials, {**answers, "source": source}, Message("credentials ({source})", source=source))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from aisbench_core.cloud.addresses import proxy_for, split
 from aisbench_core.errors import ConfigError, ResultError
+from aisbench_core.messages import Message
 from aisbench_core.running.run_files import RunFiles
 from aisbench_core.running.series_files import SeriesFiles
 from aisbench_core.settings import (
@@ -63,7 +64,9 @@ class Storage:
         named = {"warehouse": to, "warehouse_data": data or self._settings.warehouse_data}
         place = warehouse_place(self._settings.model_copy(update=named))
         if str(place) == str(self._warehouse.place):
-            raise ConfigError(f"{place} is the warehouse that is in use", "name another one")
+            raise ConfigError(
+                Message("{warehouse} is the warehouse that is in use", warehouse=place), Message("name another one")
+            )
         return self._warehouse.move_to(Warehouse(place), told)
 
     def check(self, *, mend: bool = False, told: Told = unheard) -> Checked:
@@ -94,7 +97,11 @@ def _access(settings: Settings) -> Access:
     keys = find_credentials(settings, profile)
     address = split(profile.obs_server)
     if not address.hostname:
-        raise ConfigError(f"obs_server of profile {profile.name} is no address: {profile.obs_server}")
+        raise ConfigError(
+            Message(
+                "obs_server of profile {profile} is no address: {found}", profile=profile.name, found=profile.obs_server
+            )
+        )
     proxy = proxy_for(profile.obs_server) if address.scheme == "https" else None
     return Access(
         find_warehouse_password(settings),

@@ -10,6 +10,8 @@ from typing import Any
 import yaml
 from yaml.constructor import ConstructorError
 
+from aisbench_core.messages import Message
+
 MOST_CHARACTERS = 1_000_000
 MOST_LEVELS = 32
 
@@ -25,7 +27,9 @@ _RESOLVERS = (
 def load(text: str) -> Any:
     """The document as plain Python values. Raises yaml.YAMLError; all but one kind of it name the line."""
     if len(text) > MOST_CHARACTERS:
-        raise yaml.YAMLError(f"it has {len(text)} characters; allowed: {MOST_CHARACTERS}")
+        raise yaml.YAMLError(
+            Message("it has {length} characters; allowed: {allowed}", length=len(text), allowed=MOST_CHARACTERS)
+        )
     return yaml.load(text, Loader=_Loader)  # noqa: S506  # it is a SafeLoader, and stricter
 
 
@@ -45,11 +49,11 @@ class _Loader(yaml.SafeLoader):
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]  # the stubs leave it out
         mark = event.start_mark
         if isinstance(event, yaml.AliasEvent):
-            raise ConstructorError(None, None, "aliases (*name) are not accepted", mark)
+            raise ConstructorError(None, None, Message("aliases (*name) are not accepted"), mark)
         if getattr(event, "tag", None) is not None:
-            raise ConstructorError(None, None, "tags (!name) are not accepted", mark)
+            raise ConstructorError(None, None, Message("tags (!name) are not accepted"), mark)
         if self._level > MOST_LEVELS:
-            raise ConstructorError(None, None, f"more than {MOST_LEVELS} levels", mark)
+            raise ConstructorError(None, None, Message("more than {allowed} levels", allowed=MOST_LEVELS), mark)
         self._level += 1
         node = super().compose_node(parent, index)
         self._level -= 1
@@ -61,7 +65,9 @@ class _Loader(yaml.SafeLoader):
             if not isinstance(key, yaml.ScalarNode):
                 continue
             if key.value in lines:
-                problem = f"the key {key.value[:80]!r} is given twice (first in line {lines[key.value]})"
+                problem = Message(
+                    "the key {key!r} is given twice (first in line {line})", key=key.value[:80], line=lines[key.value]
+                )
                 raise ConstructorError(None, None, problem, key.start_mark)
             lines[key.value] = key.start_mark.line + 1
         return super().construct_mapping(node, deep)
@@ -71,7 +77,8 @@ class _Loader(yaml.SafeLoader):
         try:
             return int(text, 0) if text[:2] in ("0x", "0o") else int(text)
         except ValueError:  # Python refuses thousands of digits
-            raise ConstructorError(None, None, "a number has too many digits", node.start_mark) from None
+            problem = Message("a number has too many digits")
+            raise ConstructorError(None, None, problem, node.start_mark) from None
 
 
 class _Dumper(yaml.SafeDumper):

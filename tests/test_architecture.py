@@ -41,7 +41,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
 }
 """Libraries (and sqlite3) that belong to one part of the product, and where they may be imported."""
 
-_BELOW = ("documents", "errors", "model", "numerals", "private_files", "read_only", "settings")
+_BELOW = ("documents", "errors", "model", "numerals", "private_files", "read_only", "settings", "value_errors")
 BELOW = tuple(f"aisbench_core.{name}" for name in _BELOW)
 
 EVERYWHERE = ("aisbench_core.messages",)
@@ -247,8 +247,8 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     **{f"aisbench_core/{name}.py": ("aisbench_core.errors",) for name in ("private_files", "read_only")},
     "aisbench_core/settings.py": ("aisbench_core.secret_files", *BELOW),
     "aisbench_core/secret_files.py": ("aisbench_core.errors",),
-    "aisbench_core/documents.py": ("aisbench_core.errors", "aisbench_core.strict_yaml"),
-    "aisbench_core/strict_yaml.py": (),
+    "aisbench_core/documents.py": tuple(f"aisbench_core.{name}" for name in ("errors", "strict_yaml", "value_errors")),
+    **{f"aisbench_core/{name}.py": () for name in ("strict_yaml", "value_errors")},
     "aisbench_core/model": ("aisbench_core.model",),
     "aisbench_core/errors.py": (),
     "aisbench_core/messages": (),

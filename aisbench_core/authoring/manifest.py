@@ -3,12 +3,13 @@
 import math
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr, ValidationInfo, field_validator
-from pydantic_core import PydanticCustomError
 
+from aisbench_core.messages import Message, joined, verbatim
 from aisbench_core.model import Frozen, Scalar
+from aisbench_core.value_errors import refusal
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]*$")]
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
@@ -50,7 +51,7 @@ class Parameter(Frozen):
         kind = info.data.get("type")
         wrong = [choice for choice in choices if kind and not kind.fits(choice)]
         if wrong:
-            raise _refusal(f"{shown(wrong)} is not of type {kind}")
+            raise refusal(Message("{values} is not of type {kind}", values=shown(wrong), kind=kind))
         return choices
 
     @field_validator("minimum", "maximum")
@@ -58,7 +59,7 @@ class Parameter(Frozen):
     def _only_numbers_have_a_range(cls, bound: float | None, info: ValidationInfo) -> float | None:
         kind = info.data.get("type")
         if bound is not None and kind in (ParameterType.STR, ParameterType.BOOL):
-            raise _refusal(f"is for numbers, and the type is {kind}")
+            raise refusal(Message("is for numbers, and the type is {kind}", kind=kind))
         return bound
 
     @field_validator("default")
@@ -68,19 +69,20 @@ class Parameter(Frozen):
             limits = (info.data["choices"], info.data["minimum"], info.data["maximum"])
             complaint = _complaint(default, info.data["type"], *limits)
             if complaint:
-                raise _refusal(complaint)
+                raise refusal(complaint)
         return default
 
-    def complaint(self, value: Scalar) -> str:
+    def complaint(self, value: Scalar) -> Message | Literal[""]:
         """What is wrong with the value, naming what is allowed; empty if nothing is."""
         return _complaint(value, self.type, self.choices, self.minimum, self.maximum)
 
     @property
-    def allowed(self) -> str:
+    def allowed(self) -> Message:
         """The allowed values as a person reads them."""
         if self.choices:
-            return "one of " + shown(self.choices)
-        return f"{self.type}{_range_shown(self.minimum, self.maximum)}"
+            return Message("one of {choices}", choices=shown(self.choices))
+        values = _range(self.minimum, self.maximum)
+        return joined(" ", [self.type.value, values]) if values else verbatim(self.type.value)
 
 
 class VersionEdition(Frozen):
@@ -173,20 +175,29 @@ def _must_be_known(field: str, names: Iterable[str], info: ValidationInfo, place
     known = info.data.get(place)
     for name in names:
         if known is not None and name not in known:
-            raise _refusal(f"{field}: {name!r} is not among {place}: {', '.join(known) or 'none'}")
+            names_known = ", ".join(known) or Message("none")
+            raise refusal(
+                Message(
+                    "{field}: {name!r} is not among {place}: {known}",
+                    field=field,
+                    name=name,
+                    place=place,
+                    known=names_known,
+                )
+            )
 
 
 def _complaint(
     value: Scalar, kind: ParameterType, choices: tuple[Value, ...], minimum: float | None, maximum: float | None
-) -> str:
+) -> Message | Literal[""]:
     if not kind.fits(value):
-        return f"is not of type {kind}"
+        return Message("is not of type {kind}", kind=kind)
     if choices and value not in choices:
-        return f"is not allowed; allowed: {shown(choices)}"
+        return Message("is not allowed; allowed: {choices}", choices=shown(choices))
     if isinstance(value, float) and not math.isfinite(value):
-        return "is not a finite number"
+        return Message("is not a finite number")
     if isinstance(value, int | float) and _outside(value, minimum, maximum):
-        return f"is out of range; allowed:{_range_shown(minimum, maximum)}"
+        return Message("is out of range; allowed: {range}", range=_range(minimum, maximum))
     return ""
 
 
@@ -194,13 +205,9 @@ def _outside(value: float, minimum: float | None, maximum: float | None) -> bool
     return (minimum is not None and value < minimum) or (maximum is not None and value > maximum)
 
 
-def _range_shown(minimum: float | None, maximum: float | None) -> str:
+def _range(minimum: float | None, maximum: float | None) -> Message | Literal[""]:
     if minimum is not None and maximum is not None:
-        return f" {minimum:.12g} to {maximum:.12g}"
+        return Message("{minimum:.12g} to {maximum:.12g}", minimum=minimum, maximum=maximum)
     if minimum is not None:
-        return f" at least {minimum:.12g}"
-    return f" at most {maximum:.12g}" if maximum is not None else ""
-
-
-def _refusal(sentence: str) -> PydanticCustomError:
-    return PydanticCustomError("manifest", "{sentence}", {"sentence": sentence})
+        return Message("at least {minimum:.12g}", minimum=minimum)
+    return Message("at most {maximum:.12g}", maximum=maximum) if maximum is not None else ""

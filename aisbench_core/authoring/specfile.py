@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping
 from aisbench_core import strict_yaml
 from aisbench_core.documents import parse, parse_yaml
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
 from aisbench_core.model import RunSpec
 
-WHAT = "the spec"
+WHAT = Message("the spec")
 
 _PARAMETERS = "parameters"
 _COMMENT = re.compile(r"  # ?(.*)")

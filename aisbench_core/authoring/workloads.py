@@ -9,6 +9,7 @@ from typing import Any
 from aisbench_core.authoring.manifest import Manifest, Parameter
 from aisbench_core.documents import parse, read_yaml
 from aisbench_core.errors import AisbenchError, ConfigError, Problem
+from aisbench_core.messages import Message
 from aisbench_core.model import Channel, RunSpec, Scalar, WorkloadFacts
 
 MANIFEST = "workload.yaml"
@@ -75,7 +76,12 @@ class Workload(Manifest):
         version = version or self.default_version
         if version not in self.versions:
             raise ConfigError(
-                f"workload {self.name} has no framework version {version!r}; known: {', '.join(self.versions)}"
+                Message(
+                    "workload {workload} has no framework version {version!r}; known: {known}",
+                    workload=self.name,
+                    version=version,
+                    known=", ".join(self.versions),
+                )
             )
         own = self.versions[version]
         kept = {name: parameter for name, parameter in self.parameters.items() if name not in own.omits}
@@ -114,11 +120,11 @@ class Workload(Manifest):
 
         Raises ConfigError for a framework version that is not known."""
         parameters = self.edition(spec.framework_version).parameters
-        known = ", ".join(parameters) or "none"
+        unknown = Message("is not a known parameter; allowed: {known}", known=", ".join(parameters) or Message("none"))
         problems = []
         for name, value in spec.parameters.items():
             parameter = parameters.get(name)
-            complaint = parameter.complaint(value) if parameter else f"is not a known parameter; allowed: {known}"
+            complaint = parameter.complaint(value) if parameter else unknown
             if complaint:
                 problems.append(Problem(f"parameters.{name}", complaint, repr(value)[:80]))
         return problems
@@ -169,7 +175,10 @@ class Workloads:
             return found
         if found is not None:
             raise found
-        raise ConfigError(f"there is no workload named {name!r}; known workloads: {', '.join(self.names()) or 'none'}")
+        known = ", ".join(self.names()) or Message("none")
+        raise ConfigError(
+            Message("there is no workload named {name!r}; known workloads: {known}", name=name, known=known)
+        )
 
     def joined_by(self, workload: Workload) -> "Workloads":
         """The same with one more, which is in no folder yet."""
@@ -203,7 +212,10 @@ class Workloads:
 
 
 def _unreadable(file: Path, error: OSError) -> ConfigError:
-    return ConfigError(f"{file} cannot be read: {error.strerror}", "put the file back, or choose another workload")
+    return ConfigError(
+        Message("{file} cannot be read: {why}", file=file, why=error.strerror),
+        Message("put the file back, or choose another workload"),
+    )
 
 
 def _manifests(folder: Path) -> list[Path]:
@@ -217,14 +229,15 @@ def _name(file: Path) -> str:
 def _hidden(file: Path) -> ConfigError:
     name = _name(file)
     return ConfigError(
-        f"a workload named {name!r} is shipped, and it is the one that is used", f"rename the directory {file.parent}"
+        Message("a workload named {name!r} is shipped, and it is the one that is used", name=name),
+        Message("rename the directory {folder}", folder=file.parent),
     )
 
 
 def _read_workload(file: Path, shipped_dir: Path) -> Workload | AisbenchError:
     try:
         answers = read_yaml(file)
-        parse(Manifest, answers, f"workload {file.parent.name} ({MANIFEST})")
+        parse(Manifest, answers, Message("workload {name} ({file})", name=file.parent.name, file=MANIFEST))
     except AisbenchError as error:
         return error
     return Workload.model_validate(

@@ -5,7 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 
+from aisbench_core.messages import Message
 from aisbench_core.model.run import Event, Level
 
 NOTE_MOST, TAG_MOST, TAGS_MOST = 4000, 64, 50
@@ -73,22 +75,25 @@ NOTHING = Remarks()
 """What is known of a run that nobody remarked anything of."""
 
 
-def tag_complaint(tag: str) -> str:
+def tag_complaint(tag: str) -> Message | Literal[""]:
     """What is wrong with a tag; empty if nothing is."""
     if not tag:
-        return "must not be empty"
-    if len(tag) > TAG_MOST:
-        return f"must have at most {TAG_MOST} letters, and has {len(tag)}"
-    if any(letter in BETWEEN_TAGS for letter in tag):
-        return "must hold no comma and no semicolon: they stand between tags"
-    return "must hold no control letters" if _has_commands(tag) else ""
+        return Message("must not be empty")
+    if len(tag) <= TAG_MOST and any(letter in BETWEEN_TAGS for letter in tag):
+        return Message("must hold no comma and no semicolon: they stand between tags")
+    return _complaint(tag, tag, TAG_MOST)
 
 
-def note_complaint(note: str) -> str:
+def note_complaint(note: str) -> Message | Literal[""]:
     """What is wrong with a note; empty if nothing is."""
-    if len(note) > NOTE_MOST:
-        return f"must have at most {NOTE_MOST} letters, and has {len(note)}"
-    return "must hold no control letters" if _has_commands(note.replace("\n", "").replace("\t", "")) else ""
+    return _complaint(note, note.replace("\n", "").replace("\t", ""), NOTE_MOST)
+
+
+def _complaint(text: str, letters: str, most: int) -> Message | Literal[""]:
+    """`letters`: those of the text that must not be commands."""
+    if len(text) > most:
+        return Message("must have at most {most} letters, and has {length}", most=most, length=len(text))
+    return Message("must hold no control letters") if _has_commands(letters) else ""
 
 
 def whole_note(person: str, imported: str) -> str:
@@ -100,7 +105,9 @@ def _has_commands(text: str) -> bool:
     return any(unicodedata.category(letter) in _COMMANDS or letter in _TURNING for letter in text)
 
 
-def _sentence(change: Remark) -> str:
+def _sentence(change: Remark) -> Message:
     if change.kind is RemarkKind.NOTE:
-        return "note changed"
-    return f"tag added: {change.text}" if change.kind is RemarkKind.TAG else f"tag removed: {change.text}"
+        return Message("note changed")
+    if change.kind is RemarkKind.TAG:
+        return Message("tag added: {tag}", tag=change.text)
+    return Message("tag removed: {tag}", tag=change.text)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
+from aisbench_core.messages import Message
 from aisbench_core.model.spec import Frozen, RunSpec
 
 MOST_CELLS = 1000
@@ -73,7 +74,7 @@ class SeriesPlan(Frozen):
     @classmethod
     def _some(cls, counts: tuple[int, ...]) -> tuple[int, ...]:
         if not counts:
-            raise ValueError("name at least one number of nodes")
+            raise ValueError(Message("name at least one number of nodes"))
         return counts
 
     @property

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
+from aisbench_core.messages import Message
 from aisbench_core.model import SYSTEM_FIELDS, Finding, Level, Stated, completed
 
 RULES: Mapping[str, tuple[Level, str]] = {
@@ -18,9 +20,13 @@ AGREEING = ("number_of_nodes", "accelerators_per_node")
 """Fields in which the job cannot be wrong."""
 
 
-def finding(rule: str, field: str, message: str, hint: str = "") -> Finding:
+def finding(rule: str, field: str, message: Message, hint: Message | Literal[""] = "") -> Finding:
     """A finding of one of the rules above."""
     return Finding(rule, RULES[rule][0], field, message, hint)
+
+
+def _disagreement(stated: str | int, known: str | int) -> Message:
+    return Message("{stated} is stated, and the job had {known}", stated=stated, known=known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,7 @@ class Described:
         """Where the statement and the job disagree."""
         stated, known = self.stated.values, self.known.values
         return tuple(
-            finding("system.job", name, f"{stated[name]} is stated, and the job had {known[name]}")
+            finding("system.job", name, _disagreement(stated[name], known[name]))
             for name in AGREEING
             if name in stated and name in known and stated[name] != known[name]
         )

@@ -9,9 +9,11 @@ from pydantic import ValidationError
 from aisbench_core.authoring.upstream.found import ConfigFile
 from aisbench_core.authoring.upstream.source import decoded
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
 from aisbench_core.model import COUNTS, SYSTEM_FIELDS, TESTER_FIELDS, Division, Finding, SystemStatus, stated_of
 from aisbench_core.results.stated import SYSTEM_FILE, TESTER_FILE
 from aisbench_core.system.described import Found, finding
+from aisbench_core.value_errors import value_complaint
 
 Entry = tuple[str, object]
 
@@ -42,12 +44,17 @@ def _entries(file: ConfigFile) -> list[Entry]:
     try:
         found = json.loads(decoded(file), object_pairs_hook=tuple)
         if not isinstance(found, tuple):
-            raise ConfigError(f"{file.name} is not a JSON object", "it must hold keys and values in braces")
+            raise ConfigError(
+                Message("{file} is not a JSON object", file=file.name),
+                Message("it must hold keys and values in braces"),
+            )
         return list(_flat(found))
     except json.JSONDecodeError as error:
-        raise ConfigError(f"{file.name} is not JSON: line {error.lineno}: {error.msg}") from None
+        why = Message("{file} is not JSON: line {line}: {why}", file=file.name, line=error.lineno, why=error.msg)
+        raise ConfigError(why) from None
     except (ValueError, RecursionError):  # a number of thousands of digits; thousands of brackets
-        raise ConfigError(f"{file.name} cannot be read: it holds a number or a nesting without an end") from None
+        why = Message("{file} cannot be read: it holds a number or a nesting without an end", file=file.name)
+        raise ConfigError(why) from None
 
 
 def _flat(found: Sequence[Entry], path: str = "") -> Iterator[Entry]:
@@ -84,14 +91,16 @@ def _take(values: dict[str, str | int], key: str, field: str, value: object) -> 
     if value in ("", None, []):
         return
     if not field:
-        yield finding("system.unknown", key[:80], "is not a known key and was left out")
+        yield finding("system.unknown", key[:80], Message("is not a known key and was left out"))
     elif field in values:
-        yield finding("system.duplicate", field, f"{key[:80]} states it once more and was left out")
+        again = Message("{key} states it once more and was left out", key=key[:80])
+        yield finding("system.duplicate", field, again)
     else:
         try:
             values |= stated_of({field: _meant(field, value)}).values
         except ValidationError as error:
-            yield finding("system.type", field, f"{error.errors()[0]['msg']}: found {_shown(value)}")
+            why = value_complaint(error.errors()[0])
+            yield finding("system.type", field, Message("{why}: found {found}", why=why, found=_shown(value)))
 
 
 def _meant(field: str, value: object) -> object:

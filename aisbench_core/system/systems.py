@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from aisbench_core.authoring.upstream.found import ConfigFile
 from aisbench_core.errors import ConfigError, DamagedLedger, Problem, ResultError, RunNotFound, SpecError
+from aisbench_core.messages import Message
 from aisbench_core.model import (
     FIELDS,
     SYSTEM_FIELDS,
@@ -33,6 +34,7 @@ from aisbench_core.running.places import RunFolder
 from aisbench_core.settings import Settings, load_profile
 from aisbench_core.system import reading
 from aisbench_core.system.described import Described, Found, Kept, finding
+from aisbench_core.value_errors import value_complaint
 
 Where = str | Kept
 """A run, by its id; or what new runs of a profile take over."""
@@ -87,7 +89,8 @@ class Systems:
         """State what was found in files; gives what else there is to say. Raises SpecError."""
         left = [name for name in OF_EACH_RUN if name in found.values] if isinstance(where, Kept) else []
         self.state(where, {name: value for name, value in found.values.items() if name not in left}, who)
-        return tuple(finding("system.run-only", name, "was left out", "it is known from each job") for name in left)
+        message, hint = Message("was left out"), Message("it is known from each job")
+        return tuple(finding("system.run-only", name, message, hint) for name in left)
 
     def keep(self, run_id: str, who: str, *, any_flavor: bool = False) -> Kept:
         """Keep what is stated of a run for new runs of its profile, on its flavor (or pool) or on any."""
@@ -122,7 +125,7 @@ class Systems:
     def _follow_up(self, run: Run, before: Stated, after: Stated, who: str) -> None:
         """What a change of a run's description leads to: an event, and a new record of a run that has one."""
         names = [name for name in FIELDS if before.values.get(name) != after.values.get(name)]
-        message = f"system description changed: {', '.join(names)}"
+        message = Message("system description changed: {fields}", fields=", ".join(names))
         events = [Event(run.run_id, self._clock(), "console", Level.INFO, message, who)] if names else []
         for event in events:
             self._ledger.note(event)
@@ -173,16 +176,17 @@ def _place(run: Run) -> str:
 
 
 def _changed(before: Stated, changes: Mapping[str, Value], *, kept: bool) -> Stated:
-    problems = [Problem(name, "is not a field", "") for name in changes if name not in FIELDS]
+    problems = [Problem(name, Message("is not a field")) for name in changes if name not in FIELDS]
     if kept:
         problems += [
-            Problem(name, "is known from each job, so it is not kept for others")
+            Problem(name, Message("is known from each job, so it is not kept for others"))
             for name, value in changes.items()
             if name in OF_EACH_RUN and value not in ("", None)
         ]
     problems += [problem for name, value in changes.items() if name in FIELDS for problem in _problems(name, value)]
     if problems:
-        raise SpecError("the system description", problems, "`aisbench system show` lists every field")
+        hint = Message("`aisbench system show` lists every field")
+        raise SpecError(Message("the system description"), problems, hint)
     values = {**before.values, **changes}
     return stated_of({name: value for name, value in values.items() if value not in ("", None)})
 
@@ -193,9 +197,7 @@ def _problems(name: str, value: Value) -> list[Problem]:
     try:
         stated_of({name: value})
     except ValidationError as error:
-        return [
-            Problem(name, detail["msg"][:1].lower() + detail["msg"][1:], repr(value)[:80]) for detail in error.errors()
-        ]
+        return [Problem(name, value_complaint(detail), repr(value)[:80]) for detail in error.errors()]
     return []
 
 
@@ -205,5 +207,5 @@ def where_of(text: str) -> Where:
         return text
     profile, _, flavor = text[1:].partition("/")
     if not profile:
-        raise ConfigError(f"{text!r} names no profile", "write @PROFILE or @PROFILE/FLAVOR")
+        raise ConfigError(Message("{text!r} names no profile", text=text), Message("write @PROFILE or @PROFILE/FLAVOR"))
     return Kept(profile, flavor)

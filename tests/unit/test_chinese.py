@@ -107,7 +107,6 @@ ERRORS = {
 ONLY_TYPED = {
     "__init__.py",
     "mlflow/exporting.py",
-    "storage.py",
     "warehouse/asking.py",
     "warehouse/foreign.py",
     "warehouse/foreign_rules.py",

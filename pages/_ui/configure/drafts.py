@@ -16,6 +16,7 @@ from aisbench_core.authoring.specfile import comments_of, from_yaml, to_yaml
 from aisbench_core.authoring.workloads import Workload
 from aisbench_core.documents import parse
 from aisbench_core.errors import AisbenchError
+from aisbench_core.messages import Message
 from aisbench_core.model import Channel, Finding, RunSpec, Scalar
 from aisbench_core.reproducing.values import Original
 from pages._ui.configure.first_draft import first_spec, profile_in_url
@@ -176,7 +177,7 @@ def with_field(spec: RunSpec, field: str, value: Any) -> RunSpec:
     head, _, name = field.partition(".")
     answers = spec.model_dump()
     answers[head] = {**answers[head], name: value} if name else value
-    return parse(RunSpec, answers, "the draft")
+    return parse(RunSpec, answers, Message("the draft"))
 
 
 def with_input(spec: RunSpec, workload: Workload, name: str, path: str) -> RunSpec:

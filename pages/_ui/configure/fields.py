@@ -93,7 +93,7 @@ def parameter(form: Form, name: str, parameter: Parameter) -> None:
     about = t(
         "configure.parameter_help",
         help=plain(help_text),
-        allowed=plain(parameter.allowed),
+        allowed=plain(t.said(parameter.allowed)),
         default=plain(str(parameter.default)),
     )
     if parameter.complaint(value) or (isinstance(value, int) and abs(value) > MOST_SENT):
