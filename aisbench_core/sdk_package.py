@@ -6,13 +6,16 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 
+from aisbench_core.messages import Message, verbatim
 from aisbench_core.settings import HOME, Profile
 
 PACKAGE = "modelarts"
 WHEEL = "modelarts-latest-py2.py3-none-any.whl"
-INSTALL = (
-    f"the package is on no registry: get {WHEEL} from the cloud's support, install it into a virtual environment of "
-    "its own (Python 3.7 to 3.9) and name that as sdk_venv in the profile, or set api: v2; see docs/cloud.md"
+INSTALL = Message(
+    "the package is on no registry: get {wheel} from the cloud's support, install it "
+    "into a virtual environment of its own (Python 3.7 to 3.9) and name that as sdk_venv "
+    "in the profile, or set api: v2; see docs/cloud.md",
+    wheel=WHEEL,
 )
 
 
@@ -35,9 +38,9 @@ def installed_version(profile: Profile) -> str:
         return ""
 
 
-def place_of(profile: Profile) -> str:
+def place_of(profile: Profile) -> Message:
     """Where it is looked for, for a person."""
-    return profile.sdk_venv or "the console's own environment"
+    return verbatim(profile.sdk_venv) if profile.sdk_venv else Message("the console's own environment")
 
 
 def python_of(profile: Profile) -> str:

@@ -11,10 +11,11 @@ from aisbench_core.authoring.rules import Complaint, Fix, Rule, Source, Subject,
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cloud.ports import ObjectStore, TrainingService
 from aisbench_core.errors import CloudNotFound, CloudRejected
+from aisbench_core.messages import Message
 from aisbench_core.model import Channel, Engine, Finding, Level, Pool, RunSpec
 from aisbench_core.settings import Profile
 
-_OWN_DIRECTORY = "leave the output's path empty: the run then gets a directory of its own"
+_OWN_DIRECTORY = Message("leave the output's path empty: the run then gets a directory of its own")
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,8 @@ def online_bucket(subject: OnlineSubject) -> Iterator[Complaint]:
         subject.objects.first(profile.path(), 1)
     except CloudNotFound:
         yield Complaint(
-            f"there is no bucket {profile.bucket!r} in {profile.region}",
-            f"make it, or change bucket in profile {profile.name}",
+            Message("there is no bucket {bucket!r} in {region}", bucket=profile.bucket, region=profile.region),
+            Message("make it, or change bucket in profile {profile}", profile=profile.name),
         )
 
 
@@ -77,8 +78,13 @@ def online_region(subject: OnlineSubject) -> Iterator[Complaint]:
             continue
         if region and region != profile.region:
             yield Complaint(
-                f"bucket {bucket!r} lies in {region}, and jobs run in {profile.region}",
-                "use a bucket of the job's own region",
+                Message(
+                    "bucket {bucket!r} lies in {location}, and jobs run in {region}",
+                    bucket=bucket,
+                    location=region,
+                    region=profile.region,
+                ),
+                Message("use a bucket of the job's own region"),
                 field,
             )
 
@@ -88,7 +94,7 @@ def online_input(subject: OnlineSubject) -> Iterator[Complaint]:
     """Each input's directory is there and not empty."""
     for channel in subject.inputs:
         if not _is_used(subject.objects, channel.path):
-            yield Complaint(f"there is nothing under {channel.path!r}", "", f"inputs.{channel.name}")
+            yield Complaint(Message("there is nothing under {path!r}", path=channel.path), "", f"inputs.{channel.name}")
 
 
 @rule("online.dataset", Level.ERROR, "inputs", Source.MANIFEST)
@@ -102,7 +108,13 @@ def online_dataset(subject: OnlineSubject) -> Iterator[Complaint]:
             missing = [entry for entry in dataset.required if not _is_used(subject.objects, channel.path + entry)]
             if missing:
                 yield Complaint(
-                    f"{channel.path!r} lacks {', '.join(missing)}; {dataset.name} needs {', '.join(dataset.required)}",
+                    Message(
+                        "{path!r} lacks {missing}; {dataset} needs {needed}",
+                        path=channel.path,
+                        missing=", ".join(missing),
+                        dataset=dataset.name,
+                        needed=", ".join(dataset.required),
+                    ),
                     "",
                     f"inputs.{channel.name}",
                 )
@@ -113,7 +125,11 @@ def online_output(subject: OnlineSubject) -> Iterator[Complaint]:
     """The directory of each output that the spec names is empty: old results could be taken for new ones."""
     for output in subject.outputs:
         if _is_used(subject.objects, output.path):
-            yield Complaint(f"there is something under {output.path!r} already", _OWN_DIRECTORY, *_emptied(output))
+            yield Complaint(
+                Message("there is something under {path!r} already", path=output.path),
+                _OWN_DIRECTORY,
+                *_emptied(output),
+            )
 
 
 @rule("online.output-busy", Level.ERROR, "outputs", Source.CONSOLE)
@@ -124,7 +140,11 @@ def online_output_busy(subject: OnlineSubject) -> Iterator[Complaint]:
         for job in active:
             if any(_overlap(output.path, path) for path in job.outputs):
                 yield Complaint(
-                    f"job {job.name} ({job.phase}) writes to {output.path!r}, too", _OWN_DIRECTORY, *_emptied(output)
+                    Message(
+                        "job {job} ({phase}) writes to {path!r}, too", job=job.name, phase=job.phase, path=output.path
+                    ),
+                    _OWN_DIRECTORY,
+                    *_emptied(output),
                 )
 
 
@@ -133,8 +153,15 @@ def online_flavor(subject: OnlineSubject) -> Iterator[Complaint]:
     """The region offers the flavor."""
     flavor = subject.spec.flavor
     if flavor and not subject.offline.flavor and not flavor.startswith(POOL_FLAVOR):
-        offered = ", ".join(flavor.flavor_id for flavor in subject.offline.flavors) or "none"
-        yield Complaint(f"{flavor!r} is not offered by {subject.offline.profile.region}; offered: {offered}")
+        offered = ", ".join(flavor.flavor_id for flavor in subject.offline.flavors) or Message("none")
+        yield Complaint(
+            Message(
+                "{flavor!r} is not offered by {region}; offered: {offered}",
+                flavor=flavor,
+                region=subject.offline.profile.region,
+                offered=offered,
+            )
+        )
 
 
 @rule("online.engine", Level.ERROR, "engine_version", Source.REGION)
@@ -145,10 +172,15 @@ def online_engine(subject: OnlineSubject) -> Iterator[Complaint]:
         return
     versions = [engine.version for engine in subject.engines if engine.name == spec.engine_name]
     if spec.engine_version not in versions:
-        offered = ", ".join(versions) or "none of that name"
+        offered = ", ".join(versions) or Message("none of that name")
         yield Complaint(
-            f"{spec.engine_name} {spec.engine_version!r} is not offered by {subject.offline.profile.region}; "
-            f"offered: {offered}"
+            Message(
+                "{engine} {version!r} is not offered by {region}; offered: {offered}",
+                engine=spec.engine_name,
+                version=spec.engine_version,
+                region=subject.offline.profile.region,
+                offered=offered,
+            )
         )
 
 
@@ -160,10 +192,10 @@ def online_pool(subject: OnlineSubject) -> Iterator[Complaint]:
         return
     pool = next((pool for pool in subject.pools if pool.pool_id == wanted), None)
     if pool is None:
-        known = ", ".join(pool.pool_id for pool in subject.pools) or "none"
-        yield Complaint(f"there is no pool {wanted!r}; pools for training: {known}")
+        known = ", ".join(pool.pool_id for pool in subject.pools) or Message("none")
+        yield Complaint(Message("there is no pool {pool!r}; pools for training: {known}", pool=wanted, known=known))
     elif pool.phase != "Running":
-        yield Complaint(f"pool {wanted!r} is {pool.phase}; allowed: Running")
+        yield Complaint(Message("pool {pool!r} is {phase}; allowed: Running", pool=wanted, phase=pool.phase))
 
 
 @rule("online.pool-free", Level.WARNING, "node_count", Source.REGION)
@@ -175,8 +207,13 @@ def online_pool_free(subject: OnlineSubject) -> Iterator[Complaint]:
     for pool in subject.pools or ():
         if pool.pool_id == spec.pool_id and pool.free_nodes is not None and pool.free_nodes < spec.node_count:
             yield Complaint(
-                f"pool {spec.pool_id!r} has {pool.free_nodes} free nodes now, and {spec.node_count} are wanted",
-                "the job waits in the pool's queue until they are free",
+                Message(
+                    "pool {pool!r} has {free} free nodes now, and {nodes} are wanted",
+                    pool=spec.pool_id,
+                    free=pool.free_nodes,
+                    nodes=spec.node_count,
+                ),
+                Message("the job waits in the pool's queue until they are free"),
             )
 
 
@@ -237,9 +274,9 @@ def _findings(rules: Sequence[Rule[OnlineSubject]], subject: OnlineSubject) -> l
 
 
 def _late(rules: Sequence[Rule[OnlineSubject]], seconds: float) -> list[Finding]:
-    message = f"this could not be looked at: the region did not answer within {seconds:g} s"
+    message = Message("this could not be looked at: the region did not answer within {seconds:g} s", seconds=seconds)
     return [
-        Finding(rule.rule_id, Level.WARNING, rule.field, message, "try again", source=str(rule.source))
+        Finding(rule.rule_id, Level.WARNING, rule.field, message, Message("try again"), source=str(rule.source))
         for rule in rules
     ]
 

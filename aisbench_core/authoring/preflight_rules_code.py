@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from aisbench_core.authoring.code_folder import MOST_BYTES, MOST_ENTRIES, MOST_LEVELS
 from aisbench_core.authoring.rules import Complaint, Source, Subject, rule
+from aisbench_core.messages import Message
 from aisbench_core.model import Level
 
 
@@ -14,16 +15,23 @@ def code_missing(subject: Subject) -> Iterator[Complaint]:
     if not spec.code_dir:
         if subject.workload and not spec.command:
             yield Complaint(
-                f"{subject.workload.name} does not bring its training code, and no code directory is given",
-                "set code_dir to the directory on this machine that holds the boot file",
+                Message(
+                    "{workload} does not bring its training code, and no code directory is given",
+                    workload=subject.workload.name,
+                ),
+                Message("set code_dir to the directory on this machine that holds the boot file"),
             )
     elif not subject.code_dir.is_absolute():
         yield Complaint(
-            f"the code directory {spec.code_dir!r} is not an absolute path",
-            "write the whole path: the run is carried out by another process, which has its own working directory",
+            Message("the code directory {folder!r} is not an absolute path", folder=spec.code_dir),
+            Message(
+                "write the whole path: the run is carried out by another process, which has its own working directory"
+            ),
         )
     elif not subject.code_dir.is_dir():
-        yield Complaint(f"the code directory {spec.code_dir!r} is not a directory on this machine")
+        yield Complaint(
+            Message("the code directory {folder!r} is not a directory on this machine", folder=spec.code_dir)
+        )
 
 
 @rule("code.files", Level.ERROR, "code_dir", Source.API)
@@ -31,8 +39,11 @@ def code_files(subject: Subject) -> Iterator[Complaint]:
     """The code directory holds at most 1,000 files and directories (ModelArts.2759)."""
     if subject.code.entries > MOST_ENTRIES:
         yield Complaint(
-            f"the code directory holds more than {MOST_ENTRIES:,} files and directories; allowed: {MOST_ENTRIES:,}",
-            "keep data sets and environments out of it, or pack them into one file",
+            Message(
+                "the code directory holds more than {most:,} files and directories; allowed: {most:,}",
+                most=MOST_ENTRIES,
+            ),
+            Message("keep data sets and environments out of it, or pack them into one file"),
         )
 
 
@@ -42,8 +53,12 @@ def code_size(subject: Subject) -> Iterator[Complaint]:
     if subject.code.size > MOST_BYTES:
         found = f"{subject.code.size / 1024**3:.1f}"
         yield Complaint(
-            f"the code directory holds at least {found} GB; allowed: {MOST_BYTES // 1024**3} GB",
-            "put data sets into an input instead",
+            Message(
+                "the code directory holds at least {found} GB; allowed: {most} GB",
+                found=found,
+                most=MOST_BYTES // 1024**3,
+            ),
+            Message("put data sets into an input instead"),
         )
 
 
@@ -51,21 +66,29 @@ def code_size(subject: Subject) -> Iterator[Complaint]:
 def code_depth(subject: Subject) -> Iterator[Complaint]:
     """The code directory is at most 32 levels deep (ModelArts.2760)."""
     if subject.code.levels > MOST_LEVELS:
-        yield Complaint(f"the code directory is more than {MOST_LEVELS} levels deep; allowed: {MOST_LEVELS}")
+        yield Complaint(
+            Message("the code directory is more than {most} levels deep; allowed: {most}", most=MOST_LEVELS)
+        )
 
 
 @rule("code.unreadable", Level.ERROR, "code_dir", Source.CONSOLE)
 def code_unreadable(subject: Subject) -> Iterator[Complaint]:
     """Every file of the code directory can be read, and no link leads nowhere."""
     if subject.code.unreadable:
-        yield Complaint(f"{subject.code.unreadable} cannot be read", "remove it or give yourself the right to read it")
+        yield Complaint(
+            Message("{file} cannot be read", file=subject.code.unreadable),
+            Message("remove it or give yourself the right to read it"),
+        )
 
 
 @rule("code.link", Level.WARNING, "code_dir", Source.CONSOLE)
 def code_link(subject: Subject) -> Iterator[Complaint]:
     """The code directory holds no links to other directories: they are not uploaded."""
     if subject.code.linked:
-        yield Complaint(f"{subject.code.linked} is a link to a directory and is not uploaded", "copy what it points to")
+        yield Complaint(
+            Message("{file} is a link to a directory and is not uploaded", file=subject.code.linked),
+            Message("copy what it points to"),
+        )
 
 
 @rule("boot.missing", Level.ERROR, "boot_file", Source.UPSTREAM)
@@ -74,16 +97,24 @@ def boot_missing(subject: Subject) -> Iterator[Complaint]:
     spec = subject.spec
     if not spec.boot_file:
         if subject.workload and not subject.has_custom_image:
-            yield Complaint("no boot file is given", "set boot_file to a .py file, relative to code_dir")
+            yield Complaint(
+                Message("no boot file is given"), Message("set boot_file to a .py file, relative to code_dir")
+            )
     elif spec.code_dir and subject.code_dir.is_dir() and not (subject.code_dir / spec.boot_file).is_file():
-        yield Complaint(f"the boot file {spec.boot_file!r} is not in the code directory {spec.code_dir!r}")
+        yield Complaint(
+            Message(
+                "the boot file {file!r} is not in the code directory {folder!r}",
+                file=spec.boot_file,
+                folder=spec.code_dir,
+            )
+        )
 
 
 @rule("boot.python", Level.ERROR, "boot_file", Source.UPSTREAM)
 def boot_python(subject: Subject) -> Iterator[Complaint]:
     """The boot file ends with .py."""
     if subject.spec.boot_file and not subject.spec.boot_file.endswith(".py"):
-        yield Complaint(f"the boot file {subject.spec.boot_file!r} does not end with .py")
+        yield Complaint(Message("the boot file {file!r} does not end with .py", file=subject.spec.boot_file))
 
 
 @rule("boot.outside", Level.ERROR, "boot_file", Source.UPSTREAM)
@@ -95,8 +126,14 @@ def boot_outside(subject: Subject) -> Iterator[Complaint]:
     target = (subject.code_dir / spec.boot_file).resolve()
     if spec.boot_file.startswith("/") or not target.is_relative_to(subject.code_dir.resolve()):
         yield Complaint(
-            f"the boot file {spec.boot_file!r} is outside the code directory {spec.code_dir!r}",
-            "only the code directory is uploaded; write boot_file relative to it, and copy what a link points to",
+            Message(
+                "the boot file {file!r} is outside the code directory {folder!r}",
+                file=spec.boot_file,
+                folder=spec.code_dir,
+            ),
+            Message(
+                "only the code directory is uploaded; write boot_file relative to it, and copy what a link points to"
+            ),
         )
 
 
@@ -105,9 +142,13 @@ def image_incomplete(subject: Subject) -> Iterator[Complaint]:
     """A custom image comes with its start command, and the other way round (ModelArts.2806)."""
     spec = subject.written
     if spec.image_url and not spec.command:
-        yield Complaint("a custom image needs a start command, and command is empty", "set command", "command")
+        yield Complaint(
+            Message("a custom image needs a start command, and command is empty"), Message("set command"), "command"
+        )
     if spec.command and not spec.image_url:
-        yield Complaint("a start command needs a custom image, and image_url is empty", "set image_url")
+        yield Complaint(
+            Message("a start command needs a custom image, and image_url is empty"), Message("set image_url")
+        )
 
 
 @rule("image.boot-file", Level.ERROR, "boot_file", Source.API)
@@ -115,8 +156,11 @@ def image_boot_file(subject: Subject) -> Iterator[Complaint]:
     """A custom image is started by its command and has no boot file."""
     if subject.written.boot_file and subject.has_custom_image:
         yield Complaint(
-            f"both a boot file ({subject.written.boot_file!r}) and a custom image are given; allowed: one of them",
-            "start the boot file in command, or leave image_url and command out",
+            Message(
+                "both a boot file ({file!r}) and a custom image are given; allowed: one of them",
+                file=subject.written.boot_file,
+            ),
+            Message("start the boot file in command, or leave image_url and command out"),
             fix=(("boot_file", ""),),
         )
 
@@ -125,7 +169,9 @@ def image_boot_file(subject: Subject) -> Iterator[Complaint]:
 def image_command_lines(subject: Subject) -> Iterator[Complaint]:
     """The start command of a custom image is one line."""
     if "\n" in subject.spec.command or "\r" in subject.spec.command:
-        yield Complaint("the start command has line breaks; allowed: one line", "join the commands with && or ;")
+        yield Complaint(
+            Message("the start command has line breaks; allowed: one line"), Message("join the commands with && or ;")
+        )
 
 
 RULES = (

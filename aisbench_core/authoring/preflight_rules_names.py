@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from aisbench_core.authoring.rules import Complaint, Source, Subject, rule
+from aisbench_core.messages import Message
 from aisbench_core.model import Level, Mode
 
 LONGEST_JOB_NAME = 64
@@ -71,7 +72,9 @@ def name_characters(subject: Subject) -> Iterator[Complaint]:
     """The job's name holds only letters, digits, `_` and `-`."""
     start = subject.spec.name or subject.spec.workload
     if not _NAME.fullmatch(start):
-        yield Complaint(f"{start!r} cannot begin a job's name; allowed: letters A-Z a-z, digits, _ and -")
+        yield Complaint(
+            Message("{start!r} cannot begin a job's name; allowed: letters A-Z a-z, digits, _ and -", start=start)
+        )
 
 
 @rule("name.length", Level.ERROR, "name", Source.API)
@@ -80,8 +83,13 @@ def name_length(subject: Subject) -> Iterator[Complaint]:
     start = subject.spec.name or subject.spec.workload
     if len(start) > LONGEST_NAME:
         yield Complaint(
-            f"the name has {len(start)} characters; allowed: {LONGEST_NAME}, because the run's id is added and a "
-            f"job's name has at most {LONGEST_JOB_NAME}",
+            Message(
+                "the name has {length} characters; allowed: {allowed}, because the run's id is added "
+                "and a job's name has at most {most}",
+                length=len(start),
+                allowed=LONGEST_NAME,
+                most=LONGEST_JOB_NAME,
+            ),
             fix=(("name", start[:LONGEST_NAME]),),
         )
 
@@ -92,7 +100,14 @@ def description_length(subject: Subject) -> Iterator[Complaint]:
     length = len(subject.spec.description)
     if length > LONGEST_DESCRIPTION:
         shorter = (("description", subject.spec.description[:LONGEST_DESCRIPTION]),)
-        yield Complaint(f"the description has {length} characters; allowed: {LONGEST_DESCRIPTION}", fix=shorter)
+        yield Complaint(
+            Message(
+                "the description has {length} characters; allowed: {allowed}",
+                length=length,
+                allowed=LONGEST_DESCRIPTION,
+            ),
+            fix=shorter,
+        )
 
 
 @rule("environments.count", Level.ERROR, "environments", Source.API)
@@ -101,7 +116,13 @@ def environments_count(subject: Subject) -> Iterator[Complaint]:
     count = len(subject.spec.environments) + len(subject.spec.secrets)
     allowed = MOST_ENVIRONMENTS - 1 - len(subject.spec.variables)
     if count > allowed:
-        yield Complaint(f"{count} environment variables are given; allowed: {allowed} beside our own")
+        yield Complaint(
+            Message(
+                "{count} environment variables are given; allowed: {allowed} beside our own",
+                count=count,
+                allowed=allowed,
+            )
+        )
 
 
 @rule("environments.key", Level.ERROR, "environments", Source.GUIDE)
@@ -110,8 +131,12 @@ def environments_key(subject: Subject) -> Iterator[Complaint]:
     for key in subject.spec.environments:
         if not VARIABLE_NAME.fullmatch(key) or len(key) > LONGEST_KEY:
             yield Complaint(
-                f"{key[:80]!r} is not a variable's name; allowed: A-Z a-z 0-9 _, not beginning with a digit, at most "
-                f"{LONGEST_KEY} characters",
+                Message(
+                    "{name!r} is not a variable's name; allowed: A-Z a-z 0-9 _, not beginning with a "
+                    "digit, at most {most} characters",
+                    name=key[:80],
+                    most=LONGEST_KEY,
+                ),
                 "",
                 f"environments.{key[:80]}",
             )
@@ -123,10 +148,16 @@ def environments_value(subject: Subject) -> Iterator[Complaint]:
     for key, value in subject.spec.environments.items():
         if len(value) > LONGEST_VALUE:
             yield Complaint(
-                f"the value has {len(value)} characters; allowed: {LONGEST_VALUE}", "", f"environments.{key[:80]}"
+                Message(
+                    "the value has {length} characters; allowed: {allowed}", length=len(value), allowed=LONGEST_VALUE
+                ),
+                "",
+                f"environments.{key[:80]}",
             )
         if "\0" in value:  # no process can be started with it
-            yield Complaint("the value holds a NUL character", "leave it out", f"environments.{key[:80]}")
+            yield Complaint(
+                Message("the value holds a NUL character"), Message("leave it out"), f"environments.{key[:80]}"
+            )
 
 
 @rule("environments.log-level", Level.WARNING, "environments", Source.UPSTREAM)
@@ -139,7 +170,12 @@ def environments_log_level(subject: Subject) -> Iterator[Complaint]:
             named = next((level for level, meaning in meanings.items() if meaning == value.upper()), "")
             field = f"environments.{key}"
             fix = ((field, named),) if named else ()
-            yield Complaint(f"{key} is {value[:80]!r}; allowed: {allowed}", "", field, fix)
+            yield Complaint(
+                Message("{name} is {found!r}; allowed: {allowed}", name=key, found=value[:80], allowed=allowed),
+                "",
+                field,
+                fix,
+            )
 
 
 @rule("environments.reserved", Level.ERROR, "environments", Source.GUIDE)
@@ -147,10 +183,13 @@ def environments_reserved(subject: Subject) -> Iterator[Complaint]:
     """No environment variable is one that the platform sets itself."""
     for key in subject.spec.environments:
         if key in PLATFORM_VARIABLES:
-            hint = "set mode: single_server instead" if key == "SINGLESERVER_MODE" else "leave it out"
-            mode = (("mode", Mode.SINGLE_SERVER),) if key == "SINGLESERVER_MODE" else ()
+            is_mode = key == "SINGLESERVER_MODE"
+            hint = Message("set mode: single_server instead") if is_mode else Message("leave it out")
+            mode = (("mode", Mode.SINGLE_SERVER),) if is_mode else ()
             fix = ((f"environments.{key}", None), *mode)
-            yield Complaint(f"{key} is set by the platform for every process", hint, f"environments.{key}", fix)
+            yield Complaint(
+                Message("{name} is set by the platform for every process", name=key), hint, f"environments.{key}", fix
+            )
 
 
 RULES = (

@@ -3,8 +3,10 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from typing import Literal
 
 from aisbench_core.authoring.rules import Complaint, Source, Subject, rule
+from aisbench_core.messages import Message
 from aisbench_core.model import AccessMethod, Channel, Level
 
 LONGEST_KEY = 1024
@@ -15,7 +17,7 @@ _ADDRESS = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+\.[0-9]+")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\\]")
 _SHARE = re.compile(r"[^:/\s]+:/\S*")
 _TAKEN_MOUNTS = ("/", "/cache", "/home/ma-user/modelarts")
-_WRITTEN = "write it /bucket/directory/"
+_WRITTEN = Message("write it /bucket/directory/")
 
 
 @rule("paths.form", Level.ERROR, "inputs", Source.OBS)
@@ -34,7 +36,10 @@ def paths_directory(subject: Subject) -> Iterator[Complaint]:
     for field, path in _paths(subject):
         if not path.endswith("/"):
             yield Complaint(
-                f"{path!r} does not end with /", f"if it is a directory, write {path}/", field, ((field, f"{path}/"),)
+                Message("{path!r} does not end with /", path=path),
+                Message("if it is a directory, write {path}/", path=path),
+                field,
+                ((field, f"{path}/"),),
             )
 
 
@@ -45,8 +50,11 @@ def paths_bucket(subject: Subject) -> Iterator[Complaint]:
     for field, bucket in [*named, ("profile.bucket", subject.profile.bucket)]:
         if not is_bucket_name(bucket):
             yield Complaint(
-                f"{bucket!r} is not a bucket name; allowed: 3 to 63 of a-z 0-9 . - beginning and ending with a "
-                "letter or digit, without .. or .- or -. and not an IP address",
+                Message(
+                    "{bucket!r} is not a bucket name; allowed: 3 to 63 of a-z 0-9 . - beginning and "
+                    "ending with a letter or digit, without .. or .- or -. and not an IP address",
+                    bucket=bucket,
+                ),
                 "",
                 field,
             )
@@ -57,7 +65,9 @@ def inputs_path(subject: Subject) -> Iterator[Complaint]:
     """Each input that the spec names has a path."""
     for channel in subject.written.inputs:
         if not channel.path and not _is_required_input(subject, channel):
-            yield Complaint(f"input {channel.name!r} has no path", _WRITTEN, f"inputs.{channel.name}")
+            yield Complaint(
+                Message("input {channel!r} has no path", channel=channel.name), _WRITTEN, f"inputs.{channel.name}"
+            )
 
 
 @rule("channels.names", Level.ERROR, "inputs", Source.API)
@@ -72,8 +82,13 @@ def channels_names(subject: Subject) -> Iterator[Complaint]:
         for name, times in Counter(channels + others).items():
             if times > 1:
                 yield Complaint(
-                    f"the name {name!r} is used {times} times; allowed: once among inputs, outputs and {method}s",
-                    "rename one of them",
+                    Message(
+                        "the name {name!r} is used {count} times; allowed: once among inputs, outputs and {kind}s",
+                        name=name,
+                        count=times,
+                        kind=method,
+                    ),
+                    Message("rename one of them"),
                     _channel_field(subject, name),
                 )
 
@@ -86,8 +101,8 @@ def outputs_separate(subject: Subject) -> Iterator[Complaint]:
         for channel in inputs:
             if output.path and (output.path.startswith(channel.path) or channel.path.startswith(output.path)):
                 yield Complaint(
-                    f"output {output.path!r} and input {channel.path!r} overlap",
-                    "leave the output's path empty: the run then gets a directory of its own",
+                    Message("output {output!r} and input {input!r} overlap", output=output.path, input=channel.path),
+                    Message("leave the output's path empty: the run then gets a directory of its own"),
                     f"outputs.{output.name}",
                     ((f"outputs.{output.name}", ""),),
                 )
@@ -97,7 +112,11 @@ def outputs_separate(subject: Subject) -> Iterator[Complaint]:
 def volumes_count(subject: Subject) -> Iterator[Complaint]:
     """At most 8 volumes are mounted."""
     if len(subject.spec.volumes) > MOST_VOLUMES:
-        yield Complaint(f"{len(subject.spec.volumes)} volumes are given; allowed: {MOST_VOLUMES}")
+        yield Complaint(
+            Message(
+                "{count} volumes are given; allowed: {allowed}", count=len(subject.spec.volumes), allowed=MOST_VOLUMES
+            )
+        )
 
 
 @rule("volumes.share", Level.ERROR, "volumes", Source.GUIDE)
@@ -106,8 +125,8 @@ def volumes_share(subject: Subject) -> Iterator[Complaint]:
     for index, volume in enumerate(subject.spec.volumes):
         if not _SHARE.fullmatch(volume.server_path):
             yield Complaint(
-                f"{volume.server_path!r} is not a share; allowed: address:/path",
-                "such as 192.168.0.10:/data",
+                Message("{path!r} is not a share; allowed: address:/path", path=volume.server_path),
+                Message("such as 192.168.0.10:/data"),
                 f"volumes.{index}.server_path",
             )
 
@@ -150,29 +169,31 @@ def _better(path: str) -> str:
     return f"/{'/'.join(named)}/" if parts.endswith("/") else f"/{'/'.join(named)}"
 
 
-def _form(path: str) -> str:
+def _form(path: str) -> Message | Literal[""]:
     parts = path.rstrip("/").split("/")
     if "://" in path:
-        return f"{path!r} has a scheme"
+        return Message("{path!r} has a scheme", path=path)
     if not path.startswith("/"):
-        return f"{path!r} does not begin with /"
+        return Message("{path!r} does not begin with /", path=path)
     if len(parts) < 2 or not parts[1]:
-        return f"{path!r} names no bucket"
+        return Message("{path!r} names no bucket", path=path)
     if any(part in ("", ".", "..") for part in parts[2:]) or path.endswith("//"):
-        return f"{path!r} has an empty, . or .. part"
+        return Message("{path!r} has an empty, . or .. part", path=path)
     if _UNPRINTABLE.search(path):
-        return f"{path!r} holds a control character or a backslash"
+        return Message("{path!r} holds a control character or a backslash", path=path)
     if len("/".join(parts[2:]).encode()) > LONGEST_KEY:
-        return f"{path!r} is longer than {LONGEST_KEY} bytes after the bucket"
+        return Message("{path!r} is longer than {most} bytes after the bucket", path=path, most=LONGEST_KEY)
     return ""
 
 
-def _mount(path: str, mount: str, seen: set[str]) -> str:
+def _mount(path: str, mount: str, seen: set[str]) -> Message | Literal[""]:
     if not mount.startswith("/"):
-        return f"{path!r} is not an absolute path"
+        return Message("{path!r} is not an absolute path", path=path)
     if mount in _TAKEN_MOUNTS:
-        return f"{path!r} belongs to the platform; allowed: anything but {', '.join(_TAKEN_MOUNTS)}"
-    return f"{path!r} is used for two volumes" if mount in seen else ""
+        return Message(
+            "{path!r} belongs to the platform; allowed: anything but {taken}", path=path, taken=", ".join(_TAKEN_MOUNTS)
+        )
+    return Message("{path!r} is used for two volumes", path=path) if mount in seen else ""
 
 
 def _is_required_input(subject: Subject, channel: Channel) -> bool:

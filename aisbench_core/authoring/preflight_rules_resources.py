@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from aisbench_core.authoring.rules import Complaint, Source, Subject, rule
+from aisbench_core.messages import Message
 from aisbench_core.model import Api, Level
 
 POOL_FLAVOR = "modelarts.pool.visual."
@@ -20,8 +21,8 @@ def resource_missing(subject: Subject) -> Iterator[Complaint]:
     """A flavor or a dedicated pool is chosen, by the spec or by the profile."""
     if not subject.spec.flavor and not subject.spec.pool_id:
         yield Complaint(
-            "neither a flavor nor a dedicated pool is chosen",
-            f"set flavor or pool_id, or give profile {subject.profile.name} a default",
+            Message("neither a flavor nor a dedicated pool is chosen"),
+            Message("set flavor or pool_id, or give profile {profile} a default", profile=subject.profile.name),
         )
 
 
@@ -31,9 +32,14 @@ def resource_both(subject: Subject) -> Iterator[Complaint]:
     spec = subject.spec
     if spec.pool_id and spec.flavor and not spec.flavor.startswith(POOL_FLAVOR):
         yield Complaint(
-            f"both pool {spec.pool_id!r} and the public flavor {spec.flavor!r} are given; allowed with a pool: "
-            f"no flavor, or {POOL_FLAVOR}*",
-            "leave out flavor or pool_id: a job runs in one kind of pool",
+            Message(
+                "both pool {pool!r} and the public flavor {flavor!r} are given; allowed with a pool: "
+                "no flavor, or {prefix}*",
+                pool=spec.pool_id,
+                flavor=spec.flavor,
+                prefix=POOL_FLAVOR,
+            ),
+            Message("leave out flavor or pool_id: a job runs in one kind of pool"),
             fix=(("flavor", ""),),
         )
 
@@ -44,7 +50,14 @@ def flavor_unknown(subject: Subject) -> Iterator[Complaint]:
     spec = subject.spec
     if subject.flavors and spec.flavor and not subject.flavor and not spec.pool_id:
         offered = ", ".join(flavor.flavor_id for flavor in subject.flavors)
-        yield Complaint(f"{spec.flavor!r} is not offered by {subject.profile.region}; offered: {offered}")
+        yield Complaint(
+            Message(
+                "{flavor!r} is not offered by {region}; offered: {offered}",
+                flavor=spec.flavor,
+                region=subject.profile.region,
+                offered=offered,
+            )
+        )
 
 
 @rule("pool.name", Level.ERROR, "pool_id", Source.API)
@@ -52,7 +65,9 @@ def pool_name(subject: Subject) -> Iterator[Complaint]:
     """A pool's id has at most 63 lower-case letters, digits and `-`, and begins with a letter."""
     pool = subject.spec.pool_id
     if pool and not _POOL_NAME.fullmatch(pool):
-        yield Complaint(f"{pool!r} is not a pool id; allowed: a-z 0-9 -, beginning with a letter, at most 63")
+        yield Complaint(
+            Message("{pool!r} is not a pool id; allowed: a-z 0-9 -, beginning with a letter, at most 63", pool=pool)
+        )
 
 
 @rule("pool.priority", Level.WARNING, "priority", Source.GUIDE)
@@ -60,8 +75,8 @@ def pool_priority(subject: Subject) -> Iterator[Complaint]:
     """A priority is only given in a dedicated pool."""
     if subject.spec.priority != 1 and not subject.spec.pool_id:
         yield Complaint(
-            f"priority {subject.spec.priority} has no effect outside a dedicated pool",
-            "leave it at 1",
+            Message("priority {priority} has no effect outside a dedicated pool", priority=subject.spec.priority),
+            Message("leave it at 1"),
             fix=(("priority", 1),),
         )
 
@@ -70,7 +85,7 @@ def pool_priority(subject: Subject) -> Iterator[Complaint]:
 def pool_priority_right(subject: Subject) -> Iterator[Complaint]:
     """Priority 3 needs a right of its own."""
     if subject.spec.priority == 3 and subject.spec.pool_id:
-        yield Complaint("priority 3 needs the right modelarts:trainJob:setHighPriority")
+        yield Complaint(Message("priority 3 needs the right modelarts:trainJob:setHighPriority"))
 
 
 @rule("nodes.cards", Level.ERROR, "cards_per_node", Source.UPSTREAM)
@@ -79,9 +94,14 @@ def nodes_cards(subject: Subject) -> Iterator[Complaint]:
     spec = subject.spec
     if spec.node_count > 1 and spec.cards_per_node < CARDS_OF_A_CLUSTER_NODE and accelerator(subject) == "Ascend":
         yield Complaint(
-            f"{spec.node_count} nodes × {spec.cards_per_node} cards is not possible on Ascend; allowed with more "
-            f"than one node: {CARDS_OF_A_CLUSTER_NODE} cards per node",
-            "use one node, or an 8-card flavor and cards_per_node: 8",
+            Message(
+                "{nodes} nodes × {cards} cards is not possible on Ascend; allowed with more than one "
+                "node: {allowed} cards per node",
+                nodes=spec.node_count,
+                cards=spec.cards_per_node,
+                allowed=CARDS_OF_A_CLUSTER_NODE,
+            ),
+            Message("use one node, or an 8-card flavor and cards_per_node: 8"),
         )
 
 
@@ -90,9 +110,18 @@ def nodes_most(subject: Subject) -> Iterator[Complaint]:
     """The flavor can be had on that many nodes."""
     flavor, nodes = subject.flavor, subject.spec.node_count
     if flavor and flavor.max_nodes is not None and nodes > flavor.max_nodes:
-        only = "no distributed training" if flavor.max_nodes == 1 else f"1 to {flavor.max_nodes}"
+        only = (
+            Message("no distributed training")
+            if flavor.max_nodes == 1
+            else Message("{minimum:.12g} to {maximum:.12g}", minimum=1, maximum=flavor.max_nodes)
+        )
         yield Complaint(
-            f"{nodes} nodes of {flavor.flavor_id} cannot be had; allowed: {only}",
+            Message(
+                "{nodes} nodes of {flavor} cannot be had; allowed: {allowed}",
+                nodes=nodes,
+                flavor=flavor.flavor_id,
+                allowed=only,
+            ),
             fix=(("node_count", flavor.max_nodes),),
         )
 
@@ -103,9 +132,14 @@ def cards_flavor(subject: Subject) -> Iterator[Complaint]:
     cards, wanted = cards_of_flavor(subject), subject.spec.cards_per_node
     if cards and (wanted > cards or (wanted < cards and not subject.has_custom_image)):
         yield Complaint(
-            f"{subject.spec.flavor} has {cards} {'card' if cards == 1 else 'cards'} per node, and the spec says "
-            f"{wanted}",
-            f"set cards_per_node: {cards}, or choose another flavor",
+            Message(
+                "{flavor} has {cards} {unit} per node, and the spec says {wanted}",
+                flavor=subject.spec.flavor,
+                cards=cards,
+                unit=Message("card") if cards == 1 else Message("cards"),
+                wanted=wanted,
+            ),
+            Message("set cards_per_node: {cards}, or choose another flavor", cards=cards),
             fix=(("cards_per_node", cards),),
         )
 
@@ -118,7 +152,9 @@ def engine_missing(subject: Subject) -> Iterator[Complaint]:
         for field in ("engine_name", "engine_version"):
             if not getattr(spec, field):
                 yield Complaint(
-                    "no preset engine is chosen, and no custom image is given", f"set the field {field}", field
+                    Message("no preset engine is chosen, and no custom image is given"),
+                    Message("set the field {field}", field=field),
+                    field,
                 )
 
 
@@ -131,8 +167,14 @@ def engine_accelerator(subject: Subject) -> Iterator[Complaint]:
     for sign, kind in made_for.items():
         if sign in spec.engine_version and there in made_for.values() and there != kind and not spec.image_url:
             yield Complaint(
-                f"{spec.engine_version} is made for {kind}, and {spec.flavor} has {there}",
-                f"choose an engine for {there}, or a flavor with {kind}",
+                Message(
+                    "{engine} is made for {kind}, and {flavor} has {accelerator}",
+                    engine=spec.engine_version,
+                    kind=kind,
+                    flavor=spec.flavor,
+                    accelerator=there,
+                ),
+                Message("choose an engine for {accelerator}, or a flavor with {kind}", accelerator=there, kind=kind),
             )
 
 
@@ -141,7 +183,11 @@ def retries_everywhere(subject: Subject) -> Iterator[Complaint]:
     """Retries are at most 3, which every region accepts."""
     if subject.spec.retries > RETRIES_EVERYWHERE:
         yield Complaint(
-            f"{subject.spec.retries} retries are given; some regions accept only 0 to {RETRIES_EVERYWHERE}",
+            Message(
+                "{retries} retries are given; some regions accept only 0 to {most}",
+                retries=subject.spec.retries,
+                most=RETRIES_EVERYWHERE,
+            ),
             fix=(("retries", RETRIES_EVERYWHERE),),
         )
 
@@ -152,10 +198,10 @@ def cost_auto_stop(subject: Subject) -> Iterator[Complaint]:
     costs = subject.profile.price_per_node_hour and not subject.profile.rehearsal
     if costs and subject.spec.auto_stop_hours is None:
         yield Complaint(
-            "the job costs money for as long as it runs, and nothing ends it by itself",
-            f"stop it in time yourself: api {subject.spec.api} ends no job"
+            Message("the job costs money for as long as it runs, and nothing ends it by itself"),
+            Message("stop it in time yourself: api {api} ends no job", api=subject.spec.api)
             if subject.spec.api is not Api.V2
-            else "set auto_stop_hours (1 to 720); time in the queue is not counted",
+            else Message("set auto_stop_hours (1 to 720); time in the queue is not counted"),
         )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from aisbench_core.authoring.preflight_rules_names import LONGEST_KEY, PLATFORM_VARIABLES, VARIABLE_NAME
 from aisbench_core.authoring.rules import Complaint, Source, Subject, rule
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message, message_of
 from aisbench_core.model import AccessMethod, Level, Scalar
 
 _CERTAIN_NAME = re.compile(
@@ -41,8 +42,11 @@ def parameters_secret(subject: Subject) -> Iterator[Complaint]:
         if named or _ACCESS_KEY.fullmatch(text) or _SECRET_KEY.fullmatch(text) or _KNOWN_FORM.search(text):
             field = f"parameters.{name}"
             yield Complaint(
-                f"{name} looks like a key or a password; it would be stored with the run and shown to everybody",
-                "leave it out: the training job gets access from its agency",
+                Message(
+                    "{name} looks like a key or a password; it would be stored with the run and shown to everybody",
+                    name=name,
+                ),
+                Message("leave it out: the training job gets access from its agency"),
                 field,
                 ((field, None),),
             )
@@ -57,9 +61,15 @@ def environments_secret(subject: Subject) -> Iterator[Complaint]:
             mark: tuple[tuple[str, Scalar | None], ...] = ((f"secrets.{name}", True),)
             known = name in subject.spec.secrets
             yield Complaint(
-                f"{name} looks like a key or a password; it would be stored with the run and shown to everybody",
-                f"leave it out, or name it under secrets and put the value into AISBENCH_SECRET_{name} or "
-                "data/credentials.yaml",
+                Message(
+                    "{name} looks like a key or a password; it would be stored with the run and shown to everybody",
+                    name=name,
+                ),
+                Message(
+                    "leave it out, or name it under secrets and put the value into "
+                    "AISBENCH_SECRET_{name} or data/credentials.yaml",
+                    name=name,
+                ),
                 field,
                 ((field, None), *(() if known else mark)),
             )
@@ -73,12 +83,14 @@ def secrets_name(subject: Subject) -> Iterator[Complaint]:
         if not VARIABLE_NAME.fullmatch(name) or len(name) > LONGEST_KEY or _is_likely_value(name):
             # It may be the value itself, so it is not repeated.
             yield Complaint(
-                f"number {number} of the secrets is not a variable's name",
-                "write names only: values are in no spec",
+                Message("number {number} of the secrets is not a variable's name", number=number),
+                Message("write names only: values are in no spec"),
             )
         elif name in own:
             yield Complaint(
-                f"{name} is set by the platform or the console", "leave it out", fix=((f"secrets.{name}", None),)
+                Message("{name} is set by the platform or the console", name=name),
+                Message("leave it out"),
+                fix=((f"secrets.{name}", None),),
             )
 
 
@@ -91,16 +103,19 @@ def secrets_twice(subject: Subject) -> Iterator[Complaint]:
         if name in spec.environments:
             field = f"environments.{name}"
             yield Complaint(
-                f"{name} stands in environments and in secrets; allowed: one of them",
-                "take it out of environments, where its value is stored and shown",
+                Message("{name} stands in environments and in secrets; allowed: one of them", name=name),
+                Message("take it out of environments, where its value is stored and shown"),
                 field,
                 ((field, None),),
             )
         if times > 1:
-            yield Complaint(f"{name} is named {times} times among the secrets; allowed: once")
+            yield Complaint(
+                Message("{name} is named {count} times among the secrets; allowed: once", name=name, count=times)
+            )
         if name in channels:
             yield Complaint(
-                f"{name} is a secret and an input or output in an environment variable", "rename one of them"
+                Message("{name} is a secret and an input or output in an environment variable", name=name),
+                Message("rename one of them"),
             )
 
 
@@ -112,7 +127,7 @@ def secrets_value(subject: Subject) -> Iterator[Complaint]:
             try:
                 subject.secrets.value(subject.profile.name, name)
             except ConfigError as error:
-                yield Complaint(error.message, error.hint)
+                yield Complaint(message_of(error.message), message_of(error.hint))
 
 
 def is_likely_secret(name: str, value: str) -> bool:

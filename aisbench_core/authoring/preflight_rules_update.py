@@ -4,11 +4,13 @@ import os
 from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
+from typing import Literal
 
 from aisbench_core.authoring import pre_start
 from aisbench_core.authoring.preflight_rules_resources import accelerator
 from aisbench_core.authoring.rules import Complaint, Source, Subject, rule
 from aisbench_core.authoring.software import FIELDS, PATTERNS, Package, package_of, platform_of
+from aisbench_core.messages import Message
 from aisbench_core.model import Level
 
 
@@ -18,7 +20,7 @@ def update_file(subject: Subject) -> Iterator[Complaint]:
     for field, path in subject.spec.update.packages.items():
         why = _unusable(path)
         if why:
-            yield Complaint(why, "give the absolute path of a file on this machine", f"update.{field}")
+            yield Complaint(why, Message("give the absolute path of a file on this machine"), f"update.{field}")
 
 
 @rule("update.kind", Level.ERROR, "update", Source.UPSTREAM)
@@ -27,9 +29,13 @@ def update_kind(subject: Subject) -> Iterator[Complaint]:
     for field, path in subject.spec.update.packages.items():
         package = package_of(path)
         if package is None or package.kind not in FIELDS[field]:
-            name = repr(Path(path).name)
-            found = f"{name} is {package}" if package else f"{name} is not named as such packages are"
-            hint = f"expected: {PATTERNS[field]}; keep the name that the package came with"
+            name = Path(path).name
+            found = (
+                Message("{name!r} is {package}", name=name, package=package)
+                if package
+                else Message("{name!r} is not named as such packages are", name=name)
+            )
+            hint = Message("expected: {pattern}; keep the name that the package came with", pattern=PATTERNS[field])
             yield Complaint(found, hint, f"update.{field}")
 
 
@@ -40,13 +46,23 @@ def update_architecture(subject: Subject) -> Iterator[Complaint]:
     for field, package in _packages(subject):
         if image and package.architecture not in ("", image):
             yield Complaint(
-                f"{package.name} is for {package.architecture}, and {subject.spec.engine_version} is {image}",
-                f"choose the package for {image}",
+                Message(
+                    "{file} is for {architecture}, and {engine} is {image}",
+                    file=package.name,
+                    architecture=package.architecture,
+                    engine=subject.spec.engine_version,
+                    image=image,
+                ),
+                Message("choose the package for {image}", image=image),
                 f"update.{field}",
             )
     for (_, one), (field, other) in combinations(_packages(subject), 2):
         if not image and one.architecture and other.architecture and one.architecture != other.architecture:
-            yield Complaint(f"{one.name} and {other.name} are for different architectures", "", f"update.{field}")
+            yield Complaint(
+                Message("{one} and {other} are for different architectures", one=one.name, other=other.name),
+                "",
+                f"update.{field}",
+            )
 
 
 @rule("update.python", Level.ERROR, "update", Source.CONSOLE)
@@ -56,8 +72,14 @@ def update_python(subject: Subject) -> Iterator[Complaint]:
     for field, package in _packages(subject):
         if image and package.python not in ("", image):
             yield Complaint(
-                f"{package.name} is for Python {package.python}, and {subject.spec.engine_version} has {image}",
-                f"choose the wheel for cp{image.replace('.', '')}",
+                Message(
+                    "{file} is for Python {python}, and {engine} has {image}",
+                    file=package.name,
+                    python=package.python,
+                    engine=subject.spec.engine_version,
+                    image=image,
+                ),
+                Message("choose the wheel for cp{version}", version=image.replace(".", "")),
                 f"update.{field}",
             )
 
@@ -67,7 +89,13 @@ def update_accelerator(subject: Subject) -> Iterator[Complaint]:
     """CANN is updated where there are Ascend cards."""
     there = accelerator(subject)
     if subject.spec.update.cann and there not in ("", "Ascend"):
-        yield Complaint(f"a CANN package is given, and the flavor {subject.spec.flavor!r} has {there}")
+        yield Complaint(
+            Message(
+                "a CANN package is given, and the flavor {flavor!r} has {accelerator}",
+                flavor=subject.spec.flavor,
+                accelerator=there,
+            )
+        )
 
 
 @rule("update.image", Level.ERROR, "update", Source.API)
@@ -76,7 +104,9 @@ def update_image(subject: Subject) -> Iterator[Complaint]:
     if subject.has_custom_image:
         for field in subject.spec.update.packages:
             fix = ((f"update.{field}", None),)
-            yield Complaint("nothing is installed in a custom image", "install it there", f"update.{field}", fix)
+            yield Complaint(
+                Message("nothing is installed in a custom image"), Message("install it there"), f"update.{field}", fix
+            )
 
 
 @rule("pre-start.own", Level.INFO, "code_dir", Source.CONSOLE)
@@ -84,8 +114,12 @@ def pre_start_own(subject: Subject) -> Iterator[Complaint]:
     """A ma-pre-start.sh of the code directory's own runs, too: after packages are installed."""
     if pre_start.is_needed(subject.spec) and pre_start.own_script(subject.spec):
         yield Complaint(
-            f"the code directory has its own {pre_start.SCRIPT}; it is uploaded as {pre_start.OWN} and run by ours",
-            "packages are installed before it; mode and log levels of this spec win over what it sets",
+            Message(
+                "the code directory has its own {script}; it is uploaded as {own} and run by ours",
+                script=pre_start.SCRIPT,
+                own=pre_start.OWN,
+            ),
+            Message("packages are installed before it; mode and log levels of this spec win over what it sets"),
         )
 
 
@@ -99,7 +133,9 @@ def pre_start_names(subject: Subject) -> Iterator[Complaint]:
     for name, source in {pre_start.beside(spec, pre_start.OWN): None, **added}.items():
         there = subject.code_dir / name
         if there.exists() and not (source and source.exists() and there.samefile(source)):
-            yield Complaint(f"{name!r} is in the code directory already", "rename it or take it away")
+            yield Complaint(
+                Message("{name!r} is in the code directory already", name=name), Message("rename it or take it away")
+            )
 
 
 @rule("log-levels.twice", Level.ERROR, "log_levels", Source.CONSOLE)
@@ -108,7 +144,9 @@ def log_levels_twice(subject: Subject) -> Iterator[Complaint]:
     for name in subject.spec.log_levels.variables:
         if name in subject.spec.environments:
             field = f"environments.{name}"
-            yield Complaint(f"{name} is also set by log_levels", "leave it out", field, ((field, None),))
+            yield Complaint(
+                Message("{name} is also set by log_levels", name=name), Message("leave it out"), field, ((field, None),)
+            )
 
 
 @rule("log-levels.reach", Level.ERROR, "log_levels", Source.API)
@@ -116,7 +154,8 @@ def log_levels_reach(subject: Subject) -> Iterator[Complaint]:
     """Log levels reach the job: api v1 has only ma-pre-start.sh for them, which a custom image does not run."""
     if subject.spec.api.has_versions and subject.has_custom_image and subject.spec.log_levels.variables:
         yield Complaint(
-            f"api {subject.spec.api} passes no log levels to a custom image", "set them in the image, or use api: v2"
+            Message("api {api} passes no log levels to a custom image", api=subject.spec.api),
+            Message("set them in the image, or use api: v2"),
         )
 
 
@@ -125,18 +164,18 @@ def _packages(subject: Subject) -> list[tuple[str, Package]]:
     return [(field, package) for field, package in found if package]
 
 
-def _unusable(path: str) -> str:
+def _unusable(path: str) -> Message | Literal[""]:
     file = Path(path)
     if not file.is_absolute():
-        return f"{path!r} is not an absolute path"
+        return Message("{file!r} is not an absolute path", file=path)
     try:
         if not file.is_file():
-            return f"{path!r} is not a file on this machine"
+            return Message("{file!r} is not a file on this machine", file=path)
     except (OSError, ValueError) as error:
-        return f"{path!r} cannot be used: {error}"
+        return Message("{file!r} cannot be used: {why}", file=path, why=error)
     if not os.access(file, os.R_OK):
-        return f"{path!r} cannot be read"
-    return "" if file.stat().st_size else f"{path!r} is empty"
+        return Message("{file!r} cannot be read", file=path)
+    return "" if file.stat().st_size else Message("{file!r} is empty", file=path)
 
 
 RULES = (

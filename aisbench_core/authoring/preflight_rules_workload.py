@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 
+from aisbench_core.authoring.manifest import DatasetLayout
 from aisbench_core.authoring.rules import Complaint, Source, Subject, rule
+from aisbench_core.messages import Message, message_of
 from aisbench_core.model import Level, Scalar
 
 
@@ -10,7 +12,7 @@ from aisbench_core.model import Level, Scalar
 def workload_unknown(subject: Subject) -> Iterator[Complaint]:
     """The workload exists and its manifest can be read."""
     if subject.trouble:
-        yield Complaint(subject.trouble.message, subject.trouble.hint)
+        yield Complaint(message_of(subject.trouble.message), message_of(subject.trouble.hint))
 
 
 @rule("workload.version", Level.ERROR, "framework_version", Source.MANIFEST)
@@ -19,7 +21,14 @@ def workload_version(subject: Subject) -> Iterator[Complaint]:
     version = subject.written.framework_version
     if subject.workload and version and version not in subject.workload.versions:
         known = ", ".join(subject.workload.versions)
-        yield Complaint(f"{subject.workload.name} has no framework version {version!r}; allowed: {known}")
+        yield Complaint(
+            Message(
+                "{workload} has no framework version {version!r}; allowed: {known}",
+                workload=subject.workload.name,
+                version=version,
+                known=known,
+            )
+        )
 
 
 @rule("parameters.value", Level.ERROR, "parameters", Source.MANIFEST)
@@ -32,8 +41,8 @@ def parameters_value(subject: Subject) -> Iterator[Complaint]:
                 continue  # its own rule says it better
             is_known = problem.field.removeprefix("parameters.") in known
             yield Complaint(
-                f"{problem.message} (found {problem.found})",
-                "" if is_known else "remove it: the code of this version does not take it",
+                Message("{problem} (found {found})", problem=problem.message, found=problem.found),
+                "" if is_known else Message("remove it: the code of this version does not take it"),
                 problem.field,
                 () if is_known else ((problem.field, None),),
             )
@@ -45,8 +54,8 @@ def parameters_enable_modelarts(subject: Subject) -> Iterator[Complaint]:
     if not _enables_modelarts(subject):
         found = subject.spec.parameters["enable_modelarts"]
         yield Complaint(
-            f"must be true on ModelArts (found {found!r})",
-            "set parameters.enable_modelarts: true",
+            Message("must be true on ModelArts (found {found!r})", found=found),
+            Message("set parameters.enable_modelarts: true"),
             fix=(("parameters.enable_modelarts", True),),
         )
 
@@ -57,8 +66,12 @@ def parameters_train_steps_win(subject: Subject) -> Iterator[Complaint]:
     steps, epochs = (_number(subject.spec.parameters.get(name)) for name in ("train_steps", "epoch_size"))
     if steps > 0 and epochs != _default(subject, "epoch_size"):
         yield Complaint(
-            f"epoch_size {epochs:g} has no effect: train_steps {steps:g} decides how long the training is",
-            "change train_steps instead",
+            Message(
+                "epoch_size {epochs:g} has no effect: train_steps {steps:g} decides how long the training is",
+                epochs=epochs,
+                steps=steps,
+            ),
+            Message("change train_steps instead"),
             fix=(("parameters.epoch_size", None),),
         )
 
@@ -81,11 +94,14 @@ def inputs_required(subject: Subject) -> Iterator[Complaint]:
     if subject.workload and not subject.workload.dataset.optional:
         dataset = subject.workload.dataset
         if not any(channel.name == dataset.input and channel.path for channel in subject.spec.inputs):
-            entries = f" with {', '.join(dataset.required)} in it" if dataset.required else ""
             yield Complaint(
-                f"{subject.workload.name} needs the data set {dataset.name} as input {dataset.input!r}, "
-                f"and no path is given",
-                f"give an OBS directory such as /bucket/{dataset.name.split()[0].lower()}/{entries}",
+                Message(
+                    "{workload} needs the data set {dataset} as input {input!r}, and no path is given",
+                    workload=subject.workload.name,
+                    dataset=dataset.name,
+                    input=dataset.input,
+                ),
+                _directory_for(dataset),
                 f"inputs.{dataset.input}",
             )
 
@@ -97,10 +113,22 @@ def inputs_synthetic(subject: Subject) -> Iterator[Complaint]:
         dataset = subject.workload.dataset
         if not any(channel.name == dataset.input and channel.path for channel in subject.spec.inputs):
             yield Complaint(
-                f"no {dataset.name} is given: the run makes data up and its result is marked as synthetic",
-                f"give input {dataset.input!r} a path to measure on real data",
+                Message(
+                    "no {dataset} is given: the run makes data up and its result is marked as synthetic",
+                    dataset=dataset.name,
+                ),
+                Message("give input {input!r} a path to measure on real data", input=dataset.input),
                 f"inputs.{dataset.input}",
             )
+
+
+def _directory_for(dataset: DatasetLayout) -> Message:
+    needed = ", ".join(dataset.required)
+    return Message(
+        "give an OBS directory such as /bucket/{folder}/{content}",
+        folder=dataset.name.split()[0].lower(),
+        content=Message(" with {entries} in it", entries=needed) if needed else "",
+    )
 
 
 def _enables_modelarts(subject: Subject) -> bool:
@@ -111,8 +139,14 @@ def _must_equal(subject: Subject, name: str, other: str) -> Iterator[Complaint]:
     parameters = subject.spec.parameters
     if name in parameters and other in parameters and _number(parameters[name]) != _number(parameters[other]):
         yield Complaint(
-            f"{name} is {parameters[name]} and {other} is {parameters[other]}: saving more often costs throughput",
-            f"set the parameter {name}: {parameters[other]}",
+            Message(
+                "{name} is {value} and {other} is {other_value}: saving more often costs throughput",
+                name=name,
+                value=parameters[name],
+                other=other,
+                other_value=parameters[other],
+            ),
+            Message("set the parameter {name}: {other_value}", name=name, other_value=parameters[other]),
             fix=((f"parameters.{name}", parameters[other]),),
         )
 
