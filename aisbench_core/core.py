@@ -24,6 +24,7 @@ from aisbench_core.doctor.examination import Doctor
 from aisbench_core.errors import DamagedLedger, Problem, SpecError, StaleRun, full_disks_named
 from aisbench_core.importing.history import History
 from aisbench_core.job_secrets import JobSecrets
+from aisbench_core.messages import Message
 from aisbench_core.mlflow.exporting import MlflowExport
 from aisbench_core.model import (
     Attempt,
@@ -52,6 +53,7 @@ from aisbench_core.running.jobs import Jobs
 from aisbench_core.running.launches import Launches
 from aisbench_core.running.ledger import Beat, Ledger
 from aisbench_core.running.ledger_series import SeriesLedger
+from aisbench_core.running.moves import launched
 from aisbench_core.running.places import RunFolder
 from aisbench_core.running.run_files import RunFiles
 from aisbench_core.running.series_files import SeriesFiles
@@ -173,7 +175,9 @@ class Core:
         place = self.regions.profile(profile)
         errors = [finding for finding in self.preflight(spec, place.name) if finding.level is Level.ERROR]
         if errors:
-            raise SpecError("this cannot be launched", [_problem(finding) for finding in errors])
+            raise SpecError(
+                Message("this cannot be launched"), [Problem(finding.field, finding.sentence) for finding in errors]
+            )
         spec = subject_of(spec, place, self.workloads).spec
         return self._write_down(spec, place, who, lambda run, event: self.ledger.add(run, event, token), reproduces)
 
@@ -185,23 +189,21 @@ class Core:
             run = self.ledger.get(run_id)
             if not run.can_stop:
                 return run
-            now = self.clock()
+            now, asked = self.clock(), Message("stop asked for by {who}", who=who)
             try:
                 return self.ledger.advance(
-                    run,
-                    _stopping(run, who, now),
-                    Event(run.run_id, now, "console", Level.INFO, f"stop asked for by {who}", who),
+                    run, _stopping(run, who, now), Event(run.run_id, now, "console", Level.INFO, asked, who)
                 )
             except StaleRun:  # the follower was quicker; look again
                 continue
-        raise StaleRun(f"run {run_id} changes too often", "try again")
+        raise StaleRun(Message("run {run_id} changes too often", run_id=run_id), Message("try again"))
 
     def collect_again(self, run_id: str, who: str) -> Run:
         """Collect a failed run once more, to rescue results that can be read by now. Raises SpecError if it cannot."""
         run = self.ledger.get(run_id)
         if not run.can_collect_again:
-            problem = Problem("state", "only a failed run whose job was created can be collected again", run.state)
-            raise SpecError(f"run {run.run_id}", [problem])
+            kept = Message("only a failed run whose job was created can be collected again")
+            raise SpecError(Message("run {run_id}", run_id=run.run_id), [Problem("state", kept, run.state)])
         now = self.clock()
         completed = run.phase == Phase.COMPLETED
         verdict = RunState.COMPLETED if completed else RunState.FAILED
@@ -212,7 +214,7 @@ class Core:
             updated_at=now,
             next_step_at=now,
         )
-        message = f"collected again by {who}"
+        message = Message("collected again by {who}", who=who)
         return self.ledger.advance(run, after, Event(run.run_id, now, "console", Level.INFO, message, who))
 
     # --- following --------------------------------------------------------------------------------
@@ -228,7 +230,12 @@ class Core:
             self._launches.clear()
         steps = Steps(self.settings, self.ledger, self.workloads, self._connect, self.clock, leaving)
         collecting = Collecting(self.ledger, self._connect, self.series.record, self.clock, self._secrets)
-        who = f"{getpass.getuser()}@{socket.gethostname()} (process {os.getpid()})"
+        who = Message(
+            "{user}@{host} (process {process})",
+            user=getpass.getuser(),
+            host=socket.gethostname(),
+            process=os.getpid(),
+        )
         return Follower(
             self.settings, self.ledger, steps, collecting, self._connect, self.clock, who, self.series.admitting().admit
         )
@@ -264,11 +271,8 @@ class Core:
         run = self._new_run(spec, place.name, who, now)
         with full_disks_named(), self._launches.unfinished(run.run_id):
             self._write_facts(run, place, reproduces)
-            described = self.systems.take_over(run)
-            message = f"launched: {run.spec.node_count} x {run.spec.cards_per_node} cards, profile {place.name}"
-            message += f"; {described} kept fields of the system description taken over" if described else ""
-            message += f"; reproduces {reproduces}" if reproduces else ""
-            return add(run, Event(run.run_id, now, "console", Level.INFO, message, who))
+            said = launched(run, self.systems.take_over(run), reproduces)
+            return add(run, Event(run.run_id, now, "console", Level.INFO, said, who))
 
     def _new_run(self, spec: RunSpec, profile: str, who: str, now: datetime) -> Run:
         run_id = f"r{now:%Y%m%d-%H%M%S}-{''.join(secrets.choice(LETTERS) for _ in range(RUN_ID_LETTERS))}"
@@ -290,10 +294,7 @@ class Core:
 
 def _stopping(run: Run, who: str, now: datetime) -> Run:
     if run.can_give_up:
-        why = f"collecting was given up by {who}: {run.detail.removeprefix('retrying: ')}"
+        why = Message("collecting was given up by {who}: {trouble}", who=who, trouble=run.trouble)
         return run.to(RunState.FAILED, updated_at=now, ended_at=run.ended_at or now, attempts=0, detail=why)
-    return run.to(RunState.STOPPING, updated_at=now, next_step_at=now, attempts=0, detail=f"stopped by {who}")
-
-
-def _problem(finding: Finding) -> Problem:
-    return Problem(finding.field, finding.message + (f" ({finding.hint})" if finding.hint else ""))
+    why = Message("stopped by {who}", who=who)
+    return run.to(RunState.STOPPING, updated_at=now, next_step_at=now, attempts=0, detail=why)

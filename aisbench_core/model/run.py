@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Self
 
+from aisbench_core.messages import Message
 from aisbench_core.model.job import JobStatus
 from aisbench_core.model.spec import RunSpec, Scalar
 
@@ -115,6 +116,12 @@ class Run:
         return self.attempts > 0 and not self.state.is_terminal
 
     @property
+    def trouble(self) -> str:
+        """What the last step failed with, where it is tried again: the detail without that it is."""
+        known = self.detail.values.get("trouble") if isinstance(self.detail, Message) else None
+        return known if isinstance(known, str) else self.detail
+
+    @property
     def detail_is_quoted(self) -> bool:
         """Whether the detail is what the cloud says of the job, in its own words."""
         return self.state in (RunState.QUEUED, RunState.RUNNING) and not self.is_retrying
@@ -207,6 +214,11 @@ class Finding:
     _: KW_ONLY
     source: str = ""
     fix: tuple[tuple[str, Scalar | None], ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What is said, and what to do, in one line."""
+        return Message("{message} ({hint})", message=self.message, hint=self.hint) if self.hint else self.message
 
 
 @dataclass(frozen=True, slots=True)

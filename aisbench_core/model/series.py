@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from aisbench_core.messages import Message
+from aisbench_core.messages import Message, joined, plural
 from aisbench_core.model.spec import Frozen, RunSpec
 
 MOST_CELLS = 1000
@@ -93,10 +93,10 @@ class SeriesRow:
     spec: RunSpec
 
     @property
-    def title(self) -> str:
+    def title(self) -> Message:
         """What tells it from the other rows."""
-        nodes = f"{self.node_count} node{'' if self.node_count == 1 else 's'}"
-        return " · ".join(part for part in (nodes, self.version, self.image) if part)
+        nodes = plural(self.node_count, "{number} node", "{number} nodes")
+        return joined(" · ", [part for part in (nodes, self.version, self.image) if part])
 
 
 @dataclass(frozen=True, slots=True)

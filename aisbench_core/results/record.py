@@ -1,49 +1,74 @@
-"""A run's record as text in its folder: written once a run has ended, read to rebuild the warehouse."""
+"""A run's record as text in its folder: written once a run has ended, read to rebuild the warehouse.
+
+Beside each sentence of ours stands what it was made from, so that it can be said in another language; older files have
+no such keys."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from aisbench_core.errors import ResultError
-from aisbench_core.model import Event, MetricSample, Remarks, RunRecord
+from aisbench_core.messages import from_json, to_json
+from aisbench_core.model import Event, MetricSample, Remarks, Run, RunRecord
 from aisbench_core.private_files import write_whole
 
 Unread = Callable[[str, ResultError], None]
 """Told the id and the error of each run or series whose files are damaged."""
 
-_RECORD = TypeAdapter(RunRecord)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredRun(Run):
+    detail_data: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredRecord(RunRecord):
+    run: _StoredRun
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredEvent(Event):
+    message_data: str = ""
+    actor_data: str = ""
+
+
+_RECORD = TypeAdapter(_StoredRecord)
 _SAMPLE = TypeAdapter(MetricSample)
-_EVENT = TypeAdapter(Event)
+_EVENT = TypeAdapter(_StoredEvent)
 
 
 def write_record(record: RunRecord, record_file: Path, metrics_file: Path, events_file: Path) -> None:
     """Write a record, each file wholly or not at all; the record itself comes last.
 
     Of samples and events there is a file only if there are any, or were before."""
-    for values, adapter, file in ((record.samples, _SAMPLE, metrics_file), (record.events, _EVENT, events_file)):
+    events = tuple(_stored_event(event) for event in record.events)
+    for values, adapter, file in ((record.samples, _SAMPLE, metrics_file), (events, _EVENT, events_file)):
         if values or file.exists():
             write_whole(file, _lines(adapter, values))
-    write_whole(
-        record_file,
-        _RECORD.dump_json(replace(record, samples=(), events=(), described=None, remarks=Remarks()), indent=2),
-    )
+    run = _as(_StoredRun, record.run, detail_data=to_json(record.run.detail))
+    stored = _as(_StoredRecord, record, run=run, samples=(), events=(), described=None, remarks=Remarks())
+    write_whole(record_file, _RECORD.dump_json(stored, indent=2))
 
 
 def read_record(record_file: Path, metrics_file: Path, events_file: Path) -> RunRecord:
     """Read a record. Raises ResultError, naming the file, when one is missing or damaged."""
     record = read_outline(record_file)
-    return replace(record, samples=tuple(read_samples(metrics_file)), events=tuple(read_lines(_EVENT, events_file)))
+    return replace(record, samples=tuple(read_samples(metrics_file)), events=tuple(_events(events_file)))
 
 
 def read_outline(record_file: Path) -> RunRecord:
     """A record without its samples and events, which may be long. Raises ResultError as read_record does."""
     try:
-        return _RECORD.validate_json(record_file.read_bytes())
+        stored = _RECORD.validate_json(record_file.read_bytes())
     except (OSError, ValidationError) as error:
         raise damaged(inside(record_file), error) from error
+    run = _as(Run, stored.run, detail=from_json(stored.run.detail, stored.run.detail_data))
+    return _as(RunRecord, stored, run=run)
 
 
 def read_samples(metrics_file: Path) -> list[MetricSample]:
@@ -69,6 +94,22 @@ def read_lines(adapter: TypeAdapter[Any], file: Path) -> Iterator[Any]:
             yield adapter.validate_json(line)
         except ValidationError as error:
             raise damaged(f"{inside(file)}, line {number}", error) from error
+
+
+def _events(file: Path) -> Iterator[Event]:
+    for stored in read_lines(_EVENT, file):
+        message, actor = from_json(stored.message, stored.message_data), from_json(stored.actor, stored.actor_data)
+        yield _as(Event, stored, message=message, actor=actor)
+
+
+def _stored_event(event: Event) -> _StoredEvent:
+    return _as(_StoredEvent, event, message_data=to_json(event.message), actor_data=to_json(event.actor))
+
+
+def _as(kind: type[T], value: Any, **changes: object) -> T:
+    """The same as another dataclass, as far as it has the same fields."""
+    same = {field.name: getattr(value, field.name) for field in fields(kind) if hasattr(value, field.name)}  # type: ignore[arg-type]  # only of dataclasses
+    return kind(**same | changes)
 
 
 def _lines(adapter: TypeAdapter[Any], values: Iterable[Any]) -> bytes:

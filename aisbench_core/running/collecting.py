@@ -1,6 +1,6 @@
 """The last step of a run: whatever its job left behind becomes a record in its folder and in the warehouse."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
@@ -16,6 +16,7 @@ from aisbench_core.errors import (
     ResultError,
 )
 from aisbench_core.job_secrets import JobSecrets, masked
+from aisbench_core.messages import Message, joined, message_of
 from aisbench_core.model import (
     Clock,
     CollectedResult,
@@ -78,7 +79,7 @@ class Collecting:
         self.record(replace(record, described=read_stated(folder.path), remarks=read_remarks(folder.path)))
         return ended
 
-    def _from_cloud(self, run: Run, folder: RunFolder) -> tuple[CollectedResult | None, list[Event], list[str]]:
+    def _from_cloud(self, run: Run, folder: RunFolder) -> tuple[CollectedResult | None, list[Event], list[Message]]:
         """Everything that the cloud still has. What it refuses for good is a sentence, and the rest goes on.
 
         A job that completed waits for its result for as long as reading it is refused, and every run for keys and a
@@ -86,8 +87,8 @@ class Collecting:
         again and again, are a warning beside the result."""
         cloud = self.connect(run.profile, run.spec.api)
         status = _status(cloud.training, run)
-        refusals: list[str] = []
-        lacking: list[str] = []
+        refusals: list[Message] = []
+        lacking: list[Message] = []
         given_up = (CloudRejected, CloudUnavailable) if run.attempts >= PATIENCE else (CloudRejected,)
         final = () if run.verdict is RunState.COMPLETED else (CloudRejected,)
         result = _unless_refused(refusals, lambda: self._result(cloud, run, folder), final)
@@ -101,7 +102,8 @@ class Collecting:
         )
         self._show(run, PARTS)
         for sentence in (masked(each, self._secret_values(run)) for each in lacking):
-            self.ledger.note(Event(run.run_id, self.clock(), "follower", Level.WARNING, f"not collected: {sentence}"))
+            missing = Message("not collected: {reason}", reason=sentence)
+            self.ledger.note(Event(run.run_id, self.clock(), "follower", Level.WARNING, missing))
         return result, events, refusals
 
     def _result(self, cloud: Cloud, run: Run, folder: RunFolder) -> CollectedResult | None:
@@ -148,14 +150,14 @@ def _status(training: TrainingService, run: Run) -> JobStatus:
 
 
 def _unless_refused(
-    refusals: list[str], ask: Callable[[], T], refused: tuple[type[CloudError], ...] = (CloudRejected,)
+    refusals: list[Message], ask: Callable[[], T], refused: tuple[type[CloudError], ...] = (CloudRejected,)
 ) -> T | None:
     try:
         return ask()
     except refused as error:
         if isinstance(error, AuthFailed) and not isinstance(error, AccessDenied):
             raise
-        refusals.append(str(error))
+        refusals.append(error.sentence)
         return None
 
 
@@ -163,22 +165,23 @@ def _events(training: TrainingService, run: Run, secrets: Collection[str]) -> li
     return [
         Event(run.run_id, event.at, "cloud", _LEVELS.get(event.level, Level.INFO), text, event.source)
         for event in training.events(run.job_id)
-        for text in (masked(event.message, secrets),)
+        for text in (masked(message_of(event.message), secrets),)
     ]
 
 
-def _ended(run: Run, result: CollectedResult | None, refusals: list[str], now: datetime) -> Run:
+def _ended(run: Run, result: CollectedResult | None, refusals: list[Message], now: datetime) -> Run:
     verdict = run.verdict or RunState.FAILED
     problems = [*refusals, *(result.problems if result else ())]
     run = replace(run, ended_at=run.ended_at or now, attempts=0)
     if verdict is RunState.COMPLETED and problems:
-        return run.to(RunState.FAILED, detail=f"the job completed, but {_shown(problems)}")
+        return run.to(RunState.FAILED, detail=Message("the job completed, but {problems}", problems=_shown(problems)))
     return run.to(verdict)
 
 
-def _shown(problems: list[str]) -> str:
-    more = len(problems) - PROBLEMS_SHOWN
-    return "; ".join(problems[:PROBLEMS_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+def _shown(problems: Sequence[str]) -> Message:
+    count = len(problems) - PROBLEMS_SHOWN
+    more = [Message("and {count} more", count=count)] if count > 0 else []
+    return joined("; ", [*problems[:PROBLEMS_SHOWN], *more])
 
 
 def _block(record: RunRecord, result: CollectedResult) -> str:

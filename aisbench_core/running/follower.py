@@ -21,10 +21,12 @@ from aisbench_core.errors import (
     WarehouseError,
     full_disks_named,
 )
+from aisbench_core.messages import Message, message_of
 from aisbench_core.model import Api, Clock, Event, JobStatus, Level, Run, RunState
 from aisbench_core.running.collecting import Collecting
 from aisbench_core.running.follower_lock import FollowerLock
 from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.moves import retrying, told
 from aisbench_core.running.steps import Connect, Steps, failed
 from aisbench_core.settings import Settings
 
@@ -39,7 +41,7 @@ LONGEST_WAIT = 600.0
 MOST_DOUBLINGS = 30
 """Of the delay; more are centuries, and at last more than a number can hold."""
 
-INTERNAL = "internal error: the traceback is in the log file; the other runs go on"
+INTERNAL = Message("internal error: the traceback is in the log file; the other runs go on")
 
 
 class Follower:
@@ -217,7 +219,9 @@ class Follower:
             return
         moved = after.state is not before.state
         now = self._clock()
-        detail = self._steps.masked(after, after.detail)
+        detail = after.detail
+        if detail is not before.detail:
+            detail = self._steps.masked(after, message_of(detail))
         after = replace(after, attempts=0, detail=detail, updated_at=now if moved else before.updated_at)
         if before.attempts and after.detail == before.detail:
             after = replace(after, detail="")
@@ -238,9 +242,9 @@ class Follower:
     def _event(self, before: Run, after: Run, now: datetime) -> Event | None:
         if after.state is not before.state:
             level = Level.ERROR if RunState.FAILED in (after.state, after.verdict) else Level.INFO
-            return Event(after.run_id, now, "follower", level, _told(after), self._who)
+            return Event(after.run_id, now, "follower", level, told(after), self._who)
         if before.attempts:
-            return Event(after.run_id, now, "follower", Level.INFO, "going on", self._who)
+            return Event(after.run_id, now, "follower", Level.INFO, Message("going on"), self._who)
         return None
 
     def _delay_all(self, runs: list[Run], error: AisbenchError) -> None:
@@ -252,7 +256,7 @@ class Follower:
         now = self._clock()
         doublings = min(run.attempts, MOST_DOUBLINGS)
         delay = min(self._settings.retry_first_seconds * 2.0**doublings, self._settings.retry_most_seconds)
-        detail, attempts = self._steps.masked(run, f"retrying: {error}"), run.attempts + 1
+        detail, attempts = self._steps.masked(run, retrying(error.sentence)), run.attempts + 1
         after = replace(run, attempts=attempts, next_step_at=now + timedelta(seconds=delay), detail=detail)
         first = Event(run.run_id, now, "follower", Level.WARNING, after.detail, self._who)
         try:
@@ -267,15 +271,9 @@ class Follower:
         if _is_kept(run, error, run.run_id in self._submitted):
             self._delay(run, error)
         elif run.state is RunState.COLLECTING:
-            self._store(run, run.to(RunState.FAILED, detail=str(error), ended_at=run.ended_at or self._clock()))
+            self._store(run, run.to(RunState.FAILED, detail=error.sentence, ended_at=run.ended_at or self._clock()))
         else:
-            self._store(run, failed(run, str(error)))
-
-
-def _told(run: Run) -> str:
-    """A move in words: the state and why, each said once."""
-    why = run.detail.removeprefix(run.state).strip()
-    return f"{run.state}: {why}" if why else run.state
+            self._store(run, failed(run, error.sentence))
 
 
 def _is_kept(run: Run, error: AisbenchError, came_here: bool) -> bool:

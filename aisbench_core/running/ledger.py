@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from aisbench_core.errors import RunNotFound, StaleRun
-from aisbench_core.model import ACTIVE, Event, Level, Progress, Run, RunSort, RunState
+from aisbench_core.messages import Message, from_json, message_of, to_json
+from aisbench_core.model import ACTIVE, Event, Progress, Run, RunSort, RunState
 from aisbench_core.read_only import require_writable
 from aisbench_core.running.ledger_file import opened
-from aisbench_core.running.ledger_rows import add_event, as_text, as_time, insert_run, row_of, run_of
+from aisbench_core.running.ledger_rows import add_event, as_text, as_time, event_of, insert_run, row_of, run_of
 from aisbench_core.running.ledger_schema import migrate
 
 LAST_LETTER = "\U0010ffff"
@@ -60,8 +61,10 @@ class Ledger:
         if len(like) == 1:
             return run_of(like[0])
         if like:
-            raise RunNotFound(f"several runs start with {run_id!r}", "give more of the id")
-        raise RunNotFound(f"there is no run {run_id!r}", "`aisbench runs` lists them")
+            raise RunNotFound(
+                Message("several runs start with {start!r}", start=run_id), Message("give more of the id")
+            )
+        raise RunNotFound(Message("there is no run {run_id!r}", run_id=run_id), Message("`aisbench runs` lists them"))
 
     def has(self, run_id: str) -> bool:
         """Whether there is a run of exactly this id."""
@@ -116,7 +119,10 @@ class Ledger:
                 [*row.values(), before.run_id, before.version],
             )
             if done.rowcount != 1:
-                raise StaleRun(f"run {before.run_id} was changed by somebody else", "look at it again")
+                raise StaleRun(
+                    Message("run {run_id} was changed by somebody else", run_id=before.run_id),
+                    Message("look at it again"),
+                )
             add_event(con, event)
             return run_of(con.execute("select * from runs where run_id = ?", [before.run_id]).fetchone())
 
@@ -129,10 +135,7 @@ class Ledger:
         """What happened to a run, oldest first."""
         with self.connection() as con:
             rows = con.execute("select * from events where run_id = ? order by number", [run_id]).fetchall()
-        return [
-            Event(row["run_id"], as_time(row["at"]), row["source"], Level(row["level"]), row["message"], row["actor"])
-            for row in rows
-        ]
+        return [event_of(row) for row in rows]
 
     def set_progress(self, progress: Progress) -> None:
         """How far the current state of a run has come."""
@@ -185,13 +188,16 @@ class Ledger:
     def beat(self, who: str, at: datetime) -> None:
         """Say that runs are being followed."""
         with self.transaction() as con:
-            con.execute("insert or replace into beats (id, who, at) values (1, ?, ?)", [who, as_text(at)])
+            con.execute(
+                "insert or replace into beats (id, who, at, who_data) values (1, ?, ?, ?)",
+                [who, as_text(at), to_json(message_of(who))],
+            )
 
     def last_beat(self) -> Beat | None:
         """Who followed last, and when; None if nobody ever did."""
         with self.connection() as con:
-            row = con.execute("select who, at from beats where id = 1").fetchone()
-        return None if row is None else Beat(row["who"], as_time(row["at"]))
+            row = con.execute("select who, at, who_data from beats where id = 1").fetchone()
+        return None if row is None else Beat(from_json(row["who"], row["who_data"]), as_time(row["at"]))
 
     @staticmethod
     def _starting_with(con: sqlite3.Connection, start: str) -> list[sqlite3.Row]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from aisbench_core.errors import AisbenchError, disk_error, full_disks_named
+from aisbench_core.messages import Message
 
 PATIENCE_S = 10.0
 PAUSE_S = 0.01
@@ -40,13 +41,14 @@ def _copy_unchanged(path: Path, copy: Path) -> None:
             _copy(_log(path), _log(copy))
         except OSError as error:
             refused = AisbenchError(
-                f"the ledger {path} cannot be read: {error.strerror}", "make it readable for this user"
+                Message("the ledger {path} cannot be read: {reason}", path=path, reason=error.strerror),
+                Message("make it readable for this user"),
             )
             raise disk_error(error, copy) or refused from error
         if before == (_state(path), _state(_log(path))):
             return
         if time.monotonic() > deadline:
-            raise AisbenchError("others keep the ledger busy", "try again")
+            raise AisbenchError(Message("others keep the ledger busy"), Message("try again"))
         time.sleep(PAUSE_S)
 
 

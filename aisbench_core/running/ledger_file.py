@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from aisbench_core.errors import AisbenchError, DamagedLedger, DiskError
+from aisbench_core.messages import Message, verbatim
 from aisbench_core.private_files import make_private_file, make_private_folder
 from aisbench_core.read_only import is_read_only
 from aisbench_core.running.ledger_copy import temporary_copy
@@ -30,24 +31,29 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
             yield con
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) & PRIMARY in _DAMAGED:  # errors of Python's own module have no code
-            raise _damaged(path, str(error)) from error
+            raise _damaged(path, verbatim(error)) from error
         kind = DiskError if isinstance(error, sqlite3.OperationalError) else AisbenchError
-        raise kind(f"the ledger {path.name} cannot be used: {error}", _advice(str(error))) from error
+        raise kind(
+            Message("the ledger {path} cannot be used: {reason}", path=path.name, reason=error), _advice(str(error))
+        ) from error
 
 
 def _check_log(path: Path) -> None:
     """SQLite drops the log of a file that is gone or empty, and with it the changes that stand in there alone."""
     log = path.with_name(f"{path.name}-wal")
     if _size(log) and not _size(path):  # in this order: whoever makes a ledger writes the file first
-        raise _damaged(path, f"it is missing or empty, but its log {log.name} is not")
+        raise _damaged(path, Message("it is missing or empty, but its log {log} is not", log=log.name))
 
 
-def _damaged(path: Path, why: str) -> DamagedLedger:
+def _damaged(path: Path, why: Message) -> DamagedLedger:
     return DamagedLedger(
-        f"the ledger {path} cannot be used: {why}",
-        f"stop the console and the follower, move {path.name} with its -wal and -shm files to another folder, and "
-        "start again: recorded results are in the warehouse; runs that had not ended are no longer followed, find "
-        "their jobs by name with `aisbench jobs list`",
+        Message("the ledger {path} cannot be used: {reason}", path=path, reason=why),
+        Message(
+            "stop the console and the follower, move {file} with its -wal and -shm files to another folder, and "
+            "start again: recorded results are in the warehouse; runs that had not ended are no longer followed, find "
+            "their jobs by name with `aisbench jobs list`",
+            file=path.name,
+        ),
     )
 
 
@@ -104,7 +110,7 @@ def _alone(folder: Path) -> Iterator[None]:
     try:
         while not _locked(handle):
             if time.monotonic() > deadline:
-                raise AisbenchError("others keep the ledger busy", "try again")
+                raise AisbenchError(Message("others keep the ledger busy"), Message("try again"))
             time.sleep(LOOK_AGAIN_S)
         yield
     finally:
@@ -119,9 +125,9 @@ def _locked(handle: int) -> bool:
     return True
 
 
-def _advice(said: str) -> str:
+def _advice(said: str) -> Message:
     if "readonly" in said or "unable to open" in said:
-        return "make the file and its folder writable for this user"
+        return Message("make the file and its folder writable for this user")
     if "full" in said or "disk I/O" in said:
-        return "free space and try again; nothing that was stored is lost"
-    return "check the disk and the file's owner"
+        return Message("free space and try again; nothing that was stored is lost")
+    return Message("check the disk and the file's owner")

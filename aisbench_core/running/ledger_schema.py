@@ -3,6 +3,7 @@
 import sqlite3
 
 from aisbench_core.errors import AisbenchError
+from aisbench_core.messages import Message
 
 
 def migrate(con: sqlite3.Connection) -> None:
@@ -14,7 +15,10 @@ def migrate(con: sqlite3.Connection) -> None:
     found = _version(con)
     if found > len(MIGRATIONS):
         con.execute("rollback")
-        raise AisbenchError(f"the ledger was written by a newer version (schema {found})", "update this console")
+        raise AisbenchError(
+            Message("the ledger was written by a newer version (schema {found})", found=found),
+            Message("update this console"),
+        )
     for migration in MIGRATIONS[found:]:
         migration(con)
     con.execute(f"pragma user_version = {len(MIGRATIONS)}")
@@ -79,7 +83,14 @@ def _sorted_runs(con: sqlite3.Connection) -> None:
     )
 
 
-MIGRATIONS = (_first_schema, _newest_of_a_state, _series, _sorted_runs)
+def _sentences(con: sqlite3.Connection) -> None:
+    """What a sentence was made from, beside its English text; empty for those that are older, or nobody's sentence."""
+    for table, column in (("runs", "detail"), ("events", "message"), ("events", "actor"), ("series", "trouble")):
+        con.execute(f"alter table {table} add column {column}_data text not null default ''")
+    con.execute("alter table beats add column who_data text not null default ''")
+
+
+MIGRATIONS = (_first_schema, _newest_of_a_state, _series, _sorted_runs, _sentences)
 """Each brings the schema one version further; a released one is never edited."""
 
 

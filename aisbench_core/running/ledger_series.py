@@ -7,6 +7,7 @@ from datetime import datetime
 from pydantic import TypeAdapter
 
 from aisbench_core.errors import SeriesNotFound, StaleRun
+from aisbench_core.messages import Message, from_json, to_json
 from aisbench_core.model import ACTIVE, Attempt, Event, Run, Series, SeriesPlan, SeriesRow
 from aisbench_core.running.ledger import LAST_LETTER, Ledger
 from aisbench_core.running.ledger_rows import add_event, as_text, as_time, insert_run, run_of
@@ -55,8 +56,13 @@ class SeriesLedger:
         if series_id and (len(found) == 1 or (found and found[0]["series_id"] == series_id)):
             return _series(found[0])
         if found:
-            raise SeriesNotFound(f"several series start with {series_id!r}", "give more of the id")
-        raise SeriesNotFound(f"there is no series {series_id!r}", "`aisbench series list` lists them")
+            raise SeriesNotFound(
+                Message("several series start with {start!r}", start=series_id), Message("give more of the id")
+            )
+        raise SeriesNotFound(
+            Message("there is no series {series_id!r}", series_id=series_id),
+            Message("`aisbench series list` lists them"),
+        )
 
     def listed(self) -> list[tuple[datetime, str]]:
         """When each series was launched, and its id."""
@@ -110,7 +116,13 @@ class SeriesLedger:
                 [run.run_id, attempt.series_id, attempt.cell, attempt.number],
             )
             if done.rowcount != 1:
-                raise StaleRun(f"cell {attempt.cell} of series {attempt.series_id} is launched or cancelled already")
+                raise StaleRun(
+                    Message(
+                        "cell {cell} of series {series_id} is launched or cancelled already",
+                        cell=attempt.cell,
+                        series_id=attempt.series_id,
+                    )
+                )
             insert_run(con, run)
             add_event(con, event)
         return run
@@ -139,7 +151,10 @@ class SeriesLedger:
     def set_trouble(self, series_id: str, trouble: str, event: Event | None = None) -> None:
         """What keeps the next cell from being launched; empty when nothing does any more."""
         with self._ledger.transaction() as con:
-            con.execute("update series set trouble = ? where series_id = ?", [trouble, series_id])
+            con.execute(
+                "update series set trouble = ?, trouble_data = ? where series_id = ?",
+                [trouble, to_json(trouble), series_id],
+            )
             add_event(con, event)
 
     def note(self, event: Event) -> None:
@@ -179,7 +194,7 @@ def _series(row: sqlite3.Row) -> Series:
         as_time(row["created_at"]),
         row["created_by"],
         row["budget"],
-        row["trouble"],
+        from_json(row["trouble"], row["trouble_data"]),
     )
 
 

@@ -15,7 +15,8 @@ from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cloud.ports import ObjectStore, TrainingService
 from aisbench_core.errors import CloudNotFound, CloudRejected, CloudUnavailable, ConfigError, StaleRun
 from aisbench_core.job_secrets import JobSecrets, masked, masked_errors
-from aisbench_core.model import Api, Clock, JobStatus, Level, Phase, Progress, Run, RunState
+from aisbench_core.messages import Message, joined, message_of
+from aisbench_core.model import Api, Clock, JobStatus, Level, Phase, Progress, Run, RunState, TaskStatus
 from aisbench_core.results.record import write_samples
 from aisbench_core.running import logs, places
 from aisbench_core.running.code import CodeManifest, files_beside, read_code
@@ -77,7 +78,7 @@ class Steps:
         """The run's folder on this machine."""
         return RunFolder(self._settings.runs_dir / run.run_id)
 
-    def masked(self, run: Run, text: str) -> str:
+    def masked(self, run: Run, text: Message) -> Message:
         """The text without the values of the run's secrets: clouds repeat what they were sent, and what jobs print."""
         return masked(text, self._secrets.available_values(run.profile, run.spec.secrets)) if run.spec.secrets else text
 
@@ -89,12 +90,12 @@ class Steps:
         """Look at the spec again, name the code by its hash, and make the directories that the job writes to."""
         cloud = self._connect(run.profile, run.spec.api)
         errors = [
-            f"{finding.field}: {finding.message}"
+            joined(": ", [finding.field, finding.message])
             for finding in preflight(run.spec, cloud.profile, self._workloads, secrets=self._secrets)
             if finding.level is Level.ERROR
         ]
         if errors:
-            return failed(run, "; ".join(errors))
+            return failed(run, joined("; ", errors))
         if run.spec.code_dir:
             run = replace(run, code_sha256=self._code(run).sha256)
         for channel in places.outputs(run, cloud.profile):
@@ -113,7 +114,7 @@ class Steps:
         try:
             self._secrets.values(run.profile, run.spec.secrets)
         except ConfigError as error:
-            return failed(run, str(error))  # until here there is no job for certain
+            return failed(run, error.sentence)  # until here there is no job for certain
         # The time is written down before the job is asked for: after a crash it says that there may be one.
         return run.to(RunState.SUBMITTING, submitted_at=self._clock(), detail="")
 
@@ -133,7 +134,8 @@ class Steps:
         if status is None or status.has_ended:
             status = self._job(cloud, run)
         if status is None:
-            return failed(run, f"job {run.job_id} is gone: it was deleted in the cloud", phase="")
+            gone = Message("job {job_id} is gone: it was deleted in the cloud", job_id=run.job_id)
+            return failed(run, gone, phase="")
         if not status.has_ended:
             self._watch(cloud, run, status)
         return self._seen(run, status)
@@ -141,7 +143,7 @@ class Steps:
     def stop(self, run: Run) -> Run:
         """Stop the job until the cloud agrees; a job that ended by itself meanwhile keeps its own end."""
         if run.submitted_at is None:
-            return run.to(RunState.COLLECTING, verdict=RunState.STOPPED, detail="stopped before a job was created")
+            return _stopped(run, Message("stopped before a job was created"))
         cloud = self._connect(run.profile, run.spec.api)
         status = self._job(cloud, run)
         if status is None:
@@ -160,10 +162,10 @@ class Steps:
                 job = cloud.training.create(places.job_request(run, cloud.profile, secrets))
         except CloudRejected as error:
             if error.code not in DUPLICATE_NAME:
-                return failed(run, str(error))  # the cloud was asked and said no, so there is no job
+                return failed(run, error.sentence)  # the cloud was asked and said no, so there is no job
             # Nobody else uses this name: it is the job of an attempt whose answer was lost.
             raise CloudUnavailable(
-                "the job exists already, but the list does not show it yet", operation=error.operation
+                Message("the job exists already, but the list does not show it yet"), operation=error.operation
             ) from error
         return _queued(run, job)
 
@@ -181,7 +183,7 @@ class Steps:
         """A job that was never seen may still be on its way; one that was seen is gone."""
         if not run.job_id and self._clock() - run.updated_at < timedelta(seconds=SETTLE_SECONDS):
             return self._later(run, SETTLE_SECONDS)
-        return run.to(RunState.COLLECTING, verdict=RunState.STOPPED, detail="stopped; the cloud holds no job of it")
+        return _stopped(run, Message("stopped; the cloud holds no job of it"))
 
     def _later(self, run: Run, seconds: float) -> Run:
         return replace(run, next_step_at=self._clock() + timedelta(seconds=seconds))
@@ -192,8 +194,8 @@ class Steps:
         if status.has_ended:
             return self._ended(run, status)
         if status.phase in (Phase.CREATING, Phase.PENDING):
-            return run.to(RunState.QUEUED, detail=status.message)
-        return run.to(RunState.RUNNING, detail=status.message)
+            return run.to(RunState.QUEUED, detail=message_of(status.message))
+        return run.to(RunState.RUNNING, detail=message_of(status.message))
 
     def _ended(self, run: Run, status: JobStatus) -> Run:
         ended = self._clock()
@@ -234,7 +236,7 @@ class Steps:
                     return
                 last[0] = now
             if self._leaving.is_set() or self._ledger.get(run.run_id).state is not run.state:
-                raise StaleRun(f"run {run.run_id} was given up by this follower")
+                raise StaleRun(Message("run {run_id} was given up by this follower", run_id=run.run_id))
             self._ledger.set_progress(Progress(run.run_id, run.state, done, total, unit, now))
 
         return show
@@ -260,9 +262,13 @@ def _queued(run: Run, job: JobStatus) -> Run:
     return run.to(RunState.QUEUED, job_id=job.job_id, phase=job.phase, detail="")
 
 
-def failed(run: Run, why: str, **changes: object) -> Run:
+def failed(run: Run, why: Message, **changes: object) -> Run:
     """The run on its way to FAILED, with what happened in one sentence."""
     return run.to(RunState.COLLECTING, verdict=RunState.FAILED, detail=why, **changes)
+
+
+def _stopped(run: Run, why: Message) -> Run:
+    return run.to(RunState.COLLECTING, verdict=RunState.STOPPED, detail=why)
 
 
 def _verdict(run: Run, status: JobStatus) -> RunState:
@@ -275,15 +281,20 @@ def _verdict(run: Run, status: JobStatus) -> RunState:
 def _why_ended(run: Run, status: JobStatus) -> str:
     if status.succeeded:
         return ""
-    tasks = [
-        f"{task.task} ended with exit code {task.exit_code}" + (f": {task.message}" if task.message else "")
-        for task in status.task_statuses
-        if task.exit_code
-    ]
-    by_whom = _stopped_by(run) if run.state is RunState.STOPPING else f"the job ended as {status.phase}"
-    return "; ".join([by_whom, *([status.message] if status.message else tasks)])
+    tasks = [_exit(task) for task in status.task_statuses if task.exit_code]
+    ended = _stopped_by(run) if run.state is RunState.STOPPING else _ended_as(status)
+    return joined("; ", [ended, *([status.message] if status.message else tasks)])
+
+
+def _ended_as(status: JobStatus) -> Message:
+    return Message("the job ended as {phase}", phase=status.phase)
+
+
+def _exit(task: TaskStatus) -> Message:
+    code = Message("{task} ended with exit code {code}", task=task.task, code=task.exit_code)
+    return joined(": ", [code, task.message]) if task.message else code
 
 
 def _stopped_by(run: Run) -> str:
     """Who asked for it, unless something else had to be told since."""
-    return run.detail if run.detail.startswith(RunState.STOPPED) else RunState.STOPPED
+    return run.detail if run.detail and not run.is_retrying else Message("stopped")

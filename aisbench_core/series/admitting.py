@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from aisbench_core.errors import AisbenchError, StaleRun
+from aisbench_core.messages import Message
 from aisbench_core.model import Attempt, Clock, Event, Level, Run, Series
 from aisbench_core.running.ledger_series import SeriesLedger
 from aisbench_core.series.standing import Standing
@@ -16,7 +17,7 @@ LOG = logging.getLogger(__name__)
 AGAIN_SECONDS = 30.0
 """After so long a cell that could not be launched is tried again."""
 
-INTERNAL = "internal error: the traceback is in the log file; other series go on"
+INTERNAL = Message("internal error: the traceback is in the log file; other series go on")
 
 Launch = Callable[[Series, Attempt], Run]
 """Makes a try a run. Raises StaleRun when it is one, or was cancelled."""
@@ -73,23 +74,27 @@ class Admitting:
             self._held.discard(series.series_id)
         elif not standing.active and series.series_id not in self._held:
             self._held.add(series.series_id)
-            self._note(series, Level.WARNING, f"held: {hold}")
+            self._note(series, Level.WARNING, _held(hold.sentence))
         return hold is not None
 
     def _put_off(self, series: Series, error: AisbenchError) -> None:
         self._later[series.series_id] = self.clock() + timedelta(seconds=AGAIN_SECONDS)
         if series.trouble != str(error):
             LOG.warning("series %s: %s", series.series_id, error)
-            event = Event(series.series_id, self.clock(), "follower", Level.ERROR, f"held: {error}")
-            self.ledger.set_trouble(series.series_id, str(error), event)
+            event = Event(series.series_id, self.clock(), "follower", Level.ERROR, _held(error.sentence))
+            self.ledger.set_trouble(series.series_id, error.sentence, event)
 
     def _go_on(self, series: Series) -> None:
         self._later.pop(series.series_id, None)
         if series.trouble:
             self.ledger.set_trouble(series.series_id, "")
 
-    def _note(self, series: Series, level: Level, message: str) -> None:
+    def _note(self, series: Series, level: Level, message: Message) -> None:
         self.ledger.note(Event(series.series_id, self.clock(), "follower", level, message))
+
+
+def _held(why: Message) -> Message:
+    return Message("held: {reason}", reason=why)
 
 
 def standing_of(ledger: SeriesLedger, series: Series, now: datetime) -> Standing:

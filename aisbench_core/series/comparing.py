@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from aisbench_core.errors import Problem, SpecError
+from aisbench_core.messages import Message
 from aisbench_core.model import SeriesRow
 from aisbench_core.series.matrix import Matrix, MatrixRow
 from aisbench_core.statistics.difference import Difference, difference
@@ -56,7 +57,8 @@ class SeriesComparison:
 def compared(baseline: Matrix, candidate: Matrix, compare: Compare) -> SeriesComparison:
     """The candidate's rows against the baseline's. Raises SpecError for a series against itself."""
     if baseline.series.series_id == candidate.series.series_id:
-        raise SpecError("comparison", [Problem("series", "must be two different ones", baseline.series.series_id)])
+        found = baseline.series.series_id
+        raise SpecError(Message("comparison"), [Problem("series", Message("must be two different ones"), found)])
     partners = list(_partners(baseline.rows, candidate.rows))
     looked = [(old, new, _side_by_side(old, new, compare)) for old, new in partners]
     pairs = _settled([_pair(old, new, found) for old, new, found in looked])

@@ -10,6 +10,7 @@ from typing import Any
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.errors import Problem, SeriesNotFound, SpecError
 from aisbench_core.job_secrets import JobSecrets
+from aisbench_core.messages import Message, joined
 from aisbench_core.model import Attempt, Clock, Event, Finding, Level, Run, RunRecord, RunSpec, Series, SeriesPlan
 from aisbench_core.regions import Regions
 from aisbench_core.running.ledger import Ledger
@@ -77,13 +78,17 @@ class SeriesDesk:
         Raises SpecError with every error of every cell."""
         draft = self._drafted(plan, profile)
         if draft.errors:
-            raise SpecError("this series cannot be launched", [_problem(found) for found in draft.errors])
+            raise SpecError(Message("this series cannot be launched"), [_problem(found) for found in draft.errors])
         now = self._clock()
         series_id = f"s{now:%Y%m%d-%H%M%S}-{''.join(secrets.choice(LETTERS) for _ in range(ID_LETTERS))}"
         place = self._regions.profile(profile).name
         series = Series(series_id, plan, draft.rows, place, now, who, plan.budget)
         attempts = planning.first_attempts(series_id, plan, draft.rows, who, now)
-        message = f"launched: {len(attempts)} cells, about {draft.estimate.node_hours:.4g} node hours"
+        message = Message(
+            "launched: {cells} cells, about {node_hours:.4g} node hours",
+            cells=len(attempts),
+            node_hours=draft.estimate.node_hours,
+        )
         launched = self._ledger.add(series, attempts, self._event(series_id, message, who), token)
         self._files.keep(launched)
         return launched
@@ -144,7 +149,7 @@ class SeriesDesk:
     def stop(self, series_id: str, who: str) -> Matrix:
         """Cancel what is not launched yet, and ask every active run to end. Again is fine."""
         series = self.get(series_id)
-        self._ledger.cancel(series.series_id, self._event(series.series_id, "stopped", who))
+        self._ledger.cancel(series.series_id, self._event(series.series_id, Message("stopped"), who))
         for run in self._ledger.runs([series.series_id]):  # after the cancelling, since when none is added
             if not run.state.is_terminal:
                 self._stop_run(run.run_id, who)
@@ -161,16 +166,20 @@ class SeriesDesk:
             if cell.is_lost
         ]
         if not again:
-            problem = Problem("cells", "none has ended without a valid result", f"{matrix.valid} valid")
-            raise SpecError(f"series {series.series_id}", [problem])
-        self._ledger.add_attempts(again, self._event(series.series_id, f"run again: {len(again)} cells", who))
+            none, valid = Message("none has ended without a valid result"), Message("{count} valid", count=matrix.valid)
+            what = Message("series {series_id}", series_id=series.series_id)
+            raise SpecError(what, [Problem("cells", none, valid)])
+        said = Message("run again: {count} cells", count=len(again))
+        self._ledger.add_attempts(again, self._event(series.series_id, said, who))
         return self.look(series.series_id)
 
     def resume(self, series_id: str, budget: float, who: str) -> Matrix:
         """Give another budget, in node hours, so that a held series goes on. Raises SpecError on an unfit one."""
         series = self.get(series_id)
         plan = planning.plan_of(series.plan.spec, {**_answers(series.plan), "budget": budget})
-        message = f"budget: {_hours(plan.budget)} instead of {_hours(series.budget)}"
+        message = Message(
+            "budget: {budget} instead of {before}", budget=_hours(plan.budget), before=_hours(series.budget)
+        )
         self._ledger.set_budget(series.series_id, plan.budget, self._event(series.series_id, message, who))
         return self.look(series.series_id)
 
@@ -219,7 +228,7 @@ class SeriesDesk:
         self._files.keep(series)
         return self._launch_cell(self._ledger, series, attempt)
 
-    def _event(self, series_id: str, message: str, who: str) -> Event:
+    def _event(self, series_id: str, message: Message, who: str) -> Event:
         return Event(series_id, self._clock(), "console", Level.INFO, message, who)
 
 
@@ -227,11 +236,13 @@ def _answers(plan: SeriesPlan) -> dict[str, Any]:
     return {name: getattr(plan, name) for name in type(plan).model_fields if name != "spec"}
 
 
-def _hours(budget: float | None) -> str:
-    return "none" if budget is None else f"{budget:.4g} node hours"
+def _hours(budget: float | None) -> Message:
+    return Message("none") if budget is None else Message("{hours:.4g} node hours", hours=budget)
 
 
 def _problem(found: planning.Checked) -> Problem:
     finding: Finding = found.finding
-    where = "" if found.everywhere else f"{', '.join(row.title for row in found.rows)}: "
-    return Problem(finding.field, where + finding.message + (f" ({finding.hint})" if finding.hint else ""))
+    if found.everywhere:
+        return Problem(finding.field, finding.sentence)
+    where = joined(", ", [row.title for row in found.rows])
+    return Problem(finding.field, joined(": ", [where, finding.sentence]))

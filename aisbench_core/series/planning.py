@@ -12,10 +12,11 @@ from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.documents import parse
 from aisbench_core.errors import AisbenchError, Problem, SpecError
 from aisbench_core.job_secrets import JobSecrets
+from aisbench_core.messages import Message
 from aisbench_core.model import MOST_CELLS, Attempt, Finding, Flavor, Level, RunSpec, SeriesPlan, SeriesRow
 from aisbench_core.settings import Profile
 
-WHAT = "the series"
+WHAT = Message("the series")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +62,8 @@ def plan_of(spec: RunSpec, answers: Mapping[str, Any]) -> SeriesPlan:
     given = {name: _listed(name, value) for name, value in answers.items() if value is not None}
     plan = parse(SeriesPlan, {"node_counts": [spec.node_count], **given, "spec": spec}, WHAT)
     if plan.cell_count > MOST_CELLS:
-        problem = Problem("cells", f"a series has at most {MOST_CELLS}", str(plan.cell_count))
-        raise SpecError(WHAT, [problem], "ask for fewer node counts, versions or repeats")
+        problem = Problem("cells", Message("a series has at most {most}", most=MOST_CELLS), str(plan.cell_count))
+        raise SpecError(WHAT, [problem], Message("ask for fewer node counts, versions or repeats"))
     return plan
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from aisbench_core.messages import Message
 from aisbench_core.model import Attempt, Run, RunState, Series
 
 HOUR_S = 3600.0
@@ -21,10 +22,15 @@ class Hold:
     spent: float
     budget: float
 
-    def __str__(self) -> str:
-        return (
-            f"the budget is {self.budget:.4g} node hours, of which {self.spent:.4g} are used or promised to active"
-            f" runs, and the next cell needs about {self.needed:.4g}"
+    @property
+    def sentence(self) -> Message:
+        """The same in words."""
+        return Message(
+            "the budget is {budget:.4g} node hours, of which {spent:.4g} are used or promised to active"
+            " runs, and the next cell needs about {needed:.4g}",
+            budget=self.budget,
+            spent=self.spent,
+            needed=self.needed,
         )
 
 

@@ -240,8 +240,9 @@ def downgraded() -> Callable[[Path], None]:
         with sqlite3.connect(file, isolation_level=None) as con:
             for sql in ("drop index runs_by_series", "drop table series", "drop table attempts"):
                 con.execute(sql)
-            con.execute("alter table runs drop column series_id")
-            con.execute("alter table runs drop column series_index")
+            newer = ("runs series_id", "runs series_index", "runs detail_data", "beats who_data")
+            for table, column in map(str.split, (*newer, "events message_data", "events actor_data")):
+                con.execute(f"alter table {table} drop column {column}")
             con.execute("pragma user_version = 2")
 
     return back

@@ -36,7 +36,7 @@ def test_a_cell_that_would_exceed_the_budget_is_not_launched_until_there_is_more
     assert (held.hold.budget, held.hold.spent, held.hold.needed) == pytest.approx((5, 4.8, 2.4))
     assert len(more) == 1
     said = [event.message for event in bench.look(series).events]
-    assert [text for text in said if text.startswith("held: ")] == [f"held: {held.hold}"], "said once"
+    assert [text for text in said if text.startswith("held: ")] == [f"held: {held.hold.sentence}"], "said once"
     assert said[-1] == "budget: 7.3 node hours instead of 5 node hours"
 
 

@@ -51,7 +51,7 @@ def show_detail(run: Run) -> None:
     """The sentence that says how things stand; trouble that passes is marked as such."""
     t = words()
     if run.is_retrying:
-        trouble = plain(t.said(run.detail.removeprefix("retrying: ")))  # said in the person's language instead
+        trouble = plain(t.said(run.trouble))
         st.warning(t("live.retrying", attempts=run.attempts, detail=trouble), icon=":material/autorenew:")
     elif run.state is RunState.FAILED:
         st.error(plain(t.said(run.detail)) or t("state.failed"), icon=":material/cancel:")

@@ -75,7 +75,9 @@ class Words:
 
     def by(self, actor: str, source: str) -> str:
         """Who did what an event tells: a person, a process, or the part of the system that says so."""
-        return self.said(actor) if actor else self.texts.get(f"by.{source}", source)
+        if not actor:
+            return self.texts.get(f"by.{source}", source)
+        return self.said(actor) if source == "follower" else actor
 
     def sample(self, name: str) -> str:
         """What the platform measured, with its unit; one that is not known stays as it is."""

@@ -1,0 +1,43 @@
+"""What is said of a run's moves: where it went, why, and what is tried again."""
+
+from collections.abc import Mapping
+
+from aisbench_core.messages import Message, joined
+from aisbench_core.model import Run, RunState
+
+_SAID: Mapping[RunState, Message] = {
+    RunState.PREPARING: Message("preparing"),
+    RunState.UPLOADING: Message("uploading"),
+    RunState.SUBMITTING: Message("submitting"),
+    RunState.QUEUED: Message("queued"),
+    RunState.RUNNING: Message("running"),
+    RunState.STOPPING: Message("stopping"),
+    RunState.COLLECTING: Message("collecting"),
+    RunState.COMPLETED: Message("completed"),
+    RunState.FAILED: Message("failed"),
+    RunState.STOPPED: Message("stopped"),
+}
+
+
+def launched(run: Run, described: int, reproduces: str) -> Message:
+    """What was launched; `described`: how many fields of the system description were taken over."""
+    nodes, cards = run.spec.node_count, run.spec.cards_per_node
+    parts = [
+        Message("launched: {nodes} x {cards} cards, profile {profile}", nodes=nodes, cards=cards, profile=run.profile)
+    ]
+    if described:
+        parts.append(Message("{count} kept fields of the system description taken over", count=described))
+    if reproduces:
+        parts.append(Message("reproduces {run_id}", run_id=reproduces))
+    return joined("; ", parts)
+
+
+def told(run: Run) -> Message:
+    """A move in words: the state, and why. Who stopped a run was told when its collecting began."""
+    state = _SAID[run.state]
+    return joined(": ", [state, run.detail]) if run.detail and run.state is not RunState.STOPPED else state
+
+
+def retrying(trouble: Message) -> Message:
+    """How things stand with a run whose last step failed for a reason that passes."""
+    return Message("retrying: {trouble}", trouble=trouble)
