@@ -6,7 +6,7 @@ import pytest
 
 from aisbench_core.messages import Message, in_chinese
 from aisbench_core.model import Event, Run, RunState
-from pages._ui.words import Language, Words, catalogue
+from pages._ui.shell.words import Language, Words, catalogue
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on
 from tests.flow.trouble import IMPATIENT
 from tests.sandbox_process import SandboxProcess
