@@ -41,7 +41,7 @@ OUTSIDE: Mapping[str, frozenset[str]] = {
 }
 """Libraries (and sqlite3) that belong to one part of the product, and where they may be imported."""
 
-_BELOW = ("documents", "errors", "model", "numerals", "private_files", "read_only", "settings", "value_errors")
+_BELOW = ("documents", "errors", "formats", "model", "private_files", "read_only", "settings", "value_errors")
 BELOW = tuple(f"aisbench_core.{name}" for name in _BELOW)
 
 EVERYWHERE = ("aisbench_core.messages",)
@@ -62,7 +62,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.health",
         "aisbench_core.history.found",
         "aisbench_core.importing.chosen",
-        *("aisbench_core.model", "aisbench_core.numerals", "aisbench_core.read_only"),
+        *("aisbench_core.model", "aisbench_core.formats", "aisbench_core.read_only"),
         "aisbench_core.reproducing.values",
         *("aisbench_core.rulesets.ruleset", "aisbench_core.report.words"),
         *(f"aisbench_core.series.{name}" for name in ("comparing", "matrix", "planning")),
@@ -183,7 +183,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *BELOW,
     ),
     "aisbench_core/at_once.py": (),
-    "aisbench_core/numerals.py": (),
+    "aisbench_core/formats.py": (),
     "aisbench_core/running": (
         "aisbench_core.authoring",
         *("aisbench_core.cloud.ports", "aisbench_core.job_secrets"),

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from aisbench_core import formats
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core_for_reading, profile_option
 from aisbench_core.cli.exit_codes import CLOUD_UNAVAILABLE
@@ -54,7 +55,7 @@ def profiles(as_json: bool) -> None:
             f"{each.name} (default)" if each.name == default else each.name,
             each.region,
             each.bucket,
-            each.flavor or each.pool_id or shown.MISSING,
+            each.flavor or each.pool_id or formats.MISSING,
             "rehearsal" if each.rehearsal else "measurement",
             keys,
         )
@@ -95,10 +96,10 @@ def _health(found: "Health", keys: str) -> str:
             ("keys", keys),
             *services,
             ("followed", followed),
-            ("ledger", shown.size(found.sizes.ledger)),
-            ("warehouse", shown.size(found.sizes.warehouse)),
+            ("ledger", formats.size(found.sizes.ledger)),
+            ("warehouse", formats.size(found.sizes.warehouse)),
             ("runs", "not known" if found.sizes.runs is None else f"{found.sizes.runs:,}"),
-            ("disk", f"{shown.size(found.sizes.disk_free)} free"),
+            ("disk", f"{formats.size(found.sizes.disk_free)} free"),
             *([("data folder", "read-only: nothing can be launched, imported or changed")] if found.read_only else []),
         ]
     )

@@ -1,4 +1,4 @@
-"""How the command line writes values: aligned tables, numbers with their units, and JSON."""
+"""How the command line writes answers: aligned tables, and JSON."""
 
 import json
 import textwrap
@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from aisbench_core.numerals import decimal, percentage
+from aisbench_core.formats import MISSING, nodes_and_cards
 
 if TYPE_CHECKING:  # pydantic takes a quarter of a second, and `--help` has no use for it
     from aisbench_core.model import Finding, Run
     from aisbench_core.warehouse.boards import Hardware
 
-MISSING = "–"
 MOST_LETTERS = 240
 
 
@@ -67,45 +66,14 @@ def indented(text: str) -> str:
     return textwrap.indent(text, "  ")
 
 
-def number(value: float | None, unit: str = "") -> str:
-    """A number with its unit, to five significant digits and with all of its whole part; `–` if not measured."""
-    return MISSING if value is None else f"{decimal(value)} {unit}".strip()
-
-
-def percent(value: float | None) -> str:
-    """A fraction as a percentage; `–` if not measured."""
-    return MISSING if value is None else percentage(value)
-
-
-def duration(seconds: float | None) -> str:
-    """Seconds as a person says them; `–` if not measured."""
-    if seconds is None:
-        return MISSING
-    if seconds < 59.95:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
-
-
 def moment(at: datetime | None) -> str:
     """A time in the reader's own zone; `–` if there is none."""
     return MISSING if at is None else f"{at.astimezone():%Y-%m-%d %H:%M:%S}"
 
 
-def size(count: int | None) -> str:
-    """Bytes as kB, MB or GB."""
-    if count is None:
-        return MISSING
-    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= scale:
-            return f"{count / scale:.1f} {unit}"
-    return f"{count} B"
-
-
 def hardware(flavor: str, nodes: int | None, cards: int | None) -> str:
     """Where a run runs: flavor, and nodes x cards."""
-    return f"{clipped(flavor) or MISSING} · {nodes or MISSING} × {cards or MISSING}"
+    return f"{clipped(flavor) or MISSING} · {nodes_and_cards(nodes, cards)}"
 
 
 def where(row: "Hardware") -> str:

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from aisbench_core.formats import MISSING
 from aisbench_core.report.markup import Markup, element
-from aisbench_core.report.tables import NOTHING, cell, clipped, table
+from aisbench_core.report.tables import cell, clipped, table
 from aisbench_core.report.words import Speaker
 from aisbench_core.warehouse.exporting.reported import ReportedRun
 from aisbench_core.warehouse.series_verdict import SeriesVerdict
@@ -29,7 +30,7 @@ def of_series(series: Sequence[SeriesVerdict], say: Speaker) -> Iterator[Markup]
     for each in series:
         parts = (
             each.series_id,
-            f"{say.plain('nodes')}: {each.node_count or NOTHING}",
+            f"{say.plain('nodes')}: {each.node_count or MISSING}",
             each.framework_version,
             each.image,
         )

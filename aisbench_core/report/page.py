@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from aisbench_core.formats import MISSING, decimal, nodes_and_cards
 from aisbench_core.model import SYSTEM_FIELDS
-from aisbench_core.numerals import decimal
 from aisbench_core.report.checks import counting, of_runs, of_series, ruleset
 from aisbench_core.report.drawn import by_unit, charts_of
 from aisbench_core.report.markup import Markup, element, joined
 from aisbench_core.report.style import STYLE
 from aisbench_core.report.tables import (
-    NOTHING,
     cell,
     clipped,
     listing,
@@ -139,7 +138,7 @@ def _result(cells: Cells, say: Speaker) -> Sequence[Markup]:
     mark = " *" if cells["synthetic_data"] else ""
     return (
         cell(cells["run_id"], "run"),
-        cell(f"{clipped(cells['model_name'] or NOTHING)}{mark}, {clipped(_version(cells) or NOTHING)}", "name"),
+        cell(f"{clipped(cells['model_name'] or MISSING)}{mark}, {clipped(_version(cells) or MISSING)}", "name"),
         cell(clipped(_hardware(cells), 40), "flavor"),
         cell(_size(cells)),
         numeral(cells["throughput_cluster"]),
@@ -245,7 +244,7 @@ def _interval(group: Mapping[str, float | None]) -> str | None:
 
 
 def _size(cells: Cells) -> str:
-    return f"{cells['node_count'] or NOTHING} × {cells['cards_per_node'] or NOTHING}"
+    return nodes_and_cards(cells["node_count"], cells["cards_per_node"])
 
 
 def _hardware(cells: Cells) -> str:

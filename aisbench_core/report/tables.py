@@ -3,11 +3,8 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from aisbench_core.numerals import DIGITS, decimal, percentage
+from aisbench_core.formats import DIGITS, MISSING, number, percent
 from aisbench_core.report.markup import Markup, element, joined
-
-NOTHING = "–"
-"""What was not measured, or is not known."""
 
 
 def table(heads: Sequence[object], rows: Iterable[Sequence[Markup]]) -> Markup:
@@ -27,7 +24,7 @@ def listing(pairs: Iterable[tuple[object, object]]) -> Markup:
 
 def cell(value: object, kind: str | None = None) -> Markup:
     """One cell; `kind` is its class."""
-    return element("td", NOTHING if value is None or value == "" else value, class_=kind)
+    return element("td", MISSING if value is None or value == "" else value, class_=kind)
 
 
 def clipped(text: str, most: int = 80) -> str:
@@ -37,12 +34,12 @@ def clipped(text: str, most: int = 80) -> str:
 
 def numeral(value: float | None, digits: int = DIGITS, unit: str = "") -> Markup:
     """A number to so many significant digits, with all of its whole part; – when it was not measured."""
-    return cell(None if value is None else f"{decimal(value, digits)}{unit}", "number")
+    return cell(None if value is None else f"{number(value, digits=digits)}{unit}", "number")
 
 
 def share(value: float | None) -> Markup:
     """A share of 1, in percent."""
-    return cell(None if value is None else percentage(value), "number")
+    return cell(percent(value), "number")
 
 
 def moment(at: datetime | None) -> str | None:

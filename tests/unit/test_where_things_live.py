@@ -40,11 +40,12 @@ NOT_IN_PAGES = frozenset({"threading", "multiprocessing", "asyncio", "subprocess
 
 VAGUE = frozenset({"utils", "util", "helpers", "helper", "common", "misc", "base", "manager", "managers"})
 
-MOST_LINES = 300
+MOST_LINES = 400
+"""One idea may be that long; ten pieces of it in as many files are harder to read."""
+
 LONGER_STILL = frozenset(
     {
         "tests/stores/test_warehouse_file.py",
-        "tests/stores/test_warehouse_record.py",
     }
 )
 """Modules over the limit. This list may only get shorter."""

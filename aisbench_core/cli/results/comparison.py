@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from aisbench_core import formats
 from aisbench_core.cli import shown
 from aisbench_core.cli.results.servers import servers_text
 
@@ -56,7 +57,7 @@ def _peers(comparison: "Comparison") -> Iterator[str]:
 def _group(peers: "Peers") -> tuple[str, ...]:
     found = peers.summary
     values = (found.mean, found.ci_low, found.ci_high) if found else (None, None, None)
-    return (peers.run_id, str(found.count if found else 0), *map(shown.number, values))
+    return (peers.run_id, str(found.count if found else 0), *map(formats.number, values))
 
 
 def _ratio(peers: "Peers") -> tuple[float | None, float | None, float | None]:
@@ -64,7 +65,7 @@ def _ratio(peers: "Peers") -> tuple[float | None, float | None, float | None]:
 
 
 def _factor(ratio: float | None) -> str:
-    return shown.MISSING if ratio is None else f"× {shown.number(ratio)}"
+    return formats.MISSING if ratio is None else f"× {formats.number(ratio)}"
 
 
 def _servers(comparison: "Comparison") -> Iterator[str]:
@@ -75,15 +76,17 @@ def _servers(comparison: "Comparison") -> Iterator[str]:
 
 def _values(metric: "MetricComparison", units: Sequence[str]) -> Iterator[str]:
     for value, unit in zip(metric.values, units, strict=True):
-        ratio = f" (× {shown.number(value.ratio)})" if value.ratio is not None and value is not metric.values[0] else ""
+        ratio = (
+            f" (× {formats.number(value.ratio)})" if value.ratio is not None and value is not metric.values[0] else ""
+        )
         yield _measured(metric.name, value, unit if metric.name in THROUGHPUTS else metric.unit) + ratio
 
 
 def _measured(name: str, value: "MetricValue", unit: str) -> str:
     if name == "rank_cv":
-        return shown.percent(value.value)
-    return shown.duration(value.value) if name.endswith("_s") else shown.number(value.value, unit)
+        return formats.percent(value.value)
+    return formats.duration(value.value) if name.endswith("_s") else formats.number(value.value, unit)
 
 
 def _value(value: object) -> str:
-    return shown.MISSING if value is None or value == "" else str(value)
+    return formats.MISSING if value is None or value == "" else str(value)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from aisbench_core import formats
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, user
 from aisbench_core.errors import ConfigError
@@ -285,10 +286,10 @@ def _row(preview: "Preview") -> tuple[str, ...]:
     return (
         _standing(preview),
         shown.clipped(preview.record.workload.model),
-        shown.clipped(run.spec.framework_version) or shown.MISSING,
+        shown.clipped(run.spec.framework_version) or formats.MISSING,
         shown.hardware(run.spec.flavor, nodes, cards),
-        shown.number(info.throughput_ratio),
-        shown.number(info.accuracy),
+        formats.number(info.throughput_ratio),
+        formats.number(info.accuracy),
         shown.moment(run.ended_at),
         str(facts["source"]),
         preview.validity.label,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from aisbench_core import formats
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, user
 from aisbench_core.cli.exit_codes import NOT_ENOUGH_DATA, REGRESSION
@@ -196,7 +197,7 @@ def _group(each: "GroupJudgement", apart: str) -> str:
 
 
 def _version(name: str) -> str:
-    return shown.clipped(name) or shown.MISSING
+    return shown.clipped(name) or formats.MISSING
 
 
 def _sides(judged: "Judgement") -> str:
@@ -216,17 +217,17 @@ def _metric(metric: "MetricVerdict") -> Iterator[str]:
     yield str(metric.outcome)
     yield _mean(metric.name, metric.baseline, metric.unit)
     yield _mean(metric.name, metric.candidate, metric.unit)
-    yield signed(found.change) if found else shown.MISSING
-    yield f"{signed(found.ci_low)} … {signed(found.ci_high)}" if found else shown.MISSING
+    yield signed(found.change) if found else formats.MISSING
+    yield f"{signed(found.ci_low)} … {signed(found.ci_high)}" if found else formats.MISSING
     yield probability(metric.p_value)
     yield probability(metric.adjusted_p)
-    yield str(found.test) if found else shown.MISSING
+    yield str(found.test) if found else formats.MISSING
 
 
 def _mean(name: str, side: "Summary | None", unit: str) -> str:
     if side is None:
-        return shown.MISSING
-    mean = shown.percent(side.mean) if name == "rank_cv" else shown.number(side.mean, unit)
+        return formats.MISSING
+    mean = formats.percent(side.mean) if name == "rank_cv" else formats.number(side.mean, unit)
     return f"{mean} (n={side.count})"
 
 
@@ -238,7 +239,7 @@ def signed(change: float) -> str:
 def probability(value: float | None) -> str:
     """A p-value to three digits, so that 0.0104 is not taken for 0.01; below a millionth it says only that."""
     if value is None:
-        return shown.MISSING
+        return formats.MISSING
     return "< 1e-6" if value < 1e-6 else f"{value:.3g}"
 
 

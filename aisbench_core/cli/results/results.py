@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from aisbench_core import formats
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core_for_reading
 from aisbench_core.cli.results.comparison import comparison_text
@@ -146,19 +147,19 @@ def _board(page: "BoardPage", apart: "Mapping[str, str]") -> str:
 def _row(row: "BoardRow", apart: "Mapping[str, str]", *, systems: bool) -> tuple[str, ...]:
     unit = row.throughput_unit
     return (
-        row.rank or shown.MISSING,
+        row.rank or formats.MISSING,
         shown.clipped(row.workload) + (" (synthetic data)" if row.synthetic_data else ""),
         shown.clipped(row.model),
         *([shown.clipped(apart.get(row.fingerprint, ""))] if apart else []),
         shown.clipped(row.framework_version),
         shown.hardware(shown.where(row), row.node_count, row.cards_per_node),
-        *([shown.clipped(row.system, 60) or shown.MISSING] if systems else []),
-        shown.number(row.throughput, unit),
-        shown.percent(row.cv),
-        f"{shown.number(row.ci_low)} to {shown.number(row.ci_high)}" if row.ci_low is not None else shown.MISSING,
-        shown.number(row.best, unit),
-        shown.number(row.per_card, unit),
-        shown.percent(row.accuracy),
+        *([shown.clipped(row.system, 60) or formats.MISSING] if systems else []),
+        formats.number(row.throughput, unit),
+        formats.percent(row.cv),
+        f"{formats.number(row.ci_low)} to {formats.number(row.ci_high)}" if row.ci_low is not None else formats.MISSING,
+        formats.number(row.best, unit),
+        formats.number(row.per_card, unit),
+        formats.percent(row.accuracy),
         str(row.runs) + (f" (+{row.invalid + row.incomplete} not valid)" if row.invalid + row.incomplete else ""),
         row.origin.label,
         row.best_run_id or row.reason,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from aisbench_core import formats
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core_for_reading
 from aisbench_core.cli.results.results import filters, full_id, query_of, say_where_else
@@ -134,10 +135,10 @@ def _listed(each: Choice, *, systems: bool) -> tuple[str, ...]:
     return (
         each.run_id,
         shown.clipped(each.workload),
-        shown.clipped(each.parameters) or shown.MISSING,
+        shown.clipped(each.parameters) or formats.MISSING,
         shown.clipped(each.framework_version),
         each.hardware,
-        *([shown.clipped(each.system, 60) or shown.MISSING] if systems else []),
+        *([shown.clipped(each.system, 60) or formats.MISSING] if systems else []),
         ", ".join(map(str, each.node_counts)),
         str(each.runs),
     )
@@ -173,16 +174,16 @@ def _text(curve: "Scaling", predicted: list[dict[str, object]]) -> str:
 
 
 def _row(point: "ScalingPoint", unit: str, beside: float | None) -> tuple[str, ...]:
-    interval = f"{shown.number(point.ci_low)} … {shown.number(point.ci_high)}" if point.ci_low else shown.MISSING
+    interval = f"{formats.number(point.ci_low)} … {formats.number(point.ci_high)}" if point.ci_low else formats.MISSING
     return (
         str(point.node_count),
         str(point.runs),
-        shown.number(point.throughput, unit),
+        formats.number(point.throughput, unit),
         interval,
         f"{point.speed_up:.3f}",
         f"{point.ideal:.3f}",
-        shown.percent(point.efficiency),
-        shown.MISSING if beside is None else f"{beside * 100:+.2f} %",
+        formats.percent(point.efficiency),
+        formats.MISSING if beside is None else f"{beside * 100:+.2f} %",
     )
 
 
@@ -192,8 +193,8 @@ def _law(curve: "Scaling") -> Iterator[str]:
         yield f"Amdahl's law: nothing can be said: {fit.misfit}"
     elif fit.serial:
         share = fit.serial
-        high = shown.percent(share.high)
-        yield f"Amdahl's law: serial share {shown.percent(share.value)}, 95 % {shown.percent(share.low)} … {high}"
+        high = formats.percent(share.high)
+        yield f"Amdahl's law: serial share {formats.percent(share.value)}, 95 % {formats.percent(share.low)} … {high}"
 
 
 def _prediction(found: dict[str, object]) -> str:
@@ -207,5 +208,5 @@ def _prediction(found: dict[str, object]) -> str:
 
 def _left_out(curve: "Scaling") -> Iterator[str]:
     for each in curve.left_out:
-        nodes = shown.MISSING if each.node_count is None else each.node_count
+        nodes = formats.MISSING if each.node_count is None else each.node_count
         yield f"left out, {each.why}: {each.runs} on nodes: {nodes}"

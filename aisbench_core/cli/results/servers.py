@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from aisbench_core import formats
 from aisbench_core.cli import shown
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def servers_text(servers: "Servers | None", unit: str) -> str:
 
 def _rows(servers: "Servers") -> Iterator[tuple[str, str, str]]:
     for result in servers.results:
-        yield str(result.server), shown.number(result.throughput), shown.number(result.accuracy)
+        yield str(result.server), formats.number(result.throughput), formats.number(result.accuracy)
     throughput, accuracy = _spread(servers.throughput), _spread(servers.accuracy)
     for name in throughput:
         yield name, throughput[name], accuracy[name]
@@ -27,7 +28,7 @@ def _rows(servers: "Servers") -> Iterator[tuple[str, str, str]]:
 def _spread(spread: "Spread | None") -> dict[str, str]:
     names = ("mean", "sd", "CV", "lowest", "highest")
     if spread is None:
-        return dict.fromkeys(names, shown.MISSING)
+        return dict.fromkeys(names, formats.MISSING)
     told = spread.summary
-    numbers = [shown.number(value) for value in (told.mean, told.sd, spread.lowest, spread.highest)]
-    return dict(zip(names, (*numbers[:2], shown.percent(told.cv), *numbers[2:]), strict=True))
+    numbers = [formats.number(value) for value in (told.mean, told.sd, spread.lowest, spread.highest)]
+    return dict(zip(names, (*numbers[:2], formats.percent(told.cv), *numbers[2:]), strict=True))

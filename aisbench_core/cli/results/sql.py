@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from aisbench_core import formats
 from aisbench_core.cli import shown
 from aisbench_core.cli.exit_codes import INTERRUPTED, YOUR_INPUT
 from aisbench_core.cli.results.exporting import SMALL_EXPORT, copy_to
@@ -186,7 +187,7 @@ def _cells(row: tuple[Any, ...]) -> list[str]:
 
 def _cell(value: object) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
-        return shown.MISSING
+        return formats.MISSING
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from aisbench_core import formats
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core, open_core_for_reading
 from aisbench_core.cli.exit_codes import OUR_ERROR
@@ -96,7 +97,7 @@ def snapshot(file: Path, replace: bool) -> None:
     DuckDB and everything that reads its files opens it, also without this product; docs/open.md explains the columns.
     """
     taken = open_core_for_reading().warehouse.snapshot(file, datetime.now(UTC), replace=replace)
-    click.echo(f"{_runs(taken.runs)} in {taken.path}, {shown.size(taken.bytes)}")
+    click.echo(f"{_runs(taken.runs)} in {taken.path}, {formats.size(taken.bytes)}")
 
 
 def _computed(done: int, of: int) -> None:

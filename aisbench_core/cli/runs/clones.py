@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from aisbench_core import formats
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core_for_reading, usual_rights
 from aisbench_core.cli.exit_codes import DIFFERENT
@@ -73,7 +74,7 @@ def table(found: "tuple[Difference, ...]", first: str, second: str) -> str:
 def text(value: object) -> str:
     """A field's value; `–` where it is not set."""
     if value is None:
-        return shown.MISSING
+        return formats.MISSING
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from aisbench_core import formats
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core_for_reading, profile_option, user
 
@@ -102,11 +103,11 @@ def _table(found: "list[RegionJob]") -> str:
         [
             (
                 job.status.name,
-                str(job.status.version or shown.MISSING),
+                str(job.status.version or formats.MISSING),
                 job.status.phase,
                 str(job.status.node_count),
                 shown.moment(job.status.created_at),
-                job.run.run_id if job.run else shown.MISSING,
+                job.run.run_id if job.run else formats.MISSING,
                 job.status.job_id,
             )
             for job in found

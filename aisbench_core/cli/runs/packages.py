@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from aisbench_core import formats
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core
 from aisbench_core.cli.runs.configs import check_store, found_answers, found_text, store, talk_about
@@ -97,7 +98,7 @@ def _region(core: "Core", profile: str, may_be_new: bool) -> "tuple[Sequence[Fla
 
 
 def _text(package: "Package", name: str, found: "Imported") -> str:
-    facts = [("name", name or shown.MISSING), ("code", f"{package.entries:,} files, {shown.size(package.size)}")]
+    facts = [("name", name or formats.MISSING), ("code", f"{package.entries:,} files, {formats.size(package.size)}")]
     if package.name:
         facts += [
             ("company", package.name.company),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from aisbench_core import formats
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, profile_option, user
 from aisbench_core.cli.exit_codes import DIFFERENT
@@ -71,13 +72,13 @@ def result_text(found: "Repeated") -> str:
         why = f": {found.verdict}, {', '.join(found.not_comparable)}" if found.not_comparable else ""
         return f"{run.run_id} cannot be compared with {original.run_id}{why}"
     sentence = (
-        f"{run.run_id}: {shown.number(run.throughput, unit)}, {found.ratio:.4f} times the {original.run_id}'s "
-        f"{shown.number(original.throughput, unit)}; data: {found.dataset}"
+        f"{run.run_id}: {formats.number(run.throughput, unit)}, {found.ratio:.4f} times the {original.run_id}'s "
+        f"{formats.number(original.throughput, unit)}; data: {found.dataset}"
     )
     if found.low is None or found.high is None:
         return f"{sentence}\n{found.runs} valid run of the original's group: too few to say what is to be expected"
     place = "within" if found.is_within else "outside"
-    low, high = shown.number(found.low), shown.number(found.high, unit)
+    low, high = formats.number(found.low), formats.number(found.high, unit)
     return f"{sentence}\n{place} what {found.runs} runs of the original's group let expect (95 %): {low} to {high}"
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from aisbench_core import formats
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, user
 from aisbench_core.cli.results.servers import servers_text
@@ -117,17 +118,17 @@ def result_text(row: "RunRow | None") -> str:
     if row is None:
         return ""
     unit = row.throughput_unit
-    found = f"{row.ranks_found} of {row.ranks_expected}" if row.ranks_expected else shown.MISSING
+    found = f"{row.ranks_found} of {row.ranks_expected}" if row.ranks_expected else formats.MISSING
     target = f" (target {row.accuracy_target:g})" if row.accuracy_target is not None else ""
     facts = shown.listing(
         [
             ("validity", row.validity.label),
             *((check.id, f"{check.level}: expected {check.expected}, found {check.found}") for check in row.reasons),
-            ("throughput", f"{shown.number(row.throughput, unit)} ({row.throughput_definition})"),
-            ("per node", shown.number(row.per_node, unit)),
-            ("per card", shown.number(row.per_card, unit)),
-            ("accuracy", f"{shown.number(row.accuracy)}{target}"),
-            ("cards heard", f"{found}, variation {shown.percent(row.rank_cv)}"),
+            ("throughput", f"{formats.number(row.throughput, unit)} ({row.throughput_definition})"),
+            ("per node", formats.number(row.per_node, unit)),
+            ("per card", formats.number(row.per_card, unit)),
+            ("accuracy", f"{formats.number(row.accuracy)}{target}"),
+            ("cards heard", f"{found}, variation {formats.percent(row.rank_cv)}"),
             ("data", "synthetic" if row.synthetic_data else row.dataset),
             ("kind", f"{'rehearsal' if row.rehearsal else 'measurement'} in {row.region}"),
         ]
@@ -174,11 +175,11 @@ def _table(found: "Sequence[Run]") -> str:
             (
                 run.run_id,
                 shown.clipped(run.spec.workload),
-                shown.clipped(run.spec.framework_version) or shown.MISSING,
+                shown.clipped(run.spec.framework_version) or formats.MISSING,
                 f"{run.spec.node_count} × {run.spec.cards_per_node}",
                 shown.state(run),
                 shown.moment(run.created_at),
-                shown.duration(run.duration_s),
+                formats.duration(run.duration_s),
                 run.created_by,
                 run.detail[:80],
             )
@@ -210,7 +211,7 @@ def _facts(run: "Run", progress: "Progress | None", described: str) -> str:
             ("submitted", shown.moment(run.submitted_at)),
             ("started", shown.moment(run.started_at)),
             ("ended", shown.moment(run.ended_at)),
-            ("ran for", shown.duration(run.duration_s)),
+            ("ran for", formats.duration(run.duration_s)),
             ("code", run.code_sha256[:12]),
             ("system", described),
         ]

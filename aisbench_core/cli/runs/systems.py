@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from aisbench_core import formats
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, user
 from aisbench_core.cli.runs.configs import file_of, write_file
@@ -145,7 +146,7 @@ def _text(described: "Described") -> str:
     rows = [
         (
             name,
-            str(values.get(name, shown.MISSING)),
+            str(values.get(name, formats.MISSING)),
             "job" if name in known else "stated" if name in values else "",
             field.description or "",
         )

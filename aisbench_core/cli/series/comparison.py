@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from aisbench_core import formats
 from aisbench_core.cli import shown
 from aisbench_core.cli.results.regression import power_line, probability, signed
 
@@ -62,18 +63,18 @@ def _pair(pair: "RowPair") -> Iterator[str]:
     yield pair.candidate.asked.title
     for row in (pair.baseline, pair.candidate):
         yield str(row.summary.count if row.summary else 0)
-        yield shown.number(row.summary.mean if row.summary else None)
+        yield formats.number(row.summary.mean if row.summary else None)
     yield pair.candidate.unit
     change = pair.difference
-    yield signed(change.change) if change else shown.MISSING
-    yield f"{signed(change.ci_low)} … {signed(change.ci_high)}" if change else shown.MISSING
+    yield signed(change.change) if change else formats.MISSING
+    yield f"{signed(change.ci_low)} … {signed(change.ci_high)}" if change else formats.MISSING
     yield probability(change.p_value if change else None)
     yield probability(pair.adjusted_p)
     yield f"{pair.verdict}: {', '.join(pair.reasons)}" if pair.reasons else str(pair.outcome)
 
 
 def _told(value: object) -> str:
-    return shown.MISSING if value is None or value == "" else str(value)
+    return formats.MISSING if value is None or value == "" else str(value)
 
 
 def _powers(found: "SeriesComparison") -> Iterator[str]:

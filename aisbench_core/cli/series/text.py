@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from aisbench_core import formats
 from aisbench_core.cli import shown
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def _cell(cell: "Cell") -> str:
     tried = cell.shown
     again = f" (attempt {tried.number})" if tried.number > 1 else ""
     if tried.state == "valid":
-        return shown.number(tried.throughput) + again
+        return formats.number(tried.throughput) + again
     return (shown.state(tried.run) if tried.run and tried.state == "active" else str(tried.state)) + again
 
 
@@ -184,12 +185,14 @@ def _row(row: "MatrixRow") -> Iterator[str]:
     found = row.summary
     yield row.asked.title
     yield f"{found.count if found else 0} of {len(row.cells)}"
-    yield shown.number(found.mean if found else None)
-    yield shown.number(row.median)
-    yield shown.number(found.sd if found else None)
-    yield shown.percent(found.cv if found else None)
-    yield f"{shown.number(found.ci_low)} to {shown.number(found.ci_high)}" if found and found.sd is not None else "–"
-    yield shown.number(found.olympic_mean if found else None)
+    yield formats.number(found.mean if found else None)
+    yield formats.number(row.median)
+    yield formats.number(found.sd if found else None)
+    yield formats.percent(found.cv if found else None)
+    yield (
+        f"{formats.number(found.ci_low)} to {formats.number(found.ci_high)}" if found and found.sd is not None else "–"
+    )
+    yield formats.number(found.olympic_mean if found else None)
     yield row.unit
     yield "" if row.verdict is None else "counts" if row.verdict.counts else "does not count"
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator
 
 import streamlit as st
 
+from aisbench_core.formats import MISSING, clipped
 from aisbench_core.model import Mode, Origin
 from aisbench_core.warehouse.compared import Comparison, FieldValues, Verdict
 from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import NOT_MEASURED, clipped
 from pages._ui.shell.words import Words, words
 
 SHOWN = {Verdict.COMPARABLE: st.success, Verdict.NORMALISED: st.warning, Verdict.NOT_COMPARABLE: st.error}
@@ -51,7 +51,7 @@ def field_text(value: object, t: Words) -> str:
         return t(f"mode.{value}")
     if isinstance(value, Origin):
         return t(f"origin.{value}")
-    return NOT_MEASURED if value is None or value == "" else str(value)
+    return MISSING if value is None or value == "" else str(value)
 
 
 def _reasons(comparison: Comparison, t: Words) -> Iterator[str]:
@@ -91,7 +91,7 @@ def _equal(comparison: Comparison, t: Words) -> str:
     ]
     every = (each.field for each in (*comparison.same, *comparison.differences))
     silent = "" if _speaks_of_warming_up(every) else f" {t('why.no_warm')}"
-    return t("why.equal", fields=" · ".join(told) or NOT_MEASURED) + silent
+    return t("why.equal", fields=" · ".join(told) or MISSING) + silent
 
 
 def _telling(name: str) -> bool:

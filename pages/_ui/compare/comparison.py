@@ -4,6 +4,7 @@ from typing import Any
 
 import streamlit as st
 
+from aisbench_core.formats import MISSING, difference, number, percent
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.compared import ComparedBy, Comparison, FieldValues, MetricComparison, MetricValue
 from aisbench_core.warehouse.histories import HistoryGroup
@@ -17,7 +18,7 @@ from pages._ui.scaling.choice import selection_of
 from pages._ui.shell import address, charts, widgets
 from pages._ui.shell.core import asked, core
 from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import NOT_MEASURED, more_or_less, number, percent, when
+from pages._ui.shell.formats import when
 from pages._ui.shell.navigation import HISTORY, SCALING, link
 from pages._ui.shell.tables import show_side_by_side
 from pages._ui.shell.words import Words, words
@@ -188,7 +189,7 @@ def _recent() -> dict[str, ListedRun]:
 def _run_title(run_id: str, row: ListedRun | None, t: Words) -> str:
     if row is None:
         return run_id
-    size = t("runs.size", nodes=row.node_count or NOT_MEASURED, cards=row.cards_per_node or NOT_MEASURED)
+    size = t("runs.size", nodes=row.node_count or MISSING, cards=row.cards_per_node or MISSING)
     origin = f" · {t('origin.imported')}" if row.origin is Origin.IMPORTED else ""
     at = when(row.created_at, "%m-%d %H:%M")
     return f"{run_id} · {row.model} · {row.framework_version} · {size} · {at}{origin}"
@@ -224,5 +225,5 @@ def _metric_text(metric: MetricComparison, value: MetricValue, run: RunRow, t: W
     text = percent(value.value) if is_share else number(value.value, unit)
     if value is metric.values[0] or value.difference is None:
         return text
-    apart = t("compare.points", points=f"{value.difference * 100:+.2f}") if is_share else more_or_less(value.difference)
+    apart = t("compare.points", points=f"{value.difference * 100:+.2f}") if is_share else difference(value.difference)
     return f"{text} ({apart})" if value.ratio is None else f"{text} (×{number(value.ratio)}, {apart})"

@@ -6,11 +6,12 @@ from typing import Any
 import altair as alt
 import streamlit as st
 
+from aisbench_core.formats import MISSING
 from aisbench_core.warehouse.compared import Comparison, Peers
 from pages._ui.leaderboard.rows import common_unit, own_unit
 from pages._ui.shell import charts
 from pages._ui.shell.charts import AXIS, BAR, Drawing, chart_of, ink
-from pages._ui.shell.formats import NOT_MEASURED, rounded
+from pages._ui.shell.formats import rounded
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import Words, words
 
@@ -48,7 +49,7 @@ def _cells(each: Peers, unit: str, own: Mapping[str, str], t: Words) -> dict[str
         t("peers.ratio"): ratio,
         t("peers.ratio_low"): low,
         t("peers.ratio_high"): high,
-        t("peers.note"): t("peers.baselines") if each.is_baselines else NOT_MEASURED,
+        t("peers.note"): t("peers.baselines") if each.is_baselines else MISSING,
         t("grow.low", unit=unit): rounded(group.ci_low if group else None),
         t("grow.high", unit=unit): rounded(group.ci_high if group else None),
     }

@@ -4,13 +4,13 @@ import streamlit as st
 
 from aisbench_core.authoring.rules import subject_of
 from aisbench_core.errors import AisbenchError
+from aisbench_core.formats import MISSING
 from aisbench_core.model import Difference, RunSpec, differences, not_known
 from aisbench_core.reproducing.values import Original
 from pages._ui.configure import drafts
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain, show_error, show_sentence
-from pages._ui.shell.formats import NOT_MEASURED
 from pages._ui.shell.words import Words, words
 
 TALL = 7
@@ -97,5 +97,5 @@ def _name(field: str, t: Words) -> str:
 
 def _text(value: object) -> str:
     if value is None:
-        return NOT_MEASURED
+        return MISSING
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -8,6 +8,7 @@ import streamlit as st
 from aisbench_core.authoring.rules import Subject, subject_of
 from aisbench_core.authoring.specfile import to_yaml
 from aisbench_core.errors import CloudUnavailable
+from aisbench_core.formats import money, number, size
 from aisbench_core.model import Finding, RunSpec
 from pages._ui.configure import confirmation
 from pages._ui.configure.fields import Form
@@ -15,7 +16,6 @@ from pages._ui.shell import address, navigation
 from pages._ui.shell.core import WHO, core
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.findings import has_errors, show_all
-from pages._ui.shell.formats import money, number, size
 from pages._ui.shell.words import words
 
 MOST_HOURS = 87_600.0

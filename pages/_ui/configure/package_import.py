@@ -6,6 +6,7 @@ import streamlit as st
 
 from aisbench_core.authoring.packages.package import Answers, Described, Package
 from aisbench_core.authoring.specfile import to_yaml
+from aisbench_core.formats import size
 from aisbench_core.model import Flavor
 from pages._ui.configure.first_draft import known_flavors, profile_in_url
 from pages._ui.configure.import_findings import (
@@ -19,7 +20,6 @@ from pages._ui.configure.import_findings import (
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import size
 from pages._ui.shell.words import words
 
 NAME, BOOT, ENGINE = "import-workload-name", "import-boot", "import-engine"

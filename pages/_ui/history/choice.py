@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from aisbench_core.formats import clipped, short
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.histories import GroupRow, History, MetricHistory, VersionField
 from aisbench_core.warehouse.values import BoardQuery, RegionFacts
@@ -11,7 +12,6 @@ from pages._ui.leaderboard.board import filter_by
 from pages._ui.shell import address
 from pages._ui.shell.core import asked, core
 from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import clipped, short
 from pages._ui.shell.words import Words, words
 
 MOST_GROUPS = 200

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from aisbench_core.formats import MISSING, number, p_value, percent, short, signed
 from aisbench_core.statistics.summary import Summary
 from aisbench_core.warehouse.histories import (
     History,
@@ -23,7 +24,7 @@ from pages._ui.runs.validity import id_of, show_rules
 from pages._ui.shell import charts
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import NOT_MEASURED, chance, hundredfold, number, percent, rounded, short, signed, when
+from pages._ui.shell.formats import hundredfold, rounded, when
 from pages._ui.shell.listing import choose_text, page_of, show_pages, sorted_as_asked
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import Words, words
@@ -107,9 +108,9 @@ def show_changes(metric: MetricHistory) -> None:
             t("trend.change"): signed(change.change),
             t("trend.before"): _side(metric.name, change.before),
             t("trend.after"): _side(metric.name, change.after),
-            "p": chance(change.p_value),
+            "p": p_value(change.p_value),
             t("trend.new_there"): ", ".join(f"{t.field(b.field)} {short(b.value)}" for b in change.boundaries)
-            or NOT_MEASURED,
+            or MISSING,
         }
         for change in metric.changes
     ]
@@ -170,7 +171,7 @@ def _sentence(metric: MetricVerdict, t: Words) -> str:
         change=signed(found.change),
         low=signed(found.ci_low),
         high=signed(found.ci_high),
-        p=chance(metric.adjusted_p),
+        p=p_value(metric.adjusted_p),
     )
 
 
@@ -197,7 +198,7 @@ def _single_version(history: History, t: Words) -> str:
 
 
 def _versions(names: str) -> str:
-    return ", ".join(short(name) for name in names.split(", ") if name) or NOT_MEASURED
+    return ", ".join(short(name) for name in names.split(", ") if name) or MISSING
 
 
 def _powers(history: History, t: Words) -> Iterator[str]:
@@ -237,26 +238,26 @@ def _doubts(history: History, t: Words) -> Iterator[str]:
 
 def _test_cells(metric: MetricVerdict, t: Words) -> dict[str, Any]:
     found = metric.difference
-    interval = f"{signed(found.ci_low)} … {signed(found.ci_high)}" if found else NOT_MEASURED
+    interval = f"{signed(found.ci_low)} … {signed(found.ci_high)}" if found else MISSING
     name = t(f"metric.{metric.name}")
     return {
         t("compare.metric"): f"{name} ({metric.unit})" if metric.unit else name,
         t("trend.outcome"): t(f"outcome.{metric.outcome.name.lower()}"),
-        t("trend.change"): signed(found.change) if found else NOT_MEASURED,
+        t("trend.change"): signed(found.change) if found else MISSING,
         t("trend.interval"): interval,
-        t("trend.adjusted"): chance(metric.adjusted_p),
-        "p": chance(metric.p_value),
+        t("trend.adjusted"): p_value(metric.adjusted_p),
+        "p": p_value(metric.p_value),
         t("trend.candidate"): _side(metric.name, metric.candidate),
         t("trend.baseline"): _side(metric.name, metric.baseline),
-        t("trend.test"): str(found.test) if found else NOT_MEASURED,
-        t("trend.since"): metric.since or NOT_MEASURED,
+        t("trend.test"): str(found.test) if found else MISSING,
+        t("trend.since"): metric.since or MISSING,
     }
 
 
 def _side(name: str, side: Summary | None) -> str:
     """8,000 (n = 20, CV 0.4 %)."""
     if side is None:
-        return NOT_MEASURED
+        return MISSING
     cv = f", CV {percent(side.cv)}" if side.cv is not None else ""
     return f"{_value(name, side.mean)} (n = {side.count}{cv})"
 
@@ -275,7 +276,7 @@ def _run_cells(run: HistoryRun, history: History, name: str, t: Words) -> dict[s
         t("trend.at"): when(run.at, "%Y-%m-%d %H:%M"),
         t.field("framework_version"): run.framework_version,
         _head(name, t): hundredfold(value) if name in SHARES else rounded(value),
-        t("trend.part"): t(f"trend.{part}") if counts else NOT_MEASURED,
+        t("trend.part"): t(f"trend.{part}") if counts else MISSING,
         t("board.validity"): t(f"validity.{run.validity}"),
         t("board.reason"): _reason(run.left_out.get(name, ""), t),
         t("board.by"): run.created_by,

@@ -6,9 +6,9 @@ from typing import Any
 
 import altair as alt
 
+from aisbench_core.formats import clipped, short
 from aisbench_core.warehouse.histories import Boundary, Change, History, Level, MetricHistory, VersionField
 from pages._ui.shell.charts import Drawing, chart_of, if_any
-from pages._ui.shell.formats import clipped, short
 from pages._ui.shell.words import Words
 
 GREY = "#7a8699"

@@ -10,6 +10,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.typing import UploadedFile
 
+from aisbench_core.formats import MISSING, number, percent
 from aisbench_core.history.found import FoundResult, Table, Unread
 from aisbench_core.importing.chosen import Choices, Preview, Said, Saved, Where
 from aisbench_core.model import Mode, Origin
@@ -18,7 +19,7 @@ from pages._ui.imports import table_columns
 from pages._ui.shell import uploads, widgets
 from pages._ui.shell.callbacks import whole
 from pages._ui.shell.core import WHO, core
-from pages._ui.shell.formats import NOT_MEASURED, number, percent, when
+from pages._ui.shell.formats import when
 from pages._ui.shell.navigation import LEADERBOARD, link
 from pages._ui.shell.words import Words, words
 
@@ -177,7 +178,7 @@ def show_preview(choices: Choices) -> None:
         [_cells(preview, t) for preview in previews],
         hide_index=True,
         disabled=[name for name in _cells(previews[0], t) if name not in names],
-        placeholder=NOT_MEASURED,
+        placeholder=MISSING,
         column_config={
             t("history.state"): st.column_config.TextColumn(width="medium"),
             t("history.not_counted"): st.column_config.TextColumn(width="large"),
@@ -269,9 +270,9 @@ def _cells(preview: Preview, t: Words) -> dict[str, object]:
     return {
         t("history.state"): _standing(preview, t),
         t.field("model"): facts.model,
-        t("history.doubts"): "; ".join(map(t.said, preview.found.problems)) or NOT_MEASURED,
+        t("history.doubts"): "; ".join(map(t.said, preview.found.problems)) or MISSING,
         t("board.validity"): t(f"validity.{preview.validity}"),
-        t("history.not_counted"): table_columns.not_counted(preview, t) or NOT_MEASURED,
+        t("history.not_counted"): table_columns.not_counted(preview, t) or MISSING,
         t("history.file"): preview.found.place,
         t.field("framework_version"): run.spec.framework_version,
         t.field("mode"): t(f"mode.{run.spec.mode}") if "mode" in stated else None,

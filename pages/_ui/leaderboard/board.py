@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from aisbench_core.formats import MISSING
 from aisbench_core.model import Origin
 from aisbench_core.rulesets.ruleset import DEFAULT
 from aisbench_core.warehouse.boards import BoardRow
@@ -19,7 +20,6 @@ from pages._ui.runs.validity import show_rules, show_verdict_of
 from pages._ui.shell import address, charts
 from pages._ui.shell.core import asked, core
 from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import NOT_MEASURED
 from pages._ui.shell.listing import choose_text, page_of, show_pages, sorted_as_asked
 from pages._ui.shell.navigation import COMPARE, LIVE, link
 from pages._ui.shell.tables import Width, columns, height_of
@@ -235,7 +235,7 @@ def _table(rows: list[dict[str, Any]], alt: str, key: str) -> list[int]:
         on_select="rerun",
         height=height_of(rows, SEEN),
         column_config=columns(rows, widths),
-        placeholder=NOT_MEASURED,
+        placeholder=MISSING,
     )
     return [index for index in event["selection"]["rows"] if index < len(rows)]
 

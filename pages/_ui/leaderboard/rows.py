@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
+from aisbench_core.formats import MISSING, duration, nodes_and_cards
 from aisbench_core.warehouse.boards import BoardRow, hardware
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.runs.validity import reasons
-from pages._ui.shell.formats import NOT_MEASURED, duration, hundredfold, rounded, size_of, when
+from pages._ui.shell.formats import hundredfold, rounded, when
 from pages._ui.shell.words import Words
 
 
@@ -19,11 +20,11 @@ def common_unit(rows: Iterable[BoardRow | RunRow], t: Words) -> str:
 def group_cells(row: BoardRow, unit: str, apart: str | None, t: Words) -> dict[str, Any]:
     """A row of the leaderboard. `unit` stands in the heads; `apart` tells it from others; None where nothing does."""
     return {
-        t("board.rank"): row.rank or NOT_MEASURED,
+        t("board.rank"): row.rank or MISSING,
         t("board.model"): row.model,
         t("board.version"): f"{row.framework} {row.framework_version}",
         t("board.flavor"): hardware(row),
-        t("board.size"): size_of(row.node_count, row.cards_per_node),
+        t("board.size"): nodes_and_cards(row.node_count, row.cards_per_node),
         **({} if apart is None else {t("board.parameters"): apart}),
         **own_unit(row, unit, t),
         t("board.median", unit=unit): rounded(row.throughput),
@@ -37,7 +38,7 @@ def group_cells(row: BoardRow, unit: str, apart: str | None, t: Words) -> dict[s
         t("board.origin"): t(f"origin.{row.origin}"),
         t("board.not_valid"): row.invalid + row.incomplete,
         t("board.data"): t("board.synthetic") if row.synthetic_data else row.dataset,
-        t("board.best_by"): row.best_by or NOT_MEASURED,
+        t("board.best_by"): row.best_by or MISSING,
         t("board.latest"): when(row.latest_at, "%Y-%m-%d %H:%M"),
         t("board.workload"): row.workload,
         t("board.reason"): row.reason,
@@ -52,7 +53,7 @@ def run_cells(row: RunRow, unit: str, t: Words) -> dict[str, Any]:
         t("board.model"): row.model,
         t("board.version"): f"{row.framework} {row.framework_version}",
         t("board.flavor"): hardware(row),
-        t("board.size"): size_of(row.node_count, row.cards_per_node),
+        t("board.size"): nodes_and_cards(row.node_count, row.cards_per_node),
         **own_unit(row, unit, t),
         t("board.throughput", unit=unit): rounded(row.throughput),
         t("board.per_card", unit=unit): rounded(row.per_card),

@@ -7,6 +7,7 @@ the whole page once, and stop.
 import streamlit as st
 
 from aisbench_core.errors import DamagedLedger, RunNotFound
+from aisbench_core.formats import duration
 from aisbench_core.model import Event, MetricSample, Run
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.configure.clones import show_clone_button
@@ -31,7 +32,7 @@ from pages._ui.runs.validity import badge, show_verdict_of
 from pages._ui.shell import address, charts, navigation, widgets
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import errors_shown, plain
-from pages._ui.shell.formats import duration, when
+from pages._ui.shell.formats import when
 from pages._ui.shell.navigation import link
 from pages._ui.shell.words import words
 

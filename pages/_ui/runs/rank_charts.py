@@ -5,9 +5,9 @@ from typing import Any
 
 import altair as alt
 
+from aisbench_core.formats import number
 from aisbench_core.warehouse.compared import RankCell, RankMap, RankSpread
 from pages._ui.shell.charts import AXIS, BAR, LEGEND, Drawing, chart_of, ink
-from pages._ui.shell.formats import number
 from pages._ui.shell.words import Words
 
 FAR = 0.1

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from aisbench_core.formats import number
 from aisbench_core.warehouse.compared import RankMap
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.runs import rank_charts
 from pages._ui.shell import address, charts
 from pages._ui.shell.core import asked, core
 from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import hundredfold, number, rounded
+from pages._ui.shell.formats import hundredfold, rounded
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import words
 

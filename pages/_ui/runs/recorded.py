@@ -7,6 +7,7 @@ from datetime import datetime
 import streamlit as st
 
 from aisbench_core.errors import AisbenchError
+from aisbench_core.formats import MISSING, clipped, duration, nodes_and_cards, number, percent
 from aisbench_core.model import Origin, RunRecord, TrainResultInfo
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.configure.clones import show_clone_button
@@ -20,7 +21,7 @@ from pages._ui.runs.validity import badge, show_verdict_of
 from pages._ui.shell import navigation
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain, show_sentence
-from pages._ui.shell.formats import NOT_MEASURED, clipped, duration, number, percent, size_of, when
+from pages._ui.shell.formats import when
 from pages._ui.shell.navigation import link
 from pages._ui.shell.words import Words, words
 
@@ -88,7 +89,7 @@ def _facts(row: RunRow, record: RunRecord | None, t: Words) -> Iterable[tuple[st
     yield t.field("model"), row.model
     yield t.field("framework_version"), f"{row.framework} {row.framework_version}"
     yield t.field("mode"), t(f"mode.{row.mode}") if _tells_mode(row, record) else ""
-    yield t("board.size"), size_of(row.node_count, row.cards_per_node)
+    yield t("board.size"), nodes_and_cards(row.node_count, row.cards_per_node)
     yield t.field("flavor"), row.flavor
     yield t.field("region"), row.region
     yield t.field("throughput_definition"), row.throughput_definition
@@ -114,7 +115,7 @@ def _block(record: RunRecord) -> Iterable[tuple[str, str]]:
 
 
 def _table(pairs: Iterable[tuple[str, str]], alt: str, t: Words) -> None:
-    rows = [{t("compare.field"): name, t("import.value"): value.strip() or NOT_MEASURED} for name, value in pairs]
+    rows = [{t("compare.field"): name, t("import.value"): value.strip() or MISSING} for name, value in pairs]
     st.dataframe(rows, hide_index=True, alt=alt, height="content")
 
 

@@ -5,6 +5,7 @@ import secrets
 import streamlit as st
 
 from aisbench_core.errors import AisbenchError
+from aisbench_core.formats import MISSING, number
 from aisbench_core.reproducing.values import Aspect, Check, Repeated, Sameness
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.compare.comparability import field_name
@@ -14,7 +15,6 @@ from pages._ui.shell.callbacks import whole
 from pages._ui.shell.core import WHO, core
 from pages._ui.shell.errors import errors_shown, plain, show_sentence
 from pages._ui.shell.findings import has_errors, show_all
-from pages._ui.shell.formats import NOT_MEASURED, number
 from pages._ui.shell.words import Words, words
 
 OPEN, TOKEN = "reproduce-open", "reproduce-token"
@@ -54,7 +54,7 @@ def show_result(row: RunRow) -> None:
     navigation.link(navigation.COMPARE, t("reproduce.compare"), {"ids": [row.reproduces, row.run_id]})
     if found.ratio is None:
         why = ", ".join(plain(field_name(name, t)) for name in found.not_comparable)
-        st.warning(t("reproduce.not_comparable", reasons=why or NOT_MEASURED), icon=":material/balance:")
+        st.warning(t("reproduce.not_comparable", reasons=why or MISSING), icon=":material/balance:")
         return
     show = st.warning if found.is_within is False else st.success if found.is_within else st.info
     show(_sentence(found, t), icon=":material/replay:")
@@ -134,8 +134,8 @@ def _cells(each: Aspect, t: Words) -> dict[str, str]:
     return {
         t("reproduce.verdict"): f"{MARKS[each.sameness]} {t('reproduce.' + each.sameness.name.lower())}",
         t("compare.field"): field_name(each.name, t),
-        t("reproduce.then"): each.then or NOT_MEASURED,
-        t("clone.now"): each.now or NOT_MEASURED,
+        t("reproduce.then"): each.then or MISSING,
+        t("clone.now"): each.now or MISSING,
         t("reproduce.note"): t.said(each.note),
     }
 

@@ -3,6 +3,7 @@
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from aisbench_core.formats import duration
 from aisbench_core.model import ACTIVE, TERMINAL, Run, RunSort
 from aisbench_core.warehouse.values import Validity
 from pages._ui.configure.clones import show_clone_button
@@ -21,7 +22,7 @@ from pages._ui.runs.validity import badge, worth_of
 from pages._ui.shell import address, navigation
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import errors_shown, plain
-from pages._ui.shell.formats import duration, when
+from pages._ui.shell.formats import when
 from pages._ui.shell.listing import MOST_PAGES, pages_for
 from pages._ui.shell.words import words
 

@@ -6,13 +6,13 @@ from typing import Any, Literal
 import streamlit as st
 
 from aisbench_core.errors import AisbenchError
+from aisbench_core.formats import MISSING, clipped
 from aisbench_core.model import RunState
 from aisbench_core.rulesets.ruleset import Ruleset
 from aisbench_core.warehouse.values import BoardQuery, Check, CheckLevel, RunRow, Validity, is_of_the_end
 from pages._ui.shell import address
 from pages._ui.shell.core import asked, core
 from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import NOT_MEASURED, clipped
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import Words, words
 
@@ -87,7 +87,7 @@ def _verdict_cells(row: RunRow, t: Words) -> dict[str, Any]:
 
 
 def _ids(row: RunRow, level: CheckLevel) -> str:
-    return ", ".join(check.id for check in row.reasons if check.level is level) or NOT_MEASURED
+    return ", ".join(check.id for check in row.reasons if check.level is level) or MISSING
 
 
 def _counted(row: RunRow, t: Words) -> str:

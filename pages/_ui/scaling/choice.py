@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from aisbench_core.formats import clipped
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.boards import hardware
 from aisbench_core.warehouse.scalings import QuestionRow, Scaling, ScalingQuery, ScalingQuestion, systems
@@ -12,7 +13,6 @@ from pages._ui.leaderboard.board import filter_by, kind_id
 from pages._ui.shell import address
 from pages._ui.shell.core import asked, core
 from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import clipped
 from pages._ui.shell.words import Words, words
 
 MOST_QUESTIONS = 200

@@ -5,12 +5,13 @@ from typing import Any
 
 import streamlit as st
 
+from aisbench_core.formats import MISSING, percent
 from aisbench_core.warehouse.scalings import Scaling, ScalingPoint
 from pages._ui.scaling import curve_charts
 from pages._ui.scaling.choice import curve_names
 from pages._ui.shell import charts
 from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import NOT_MEASURED, percent, rounded
+from pages._ui.shell.formats import rounded
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import Words, words
 
@@ -146,5 +147,5 @@ def _foretold(curve: Scaling, nodes: int, t: Words) -> Iterator[dict[str, Any]]:
                 t("grow.at_most"): rounded(found.high),
                 t("grow.ideal"): rounded(ideal),
                 t("grow.efficiency"): rounded(found.value / ideal * 100),
-                t("grow.basis"): t("grow.beyond") if size > curve.largest else NOT_MEASURED,
+                t("grow.basis"): t("grow.beyond") if size > curve.largest else MISSING,
             }

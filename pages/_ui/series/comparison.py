@@ -1,9 +1,10 @@
-"""A series against another one of its workload, row by row: what changed, and whether that is more than chance."""
+"""A series against another one of its workload, row by row: what changed, and whether that is more than p_value."""
 
 from typing import Any
 
 import streamlit as st
 
+from aisbench_core.formats import MISSING, number, p_value, percent, signed
 from aisbench_core.series.comparing import RowPair, SeriesComparison
 from aisbench_core.series.matrix import Matrix, MatrixRow
 from aisbench_core.warehouse.compared import FieldValues
@@ -13,7 +14,7 @@ from pages._ui.series.matrix import row_title
 from pages._ui.shell import address
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import NOT_MEASURED, chance, number, percent, signed, when
+from pages._ui.shell.formats import when
 from pages._ui.shell.tables import show_table
 from pages._ui.shell.words import Words, words
 
@@ -67,9 +68,9 @@ def _cells(pair: RowPair, t: Words) -> dict[str, Any]:
     return {
         t("series.row"): row_title(pair.candidate.asked, t),
         t("trend.outcome"): _outcome(pair, t),
-        t("trend.change"): signed(beside.change) if beside else NOT_MEASURED,
-        t("trend.interval"): f"{signed(beside.ci_low)} … {signed(beside.ci_high)}" if beside else NOT_MEASURED,
-        t("trend.adjusted"): chance(pair.adjusted_p),
+        t("trend.change"): signed(beside.change) if beside else MISSING,
+        t("trend.interval"): f"{signed(beside.ci_low)} … {signed(beside.ci_high)}" if beside else MISSING,
+        t("trend.adjusted"): p_value(pair.adjusted_p),
         t("against.needed"): _needed(pair, t),
         t("trend.candidate"): _side(pair.candidate),
         t("trend.baseline"): _side(pair.baseline),
@@ -86,14 +87,14 @@ def _outcome(pair: RowPair, t: Words) -> str:
 def _side(row: MatrixRow) -> str:
     """8,000 (n = 5, CV 0.40 %)."""
     if row.summary is None:
-        return NOT_MEASURED
+        return MISSING
     spread = "" if row.summary.cv is None else f", CV {percent(row.summary.cv)}"
     return f"{number(row.summary.mean)} (n = {row.summary.count}{spread})"
 
 
 def _needed(pair: RowPair, t: Words) -> str:
     if pair.power is None:
-        return NOT_MEASURED
+        return MISSING
     if pair.power.runs:
         return str(pair.power.runs)
     return f"{pair.power.runs_each} + {pair.power.runs_each}" if pair.power.runs_each else t("against.never")

@@ -7,6 +7,7 @@ from typing import Any
 import streamlit as st
 
 from aisbench_core.errors import AisbenchError, CloudUnavailable
+from aisbench_core.formats import money, nodes_and_cards, number
 from aisbench_core.model import RunSpec
 from aisbench_core.series.planning import Checked, Draft, Estimate
 from pages._ui.configure import confirmation, drafts
@@ -16,7 +17,6 @@ from pages._ui.shell import address, navigation
 from pages._ui.shell.core import WHO, core
 from pages._ui.shell.errors import errors_shown, plain, show_error
 from pages._ui.shell.findings import finding_text, has_errors
-from pages._ui.shell.formats import money, number, size_of
 from pages._ui.shell.words import Words, words
 
 MOST_REPEATS = 100.0
@@ -153,7 +153,7 @@ def _show_draft(spec: RunSpec, draft: Draft, profile: str) -> None:
     st.dataframe(
         [
             {
-                t("series.cards"): size_of(row.node_count, row.spec.cards_per_node),
+                t("series.cards"): nodes_and_cards(row.node_count, row.spec.cards_per_node),
                 t("series.runs"): draft.plan.repeats,
                 t("series.node_hours"): number(row.node_count * draft.plan.repeats * draft.plan.hours_per_run),
                 t("series.version"): row.spec.framework_version,

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from aisbench_core.formats import number
 from aisbench_core.series.matrix import Matrix
 from pages._ui.series.comparison import show_against
 from pages._ui.series.matrix import show_attempts, show_matrix, show_statistics
@@ -10,7 +11,7 @@ from pages._ui.series.series_list import series_badge, series_facts, series_titl
 from pages._ui.shell import navigation
 from pages._ui.shell.core import WHO, core
 from pages._ui.shell.errors import errors_shown, plain
-from pages._ui.shell.formats import number, when
+from pages._ui.shell.formats import when
 from pages._ui.shell.words import words
 
 SECONDS = 2.5

@@ -2,10 +2,11 @@
 
 import streamlit as st
 
+from aisbench_core.formats import MISSING, duration, nodes_and_cards, number, percent
 from aisbench_core.model import CellState, SeriesRow
 from aisbench_core.series.matrix import Cell, Matrix, MatrixRow, Tried
 from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import NOT_MEASURED, duration, number, percent, size_of, when
+from pages._ui.shell.formats import when
 from pages._ui.shell.words import Words, words
 
 MOST_COLUMNS = 5
@@ -74,7 +75,7 @@ def row_title(asked: SeriesRow, t: Words) -> str:
 def word_of(row: MatrixRow, t: Words) -> str:
     """Whether a row's runs may be taken together, in a word."""
     if row.verdict is None:
-        return NOT_MEASURED
+        return MISSING
     return t("judged.counts" if row.verdict.counts else "judged.counts_not")
 
 
@@ -104,12 +105,10 @@ def _word(tried: Tried, t: Words) -> str:
 
 def _statistics(row: MatrixRow, t: Words) -> dict[str, str]:
     found = row.summary
-    interval = (
-        f"{number(found.ci_low)} – {number(found.ci_high)}" if found and found.ci_low is not None else NOT_MEASURED
-    )
+    interval = f"{number(found.ci_low)} – {number(found.ci_high)}" if found and found.ci_low is not None else MISSING
     return {
         t("series.row"): row_title(row.asked, t),
-        t("series.cards"): size_of(row.asked.node_count, row.asked.spec.cards_per_node),
+        t("series.cards"): nodes_and_cards(row.asked.node_count, row.asked.spec.cards_per_node),
         t("series.n"): t("series.n_of", valid=found.count if found else 0, cells=len(row.cells)),
         t("judged.verdict"): word_of(row, t),
         t("series.mean"): number(found.mean if found else None),

@@ -4,12 +4,13 @@ from typing import Literal
 
 import streamlit as st
 
+from aisbench_core.formats import number
 from aisbench_core.model import SeriesState
 from aisbench_core.series.matrix import Matrix
 from pages._ui.shell import address, navigation
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import number, when
+from pages._ui.shell.formats import when
 from pages._ui.shell.words import Words, words
 
 PAGE = 10

@@ -8,12 +8,12 @@ import altair as alt
 import pyarrow as pa
 import streamlit as st
 
+from aisbench_core.formats import nodes_and_cards
 from aisbench_core.model import MetricSample, Origin, RankResult
 from aisbench_core.warehouse.boards import BoardRow, hardware
 from aisbench_core.warehouse.compared import MetricComparison
 from aisbench_core.warehouse.scalings import Scaling
 from aisbench_core.warehouse.values import RunRow
-from pages._ui.shell.formats import size_of
 from pages._ui.shell.words import Words
 
 Drawing = Any
@@ -157,7 +157,7 @@ def row_name(row: BoardRow, apart: str, t: Words) -> str:
     """What a row of the leaderboard is about, in one line whose end may be cut off; imported results say that they are.
 
     `apart` tells it from rows that look alike."""
-    size = size_of(row.node_count, row.cards_per_node)
+    size = nodes_and_cards(row.node_count, row.cards_per_node)
     parts = [row.model, row.framework_version, hardware(row), size, apart, row.system]
     origin = [t("origin.imported")] if row.origin is Origin.IMPORTED else []
     return " · ".join([*(part for part in parts if part), *origin])

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import streamlit as st
 
 from aisbench_core.errors import AisbenchError, disk_error
-from pages._ui.shell.formats import clipped
+from aisbench_core.formats import clipped
 from pages._ui.shell.words import words
 
 log = logging.getLogger("aisbench_core.console")

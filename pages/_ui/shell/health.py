@@ -8,10 +8,11 @@ from typing import Any
 import streamlit as st
 
 from aisbench_core.errors import AisbenchError
+from aisbench_core.formats import MISSING, number, size
 from aisbench_core.health import Health
 from pages._ui.shell.core import asked, core
 from pages._ui.shell.errors import plain, show_error, show_sentence
-from pages._ui.shell.formats import NOT_MEASURED, number, size, when
+from pages._ui.shell.formats import when
 from pages._ui.shell.words import words
 
 LIBRARIES = ("aisbench-console", "streamlit", "duckdb", "huaweicloudsdkmodelarts", "esdk-obs-python")
@@ -71,7 +72,7 @@ def show_profile_health(name: str) -> None:
     st.header(t("health.profile"))
     profile = core().regions.profile(name)
     rows = [
-        {t("health.setting"): name, t("health.value"): NOT_MEASURED if value == "" else value}
+        {t("health.setting"): name, t("health.value"): MISSING if value == "" else value}
         for name, value in _settings(profile.model_dump(mode="json"))
     ]
     st.dataframe(rows, hide_index=True, alt=t("health.profile"), height="content")

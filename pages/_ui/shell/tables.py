@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import streamlit as st
 
+from aisbench_core.formats import MISSING
 from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import NOT_MEASURED
 
 ROW, HEAD = 35, 38
 """Heights of a row and of the head with its edges, in pixels."""
@@ -50,7 +50,7 @@ def show_table(
         alt=alt,
         height=height,
         column_config=columns(rows, widths or {}),
-        placeholder=NOT_MEASURED,
+        placeholder=MISSING,
     )
 
 

@@ -1,10 +1,12 @@
-"""Numbers, times and amounts as a person reads them."""
+"""Numbers, times and amounts read the same on pages, in the command line and in printed reports."""
 
 from datetime import UTC, datetime
 
 import pytest
 
-from pages._ui.shell import formats
+from aisbench_core import formats
+from aisbench_core.report.tables import numeral, share
+from pages._ui.shell.formats import local
 
 
 @pytest.mark.parametrize(
@@ -23,6 +25,7 @@ from pages._ui.shell import formats
 )
 def test_a_number_has_five_digits_and_nothing_measured_is_a_dash(value: float | None, text: str) -> None:
     assert formats.number(value) == text
+    assert f">{text}<" in numeral(value)
 
 
 def test_a_number_can_have_its_unit() -> None:
@@ -31,7 +34,16 @@ def test_a_number_can_have_its_unit() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(None, "–"), (12.4, "12 s"), (59.7, "1 min 0 s"), (200, "3 min 20 s"), (3599.9, "1 h 0 min"), (7500, "2 h 5 min")],
+    [
+        (None, "–"),
+        (0.04, "0.04 s"),
+        (12.44, "12.4 s"),
+        (59.7, "59.7 s"),
+        (59.99, "1 min 0 s"),
+        (200, "3 min 20 s"),
+        (3599.9, "1 h 0 min"),
+        (7500, "2 h 5 min"),
+    ],
 )
 def test_a_duration_is_read_in_hours_minutes_and_seconds(seconds: float | None, text: str) -> None:
     assert formats.duration(seconds) == text
@@ -42,10 +54,11 @@ def test_a_duration_is_read_in_hours_minutes_and_seconds(seconds: float | None, 
     [
         (None, "–"),
         (0, "0 B"),
-        (1023, "1023 B"),
+        (1023, "1,023 B"),
         (1536, "1.5 KiB"),
-        (5 * 1024**2, "5.0 MiB"),
-        (3 * 1024**4, "3072.0 GiB"),
+        (1024**2 - 1, "1 MiB"),
+        (5 * 1024**2, "5 MiB"),
+        (3 * 1024**4, "3 TiB"),
     ],
 )
 def test_sizes_are_read_in_binary_units(count: int | None, text: str) -> None:
@@ -59,12 +72,14 @@ def test_an_amount_has_two_decimals_and_its_currency() -> None:
 
 def test_a_share_is_read_in_percent() -> None:
     assert formats.percent(0.905) == "90.5 %"
+    assert formats.percent(0.012345) == "1.234 %"
+    assert ">90.5 %<" in share(0.905)
     assert formats.percent(None) == "–"
 
 
 def test_times_are_shown_on_the_clock_of_the_browser() -> None:
     noon = datetime(2026, 7, 1, 12, tzinfo=UTC)
 
-    assert formats.local(noon, "Asia/Shanghai").hour == 20
-    assert formats.local(noon, "No/Where").hour == 12
-    assert formats.local(noon, None).hour == 12
+    assert local(noon, "Asia/Shanghai").hour == 20
+    assert local(noon, "No/Where").hour == 12
+    assert local(noon, None).hour == 12

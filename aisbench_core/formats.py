@@ -1,0 +1,96 @@
+"""Values as people read them: the same on pages, in the command line and in printed reports."""
+
+import re
+
+MISSING = "–"
+"""What was not measured, or is not known."""
+
+DIGITS, PERCENT_DIGITS = 5, 4
+"""Significant digits of a measured number, and of a share in percent."""
+
+SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+def decimal(value: float, digits: int = DIGITS) -> str:
+    """A number with so many significant digits, all of its whole part and no zeros at its end: 1,234.5 or 30,123.
+
+    What is very small is no 0, and what is very large no line of digits: these have an exponent."""
+    if not value:
+        return "0"
+    if not 1e-3 <= abs(value) < 1e15:
+        return f"{value:.{digits}g}"
+    whole = len(str(int(abs(value)))) if abs(value) >= 1 else 0
+    text = f"{value:,.{max(0, digits - whole)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def number(value: float | None, unit: str = "", digits: int = DIGITS) -> str:
+    """A number with its unit: 1,234.5 samples/s."""
+    return MISSING if value is None else f"{decimal(value, digits)} {unit}".strip()
+
+
+def percent(share: float | None) -> str:
+    """A share of 1 in percent: 93.75 %."""
+    return MISSING if share is None else f"{decimal(100 * share, PERCENT_DIGITS)} %"
+
+
+def signed(change: float | None, digits: int = 2) -> str:
+    """A relative change: +1.20 % or -3.40 %."""
+    return MISSING if change is None else f"{change * 100:+.{digits}f} %"
+
+
+def difference(value: float) -> str:
+    """A difference with its sign: +1,234 or -3.4."""
+    return f"{'-' if value < 0 else '+'}{number(abs(value))}" if value else "±0"
+
+
+def p_value(value: float | None) -> str:
+    """A p-value with three digits, so that 0.0104 is not taken for 0.01; below a millionth it says only that."""
+    if value is None:
+        return MISSING
+    return "< 0.000001" if value < 1e-6 else f"{value:.3g}"
+
+
+def duration(seconds: float | None) -> str:
+    """12.3 s, 3 min 20 s, 2 h 5 min."""
+    if seconds is None:
+        return MISSING
+    if seconds < 59.95:
+        return f"{decimal(round(seconds, 3), 3)} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:,} h {minutes} min"
+
+
+def size(count: int | None) -> str:
+    """Bytes in binary units: 999 B, 1.5 KiB, 200 MiB."""
+    if count is None:
+        return MISSING
+    amount, units = float(count), iter(("B", "KiB", "MiB", "GiB"))
+    for unit in units:
+        if round(amount, 1) < 1024:
+            return f"{decimal(round(amount, 1))} {unit}"
+        amount /= 1024
+    return f"{decimal(round(amount, 1))} TiB"
+
+
+def money(amount: float | None, currency: str) -> str:
+    """1,234.50 CNY."""
+    return MISSING if amount is None else f"{amount:,.2f} {currency}"
+
+
+def nodes_and_cards(nodes: int | None, cards: int | None) -> str:
+    """2 × 8: nodes and cards on each; a dash for what an imported result does not tell."""
+    return f"{nodes or MISSING} × {cards or MISSING}"
+
+
+def short(name: str) -> str:
+    """A version's name; of a SHA-256 its first 12 digits."""
+    return name[:12] if SHA256.fullmatch(name) else name
+
+
+def clipped(text: str, most: int = 40) -> str:
+    """A text of `most` letters or less; what is longer ends with an ellipsis."""
+    return text if len(text) <= most else text[: most - 1] + "…"
