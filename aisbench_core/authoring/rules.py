@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Generic, Literal, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from aisbench_core.authoring import pre_start
 from aisbench_core.authoring.code_folder import CodeFolder, measure
 from aisbench_core.authoring.workloads import Workload, Workloads
 from aisbench_core.errors import AisbenchError
 from aisbench_core.job_secrets import JobSecrets
-from aisbench_core.messages import Message
+from aisbench_core.messages import Hint, Message
 from aisbench_core.model import Api, Finding, Flavor, Level, RunSpec, Scalar
 from aisbench_core.settings import Profile
 
@@ -40,7 +40,7 @@ class Complaint(NamedTuple):
     """What is wrong with a spec: what was found and what is allowed. An empty field means the rule's own."""
 
     message: Message
-    hint: Message | Literal[""] = ""
+    hint: Hint = ""
     field: str = ""
     fix: Fix = ()
 

@@ -1,10 +1,11 @@
 """Sentences as data: a template and its values, said in English here and in Chinese where a person chose that."""
 
 from aisbench_core.messages.catalogue import in_chinese, label_in_chinese, labels_in_chinese
-from aisbench_core.messages.message import Message, Value, joined, message_of, plural, verbatim
+from aisbench_core.messages.message import Hint, Message, Value, joined, message_of, plural, verbatim
 from aisbench_core.messages.stored import from_json, to_json
 
 __all__ = [
+    "Hint",
     "Message",
     "Value",
     "from_json",

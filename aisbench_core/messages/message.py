@@ -1,7 +1,7 @@
 """A sentence that knows its template and its values."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 Value = str | int | float | bool | None
 """What a template is filled with: text of anybody, a number, or another Message. Only a Message is translated."""
@@ -45,6 +45,10 @@ class Message(str):
             for name, value in self.values.items()
         }
         return _made(type(self), self.template, changed)
+
+
+Hint = Message | Literal[""]
+"""What to do, or nothing."""
 
 
 class Joined(Message):

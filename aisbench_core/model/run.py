@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Self
 
-from aisbench_core.messages import Message
+from aisbench_core.messages import Hint, Message
 from aisbench_core.model.job import JobStatus
 from aisbench_core.model.spec import RunSpec, Scalar
 
@@ -209,8 +209,8 @@ class Finding:
     rule: str
     level: Level
     field: str
-    message: str
-    hint: str = ""
+    message: Message
+    hint: Hint = ""
     _: KW_ONLY
     source: str = ""
     fix: tuple[tuple[str, Scalar | None], ...] = ()

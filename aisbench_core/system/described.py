@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
-from aisbench_core.messages import Message
+from aisbench_core.messages import Hint, Message
 from aisbench_core.model import SYSTEM_FIELDS, Finding, Level, Stated, completed
 
 RULES: Mapping[str, tuple[Level, str]] = {
@@ -20,7 +19,7 @@ AGREEING = ("number_of_nodes", "accelerators_per_node")
 """Fields in which the job cannot be wrong."""
 
 
-def finding(rule: str, field: str, message: Message, hint: Message | Literal[""] = "") -> Finding:
+def finding(rule: str, field: str, message: Message, hint: Hint = "") -> Finding:
     """A finding of one of the rules above."""
     return Finding(rule, RULES[rule][0], field, message, hint)
 

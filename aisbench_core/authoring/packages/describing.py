@@ -14,6 +14,7 @@ from aisbench_core.authoring.upstream.session import boot_file_of, typed
 from aisbench_core.authoring.upstream.taking import Taking
 from aisbench_core.authoring.upstream.telling import release_of
 from aisbench_core.authoring.workloads import Workload, Workloads
+from aisbench_core.messages import Message
 from aisbench_core.model import Api, Scalar
 
 PUBLISHER = "huawei"
@@ -111,28 +112,34 @@ def manifest_of(package: Package, answers: Answers, told: Told, known: Workload 
 def left_open(package: Package, told: Told, known: Workload | None) -> Iterator[LineFinding]:
     """What the manifest does not say because nobody knows it."""
     if package.name is None:
-        message = f"{package.source!r} tells neither workload nor architecture nor framework version"
-        yield finding("package.name", "package", message, hint="give the file its first name back, or name it")
+        message = Message(
+            "{package!r} tells neither workload nor architecture nor framework version", package=package.source
+        )
+        yield finding("package.name", "package", message, hint=Message("give the file its first name back, or name it"))
     if known is None:
-        hint = "write it into definitions and dataset of the workload.yaml, and whether parameters decide speed"
-        message = "nobody tells how throughput is computed: it is compared with that of this package only"
+        hint = Message(
+            "write it into definitions and dataset of the workload.yaml, and whether parameters decide speed"
+        )
+        message = Message("nobody tells how throughput is computed: it is compared with that of this package only")
         yield finding("package.throughput", "definitions", message, hint=hint)
     for name, _, _, line in told.parameters:
         if not _NAME.fullmatch(name):
-            yield finding("package.parameter", f"parameters.{name}", "cannot be a parameter's name here", line)
+            yield finding("package.parameter", f"parameters.{name}", Message("cannot be a parameter's name here"), line)
 
 
 def missing(package: Package, manifest: Mapping[str, Any]) -> Iterator[LineFinding]:
     """What the manifest cannot do without."""
     boot_file = manifest["boot_file"]
     if boot_file not in package.scripts:
-        message = f"{boot_file!r} is not in code/code" if boot_file else "nothing tells it"
-        known = ", ".join(package.scripts[:10]) or "there is no Python file"
-        yield finding("package.boot-file", "boot_file", message, hint=f"name it; in code/code: {known}")
+        message = Message("{file!r} is not in code/code", file=boot_file) if boot_file else Message("nothing tells it")
+        known = ", ".join(package.scripts[:10]) or Message("there is no Python file")
+        yield finding(
+            "package.boot-file", "boot_file", message, hint=Message("name it; in code/code: {known}", known=known)
+        )
     (version,) = manifest["versions"].values()
     if not version["engine_version"]:
-        hint = "name it, such as mindspore_2.0.0-cann_6.3.0-py_3.7-euler_2.8.3-aarch64"
-        yield finding("package.engine", "engine_version", "nothing tells it", hint=hint)
+        hint = Message("name it, such as mindspore_2.0.0-cann_6.3.0-py_3.7-euler_2.8.3-aarch64")
+        yield finding("package.engine", "engine_version", Message("nothing tells it"), hint=hint)
 
 
 def _jobs(package: Package) -> Sequence[Taking]:

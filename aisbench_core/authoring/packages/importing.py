@@ -21,6 +21,7 @@ from aisbench_core.authoring.upstream.found import FoundSpec, Hints, Imported, L
 from aisbench_core.authoring.workloads import Workload, Workloads
 from aisbench_core.documents import parse
 from aisbench_core.errors import ConfigError, SpecError
+from aisbench_core.messages import Message, joined, message_of
 from aisbench_core.model import Flavor, Level, RunSpec
 from aisbench_core.settings import Settings
 
@@ -56,7 +57,7 @@ class Packages:
             with place.open("rb") as packed:
                 return self.unpack(place.name, packed)
         except OSError as error:
-            raise ConfigError(f"{place} cannot be read: {error.strerror}") from None
+            raise ConfigError(Message("{path} cannot be read: {why}", path=place, why=error.strerror)) from None
 
     def describe(
         self, package: Package, answers: Answers, flavors: Sequence[Flavor] = (), flavor: str = ""
@@ -90,7 +91,7 @@ class Packages:
             self.drop(package)
             return Made(described.existing, new=False)
         if described.workload is None:
-            raise ConfigError("the package makes no workload yet", "see the findings")
+            raise ConfigError(Message("the package makes no workload yet"), Message("see the findings"))
         keep(self._settings, described.workload, package, described.manifest)
         return Made(described.workload.name, new=True)
 
@@ -109,9 +110,11 @@ class Packages:
         except BaseException as error:  # such as Ctrl-C in a large archive
             shutil.rmtree(folder, ignore_errors=True)
             if isinstance(error, ConfigError):
-                raise ConfigError(f"{opening.plain(source)}: {error.message}", error.hint) from None
+                raise ConfigError(joined(": ", [opening.plain(source), error.message]), error.hint) from None
             if isinstance(error, OSError):
-                raise ConfigError(f"{opening.plain(source)} cannot be unpacked: {error.strerror}") from error
+                raise ConfigError(
+                    Message("{package} cannot be unpacked: {why}", package=opening.plain(source), why=error.strerror)
+                ) from error
             raise
 
     def _forget_old(self) -> None:
@@ -133,10 +136,15 @@ class Packages:
         if any(each.level is Level.ERROR for each in findings[before:]):
             return None
         try:
-            parse(Manifest, manifest, f"workload {name}")
+            parse(Manifest, manifest, Message("workload {name}", name=name))
         except SpecError as error:
             findings += [
-                finding("package.manifest", each.field, f"{each.message} ({each.found})") for each in error.problems
+                finding(
+                    "package.manifest",
+                    each.field,
+                    Message("{problem} ({found})", problem=each.message, found=each.found),
+                )
+                for each in error.problems
             ]
             return None
         place = {"folder": self._settings.own_workloads_dir / name, "shipped_dir": self._settings.workloads_dir}
@@ -158,12 +166,16 @@ class Packages:
 
 def _name_problems(settings: Settings, name: str) -> Iterator[LineFinding]:
     if not _NAME.fullmatch(name):
-        message = f"{name!r} cannot be a workload's name; allowed: {describing.LONGEST_NAME} of a-z, A-Z, 0-9, - and _"
+        message = Message(
+            "{name!r} cannot be a workload's name; allowed: {most} of a-z, A-Z, 0-9, - and _",
+            name=name,
+            most=describing.LONGEST_NAME,
+        )
         yield finding("package.manifest", "name", message)
         return
     trouble = conflict(settings, name)
     if trouble:
-        yield finding("package.taken", "name", trouble.message, hint=trouble.hint)
+        yield finding("package.taken", "name", message_of(trouble.message), hint=message_of(trouble.hint))
 
 
 def _other_architecture(
@@ -176,11 +188,18 @@ def _other_architecture(
     chosen = (job.spec.flavor if job else "") or flavor
     offered = [each for each in flavors if each.flavor_id == chosen] or flavors
     told = sorted({each.architecture for each in offered if each.architecture})
-    hint = "look at what the code brings along: .whl, .run and .so files only work on the one that they were built for"
+    hint = Message(
+        "look at what the code brings along: .whl, .run and .so files only work on the one that they were built for"
+    )
     if told and wanted not in told:
-        who = f"flavor {chosen}" if len(offered) == 1 else "the region"
+        who = Message("flavor {flavor}", flavor=chosen) if len(offered) == 1 else Message("the region")
         yield finding(
-            "package.architecture", "flavor", f"the package is for {wanted}, and {who} has {', '.join(told)}", hint=hint
+            "package.architecture",
+            "flavor",
+            Message(
+                "the package is for {wanted}, and {where} has {found}", wanted=wanted, where=who, found=", ".join(told)
+            ),
+            hint=hint,
         )
     engine = job.spec.engine_version if job else ""
     other = {"aarch64": "x86_64", "x86_64": "aarch64"}.get(wanted, "")
@@ -188,7 +207,7 @@ def _other_architecture(
         yield finding(
             "package.architecture",
             "engine_version",
-            f"the package is for {wanted}, and the engine is {engine}",
+            Message("the package is for {wanted}, and the engine is {engine}", wanted=wanted, engine=engine),
             hint=hint,
         )
 

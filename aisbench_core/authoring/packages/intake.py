@@ -11,6 +11,7 @@ from typing import IO
 from aisbench_core.authoring.code_folder import LEFT_OUT
 from aisbench_core.authoring.upstream.source import MOST_BYTES
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message, joined
 from aisbench_core.model import canonical_json
 
 CODE, CONFIG = ("code", "code"), ("code", "config")
@@ -21,8 +22,8 @@ LONGEST_PATH = 800
 """Bytes. An object's key in OBS has at most 1,024, with the directories above it."""
 
 LONGEST_NAME = 255
-UNSAFE = "nothing of it was kept; only take packages of people whom you trust"
-LINK = "nothing of it was kept; put what the link points to in its place, and pack it again"
+UNSAFE = Message("nothing of it was kept; only take packages of people whom you trust")
+LINK = Message("nothing of it was kept; put what the link points to in its place, and pack it again")
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 
@@ -81,10 +82,10 @@ class Intake:
         self._count(name, size)
         if pair == CONFIG and len(rest) == 1 and rest[0] in CONFIG_FILES:
             if rest[0] in self.configs:
-                raise refused(name, "stands twice in it")
+                raise refused(name, Message("stands twice in it"))
             self.configs[rest[0]] = content.read(MOST_BYTES + 1)
         elif pair == CODE and not rest:
-            raise refused(name, "is a file, and must be a directory")
+            raise refused(name, Message("is a file, and must be a directory"))
         elif pair == CODE and not LEFT_OUT.intersection(rest):
             self._settle(rest, is_file=True)
             self._write(rest, size, content)
@@ -93,7 +94,7 @@ class Intake:
         """Of which of the two folders an entry is (neither: empty), and its parts below it."""
         self._entries += 1
         if self._entries > self._limits.entries:
-            raise ConfigError(f"it holds more than {self._limits.entries:,} entries", UNSAFE)
+            raise ConfigError(Message("it holds more than {most:,} entries", most=self._limits.entries), UNSAFE)
         parts = tuple(_parts(self._decoded(name)))
         for start in (0, 1):
             pair = parts[start : start + 2]
@@ -104,7 +105,10 @@ class Intake:
 
     def _belongs(self, root: str) -> None:
         if self.root not in (None, root):
-            raise ConfigError(f"it holds two packages, {self.root!r} and {root!r}", "import one at a time")
+            raise ConfigError(
+                Message("it holds two packages, {first!r} and {second!r}", first=self.root, second=root),
+                Message("import one at a time"),
+            )
         self.root = root
 
     def _decoded(self, name: str) -> str:
@@ -115,16 +119,18 @@ class Intake:
             try:
                 name = name.encode("utf-8", "surrogateescape").decode("gb18030")
             except UnicodeError:
-                raise refused(name, "is named neither in UTF-8 nor in GBK") from None
+                raise refused(name, Message("is named neither in UTF-8 nor in GBK")) from None
             self.recoded.append(name)
         return name
 
     def _count(self, name: str, size: int) -> None:
         self._total += size
         if not 0 <= size <= self._limits.file_bytes:
-            raise refused(name, f"has {size:,} bytes; allowed: {self._limits.file_bytes:,}")
+            raise refused(
+                name, Message("has {size:,} bytes; allowed: {most:,}", size=size, most=self._limits.file_bytes)
+            )
         if self._total > self._limits.total_bytes:
-            raise ConfigError(f"it holds more than {self._limits.total_bytes:,} bytes", UNSAFE)
+            raise ConfigError(Message("it holds more than {most:,} bytes", most=self._limits.total_bytes), UNSAFE)
 
     def _settle(self, rest: tuple[str, ...], is_file: bool) -> None:
         """See to it that the entry and the directories above it are no other entry, on any file system."""
@@ -133,9 +139,9 @@ class Intake:
             key = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
             known, was_file = self._kinds.setdefault(key, (path, file_here))
             if known != path:
-                raise refused(path, f"and {shown(known)} differ in upper and lower case only")
+                raise refused(path, Message("and {other} differ in upper and lower case only", other=shown(known)))
             if was_file != file_here or (file_here and path in self.hashes):
-                raise refused(path, "stands twice in it")
+                raise refused(path, Message("stands twice in it"))
 
     def _write(self, rest: tuple[str, ...], size: int, content: IO[bytes]) -> None:
         digest, left = hashlib.sha256(), size
@@ -147,14 +153,14 @@ class Intake:
                 digest.update(block)
                 left -= len(block)
         if left:
-            raise refused("/".join(rest), f"is cut off: {left:,} bytes are missing")
+            raise refused("/".join(rest), Message("is cut off: {missing:,} bytes are missing", missing=left))
         self.size += size
         self.hashes["/".join(rest)] = digest.hexdigest()
 
 
-def refused(name: str, why: str, hint: str = UNSAFE) -> ConfigError:
+def refused(name: str, why: Message, hint: Message = UNSAFE) -> ConfigError:
     """An entry that is not taken, and with it the package."""
-    return ConfigError(f"{shown(name)} {why}", hint)
+    return ConfigError(joined(" ", [shown(name), why]), hint)
 
 
 def shown(name: str) -> str:
@@ -165,14 +171,19 @@ def shown(name: str) -> str:
 
 def _parts(name: str) -> Iterable[str]:
     if name.startswith("/") or _DRIVE.match(name):
-        raise refused(name, "is an absolute path")
+        raise refused(name, Message("is an absolute path"))
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if ".." in parts:
-        raise refused(name, "leads out of the package")
+        raise refused(name, Message("leads out of the package"))
     if "\\" in name or not name.isprintable():
-        raise refused(name, "has a backslash or a control character in its name")
+        raise refused(name, Message("has a backslash or a control character in its name"))
     if len(parts) > MOST_LEVELS:
-        raise refused(name, f"lies deeper than {MOST_LEVELS} levels")
+        raise refused(name, Message("lies deeper than {most} levels", most=MOST_LEVELS))
     if len(name.encode()) > LONGEST_PATH or any(len(part.encode()) > LONGEST_NAME for part in parts):
-        raise refused(name, f"has too long a name; allowed: {LONGEST_PATH} bytes, {LONGEST_NAME} for each part")
+        raise refused(
+            name,
+            Message(
+                "has too long a name; allowed: {most} bytes, {part} for each part", most=LONGEST_PATH, part=LONGEST_NAME
+            ),
+        )
     return parts

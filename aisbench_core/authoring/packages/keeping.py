@@ -8,6 +8,7 @@ from aisbench_core import strict_yaml
 from aisbench_core.authoring.packages.package import Package
 from aisbench_core.authoring.workloads import MANIFEST, Workload
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
 from aisbench_core.settings import Settings
 
 README = "README.md"
@@ -16,11 +17,13 @@ README = "README.md"
 def conflict(settings: Settings, name: str) -> ConfigError | None:
     """Why no workload can be given this name; None if one can."""
     if (settings.workloads_dir / name).exists():
-        return ConfigError(f"a workload named {name!r} is shipped", "choose another name")
+        return ConfigError(Message("a workload named {name!r} is shipped", name=name), Message("choose another name"))
     if (settings.own_workloads_dir / name).exists():
         return ConfigError(
-            f"there is another workload named {name!r}, which was not made of this package",
-            f"choose another name, or remove {settings.own_workloads_dir / name} if nobody needs it",
+            Message("there is another workload named {name!r}, which was not made of this package", name=name),
+            Message(
+                "choose another name, or remove {folder} if nobody needs it", folder=settings.own_workloads_dir / name
+            ),
         )
     return None
 
@@ -35,10 +38,15 @@ def keep(settings: Settings, workload: Workload, package: Package, manifest: Map
         (package.folder / README).write_text(_page(workload, package), "utf-8")
         package.folder.rename(_place(settings, workload))
     except FileNotFoundError:
-        raise ConfigError(f"the code of {package.source} is not here any more", "import the package again") from None
+        raise ConfigError(
+            Message("the code of {package} is not here any more", package=package.source),
+            Message("import the package again"),
+        ) from None
     except OSError as error:
         trouble = conflict(settings, workload.name)  # somebody else may have been faster
-        raise trouble or ConfigError(f"{workload.name!r} cannot be written: {error.strerror}") from error
+        raise trouble or ConfigError(
+            Message("{workload!r} cannot be written: {why}", workload=workload.name, why=error.strerror)
+        ) from error
 
 
 def _place(settings: Settings, workload: Workload) -> Path:

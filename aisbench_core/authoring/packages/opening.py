@@ -12,9 +12,10 @@ from aisbench_core.authoring.upstream.found import ConfigFile, Document, LineFin
 from aisbench_core.authoring.upstream.packages import package_name
 from aisbench_core.authoring.upstream.source import MOST_BYTES, decoded
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message, message_of
 from aisbench_core.model import canonical_json
 
-WHAT_IT_IS = "a package has its training code in code/code, and its configuration in code/config"
+WHAT_IT_IS = Message("a package has its training code in code/code, and its configuration in code/config")
 CONFIG_FILE = "modelarts_config.py"
 LONGEST_SOURCE = 200
 
@@ -27,14 +28,16 @@ def base_of(folder: Path) -> Path:
     if len(inside) == 1:
         return inside[0]
     if inside:
-        raise ConfigError(f"{folder} holds {len(inside)} packages", "name one of them")
-    raise ConfigError(f"{folder} holds no package", WHAT_IT_IS)
+        raise ConfigError(
+            Message("{folder} holds {count} packages", folder=folder, count=len(inside)), Message("name one of them")
+        )
+    raise ConfigError(Message("{folder} holds no package", folder=folder), WHAT_IT_IS)
 
 
 def package_of(source: str, path: str, folder: Path, intake: Intake) -> Package:
     """The package. `path`: where it was found, whose parts may tell its name. Raises ConfigError if it has no code."""
     if not intake.hashes:
-        raise ConfigError(f"there is no file in {'/'.join(CODE)}", WHAT_IT_IS)
+        raise ConfigError(Message("there is no file in {folder}", folder="/".join(CODE)), WHAT_IT_IS)
     findings: list[LineFinding] = list(_recoded(intake))
     name = package_name(path) or package_name(intake.root or "")
     told = [name.workload, name.framework_version] if name else ["", ""]
@@ -60,13 +63,15 @@ def plain(source: str) -> str:
 def _document(folder: Path, intake: Intake, findings: list[LineFinding]) -> Document | None:
     """The configuration; None, with a finding, if there is none that can be read."""
     if CONFIG_FILE not in intake.configs:
-        findings.append(finding("package.config", CONFIG_FILE, "is not in code/config", hint="fill in the draft"))
+        findings.append(
+            finding("package.config", CONFIG_FILE, Message("is not in code/config"), hint=Message("fill in the draft"))
+        )
         return None
     files = [ConfigFile(name, content) for name, content in intake.configs.items()]
     try:
         return reading.read([*files, *_pre_start(folder, intake, findings)])
     except ConfigError as error:
-        findings.append(finding("package.config", CONFIG_FILE, error.message, hint=error.hint))
+        findings.append(finding("package.config", CONFIG_FILE, message_of(error.message), hint=message_of(error.hint)))
         return None
 
 
@@ -80,14 +85,15 @@ def _pre_start(folder: Path, intake: Intake, findings: list[LineFinding]) -> Ite
             decoded(file)
             yield file
         except ConfigError as error:
-            findings.append(finding("package.config", SCRIPT, error.message, hint=error.hint))
+            findings.append(finding("package.config", SCRIPT, message_of(error.message), hint=message_of(error.hint)))
 
 
 def _recoded(intake: Intake) -> Iterator[LineFinding]:
     if intake.recoded:
         number, first = len(intake.recoded), intake.recoded[0]
-        one, several = f"1 name was in GBK, such as {first!r}", f"{number} names were in GBK, such as {first!r}"
-        hint = "the code must call such files by their names in UTF-8"
+        one = Message("1 name was in GBK, such as {name!r}", name=first)
+        several = Message("{number} names were in GBK, such as {name!r}", number=number, name=first)
+        hint = Message("the code must call such files by their names in UTF-8")
         yield finding("package.encoding", "code", one if number == 1 else several, hint=hint)
 
 

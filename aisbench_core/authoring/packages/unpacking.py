@@ -22,6 +22,7 @@ from aisbench_core.authoring.packages.intake import (
     refused,
 )
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
 
 BROKEN = (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, ValueError)
 """What the standard library says about an archive that is none, or is cut off, or was made to confuse it."""
@@ -39,8 +40,8 @@ def unpack(packed: IO[bytes], intake: Intake, limits: Limits = LIMITS) -> None:
             measured.finish()
     except BROKEN as error:
         raise ConfigError(
-            f"it is no .tar.gz archive that can be read, or it is cut off ({type(error).__name__})",
-            "fetch it again, or unpack it and import the folder",
+            Message("it is no .tar.gz archive that can be read, or it is cut off ({kind})", kind=type(error).__name__),
+            Message("fetch it again, or unpack it and import the folder"),
         ) from None
 
 
@@ -71,13 +72,15 @@ class _Measured:
     def read(self, size: int) -> bytes:
         """The next bytes. A header that would fill the memory is refused before it is read."""
         if not 0 <= size <= self._limits.header_bytes:
-            raise ConfigError(f"an entry is described in {size:,} bytes", UNSAFE)
+            raise ConfigError(Message("an entry is described in {size:,} bytes", size=size), UNSAFE)
         block: bytes = self._plain.read(size)
         self._at += len(block)
         if self._at > self._limits.total_bytes:
-            raise ConfigError(f"it unpacks to more than {self._limits.total_bytes:,} bytes", UNSAFE)
+            raise ConfigError(Message("it unpacks to more than {most:,} bytes", most=self._limits.total_bytes), UNSAFE)
         if self._at > self._limits.free_bytes and self._at > self._limits.ratio * self._packed.tell():
-            raise ConfigError(f"it unpacks to more than {self._limits.ratio} times its size", UNSAFE)
+            raise ConfigError(
+                Message("it unpacks to more than {ratio} times its size", ratio=self._limits.ratio), UNSAFE
+            )
         return block
 
     def seek(self, position: int) -> int:
@@ -100,13 +103,13 @@ class _Measured:
 
 def _take(member: tarfile.TarInfo, archive: tarfile.TarFile, intake: Intake) -> None:
     if member.issym() or member.islnk():
-        raise refused(member.name, "is a link", LINK)
+        raise refused(member.name, Message("is a link"), LINK)
     if member.isdir():
         intake.directory(member.name)
         return
     content = archive.extractfile(member) if member.isreg() and not member.issparse() else None
     if content is None:
-        raise refused(member.name, "is neither a file nor a directory")
+        raise refused(member.name, Message("is neither a file nor a directory"))
     intake.file(member.name, member.size, content)
 
 
@@ -120,7 +123,7 @@ def _walk(folder: Path, name: str) -> Iterator[tuple[bool, str]]:
             for entry in sorted(entries, key=lambda each: each.name):
                 path = f"{above}/{entry.name}"
                 if entry.is_symlink():
-                    raise refused(path, "is a link", LINK)
+                    raise refused(path, Message("is a link"), LINK)
                 if entry.is_dir():
                     waiting.append((Path(entry.path), path))
                 yield entry.is_dir(), path
@@ -133,10 +136,10 @@ def _take_file(base: Path, name: str, intake: Intake) -> None:
     with os.fdopen(handle, "rb") as content:
         facts = os.fstat(handle)
         if not stat.S_ISREG(facts.st_mode):
-            raise refused(name, "is neither a file nor a directory")
+            raise refused(name, Message("is neither a file nor a directory"))
         intake.file(name, facts.st_size, content)
 
 
 def _no_link(place: Path, name: str) -> None:
     if place.is_symlink():
-        raise refused(name, "is a link", LINK)
+        raise refused(name, Message("is a link"), LINK)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pydantic import SecretStr
 
 from aisbench_core.authoring.upstream.keys import APIS
+from aisbench_core.messages import Hint, Message
 from aisbench_core.model import Api, Finding, Level, LogLevels, RunSpec
 from aisbench_core.settings import Credentials, Profile
 
@@ -53,7 +54,7 @@ class LineFinding(Finding):
     line: int = 0
 
 
-def finding(rule: str, field: str, message: str, line: int = 0, hint: str = "") -> LineFinding:
+def finding(rule: str, field: str, message: Message, line: int = 0, hint: Hint = "") -> LineFinding:
     """A finding of one of the rules above."""
     return LineFinding(rule, RULES[rule][0], field, message, hint, line)
 

@@ -9,19 +9,20 @@ from aisbench_core.authoring.upstream.found import LineFinding, Literal, Unread,
 from aisbench_core.authoring.upstream.keys import SECRET
 from aisbench_core.authoring.upstream.source import Comments
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Hint, Message
 
 MOST_LEVELS = 32
 
-_KINDS: Mapping[type[ast.expr], str] = {
-    ast.Call: "a call",
-    ast.Name: "a name",
-    ast.Attribute: "an attribute",
-    ast.Subscript: "an element of something",
-    ast.JoinedStr: "an f-string",
-    ast.BinOp: "a calculation",
-    ast.IfExp: "a condition",
-    ast.Lambda: "a function",
-    ast.Starred: "an unpacking",
+_KINDS: Mapping[type[ast.expr], Message] = {
+    ast.Call: Message("a call"),
+    ast.Name: Message("a name"),
+    ast.Attribute: Message("an attribute"),
+    ast.Subscript: Message("an element of something"),
+    ast.JoinedStr: Message("an f-string"),
+    ast.BinOp: Message("a calculation"),
+    ast.IfExp: Message("a condition"),
+    ast.Lambda: Message("a function"),
+    ast.Starred: Message("an unpacking"),
 }
 
 
@@ -42,7 +43,14 @@ class Literals:
         """The value, with findings for the parts that are no literals. Raises ConfigError for endless nesting."""
         if level > MOST_LEVELS:
             top = field.partition("[")[0]
-            raise ConfigError(f"line {node.lineno}: {top}: lists and dicts in more than {MOST_LEVELS} levels")
+            raise ConfigError(
+                Message(
+                    "line {line}: {name}: lists and dicts in more than {most} levels",
+                    line=node.lineno,
+                    name=top,
+                    most=MOST_LEVELS,
+                )
+            )
         if self.is_dict(node):
             return Literal(self._dict(node, field, level + 1), node.lineno)
         if isinstance(node, ast.List | ast.Tuple):
@@ -60,7 +68,7 @@ class Literals:
         for key, value, line in self._pairs(node, field):
             inner = f"{field}.{shown(key)}"
             if key in entries:
-                message = f"is given twice (first in line {entries[key].line}); the last one counts"
+                message = Message("is given twice (first in line {line}); the last one counts", line=entries[key].line)
                 self.findings.append(finding("config.duplicate", inner, message, line))
             read = self._secret(value, inner) if key in SECRET else self.read(value, inner, level)
             entries[key] = Literal(read.value, line, read.comment)
@@ -72,7 +80,7 @@ class Literals:
                 if isinstance(key, ast.Constant) and isinstance(key.value, str):
                     yield key.value, value, key.lineno
                 else:
-                    self._refuse(key or value, field, "a key" if key else "an unpacking (**)")
+                    self._refuse(key or value, field, Message("a key") if key else Message("an unpacking (**)"))
         elif isinstance(node, ast.Call):
             for argument in node.args:
                 if self.is_dict(argument) and len(node.args) == 1:
@@ -83,7 +91,7 @@ class Literals:
                 if keyword.arg:
                     yield keyword.arg, keyword.value, keyword.lineno
                 else:
-                    self._refuse(keyword.value, field, "an unpacking (**)")
+                    self._refuse(keyword.value, field, Message("an unpacking (**)"))
 
     def _secret(self, node: ast.expr, field: str) -> Literal:
         """A key: masked from here on, and never part of a finding."""
@@ -92,7 +100,7 @@ class Literals:
         if isinstance(value, str):
             return Literal(SecretStr(value), node.lineno)
         if value is not None:
-            message = "is no literal text, and nothing is executed; the key is not imported"
+            message = Message("is no literal text, and nothing is executed; the key is not imported")
             self.findings.append(finding("config.literal-key", field, message, node.lineno))
         return Literal(None if value is None else Unread(), node.lineno)
 
@@ -104,10 +112,10 @@ class Literals:
         if not isinstance(node, ast.Constant):
             return self._refuse(node, field)
         if isinstance(node.value, str) and not _is_unicode(node.value):
-            return self._refuse(node, field, "text that is no Unicode")
+            return self._refuse(node, field, Message("text that is no Unicode"))
         if node.value is None or isinstance(node.value, str | bool | int | float):
             return Literal(node.value, node.lineno)
-        return self._refuse(node, field, f"of type {type(node.value).__name__}")
+        return self._refuse(node, field, Message("of type {kind}", kind=type(node.value).__name__))
 
     def _joined(self, node: ast.BinOp, field: str) -> Literal:
         """Text that is put together with `+`, however long the chain is."""
@@ -125,9 +133,12 @@ class Literals:
             return self._refuse(node, field)
         return Literal(-number if isinstance(node.op, ast.USub) else number, node.lineno)
 
-    def _refuse(self, node: ast.expr, field: str, kind: str = "") -> Literal:
-        message = f"is no literal ({kind or _KINDS.get(type(node), 'an expression')}), and nothing is executed"
-        hint = "write the value itself" if field else ""
+    def _refuse(self, node: ast.expr, field: str, kind: Message | None = None) -> Literal:
+        message = Message(
+            "is no literal ({kind}), and nothing is executed",
+            kind=kind or _KINDS.get(type(node), Message("an expression")),
+        )
+        hint: Hint = Message("write the value itself") if field else ""
         self.findings.append(finding("config.literal", field, message, node.lineno, hint))
         return Literal(Unread(), node.lineno)
 

@@ -7,6 +7,7 @@ from pydantic import SecretStr
 
 from aisbench_core.authoring.upstream.found import Assigned, LineFinding, Literal, Unread, finding
 from aisbench_core.authoring.upstream.keys import ACCESS, SECRET
+from aisbench_core.messages import Message
 
 MASK = "••••"
 SHORTEST_SECRET = 8
@@ -39,7 +40,7 @@ def _entries(each: Assigned, secrets: Collection[str], findings: list[LineFindin
 def _without(literal: Literal, secrets: Collection[str], field: str, findings: list[LineFinding]) -> Literal:
     value, comment = literal.value, "" if _holds(literal.comment, secrets) else literal.comment
     if isinstance(value, str) and _holds(value, secrets):
-        message = "repeats a key of access_config, and is left out"
+        message = Message("repeats a key of access_config, and is left out")
         findings.append(finding("config.secret", field, message, literal.line))
         return Literal(Unread(), literal.line, comment)
     if isinstance(value, tuple):

@@ -12,6 +12,7 @@ from aisbench_core.authoring.upstream.taking import Taking
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.documents import parse
 from aisbench_core.errors import SpecError
+from aisbench_core.messages import Message, joined
 from aisbench_core.settings import Credentials, Profile
 
 NAMELESS = "imported"
@@ -45,7 +46,7 @@ def _keys(access: Taking, source: str) -> Credentials | None:
         return Credentials(access_key=pair[0], secret_key=pair[1], source=source)
     if any(pair):
         missing = SECRET[0 if pair[1] else 1]
-        access.say("config.keys", missing, "is not set, so neither key is imported")
+        access.say("config.keys", missing, Message("is not set, so neither key is imported"))
     return None
 
 
@@ -60,11 +61,11 @@ def _profile(access: Taking, bucket: str, hints: Hints) -> Profile | None:
     }
     missing = [_FIELDS.get(field, field) for field, answer in answers.items() if not answer]
     if missing:
-        names = ["out_base_url with a bucket in it" if each == "bucket" else each for each in missing]
-        access.say("config.profile", "", f"no profile can be made without {', '.join(names)}")
+        names = [Message("out_base_url with a bucket in it") if each == "bucket" else each for each in missing]
+        access.say("config.profile", "", Message("no profile can be made without {names}", names=joined(", ", names)))
         return None
     try:
-        return parse(Profile, answers | _endpoints(access), f"profile {answers['name']}")
+        return parse(Profile, answers | _endpoints(access), Message("profile {name}", name=answers["name"]))
     except SpecError as error:
         for problem in error.problems:
             access.refuse(problem, _FIELDS.get(problem.field, problem.field))
@@ -78,7 +79,7 @@ def _endpoints(access: Taking) -> dict[str, str]:
         return given
     if given:
         missing = ", ".join(name for name in ENDPOINTS if name not in given)
-        message = f"has no effect without {missing}: the three are used together or not at all"
+        message = Message("has no effect without {missing}: the three are used together or not at all", missing=missing)
         access.say("config.endpoints", next(iter(given)), message)
     return {}
 

@@ -21,6 +21,7 @@ from aisbench_core.authoring.upstream.masking import masked
 from aisbench_core.authoring.upstream.shell import read_pre_start, read_shell
 from aisbench_core.authoring.upstream.source import comments, decoded, parsed, straight
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
 
 EASYDICT = ("easydict", "EasyDict")
 CONSTRUCTORS = frozenset({"ed", "edict", "EasyDict", "dict"})
@@ -36,8 +37,14 @@ def read(files: Sequence[ConfigFile]) -> Document:
     shells = [file for file in scripts if file not in pre_starts]
     pythons = [file for file in files if file not in scripts]
     if len(pythons) != 1 or len(shells) > 1 or len(pre_starts) > 1:
-        names = ", ".join(file.name for file in files) or "nothing"
-        raise ConfigError(f"one modelarts_config.py is needed, and perhaps its config.sh and {SCRIPT}; given: {names}")
+        names = ", ".join(file.name for file in files) or Message("nothing")
+        raise ConfigError(
+            Message(
+                "one modelarts_config.py is needed, and perhaps its config.sh and {script}; given: {names}",
+                script=SCRIPT,
+                names=names,
+            )
+        )
     document = read_python(pythons[0])
     shell, findings = read_shell(decoded(shells[0])) if shells else (ShellConfig(), [])
     script, more = read_pre_start(decoded(pre_starts[0])) if pre_starts else (ShellConfig(), [])
@@ -59,11 +66,14 @@ def read_python(file: ConfigFile) -> Document:
             findings.extend(_code(statement))
             continue
         if found.name in dicts:
-            message = f"is given twice (first in line {dicts[found.name].line}); the last one counts"
+            message = Message("is given twice (first in line {line}); the last one counts", line=dicts[found.name].line)
             findings.append(finding("config.duplicate", found.name, message, found.line))
         dicts[found.name] = found
     if not dicts:
-        raise ConfigError(f"{file.name} assigns none of {', '.join(DICTS)}", "is it a modelarts_config.py?")
+        raise ConfigError(
+            Message("{file} assigns none of {names}", file=file.name, names=", ".join(DICTS)),
+            Message("is it a modelarts_config.py?"),
+        )
     known = {name: _known(each, findings) for name, each in dicts.items()}
     clean, all_findings = masked(known, [*findings, *literals.findings])
     return Document(file.name, clean, findings=tuple(sorted(all_findings, key=lambda each: each.line)))
@@ -89,7 +99,7 @@ def _assigned(statement: ast.stmt, literals: Literals) -> Assigned | None:
 
 def _no_dict(read: Literal, name: str, literals: Literals) -> dict[str, Literal]:
     if not isinstance(read.value, Unread):
-        literals.findings.append(finding("config.type", name, "must be a dict", read.line))
+        literals.findings.append(finding("config.type", name, Message("must be a dict"), read.line))
     return {}
 
 
@@ -98,7 +108,7 @@ def _known(each: Assigned, findings: list[LineFinding]) -> Assigned:
     allowed = [key.name for key in keys_of(each.name)]
     for key, value in each.entries.items():
         if key not in allowed:
-            message = f"is not a known key; known: {', '.join(allowed)}"
+            message = Message("is not a known key; known: {known}", known=", ".join(allowed))
             findings.append(finding("config.unknown", f"{each.name}.{shown(key)}", message, value.line))
     kept = {key: value for key, value in each.entries.items() if key in allowed}
     return Assigned(each.name, each.line, kept)
@@ -111,10 +121,10 @@ def _code(statement: ast.stmt) -> Iterator[LineFinding]:
         return
     changed = _changed(statement)
     if changed:
-        message = "is changed here by code, which is not executed"
-        yield finding("config.literal", changed, message, statement.lineno, "write the value into the dict")
+        message = Message("is changed here by code, which is not executed")
+        yield finding("config.literal", changed, message, statement.lineno, Message("write the value into the dict"))
     else:
-        message = "is neither an import nor one of the three dicts; it is not executed"
+        message = Message("is neither an import nor one of the three dicts; it is not executed")
         yield finding("config.code", "", message, statement.lineno)
 
 

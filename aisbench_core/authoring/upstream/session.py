@@ -15,6 +15,7 @@ from aisbench_core.authoring.upstream.telling import version_of, workload_of
 from aisbench_core.authoring.workloads import Workload, Workloads
 from aisbench_core.documents import parse
 from aisbench_core.errors import SpecError
+from aisbench_core.messages import Hint, Message
 from aisbench_core.model import Mode, RunSpec, Scalar
 
 ASCEND_CARDS = 8
@@ -52,8 +53,15 @@ def spec_of(
     boot_file, engine = boot_file_of(taking), taking.text("framework_version")
     workload = workload_of(boot_file, engine, [name for name, *_ in taken], workloads, hints, package)
     if workload is None:
-        message = f"boot file {boot_file!r} and engine {engine!r} do not tell which workload this is"
-        taking.say("config.workload", "boot_file", message, f"name it; known: {', '.join(workloads.names())}")
+        message = Message(
+            "boot file {file!r} and engine {engine!r} do not tell which workload this is", file=boot_file, engine=engine
+        )
+        taking.say(
+            "config.workload",
+            "boot_file",
+            message,
+            Message("name it; known: {known}", known=", ".join(workloads.names())),
+        )
         return None
     version = _version(taking, workload, {name: value for name, value, *_ in taken}, hints, package)
     known = workload.edition(version).parameters
@@ -104,7 +112,9 @@ def boot_file_of(taking: Taking) -> str:
     root = code if code.endswith("/") else f"{code}/"
     if code and boot.startswith(root):
         return boot.removeprefix(root).strip("/ ")
-    taking.say("config.boot-file", "boot_file", f"{boot!r} does not lie in code_dir {code!r}")
+    taking.say(
+        "config.boot-file", "boot_file", Message("{file!r} does not lie in code_dir {folder!r}", file=boot, folder=code)
+    )
     return ""
 
 
@@ -116,20 +126,38 @@ def _version(
     for clue, stronger in found.contradictions:
         is_engine = clue.key == "framework_version"
         key = clue.key if is_engine else f"{LISTS[taking.name][0]}.{shown(clue.key)}"
-        message = f"{clue.source} implies version {clue.implied}, but {stronger.source} implies {stronger.implied}"
-        hint = "set the engine of that version, or install its MindSpore with `update`" if is_engine else ""
+        message = Message(
+            "{clue} implies version {implied}, but {stronger} implies {other}",
+            clue=clue.source,
+            implied=clue.implied,
+            stronger=stronger.source,
+            other=stronger.implied,
+        )
+        how = Message("set the engine of that version, or install its MindSpore with `update`")
+        hint: Hint = how if is_engine else ""
         line = taking.line_of(key) if is_engine else taking.line_of(LISTS[taking.name][0])
         taking.say("config.contradiction", key, message, hint, line)
     if not found.version:
-        message = f"parameters, package and engine {engine!r} do not determine the framework version of {workload.name}"
-        taking.say("config.version", "framework_version", message, f"choose one of: {', '.join(found.possible)}")
+        message = Message(
+            "parameters, package and engine {engine!r} do not determine the framework version of {workload}",
+            engine=engine,
+            workload=workload.name,
+        )
+        taking.say(
+            "config.version",
+            "framework_version",
+            message,
+            Message("choose one of: {possible}", possible=", ".join(found.possible)),
+        )
     return found.version
 
 
 def _code_dir(taking: Taking, workload: Workload, hints: Hints) -> str:
     if not hints.code_dir and not workload.ships_code:
-        message = "names a directory in OBS; which directory of this machine is to be uploaded?"
-        taking.say("config.code-dir", "code_dir", message, "set the spec's code_dir to the package's code/code")
+        message = Message("names a directory in OBS; which directory of this machine is to be uploaded?")
+        taking.say(
+            "config.code-dir", "code_dir", message, Message("set the spec's code_dir to the package's code/code")
+        )
     return hints.code_dir
 
 
@@ -142,8 +170,18 @@ def _volumes(taking: Taking) -> list[Mapping[str, str]]:
     if not any((kind, share, mount)):
         return []
     if not share or not mount or kind.lower() not in (NFS, ""):
-        message = f"nas_type {kind!r}, nas_share_addr {share!r} and nas_mount_path {mount!r} make no volume"
-        taking.say("config.volume", next(key for key in NAS if taking.text(key)), message, f"the only type is {NFS!r}")
+        message = Message(
+            "nas_type {kind!r}, nas_share_addr {share!r} and nas_mount_path {mount!r} make no volume",
+            kind=kind,
+            share=share,
+            mount=mount,
+        )
+        taking.say(
+            "config.volume",
+            next(key for key in NAS if taking.text(key)),
+            message,
+            Message("the only type is {kind!r}", kind=NFS),
+        )
         return []
     return [{"server_path": share, "local_path": mount}]
 
@@ -155,8 +193,10 @@ def _cards(taking: Taking, answers: Mapping[str, Any], workload: Workload) -> in
         return told
     ascend = "ascend" in (answers["engine_name"] or workload.engine_name).lower()
     cards = ASCEND_CARDS if ascend else 1
-    message = f"{answers['flavor']!r} does not tell how many cards a node has; {cards} is taken"
-    taking.say("config.cards", "train_instance_type", message, "set cards_per_node if it is another number")
+    message = Message(
+        "{flavor!r} does not tell how many cards a node has; {cards} is taken", flavor=answers["flavor"], cards=cards
+    )
+    taking.say("config.cards", "train_instance_type", message, Message("set cards_per_node if it is another number"))
     return cards
 
 

@@ -9,6 +9,7 @@ from aisbench_core.authoring.pre_start import HEAD, SCRIPT
 from aisbench_core.authoring.upstream.found import LineFinding, ShellConfig, finding
 from aisbench_core.authoring.upstream.keys import PRE_START_KEYS, SHELL_KEYS
 from aisbench_core.authoring.upstream.literals import shown
+from aisbench_core.messages import Message
 from aisbench_core.model import Api, CannLevel, LogLevels, MindSporeLevel
 
 T = TypeVar("T")
@@ -35,7 +36,7 @@ def read_shell(text: str) -> tuple[ShellConfig, list[LineFinding]]:
         for name, value in _settings(line, number, findings):
             values[name] = (value, number)
     for name in values.keys() - {key.name for key in SHELL_KEYS}:
-        message = "is not read by the training on ModelArts"
+        message = Message("is not read by the training on ModelArts")
         findings.append(finding("config.unknown", f"config.sh.{shown(name)}", message, values[name][1]))
     single = _word("SINGLESERVER_MODE", values, _MODES, CONFIG, findings)
     api = _word("MODELARTS_VERSION", values, _APIS, CONFIG, findings)
@@ -53,8 +54,8 @@ def read_pre_start(text: str) -> tuple[ShellConfig, list[LineFinding]]:
         if not found and line.strip() and not line.strip().startswith("#"):
             more = more or number
     if more and not text.startswith(HEAD):  # the console's own script does what the spec says
-        message = "does more than set log levels and the mode, which is not read"
-        hint = "it still runs where it lies in the code directory; name packages in the spec's update instead"
+        message = Message("does more than set log levels and the mode, which is not read")
+        hint = Message("it still runs where it lies in the code directory; name packages in the spec's update instead")
         findings.append(finding("config.pre-start", SCRIPT, message, more, hint))
     levels = {field: _word(name, values, words, SCRIPT, findings) for field, (name, words) in _LEVELS.items()}
     single = _word("SINGLESERVER_MODE", values, _MODES, SCRIPT, findings)
@@ -65,10 +66,10 @@ def _settings(line: str, number: int, findings: list[LineFinding]) -> list[tuple
     try:
         sets = _plain(line)
     except ValueError:
-        findings.append(finding("config.shell", CONFIG, "has a quote without its end", number))
+        findings.append(finding("config.shell", CONFIG, Message("has a quote without its end"), number))
         return []
     if sets is None:
-        message = "does more than set a variable to plain text; it is not executed"
+        message = Message("does more than set a variable to plain text; it is not executed")
         findings.append(finding("config.shell", CONFIG, message, number))
     return sets or []
 
@@ -97,7 +98,7 @@ def _word(
     value, line = values.get(name, ("", 0))
     if value.lower() not in allowed:
         known = ", ".join(word.capitalize() for word in allowed if word)
-        message = f"is {shown(value)!r}; allowed: {known}"
+        message = Message("is {found!r}; allowed: {known}", found=shown(value), known=known)
         findings.append(finding("config.type", f"{file}.{name}", message, line))
         return None
     return allowed[value.lower()]

@@ -8,9 +8,11 @@ import tokenize
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from aisbench_core.authoring.upstream.found import ConfigFile
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
 
 MOST_BYTES = 256 * 1024
 """Far more than any configuration has; the syntax tree of more would take a lot of memory."""
@@ -39,8 +41,11 @@ class Comments:
 def decoded(file: ConfigFile) -> str:
     """The file's text with `\\n` at the end of each line. Raises ConfigError when it is too large or not text."""
     if len(file.content) > MOST_BYTES:
-        size = f"{len(file.content):,} bytes"
-        raise ConfigError(f"{file.name} has {size}; allowed: {MOST_BYTES:,}", "it is no configuration of this kind")
+        size = Message("{number:,} bytes", number=len(file.content))
+        raise ConfigError(
+            Message("{file} has {size}; allowed: {most:,}", file=file.name, size=size, most=MOST_BYTES),
+            Message("it is no configuration of this kind"),
+        )
     encodings = ("utf-16",) if file.content.startswith(_UTF16) else _ENCODINGS
     for encoding in encodings:
         try:
@@ -48,7 +53,7 @@ def decoded(file: ConfigFile) -> str:
         except UnicodeDecodeError:
             continue
         return text.replace("\r\n", "\n").replace("\r", "\n")
-    raise ConfigError(f"{file.name} is neither UTF-8 nor GBK text", "save it as UTF-8")
+    raise ConfigError(Message("{file} is neither UTF-8 nor GBK text", file=file.name), Message("save it as UTF-8"))
 
 
 def parsed(text: str, name: str) -> ast.Module:
@@ -58,11 +63,14 @@ def parsed(text: str, name: str) -> ast.Module:
             warnings.simplefilter("ignore")  # `"\d"` is a warning for a programmer, and this is somebody's path
             return ast.parse(text)
     except SyntaxError as error:
-        raise ConfigError(f"{name} is not Python: line {error.lineno or 1}: {error.msg}", _advice(error)) from None
+        raise ConfigError(
+            Message("{name} is not Python: line {line}: {why}", name=name, line=error.lineno or 1, why=error.msg),
+            _advice(error),
+        ) from None
     except ValueError:
-        raise ConfigError(f"{name} is not Python: it holds a NUL character") from None
+        raise ConfigError(Message("{name} is not Python: it holds a NUL character", name=name)) from None
     except (RecursionError, MemoryError):
-        raise ConfigError(f"{name} cannot be read: its expressions are nested too deeply") from None
+        raise ConfigError(Message("{name} cannot be read: its expressions are nested too deeply", name=name)) from None
 
 
 def straight(text: str) -> str:
@@ -89,9 +97,9 @@ def _plain(comment: str) -> str:
     return " ".join("".join(letter if letter.isprintable() else " " for letter in comment).split())
 
 
-def _advice(error: SyntaxError) -> str:
+def _advice(error: SyntaxError) -> Message | Literal[""]:
     if isinstance(error, TabError):
-        return "use either tabs or blanks at the start of lines"
+        return Message("use either tabs or blanks at the start of lines")
     if "U+FF" in error.msg or "U+201" in error.msg:
-        return "it was typed with a Chinese keyboard: use , : ' instead"
+        return Message("it was typed with a Chinese keyboard: use , : ' instead")
     return ""

@@ -5,6 +5,7 @@ from pydantic import SecretStr
 from aisbench_core.authoring.upstream.found import Assigned, LineFinding, Literal, Unread, finding
 from aisbench_core.authoring.upstream.literals import shown
 from aisbench_core.errors import Problem
+from aisbench_core.messages import Hint, Message, message_of, verbatim
 from aisbench_core.model import Scalar
 
 
@@ -23,7 +24,7 @@ class Taking:
         if found is None or found.value is None or isinstance(found.value, Unread):
             return ""
         if not isinstance(found.value, str):
-            self.say("config.type", key, f"must be text (found {_kind(found)})")
+            self.say("config.type", key, Message("must be text (found {found})", found=_kind(found)))
             return ""
         return found.value.strip()
 
@@ -33,7 +34,12 @@ class Taking:
         if found is None or found.value is None or isinstance(found.value, Unread):
             return None
         if type(found.value) is not int:
-            self.say("config.type", key, f"must be a whole number (found {_kind(found)})", "write it without quotes")
+            self.say(
+                "config.type",
+                key,
+                Message("must be a whole number (found {found})", found=_kind(found)),
+                Message("write it without quotes"),
+            )
             return None
         return found.value
 
@@ -51,27 +57,31 @@ class Taking:
         if found is None or found.value is None or isinstance(found.value, Unread):
             return []
         if not isinstance(found.value, tuple):
-            self.say("config.type", key, f"must be a list (found {_kind(found)})")
+            self.say("config.type", key, Message("must be a list (found {found})", found=_kind(found)))
             return []
         taken: dict[str, tuple[str, Scalar, str, int]] = {}
         for index, item in enumerate(found.value):
             parameter = self._parameter(f"{key}[{index}]", item, label)
             if parameter and parameter[0] in taken:
-                message = f"is given twice (first in line {taken[parameter[0]][3]}); the last one counts"
+                message = Message(
+                    "is given twice (first in line {line}); the last one counts", line=taken[parameter[0]][3]
+                )
                 self.say("config.duplicate", f"{key}.{shown(parameter[0])}", message, line=item.line)
             if parameter:
                 taken[parameter[0]] = parameter
         return list(taken.values())
 
-    def say(self, rule: str, key: str, message: str, hint: str = "", line: int = 0) -> None:
+    def say(self, rule: str, key: str, message: Message, hint: Hint = "", line: int = 0) -> None:
         """Report something about a key."""
         field = f"{self.name}.{key}" if key else self.name
         self._findings.append(finding(rule, field, message, line or self.line_of(key), hint))
 
     def refuse(self, problem: Problem, key: str) -> None:
         """Report what a spec or a profile has against a value."""
-        found = f" (found {problem.found})" if problem.found else ""
-        self.say("config.range", key, f"{problem.message}{found}")
+        said = message_of(problem.message)
+        if problem.found:
+            said = Message("{problem} (found {found})", problem=said, found=problem.found)
+        self.say("config.range", key, said)
 
     def line_of(self, key: str) -> int:
         """The line of a key; that of the dict when the key is not there."""
@@ -85,22 +95,27 @@ class Taking:
         if isinstance(name, Unread):
             return None
         if not isinstance(name, str) or not name.strip() or "value" not in entries or len(entries) > 2:
-            message = f"must be {{'{label}': 'a name', 'value': 'a value'}}"
+            message = Message("must be {{'{label}': 'a name', 'value': 'a value'}}", label=label)
             self.say("config.type", field, message, line=item.line)
             return None
         field = f"{field.partition('[')[0]}.{shown(name.strip())}"
         if isinstance(value, Unread) or value is None:
             return None
         if not isinstance(value, str | bool | int | float):
-            self.say("config.type", field, f"must be text (found {_kind(entries['value'])})", line=item.line)
+            self.say(
+                "config.type",
+                field,
+                Message("must be text (found {found})", found=_kind(entries["value"])),
+                line=item.line,
+            )
             return None
         text = value.strip() if isinstance(value, str) else value
         return name.strip(), text, item.comment, item.line
 
 
-def _kind(found: Literal) -> str:
+def _kind(found: Literal) -> Message:
     if isinstance(found.value, str):
-        return "text"
+        return Message("text")
     if isinstance(found.value, tuple | dict):
-        return "a list" if isinstance(found.value, tuple) else "a dict"
-    return repr(found.value)[:80]
+        return Message("a list") if isinstance(found.value, tuple) else Message("a dict")
+    return verbatim(repr(found.value)[:80])

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 
 from aisbench_core.authoring.upstream.found import Hints, PackageName
 from aisbench_core.authoring.workloads import Workload, Workloads
+from aisbench_core.messages import Message
 from aisbench_core.model import Scalar
 
 _ENGINE_VERSION = re.compile(r"[A-Za-z]+[-_]([0-9]+)\.([0-9]+)")
@@ -41,7 +42,7 @@ def workload_of(
 class Clue:
     """What one part of a configuration implies: for which framework versions it is. `key`: where it stands."""
 
-    source: str
+    source: Message
     key: str
     implied: str
     versions: frozenset[str]
@@ -90,11 +91,13 @@ def _clues(
     engine is often the example's, whose MindSpore a script replaces before the training starts."""
     if hints.framework_version:
         named = workload.edition(hints.framework_version).version
-        yield Clue("your choice", "", named, frozenset({named}))
+        yield Clue(Message("your choice"), "", named, frozenset({named}))
     yield from _names(workload, parameters)
     if package:
         version = package.framework_version
-        yield Clue("the package", "framework_version", version, frozenset({version} & workload.versions.keys()))
+        yield Clue(
+            Message("the package"), "framework_version", version, frozenset({version} & workload.versions.keys())
+        )
     yield from _values(workload, parameters)
     implied = {name for name, edition in workload.versions.items() if edition.engine_version == engine}
     release = release_of(engine)
@@ -102,7 +105,7 @@ def _clues(
         implied = {f"r{release}", release} & workload.versions.keys()
     if implied or release:
         shown = _listed(workload, frozenset(implied)) or release
-        yield Clue("the engine", "framework_version", shown, frozenset(implied))
+        yield Clue(Message("the engine"), "framework_version", shown, frozenset(implied))
 
 
 def _names(workload: Workload, parameters: Mapping[str, Scalar]) -> Iterator[Clue]:
@@ -110,7 +113,7 @@ def _names(workload: Workload, parameters: Mapping[str, Scalar]) -> Iterator[Clu
     for name in parameters:
         having = frozenset(each for each in workload.versions if name in workload.edition(each).parameters)
         if having and len(having) < len(workload.versions):
-            yield Clue(f"parameter {name}", name, _listed(workload, having), having)
+            yield Clue(Message("parameter {name}", name=name), name, _listed(workload, having), having)
 
 
 def _values(workload: Workload, parameters: Mapping[str, Scalar]) -> Iterator[Clue]:
@@ -119,7 +122,7 @@ def _values(workload: Workload, parameters: Mapping[str, Scalar]) -> Iterator[Cl
         known = {each: workload.edition(each).parameters.get(name) for each in workload.versions}
         alike = frozenset(each for each, one in known.items() if one and str(one.default) == str(value))
         if alike and len({str(one.default) for one in known.values() if one}) > 1:
-            yield Clue(f"the value of {name}", name, _listed(workload, alike), alike)
+            yield Clue(Message("the value of {name}", name=name), name, _listed(workload, alike), alike)
 
 
 def _listed(workload: Workload, versions: frozenset[str]) -> str:

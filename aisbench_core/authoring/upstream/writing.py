@@ -8,6 +8,7 @@ from aisbench_core.authoring.upstream.found import FoundSpec, LineFinding, findi
 from aisbench_core.authoring.upstream.keys import ACCESS_KEYS, APIS, INPUT, JOB_KEYS, LISTS, NAS, OUTPUT
 from aisbench_core.authoring.upstream.session import NFS
 from aisbench_core.errors import Problem, SpecError
+from aisbench_core.messages import Message
 from aisbench_core.model import AccessMethod, Channel, Mode, RunSpec
 from aisbench_core.settings import Profile
 
@@ -29,7 +30,7 @@ def write(jobs: Sequence[FoundSpec], profile: Profile | None) -> str:
     Raises SpecError if two specs are for one dict, or if one brings its own image."""
     by_dict = {_dict_of(job.spec): job for job in jobs}
     if len(by_dict) < len(jobs):
-        raise SpecError("the configuration", [Problem("api", "two specs use the same interface")])
+        raise SpecError(Message("the configuration"), [Problem("api", Message("two specs use the same interface"))])
     parts = [f"access_config = ed({_dict(_access(profile))})\n"]
     for name in APIS:
         text = _job(by_dict[name], name, profile) if name in by_dict else "{}"
@@ -42,15 +43,17 @@ def left_out(spec: RunSpec) -> Iterator[LineFinding]:
     default = RunSpec.model_fields
     for field in LEFT_OUT:
         if getattr(spec, field) != default[field].get_default():
-            yield finding("config.left-out", field, "has no place in modelarts_config.py and is left out")
+            yield finding("config.left-out", field, Message("has no place in modelarts_config.py and is left out"))
     for field, name, channels in (("inputs", INPUT, spec.inputs), ("outputs", OUTPUT, spec.outputs)):
         yield from _channels_left_out(field, name, channels)
     if len(spec.volumes) > 1 or any(volume.read_only for volume in spec.volumes):
-        yield finding("config.left-out", "volumes", "only one volume has a place, and it can be written to")
+        yield finding("config.left-out", "volumes", Message("only one volume has a place, and it can be written to"))
     yield from _in_script(spec)
     if spec.mode is Mode.SINGLE_SERVER:
-        hint = "write `export SINGLESERVER_MODE=True` into code/config/config.sh"
-        yield finding("config.mode", "mode", "is single_server, which modelarts_config.py cannot say", hint=hint)
+        hint = Message("write `export SINGLESERVER_MODE=True` into code/config/config.sh")
+        yield finding(
+            "config.mode", "mode", Message("is single_server, which modelarts_config.py cannot say"), hint=hint
+        )
 
 
 def script(spec: RunSpec) -> str:
@@ -63,28 +66,39 @@ def script(spec: RunSpec) -> str:
 def _in_script(spec: RunSpec) -> Iterator[LineFinding]:
     """What upstream has in ma-pre-start.sh, and what a person has to do with it."""
     if spec.log_levels.variables:
-        hint = f"put it beside the boot file, in code/code; name yours {pre_start.OWN} if there is one"
-        yield finding("config.pre-start", "log_levels", f"is written into {pre_start.SCRIPT}", hint=hint)
+        hint = Message(
+            "put it beside the boot file, in code/code; name yours {name} if there is one", name=pre_start.OWN
+        )
+        yield finding(
+            "config.pre-start", "log_levels", Message("is written into {script}", script=pre_start.SCRIPT), hint=hint
+        )
     for field, path in spec.update.packages.items():
-        hint = f"put {PurePath(path).name} into {pre_start.FOLDER}/ beside {pre_start.SCRIPT}, in code/code"
-        message = f"is installed by {pre_start.SCRIPT}, which is written, too"
+        hint = Message(
+            "put {file} into {folder}/ beside {script}, in code/code",
+            file=PurePath(path).name,
+            folder=pre_start.FOLDER,
+            script=pre_start.SCRIPT,
+        )
+        message = Message("is installed by {script}, which is written, too", script=pre_start.SCRIPT)
         yield finding("config.pre-start", f"update.{field}", message, hint=hint)
 
 
 def _channels_left_out(field: str, name: str, channels: Sequence[Channel]) -> Iterator[LineFinding]:
     for channel in channels[1:]:
-        message = f"only one of the {field} has a place; {channel.name!r} is left out"
+        message = Message(
+            "only one of the {field} has a place; {channel!r} is left out", field=field, channel=channel.name
+        )
         yield finding("config.left-out", f"{field}.{channel.name}", message)
     for channel in channels[:1]:
         if channel.name != name or channel.access_method is not AccessMethod.PARAMETER:
-            message = f"is passed to the training code as --{name}"
+            message = Message("is passed to the training code as --{name}", name=name)
             yield finding("config.left-out", f"{field}.{channel.name}", message)
 
 
 def _dict_of(spec: RunSpec) -> str:
     if spec.image_url or spec.command:
-        problem = Problem("image_url", "a custom image cannot be named in modelarts_config.py")
-        raise SpecError("the configuration", [problem], "export a spec with a preset engine")
+        problem = Problem("image_url", Message("a custom image cannot be named in modelarts_config.py"))
+        raise SpecError(Message("the configuration"), [problem], Message("export a spec with a preset engine"))
     return next(name for name, api in APIS.items() if api.has_versions == spec.api.has_versions)
 
 
