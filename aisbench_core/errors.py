@@ -19,6 +19,8 @@ AisbenchError
         ├── AuthFailed     the keys, their rights or the clock
         │   └── AccessDenied   the keys are known but lack a right
         ├── CloudNotFound  the job, bucket or object is not there
+        │   └── JobGone        the service knows no such job; a wrong address, too, answers 404, but not this
+        ├── JobNameTaken   another job has this name
         └── QuotaExceeded  a limit of the account or the region
 """
 
@@ -213,6 +215,14 @@ class AccessDenied(AuthFailed):
 
 class CloudNotFound(CloudRejected):
     """The job, bucket or object is not there."""
+
+
+class JobGone(CloudNotFound):
+    """The service itself says that it knows no such job; a 404 of a wrong address does not mean that."""
+
+
+class JobNameTaken(CloudRejected):
+    """Another job has this name. Names are ours alone, so it may be one whose answer was lost."""
 
 
 class QuotaExceeded(CloudRejected):

@@ -12,6 +12,8 @@ from aisbench_core.errors import (
     CloudNotFound,
     CloudRejected,
     CloudUnavailable,
+    JobGone,
+    JobNameTaken,
     QuotaExceeded,
 )
 from aisbench_core.settings import Credentials
@@ -55,7 +57,7 @@ TABLE = (
         CloudNotFound, "check `bucket` and `obs_server` in the profile: is the bucket in that region?", "NoSuchBucket"
     ),
     Refusal(CloudNotFound, "check the path; names are case-sensitive", "NoSuchKey NoSuchUpload"),
-    Refusal(CloudNotFound, "the job was deleted, or it lies in another project or region", "2775 0105"),
+    Refusal(JobGone, "the job was deleted, or it lies in another project or region", "2775 0105"),
     Refusal(CloudNotFound, "check pool_id: there is no such pool in this project", "2890"),
     Refusal(CloudNotFound, "check the name and the profile's region", statuses=(404, 410)),
     # too much
@@ -77,7 +79,7 @@ TABLE = (
         CloudUnavailable, "a proxy stands between here and the cloud: check HTTPS_PROXY and NO_PROXY", statuses=(407,)
     ),
     # what a job must be like
-    Refusal(CloudRejected, "another job has this name: choose a different one", "2751 0103"),
+    Refusal(JobNameTaken, "another job has this name: choose a different one", "2751 0103"),
     Refusal(
         CloudRejected, "check the inputs and outputs: each needs a name of its own and an OBS directory", "2753 2854"
     ),

@@ -13,7 +13,7 @@ from typing import Protocol
 from aisbench_core.authoring.preflight import preflight
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cloud.ports import ObjectStore, TrainingService
-from aisbench_core.errors import CloudNotFound, CloudRejected, CloudUnavailable, ConfigError, StaleRun
+from aisbench_core.errors import CloudRejected, CloudUnavailable, ConfigError, JobGone, JobNameTaken, StaleRun
 from aisbench_core.job_secrets import JobSecrets, masked, masked_errors
 from aisbench_core.messages import Message, joined, message_of
 from aisbench_core.model import Api, Clock, JobStatus, Level, Phase, Progress, Run, RunState, TaskStatus
@@ -31,9 +31,6 @@ SETTLE_SECONDS = 10.0
 """How long a job that was asked for, and never seen, may take to appear in the cloud's list."""
 
 WRITE_SECONDS = 0.3
-DUPLICATE_NAME = frozenset({"ModelArts.2751", "ModelArts.0103"})
-JOB_GONE = frozenset({"ModelArts.2775", "ModelArts.0105"})
-"""What the newer and the older API say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +157,13 @@ class Steps:
         try:
             with masked_errors(secrets.values()):
                 job = cloud.training.create(places.job_request(run, cloud.profile, secrets))
-        except CloudRejected as error:
-            if error.code not in DUPLICATE_NAME:
-                return failed(run, error.sentence)  # the cloud was asked and said no, so there is no job
+        except JobNameTaken as error:
             # Nobody else uses this name: it is the job of an attempt whose answer was lost.
             raise CloudUnavailable(
                 Message("the job exists already, but the list does not show it yet"), operation=error.operation
             ) from error
+        except CloudRejected as error:
+            return failed(run, error.sentence)  # the cloud was asked and said no, so there is no job
         return _queued(run, job)
 
     def _job(self, cloud: Cloud, run: Run) -> JobStatus | None:
@@ -174,9 +171,7 @@ class Steps:
             return cloud.training.find(run.job_name)
         try:
             return cloud.training.detail(run.job_id)
-        except CloudNotFound as error:
-            if error.code not in JOB_GONE:  # a wrong address answers 404, too, and the job costs money meanwhile
-                raise
+        except JobGone:  # a 404 may be a wrong address, and the job costs money meanwhile
             return None
 
     def _nothing_to_stop(self, run: Run) -> Run:

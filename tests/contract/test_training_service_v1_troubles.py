@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from aisbench_core.cloud.modelarts_v1 import ModelArtsV1
-from aisbench_core.errors import AuthFailed, CloudNotFound, CloudRejected, CloudUnavailable
+from aisbench_core.errors import AuthFailed, CloudRejected, CloudUnavailable, JobGone
 from aisbench_core.model import Api
 from aisbench_core.settings import Credentials
 from tests.contract.answering import answering
@@ -77,7 +77,7 @@ def test_a_no_is_a_no_whatever_its_status_says(place: Region, status: int, key: 
 
     with answering(lambda _asked, _sent: (status, json.dumps(said).encode())) as region:
         training = service_at(place, region.url)
-        with pytest.raises(CloudNotFound, match="refused it: The job is not found") as raised:
+        with pytest.raises(JobGone, match="refused it: The job is not found") as raised:
             training.detail("1/2")
 
     assert raised.value.code == "ModelArts.0105"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.cloud.modelarts_v2 import ModelArtsV2
-from aisbench_core.errors import CloudError, CloudRejected
+from aisbench_core.errors import CloudError, CloudRejected, JobNameTaken
 from tests.contract.certificates import self_signed, serving_tls
 from tests.contract.region import Region
 
@@ -26,7 +26,7 @@ def test_what_the_cloud_refuses_is_said_with_its_code(place: Region) -> None:
 def test_a_name_is_taken_while_its_job_is_there(place: Region) -> None:
     place.create("contract-taken")
 
-    with pytest.raises(CloudRejected, match="choose a different one") as raised:
+    with pytest.raises(JobNameTaken, match="choose a different one") as raised:
         place.create("contract-taken")
 
     assert (raised.value.status, raised.value.code) == (400, "ModelArts.2751")

@@ -12,6 +12,8 @@ from aisbench_core.errors import (
     CloudNotFound,
     CloudRejected,
     CloudUnavailable,
+    JobGone,
+    JobNameTaken,
     QuotaExceeded,
 )
 from aisbench_core.settings import Credentials
@@ -34,7 +36,8 @@ def refusals() -> Refusals:
         (403, "SignatureDoesNotMatch", AuthFailed),
         (403, "never heard of", AccessDenied),
         (404, "ModelArts.2786", AuthFailed),
-        (400, "ModelArts.2775", CloudNotFound),
+        (400, "ModelArts.2775", JobGone),
+        (400, "ModelArts.0103", JobNameTaken),
         (404, "NoSuchKey", CloudNotFound),
         (404, "", CloudNotFound),
         (400, "ModelArts.0118", QuotaExceeded),
