@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from aisbench_core.formats import MISSING
 from aisbench_core.report.markup import Markup, element
-from aisbench_core.report.tables import cell, clipped, table
+from aisbench_core.report.tables import cell, table
 from aisbench_core.report.words import Speaker
 from aisbench_core.warehouse.exporting.reported import ReportedRun
 from aisbench_core.warehouse.series_verdict import SeriesVerdict
@@ -62,7 +62,7 @@ def _table(checks: Sequence[Check], say: Speaker) -> Markup:
                 cell(each.id),
                 cell(say(each.level), str(each.level)),
                 *(
-                    cell(say.sentence(clipped(text, MOST_LETTERS)) if text else "")
+                    cell(say.sentence(text, MOST_LETTERS) if text else "")
                     for text in (each.expected, each.found, each.evidence)
                 ),
             )

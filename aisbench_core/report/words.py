@@ -8,6 +8,7 @@ from aisbench_core.chinese import in_chinese
 from aisbench_core.messages import Message, label_in_chinese
 from aisbench_core.model import FIELDS
 from aisbench_core.report.markup import Markup, element, joined
+from aisbench_core.report.tables import clipped
 
 MOST_RUNS = 200
 """More make a book, which nobody prints."""
@@ -149,9 +150,11 @@ class Speaker:
         english = FIELDS[name].title or name
         return self._said(english, label_in_chinese(f"system.{name}.title", english))
 
-    def sentence(self, english: str) -> Markup:
-        """What the core says, such as what a check found."""
+    def sentence(self, english: str, most: int | None = None) -> Markup:
+        """What the core says, such as what a check found; so many letters of it at most."""
         chinese = messages.in_chinese(english) if isinstance(english, Message) else in_chinese(english)
+        if most is not None:
+            english, chinese = clipped(english, most), clipped(chinese, most)
         return self._said(english, chinese)
 
     def _said(self, english: str, chinese: str) -> Markup:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from aisbench_core.cloud.ports import ObjectStore
+from aisbench_core.messages import Message
 from aisbench_core.model import CollectedResult, RunSpec, TrainResultInfo
 from aisbench_core.results.result_files import MOST_BYTES, MOST_NAMED, Layout, ResultFiles, read_result_files
 
@@ -19,12 +20,16 @@ def collect(objects: ObjectStore, output_path: str, spec: RunSpec, info: TrainRe
     return replace(found, problems=(*found.problems, *_surplus(layout, sizes)))
 
 
-def _surplus(layout: Layout, names: Iterable[str]) -> Iterator[str]:
+def _surplus(layout: Layout, names: Iterable[str]) -> Iterator[Message]:
     """Whatever counted these cards counted others than the run has, so the numbers of its own are in doubt, too."""
     surplus = layout.surplus_files(names)
     if surplus:
         named = ", ".join(surplus[:MOST_NAMED]) + (", …" if len(surplus) > MOST_NAMED else "")
-        yield f"the run has {layout.card_count} cards, and there are files of more ranks: {named}"
+        yield Message(
+            "the run has {count} cards, and there are files of more ranks: {files}",
+            count=layout.card_count,
+            files=named,
+        )
 
 
 def _read(objects: ObjectStore, output_path: str, names: set[str], found: Mapping[str, int]) -> ResultFiles:

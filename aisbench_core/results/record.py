@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from aisbench_core.errors import ResultError
-from aisbench_core.messages import from_json, to_json
-from aisbench_core.model import Event, MetricSample, Remarks, Run, RunRecord
+from aisbench_core.messages import Message, from_json, joined, list_from_json, list_to_json, to_json
+from aisbench_core.model import CollectedResult, Event, MetricSample, Remarks, Run, RunRecord
 from aisbench_core.private_files import write_whole
 
 Unread = Callable[[str, ResultError], None]
@@ -27,8 +27,14 @@ class _StoredRun(Run):
 
 
 @dataclass(frozen=True, slots=True)
+class _StoredResult(CollectedResult):
+    problems_data: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class _StoredRecord(RunRecord):
     run: _StoredRun
+    result: _StoredResult | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,11 @@ def write_record(record: RunRecord, record_file: Path, metrics_file: Path, event
         if values or file.exists():
             write_whole(file, _lines(adapter, values))
     run = _as(_StoredRun, record.run, detail_data=to_json(record.run.detail))
-    stored = _as(_StoredRecord, record, run=run, samples=(), events=(), described=None, remarks=Remarks())
+    found = record.result
+    result = _as(_StoredResult, found, problems_data=list_to_json(found.problems)) if found else None
+    stored = _as(
+        _StoredRecord, record, run=run, result=result, samples=(), events=(), described=None, remarks=Remarks()
+    )
     write_whole(record_file, _RECORD.dump_json(stored, indent=2))
 
 
@@ -68,7 +78,14 @@ def read_outline(record_file: Path) -> RunRecord:
     except (OSError, ValidationError) as error:
         raise damaged(inside(record_file), error) from error
     run = _as(Run, stored.run, detail=from_json(stored.run.detail, stored.run.detail_data))
-    return _as(RunRecord, stored, run=run)
+    return _as(RunRecord, stored, run=run, result=_result(stored.result))
+
+
+def _result(stored: _StoredResult | None) -> CollectedResult | None:
+    if stored is None:
+        return None
+    problems = list_from_json(stored.problems, stored.problems_data)
+    return _as(CollectedResult, stored, problems=tuple(problems))
 
 
 def read_samples(metrics_file: Path) -> list[MetricSample]:
@@ -93,7 +110,8 @@ def read_lines(adapter: TypeAdapter[Any], file: Path) -> Iterator[Any]:
         try:
             yield adapter.validate_json(line)
         except ValidationError as error:
-            raise damaged(f"{inside(file)}, line {number}", error) from error
+            where = Message("{file}, line {number}", file=inside(file), number=number)
+            raise damaged(where, error) from error
 
 
 def _events(file: Path) -> Iterator[Event]:
@@ -123,8 +141,8 @@ def inside(file: Path) -> str:
 
 def damaged(what: str, error: OSError | ValidationError) -> ResultError:
     """What is wrong with a file of a run's or a series' folder, and what to do."""
-    hint = "bring the file back from a backup; what the warehouse holds of it stays"
-    return ResultError(f"{what} cannot be read: {_why(error)}", hint)
+    hint = Message("bring the file back from a backup; what the warehouse holds of it stays")
+    return ResultError(Message("{what} cannot be read: {reason}", what=what, reason=_why(error)), hint)
 
 
 def _why(error: OSError | ValidationError) -> str:
@@ -132,6 +150,7 @@ def _why(error: OSError | ValidationError) -> str:
     if isinstance(error, OSError):
         return error.strerror or ""
     first = error.errors(include_url=False, include_context=False)[0]
-    field = ".".join(map(str, first["loc"]))
+    where = ".".join(map(str, first["loc"]))
+    said = joined(": ", [where, first["msg"]]) if where else str(first["msg"])
     more = error.error_count() - 1
-    return f"{field}: " * bool(field) + first["msg"] + f", and {more} more" * bool(more)
+    return Message("{reason}, and {number} more", reason=said, number=more) if more else said

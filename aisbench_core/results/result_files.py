@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from aisbench_core.errors import ResultError
+from aisbench_core.messages import Message
 from aisbench_core.model import CollectedResult, Mode, RankResult, ServerResult, TrainResultInfo
 from aisbench_core.results.train_result_info import (
     LEAST_THROUGHPUT,
     MOST_ACCURACY,
     MOST_THROUGHPUT,
     NUMBER,
+    not_between,
     render,
 )
 
@@ -92,35 +94,38 @@ class ResultFiles:
     def content(self, name: str) -> bytes:
         """A file's bytes. Raises ResultError, naming the file, when it is not there or larger than such files are."""
         if name in self.too_large:
-            raise ResultError(f"{name} is larger than {MOST_BYTES} bytes")
+            raise ResultError(Message("{name} is larger than {number} bytes", name=name, number=MOST_BYTES))
         if name not in self.contents:
-            raise ResultError(f"{name} is missing")
+            raise ResultError(Message("{name} is missing", name=name))
         return self.contents[name]
 
     def number(self, name: str) -> float:
         """The finite number in a file. Raises ResultError, naming the file and what it holds."""
         text = self.content(name).decode("utf-8", "replace").strip()
         if not text:
-            raise ResultError(f"{name} is empty")
+            raise ResultError(Message("{name} is empty", name=name))
         if not NUMBER.fullmatch(text):
-            raise ResultError(f"{name} holds {_start(text)}, and not a number")
+            raise ResultError(Message("{name} holds {found}, and not a number", name=name, found=_start(text)))
         value = float(text)
         if not math.isfinite(value):
-            raise ResultError(f"{name} holds {_start(text)}, and not a finite number")
+            raise ResultError(Message("{name} holds {found}, and not a finite number", name=name, found=_start(text)))
         return value
 
     def throughput(self, name: str) -> float:
         """The number in a file, if it can be a throughput. Raises ResultError otherwise."""
         value = self.number(name)
         if not LEAST_THROUGHPUT <= value <= MOST_THROUGHPUT:
-            raise ResultError(f"{name} holds {value:g}; allowed: {LEAST_THROUGHPUT:g} to {MOST_THROUGHPUT:g}")
+            raise not_between(name, value, LEAST_THROUGHPUT, MOST_THROUGHPUT)
         return value
 
     def accuracy(self, name: str) -> float:
         """The number in a file, if it can be an accuracy. Raises ResultError otherwise."""
         value = self.number(name)
         if not 0 <= value <= MOST_ACCURACY:
-            raise ResultError(f"{name} holds {value:g}; allowed: 0 to {MOST_ACCURACY:g}")
+            most = f"{MOST_ACCURACY:g}"
+            raise ResultError(
+                Message("{name} holds {found}; allowed: 0 to {most}", name=name, found=f"{value:g}", most=most)
+            )
         return value
 
 
@@ -156,7 +161,10 @@ def _ranks_expected(files: ResultFiles, layout: Layout, problems: list[str]) -> 
         problems.append(error.message)
         return layout.card_count
     if told != layout.card_count:
-        problems.append(f"{RANK_SIZE} holds {told:g}, and the run has {layout.card_count} cards")
+        said = Message(
+            "{name} holds {found:g}, and the run has {count} cards", name=RANK_SIZE, found=told, count=layout.card_count
+        )
+        problems.append(said)
     return layout.card_count
 
 
@@ -171,7 +179,7 @@ def _ranks(files: ResultFiles, layout: Layout, problems: list[str]) -> Iterator[
             if damaged <= MOST_NAMED:
                 problems.append(error.message)
     if damaged > MOST_NAMED:
-        problems.append(f"files of other ranks without a usable number: {damaged - MOST_NAMED}")
+        problems.append(Message("files of other ranks without a usable number: {count}", count=damaged - MOST_NAMED))
 
 
 def _throughput(ranks: tuple[RankResult, ...], layout: Layout) -> float:
@@ -222,7 +230,8 @@ def _dataset(files: ResultFiles, problems: list[str]) -> tuple[bool, str]:
         return False, ""
     except (ValueError, AttributeError, TypeError, RecursionError):  # not JSON, no object, no text, no end
         pass
-    problems.append(f'{DATASET} is not like {{"name": "...", "synthetic": true or false, "sha256": "hex digits"}}')
+    example = '{"name": "...", "synthetic": true or false, "sha256": "hex digits"}'
+    problems.append(Message("{name} is not like {example}", name=DATASET, example=example))
     return False, ""
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from aisbench_core.errors import ResultError
+from aisbench_core.messages import Message, joined
 from aisbench_core.model import SYSTEM_FIELDS, TESTER_FIELDS, Stated, stated_of
 from aisbench_core.private_files import write_whole
 
@@ -55,12 +56,13 @@ def _values(file: Path) -> dict[str, Any]:
         values = {_NAMES.get(key, key): value for key, value in found.items()}
         stated_of({name: value for name, value in values.items() if value not in ("", None)})
     except (OSError, ValueError, AttributeError) as error:  # ValidationError is a ValueError
-        raise ResultError(f"{file.parent.name}/{file.name} cannot be read: {_why(error)}") from error
+        what = f"{file.parent.name}/{file.name}"
+        raise ResultError(Message("{what} cannot be read: {reason}", what=what, reason=_why(error))) from error
     return {name: value for name, value in values.items() if value not in ("", None)}
 
 
 def _why(error: Exception) -> str:
     if isinstance(error, ValidationError):
         first = error.errors()[0]
-        return f"{first['loc'][0]}: {first['msg']}"
-    return "it is not a JSON object"
+        return joined(": ", [first["loc"][0], first["msg"]])
+    return Message("it is not a JSON object")

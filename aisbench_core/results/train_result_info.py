@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime, tzinfo
 
 from aisbench_core.errors import ResultError
+from aisbench_core.messages import Message
 from aisbench_core.model import TrainResultInfo
 
 AS_TEXT = frozenset({"accuracy", "throughput_ratio"})
@@ -86,7 +87,7 @@ def read(text: str, zone: tzinfo) -> ReadBlock:
             problems.append(error.message)
     missing = sorted(KEYS - told.keys() - _nulls(text))
     if missing:
-        problems.append(f"the block lacks {', '.join(missing)}")
+        problems.append(Message("the block lacks {keys}", keys=", ".join(missing)))
     return ReadBlock(TrainResultInfo(**values), normal(told), tuple(placeholders), tuple(problems))  # type: ignore[arg-type]  # by name
 
 
@@ -102,26 +103,39 @@ def read_measure(key: str, text: str) -> float:
     """A finite number that this key can have. Raises ResultError, naming the key, otherwise."""
     text = text.strip()
     if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
-        raise ResultError(f"{key} holds {text[:40]!r}, and not a number")
+        raise ResultError(Message("{name} holds {found}, and not a number", name=key, found=repr(text[:40])))
     value = float(text)
     if key == "throughput_ratio" and not LEAST_THROUGHPUT <= value <= MOST_THROUGHPUT:
-        raise ResultError(f"{key} holds {value:g}; allowed: {LEAST_THROUGHPUT:g} to {MOST_THROUGHPUT:g}")
+        raise not_between(key, value, LEAST_THROUGHPUT, MOST_THROUGHPUT)
     if not 0 <= value <= (MOST_ACCURACY if key == "accuracy" else MOST_THROUGHPUT):
-        raise ResultError(f"{key} holds {value:g}; allowed: 0 or greater")
+        raise ResultError(Message("{name} holds {found}; allowed: 0 or greater", name=key, found=f"{value:g}"))
     return value
+
+
+def not_between(name: str, value: float, least: float, most: float) -> ResultError:
+    """The error of a file or key with a number out of range."""
+    sentence = Message(
+        "{name} holds {found}; allowed: {least} to {most}",
+        name=name,
+        found=f"{value:g}",
+        least=f"{least:g}",
+        most=f"{most:g}",
+    )
+    return ResultError(sentence)
 
 
 def read_time(text: str, zone: tzinfo) -> datetime:
     """A time as upstream, people and ISO 8601 write it, aware, in UTC. Raises ResultError if it is none."""
     found = _TIME.fullmatch(text.strip())
+    no_time = ResultError(Message("{text!r} is not a time like 2022-07-13 13:24:43", text=text[:40]))
     if not found or int(found[1]) not in _YEARS:
-        raise ResultError(f"{text[:40]!r} is not a time like 2022-07-13 13:24:43")
+        raise no_time
     year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
     try:
         place = zone if not found[7] else datetime.strptime(found[7].replace("Z", "+00:00"), "%z").tzinfo
         return datetime(year, month, day, hour, minute, second, tzinfo=place).astimezone(UTC)
     except ValueError:
-        raise ResultError(f"{text[:40]!r} is not a time like 2022-07-13 13:24:43") from None
+        raise no_time from None
 
 
 def normal(told: Mapping[str, str]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """A ruleset: which rules a result is judged by, how strictly in which division, and where each of them comes from.
 
-What a rule's id looks at is code (`aisbench_core/warehouse/checks.py`); everything that a lab may want to change is
+What a rule's id looks at is code (`aisbench_core/warehouse/checks/`); everything that a lab may want to change is
 here.
 """
 
@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from aisbench_core.messages import Message
 from aisbench_core.model import Division, Frozen, canonical_json
 
 DEFAULT = "aisbench/1"
@@ -233,13 +234,13 @@ class Ruleset(Frozen):
     def basis(self) -> str:
         """What to say beside the ruleset's name wherever it is shown; empty when no rule was inferred.
 
-        Without commas, so that a cell of a CSV needs no quotes. Other languages have it in `aisbench_core/texts/`."""
+        Without commas, so that a cell of a CSV needs no quotes. It is a Message."""
         inferred, rules = len(self.inferred), len(self.rules)
         if not inferred:
             return ""
         if inferred == rules:
-            return "rules inferred without the standard's text"
-        return f"{inferred} of {rules} rules inferred without the standard's text"
+            return Message("rules inferred without the standard's text")
+        return Message("{count} of {total} rules inferred without the standard's text", count=inferred, total=rules)
 
     @cached_property
     def rules(self) -> Mapping[str, Rule]:

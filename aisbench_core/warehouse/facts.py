@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.messages import from_json, list_from_json
 from aisbench_core.warehouse.throughput import LARGEST, SMALLEST, is_card
 
 LONGEST_S = 90 * 24 * 3600
@@ -38,6 +39,7 @@ class Facts(NamedTuple):
     run_id: str
     state: str
     detail: str
+    detail_data: str | None
     rehearsal: bool
     imported: bool
     synthetic_data: bool
@@ -59,6 +61,7 @@ class Facts(NamedTuple):
     system_fields: int | None
     test_model: str | None
     problems: str | None
+    problems_data: str | None
     accuracy: float | None
     throughput_ratio: float | None
     average_power: float | None
@@ -81,6 +84,16 @@ class Facts(NamedTuple):
     lowest_accuracy: float | None
     highest_accuracy: float | None
     cards: Cards
+
+    @property
+    def how_it_ended(self) -> str:
+        """The detail, with its values where they are known."""
+        return from_json(self.detail, self.detail_data)
+
+    @property
+    def objections(self) -> Sequence[str]:
+        """What collecting found wrong, with its values where they are known."""
+        return list_from_json(json.loads(self.problems), self.problems_data) if self.problems else []
 
 
 _TIMES = ("created_at", "submitted_at", "started_at", "ended_at", "imported_at")

@@ -116,7 +116,7 @@ _NULLABLE = {
     "runs": {
         "series_index", "submitted_at", "started_at", "ended_at", "queue_s", "duration_s", "accuracy_target",
         "node_count", "cards_per_node", "card_count", "imported_at", "launch", "system", "system_from_job",
-        "system_fields", "tester",
+        "system_fields", "tester", "detail_data",
     },
     "rank_results": {"throughput"},
     "server_results": {"throughput", "accuracy"},
@@ -171,8 +171,9 @@ NAME_MOST, TEXT_MOST, PLAN_MOST = 64 * 1024, 4 * 1024**2, 16 * 1024**2
 
 _WRITTEN_OUT = frozenset(
     {
-        "checks", "detail", "failed_checks", "launch", "message", "names", "not_measured", "note", "plan", "problems",
-        "raw", "spec", "speed_parameters", "straggler_ranks", "system", "tester", "text", "warned_checks",
+        "checks", "detail", "detail_data", "failed_checks", "launch", "message", "names", "not_measured",
+        "note", "plan", "problems", "problems_data", "raw", "spec", "speed_parameters",
+        "straggler_ranks", "system", "tester", "text", "warned_checks",
     }
 )  # fmt: skip
 

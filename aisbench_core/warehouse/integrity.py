@@ -165,8 +165,11 @@ def _compared(
         yield Damage(where, f"differs from what its folder says: {differing}", REBUILD)
 
 
-_OF_OTHERS = {"runs": {"tags", "note", "group_id"}, "results": {*Verdict._fields}}
-"""What people remark, and another ruleset decides, where the folder is not."""
+_OF_OTHERS = {
+    "runs": {"tags", "note", "group_id", "detail_data"},
+    "results": {*Verdict._fields, "problems_data"},
+}
+"""What people remark, and another ruleset decides, where the folder is not; and what older versions did not store."""
 
 
 def _differing(store: Connection | Lake, run_id: str, rows: Rows) -> Iterator[str]:

@@ -6,6 +6,7 @@ from dataclasses import fields
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from aisbench_core.messages import Message, from_data, to_data, verbatim
 from aisbench_core.model import Division, RunState, canonical_json
 from aisbench_core.rulesets.ruleset import Consequence, Rule, Ruleset
 from aisbench_core.warehouse.checks import LOOKS, division_of, no_result
@@ -84,15 +85,52 @@ def _validity(facts: Facts, failed: str) -> Validity:
 _CHECK = tuple(field.name for field in fields(Check))
 
 
-@lru_cache(maxsize=8192)
+_SAID = ("expected", "found", "evidence")
+_OURS, _THEIRS = True, False
+"""Instead of the data of a sentence without values, which is its own template, and of somebody else's text."""
+
+
 def _as_json(check: Check) -> str:
     """Most checks of most runs say the same."""
-    return canonical_json({name: getattr(check, name) for name in _CHECK})
+    return _json_of(check, tuple(_told_apart(getattr(check, name)) for name in _SAID))
 
 
-def stored_check(cells: Mapping[str, str]) -> Check:
-    """A check as it was stored."""
-    return Check(cells["id"], CheckLevel(cells["level"]), cells["expected"], cells["found"], cells.get("evidence", ""))
+def _told_apart(text: object) -> object:
+    """Equal texts can have different values, or be no sentence of ours."""
+    if not isinstance(text, Message):
+        return None
+    return text.template, *((value, _told_apart(value)) for value in text.values.values())
+
+
+@lru_cache(maxsize=8192)
+def _json_of(check: Check, _told: object) -> str:
+    data = {name: _data(text) for name in _SAID if isinstance(text := getattr(check, name), Message)}
+    return canonical_json({name: getattr(check, name) for name in _CHECK} | {"data": data})
+
+
+def _data(sentence: Message) -> object:
+    if not sentence.values:
+        return _OURS
+    return _THEIRS if sentence.template == verbatim("").template else to_data(sentence)
+
+
+def without_data(checks: str) -> str:
+    """The checks of a stored verdict as versions stored them that did not know their values."""
+    return canonical_json([{name: cells[name] for name in cells if name != "data"} for cells in json.loads(checks)])
+
+
+def stored_check(cells: Mapping[str, Any]) -> Check:
+    """A check as it was stored, its sentences with their values where they are known."""
+    expected, found, evidence = (_sentence(cells, name) for name in _SAID)
+    return Check(cells["id"], CheckLevel(cells["level"]), expected, found, evidence)
+
+
+def _sentence(cells: Mapping[str, Any], name: str) -> str:
+    text, data = cells.get(name, ""), cells.get("data")
+    known = data.get(name) if isinstance(data, dict) else None
+    if known is _THEIRS:
+        return verbatim(text)
+    return from_data(text, {"id": text, "values": {}} if known is _OURS else known)
 
 
 def stored_checks(text: str) -> tuple[Check, ...]:

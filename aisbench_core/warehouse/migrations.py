@@ -128,6 +128,11 @@ STEPS = (
         from runs group by group_id;
     insert into standings_due select group_id from standings;
     """,
+    # Ids and values of the sentences, so that they can be said in another language.
+    """
+    alter table runs add column detail_data VARCHAR;
+    alter table results add column problems_data VARCHAR;
+    """,
 )
 
 LATEST = len(STEPS)

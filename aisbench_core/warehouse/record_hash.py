@@ -18,8 +18,19 @@ from aisbench_core.warehouse.remarks import imported_note
 from aisbench_core.warehouse.rows import sha256_of
 
 _NOT_HASHED = frozenset(
-    {"system", "system_from_job", "system_fields", "tester", "launch", "group_id", "image", "record_sha256"}
+    {
+        "system",
+        "system_from_job",
+        "system_fields",
+        "tester",
+        "launch",
+        "group_id",
+        "image",
+        "record_sha256",
+        "detail_data",
+    }
 )
+_NOT_MEASURED = frozenset({*Verdict._fields, "problems_data"})
 
 Cells = Mapping[str, Any]
 
@@ -29,7 +40,7 @@ def hashes(run: Cells, result: Cells, cards: Sequence[Sequence[Any]], remarks: R
     run = as_recorded(run)
     asked = {name: value for name, value in run.items() if name not in _NOT_HASHED}
     asked |= {"tags": "[]", "note": imported_note(run["note"] or "", remarks.note)}
-    measured = {name: value for name, value in result.items() if name not in Verdict._fields}
+    measured = {name: value for name, value in result.items() if name not in _NOT_MEASURED}
     launch = [run["launch"]] if run["launch"] else []
     stored = [list(card) for card in cards]
     in_order = sorted(stored, key=lambda card: (card[1], card[2]))

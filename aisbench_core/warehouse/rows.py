@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from statistics import fmean
 
+from aisbench_core.messages import Message, list_to_json, to_json
 from aisbench_core.model import (
     SYSTEM_FIELDS,
     TESTER_FIELDS,
@@ -49,11 +50,8 @@ Rows = Mapping[str, Sequence[Sequence[object]]]
 
 def rows_of(record: RunRecord, judge: Judge) -> Rows:
     """Rows by table, their values in the order of the tables' columns (schema.py), with the verdict of `judge`."""
-    run_id = record.run.run_id
-    cards, servers = card_rows(record), server_rows(record)
-    carried = record.imported.carried if record.imported else {}
-    asked = _with(_run(record), carried)
-    result = _with(_result(record), carried)
+    run_id, cards, servers = record.run.run_id, card_rows(record), server_rows(record)
+    asked, result = _with(_run(record), record), _with(_result(record), record)
     # The image follows from the spec, which the hash covers.
     run = {**asked, **_system(record), "image": record.run.spec.image_url or asked["engine_version"]}
     stated = [record.described.values] if record.described and record.described.values else []
@@ -66,8 +64,10 @@ def rows_of(record: RunRecord, judge: Judge) -> Rows:
         "group_id": group_id(run),
         "launch": launch[0] if launch else None,
         "record_sha256": sha256,
+        "detail_data": to_json(record.run.detail),
     }
-    judged = {**result, **judge.of_cells(run, result, cards, servers)._asdict()}
+    measured = {**result, "problems_data": list_to_json(_problems(record))}
+    judged = {**measured, **judge.of_cells(sealed, measured, cards, servers)._asdict()}
     return {
         "runs": [[sealed[column] for column in RUNS]],
         "results": [[judged[column] for column in RESULTS]],
@@ -77,7 +77,7 @@ def rows_of(record: RunRecord, judge: Judge) -> Rows:
             [run_id, _utc(sample.at), sample.node, sample.name, sample.value] for sample in _measured(record.samples)
         ],
         "events": [
-            [run_id, _utc(event.at), event.source, event.level.value, event.message, event.actor]
+            [run_id, _utc(event.at), event.source, event.level.value, str(event.message), str(event.actor)]
             for event in record.events
         ],
         "remarks": remark_rows(run_id, record.remarks),
@@ -95,8 +95,9 @@ def ended_as(record: RunRecord) -> RunState:
     return run.state if run.state.is_terminal else run.verdict or run.state
 
 
-def _with(cells: Cells, carried: Cells) -> Cells:
+def _with(cells: Cells, record: RunRecord) -> Cells:
     """What another console computed stands in place of what cannot be computed here."""
+    carried = record.imported.carried if record.imported else {}
     return {**cells, **{name: carried[name] for name in cells.keys() & carried.keys()}}
 
 
@@ -213,7 +214,7 @@ def _happened(record: RunRecord) -> Cells:
         "job_id": run.job_id,
         "job_name": run.job_name,
         "state": ended_as(record).value,
-        "detail": run.detail,
+        "detail": str(run.detail),
         "submitted_at": _utc(run.submitted_at),
         "started_at": _utc(run.started_at),
         "ended_at": _utc(run.ended_at),
@@ -243,16 +244,21 @@ def _result(record: RunRecord) -> Cells:
         "not_measured": canonical_json(
             [name for name, value in {**info, "accuracy": accuracy}.items() if value is None]
         ),
-        "problems": canonical_json([*result.problems, *_not_finite(result.info)] if result else []),
+        "problems": canonical_json(list(map(str, _problems(record)))),
     }
 
 
-def _not_finite(info: TrainResultInfo) -> Iterator[str]:
+def _problems(record: RunRecord) -> list[str]:
+    """What is wrong with the result, as sentences."""
+    return [*record.result.problems, *_not_finite(record.result.info)] if record.result else []
+
+
+def _not_finite(info: TrainResultInfo) -> Iterator[Message]:
     """Numbers that cannot be stored, by their names; an accuracy has a rule of its own."""
     for name in _INFO:
         value = getattr(info, name)
         if isinstance(value, float) and not math.isfinite(value) and name != "accuracy":
-            yield f"{name} is {value}"
+            yield Message("{key} is {found}", key=name, found=str(value))
 
 
 def _typed(info: TrainResultInfo) -> dict[str, object]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.messages import from_json
 from aisbench_core.model import Mode, Origin, RankResult, RunState
 from aisbench_core.model.columns import Kind, by_field
 from aisbench_core.warehouse.judging import stored_checks
@@ -17,7 +18,8 @@ from aisbench_core.warehouse.values import BoardQuery, RunPage, RunRow, Validity
 
 _FIELDS = {field.name: by_field()[field.name].value for field in fields(RunRow)}
 
-_SELECT = ", ".join(f"{sql} as {name}" for name, sql in _FIELDS.items())
+_BESIDE = "detail_data"
+_SELECT = ", ".join([*(f"{sql} as {name}" for name, sql in _FIELDS.items()), _BESIDE])
 
 _TIMES = tuple(name for name in _FIELDS if by_field()[name].kind is Kind.TIME)
 
@@ -102,7 +104,8 @@ def rank_results(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, t
 
 
 def _row(values: tuple[Any, ...]) -> RunRow:
-    row = dict(zip(_FIELDS, values, strict=True))
+    row = dict(zip((*_FIELDS, _BESIDE), values, strict=True))
+    row["detail"] = from_json(row["detail"], row.pop(_BESIDE))
     return RunRow(
         **{
             **row,

@@ -1,4 +1,8 @@
-"""The tables as they are now: every column and its type, in order. How they came to be is in migrations.py."""
+"""The tables as they are now: every column and its type, in order. How they came to be is in migrations.py.
+
+Columns that end in _data hold the ids and values of the sentences beside them (aisbench_core/messages): null in rows of
+versions that did not know them, and empty where the sentence is somebody else's.
+"""
 
 from collections.abc import Sequence
 from functools import cache

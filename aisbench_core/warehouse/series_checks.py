@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.messages import Message, joined
 from aisbench_core.model import Division
 from aisbench_core.rulesets.ruleset import (
     Accuracy,
@@ -24,7 +25,7 @@ from aisbench_core.rulesets.ruleset import (
     RunCount,
     Spread,
 )
-from aisbench_core.warehouse.checks import target_of
+from aisbench_core.warehouse.checks import NONE, listed, target_of
 from aisbench_core.warehouse.filters import CHOSEN, parameters
 from aisbench_core.warehouse.judging import Judge
 from aisbench_core.warehouse.series_verdict import SeriesVerdict
@@ -152,15 +153,17 @@ def _checks(members: Members, judge: Judge, division: Division) -> Iterator[Chec
 def _run_count(members: Members, rule: RunCount, _: Judge) -> tuple[bool, str, str, str]:
     needed = rule.by_model.get(members[0].workload, rule.by_model.get(members[0].model, rule.runs))
     valid = sum(member.valid for member in members)
-    return valid >= needed, f"{needed} valid runs", f"{valid} of {len(members)} runs", ""
+    expected = Message("{count} valid runs", count=needed)
+    return valid >= needed, expected, Message("{count} of {total} runs", count=valid, total=len(members)), ""
 
 
 def _missed(members: Members, rule: Missed, judge: Judge) -> tuple[bool, str, str, str]:
     """Of all runs that measured an accuracy: where a missed target makes a run invalid, it is a missed target still."""
     measured = [member for member in members if member.accuracy is not None]
     missed = [member.run_id for member in measured if _misses(member, judge)]
-    expected, found = f"at most {rule.most} below the target", f"{len(missed)} of {len(measured)} runs with an accuracy"
-    return len(missed) <= rule.most, expected, found, "; ".join(missed)
+    expected = Message("at most {count} below the target", count=rule.most)
+    found = Message("{count} of {total} runs with an accuracy", count=len(missed), total=len(measured))
+    return len(missed) <= rule.most, expected, found, listed(missed)
 
 
 def _misses(member: Member, judge: Judge) -> bool:
@@ -173,7 +176,8 @@ def _misses(member: Member, judge: Judge) -> bool:
 def _same(members: Members, _: Rule, __: Judge) -> tuple[bool, str, str, str] | None:
     names, counted = (*_SAME, "code_sha256", "synthetic_data"), _counted(members)
     differing = [name for name in names if len({getattr(member, name) for member in counted}) > 1]
-    return (not differing, "every run the same", "; ".join(differing) or "all are", "") if counted else None
+    found = "; ".join(differing) or Message("all are")
+    return (not differing, Message("every run the same"), found, "") if counted else None
 
 
 def _counted(members: Members) -> Members:
@@ -184,15 +188,16 @@ def _counted(members: Members) -> Members:
 def _seeds(members: Members, _: Rule, __: Judge) -> tuple[bool, str, str, str]:
     seeds = [member.seed for member in members]
     unique = None not in seeds and len(set(seeds)) == len(seeds)
-    return unique, "a seed of its own for each run", ", ".join(seed or "none" for seed in seeds), ""
+    found = joined(", ", [seed or NONE for seed in seeds])
+    return unique, Message("a seed of its own for each run"), found, ""
 
 
 def _data(members: Members, _: Rule, __: Judge) -> tuple[bool, str, str, str] | None:
     known = sorted({member.dataset_sha256 for member in _counted(members)})
     if not known:
         return None
-    found = ", ".join(sha256[:12] or "none" for sha256 in known)
-    return len(known) == 1 and known != [""], "one data set, known by its hash", found, ""
+    found = joined(", ", [sha256[:12] or NONE for sha256 in known])
+    return len(known) == 1 and known != [""], Message("one data set, known by its hash"), found, ""
 
 
 def _outliers(members: Members, rule: Outliers, _: Judge) -> tuple[bool, str, str, str] | None:
@@ -202,8 +207,8 @@ def _outliers(members: Members, rule: Outliers, _: Judge) -> tuple[bool, str, st
     middle = median(value for _, value in measured)
     spread = median(abs(value - middle) for _, value in measured)
     far = [run_id for run_id, value in measured if abs(value - middle) > rule.deviations * spread > 0]
-    expected = f"within {rule.deviations:g} deviations of the median"
-    return not far, expected, f"{len(far)} outside", "; ".join(far)
+    expected = Message("within {number} deviations of the median", number=f"{rule.deviations:g}")
+    return not far, expected, Message("{count} outside", count=len(far)), listed(far)
 
 
 def _spread(members: Members, rule: Spread, _: Judge) -> tuple[bool, str, str, str] | None:
@@ -213,31 +218,36 @@ def _spread(members: Members, rule: Spread, _: Judge) -> tuple[bool, str, str, s
     of_valid, of_every = variation(valid), variation(every)
     if of_every is None:
         return None
-    expected = f"CV at most {rule.most:.2%}"
+    most, cv = f"{rule.most:.2%}", f"{of_every:.2%}"
+    expected = Message("CV at most {most}", most=most)
     if rule.inferred:
-        expected = f"CV at most {rule.most:.2%} (inferred: no limit of the standard is known)"
-    found = f"CV {of_every:.2%}"
+        expected = Message("CV at most {most} (inferred: no limit of the standard is known)", most=most)
+    found = Message("CV {cv}", cv=cv)
     if of_valid is None:
-        found = f"CV {of_every:.2%} of all {len(every)} runs with a throughput"
+        found = Message("CV {cv} of all {count} runs with a throughput", cv=cv, count=len(every))
     elif len(valid) < len(every):
-        found = (
-            f"CV {of_valid:.2%} of {len(valid)} valid runs; "
-            f"CV {of_every:.2%} of all {len(every)} runs with a throughput"
+        found = Message(
+            "CV {cv_valid} of {valid} valid runs; CV {cv} of all {count} runs with a throughput",
+            cv_valid=f"{of_valid:.2%}",
+            valid=len(valid),
+            cv=cv,
+            count=len(every),
         )
     return max(of_valid or 0, of_every) <= rule.most, expected, found, ""
 
 
 def _order(members: Members, _: Rule, __: Judge) -> tuple[bool, str, str, str]:
     beside = [after.run_id for before, after in pairwise(members) if after.began < before.ended]
-    return not beside, "one run after another", f"{len(beside)} began before the one before ended", "; ".join(beside)
+    found = Message("{count} began before the one before ended", count=len(beside))
+    return not beside, Message("one run after another"), found, listed(beside)
 
 
 def _apart(members: Members, rule: Apart, _: Judge) -> tuple[bool, str, str, str]:
     took = members[-1].began - members[0].began
     return (
         took <= timedelta(days=rule.days),
-        f"within {rule.days} days",
-        f"{math.ceil(took / timedelta(days=1))} days",
+        Message("within {count} days", count=rule.days),
+        Message("{count} days", count=math.ceil(took / timedelta(days=1))),
         "",
     )
 
@@ -256,8 +266,12 @@ def _copies(members: Members, _: Rule, __: Judge) -> tuple[bool, str, str, str]:
     here = {member.run_id for member in members}
     elsewhere = {member.run_id: member.copy_of for member in members if member.copy_of and member.copy_of not in here}
     twice = [member.run_id for member in members if member.run_id in alike or member.run_id in elsewhere]
-    where = [f"{run_id} (as {elsewhere[run_id]})" if run_id in elsewhere else run_id for run_id in twice]
-    return not twice, "no result twice", f"{len(twice)} alike", "; ".join(where)
+    where = [
+        Message("{run} (as {other})", run=run_id, other=elsewhere[run_id]) if run_id in elsewhere else run_id
+        for run_id in twice
+    ]
+    found = Message("{count} alike", count=len(twice))
+    return not twice, Message("no result twice"), found, listed(where)
 
 
 def _repeated(keys: Mapping[str, object]) -> set[str]:

@@ -27,4 +27,4 @@ def of_several(ruleset_ids: str) -> SheetColumn:
 
 def basis_parameters(bases: Mapping[str, str]) -> dict[str, object]:
     """The values that the column names. `bases`: what to say of rulesets, by id."""
-    return {"basis_ids": list(bases), "basis_texts": list(bases.values())}
+    return {"basis_ids": list(bases), "basis_texts": list(map(str, bases.values()))}

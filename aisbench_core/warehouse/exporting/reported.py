@@ -58,7 +58,7 @@ def reported(
     number = report_id(cur, _NAMED, {"run_ids": list(run_ids)})
     asked: dict[str, object] = {"run_ids": list(run_ids), "exported_at": at.replace(tzinfo=None), "report_id": number}
     asked |= basis_parameters(bases)
-    cells = _rows(cur, _RUNS, asked)
+    cells = [_with_message(row, bases) for row in _rows(cur, _RUNS, asked)]
     groups = _rows(cur, _GROUPS, asked | asked_by(cur, _NAMED, {"run_ids": list(run_ids)}, judge))
     series = sorted({row["series_id"] for row in cells if row["series_id"]})
     cur.execute(f"select run_id, system, tester, checks from runs join results using (run_id) where {_NAMED}",
@@ -76,6 +76,12 @@ def reported(
 def _rows(cur: DuckDBPyConnection, sheet: Sheet, asked: Mapping[str, object]) -> list[Cells]:
     cur.execute(sheet.select("*"), dict(asked))
     return [dict(zip(sheet.names, row, strict=True)) for row in cur.fetchall()]
+
+
+def _with_message(cells: Cells, bases: Mapping[str, str]) -> Cells:
+    """With the ruleset's basis as it is said, in the place of the text that was exported."""
+    basis = bases.get(cells["ruleset_id"], "")
+    return {**cells, "ruleset_basis": basis} if basis == cells["ruleset_basis"] else cells
 
 
 def _run(cells: Cells, besides: Sequence[str | None], ranks: tuple[RankResult, ...]) -> ReportedRun:

@@ -1,0 +1,247 @@
+"""What each rule of a ruleset looks at in one run: what it expects, and what it found.
+
+A rule that has nothing to look at (no cards, no power, no second server) says nothing. Levels, thresholds and words
+about a rule are the ruleset's; an imported result that says nothing of single cards, and accuracy on synthetic data,
+are warned about however strict a ruleset is: there is nothing that could be wrong.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from aisbench_core.messages import Message, verbatim
+from aisbench_core.model import Division
+from aisbench_core.model.system import MOST_LETTERS
+from aisbench_core.rulesets.ruleset import (
+    Accuracy,
+    Agreement,
+    Consequence,
+    Definitions,
+    Description,
+    Fields,
+    Power,
+    Rule,
+    ServerAccuracy,
+    Stragglers,
+)
+from aisbench_core.warehouse.checks.of_times import SECOND, clock, durations, listed, period, times
+from aisbench_core.warehouse.facts import Card, Cards, Facts
+from aisbench_core.warehouse.throughput import AS_REPORTED, is_usable
+from aisbench_core.warehouse.values import Check, CheckLevel
+
+NOT_NEGATIVE = ("average_power", "max_power", "energy_consumption", "efficientcy", "resource_util_ratio")
+SYSTEM_FIELDS = 33
+_LEVELS = {Consequence.FAIL: CheckLevel.FAIL, Consequence.WARN: CheckLevel.WARN, Consequence.OFF: CheckLevel.OK}
+
+NONE = Message("none")
+_SHARE = Message("above 0 and at most 1")
+_NOT_MEASURED = Message("not measured")
+_BELOW_MAXIMUM = Message("an average below the maximum")
+_ALL_FIELDS, _ALL = Message("every required field, in range"), Message("all")
+_HASH_OF_CODE = Message("a hash of the code")
+_SYSTEM = Message("system description")
+
+Look: TypeAlias = Callable[[Facts, Any, CheckLevel], Check | None]
+"""Facts, the rule, and the level of a check that it does not fulfil."""
+
+
+def division_of(facts: Facts) -> Division:
+    """The division whose levels count: closed only when that is stated, and never for a rehearsal."""
+    return Division.CLOSED if facts.division == Division.CLOSED and not facts.rehearsal else Division.OPEN
+
+
+def no_result(facts: Facts) -> Check:
+    """The only check of a run that has no result."""
+    return Check("V01", CheckLevel.FAIL, Message("a result"), NONE, facts.how_it_ended)
+
+
+def _fields(facts: Facts, rule: Fields, level: CheckLevel) -> Check:
+    wrong = list(dict.fromkeys([*facts.objections, *_missing(facts, rule), *_out_of_range(facts)]))
+    is_known = all(isinstance(each, Message) for each in wrong)  # not of results that older versions collected
+    found = (listed(wrong) if is_known else "; ".join(wrong)) or _ALL
+    return Check("V01", level if wrong else CheckLevel.OK, _ALL_FIELDS, found, "train_result_info")
+
+
+def _missing(facts: Facts, rule: Fields) -> Iterator[Message]:
+    return (Message("{name} is missing", name=name) for name in rule.required if getattr(facts, name) in (None, ""))
+
+
+def _out_of_range(facts: Facts) -> Iterator[Message]:
+    reported = facts.throughput_ratio
+    if reported is not None and not is_usable(reported):
+        yield Message("throughput_ratio is {found}, allowed: 1e-100 to 1e+100", found=str(reported))
+    for name in NOT_NEGATIVE:
+        value = getattr(facts, name)
+        if value is not None and not value >= 0:
+            yield Message("{name} is {found}, allowed: 0 or more", name=name, found=str(value))
+    share = facts.resource_util_ratio
+    if share is not None and share > 1:
+        yield Message("resource_util_ratio is {found}, allowed: at most 1", found=str(share))
+
+
+def _ranks(facts: Facts, _: Rule, level: CheckLevel) -> Check:
+    if facts.imported and not facts.cards.stored:
+        evidence = Message("the imported result holds only its sum")
+        return Check("V03", CheckLevel.WARN, Message("a throughput of each card"), NONE, evidence)
+    expected, found = facts.ranks_expected or 0, facts.ranks_found
+    cards = expected if facts.card_count is None else facts.card_count
+    whole = 0 < expected == facts.cards.stored == found == cards
+    wrong = [*map(_card, facts.cards.unusable), *_miscounted(facts.cards, expected, found or 0)]
+    return Check(
+        "V03",
+        CheckLevel.OK if whole else level,
+        Message("{count} ranks", count=cards),
+        Message("{found} of {expected} ranks", found=found, expected=expected),
+        listed(wrong),
+    )
+
+
+def _miscounted(cards: Cards, expected: int, found: int) -> Iterator[Message]:
+    if cards.stored < expected:
+        yield Message("ranks that are missing: {count}", count=expected - cards.stored)
+    if not cards.unusable and found < cards.stored:
+        yield Message("ranks that are there more than once: {count}", count=cards.stored - found)
+
+
+def _card(card: Card) -> Message:
+    server, rank, throughput = card
+    said = Message("no number") if throughput is None else f"{throughput:.7g}"
+    return Message("server {server} rank {rank}: {throughput}", server=server, rank=rank, throughput=said)
+
+
+def _agreement(facts: Facts, rule: Agreement, level: CheckLevel) -> Check | None:
+    reported, computed = facts.throughput_ratio, facts.throughput
+    if reported is None or computed is None or not is_usable(reported) or facts.formula_id == AS_REPORTED:
+        return None
+    agrees = math.isclose(reported, computed, rel_tol=rule.tolerance)
+    return Check("V04", CheckLevel.OK if agrees else level, repr(computed), repr(reported), facts.formula_id)
+
+
+def _stragglers(facts: Facts, rule: Stragglers, level: CheckLevel) -> Check | None:
+    if facts.throughput is None or facts.formula_id == AS_REPORTED:
+        return None
+    cards = facts.cards
+    expected = Message("every rank at {share} of the median or above", share=_percent(rule.share))
+    found = Message("{count} below", count=cards.slow)
+    return Check(
+        "V05", level if cards.slow else CheckLevel.OK, expected, found, listed(list(map(_card, cards.slowest)))
+    )
+
+
+def _accuracy(facts: Facts, rule: Accuracy, level: CheckLevel) -> Check:
+    accuracy = facts.accuracy
+    found = _NOT_MEASURED if accuracy is None else repr(accuracy)
+    if facts.synthetic_data:
+        evidence = Message("accuracy on synthetic data is not a measurement")
+        return Check("V06", CheckLevel.WARN, Message("real data"), found, evidence)
+    if accuracy is None or not 0 < accuracy <= 1:
+        return Check("V06", level, _SHARE, found)
+    target, source = target_of(facts.workload, facts.model, facts.accuracy_target, facts.accuracy_target_source, rule)
+    if target is None:
+        return Check("V06", CheckLevel.OK, _SHARE, found, Message("the workload has no target"))
+    missed = _LEVELS[rule.below_target.of(division_of(facts))]
+    expected = Message("at least {number}", number=repr(target))
+    return Check("V06", CheckLevel.OK if accuracy >= target else missed, expected, found, verbatim(source))
+
+
+def target_of(
+    workload: str, model: str, own: float | None, own_source: str, rule: Accuracy
+) -> tuple[float | None, str]:
+    """The accuracy that a run has to reach, and where that is said: the ruleset's word counts before the workload's."""
+    stated = rule.targets.get(workload) or rule.targets.get(model)
+    return (stated.accuracy, stated.source) if stated else (own, own_source)
+
+
+def _server_accuracy(facts: Facts, rule: ServerAccuracy, level: CheckLevel) -> Check | None:
+    lowest, highest = facts.lowest_accuracy, facts.highest_accuracy
+    if lowest is None or highest is None:
+        return None
+    expected = Message("servers within {number} of each other", number=repr(rule.most_apart))
+    apart = highest - lowest > rule.most_apart
+    found = Message("{lowest} to {highest}", lowest=repr(lowest), highest=repr(highest))
+    return Check("V07", level if apart else CheckLevel.OK, expected, found)
+
+
+def _code(facts: Facts, _: Rule, level: CheckLevel) -> Check:
+    known = CheckLevel.OK if facts.code_sha256 else level
+    return Check("V15", known, _HASH_OF_CODE, _theirs(facts.code_sha256))
+
+
+def _theirs(text: str) -> Message:
+    return verbatim(text) if text else NONE
+
+
+def _definition(facts: Facts, rule: Definitions, level: CheckLevel) -> Check | None:
+    if not rule.allowed:
+        return None
+    allowed = facts.throughput_definition in rule.allowed
+    expected = Message("one of {allowed}", allowed=", ".join(rule.allowed))
+    return Check("V16", CheckLevel.OK if allowed else level, expected, _theirs(facts.throughput_definition))
+
+
+def _power(facts: Facts, rule: Power, level: CheckLevel) -> Check | None:
+    if facts.average_power is None:
+        return None
+    if facts.max_power is not None and facts.average_power > facts.max_power:
+        average, most = repr(facts.average_power), repr(facts.max_power)
+        found = Message("{average} W on average, {most} W at most", average=average, most=most)
+        return Check("V19", level, _BELOW_MAXIMUM, found)
+    start, end = period(facts, "total")
+    if facts.energy_consumption is None or start is None or end is None or end <= start:
+        found = Message("{average} W on average", average=repr(facts.average_power))
+        return Check("V19", CheckLevel.OK, _BELOW_MAXIMUM, found)
+    energy = facts.average_power * (end - start) / SECOND
+    agrees = math.isclose(energy, facts.energy_consumption, rel_tol=rule.tolerance)
+    return Check(
+        "V19",
+        CheckLevel.OK if agrees else level,
+        f"{energy!r} J",
+        f"{facts.energy_consumption!r} J",
+        Message("average_power x total time"),
+    )
+
+
+def _description(facts: Facts, rule: Description, level: CheckLevel) -> Check:
+    known = facts.system_fields or 0
+    enough = CheckLevel.OK if known >= rule.fields else level
+    expected = Message("{count} of {total} fields", count=rule.fields, total=SYSTEM_FIELDS)
+    return Check("V21", enough, expected, Message("{count} fields", count=known), _SYSTEM)
+
+
+def _model(facts: Facts, _: Rule, level: CheckLevel) -> Check | None:
+    if not facts.test_model or not facts.model:
+        return None
+    same = _letters(facts.test_model) == _letters(
+        facts.model[:MOST_LETTERS]
+    )  # of which the configuration holds so many
+    return Check(
+        "V25", CheckLevel.OK if same else level, verbatim(facts.model), verbatim(facts.test_model), "config.json"
+    )
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]", "", name.lower())
+
+
+def _percent(share: float) -> str:
+    return f"{share * 100:g}%"
+
+
+LOOKS: Mapping[str, Look] = {
+    "V01": _fields,
+    "V02": times,
+    "V03": _ranks,
+    "V04": _agreement,
+    "V05": _stragglers,
+    "V06": _accuracy,
+    "V07": _server_accuracy,
+    "V15": _code,
+    "V16": _definition,
+    "V19": _power,
+    "V21": _description,
+    "V23": durations,
+    "V25": _model,
+    "V26": clock,
+}
+"""Every rule about one run, by its id."""
