@@ -18,9 +18,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from aisbench_sandbox.capacity import Capacity, Plan
 from aisbench_sandbox.clocks import http_date
-from aisbench_sandbox.engine.engine import Engine
+from aisbench_sandbox.engine.engine import JobEngine
 from aisbench_sandbox.engine.scripted import Script
-from aisbench_sandbox.faults import Fault, Route, Service, go_wrong
+from aisbench_sandbox.faults import Fault, Route, Service, inject_fault
 from aisbench_sandbox.service.gateway import target
 from aisbench_sandbox.service.lockout import Lockout
 
@@ -109,7 +109,7 @@ class Admin:
             fault = self._next_fault(service, scope)
             if fault is None:
                 return await app(scope, receive, send)
-            return await go_wrong(fault, app, scope, receive, send)
+            return await inject_fault(fault, app, scope, receive, send)
 
         return wrapped
 
@@ -132,7 +132,7 @@ def _dated(scope: Scope, send: Send) -> Send:
     return send_dated
 
 
-def admin_app(admin: Admin, wipe: Callable[[], None], engine: Engine, capacity: Capacity) -> Starlette:
+def admin_app(admin: Admin, wipe: Callable[[], None], engine: JobEngine, capacity: Capacity) -> Starlette:
     """The addresses under /_sandbox. `wipe` forgets all jobs and objects."""
 
     async def reset(_: Request) -> Response:
@@ -186,7 +186,7 @@ def admin_app(admin: Admin, wipe: Callable[[], None], engine: Engine, capacity: 
     return Starlette(routes=routes, exception_handlers={ValidationError: _explain})
 
 
-def _job_addresses(engine: Engine, capacity: Capacity) -> list[Address]:
+def _job_addresses(engine: JobEngine, capacity: Capacity) -> list[Address]:
     """What moves jobs: by hand, or by the nodes that there are."""
 
     async def advance(request: Request) -> Response:
@@ -199,7 +199,7 @@ def _job_addresses(engine: Engine, capacity: Capacity) -> list[Address]:
     async def put_capacity(request: Request) -> Response:
         plan = Plan.model_validate_json(await request.body())
         await asyncio.to_thread(capacity.set, plan)
-        await asyncio.to_thread(engine.look)
+        await asyncio.to_thread(engine.refresh)
         return await get_capacity(request)
 
     return [

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 
-class Trouble(StrEnum):
+class FaultScenario(StrEnum):
     """Why a job stopped running before its time, in the API's words where it has them."""
 
     CODE = "job_failed"
@@ -24,7 +24,7 @@ class Recovery(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class JobAttempt:
     """One running. Times are ms since the epoch, `ended_at` 0 while it runs; `hosts` holds the node of each task.
 
     `trouble` says why it ended, `reason` and `task` what is told of that; `recovery` is set when the job goes on."""
@@ -32,7 +32,7 @@ class Attempt:
     started_at: int
     hosts: tuple[str, ...]
     ended_at: int = 0
-    trouble: Trouble | None = None
+    trouble: FaultScenario | None = None
     reason: str = ""
     task: str = ""
     recovery: Recovery | None = None
@@ -40,25 +40,27 @@ class Attempt:
     @property
     def restarted(self) -> bool:
         """Whether fault tolerance ran the job again; preemption is no fault."""
-        return self.recovery is not None and self.trouble is not Trouble.PREEMPTED
+        return self.recovery is not None and self.trouble is not FaultScenario.PREEMPTED
 
-    def over(self, at: int) -> "Attempt":
+    def over(self, at: int) -> "JobAttempt":
         """The same, ended, if it was not."""
         return self if self.ended_at else replace(self, ended_at=at)
 
-    def failed(self, at: int, trouble: Trouble, reason: str, task: str, recovery: Recovery | None = None) -> "Attempt":
+    def failed(
+        self, at: int, trouble: FaultScenario, reason: str, task: str, recovery: Recovery | None = None
+    ) -> "JobAttempt":
         """The same, ended by trouble."""
         return replace(self.over(at), trouble=trouble, reason=reason, task=task, recovery=recovery)
 
 
-def read_attempt(stored: Mapping[str, Any]) -> Attempt:
+def read_attempt(stored: Mapping[str, Any]) -> JobAttempt:
     """An attempt from its JSON."""
     trouble, recovery = stored["trouble"], stored["recovery"]
-    return Attempt(
+    return JobAttempt(
         **{
             **stored,
             "hosts": tuple(stored["hosts"]),
-            "trouble": Trouble(trouble) if trouble else None,
+            "trouble": FaultScenario(trouble) if trouble else None,
             "recovery": Recovery(recovery) if recovery else None,
         }
     )

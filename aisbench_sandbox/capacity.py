@@ -7,7 +7,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from aisbench_sandbox.catalogue import Flavor, find_flavor
+from aisbench_sandbox.catalogue import InstanceType, find_flavor
 from aisbench_sandbox.engine.queue import PUBLIC, Host
 from aisbench_sandbox.files import write_atomically
 
@@ -15,7 +15,7 @@ _PUBLIC_HOST = "public"
 _Numbers = frozenset[Annotated[int, Field(ge=0)]]
 
 
-class Pool(BaseModel):
+class DedicatedPool(BaseModel):
     """A dedicated pool of equal nodes, numbered from 0.
 
     A `bad` node fails the environment check and breaks what runs on it. An `isolated` one gets no jobs."""
@@ -37,7 +37,7 @@ class Pool(BaseModel):
         return self
 
     @property
-    def kind(self) -> Flavor:
+    def kind(self) -> InstanceType:
         """What every node is."""
         flavor = find_flavor(self.flavor)
         assert flavor is not None  # noqa: S101 - checked above
@@ -61,7 +61,7 @@ class Plan(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    pools: tuple[Pool, ...] = ()
+    pools: tuple[DedicatedPool, ...] = ()
     bad_public_nodes: Annotated[int, Field(ge=0, le=1000)] = 0
     hang_s: Annotated[float, Field(gt=0)] = 1800.0
     requeue_s: Annotated[float, Field(gt=0)] = 1800.0
@@ -99,7 +99,7 @@ class Capacity:
         """As it was at the start."""
         self.set(self._first)
 
-    def pool(self, name: str) -> Pool | None:
+    def pool(self, name: str) -> DedicatedPool | None:
         """The dedicated pool with this name."""
         return next((pool for pool in self._plan.pools if pool.name == name), None)
 
@@ -139,7 +139,7 @@ class Capacity:
         self._plan = plan
 
 
-def _without(pool: Pool, name: str, hosts: Sequence[str]) -> Pool:
+def _without(pool: DedicatedPool, name: str, hosts: Sequence[str]) -> DedicatedPool:
     if pool.name != name:
         return pool
     numbers = {number for number in range(pool.nodes) if pool.host(number) in hosts}

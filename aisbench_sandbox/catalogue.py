@@ -8,7 +8,7 @@ MPI_ENGINES = ("Horovod", "MPI", "MindSpore-GPU")
 
 
 @dataclass(frozen=True, slots=True)
-class Flavor:
+class InstanceType:
     """An instance type. `kind` is CPU, GPU or Ascend; `cards` is how many accelerators a node pretends to have."""
 
     flavor_id: str
@@ -19,7 +19,7 @@ class Flavor:
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class EngineImage:
     """A preset image. Its name decides how boot files are started; the frameworks are what this machine has."""
 
     name: str
@@ -29,24 +29,24 @@ class Engine:
 FLAVORS = {
     flavor.flavor_id: flavor
     for flavor in (
-        Flavor("sandbox.cpu.1card", "Sandbox: 1 process per node", "CPU", 1, 8),
-        Flavor("sandbox.cpu.2cards", "Sandbox: 2 processes per node", "CPU", 2, 8),
-        Flavor("sandbox.cpu.4cards", "Sandbox: 4 processes per node", "CPU", 4, 8),
-        Flavor("sandbox.cpu.8cards", "Sandbox: 8 processes per node", "CPU", 8, 8),
+        InstanceType("sandbox.cpu.1card", "Sandbox: 1 process per node", "CPU", 1, 8),
+        InstanceType("sandbox.cpu.2cards", "Sandbox: 2 processes per node", "CPU", 2, 8),
+        InstanceType("sandbox.cpu.4cards", "Sandbox: 4 processes per node", "CPU", 4, 8),
+        InstanceType("sandbox.cpu.8cards", "Sandbox: 8 processes per node", "CPU", 8, 8),
         # The cloud's own names, so that a spec written for the cloud can be rehearsed as it is.
-        Flavor("modelarts.kat1.xlarge", "Ascend: 1*snt9 (pretended)", "Ascend", 1, 16),
-        Flavor("modelarts.kat1.2xlarge", "Ascend: 2*snt9 (pretended)", "Ascend", 2, 16),
-        Flavor("modelarts.kat1.4xlarge", "Ascend: 4*snt9 (pretended)", "Ascend", 4, 16),
-        Flavor("modelarts.kat1.8xlarge", "Ascend: 8*snt9 (pretended)", "Ascend", 8, 16),
-        Flavor("modelarts.p3.large.public", "GPU: 1*V100 (pretended)", "GPU", 1, 16),
-        Flavor("modelarts.p3.2xlarge.public", "GPU: 2*V100 (pretended)", "GPU", 2, 16),
-        Flavor("modelarts.p3.4xlarge.public", "GPU: 4*V100 (pretended)", "GPU", 4, 16),
-        Flavor("modelarts.p3.8xlarge.public", "GPU: 8*V100 (pretended)", "GPU", 8, 16),
+        InstanceType("modelarts.kat1.xlarge", "Ascend: 1*snt9 (pretended)", "Ascend", 1, 16),
+        InstanceType("modelarts.kat1.2xlarge", "Ascend: 2*snt9 (pretended)", "Ascend", 2, 16),
+        InstanceType("modelarts.kat1.4xlarge", "Ascend: 4*snt9 (pretended)", "Ascend", 4, 16),
+        InstanceType("modelarts.kat1.8xlarge", "Ascend: 8*snt9 (pretended)", "Ascend", 8, 16),
+        InstanceType("modelarts.p3.large.public", "GPU: 1*V100 (pretended)", "GPU", 1, 16),
+        InstanceType("modelarts.p3.2xlarge.public", "GPU: 2*V100 (pretended)", "GPU", 2, 16),
+        InstanceType("modelarts.p3.4xlarge.public", "GPU: 4*V100 (pretended)", "GPU", 4, 16),
+        InstanceType("modelarts.p3.8xlarge.public", "GPU: 8*V100 (pretended)", "GPU", 8, 16),
     )
 }
 
 POOL_FLAVORS = {
-    f"modelarts.pool.visual.{size}": Flavor(
+    f"modelarts.pool.visual.{size}": InstanceType(
         f"modelarts.pool.visual.{size}", f"Dedicated pool: {cards} of a node's cards", "Ascend", cards, 1000
     )
     for size, cards in (("xlarge", 1), ("2xlarge", 2), ("4xlarge", 4), ("8xlarge", 8), ("16xlarge", 16))
@@ -69,27 +69,27 @@ _ASCEND = (
 )
 
 ENGINES = (
-    *(Engine(ASCEND, version) for version in _ASCEND),
-    Engine(PYTORCH, "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64"),
-    Engine(TENSORFLOW, "tensorflow_2.1.0-cuda_10.1-py_3.7-ubuntu_18.04-x86_64"),
-    Engine("Horovod", "horovod_0.20.0-tensorflow_2.1.0-cuda_10.1-py_3.7-ubuntu_18.04-x86_64"),
-    Engine("Horovod", "horovod_0.22.1-pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64"),
-    Engine("MPI", "mindspore_1.3.0-cuda_10.1-py_3.7-ubuntu_1804-x86_64"),
-    Engine("MindSpore-GPU", "mindspore_1.7.0-cuda_10.1-py_3.7-ubuntu_18.04-x86_64"),
+    *(EngineImage(ASCEND, version) for version in _ASCEND),
+    EngineImage(PYTORCH, "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64"),
+    EngineImage(TENSORFLOW, "tensorflow_2.1.0-cuda_10.1-py_3.7-ubuntu_18.04-x86_64"),
+    EngineImage("Horovod", "horovod_0.20.0-tensorflow_2.1.0-cuda_10.1-py_3.7-ubuntu_18.04-x86_64"),
+    EngineImage("Horovod", "horovod_0.22.1-pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64"),
+    EngineImage("MPI", "mindspore_1.3.0-cuda_10.1-py_3.7-ubuntu_1804-x86_64"),
+    EngineImage("MindSpore-GPU", "mindspore_1.7.0-cuda_10.1-py_3.7-ubuntu_18.04-x86_64"),
 )
 
 
-def find_flavor(flavor_id: str) -> Flavor | None:
+def find_flavor(flavor_id: str) -> InstanceType | None:
     """The instance type with this id, public or of dedicated pools."""
     return FLAVORS.get(flavor_id) or POOL_FLAVORS.get(flavor_id)
 
 
-def fits(engine_name: str, flavor: Flavor) -> bool:
+def fits(engine_name: str, flavor: InstanceType) -> bool:
     """Whether the engine has images for these accelerators. The sandbox's own CPU types take all engines."""
     return flavor.kind == "CPU" or (flavor.kind == "Ascend") == (engine_name == ASCEND)
 
 
-def find_engine(engine_id: str, name: str, version: str) -> Engine | None:
+def find_engine(engine_id: str, name: str, version: str) -> EngineImage | None:
     """The preset image with this id (which is its version), or with this name and version."""
     for engine in ENGINES:
         if engine_id == engine.version or (name, version) == (engine.name, engine.version):

@@ -10,17 +10,17 @@ _OFF = "clock_off_s"
 Scope = MutableMapping[str, Any]
 
 
-def put_off(scope: Scope, seconds: float) -> None:
+def set_clock_offset(scope: Scope, seconds: float) -> None:
     """From now on the clock is so many seconds late (or early: negative) for this request."""
     scope.setdefault("state", {})[_OFF] = seconds
 
 
-def seconds_off(scope: Scope) -> float:
+def clock_offset_s(scope: Scope) -> float:
     """How wrong the clock is for this request."""
     return float(scope.get("state", {}).get(_OFF, 0.0))
 
 
 def http_date(scope: Scope) -> bytes:
     """The time as the answer's Date header says it."""
-    instant = datetime.now(UTC) + timedelta(seconds=seconds_off(scope))
+    instant = datetime.now(UTC) + timedelta(seconds=clock_offset_s(scope))
     return format_datetime(instant.replace(microsecond=0), usegmt=True).encode()

@@ -9,7 +9,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 
-class Connection(H11Protocol):
+class CuttableConnection(H11Protocol):
     """uvicorn's connection, known to its requests as `scope["state"]["connection"]`."""
 
     def __init__(
@@ -24,7 +24,7 @@ class Connection(H11Protocol):
 
 async def cut(scope: Scope, receive: Receive) -> None:
     """Close the request's connection without an answer, and wait until that has happened."""
-    connection: Connection = scope["state"]["connection"]
+    connection: CuttableConnection = scope["state"]["connection"]
     connection.transport.abort()
     while (await receive())["type"] != "http.disconnect":
         pass
@@ -32,7 +32,7 @@ async def cut(scope: Scope, receive: Receive) -> None:
 
 async def hang_up(scope: Scope, receive: Receive) -> None:
     """Close the request's connection in the middle of its answer: what was sent arrives, no more."""
-    connection: Connection = scope["state"]["connection"]
+    connection: CuttableConnection = scope["state"]["connection"]
     connection.transport.close()
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -90,7 +90,7 @@ _TIME_USED = ("[耗时：{seconds}秒]", "[time used: {seconds}s]")
 
 
 @dataclass(frozen=True, slots=True)
-class JobEvent:
+class PlatformEvent:
     """Something that the platform says about a job; `at` is in ms since the epoch.
 
     `facts` fill the text; events of one task have `task` among them, and `seconds` when something took time."""

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from aisbench_sandbox.clocks import put_off
+from aisbench_sandbox.clocks import set_clock_offset
 from aisbench_sandbox.connections import cut, hang_up
 from aisbench_sandbox.obs import responses as obs_responses
 from aisbench_sandbox.obs.objects import ObjectError
@@ -79,11 +79,11 @@ class Fault(Route):
         return refusal(status, code, self.message)
 
 
-async def go_wrong(fault: Fault, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+async def inject_fault(fault: Fault, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
     """Carry the request out the wrong way."""
     await asyncio.sleep(fault.delay_s)
     if fault.clock_s:
-        put_off(scope, fault.clock_s)
+        set_clock_offset(scope, fault.clock_s)
     if fault.drop:
         if fault.drop == "after":
             await app(scope, receive, _discard)

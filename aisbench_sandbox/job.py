@@ -5,14 +5,14 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from aisbench_sandbox.attempts import Attempt, Recovery, Trouble
-from aisbench_sandbox.catalogue import Flavor, find_flavor
-from aisbench_sandbox.events import JobEvent
+from aisbench_sandbox.attempts import FaultScenario, JobAttempt, Recovery
+from aisbench_sandbox.catalogue import InstanceType, find_flavor
+from aisbench_sandbox.events import PlatformEvent
 
 _FAULT_TOLERANCE = "fault-tolerance/"
 
 
-class Phase(StrEnum):
+class JobPhase(StrEnum):
     """Where a job stands, in the API's words."""
 
     CREATING = "Creating"
@@ -24,8 +24,8 @@ class Phase(StrEnum):
     TERMINATED = "Terminated"
 
 
-ENDED = frozenset({Phase.COMPLETED, Phase.FAILED, Phase.TERMINATED})
-WAITING = frozenset({Phase.CREATING, Phase.PENDING})
+ENDED = frozenset({JobPhase.COMPLETED, JobPhase.FAILED, JobPhase.TERMINATED})
+WAITING = frozenset({JobPhase.CREATING, JobPhase.PENDING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class TaskEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class Channel:
+class DataChannel:
     """An input or output: the OBS directory, and how the code learns the local one (parameter or env)."""
 
     name: str
@@ -57,14 +57,14 @@ class Job:
     job_id: str
     body: Mapping[str, Any]
     created_at: int
-    phase: Phase = Phase.CREATING
+    phase: JobPhase = JobPhase.CREATING
     started_at: int = 0
     ended_at: int = 0
     ends: tuple[TaskEnd, ...] = ()
-    events: tuple[JobEvent, ...] = ()
+    events: tuple[PlatformEvent, ...] = ()
     metrics: Mapping[str, Mapping[str, tuple[float, ...]]] = field(default_factory=dict)
     script: Mapping[str, Any] | None = None
-    attempts: tuple[Attempt, ...] = ()
+    attempts: tuple[JobAttempt, ...] = ()
     queued_at: int = 0
     ahead: bool = False
 
@@ -80,7 +80,7 @@ class Job:
         return block
 
     @property
-    def flavor(self) -> Flavor:
+    def flavor(self) -> InstanceType:
         """The instance type of every node."""
         flavor = find_flavor(self.body["spec"]["resource"]["flavor_id"])
         assert flavor is not None  # noqa: S101 - checked when the job was accepted
@@ -169,58 +169,58 @@ class Job:
         prefix = self.body.get("log_prefix") or f"modelarts-job-{self.job_id}-worker-"
         return f"{self.log_path}{prefix}{node}.log" if self.log_path else ""
 
-    def channels(self, kind: str) -> tuple[Channel, ...]:
+    def channels(self, kind: str) -> tuple[DataChannel, ...]:
         """The job's `inputs` or `outputs`."""
         return tuple(
-            Channel(entry["name"], entry["remote"]["obs"]["obs_url"], entry.get("access_method") or "parameter")
+            DataChannel(entry["name"], entry["remote"]["obs"]["obs_url"], entry.get("access_method") or "parameter")
             for entry in self.algorithm.get(kind) or ()
         )
 
-    def told(self, at: int, kind: str, **facts: str) -> "Job":
+    def with_event(self, at: int, kind: str, **facts: str) -> "Job":
         """The job with one more event."""
-        return replace(self, events=(*self.events, JobEvent(at, kind, facts)))
+        return replace(self, events=(*self.events, PlatformEvent(at, kind, facts)))
 
     def queued(self, at: int) -> "Job":
         """The job, waiting for its turn."""
-        return replace(self, phase=Phase.PENDING, queued_at=at).told(at, "queued")
+        return replace(self, phase=JobPhase.PENDING, queued_at=at).with_event(at, "queued")
 
     def running(self, at: int, hosts: tuple[str, ...] = ()) -> "Job":
         """The job, with nodes of its own; one that was asked to stop meanwhile stays as it is."""
         if self.phase not in WAITING:
             return self
-        attempts = (*self.attempts, Attempt(at, hosts))
+        attempts = (*self.attempts, JobAttempt(at, hosts))
         started_at = self.started_at or at
-        return replace(self, phase=Phase.RUNNING, started_at=started_at, attempts=attempts).told(at, "running")
+        return replace(self, phase=JobPhase.RUNNING, started_at=started_at, attempts=attempts).with_event(at, "running")
 
-    def requeued(self, at: int, trouble: Trouble, reason: str, task: str, recovery: Recovery) -> "Job":
+    def requeued(self, at: int, trouble: FaultScenario, reason: str, task: str, recovery: Recovery) -> "Job":
         """The job, back in the queue: re-issued ahead of all others, or after it was preempted, where it was."""
         failed = self.attempts[-1].failed(at, trouble, reason, task, recovery)
-        preempted = trouble is Trouble.PREEMPTED
+        preempted = trouble is FaultScenario.PREEMPTED
         job = replace(self, attempts=(*self.attempts[:-1], failed), ahead=not preempted)
-        return job.told(at, "preempted" if preempted else "restarted").queued(at)
+        return job.with_event(at, "preempted" if preempted else "restarted").queued(at)
 
     def terminating(self) -> "Job":
         """The job, asked to stop."""
-        return replace(self, phase=Phase.TERMINATING)
+        return replace(self, phase=JobPhase.TERMINATING)
 
     def terminated(self, at: int, kind: str = "terminated", **facts: str) -> "Job":
         """The job, stopped by a person or by its longest running time."""
-        return self._over(at, Phase.TERMINATED).told(at, kind, **facts)
+        return self._over(at, JobPhase.TERMINATED).with_event(at, kind, **facts)
 
     def ended(self, at: int, ends: tuple[TaskEnd, ...], kind: str = "", **facts: str) -> "Job":
         """The job, ended by itself: completed if every task returned 0. A job that was asked to stop is terminated."""
-        if self.phase is Phase.TERMINATING:
+        if self.phase is JobPhase.TERMINATING:
             return replace(self, ends=ends).terminated(at)
         failed = [end for end in ends if end.exit_code]
-        phase = Phase.FAILED if failed else Phase.COMPLETED
+        phase = JobPhase.FAILED if failed else JobPhase.COMPLETED
         job = replace(self._over(at, phase), ends=ends)
         if failed and job.attempts:
             reason = f"exit with {failed[0].exit_code}"
             last = replace(job.attempts[-1], reason=reason, task=failed[0].task)
             job = replace(job, attempts=(*job.attempts[:-1], last))
-        return job.told(at, kind or phase.value.lower(), **facts)
+        return job.with_event(at, kind or phase.value.lower(), **facts)
 
-    def _over(self, at: int, phase: Phase) -> "Job":
+    def _over(self, at: int, phase: JobPhase) -> "Job":
         attempts = (*self.attempts[:-1], *(attempt.over(at) for attempt in self.attempts[-1:]))
         return replace(self, phase=phase, ended_at=at, attempts=attempts)
 

@@ -9,12 +9,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from aisbench_sandbox.attempts import Attempt, read_attempt
-from aisbench_sandbox.events import JobEvent
+from aisbench_sandbox.attempts import JobAttempt, read_attempt
+from aisbench_sandbox.events import PlatformEvent
 from aisbench_sandbox.files import write_atomically
-from aisbench_sandbox.job import ENDED, Channel, Job, Phase, TaskEnd
+from aisbench_sandbox.job import ENDED, DataChannel, Job, JobPhase, TaskEnd
 
-__all__ = ["ENDED", "Channel", "Clock", "Job", "Jobs", "Phase", "TaskEnd"]
+__all__ = ["ENDED", "Clock", "DataChannel", "Job", "JobPhase", "JobStore", "TaskEnd"]
 
 log = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ Clock = Callable[[], float]
 """Seconds since the epoch."""
 
 
-class Jobs:
+class JobStore:
     """All jobs, each with a file under `folder`; a change is written before anybody sees it."""
 
     def __init__(self, folder: Path, clock: Clock) -> None:
@@ -42,7 +42,7 @@ class Jobs:
             if self.has_name(body["metadata"]["name"]):
                 return None
             job = Job(str(uuid.uuid4()), body, self._unused_time(), script=script)
-            return self._store(job.told(job.created_at, "created"))
+            return self._store(job.with_event(job.created_at, "created"))
 
     def has_name(self, name: str) -> bool:
         """Whether a job has this name."""
@@ -114,9 +114,9 @@ def _read_all(folder: Path) -> Iterator[Job]:
 
 def _read(file: Path) -> Job:
     stored = json.loads(file.read_bytes())
-    stored["phase"] = Phase(stored["phase"])
+    stored["phase"] = JobPhase(stored["phase"])
     stored["ends"] = tuple(TaskEnd(**end) for end in stored["ends"])
-    stored["events"] = tuple(JobEvent(**event) for event in stored["events"])
+    stored["events"] = tuple(PlatformEvent(**event) for event in stored["events"])
     stored["metrics"] = {
         task: {name: tuple(values) for name, values in metrics.items()} for task, metrics in stored["metrics"].items()
     }
@@ -124,8 +124,8 @@ def _read(file: Path) -> Job:
     return Job(**stored)
 
 
-def _attempts(stored: Mapping[str, Any]) -> tuple[Attempt, ...]:
+def _attempts(stored: Mapping[str, Any]) -> tuple[JobAttempt, ...]:
     if "attempts" in stored:
         return tuple(read_attempt(attempt) for attempt in stored["attempts"])
     # Written before jobs could run more than once.
-    return (Attempt(stored["started_at"], (), stored["ended_at"]),) if stored["started_at"] else ()
+    return (JobAttempt(stored["started_at"], (), stored["ended_at"]),) if stored["started_at"] else ()

@@ -13,20 +13,20 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from aisbench_sandbox.admin import Admin, LocalOnly, admin_app
 from aisbench_sandbox.capacity import Capacity, Plan
 from aisbench_sandbox.catalogue import FLAVORS
-from aisbench_sandbox.engine.engine import Engine, Limits, SubprocessEngine
+from aisbench_sandbox.engine.engine import EngineLimits, JobEngine, SubprocessEngine
 from aisbench_sandbox.engine.node.container import Containers, visibility
 from aisbench_sandbox.engine.node.isolation import RealKeys, isolation
 from aisbench_sandbox.engine.node.layout import Site
 from aisbench_sandbox.engine.node.variables import for_pip_at
 from aisbench_sandbox.engine.scripted import ScriptedEngine
-from aisbench_sandbox.engine.training import Workshop
+from aisbench_sandbox.engine.training import TrainingContext
 from aisbench_sandbox.files import remove_tree, write_atomically
-from aisbench_sandbox.jobs import Jobs
+from aisbench_sandbox.jobs import JobStore
 from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.routes import obs_app
-from aisbench_sandbox.service.calls import Desk
+from aisbench_sandbox.service.calls import Services
 from aisbench_sandbox.service.grouping.experiments import Experiments
-from aisbench_sandbox.service.json_store import Shelf
+from aisbench_sandbox.service.json_store import JsonStore
 from aisbench_sandbox.service.resources.quotas import Quotas
 from aisbench_sandbox.service.routes import modelarts_app
 from aisbench_sandbox.service.training_jobs import TrainingJobs
@@ -46,7 +46,7 @@ class EngineKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RegionLocation:
     """Where a region is found: its folder and the addresses of its two ports."""
 
     data: Path
@@ -70,43 +70,43 @@ class Region:
 
     def __init__(
         self,
-        place: Place,
+        location: RegionLocation,
         kind: EngineKind,
-        limits: Limits,
+        limits: EngineLimits,
         containers: Containers = Containers.AUTO,
         plan: Plan | None = None,
         protected: Protected = NOTHING,
     ) -> None:
-        self.place = place
+        self.location = location
         self._caution = ""
-        self.keys = _keys(place.data / "credentials.yaml")
+        self.keys = _keys(location.data / "credentials.yaml")
         self._admin = Admin()
-        self._objects = Objects(place.data / "obs")
-        self._jobs = Jobs(place.data / "jobs", time.time)
-        self._shelf = Shelf(place.data / "service")
+        self._objects = Objects(location.data / "obs")
+        self._jobs = JobStore(location.data / "jobs", time.time)
+        self._store = JsonStore(location.data / "service")
         self._make_bucket()
-        self._capacity = Capacity(place.data / "capacity.json", plan, limits.cards)
+        self._capacity = Capacity(location.data / "capacity.json", plan, limits.cards)
         self._engine = self._make_engine(kind, limits, containers, protected)
 
     def modelarts_app(self) -> ASGIApp:
         """The ModelArts port: the service, and the admin side beside it."""
         script = lambda: self._admin.script.model_dump(mode="json")  # noqa: E731 - the script of the moment
-        shelf = self._shelf
-        quotas = Quotas(shelf, lambda: len(self._jobs.all()))
-        experiments = Experiments(shelf, self._jobs.now, self._jobs.all)
-        obs_url = self.place.obs_url
+        store = self._store
+        quotas = Quotas(store, lambda: len(self._jobs.all()))
+        experiments = Experiments(store, self._jobs.now, self._jobs.all)
+        obs_url = self.location.obs_url
         shared = (self._jobs, self._engine, self._objects, obs_url, self.keys, script)
         jobs = TrainingJobs(*shared, quotas, experiments, self._capacity)
-        desk = Desk(
+        services = Services(
             jobs,
             quotas,
             experiments,
-            LegacyJobs(shelf, jobs),
+            LegacyJobs(store, jobs),
             lambda: self._capacity.plan.pools,
             time.time,
             self._counts_pages,
         )
-        app = self._admin.wrap(modelarts_app(desk, PROJECT, self.keys, self._admin.lockout), "modelarts")
+        app = self._admin.wrap(modelarts_app(services, PROJECT, self.keys, self._admin.lockout), "modelarts")
         return _side_by_side(app, LocalOnly(admin_app(self._admin, self._wipe, self._engine, self._capacity)))
 
     def obs_app(self) -> ASGIApp:
@@ -123,17 +123,17 @@ class Region:
         profile = {
             "region": "sandbox",
             "project_id": PROJECT,
-            "obs_server": self.place.obs_url,
-            "modelarts_endpoint": self.place.modelarts_url,
+            "obs_server": self.location.obs_url,
+            "modelarts_endpoint": self.location.modelarts_url,
             "bucket": BUCKET,
             "rehearsal": True,
             "caution": self._caution,
             "flavor": FLAVOR,
-            "credentials_file": str(self.place.data / "credentials.yaml"),
+            "credentials_file": str(self.location.data / "credentials.yaml"),
             # Nothing is paid here; the numbers let the cost estimate be seen at work.
             "price_per_node_hour": {flavor.flavor_id: 1.0 * flavor.cards for flavor in FLAVORS.values()},
         }
-        write_atomically(self.place.data / "profile.yaml", yaml.safe_dump(profile, sort_keys=False).encode())
+        write_atomically(self.location.data / "profile.yaml", yaml.safe_dump(profile, sort_keys=False).encode())
 
     def close(self) -> None:
         """End all that runs."""
@@ -146,8 +146,8 @@ class Region:
         self._engine.end_all()
         for job in self._jobs.all():
             self._jobs.remove(job.job_id)
-        self._shelf.clear()
-        remove_tree(self.place.data / "shares")
+        self._store.clear()
+        remove_tree(self.location.data / "shares")
         self._capacity.reset()
         for bucket in self._objects.buckets():
             while page := self._objects.list(bucket.name).objects:
@@ -156,28 +156,30 @@ class Region:
             self._objects.delete_bucket(bucket.name)
         self._make_bucket()
 
-    def _make_engine(self, kind: EngineKind, limits: Limits, containers: Containers, protected: Protected) -> Engine:
+    def _make_engine(
+        self, kind: EngineKind, limits: EngineLimits, containers: Containers, protected: Protected
+    ) -> JobEngine:
         if kind is EngineKind.SCRIPTED:
             return ScriptedEngine(self._jobs, self._objects, self._capacity)
-        data = self.place.data
+        data = self.location.data
         found = isolation(containers, data, visibility(*for_pip_at(os.environ), hidden=[data, *protected.hidden]))
         self._caution = found.caution
         ((access_key, secret_key),) = self.keys.items()
         site = Site(
             access_key,
             secret_key,
-            self.place.modelarts_url,
+            self.location.modelarts_url,
             found.without_containers,
             found.visibility,
             found.user,
-            self.place.data / "shares",
+            self.location.data / "shares",
         )
         return SubprocessEngine(
-            Workshop(
+            TrainingContext(
                 self._jobs,
                 self._objects,
                 found.work,
-                self.place.obs_url,
+                self.location.obs_url,
                 self._capacity,
                 limits.grace,
                 site,

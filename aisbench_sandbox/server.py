@@ -14,10 +14,10 @@ from starlette.types import ASGIApp
 
 from aisbench_core.private_files import make_private_folder, restrict_access
 from aisbench_sandbox.capacity import Plan
-from aisbench_sandbox.connections import Connection
-from aisbench_sandbox.engine.engine import Limits, usual_cards
+from aisbench_sandbox.connections import CuttableConnection
+from aisbench_sandbox.engine.engine import EngineLimits, usual_cards
 from aisbench_sandbox.engine.node.container import Containers
-from aisbench_sandbox.region import NOTHING, EngineKind, Place, Protected, Region
+from aisbench_sandbox.region import NOTHING, EngineKind, Protected, Region, RegionLocation
 
 NAME = "AISBench sandbox"
 _LAST_ANSWERS_SECONDS = 2
@@ -32,7 +32,7 @@ class Options:
     modelarts_port: int = 8610
     obs_port: int = 8611
     engine: EngineKind = EngineKind.SUBPROCESS
-    limits: Limits = field(default_factory=lambda: Limits(usual_cards()))
+    limits: EngineLimits = field(default_factory=lambda: EngineLimits(usual_cards()))
     containers: Containers = Containers.AUTO
     plan: Plan | None = None
     protected: Protected = NOTHING
@@ -54,8 +54,8 @@ def serve(options: Options, say: Callable[[str], None], warn: Callable[[str], No
         _listening(options.host, options.modelarts_port, "--modelarts-port") as modelarts,
         _listening(options.host, options.obs_port, "--obs-port") as obs,
     ):
-        place = Place(data, _url(modelarts), _url(obs))
-        region = Region(place, options.engine, options.limits, options.containers, options.plan, options.protected)
+        location = RegionLocation(data, _url(modelarts), _url(obs))
+        region = Region(location, options.engine, options.limits, options.containers, options.plan, options.protected)
         if region.caution:
             warn(region.caution)
         try:
@@ -75,8 +75,8 @@ async def _answer(region: Region, modelarts: socket.socket, obs: socket.socket, 
     while not all(server.started for server in servers):
         await asyncio.sleep(0.005)
     region.write_profile()
-    place = region.place
-    say(f"sandbox ready: {NAME}, ModelArts {place.modelarts_url}, OBS {place.obs_url}, data {place.data}")
+    location = region.location
+    say(f"sandbox ready: {NAME}, ModelArts {location.modelarts_url}, OBS {location.obs_url}, data {location.data}")
     await asyncio.gather(*tasks)
 
 
@@ -92,7 +92,7 @@ def _server(app: ASGIApp) -> _Server:
     return _Server(
         uvicorn.Config(
             app,
-            http=Connection,
+            http=CuttableConnection,
             ws="none",
             lifespan="off",
             log_level="warning",

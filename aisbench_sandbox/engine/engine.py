@@ -7,15 +7,15 @@ import time
 from dataclasses import dataclass
 from typing import Protocol
 
-from aisbench_sandbox.attempts import Trouble
+from aisbench_sandbox.attempts import FaultScenario
 from aisbench_sandbox.engine import boot
 from aisbench_sandbox.engine.node import processes
-from aisbench_sandbox.engine.queue import Occupied, Snapshot, Waiting, decide
-from aisbench_sandbox.engine.recovery import Outcome, after
-from aisbench_sandbox.engine.scheduling import check_size, waiting, without_patience
-from aisbench_sandbox.engine.training import INTERRUPTED, Training, Workshop
+from aisbench_sandbox.engine.queue import Occupied, QueueSnapshot, Waiting, decide
+from aisbench_sandbox.engine.recovery import JobOutcome, job_after
+from aisbench_sandbox.engine.scheduling import check_size, fail_if_overdue, waiting
+from aisbench_sandbox.engine.training import INTERRUPTED, Training, TrainingContext
 from aisbench_sandbox.files import remove_tree
-from aisbench_sandbox.job import WAITING, Job, Phase, TaskEnd
+from aisbench_sandbox.job import WAITING, Job, JobPhase, TaskEnd
 from aisbench_sandbox.refusals import Refused
 
 log = logging.getLogger(__name__)
@@ -34,14 +34,14 @@ def usual_cards() -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class EngineLimits:
     """How many cards run at once, and how many seconds a process has to end when it is asked to."""
 
     cards: int
     grace: float = GRACE_SECONDS
 
 
-class Engine(Protocol):
+class JobEngine(Protocol):
     """Carries jobs from Creating to their end."""
 
     def check(self, job: Job) -> None:
@@ -50,7 +50,7 @@ class Engine(Protocol):
     def start(self, job: Job) -> None:
         """Take care of a new job from now on."""
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Somebody is about to look at the jobs."""
 
     def stop(self, job_id: str) -> None:
@@ -69,33 +69,33 @@ class Engine(Protocol):
 class SubprocessEngine:
     """Really runs jobs, as many as there is room for; the others wait in the order that the queue decides."""
 
-    def __init__(self, shop: Workshop) -> None:
-        self._shop = shop
-        self._jobs = shop.jobs
+    def __init__(self, context: TrainingContext) -> None:
+        self._context = context
+        self._jobs = context.jobs
         self._lock = threading.RLock()
         self._running: dict[str, Training] = {}
         self._closing = False
-        shop.work.mkdir(parents=True, exist_ok=True)
-        processes.kill_marked(f"MA_JOB_DIR={shop.work}/")  # of a sandbox that was killed, as are the directories
-        for folder in shop.work.iterdir():
+        context.work.mkdir(parents=True, exist_ok=True)
+        processes.kill_marked(f"MA_JOB_DIR={context.work}/")  # of a sandbox that was killed, as are the directories
+        for folder in context.work.iterdir():
             remove_tree(folder)
         self._take_up()
         self._start_next()
 
     def check(self, job: Job) -> None:
         """Raises Refused for jobs that this machine cannot start, and for those that never fit."""
-        refusal = self._shop.why_no_jobs()
+        refusal = self._context.why_no_jobs()
         if refusal:
             raise Refused(400, _OWN_CODE, refusal, _REMEDY)
         boot.check(job)
-        check_size(job, self._shop.capacity)
+        check_size(job, self._context.capacity)
 
     def start(self, job: Job) -> None:
         """Run the job now, or let it wait for its turn."""
         self._jobs.change(job.job_id, self._queued)
         self._start_next()
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """These jobs move by themselves; but who has waited too long goes, and plans and priorities change."""
         self._start_next()
 
@@ -134,24 +134,24 @@ class SubprocessEngine:
             training.join(2 * SHUTDOWN_GRACE_SECONDS)
 
     def _queued(self, job: Job) -> Job:
-        return job.queued(self._jobs.now()) if job.phase is Phase.CREATING else job
+        return job.queued(self._jobs.now()) if job.phase is JobPhase.CREATING else job
 
     def _taken_from_queue(self, job: Job) -> Job:
-        return job.terminated(self._jobs.now()) if job.phase is Phase.TERMINATING else job
+        return job.terminated(self._jobs.now()) if job.phase is JobPhase.TERMINATING else job
 
     def _start_next(self) -> None:
         with self._lock:
             if self._closing:
                 return
-            decision = decide(Snapshot(self._shop.capacity.hosts(), self._line(), self._occupied()))
+            decision = decide(QueueSnapshot(self._context.capacity.hosts(), self._line(), self._occupied()))
             for job_id, hosts in decision.starts.items():
                 self._begin(job_id, hosts)
             for job_id in decision.preempted:
                 self._running[job_id].preempt()
 
     def _line(self) -> list[Waiting]:
-        patience = self._shop.capacity.plan.requeue_s
-        self._jobs.change_all(lambda job: without_patience(job, patience, self._jobs.now()))
+        longest_s = self._context.capacity.plan.requeue_s
+        self._jobs.change_all(lambda job: fail_if_overdue(job, longest_s, self._jobs.now()))
         jobs = self._jobs.all()
         return [waiting(job) for job in jobs if job.phase in WAITING and job.job_id not in self._running]
 
@@ -161,18 +161,18 @@ class SubprocessEngine:
     def _begin(self, job_id: str, hosts: tuple[str, ...]) -> None:
         now = self._jobs.now()
         job = self._jobs.change(job_id, lambda job: job.running(now, hosts))
-        if job is None or job.phase is not Phase.RUNNING:  # deleted or stopped meanwhile
+        if job is None or job.phase is not JobPhase.RUNNING:  # deleted or stopped meanwhile
             return
-        training = Training(job, self._shop, self._ended)
+        training = Training(job, self._context, self._ended)
         self._running[job_id] = training
         training.start()
 
-    def _ended(self, job_id: str, outcome: Outcome) -> None:
+    def _ended(self, job_id: str, outcome: JobOutcome) -> None:
         while not self._noted(job_id, outcome) and not self._closing:
             time.sleep(_DISK_SECONDS)
         self._start_next()
 
-    def _noted(self, job_id: str, outcome: Outcome) -> bool:
+    def _noted(self, job_id: str, outcome: JobOutcome) -> bool:
         """Write down how the job went; False while the disk is full, or else the job would run for ever."""
         try:
             # In one step, so that nobody finds the job waiting and its old processes still in the way.
@@ -180,8 +180,8 @@ class SubprocessEngine:
                 job = self._running[job_id].job
                 if outcome.faulty and job.most_retries:
                     hosts = job.attempts[-1].hosts
-                    self._shop.capacity.isolate(job.pool, [hosts[index] for index in outcome.faulty])
-                if self._jobs.change(job_id, lambda job: after(job, outcome, self._jobs.now())) is None:
+                    self._context.capacity.isolate(job.pool, [hosts[index] for index in outcome.faulty])
+                if self._jobs.change(job_id, lambda job: job_after(job, outcome, self._jobs.now())) is None:
                     self._jobs.remove_logs(job)  # deleted while it ran
                 del self._running[job_id]
         except OSError:
@@ -199,4 +199,4 @@ class SubprocessEngine:
 
     def _lost(self, job: Job) -> Job:
         ends = tuple(TaskEnd(task, 128 + 9, INTERRUPTED) for task in job.tasks)
-        return after(job, Outcome("interrupted", ends, Trouble.LOST), self._jobs.now())
+        return job_after(job, JobOutcome("interrupted", ends, FaultScenario.LOST), self._jobs.now())

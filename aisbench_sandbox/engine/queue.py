@@ -31,7 +31,7 @@ class Waiting:
     ahead: bool = False
 
     @property
-    def place_in_line(self) -> tuple[bool, int, int]:
+    def queue_order(self) -> tuple[bool, int, int]:
         """Re-issued jobs come first, then the higher priority, then the older job."""
         return (not self.ahead, -self.priority, self.created_at)
 
@@ -51,7 +51,7 @@ class Occupied:
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class QueueSnapshot:
     """One moment: the nodes by pool, who waits, and who holds what."""
 
     hosts: Mapping[str, Sequence[Host]]
@@ -67,16 +67,16 @@ class Decision:
     preempted: tuple[str, ...]
 
 
-def decide(snapshot: Snapshot) -> Decision:
+def decide(snapshot: QueueSnapshot) -> Decision:
     """Each pool has a line of its own, and nobody overtakes in it: who does not fit stops those behind."""
     starts: dict[str, tuple[str, ...]] = {}
     preempted: list[str] = []
     for pool, hosts in snapshot.hosts.items():
-        line = sorted((job for job in snapshot.waiting if job.pool == pool), key=lambda job: job.place_in_line)
+        line = sorted((job for job in snapshot.waiting if job.pool == pool), key=lambda job: job.queue_order)
         occupied = [job for job in snapshot.occupied if job.pool == pool]
         room = _room(hosts, occupied)
         for job in line:
-            places = place(job.nodes, job.cards, room)
+            places = assign_hosts(job.nodes, job.cards, room)
             if places is None:
                 preempted += _making_room(job, room, occupied)
                 break
@@ -85,7 +85,7 @@ def decide(snapshot: Snapshot) -> Decision:
     return Decision(starts, tuple(preempted))
 
 
-def place(nodes: int, cards: int, room: Mapping[str, int]) -> tuple[str, ...] | None:
+def assign_hosts(nodes: int, cards: int, room: Mapping[str, int]) -> tuple[str, ...] | None:
     """A node for each task, the fullest that still fits first; None when they do not all fit at once."""
     left = dict(room)
     places = []
@@ -122,11 +122,11 @@ def _making_room(job: Waiting, room: Room, occupied: Sequence[Occupied]) -> list
     weaker = [other for other in occupied if _gives_way(other, job)]
     victims: list[Occupied] = []
     for other in sorted(weaker, key=lambda other: (other.priority, -other.started_at)):
-        if place(job.nodes, job.cards, coming) is not None:
+        if assign_hosts(job.nodes, job.cards, coming) is not None:
             break
         _take(coming, other.hosts, -other.cards)
         victims.append(other)
-    if place(job.nodes, job.cards, coming) is None:
+    if assign_hosts(job.nodes, job.cards, coming) is None:
         return []
     return [victim.job_id for victim in victims if _is_needed(victim, job, coming)]
 
@@ -138,7 +138,7 @@ def _gives_way(other: Occupied, job: Waiting) -> bool:
 def _is_needed(victim: Occupied, job: Waiting, coming: Room) -> bool:
     """Whether the job would not fit if this one stayed; if it would, it stays."""
     _take(coming, victim.hosts, victim.cards)
-    if place(job.nodes, job.cards, coming) is not None:
+    if assign_hosts(job.nodes, job.cards, coming) is not None:
         return False
     _take(coming, victim.hosts, -victim.cards)
     return True

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from aisbench_sandbox.capacity import Capacity
-from aisbench_sandbox.engine.queue import Host, Occupied, Waiting, place
-from aisbench_sandbox.job import Job, Phase
+from aisbench_sandbox.engine.queue import Host, Occupied, Waiting, assign_hosts
+from aisbench_sandbox.job import Job, JobPhase
 from aisbench_sandbox.refusals import Refused
 
 
@@ -41,17 +41,17 @@ def check_size(job: Job, capacity: Capacity) -> None:
     raise Refused(400, "ModelArts.2815", message, "Use fewer nodes, or another capacity plan.")
 
 
-def without_patience(job: Job, longest_s: float, now: int) -> Job:
+def fail_if_overdue(job: Job, longest_s: float, now: int) -> Job:
     """The job, failed if it was re-issued and has waited longer than `longest_s` for its new nodes; `now` in ms."""
-    if job.phase is not Phase.PENDING or not job.ahead:
+    if job.phase is not JobPhase.PENDING or not job.ahead:
         return job
     deadline = job.queued_at + round(longest_s * 1000)
     if now <= deadline:
         return job
-    failed = replace(job, phase=Phase.FAILED, ended_at=deadline)
-    return failed.told(deadline, "queue_failed", longest=f"{longest_s:g}")
+    failed = replace(job, phase=JobPhase.FAILED, ended_at=deadline)
+    return failed.with_event(deadline, "queue_failed", longest=f"{longest_s:g}")
 
 
 def _fits(job: Job, hosts: Sequence[Host]) -> bool:
     """Whether it would fit if nothing else ran."""
-    return place(job.node_count, job.flavor.cards, {host.name: host.cards for host in hosts}) is not None
+    return assign_hosts(job.node_count, job.flavor.cards, {host.name: host.cards for host in hosts}) is not None

@@ -8,13 +8,13 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from aisbench_sandbox.attempts import Trouble
+from aisbench_sandbox.attempts import FaultScenario
 from aisbench_sandbox.capacity import Capacity
-from aisbench_sandbox.engine.queue import Snapshot, decide
-from aisbench_sandbox.engine.recovery import Outcome, after
-from aisbench_sandbox.engine.scheduling import check_size, occupied, waiting, without_patience
+from aisbench_sandbox.engine.queue import QueueSnapshot, decide
+from aisbench_sandbox.engine.recovery import JobOutcome, job_after
+from aisbench_sandbox.engine.scheduling import check_size, fail_if_overdue, occupied, waiting
 from aisbench_sandbox.engine.stamp import output_paths, stamp_results
-from aisbench_sandbox.jobs import Job, Jobs, Phase, TaskEnd
+from aisbench_sandbox.jobs import Job, JobPhase, JobStore, TaskEnd
 from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.paths import bucket_and_key
 
@@ -23,7 +23,7 @@ class Pace(StrEnum):
     """When a job moves on: as far as it goes at once, at each look, with time, or only when told."""
 
     AT_ONCE = "at_once"
-    LOOK = "look"
+    EACH_POLL = "look"
     TIME = "time"
     HOLD = "hold"
 
@@ -33,7 +33,7 @@ class Script(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    by: Pace = Pace.LOOK
+    by: Pace = Pace.EACH_POLL
     seconds_per_phase: Annotated[float, Field(ge=0)] = 0.0
     outputs: dict[str, str] | None = None
     log: str = "a scripted job pretends to train\n"
@@ -46,7 +46,7 @@ class ScriptedEngine:
 
     Nothing runs, so a restart loses nothing."""
 
-    def __init__(self, jobs: Jobs, objects: Objects, capacity: Capacity) -> None:
+    def __init__(self, jobs: JobStore, objects: Objects, capacity: Capacity) -> None:
         self._jobs = jobs
         self._objects = objects
         self._capacity = capacity
@@ -60,10 +60,10 @@ class ScriptedEngine:
     def start(self, job: Job) -> None:
         """Nothing: the job moves when its script says so."""
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Move every job as far as its script says."""
         with self._lock:
-            self._jobs.change_all(self._without_patience)
+            self._jobs.change_all(self._fail_if_overdue)
             due = {job.job_id: self._due(job) for job in self._jobs.all() if not job.has_ended}
             while any(due.values()):
                 self._move({job_id for job_id, phases in due.items() if phases})
@@ -87,23 +87,25 @@ class ScriptedEngine:
         """These jobs, one phase on: first those that end, so that there is room for others."""
         jobs = [job for job in self._jobs.all() if job.job_id in ids]
         # Who was held up is in the line, too: else a job that comes later would overtake it in the same look.
-        line = {job.job_id for job in jobs if job.phase is Phase.PENDING} | self._held_up
+        line = {job.job_id for job in jobs if job.phase is JobPhase.PENDING} | self._held_up
         for job in jobs:
-            if job.phase in (Phase.RUNNING, Phase.TERMINATING):
+            if job.phase in (JobPhase.RUNNING, JobPhase.TERMINATING):
                 self._end(job)
-        self._start([job for job in self._jobs.all() if job.phase is Phase.PENDING and job.job_id in line])
+        self._start([job for job in self._jobs.all() if job.phase is JobPhase.PENDING and job.job_id in line])
         for job in jobs:
-            if job.phase is Phase.CREATING:
+            if job.phase is JobPhase.CREATING:
                 self._jobs.change(job.job_id, lambda job: job.queued(self._jobs.now()))
 
     def _start(self, jobs: Sequence[Job]) -> None:
-        running = [job for job in self._jobs.all() if job.phase in (Phase.RUNNING, Phase.TERMINATING) and job.attempts]
-        held = [occupied(job, is_ending=job.phase is Phase.TERMINATING) for job in running]
-        decision = decide(Snapshot(self._capacity.hosts(), [waiting(job) for job in jobs], held))
+        running = [
+            job for job in self._jobs.all() if job.phase in (JobPhase.RUNNING, JobPhase.TERMINATING) and job.attempts
+        ]
+        held = [occupied(job, is_ending=job.phase is JobPhase.TERMINATING) for job in running]
+        decision = decide(QueueSnapshot(self._capacity.hosts(), [waiting(job) for job in jobs], held))
         for job_id, hosts in decision.starts.items():
             self._run(job_id, hosts)
         for job_id in decision.preempted:
-            self._leave(job_id, Outcome("preempted", trouble=Trouble.PREEMPTED))
+            self._leave(job_id, JobOutcome("preempted", trouble=FaultScenario.PREEMPTED))
         self._held_up |= {job.job_id for job in jobs} - set(decision.starts)
 
     def _run(self, job_id: str, hosts: tuple[str, ...]) -> None:
@@ -112,7 +114,7 @@ class ScriptedEngine:
             return
         self._write_logs(waits)
         job = self._jobs.change(job_id, lambda job: job.running(self._jobs.now(), hosts))
-        if job is None or job.phase is not Phase.RUNNING:
+        if job is None or job.phase is not JobPhase.RUNNING:
             return
         bad = self._capacity.hand_out(job.pool, job.node_count)
         are_bad = [index < bad or self._capacity.is_bad(job.pool, host) for index, host in enumerate(hosts)]
@@ -121,30 +123,30 @@ class ScriptedEngine:
             ends = tuple(TaskEnd(f"worker-{index}", 137, "the node is faulty") for index in faulty)
             if job.most_retries:
                 self._capacity.isolate(job.pool, [hosts[index] for index in faulty])
-            self._leave(job_id, Outcome("failed", ends, Trouble.NODE, faulty))
+            self._leave(job_id, JobOutcome("failed", ends, FaultScenario.NODE, faulty))
 
-    def _leave(self, job_id: str, outcome: Outcome) -> None:
-        self._jobs.change(job_id, lambda job: after(job, outcome, self._jobs.now()))
+    def _leave(self, job_id: str, outcome: JobOutcome) -> None:
+        self._jobs.change(job_id, lambda job: job_after(job, outcome, self._jobs.now()))
 
-    def _without_patience(self, job: Job) -> Job:
-        return without_patience(job, self._capacity.plan.requeue_s, self._jobs.now())
+    def _fail_if_overdue(self, job: Job) -> Job:
+        return fail_if_overdue(job, self._capacity.plan.requeue_s, self._jobs.now())
 
     def _due(self, job: Job) -> int:
         """How many phases the job moves on at this look."""
         script = Script.model_validate(job.script)
-        if job.phase is Phase.TERMINATING or script.by is Pace.LOOK:
+        if job.phase is JobPhase.TERMINATING or script.by is Pace.EACH_POLL:
             return 1
         if script.by is Pace.AT_ONCE:
-            return {Phase.CREATING: 3, Phase.PENDING: 2}.get(job.phase, 1)
+            return {JobPhase.CREATING: 3, JobPhase.PENDING: 2}.get(job.phase, 1)
         if script.by is Pace.HOLD:
             # A held job runs; it is the end that waits.
-            return {Phase.CREATING: 2, Phase.PENDING: 1}.get(job.phase, 0)
+            return {JobPhase.CREATING: 2, JobPhase.PENDING: 1}.get(job.phase, 0)
         return self._phases_passed(job, script.seconds_per_phase)
 
     def _phases_passed(self, job: Job, seconds: float) -> int:
-        done = {Phase.CREATING: 0, Phase.PENDING: 1, Phase.RUNNING: 2}[job.phase]
+        done = {JobPhase.CREATING: 0, JobPhase.PENDING: 1, JobPhase.RUNNING: 2}[job.phase]
         since = job.created_at
-        if job.phase is Phase.RUNNING and (job.job_id in self._held_up or len(job.attempts) > 1):
+        if job.phase is JobPhase.RUNNING and (job.job_id in self._held_up or len(job.attempts) > 1):
             since = job.attempts[-1].started_at - round(2000 * seconds)  # it waited longer than its script says
         passed = math.inf if seconds == 0 else (self._jobs.now() - since) / 1000 / seconds
         return max(0, int(min(3, passed)) - done)
@@ -154,12 +156,12 @@ class ScriptedEngine:
         message = script.message or (f"exited with code {script.exit_code}" if script.exit_code else "")
         tasks = job.tasks[:1] if script.exit_code else job.tasks
         ends = tuple(TaskEnd(task, script.exit_code, message) for task in tasks)
-        if job.phase is Phase.RUNNING:
+        if job.phase is JobPhase.RUNNING:
             self._write_outputs(job, standard_outputs(job) if script.outputs is None else script.outputs)
         else:
             ends = ()
-        trouble = Trouble.CODE if script.exit_code else None
-        self._leave(job.job_id, Outcome("failed" if trouble else "completed", ends, trouble))
+        trouble = FaultScenario.CODE if script.exit_code else None
+        self._leave(job.job_id, JobOutcome("failed" if trouble else "completed", ends, trouble))
 
     def _write_outputs(self, job: Job, outputs: Mapping[str, str]) -> None:
         paths = output_paths(job)

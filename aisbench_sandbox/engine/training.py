@@ -8,42 +8,42 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from aisbench_sandbox.attempts import Trouble
+from aisbench_sandbox.attempts import FaultScenario
 from aisbench_sandbox.capacity import Capacity
 from aisbench_sandbox.engine.node import precheck, processes
+from aisbench_sandbox.engine.node.hang_detector import HangDetector
 from aisbench_sandbox.engine.node.layout import Node, Site, loopback
 from aisbench_sandbox.engine.node.meter import Meter
 from aisbench_sandbox.engine.node.processes import Process
 from aisbench_sandbox.engine.node.run import UPLOAD_SECONDS, NodeFailed, NodeRun
-from aisbench_sandbox.engine.node.stillness import Stillness
 from aisbench_sandbox.engine.ports import master_port
 from aisbench_sandbox.engine.queue import Occupied
-from aisbench_sandbox.engine.recovery import Outcome, goes_on
+from aisbench_sandbox.engine.recovery import JobOutcome, is_retried
 from aisbench_sandbox.engine.scheduling import occupied
 from aisbench_sandbox.engine.stamp import stamp_results
 from aisbench_sandbox.files import remove_tree
-from aisbench_sandbox.jobs import Job, Jobs, TaskEnd
+from aisbench_sandbox.jobs import Job, JobStore, TaskEnd
 from aisbench_sandbox.obs.objects import ObjectError, Objects
 
 log = logging.getLogger(__name__)
 
-LOOK_SECONDS = 0.1
-FIRST_LOOK_SECONDS = 0.3  # early, so that a short job has a measurement too
+POLL_SECONDS = 0.1
+FIRST_POLL_SECONDS = 0.3  # early, so that a short job has a measurement too
 LOG_SECONDS = 1.0
 INTERRUPTED = "the sandbox stopped while the job was running"
 _TERMINATED = 128 + 15
 _KILLED = 128 + 9
 
-OnEnd = Callable[[str, Outcome], None]
+OnEnd = Callable[[str, JobOutcome], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Workshop:
+class TrainingContext:
     """What all jobs of a sandbox share. `grace`: seconds that a process has to end when it is asked to.
 
     `why_no_jobs`: what keeps this machine from running jobs at the moment, empty if nothing does."""
 
-    jobs: Jobs
+    jobs: JobStore
     objects: Objects
     work: Path
     obs_url: str
@@ -53,10 +53,10 @@ class Workshop:
     why_no_jobs: Callable[[], str] = str
 
 
-class Over(Exception):
+class TrainingStopped(Exception):
     """The job stops running before its processes have ended."""
 
-    def __init__(self, outcome: Outcome) -> None:
+    def __init__(self, outcome: JobOutcome) -> None:
         super().__init__(outcome.event)
         self.outcome = outcome
 
@@ -66,25 +66,27 @@ class Training:
 
     `on_end` is told how it went; it is the one that changes the job."""
 
-    def __init__(self, job: Job, shop: Workshop, on_end: OnEnd, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, job: Job, context: TrainingContext, on_end: OnEnd, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.job = job
-        self._shop = shop
-        self._jobs = shop.jobs
-        self._root = shop.work / job.job_id
+        self._context = context
+        self._jobs = context.jobs
+        self._root = context.work / job.job_id
         self._on_end = on_end
         self._clock = clock
         self._meter = Meter(clock(), job.metrics, (self._jobs.now() - job.started_at) // 60_000)
         port = master_port(job.node_count)
         folders = [self._root / f"node-{index}" for index in range(job.node_count)]
-        nodes = [Node(job, index, folder, port, shop.obs_url, shop.site) for index, folder in enumerate(folders)]
-        self._nodes = [NodeRun(node, shop.jobs, shop.objects) for node in nodes]
+        nodes = [Node(job, index, folder, port, context.obs_url, context.site) for index, folder in enumerate(folders)]
+        self._nodes = [NodeRun(node, context.jobs, context.objects) for node in nodes]
         self._stopping = threading.Event()
-        self._stopped = Outcome("terminated")
-        self._grace = shop.grace
+        self._stopped = JobOutcome("terminated")
+        self._grace = context.grace
         self._marker = f"MA_JOB_DIR={self._root}/"
         self._ends_at = self._clock() + self._seconds_left()
-        self._bad_from_start = shop.capacity.hand_out(job.pool, job.node_count)
-        self._told_of_hang = False
+        self._bad_from_start = context.capacity.hand_out(job.pool, job.node_count)
+        self._hang_reported = False
         self._thread = threading.Thread(target=self._run, name=f"job-{job.job_id}", daemon=True)
 
     @property
@@ -98,36 +100,36 @@ class Training:
 
     def stop(self) -> None:
         """End the job because somebody asked; returns at once."""
-        self._stop(Outcome("terminated"))
+        self._stop(JobOutcome("terminated"))
 
     def preempt(self) -> None:
         """Make room for a job of higher priority; returns at once."""
         if not self._stopping.is_set():
-            self._stop(Outcome("preempted", trouble=Trouble.PREEMPTED))
+            self._stop(JobOutcome("preempted", trouble=FaultScenario.PREEMPTED))
 
     def interrupt(self, grace: float) -> None:
         """End the job because the sandbox stops; returns at once."""
         self._grace = min(grace, self._grace)
         ends = tuple(TaskEnd(node.task, _TERMINATED, INTERRUPTED) for node in self._nodes)
-        self._stop(Outcome("interrupted", ends, Trouble.LOST))
+        self._stop(JobOutcome("interrupted", ends, FaultScenario.LOST))
 
     def join(self, timeout: float) -> None:
         """Wait for the end."""
         self._thread.join(timeout)
 
-    def _stop(self, outcome: Outcome) -> None:
+    def _stop(self, outcome: JobOutcome) -> None:
         self._stopped = outcome
         self._stopping.set()
 
     def _run(self) -> None:
         internal = "internal error of the sandbox; its own output says more"
-        outcome = Outcome("failed", (TaskEnd(self._nodes[0].task, 1, internal),))
+        outcome = JobOutcome("failed", (TaskEnd(self._nodes[0].task, 1, internal),))
         try:
             outcome = self._train()
         except OSError as error:  # a full disk, most of the time
             log.exception("job %s: this machine fails", self.job.job_id)
             reason = f"the sandbox's machine fails: {error.strerror or error}"
-            outcome = Outcome("failed", (TaskEnd(self._nodes[0].task, 1, reason),))
+            outcome = JobOutcome("failed", (TaskEnd(self._nodes[0].task, 1, reason),))
         except Exception:  # a bug of ours must not leave a job running for ever
             log.exception("job %s: internal error of the sandbox", self.job.job_id)
         finally:
@@ -135,7 +137,7 @@ class Training:
             remove_tree(self._root)
             self._on_end(self.job.job_id, outcome)
 
-    def _train(self) -> Outcome:
+    def _train(self) -> JobOutcome:
         """Run it all, and hand out the last of what it wrote."""
         outcome = self._outcome()
         codes = {end.task: end.exit_code for end in outcome.ends}
@@ -146,30 +148,30 @@ class Training:
             except ObjectError as error:
                 refused.append(error)
         try:
-            stamp_results(self._shop.objects, self.job)
+            stamp_results(self._context.objects, self.job)
         except ObjectError as error:
             refused.append(error)
         return self._cannot_upload(refused[0]) if refused else outcome
 
-    def _outcome(self) -> Outcome:
-        refusal = self._shop.why_no_jobs()
+    def _outcome(self) -> JobOutcome:
+        refusal = self._context.why_no_jobs()
         if refusal:
-            return Outcome("failed", (TaskEnd(self._nodes[0].task, 1, refusal),), Trouble.CODE)
+            return JobOutcome("failed", (TaskEnd(self._nodes[0].task, 1, refusal),), FaultScenario.CODE)
         try:
             self._check_environment()
             for node in self._nodes:
                 self._raise_if_over()
                 node.prepare()
-                node.pass_on()
+                node.sync_log()
             for begin in (NodeRun.install, NodeRun.pre_start, NodeRun.start):
                 self._follow([process for node in self._nodes for process in begin(node)])
         except NodeFailed as failed:
-            return Outcome("failed", (failed.end,), Trouble.CODE)
-        except Over as over:
+            return JobOutcome("failed", (failed.end,), FaultScenario.CODE)
+        except TrainingStopped as over:
             return over.outcome
         except ObjectError as error:
             return self._cannot_upload(error)
-        return Outcome("completed", tuple(TaskEnd(task, 0, "") for task in self.job.tasks))
+        return JobOutcome("completed", tuple(TaskEnd(task, 0, "") for task in self.job.tasks))
 
     def _check_environment(self) -> None:
         """Look at every node, so that all that are faulty are known. Raises Over."""
@@ -178,34 +180,34 @@ class Training:
         names = [loopback(index) for index in range(self.job.node_count)]
         for index, node in enumerate(self._nodes):
             began = time.monotonic()
-            self._tell("precheck_started", task=node.task)
-            for line in precheck.items(self._shop.work, names):
+            self._add_event("precheck_started", task=node.task)
+            for line in precheck.items(self._context.work, names):
                 node.say(f"[precheck] {line}")
             bad = self._is_bad(index)
             if bad:
                 node.say("[precheck] item: node, faulty; error,exiting")
             facts = {"reason": "the node is faulty"} if bad else {}
             seconds = f"{time.monotonic() - began:.3f}"
-            self._tell("precheck_failed" if bad else "precheck_done", task=node.task, seconds=seconds, **facts)
+            self._add_event("precheck_failed" if bad else "precheck_done", task=node.task, seconds=seconds, **facts)
         self._raise_if_faulty()
 
     def _follow(self, started: Sequence[Process]) -> None:
         """Look after processes until all have ended well. Raises NodeFailed when one has not, or Over."""
         self._meter.watch(started)
-        stillness = Stillness(self._clock())
-        pass_on_at = time.monotonic() + FIRST_LOOK_SECONDS
+        hang_detector = HangDetector(self._clock())
+        sync_log_at = time.monotonic() + FIRST_POLL_SECONDS
         sync_at = time.monotonic() + UPLOAD_SECONDS
         try:
             while any(process.exit_code is None for process in started if not process.serves):
                 _raise_if_failed(started)
                 self._raise_if_over()
-                if time.monotonic() >= pass_on_at:
+                if time.monotonic() >= sync_log_at:
                     self._measure()
-                    self._raise_if_hanging(stillness)
-                    pass_on_at = _next_time(LOG_SECONDS, *(node.pass_on for node in self._nodes))
+                    self._raise_if_hanging(hang_detector)
+                    sync_log_at = _next_time(LOG_SECONDS, *(node.sync_log for node in self._nodes))
                 if time.monotonic() >= sync_at:
                     sync_at = _next_time(UPLOAD_SECONDS, *(node.sync_outputs for node in self._nodes))
-                self._stopping.wait(LOOK_SECONDS)
+                self._stopping.wait(POLL_SECONDS)
             _raise_if_failed(started)
         finally:
             processes.end_all(started, self._grace, self._marker)
@@ -216,44 +218,44 @@ class Training:
 
     def _raise_if_over(self) -> None:
         if self._stopping.is_set():
-            raise Over(self._stopped)
+            raise TrainingStopped(self._stopped)
         if self._clock() >= self._ends_at:
-            raise Over(Outcome("timed_out"))
+            raise TrainingStopped(JobOutcome("timed_out"))
         self._raise_if_faulty()
 
     def _raise_if_faulty(self) -> None:
         faulty = tuple(index for index in range(self.job.node_count) if self._is_bad(index))
         if faulty:
             ends = tuple(TaskEnd(f"worker-{index}", _KILLED, "the node is faulty") for index in faulty)
-            raise Over(Outcome("failed", ends, Trouble.NODE, faulty))
+            raise TrainingStopped(JobOutcome("failed", ends, FaultScenario.NODE, faulty))
 
-    def _raise_if_hanging(self, stillness: Stillness) -> None:
-        still = stillness.seconds(self._meter.activity(), self._clock())
-        if still < self._shop.capacity.plan.hang_s:
-            self._told_of_hang = False
+    def _raise_if_hanging(self, hang_detector: HangDetector) -> None:
+        idle_s = hang_detector.seconds(self._meter.activity(), self._clock())
+        if idle_s < self._context.capacity.plan.hang_s:
+            self._hang_reported = False
             return
-        if not self._told_of_hang:
-            self._told_of_hang = True
-            self._tell("hanged")
-            self._nodes[0].say(f"[detect] suspected to hang: nothing was read, written or computed for {still:.0f} s")
-        if self.job.retries_hangs and goes_on(self.job, Trouble.HANG):
-            raise Over(Outcome("failed", trouble=Trouble.HANG))
+        if not self._hang_reported:
+            self._hang_reported = True
+            self._add_event("hanged")
+            self._nodes[0].say(f"[detect] suspected to hang: nothing was read, written or computed for {idle_s:.0f} s")
+        if self.job.retries_hangs and is_retried(self.job, FaultScenario.HANG):
+            raise TrainingStopped(JobOutcome("failed", trouble=FaultScenario.HANG))
 
     def _is_bad(self, index: int) -> bool:
         hosts = self.job.attempts[-1].hosts
-        return index < self._bad_from_start or self._shop.capacity.is_bad(self.job.pool, hosts[index])
+        return index < self._bad_from_start or self._context.capacity.is_bad(self.job.pool, hosts[index])
 
     def _seconds_left(self) -> float:
         if not self.job.longest_hours:
             return math.inf
         return 3600 * self.job.longest_hours - self.job.running_ms(self._jobs.now()) / 1000
 
-    def _cannot_upload(self, error: ObjectError) -> Outcome:
-        return Outcome("failed", (TaskEnd(self._nodes[0].task, 1, f"cannot upload: {error}"),), Trouble.CODE)
+    def _cannot_upload(self, error: ObjectError) -> JobOutcome:
+        return JobOutcome("failed", (TaskEnd(self._nodes[0].task, 1, f"cannot upload: {error}"),), FaultScenario.CODE)
 
-    def _tell(self, kind: str, **facts: str) -> None:
+    def _add_event(self, kind: str, **facts: str) -> None:
         now = self._jobs.now()
-        self._jobs.change(self.job.job_id, lambda job: job.told(now, kind, **facts))
+        self._jobs.change(self.job.job_id, lambda job: job.with_event(now, kind, **facts))
 
 
 def _raise_if_failed(started: Sequence[Process]) -> None:

@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 from aisbench_sandbox.obs.chunks import Seed
 from aisbench_sandbox.obs.objects import ObjectError
-from aisbench_sandbox.obs.requests import Asked, http_date, whole_number
+from aisbench_sandbox.obs.requests import ObsRequest, http_date, whole_number
 
 Dialect = Literal["amz", "obs"]
 
@@ -57,7 +57,7 @@ class _V4Claim:
     payload: str
 
 
-def authenticate(asked: Asked, keys: Mapping[str, str], now: datetime) -> Sender:
+def authenticate(asked: ObsRequest, keys: Mapping[str, str], now: datetime) -> Sender:
     """The sender of a request. ObjectError says why a request is not believed."""
     authorization = asked.headers.get("authorization", "")
     if authorization.startswith("AWS4-HMAC-SHA256"):
@@ -73,7 +73,7 @@ def authenticate(asked: Asked, keys: Mapping[str, str], now: datetime) -> Sender
     raise ObjectError("AccessDenied", "The request is not signed.")
 
 
-def dialect_of(asked: Asked) -> Dialect:
+def dialect_of(asked: ObsRequest) -> Dialect:
     """The family of header names that the answer should use, also when the signature is not believed."""
     amz = asked.headers.get("authorization", "").startswith("AWS") or any(
         "amz" in name.lower() for name in asked.headers
@@ -81,7 +81,7 @@ def dialect_of(asked: Asked) -> Dialect:
     return "amz" if amz or asked.value("AWSAccessKeyId") or asked.value("X-Amz-Signature") else "obs"
 
 
-def _v2_header(asked: Asked, found: re.Match[str], keys: Mapping[str, str], now: datetime) -> Sender:
+def _v2_header(asked: ObsRequest, found: re.Match[str], keys: Mapping[str, str], now: datetime) -> Sender:
     scheme, access_key, signature = found.groups()
     dialect: Dialect = "obs" if scheme == "OBS" else "amz"
     own_date = asked.headers.get(f"x-{dialect}-date", "")
@@ -92,7 +92,7 @@ def _v2_header(asked: Asked, found: re.Match[str], keys: Mapping[str, str], now:
     return Sender(access_key, dialect)
 
 
-def _v2_url(asked: Asked, keys: Mapping[str, str], now: datetime) -> Sender:
+def _v2_url(asked: ObsRequest, keys: Mapping[str, str], now: datetime) -> Sender:
     dialect: Dialect = "amz" if asked.value("AWSAccessKeyId") else "obs"
     access_key = asked.value("AWSAccessKeyId") or asked.value("AccessKeyId") or ""
     expires = asked.value("Expires") or ""
@@ -106,7 +106,7 @@ def _v2_url(asked: Asked, keys: Mapping[str, str], now: datetime) -> Sender:
     return Sender(access_key, dialect)
 
 
-def _v2_signature(asked: Asked, secret: str, dialect: Dialect, date: str) -> str:
+def _v2_signature(asked: ObsRequest, secret: str, dialect: Dialect, date: str) -> str:
     prefix = f"x-{dialect}-"
     headers = "".join(
         f"{name}:{value.strip()}\n" for name, value in sorted(asked.headers.items()) if name.startswith(prefix)
@@ -119,7 +119,7 @@ def _v2_signature(asked: Asked, secret: str, dialect: Dialect, date: str) -> str
     return base64.b64encode(hmac.new(secret.encode(), _bytes(text), "sha1").digest()).decode()
 
 
-def _v4_header(asked: Asked, authorization: str, keys: Mapping[str, str], now: datetime) -> Sender:
+def _v4_header(asked: ObsRequest, authorization: str, keys: Mapping[str, str], now: datetime) -> Sender:
     found = _V4.fullmatch(authorization)
     payload = asked.headers.get("x-amz-content-sha256", "")
     if not found or not payload:
@@ -130,7 +130,7 @@ def _v4_header(asked: Asked, authorization: str, keys: Mapping[str, str], now: d
     return _v4_sender(asked, claim, keys)
 
 
-def _v4_url(asked: Asked, keys: Mapping[str, str], now: datetime) -> Sender:
+def _v4_url(asked: ObsRequest, keys: Mapping[str, str], now: datetime) -> Sender:
     names = ("X-Amz-Credential", "X-Amz-SignedHeaders", "X-Amz-Signature", "X-Amz-Date", "X-Amz-Expires")
     credential, signed, signature, date, expires = (asked.value(name) or "" for name in names)
     instant, seconds = _iso_date(date), whole_number(expires)
@@ -145,7 +145,7 @@ def _v4_url(asked: Asked, keys: Mapping[str, str], now: datetime) -> Sender:
     return sender
 
 
-def _v4_sender(asked: Asked, claim: _V4Claim, keys: Mapping[str, str]) -> Sender:
+def _v4_sender(asked: ObsRequest, claim: _V4Claim, keys: Mapping[str, str]) -> Sender:
     access_key, _, scope = claim.credential.partition("/")
     secret = _secret(access_key, keys)
     stamp = f"{claim.instant:%Y%m%dT%H%M%SZ}"
@@ -163,13 +163,13 @@ def _v4_sender(asked: Asked, claim: _V4Claim, keys: Mapping[str, str]) -> Sender
     return Sender(access_key, "amz", payload, Seed(key, stamp, scope, claim.signature))
 
 
-def _check_signed_headers(asked: Asked, signed: list[str]) -> None:
+def _check_signed_headers(asked: ObsRequest, signed: list[str]) -> None:
     must = {"host"} | {name for name in asked.headers if name.startswith("x-amz-")}
     if missing := sorted(must - set(signed)):
         raise ObjectError("AccessDenied", f"Headers that must be signed are not: {', '.join(missing)}")
 
 
-def _canonical(asked: Asked, claim: _V4Claim) -> str:
+def _canonical(asked: ObsRequest, claim: _V4Claim) -> str:
     path = quote(unquote_to_bytes(asked.path), safe="/~")
     query = "&".join(sorted(f"{quote(name, safe='~')}={quote(value or '', safe='~')}" for name, value in asked.query))
     headers = "".join(f"{name}:{' '.join(asked.headers.get(name, '').split())}\n" for name in claim.signed.split(";"))

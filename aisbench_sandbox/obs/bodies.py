@@ -23,19 +23,19 @@ _MAKERS: Mapping[str, Callable[[], Digest]] = {
 }
 
 
-class Promises:
+class BodyVerifier:
     """The digests that were promised for a body: `take` every block of it, then `check`."""
 
     def __init__(self, headers: Mapping[str, str], sender: Sender | None, names: Iterable[str]) -> None:
         """`names`: the headers that promise something for this body, among those that were sent."""
-        self._promised = {name: _decoded(name, headers[name]) for name in names if name in headers}
+        self._expected = {name: _decoded(name, headers[name]) for name in names if name in headers}
         self._chunks = _chunks(sender)
         self._trailers = _announced(headers) if self._chunks else []
         self._length = whole_number(headers.get("x-amz-decoded-content-length", "")) if self._chunks else None
         _check_length(headers, self._length)
         if sender and sender.payload and not self._chunks:
-            self._promised[_SHA256] = _hash(sender.payload)
-        self._digests: dict[str, Digest] = {name: _MAKERS[name]() for name in [*self._promised, *self._trailers]}
+            self._expected[_SHA256] = _hash(sender.payload)
+        self._digests: dict[str, Digest] = {name: _MAKERS[name]() for name in [*self._expected, *self._trailers]}
         self._size = 0
 
     def take(self, data: bytes) -> Iterable[bytes]:
@@ -53,8 +53,8 @@ class Promises:
             if self._length is not None and self._size != self._length:
                 raise ObjectError("IncompleteBody", "The chunks do not hold as many bytes as was promised.")
             for name in self._trailers:
-                self._promised[name] = _decoded(name, self._chunks.trailers.get(name, ""))
-        for name, promised in self._promised.items():
+                self._expected[name] = _decoded(name, self._chunks.trailers.get(name, ""))
+        for name, promised in self._expected.items():
             if not hmac.compare_digest(self._digests[name].digest(), promised):
                 code = "XAmzContentSHA256Mismatch" if name == _SHA256 else "BadDigest"
                 raise ObjectError(code, f"The {name} that was sent did not match what was received.")

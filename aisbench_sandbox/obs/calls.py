@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 
 from aisbench_sandbox.obs.auth import Dialect
 from aisbench_sandbox.obs.objects import ObjectError, Objects
-from aisbench_sandbox.obs.requests import Asked, decoded, whole_number
-from aisbench_sandbox.obs.staging import Draft
+from aisbench_sandbox.obs.requests import ObsRequest, decoded, whole_number
+from aisbench_sandbox.obs.staging import StagedObject
 from aisbench_sandbox.obs.uploads import Uploads
 
 _STORED = frozenset(
@@ -22,13 +22,13 @@ TAGGING = "x-obs-tagging"
 class Call:
     """A request whose sender and body are checked. An object's bytes are in `draft`, a document is in `body`."""
 
-    asked: Asked
+    asked: ObsRequest
     bucket: str
     key: str
     dialect: Dialect
     objects: Objects
     uploads: Uploads
-    draft: Draft
+    staged: StagedObject
     body: bytes = b""
 
     def text(self, name: str) -> str:

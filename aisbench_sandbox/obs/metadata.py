@@ -19,44 +19,44 @@ _SLACK_LINES = 10_000  # outdated lines that are not worth a new journal
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class ObjectMetadata:
     etag: str
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-class Notes:
+class MetadataJournal:
     """The notes of all objects, in memory and in one file. Not for several threads at once."""
 
     def __init__(self, journal: Path) -> None:
         self._journal = journal
-        self._notes: dict[tuple[str, str], dict[_Version, Note]] = {}
+        self._metadata: dict[tuple[str, str], dict[_Version, ObjectMetadata]] = {}
         self._lines = 0
         self._close: Callable[[], object] = lambda: None
         if journal.exists():
             self._replay()
         self._rewrite()
 
-    def find(self, bucket: str, key: str, facts: os.stat_result) -> Note | None:
-        return self._notes.get((bucket, key), {}).get((facts.st_mtime_ns, facts.st_size))
+    def find(self, bucket: str, key: str, facts: os.stat_result) -> ObjectMetadata | None:
+        return self._metadata.get((bucket, key), {}).get((facts.st_mtime_ns, facts.st_size))
 
-    def add(self, bucket: str, key: str, facts: os.stat_result, note: Note) -> None:
+    def add(self, bucket: str, key: str, facts: os.stat_result, metadata: ObjectMetadata) -> None:
         version = (facts.st_mtime_ns, facts.st_size)
-        self._keep(bucket, key, version, note)
-        self._append(_line(bucket, key, version, note))
+        self._keep(bucket, key, version, metadata)
+        self._append(_line(bucket, key, version, metadata))
 
     def drop(self, bucket: str, key: str) -> None:
-        if self._notes.pop((bucket, key), None):
+        if self._metadata.pop((bucket, key), None):
             self._append(json.dumps([bucket, key]) + "\n")
 
-    def _keep(self, bucket: str, key: str, version: _Version, note: Note) -> None:
-        versions = self._notes.setdefault((bucket, key), {})
+    def _keep(self, bucket: str, key: str, version: _Version, metadata: ObjectMetadata) -> None:
+        versions = self._metadata.setdefault((bucket, key), {})
         versions.pop(version, None)
-        versions[version] = note
+        versions[version] = metadata
         while len(versions) > _KEPT_VERSIONS:
             del versions[next(iter(versions))]
 
     def _append(self, line: str) -> None:
-        if self._lines > _SLACK_LINES + 2 * _KEPT_VERSIONS * len(self._notes):
+        if self._lines > _SLACK_LINES + 2 * _KEPT_VERSIONS * len(self._metadata):
             self._rewrite()  # what is in memory holds the line already
             return
         os.write(self._handle, line.encode())
@@ -70,12 +70,12 @@ class Notes:
         self._close()
         self._handle = os.open(self._journal, os.O_WRONLY | os.O_APPEND)
         self._close = weakref.finalize(self, os.close, self._handle)
-        self._lines = sum(len(versions) for versions in self._notes.values())
+        self._lines = sum(len(versions) for versions in self._metadata.values())
 
     def _all_lines(self) -> Iterator[str]:
-        for (bucket, key), versions in self._notes.items():
-            for version, note in versions.items():
-                yield _line(bucket, key, version, note)
+        for (bucket, key), versions in self._metadata.items():
+            for version, metadata in versions.items():
+                yield _line(bucket, key, version, metadata)
 
     def _replay(self) -> None:
         for line in self._journal.read_text().splitlines():
@@ -85,10 +85,10 @@ class Notes:
                 continue
             if rest:
                 version, etag, headers = rest
-                self._keep(bucket, key, (version[0], version[1]), Note(etag, headers))
+                self._keep(bucket, key, (version[0], version[1]), ObjectMetadata(etag, headers))
             else:
-                self._notes.pop((bucket, key), None)
+                self._metadata.pop((bucket, key), None)
 
 
-def _line(bucket: str, key: str, version: _Version, note: Note) -> str:
-    return json.dumps([bucket, key, version, note.etag, dict(note.headers)]) + "\n"
+def _line(bucket: str, key: str, version: _Version, metadata: ObjectMetadata) -> str:
+    return json.dumps([bucket, key, version, metadata.etag, dict(metadata.headers)]) + "\n"

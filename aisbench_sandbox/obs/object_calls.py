@@ -9,8 +9,8 @@ from starlette.responses import Response, StreamingResponse
 from aisbench_sandbox.obs import responses as responses
 from aisbench_sandbox.obs import tagging
 from aisbench_sandbox.obs.calls import TAGGING, Call
-from aisbench_sandbox.obs.objects import ObjectError, Stat
-from aisbench_sandbox.obs.ranges import asked_range, check_source, is_known, range_still_holds
+from aisbench_sandbox.obs.objects import ObjectError, StoredObject
+from aisbench_sandbox.obs.ranges import check_source, is_not_modified, parse_range, range_still_holds
 from aisbench_sandbox.obs.requests import whole_number
 
 _PAGE = 1000
@@ -25,13 +25,13 @@ def put(call: Call) -> Response:
     if source:
         return _copy(call, source)
     headers = call.stored_headers() | tagging.of_request(call)
-    stat = call.objects.commit(call.bucket, call.key, call.draft, headers)
+    stat = call.objects.commit(call.bucket, call.key, call.staged, headers)
     return responses.empty(headers={"etag": f'"{stat.etag}"'})
 
 
 def append(call: Call) -> Response:
     position = call.number("position", 0)
-    with call.draft.opened() as added:
+    with call.staged.opened() as added:
         stat = call.objects.append(call.bucket, call.key, position, added, call.stored_headers())
     headers = {"etag": f'"{stat.etag}"', "x-obs-next-append-position": str(stat.size)}
     return responses.empty(headers=headers)
@@ -39,7 +39,7 @@ def append(call: Call) -> Response:
 
 def head(call: Call) -> Response:
     with call.objects.open(call.bucket, call.key) as (stat, _):
-        if is_known(call.asked.headers, stat):
+        if is_not_modified(call.asked.headers, stat):
             return responses.not_modified(stat)
         part = _wanted_range(call, stat)
         return responses.empty(206 if part else 200, _headers(call, stat, part))
@@ -49,7 +49,7 @@ def get(call: Call) -> Response:
     """The whole object or the range that was asked for, of one version from the first byte to the last."""
     with ExitStack() as stack:
         stat, file = stack.enter_context(call.objects.open(call.bucket, call.key))
-        if is_known(call.asked.headers, stat):
+        if is_not_modified(call.asked.headers, stat):
             return responses.not_modified(stat)
         part = _wanted_range(call, stat)
         start, end = part or (0, stat.size)
@@ -66,7 +66,7 @@ def delete(call: Call) -> Response:
 
 
 def start_upload(call: Call) -> Response:
-    call.objects.require_place(call.bucket, call.key)
+    call.objects.require_storable(call.bucket, call.key)
     headers = call.stored_headers() | tagging.of_request(call)
     upload_id = call.uploads.start(call.bucket, call.key, headers)
     return responses.upload_started(call.bucket, call.key, upload_id)
@@ -76,15 +76,15 @@ def put_part(call: Call) -> Response:
     number, upload_id = call.number("partNumber", 0), call.text("uploadId")
     source = call.copy_source()
     if not source:
-        etag = call.uploads.part(call.bucket, call.key, upload_id, number, call.draft)
+        etag = call.uploads.part(call.bucket, call.key, upload_id, number, call.staged)
         return responses.empty(headers={"etag": f'"{etag}"'})
     with call.objects.open(*source) as (stat, file):
         check_source(call.asked.headers, stat)
-        start, end = asked_range(call.header("copy-source-range"), stat.size) or (0, stat.size)
+        start, end = parse_range(call.header("copy-source-range"), stat.size) or (0, stat.size)
         file.seek(start)
         for block in _blocks(ExitStack(), file, end - start):
-            call.draft.write(block)
-    etag = call.uploads.part(call.bucket, call.key, upload_id, number, call.draft)
+            call.staged.write(block)
+    etag = call.uploads.part(call.bucket, call.key, upload_id, number, call.staged)
     return responses.copied(etag, stat.modified, "CopyPartResult")
 
 
@@ -129,12 +129,12 @@ def _part_number(text: str) -> int:
     return number
 
 
-def _wanted_range(call: Call, stat: Stat) -> tuple[int, int] | None:
+def _wanted_range(call: Call, stat: StoredObject) -> tuple[int, int] | None:
     headers = call.asked.headers
-    return asked_range(headers.get("range", ""), stat.size) if range_still_holds(headers, stat) else None
+    return parse_range(headers.get("range", ""), stat.size) if range_still_holds(headers, stat) else None
 
 
-def _headers(call: Call, stat: Stat, part: tuple[int, int] | None) -> dict[str, str]:
+def _headers(call: Call, stat: StoredObject, part: tuple[int, int] | None) -> dict[str, str]:
     """The headers of the object or of a part of it, with those that the query asks to be told otherwise."""
     headers = responses.object_headers(stat, call.dialect)
     for name, value in call.asked.query:

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from aisbench_sandbox.obs import object_paths
-from aisbench_sandbox.obs.metadata import Note, Notes
-from aisbench_sandbox.obs.staging import Draft, Source, md5_of
+from aisbench_sandbox.obs.metadata import MetadataJournal, ObjectMetadata
+from aisbench_sandbox.obs.staging import Source, StagedObject, md5_of
 
 _BUCKET = re.compile(r"(?!.*(\.\.|\.-|-\.))(?!\d+(\.\d+){3}$)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _KEY_BYTES = 1024
@@ -40,7 +40,7 @@ class ObjectError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Stat:
+class StoredObject:
     """One object: size in bytes, ETag without quotes, time of its last change (UTC), headers with lower-case names.
 
     User metadata stands among the headers as `x-obs-meta-…`, whichever way it was sent."""
@@ -56,14 +56,14 @@ class Stat:
 class Listing:
     """One page: objects and common prefixes, each in byte order; `next_marker` asks for the next page."""
 
-    objects: tuple[Stat, ...] = ()
+    objects: tuple[StoredObject, ...] = ()
     prefixes: tuple[str, ...] = ()
     truncated: bool = False
     next_marker: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Bucket:
+class BucketInfo:
     name: str
     created: datetime
 
@@ -73,17 +73,17 @@ class Objects:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._drafts = root / ".drafts"
+        self._staging = root / ".drafts"
         self._born = root / ".buckets"
         self._lock = threading.RLock()  # held for renames and looks, not while bytes are received
         self._appending = threading.Lock()  # one append at a time; taken before the other
         self._forgetters: list[Callable[[str], None]] = []
         self._latest = 0
         self._numbers = itertools.count()
-        shutil.rmtree(self._drafts, ignore_errors=True)
-        for folder in (self._drafts, self._born):
+        shutil.rmtree(self._staging, ignore_errors=True)
+        for folder in (self._staging, self._born):
             folder.mkdir(parents=True, exist_ok=True)
-        self._notes = Notes(root / ".notes.jsonl")
+        self._metadata = MetadataJournal(root / ".notes.jsonl")
 
     def create_bucket(self, bucket: str) -> None:
         if not _BUCKET.fullmatch(bucket):
@@ -110,10 +110,10 @@ class Objects:
         """Have this called with the name of every bucket that was deleted."""
         self._forgetters.append(forget)
 
-    def buckets(self) -> tuple[Bucket, ...]:
+    def buckets(self) -> tuple[BucketInfo, ...]:
         names = sorted(entry.name for entry in self.root.iterdir() if self.has_bucket(entry.name))
         born = (self._born / name if (self._born / name).exists() else self.root / name for name in names)
-        return tuple(Bucket(name, _utc(path.stat().st_mtime_ns)) for name, path in zip(names, born, strict=True))
+        return tuple(BucketInfo(name, _utc(path.stat().st_mtime_ns)) for name, path in zip(names, born, strict=True))
 
     def has_bucket(self, bucket: str) -> bool:
         return bool(_BUCKET.fullmatch(bucket)) and object_paths.is_folder(f"{self.root}/{bucket}")
@@ -124,55 +124,57 @@ class Objects:
             raise ObjectError("NoSuchBucket", "The specified bucket does not exist.")
         return f"{self.root}/{bucket}"
 
-    def require_place(self, bucket: str, key: str) -> None:
+    def require_storable(self, bucket: str, key: str) -> None:
         """NoSuchBucket, InvalidURI or KeyTooLongError when no object can be stored there."""
         self._path(bucket, key)
 
-    def draft(self) -> Draft:
+    def stage(self) -> StagedObject:
         """A place to receive an object's bytes; use it in a `with` statement and `commit` it inside."""
-        return Draft(self._drafts / str(next(self._numbers)))
+        return StagedObject(self._staging / str(next(self._numbers)))
 
-    def put(self, bucket: str, key: str, data: Source, headers: Mapping[str, str] | None = None) -> Stat:
+    def put(self, bucket: str, key: str, data: Source, headers: Mapping[str, str] | None = None) -> StoredObject:
         """Store one object, replacing what was there."""
-        with self.draft() as draft:
-            draft.fill(data)
-            return self.commit(bucket, key, draft, headers)
+        with self.stage() as staged:
+            staged.fill(data)
+            return self.commit(bucket, key, staged, headers)
 
     def commit(
-        self, bucket: str, key: str, draft: Draft, headers: Mapping[str, str] | None = None, etag: str = ""
-    ) -> Stat:
+        self, bucket: str, key: str, staged: StagedObject, headers: Mapping[str, str] | None = None, etag: str = ""
+    ) -> StoredObject:
         """Make the draft the object of this key; its ETag is the MD5 of its bytes unless another one is given."""
-        note = Note(etag or draft.md5, {name.lower(): value for name, value in (headers or {}).items()})
+        metadata = ObjectMetadata(etag or staged.md5, {name.lower(): value for name, value in (headers or {}).items()})
         with self._lock:
             path = self._path(bucket, key)
             object_paths.make_folders(f"{self.root}/{bucket}", path)
-            draft.finish(self._next_instant())
-            facts = draft.path.stat()
-            self._notes.add(bucket, key, facts, note)
-            draft.move_to(path)  # from here on the new object is there
-        return _stat(key, facts, note)
+            staged.finish(self._next_instant())
+            facts = staged.path.stat()
+            self._metadata.add(bucket, key, facts, metadata)
+            staged.move_to(path)  # from here on the new object is there
+        return _stat(key, facts, metadata)
 
     def append(
         self, bucket: str, key: str, position: int, data: Source, headers: Mapping[str, str] | None = None
-    ) -> Stat:
+    ) -> StoredObject:
         """Add to the end of an object, which is made when `position` is 0 and there is none.
 
         Only what began with an append can be appended to. The object is written anew, beside the old one, so that a
         reader or a crash never meets half an addition. PositionNotEqualToLength, ObjectNotAppendable."""
-        with self._appending, self.draft() as draft:
+        with self._appending, self.stage() as staged:
             there = self.head(bucket, key)
             if there and there.headers.get(_TYPE) != _APPENDABLE[_TYPE]:
                 raise ObjectError("ObjectNotAppendable", "The object was not made by appending.")
             _check_position(position, there)
             if there:
-                draft.fill(Path(self._path(bucket, key)))
-            draft.fill(data)
+                staged.fill(Path(self._path(bucket, key)))
+            staged.fill(data)
             with self._lock:
                 if self.head(bucket, key) != there:  # somebody put another object there meanwhile
                     _check_position(-1, there)
-                return self.commit(bucket, key, draft, there.headers if there else {**(headers or {}), **_APPENDABLE})
+                return self.commit(bucket, key, staged, there.headers if there else {**(headers or {}), **_APPENDABLE})
 
-    def copy(self, source: tuple[str, str], bucket: str, key: str, headers: Mapping[str, str] | None = None) -> Stat:
+    def copy(
+        self, source: tuple[str, str], bucket: str, key: str, headers: Mapping[str, str] | None = None
+    ) -> StoredObject:
         """Copy the object `source` (bucket, key) with its headers, or with the given ones instead."""
         with self.open(*source) as (there, file):
             kept = {name: value for name, value in there.headers.items() if name != _TYPE}
@@ -181,19 +183,19 @@ class Objects:
     def set_headers(self, bucket: str, key: str, headers: Mapping[str, str]) -> None:
         """Keep other headers with an object, whose bytes stay as they are. NoSuchKey."""
         with self._lock, self.open(bucket, key) as (stat, file):
-            self._notes.add(bucket, key, os.fstat(file.fileno()), Note(stat.etag, headers))
+            self._metadata.add(bucket, key, os.fstat(file.fileno()), ObjectMetadata(stat.etag, headers))
 
-    def head(self, bucket: str, key: str) -> Stat | None:
+    def head(self, bucket: str, key: str) -> StoredObject | None:
         """One object's facts, or None when it is not there. NoSuchBucket."""
-        return self._look(key, bucket, self._path(bucket, key))
+        return self._lookup(key, bucket, self._path(bucket, key))
 
-    def is_known(self, bucket: str, key: str) -> bool:
+    def has_metadata(self, bucket: str, key: str) -> bool:
         """Whether its facts are at hand; else all of its bytes have to be read for its ETag."""
         facts = object_paths.facts_of_file(self._path(bucket, key))
-        return facts is None or self._notes.find(bucket, key, facts) is not None
+        return facts is None or self._metadata.find(bucket, key, facts) is not None
 
     @contextmanager
-    def open(self, bucket: str, key: str) -> Iterator[tuple[Stat, BinaryIO]]:
+    def open(self, bucket: str, key: str) -> Iterator[tuple[StoredObject, BinaryIO]]:
         """The object's facts and its bytes, which stay the same ones while somebody replaces the object."""
         opened = self._open(key, bucket, self._path(bucket, key))
         if opened is None:
@@ -211,7 +213,7 @@ class Objects:
         self, bucket: str, prefix: str = "", marker: str = "", delimiter: str = "", max_keys: int = _PAGE
     ) -> Listing:
         """At most `max_keys` (and 1,000) keys and common prefixes after `marker`, in byte order. NoSuchBucket."""
-        found: dict[str, Stat | None] = {}
+        found: dict[str, StoredObject | None] = {}
         limit = max(0, min(max_keys, _PAGE)) if len(prefix) <= _KEY_BYTES else 0
         for key, path in object_paths.walk(self.require_bucket(bucket), prefix, marker) if limit else ():
             name = object_paths.rolled_up(key, prefix, delimiter)
@@ -221,7 +223,7 @@ class Objects:
                 return _listing(found, truncated=True)
             if name != key:
                 found[name] = None
-            elif there := self._look(key, bucket, path):  # else it was deleted since
+            elif there := self._lookup(key, bucket, path):  # else it was deleted since
                 found[name] = there
         return _listing(found, truncated=False)
 
@@ -231,7 +233,7 @@ class Objects:
             path = self._path(bucket, key)
             if object_paths.is_file(path):
                 Path(path).unlink()
-                self._notes.drop(bucket, key)
+                self._metadata.drop(bucket, key)
                 object_paths.remove_empty_folders(f"{self.root}/{bucket}", path)
 
     def usage(self, bucket: str) -> tuple[int, int]:
@@ -248,32 +250,32 @@ class Objects:
             raise ObjectError("KeyTooLongError", f"A key has 1 to {_KEY_BYTES} bytes.")
         return object_paths.locate(folder, key)
 
-    def _look(self, key: str, bucket: str, path: str) -> Stat | None:
+    def _lookup(self, key: str, bucket: str, path: str) -> StoredObject | None:
         """What is known of the file without opening it, if a note describes it."""
         with self._lock:
             facts = object_paths.facts_of_file(path)
-            note = facts and self._notes.find(bucket, key, facts)
-        if facts and note:
-            return _stat(key, facts, note)
+            metadata = facts and self._metadata.find(bucket, key, facts)
+        if facts and metadata:
+            return _stat(key, facts, metadata)
         opened = self._open(key, bucket, path)
         if opened is None:
             return None
         opened[1].close()
         return opened[0]
 
-    def _open(self, key: str, bucket: str, path: str) -> tuple[Stat, BinaryIO] | None:
+    def _open(self, key: str, bucket: str, path: str) -> tuple[StoredObject, BinaryIO] | None:
         with self._lock:
             if not object_paths.is_file(path):
                 return None
             file = Path(path).open("rb")  # noqa: SIM115 - whoever gets it closes it
             facts = os.fstat(file.fileno())
-            note = self._notes.find(bucket, key, facts)
-        if note is None:  # a person put it there
-            note = Note(md5_of(file))
+            metadata = self._metadata.find(bucket, key, facts)
+        if metadata is None:  # a person put it there
+            metadata = ObjectMetadata(md5_of(file))
             file.seek(0)
             with self._lock:
-                self._notes.add(bucket, key, facts, note)
-        return _stat(key, facts, note), file
+                self._metadata.add(bucket, key, facts, metadata)
+        return _stat(key, facts, metadata), file
 
     def _next_instant(self) -> int:
         """Now in nanoseconds, and never twice the same: it tells the versions of an object apart."""
@@ -281,20 +283,20 @@ class Objects:
         return self._latest
 
 
-def _check_position(position: int, there: Stat | None) -> None:
+def _check_position(position: int, there: StoredObject | None) -> None:
     if position != (there.size if there else 0):
         raise ObjectError("PositionNotEqualToLength", "The position is not the length of the object.")
 
 
-def _stat(key: str, facts: os.stat_result, note: Note) -> Stat:
-    return Stat(key, facts.st_size, note.etag, _utc(facts.st_mtime_ns), note.headers)
+def _stat(key: str, facts: os.stat_result, metadata: ObjectMetadata) -> StoredObject:
+    return StoredObject(key, facts.st_size, metadata.etag, _utc(facts.st_mtime_ns), metadata.headers)
 
 
 def _utc(nanoseconds: int) -> datetime:
     return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
 
 
-def _listing(found: dict[str, Stat | None], *, truncated: bool) -> Listing:
+def _listing(found: dict[str, StoredObject | None], *, truncated: bool) -> Listing:
     objects = tuple(stat for stat in found.values() if stat)
     prefixes = tuple(name for name, stat in found.items() if not stat)
     return Listing(objects, prefixes, truncated, next(reversed(found)) if truncated else "")

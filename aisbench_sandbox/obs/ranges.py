@@ -4,13 +4,13 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 
-from aisbench_sandbox.obs.objects import ObjectError, Stat
+from aisbench_sandbox.obs.objects import ObjectError, StoredObject
 from aisbench_sandbox.obs.requests import http_date
 
 _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 
 
-def asked_range(text: str, size: int) -> tuple[int, int] | None:
+def parse_range(text: str, size: int) -> tuple[int, int] | None:
     """(start, end) of the one range asked for, end excluded; None for the whole. InvalidRange when it has no byte.
 
     Several ranges at once are answered with the whole object, as S3 does and HTTP allows."""
@@ -25,7 +25,7 @@ def asked_range(text: str, size: int) -> tuple[int, int] | None:
     return start, end
 
 
-def range_still_holds(headers: Mapping[str, str], stat: Stat) -> bool:
+def range_still_holds(headers: Mapping[str, str], stat: StoredObject) -> bool:
     """False when If-Range names another version: then the whole object is the answer."""
     text = headers.get("if-range", "")
     if not text:
@@ -34,7 +34,7 @@ def range_still_holds(headers: Mapping[str, str], stat: Stat) -> bool:
     return _names(text, stat.etag) if date is None else _second(stat) == date
 
 
-def is_known(headers: Mapping[str, str], stat: Stat, prefix: str = "") -> bool:
+def is_not_modified(headers: Mapping[str, str], stat: StoredObject, prefix: str = "") -> bool:
     """Whether the client has this version already (304). PreconditionFailed when it wants another one.
 
     `prefix` stands before the headers' names: a copy has conditions for its source. An ETag counts before a date."""
@@ -47,19 +47,19 @@ def is_known(headers: Mapping[str, str], stat: Stat, prefix: str = "") -> bool:
     return http_date(since) is not None and not _changed_after(since, stat)
 
 
-def check_source(headers: Mapping[str, str], stat: Stat) -> None:
+def check_source(headers: Mapping[str, str], stat: StoredObject) -> None:
     """PreconditionFailed when the source of a copy is not the version that the client means."""
     for family in ("amz", "obs"):
-        if is_known(headers, stat, f"x-{family}-copy-source-"):
+        if is_not_modified(headers, stat, f"x-{family}-copy-source-"):
             raise _failed()
 
 
-def _changed_after(text: str, stat: Stat) -> bool:
+def _changed_after(text: str, stat: StoredObject) -> bool:
     date = http_date(text) if text else None
     return date is not None and _second(stat) > date
 
 
-def _second(stat: Stat) -> datetime:
+def _second(stat: StoredObject) -> datetime:
     return stat.modified.replace(microsecond=0)
 
 

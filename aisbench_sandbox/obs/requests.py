@@ -26,7 +26,7 @@ _BUCKET_HOST = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ObsRequest:
     """A request as it was sent: the path still percent-encoded, the query decoded, header names in lower case.
 
     Header values are text as UTF-8 says it; bytes that are no UTF-8 are kept as surrogate escapes."""
@@ -46,7 +46,7 @@ class Asked:
         """The first value of a query parameter, `""` when it has none, or None when it is not there."""
         return next((value or "" for key, value in self.query if key == name), None)
 
-    def with_headers_of_query(self) -> "Asked":
+    def with_headers_of_query(self) -> "ObsRequest":
         """The request with those of its headers in their place that a signed URL carries in its query."""
         moved = {name.lower(): value or "" for name, value in self.query if is_header(name)}
         if not moved:
@@ -65,7 +65,7 @@ def is_header(name: str) -> bool:
     return bool(_MOVED.match(name))
 
 
-def asked(request: Request) -> Asked:
+def asked(request: Request) -> ObsRequest:
     headers: dict[str, str] = {}
     for raw_name, raw_value in request.scope["headers"]:
         name, value = raw_name.decode("latin-1"), raw_value.decode("utf-8", "surrogateescape")
@@ -74,7 +74,7 @@ def asked(request: Request) -> Asked:
     if found := _ABSOLUTE.fullmatch(path):
         host, path = found[1], found[2] or "/"
     query = _query(request.scope["query_string"].decode("latin-1"))
-    return Asked(request.method, path, query, headers, _host_bucket(host))
+    return ObsRequest(request.method, path, query, headers, _host_bucket(host))
 
 
 def decoded(text: str) -> str:

@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 from starlette.responses import Response
 
 from aisbench_sandbox.obs.auth import Dialect
-from aisbench_sandbox.obs.objects import Bucket, Listing, ObjectError, Stat
+from aisbench_sandbox.obs.objects import BucketInfo, Listing, ObjectError, StoredObject
 from aisbench_sandbox.obs.uploads import Part, UploadPage
 
 REGION = "sandbox"
@@ -81,7 +81,7 @@ def new_request_id() -> str:
     return f"{random.getrandbits(128):032X}"  # a name, not a secret: the system's random bytes cost more
 
 
-def object_headers(stat: Stat, dialect: Dialect) -> dict[str, str]:
+def object_headers(stat: StoredObject, dialect: Dialect) -> dict[str, str]:
     headers = {
         name.replace("x-obs-meta-", f"x-{dialect}-meta-", 1): _as_sent(value) for name, value in stat.headers.items()
     }
@@ -103,7 +103,7 @@ def tags(pairs: Iterable[tuple[str, str]]) -> Response:
     return document(element("Tagging", element("TagSet", *each)))
 
 
-def not_modified(stat: Stat) -> Response:
+def not_modified(stat: StoredObject) -> Response:
     return empty(304, {"etag": f'"{stat.etag}"', "last-modified": _http_date(stat.modified)})
 
 
@@ -123,7 +123,7 @@ def _http_date(instant: datetime) -> str:
     return format_datetime(instant.replace(microsecond=0), usegmt=True)
 
 
-def bucket_list(buckets: Iterable[Bucket]) -> Response:
+def bucket_list(buckets: Iterable[BucketInfo]) -> Response:
     rows = [
         element(
             "Bucket",
@@ -192,7 +192,7 @@ def upload_started(bucket: str, key: str, upload_id: str) -> Response:
     return document(element("InitiateMultipartUploadResult", *facts))
 
 
-def upload_completed(bucket: str, stat: Stat) -> Response:
+def upload_completed(bucket: str, stat: StoredObject) -> Response:
     location = f"/{bucket}/{_url(stat.key)}"
     facts = element("Location", location), element("Bucket", bucket), element("Key", stat.key)
     return document(element("CompleteMultipartUploadResult", *facts, _etag(stat.etag)))
@@ -232,7 +232,7 @@ def _about(about: Mapping[str, object], encoding: str, *, truncated: bool) -> li
     return [*rows, element("IsTruncated", _bool(truncated))]
 
 
-def _contents(stat: Stat, key: str) -> str:
+def _contents(stat: StoredObject, key: str) -> str:
     """Written out, because a page has a thousand of them."""
     return _Xml(
         f"<Contents><Key>{escape(key, _KEPT)}</Key><LastModified>{_iso(stat.modified)}</LastModified>"

@@ -12,17 +12,17 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from aisbench_sandbox.clocks import seconds_off
+from aisbench_sandbox.clocks import clock_offset_s
 from aisbench_sandbox.obs import bucket_calls as on_buckets
 from aisbench_sandbox.obs import object_calls as on_objects
 from aisbench_sandbox.obs import responses as responses
 from aisbench_sandbox.obs import tagging
 from aisbench_sandbox.obs.auth import Dialect, authenticate, dialect_of
-from aisbench_sandbox.obs.bodies import OF_A_DOCUMENT, OF_AN_OBJECT, Promises
+from aisbench_sandbox.obs.bodies import OF_A_DOCUMENT, OF_AN_OBJECT, BodyVerifier
 from aisbench_sandbox.obs.calls import Call
 from aisbench_sandbox.obs.objects import ObjectError, Objects
-from aisbench_sandbox.obs.requests import Asked, asked, is_header
-from aisbench_sandbox.obs.staging import Draft
+from aisbench_sandbox.obs.requests import ObsRequest, asked, is_header
+from aisbench_sandbox.obs.staging import StagedObject
 from aisbench_sandbox.obs.uploads import Uploads
 
 log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class Operation:
 _PAGING = frozenset({"prefix", "delimiter", "max-keys", "encoding-type"})
 _UPLOAD_PAGING = frozenset({"prefix", "delimiter", "max-uploads", "key-marker", "upload-id-marker", "encoding-type"})
 _PART_PAGING = frozenset({"max-parts", "part-number-marker", "encoding-type"})
-_TOLD = frozenset(
+_RESPONSE_HEADERS = frozenset(
     {"response-cache-control", "response-content-disposition", "response-content-encoding"}
     | {"response-content-language", "response-content-type", "response-expires"}
 )
@@ -90,8 +90,8 @@ OPERATIONS = (
     Operation("/{bucket}", "GET", on_buckets.list_uploads, _needs("uploads"), _UPLOAD_PAGING),
     Operation("/{bucket}", "POST", on_buckets.delete_objects, _needs("delete")),
     Operation("/{bucket}/{key}", "PUT", on_objects.put, takes_object=True, quick=True),
-    Operation("/{bucket}/{key}", "GET", on_objects.get, allows=_TOLD, quick=True),
-    Operation("/{bucket}/{key}", "HEAD", on_objects.head, allows=_TOLD, quick=True),
+    Operation("/{bucket}/{key}", "GET", on_objects.get, allows=_RESPONSE_HEADERS, quick=True),
+    Operation("/{bucket}/{key}", "HEAD", on_objects.head, allows=_RESPONSE_HEADERS, quick=True),
     Operation("/{bucket}/{key}", "DELETE", on_objects.delete, quick=True),
     Operation("/{bucket}/{key}", "GET", tagging.get, _needs("tagging")),
     Operation("/{bucket}/{key}", "PUT", tagging.put, _needs("tagging")),
@@ -110,11 +110,11 @@ def obs_app(
 ) -> Starlette:
     """OBS over HTTP, both styles of address, for these objects; `keys` maps access keys to secret keys."""
     app = Starlette()
-    app.router.default = _Desk(objects, keys, clock)  # a route's pattern would not match a key with a line feed
+    app.router.default = _ObsApp(objects, keys, clock)  # a route's pattern would not match a key with a line feed
     return app
 
 
-class _Desk:
+class _ObsApp:
     """Takes every request: finds its operation, checks its sender and body, has it carried out."""
 
     def __init__(self, objects: Objects, keys: Mapping[str, str], clock: Callable[[], datetime]) -> None:
@@ -139,44 +139,46 @@ class _Desk:
         except (ObjectError, OSError) as refusal:
             if "expect" not in sent.headers:  # else the client has not begun, and will not
                 await _drain(blocks)
-            response = responses.error(_said(refusal), sent.resource, request_id)
+            response = responses.error(_as_object_error(refusal), sent.resource, request_id)
         responses.identify(response, dialect, request_id)
         return response
 
     def _now(self, request: Request) -> datetime:
-        return self._clock() + timedelta(seconds=seconds_off(request.scope))
+        return self._clock() + timedelta(seconds=clock_offset_s(request.scope))
 
-    async def _carry_out(self, sent: Asked, dialect: Dialect, blocks: AsyncIterator[bytes], now: datetime) -> Response:
+    async def _carry_out(
+        self, sent: ObsRequest, dialect: Dialect, blocks: AsyncIterator[bytes], now: datetime
+    ) -> Response:
         bucket, key = sent.bucket_and_key()
         operation = _operation(sent, bucket, key)
         sender = authenticate(sent, self._keys, now) if operation.signed else None
         if _is_signed_url(sent):
             sent = sent.with_headers_of_query()
-        promises = Promises(sent.headers, sender, OF_AN_OBJECT if operation.takes_object else OF_A_DOCUMENT)
-        with self._objects.draft() as draft:
-            call = Call(sent, bucket, key, dialect, self._objects, self._uploads, draft)
+        verifier = BodyVerifier(sent.headers, sender, OF_AN_OBJECT if operation.takes_object else OF_A_DOCUMENT)
+        with self._objects.stage() as staged:
+            call = Call(sent, bucket, key, dialect, self._objects, self._uploads, staged)
             if not operation.takes_object:
                 call = replace(call, body=await _document(blocks))
-                if operation.quick and self._objects.is_known(bucket, key):
-                    return _finish(operation, call, promises, call.body)
-                return await asyncio.to_thread(_finish, operation, call, promises, call.body)
+                if operation.quick and self._objects.has_metadata(bucket, key):
+                    return _finish(operation, call, verifier, call.body)
+                return await asyncio.to_thread(_finish, operation, call, verifier, call.body)
             if "expect" in sent.headers:  # the first byte is not asked for in vain
-                await asyncio.to_thread(self._objects.require_place, bucket, key)
+                await asyncio.to_thread(self._objects.require_storable, bucket, key)
             waiting = b""
             async for block in blocks:
                 if waiting:
-                    await asyncio.to_thread(_receive, waiting, draft, promises)
+                    await asyncio.to_thread(_receive, waiting, staged, verifier)
                 waiting = block
-            if operation.quick and draft.size == 0 and len(waiting) <= _SMALL and not call.copy_source():
-                return _finish(operation, call, promises, waiting)
-            return await asyncio.to_thread(_finish, operation, call, promises, waiting)
+            if operation.quick and staged.size == 0 and len(waiting) <= _SMALL and not call.copy_source():
+                return _finish(operation, call, verifier, waiting)
+            return await asyncio.to_thread(_finish, operation, call, verifier, waiting)
 
 
-def _is_signed_url(sent: Asked) -> bool:
+def _is_signed_url(sent: ObsRequest) -> bool:
     return "authorization" not in sent.headers and bool(sent.value("X-Amz-Signature") or sent.value("AWSAccessKeyId"))
 
 
-def _said(refusal: ObjectError | OSError) -> ObjectError:
+def _as_object_error(refusal: ObjectError | OSError) -> ObjectError:
     """What the sender is told; a full disk, say, must not break the connection."""
     if isinstance(refusal, ObjectError):
         return refusal
@@ -184,7 +186,7 @@ def _said(refusal: ObjectError | OSError) -> ObjectError:
     return ObjectError("InternalError", f"The sandbox's machine fails: {refusal.strerror or refusal}")
 
 
-def _operation(sent: Asked, bucket: str, key: str) -> Operation:
+def _operation(sent: ObsRequest, bucket: str, key: str) -> Operation:
     where = "/{bucket}/{key}" if key else "/{bucket}" if bucket else "/"
     moved = is_header if _is_signed_url(sent) else lambda _: False
     query = frozenset(name for name, _ in sent.query if not moved(name)) - _ANYWHERE
@@ -195,20 +197,20 @@ def _operation(sent: Asked, bucket: str, key: str) -> Operation:
     raise ObjectError("NotImplemented", f"This sandbox does not answer that. It answers: {known}.")
 
 
-def _finish(operation: Operation, call: Call, promises: Promises, last: bytes) -> Response:
+def _finish(operation: Operation, call: Call, verifier: BodyVerifier, last: bytes) -> Response:
     """Take the last block of the body and act, in one go: most bodies have only one."""
     if operation.takes_object:
-        _receive(last, call.draft, promises)
+        _receive(last, call.staged, verifier)
     else:
-        for _ in promises.take(last):
+        for _ in verifier.take(last):
             pass
-    promises.check()
+    verifier.check()
     return operation.act(call)
 
 
-def _receive(block: bytes, draft: Draft, promises: Promises) -> None:
-    for piece in promises.take(block):
-        draft.write(piece)
+def _receive(block: bytes, staged: StagedObject, verifier: BodyVerifier) -> None:
+    for piece in verifier.take(block):
+        staged.write(piece)
 
 
 async def _blocks(request: Request) -> AsyncIterator[bytes]:

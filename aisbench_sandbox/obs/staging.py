@@ -14,7 +14,7 @@ Source = bytes | Path | BinaryIO
 _BLOCK = 1 << 20
 
 
-class Draft:
+class StagedObject:
     """A file that nobody lists. Used in a `with` statement; what is not taken away inside is removed at its end."""
 
     def __init__(self, path: Path) -> None:

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from aisbench_sandbox.files import write_atomically
 from aisbench_sandbox.obs.object_paths import rolled_up
-from aisbench_sandbox.obs.objects import ObjectError, Objects, Stat
-from aisbench_sandbox.obs.staging import Draft
+from aisbench_sandbox.obs.objects import ObjectError, Objects, StoredObject
+from aisbench_sandbox.obs.staging import StagedObject
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _ABOUT = "upload.json"
@@ -99,22 +99,22 @@ class Uploads:
             self.require(bucket, key, upload_id)
             return tuple(_part(number, file) for number, file in sorted(self._parts(upload_id).items()))
 
-    def part(self, bucket: str, key: str, upload_id: str, number: int, draft: Draft) -> str:
+    def part(self, bucket: str, key: str, upload_id: str, number: int, staged: StagedObject) -> str:
         """Keep one part, replacing an earlier one of the same number; returns its ETag. NoSuchUpload."""
         if not 1 <= number <= _MOST_PARTS:
             raise ObjectError("InvalidArgument", f"A part number is 1 to {_MOST_PARTS}.")
         with self._lock:
             self.require(bucket, key, upload_id)
-            draft.finish(time.time_ns())
+            staged.finish(time.time_ns())
             replaced = list((self._folder / upload_id).glob(f"{number:05}-*"))
-            target = self._folder / upload_id / f"{number:05}-{draft.md5}"
-            draft.move_to(target)
+            target = self._folder / upload_id / f"{number:05}-{staged.md5}"
+            staged.move_to(target)
             for file in replaced:
                 if file != target:
                     file.unlink()
-        return draft.md5
+        return staged.md5
 
-    def complete(self, bucket: str, key: str, upload_id: str, wanted: Sequence[tuple[int, str]]) -> Stat:
+    def complete(self, bucket: str, key: str, upload_id: str, wanted: Sequence[tuple[int, str]]) -> StoredObject:
         """Join the wanted (number, ETag) parts to one object; its ETag is the MD5 of the parts' MD5s and their number.
 
         NoSuchUpload, InvalidPart, InvalidPartOrder, EntityTooSmall."""
@@ -123,9 +123,9 @@ class Uploads:
             parts = self._chosen(upload_id, wanted)
             self._joining.add(upload_id)
         try:
-            with self._objects.draft() as draft:
-                draft.join(parts)
-                stat = self._objects.commit(bucket, key, draft, upload.headers, _etag(parts))
+            with self._objects.stage() as staged:
+                staged.join(parts)
+                stat = self._objects.commit(bucket, key, staged, upload.headers, _etag(parts))
             shutil.rmtree(self._folder / upload_id)
         finally:
             with self._lock:

@@ -4,7 +4,7 @@ import posixpath
 from collections.abc import Mapping
 from typing import Any
 
-from aisbench_sandbox.catalogue import ENGINES, Flavor, find_engine, fits
+from aisbench_sandbox.catalogue import ENGINES, InstanceType, find_engine, fits
 from aisbench_sandbox.refusals import Refused
 
 USUAL_CODE_DIR = "/home/ma-user/modelarts/user-job-dir"
@@ -32,7 +32,7 @@ def completed_engine(algorithm: Mapping[str, Any], engine: Mapping[str, Any]) ->
     return {**engine, "engine_id": found.version, "engine_name": found.name, "engine_version": found.version}
 
 
-def check_fit(engine: Mapping[str, Any], flavor: Flavor) -> None:
+def check_fit(engine: Mapping[str, Any], flavor: InstanceType) -> None:
     """Raises Refused if the preset engine has no images for these accelerators."""
     name = engine.get("engine_name")
     if name and not fits(name, flavor):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from starlette.requests import Request
 from starlette.responses import Response
 
-from aisbench_sandbox.capacity import Pool
+from aisbench_sandbox.capacity import DedicatedPool
 from aisbench_sandbox.jobs import Clock
 from aisbench_sandbox.service.grouping.experiments import Experiments
 from aisbench_sandbox.service.resources.quotas import Quotas
@@ -15,14 +15,14 @@ from aisbench_sandbox.service.v1.jobs import LegacyJobs
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class Services:
     """The services behind the routes. `counts_pages` tells whether offsets count pages instead of entries."""
 
     jobs: TrainingJobs
     quotas: Quotas
     experiments: Experiments
     legacy: LegacyJobs
-    pools: Callable[[], Sequence[Pool]]
+    pools: Callable[[], Sequence[DedicatedPool]]
     clock: Clock
     counts_pages: Callable[[], bool]
 
@@ -31,7 +31,7 @@ class Desk:
         return self.jobs.jobs.now()
 
 
-Call = Callable[[Desk, Request], Response]
+Call = Callable[[Services, Request], Response]
 """What answers one route; it runs in a worker thread."""
 
 Routes = Sequence[tuple[str, str, Call]]

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from aisbench_sandbox.capacity import Pool
-from aisbench_sandbox.catalogue import FLAVORS, POOL_FLAVORS, Flavor
+from aisbench_sandbox.capacity import DedicatedPool
+from aisbench_sandbox.catalogue import FLAVORS, POOL_FLAVORS, InstanceType
 from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.paths import bucket_and_key
 from aisbench_sandbox.refusals import Refused
@@ -24,7 +24,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def accept(
-    body: Mapping[str, Any], objects: Objects, find_pool: Callable[[str], Pool | None] = lambda _: None
+    body: Mapping[str, Any], objects: Objects, find_pool: Callable[[str], DedicatedPool | None] = lambda _: None
 ) -> dict[str, Any]:
     """The request as the job will be remembered. Raises Refused with the documented code."""
     if body.get("kind") != "job":
@@ -122,7 +122,7 @@ def _check_remote(remote: Mapping[str, Any]) -> None:
         raise Refused(400, "ModelArts.2854", message, "Use obs.")
 
 
-def _check_resource(resource: Mapping[str, Any], find_pool: Callable[[str], Pool | None]) -> Flavor:
+def _check_resource(resource: Mapping[str, Any], find_pool: Callable[[str], DedicatedPool | None]) -> InstanceType:
     flavor_id, pool_id = str(resource.get("flavor_id") or ""), resource.get("pool_id")
     flavor = _flavor_in_pool(flavor_id, str(pool_id), find_pool(str(pool_id))) if pool_id else FLAVORS.get(flavor_id)
     if flavor is None:
@@ -135,7 +135,7 @@ def _check_resource(resource: Mapping[str, Any], find_pool: Callable[[str], Pool
     return flavor
 
 
-def _flavor_in_pool(flavor_id: str, pool_id: str, pool: Pool | None) -> Flavor | None:
+def _flavor_in_pool(flavor_id: str, pool_id: str, pool: DedicatedPool | None) -> InstanceType | None:
     """What a job takes of a dedicated pool's nodes; jobs in pools of CPUs name no flavor."""
     if pool is None:
         raise Refused(404, "ModelArts.2890", f"The pool {pool_id} is not found.", "See the pools.")

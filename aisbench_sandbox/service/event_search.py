@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from aisbench_sandbox.events import JobEvent
+from aisbench_sandbox.events import PlatformEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,18 +21,18 @@ class EventSearch:
     end_time: int | None = None
     counts_pages: bool = False
 
-    def matching(self, events: Sequence[JobEvent]) -> list[JobEvent]:
+    def matching(self, events: Sequence[PlatformEvent]) -> list[PlatformEvent]:
         """Every event that passes, in order."""
         found = [event for event in events if self._fits(event)]
         # The newest of one millisecond is the last that was told.
         return found[::-1] if self.order == "desc" else found
 
-    def page(self, matching: Sequence[JobEvent]) -> Sequence[JobEvent]:
+    def page(self, matching: Sequence[PlatformEvent]) -> Sequence[PlatformEvent]:
         """The events that the answer holds."""
         start = self.offset * self.limit if self.counts_pages else self.offset
         return matching[start : start + self.limit]
 
-    def _fits(self, event: JobEvent) -> bool:
+    def _fits(self, event: PlatformEvent) -> bool:
         return (
             self.level in ("", event.level)
             and self.source in ("", event.source)

@@ -8,7 +8,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from aisbench_sandbox.clocks import seconds_off
+from aisbench_sandbox.clocks import clock_offset_s
 from aisbench_sandbox.jobs import Clock
 from aisbench_sandbox.service.auth import NotSigned, WrongSignature, access_key_of, verify
 from aisbench_sandbox.service.lockout import Lockout
@@ -50,7 +50,7 @@ class Gateway:
         claimed = access_key_of(request.headers)
         if self._lockout.is_locked(claimed):
             raise NotSigned(f"AK access failed to reach the limit, forbidden: access={claimed}; locked for 5 minutes")
-        now = datetime.fromtimestamp(self._clock() + seconds_off(request.scope), UTC)
+        now = datetime.fromtimestamp(self._clock() + clock_offset_s(request.scope), UTC)
         try:
             verify(request.method, target(request.scope), request.headers, body, self._keys, now)
         except WrongSignature:

@@ -9,7 +9,7 @@ from typing import Any
 from aisbench_sandbox.files import write_atomically
 
 
-class Shelf:
+class JsonStore:
     """JSON objects by name, each in a file below `folder`; a change is written before anybody sees it."""
 
     def __init__(self, folder: Path) -> None:

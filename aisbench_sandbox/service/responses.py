@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from aisbench_sandbox.events import JobEvent
+from aisbench_sandbox.events import PlatformEvent
 from aisbench_sandbox.job import Job
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service.event_search import EventSearch
@@ -99,7 +99,7 @@ def _item(job: Job, now: int, *, with_hosts: bool) -> Json:
     return {**found, "status": {**found["status"], "task_ips": tasks_json(job)}} if with_hosts else found
 
 
-def events_json(events: Sequence[JobEvent], asked: EventSearch) -> Json:
+def events_json(events: Sequence[PlatformEvent], asked: EventSearch) -> Json:
     """One page of events in one language; `total` counts all that match."""
     matching = asked.matching(events)
     items = [

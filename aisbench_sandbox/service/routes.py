@@ -13,13 +13,13 @@ from starlette.types import ASGIApp
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service import job_calls, task_calls
 from aisbench_sandbox.service import responses as responses
-from aisbench_sandbox.service.calls import Desk, Routes
+from aisbench_sandbox.service.calls import Routes, Services
 from aisbench_sandbox.service.gateway import Gateway, answer
 from aisbench_sandbox.service.grouping import experiment_calls, tag_calls
 from aisbench_sandbox.service.lockout import Lockout
 from aisbench_sandbox.service.resources import calls as resource_calls
 from aisbench_sandbox.service.resources import pool_calls
-from aisbench_sandbox.service.training_jobs import NothingYet
+from aisbench_sandbox.service.training_jobs import NothingRecorded
 from aisbench_sandbox.service.v1 import calls as v1_calls
 
 ROUTES: Routes = (
@@ -42,16 +42,16 @@ _ALL = [
 ]
 
 
-def modelarts_app(desk: Desk, project_id: str, keys: Mapping[str, str], lockout: Lockout) -> ASGIApp:
+def modelarts_app(services: Services, project_id: str, keys: Mapping[str, str], lockout: Lockout) -> ASGIApp:
     """The training service as an ASGI application."""
     app = Starlette(
         routes=[
-            Route(path, _guarded(partial(call, desk), project_id), methods=[method]) for method, path, call in _ALL
+            Route(path, _guarded(partial(call, services), project_id), methods=[method]) for method, path, call in _ALL
         ],
-        exception_handlers={Refused: _refuse, NothingYet: _nothing_yet, HTTPException: _unknown, OSError: _broken},
+        exception_handlers={Refused: _refuse, NothingRecorded: _nothing_yet, HTTPException: _unknown, OSError: _broken},
     )
     app.router.redirect_slashes = False
-    return Gateway(app, keys, desk.clock, lockout)
+    return Gateway(app, keys, services.clock, lockout)
 
 
 def _guarded(call: Callable[[Request], Response], project_id: str) -> Callable[[Request], Response]:

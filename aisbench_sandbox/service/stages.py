@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from aisbench_sandbox.events import JobEvent
+from aisbench_sandbox.events import PlatformEvent
 from aisbench_sandbox.job import Job
 
 Json = dict[str, Any]
@@ -29,9 +29,9 @@ def stages_json(job: Job) -> Json:
     return {"total_count": len(records), "running_records": records}
 
 
-def _by_running(events: Sequence[JobEvent]) -> list[list[JobEvent]]:
+def _by_running(events: Sequence[PlatformEvent]) -> list[list[PlatformEvent]]:
     """The events of each running; that a job goes back into the queue belongs to the running that is over."""
-    parts: list[list[JobEvent]] = [[]]
+    parts: list[list[PlatformEvent]] = [[]]
     for event in events:
         parts[-1].append(event)
         if event.kind in _AGAIN:
@@ -39,8 +39,8 @@ def _by_running(events: Sequence[JobEvent]) -> list[list[JobEvent]]:
     return parts
 
 
-def _stages(job: Job, events: Sequence[JobEvent], *, is_last: bool) -> list[Json]:
-    stages: dict[str, list[JobEvent]] = {name: [] for name in _STAGES}
+def _stages(job: Job, events: Sequence[PlatformEvent], *, is_last: bool) -> list[Json]:
+    stages: dict[str, list[PlatformEvent]] = {name: [] for name in _STAGES}
     name = "scheduling"
     for event in events:
         name = _stage(name, event)
@@ -51,7 +51,7 @@ def _stages(job: Job, events: Sequence[JobEvent], *, is_last: bool) -> list[Json
     return [_stage_json(job, name, order, stages[name], end) for (order, name), end in zip(reached, ends, strict=True)]
 
 
-def _stage(before: str, event: JobEvent) -> str:
+def _stage(before: str, event: PlatformEvent) -> str:
     """The stage that an event belongs to, by the one before it."""
     if event.kind == "running":
         return "preparing"
@@ -62,11 +62,11 @@ def _stage(before: str, event: JobEvent) -> str:
     return before
 
 
-def _ends(event: JobEvent) -> bool:
+def _ends(event: PlatformEvent) -> bool:
     return event.kind in ("completed", "failed", "interrupted", "terminated", "timed_out", "queue_failed")
 
 
-def _stage_json(job: Job, name: str, order: int, events: Sequence[JobEvent], end: int) -> Json:
+def _stage_json(job: Job, name: str, order: int, events: Sequence[PlatformEvent], end: int) -> Json:
     english, chinese = _STAGES[name]
     return {
         "job_id": job.job_id,

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from aisbench_sandbox.attempts import Attempt, Recovery, Trouble
-from aisbench_sandbox.job import Job, Phase
+from aisbench_sandbox.attempts import FaultScenario, JobAttempt, Recovery
+from aisbench_sandbox.job import Job, JobPhase
 
 Json = dict[str, Any]
 
-_SECONDARY = {Phase.PENDING: "Queuing"}
+_SECONDARY = {JobPhase.PENDING: "Queuing"}
 
 
 def status_json(job: Job, now: int) -> Json:
@@ -49,12 +49,12 @@ def _running_record(job: Job, number: int) -> Json:
         record["end_related_task"] = attempt.task
     if attempt.recovery:
         record["end_recover"] = attempt.recovery.value
-        if attempt.trouble in (Trouble.CODE, Trouble.NODE, Trouble.HANG):
+        if attempt.trouble in (FaultScenario.CODE, FaultScenario.NODE, FaultScenario.HANG):
             record["recover_records"] = [_recovery(job, number, attempt, attempt.recovery)]
     return record
 
 
-def _recovery(job: Job, number: int, attempt: Attempt, recovery: Recovery) -> Json:
+def _recovery(job: Job, number: int, attempt: JobAttempt, recovery: Recovery) -> Json:
     later = job.attempts[number + 1 :]
     over = later[0].started_at if later else job.ended_at
     record: Json = {
@@ -71,6 +71,6 @@ def _recovery(job: Job, number: int, attempt: Attempt, recovery: Recovery) -> Js
 def _result(job: Job, *, has_run_again: bool) -> str:
     if has_run_again:
         return "success"
-    if job.phase is Phase.TERMINATED:
+    if job.phase is JobPhase.TERMINATED:
         return "terminated"
     return "failed" if job.has_ended else "recovering"

@@ -7,7 +7,7 @@ from aisbench_sandbox.events import LANGUAGES
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service import log_lines
 from aisbench_sandbox.service import responses as responses
-from aisbench_sandbox.service.calls import Desk, Routes
+from aisbench_sandbox.service.calls import Routes, Services
 from aisbench_sandbox.service.event_search import EventSearch
 from aisbench_sandbox.service.gateway import answer
 from aisbench_sandbox.service.job_calls import JOB, job_id_of
@@ -21,22 +21,22 @@ SOURCES = ("K8S", "Job", "Task")
 _SAVED = "application/octet-stream"
 
 
-def tasks(desk: Desk, request: Request) -> Response:
+def tasks(services: Services, request: Request) -> Response:
     schedule_count = number(request, "schedule_count", 0, 0)
-    return answer(200, responses.tasks_json(desk.jobs.job(job_id_of(request)), schedule_count))
+    return answer(200, responses.tasks_json(services.jobs.job(job_id_of(request)), schedule_count))
 
 
-def log_preview(desk: Desk, request: Request) -> Response:
-    content, size = desk.jobs.log_preview(job_id_of(request), _task(request))
+def log_preview(services: Services, request: Request) -> Response:
+    content, size = services.jobs.log_preview(job_id_of(request), _task(request))
     return answer(200, {"content": content, "current_size": len(content.encode()), "full_size": size})
 
 
-def log_link(desk: Desk, request: Request) -> Response:
+def log_link(services: Services, request: Request) -> Response:
     # The manual says that the header decides; its example writes the name into the query.
     kind = request.query_params.get("content-type") or request.query_params.get("Content-Type")
     save_as = (kind or request.headers.get("content-type", "")).startswith(_SAVED)
-    expires = int(desk.clock()) + LINK_SECONDS
-    return answer(200, {"obs_url": desk.jobs.log_link(job_id_of(request), _task(request), expires, save_as)})
+    expires = int(services.clock()) + LINK_SECONDS
+    return answer(200, {"obs_url": services.jobs.log_link(job_id_of(request), _task(request), expires, save_as)})
 
 
 def lines_json(found: log_lines.Lines) -> dict[str, object]:
@@ -49,35 +49,35 @@ def lines_json(found: log_lines.Lines) -> dict[str, object]:
     }
 
 
-def asked_lines(request: Request, least: int) -> tuple[int | None, int, str]:
+def parse_line_range(request: Request, least: int) -> tuple[int | None, int, str]:
     """Base line, how many, and the order. Raises Refused (2764)."""
     base = number(request, "base_line", 0, 0) if request.query_params.get("base_line") else None
     order = word(request.query_params.get("order") or "desc", "order", ("desc", "asc"))
     return base, number(request, "lines", 50, least, MOST_LINES), order
 
 
-def log_by_lines(desk: Desk, request: Request) -> Response:
-    base, count, order = asked_lines(request, 1)
-    log = desk.jobs.log_file(job_id_of(request), _task(request))
+def log_by_lines(services: Services, request: Request) -> Response:
+    base, count, order = parse_line_range(request, 1)
+    log = services.jobs.log_file(job_id_of(request), _task(request))
     find = log_lines.oldest_first if order == "asc" else log_lines.newest_first
     return answer(200, lines_json(find(log, base, count)))
 
 
-def metrics(desk: Desk, request: Request) -> Response:
+def metrics(services: Services, request: Request) -> Response:
     task = _task(request)
-    return answer(200, responses.metrics_json(desk.jobs.measured(job_id_of(request), task), task))
+    return answer(200, responses.metrics_json(services.jobs.measured(job_id_of(request), task), task))
 
 
-def events(desk: Desk, request: Request) -> Response:
-    job = desk.jobs.job(job_id_of(request))
-    return answer(200, responses.events_json(job.events, _asked_events(desk, request)))
+def events(services: Services, request: Request) -> Response:
+    job = services.jobs.job(job_id_of(request))
+    return answer(200, responses.events_json(job.events, _event_search(services, request)))
 
 
-def stages(desk: Desk, request: Request) -> Response:
-    return answer(200, stages_json(desk.jobs.job(job_id_of(request))))
+def stages(services: Services, request: Request) -> Response:
+    return answer(200, stages_json(services.jobs.job(job_id_of(request))))
 
 
-def _asked_events(desk: Desk, request: Request) -> EventSearch:
+def _event_search(services: Services, request: Request) -> EventSearch:
     query = request.query_params
     times = [name for name in ("start_time", "end_time") if query.get(name)]
     if len(times) == 1:
@@ -95,7 +95,7 @@ def _asked_events(desk: Desk, request: Request) -> EventSearch:
         pattern=pattern,
         start_time=number(request, "start_time", 0, 0, 10**15) if times else None,
         end_time=number(request, "end_time", 0, 0, 10**15) if times else None,
-        counts_pages=desk.counts_pages(),
+        counts_pages=services.counts_pages(),
     )
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from aisbench_sandbox.capacity import Capacity
-from aisbench_sandbox.engine.engine import Engine
-from aisbench_sandbox.job import Job, Phase
-from aisbench_sandbox.jobs import Jobs
+from aisbench_sandbox.engine.engine import JobEngine
+from aisbench_sandbox.job import Job, JobPhase
+from aisbench_sandbox.jobs import JobStore
 from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.paths import bucket_and_key
 from aisbench_sandbox.obs.signed_urls import signed_link
@@ -27,7 +27,7 @@ LEGACY = "legacy"
 """In the body of jobs that were made by the older API (v1), which the newer one does not show."""
 
 
-class NothingYet(Exception):
+class NothingRecorded(Exception):
     """There is no log or measurement yet: the service answers 204."""
 
 
@@ -36,8 +36,8 @@ class TrainingJobs:
 
     def __init__(
         self,
-        jobs: Jobs,
-        engine: Engine,
+        jobs: JobStore,
+        engine: JobEngine,
         objects: Objects,
         obs_url: str,
         keys: Mapping[str, str],
@@ -62,7 +62,7 @@ class TrainingJobs:
         accepted = self.admit(body)
         with self._making:  # a quota and an experiment are for one at a time
             if self.jobs.has_name(accepted["metadata"]["name"]):
-                raise _taken(accepted)
+                raise _duplicate_name(accepted)
             return self.add(self._experiments.join(accepted))
 
     def admit(self, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class TrainingJobs:
             self._quotas.check()
             job = self.jobs.add(accepted, self._script())
         if job is None:
-            raise _taken(accepted)
+            raise _duplicate_name(accepted)
         self._engine.start(job)
         return job
 
@@ -86,19 +86,19 @@ class TrainingJobs:
         """The jobs that this API shows, oldest first."""
         return [job for job in self.jobs.all() if LEGACY not in job.body]
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Somebody is about to look at the jobs."""
-        self._engine.look()
+        self._engine.refresh()
 
     def search(self, search: Search) -> tuple[Sequence[Job], int]:
         """All jobs that match, in order, and how many jobs there are."""
-        self._engine.look()
+        self._engine.refresh()
         jobs = self.all()
         return search.matching(jobs), len(jobs)
 
     def show(self, job_id: str) -> Job:
         """One job. Raises Refused."""
-        self._engine.look()
+        self._engine.refresh()
         return self.job(job_id)
 
     def job(self, job_id: str) -> Job:
@@ -114,14 +114,14 @@ class TrainingJobs:
 
     def halt(self, job: Job) -> Job:
         """Ask this job to end. Raises Refused when it has ended."""
-        stopping = self.jobs.change(job.job_id, _asked_to_stop)
+        stopping = self.jobs.change(job.job_id, _terminating)
         self._engine.stop(job.job_id)
         return stopping or job
 
     def update(self, job_id: str, body: Mapping[str, Any]) -> None:
         """Change what may be changed of a job that exists. Raises Refused."""
         self.change(job_id, lambda job: updated(job, body))
-        self._engine.look()  # its priority may be another one now
+        self._engine.refresh()  # its priority may be another one now
 
     def change(self, job_id: str, step: Callable[[Job], Job]) -> Job:
         """The job after `step`. Raises Refused when there is none."""
@@ -163,7 +163,7 @@ class TrainingJobs:
         """What a task has printed so far. Raises NothingYet."""
         file = self.jobs.log_file(job_id, self._node(job_id, task))
         if not file.exists():
-            raise NothingYet
+            raise NothingRecorded
         return file
 
     def log_link(self, job_id: str, task: str, expires: int, save_as: bool) -> str:
@@ -183,7 +183,7 @@ class TrainingJobs:
         self._node(job_id, task)
         job = self.job(job_id)
         if task not in job.metrics:
-            raise NothingYet
+            raise NothingRecorded
         return job
 
     def _node(self, job_id: str, task: str) -> int:
@@ -193,13 +193,13 @@ class TrainingJobs:
         return self.job(job_id).node_of(task)
 
 
-def _asked_to_stop(job: Job) -> Job:
-    if job.has_ended or job.phase is Phase.TERMINATING:
+def _terminating(job: Job) -> Job:
+    if job.has_ended or job.phase is JobPhase.TERMINATING:
         message = f"The training job is {job.phase} and cannot be terminated."
         raise Refused(409, "ModelArts.2796", message, "Stop jobs that are Creating, Pending or Running.")
     return job.terminating()
 
 
-def _taken(accepted: Mapping[str, Any]) -> Refused:
+def _duplicate_name(accepted: Mapping[str, Any]) -> Refused:
     name = accepted["metadata"]["name"]
     return Refused(400, "ModelArts.2751", f"Duplicate training job (name {name}).", "Use another name.")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from aisbench_sandbox.job import Job, Phase
+from aisbench_sandbox.job import Job, JobPhase
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service import parameters
 from aisbench_sandbox.service.limits import check_annotations, check_notification, check_schedule_policy
@@ -29,7 +29,7 @@ def updated(job: Job, body: Mapping[str, Any]) -> Job:
 
 def _policy(job: Job, policy: Mapping[str, Any]) -> Mapping[str, Any]:
     check_schedule_policy(policy, bool(job.body["spec"]["resource"].get("pool_id")))
-    if job.phase not in (Phase.CREATING, Phase.PENDING):
+    if job.phase not in (JobPhase.CREATING, JobPhase.PENDING):
         message = f"The training job is {job.phase}: its priority can be changed only while it is Pending."
         raise Refused(409, "ModelArts.2878", message, "Set the priority when the job is created.")
     return policy

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from aisbench_sandbox.engine.node.container import Containers, why_not
+from aisbench_sandbox.engine.node.container import Containers, why_no_containers
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import TrainingClient, job_body
 
@@ -18,7 +18,7 @@ PRE_START = "export SINGLESERVER_MODE=True\n"
 @pytest.fixture(scope="module")
 def without(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Why jobs have no containers here; nothing where they have."""
-    return why_not(Containers.AUTO, tmp_path_factory.mktemp("containers"))
+    return why_no_containers(Containers.AUTO, tmp_path_factory.mktemp("containers"))
 
 
 def run(client: TrainingClient, without: str, script: str, **asked: Any) -> Any:

@@ -5,9 +5,9 @@ from pathlib import Path
 from queue import Queue
 
 from aisbench_sandbox.capacity import Capacity
-from aisbench_sandbox.engine.recovery import Outcome, after
-from aisbench_sandbox.engine.training import Training, Workshop
-from aisbench_sandbox.jobs import Jobs, Phase
+from aisbench_sandbox.engine.recovery import JobOutcome, job_after
+from aisbench_sandbox.engine.training import Training, TrainingContext
+from aisbench_sandbox.jobs import JobPhase, JobStore
 from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.service.creation import accept
 from tests.sandbox_process import processes_of
@@ -18,7 +18,7 @@ def test_a_job_that_runs_too_long_is_terminated_and_its_processes_with_it(tmp_pa
     objects = Objects(tmp_path / "obs")
     objects.create_bucket("sandbox-bench")
     objects.put("sandbox-bench", "code/train.py", b"import time\nprint('started', flush=True)\ntime.sleep(600)\n")
-    jobs = Jobs(tmp_path / "jobs", time.time)
+    jobs = JobStore(tmp_path / "jobs", time.time)
     body = job_body()
     body["spec"]["auto_stop"] = {"time_unit": "HOURS", "duration": 2}
     added = jobs.add(accept(body, objects), None)
@@ -26,9 +26,9 @@ def test_a_job_that_runs_too_long_is_terminated_and_its_processes_with_it(tmp_pa
     job = jobs.change(added.job_id, lambda job: job.running(jobs.now(), ("public",)))
     assert job is not None
     now = [0.0]
-    outcomes: Queue[Outcome] = Queue()
+    outcomes: Queue[JobOutcome] = Queue()
     capacity = Capacity(tmp_path / "capacity.json", None, 1)
-    shop = Workshop(jobs, objects, tmp_path / "work", "", capacity, 1.0)
+    shop = TrainingContext(jobs, objects, tmp_path / "work", "", capacity, 1.0)
     training = Training(job, shop, lambda _, outcome: outcomes.put(outcome), clock=lambda: now[0])
     training.start()
     log = jobs.log_file(job.job_id, 0)
@@ -37,7 +37,7 @@ def test_a_job_that_runs_too_long_is_terminated_and_its_processes_with_it(tmp_pa
 
     now[0] = 2 * 3600.0
 
-    stopped = after(job, outcomes.get(timeout=60), jobs.now())
-    assert stopped.phase is Phase.TERMINATED
+    stopped = job_after(job, outcomes.get(timeout=60), jobs.now())
+    assert stopped.phase is JobPhase.TERMINATED
     assert stopped.events[-1].message("en-us") == "Training job is terminated (maximum running time: 2h)."
     assert processes_of(job.job_id) == []

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from aisbench_sandbox.engine.node.container import Containers, why_not
+from aisbench_sandbox.engine.node.container import Containers, why_no_containers
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import TrainingClient, await_true, channel, job_body
 
@@ -82,7 +82,7 @@ def bare(bare_sandbox: SandboxProcess) -> Iterator[TrainingClient]:
 @pytest.fixture
 def without(tmp_path: Path) -> str:
     """Why jobs have no containers here; nothing where they have."""
-    return why_not(Containers.AUTO, tmp_path)
+    return why_no_containers(Containers.AUTO, tmp_path)
 
 
 def facts_of(client: TrainingClient, body: dict[str, Any]) -> tuple[Any, list[Any], str]:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from aisbench_sandbox.capacity import Capacity
 from aisbench_sandbox.engine.engine import SubprocessEngine
-from aisbench_sandbox.engine.training import Workshop
-from aisbench_sandbox.jobs import Jobs, Phase
+from aisbench_sandbox.engine.training import TrainingContext
+from aisbench_sandbox.jobs import JobPhase, JobStore
 from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.service.creation import accept
 from tests.sandbox_process import processes_of
@@ -18,9 +18,9 @@ def test_a_job_whose_end_cannot_be_written_down_ends_as_soon_as_it_can_be(tmp_pa
     objects.create_bucket("sandbox-bench")
     objects.put("sandbox-bench", "code/train.py", b"import time\nprint('started', flush=True)\ntime.sleep(600)\n")
     folder, away = tmp_path / "jobs", tmp_path / "away"
-    jobs = Jobs(folder, time.time)
+    jobs = JobStore(folder, time.time)
     capacity = Capacity(tmp_path / "capacity.json", None, 1)
-    engine = SubprocessEngine(Workshop(jobs, objects, tmp_path / "work", "", capacity, 1.0))
+    engine = SubprocessEngine(TrainingContext(jobs, objects, tmp_path / "work", "", capacity, 1.0))
     job = jobs.add(accept(job_body(), objects), None)
     assert job is not None
     engine.start(job)
@@ -32,14 +32,14 @@ def test_a_job_whose_end_cannot_be_written_down_ends_as_soon_as_it_can_be(tmp_pa
     assert processes_of(job.job_id) == []
     away.rename(folder)
 
-    def phase() -> Phase:
+    def phase() -> JobPhase:
         there = jobs.find(job.job_id)
         assert there is not None
         return there.phase
 
-    await_true(lambda: phase() is Phase.FAILED, "the end of the job")
+    await_true(lambda: phase() is JobPhase.FAILED, "the end of the job")
     ended = jobs.find(job.job_id)
     assert ended is not None
     assert [end.message for end in ended.ends] == ["the sandbox's machine fails: No such file or directory"]
-    assert Jobs(folder, time.time).all() == [ended]
+    assert JobStore(folder, time.time).all() == [ended]
     engine.close()

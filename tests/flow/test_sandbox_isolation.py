@@ -13,7 +13,7 @@ import pytest
 import yaml
 from huaweicloudsdkcore.exceptions.exceptions import ClientRequestException
 
-from aisbench_sandbox.engine.node.container import Containers, visibility, why_not
+from aisbench_sandbox.engine.node.container import Containers, visibility, why_no_containers
 from aisbench_sandbox.engine.node.isolation import SWITCH, isolation
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import TrainingClient, job_body
@@ -113,7 +113,7 @@ def attack(console: Path, *arguments: str) -> dict[str, Any]:
 
 
 def containers_work(folder: Path) -> bool:
-    return not why_not(Containers.AUTO, folder)
+    return not why_no_containers(Containers.AUTO, folder)
 
 
 @pytest.mark.usefixtures("neighbour")
@@ -122,7 +122,7 @@ def test_a_job_in_a_container_reads_and_writes_nothing_of_the_console(
 ) -> None:
     monkeypatch.setenv("HOME", str(console / "home"))
     if not containers_work(tmp_path):
-        assert "namespaces" in why_not(Containers.AUTO, tmp_path)
+        assert "namespaces" in why_no_containers(Containers.AUTO, tmp_path)
         return
 
     seen = attack(console, "--real-keys", str(console / "data" / "credentials.yaml"))

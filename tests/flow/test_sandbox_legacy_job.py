@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from aisbench_sandbox.engine.node.container import Containers, why_not
+from aisbench_sandbox.engine.node.container import Containers, why_no_containers
 from tests.legacy_client import LegacyClient
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import TrainingClient, await_true
@@ -71,7 +71,7 @@ def test_shares_in_both_shapes_are_the_same_directory_for_all_nodes_and_jobs(
         name = f"shares/V{number}/{made['resource_id']}-job-share-{number}-0.log"
         ended.append((client.version(made)["status"], objects.get(name) or ""))
 
-    if why_not(Containers.AUTO, tmp_path):
+    if why_no_containers(Containers.AUTO, tmp_path):
         assert all("needs containers" in log for _, log in ended)
         return
     assert [status for status, _ in ended] == [10, 10], ended

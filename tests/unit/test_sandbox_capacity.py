@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from aisbench_sandbox.capacity import Capacity, Plan, Pool
+from aisbench_sandbox.capacity import Capacity, DedicatedPool, Plan
 
-FOUR = Plan(pools=(Pool(name="pool-a", flavor="modelarts.pool.visual.8xlarge", nodes=4, bad=frozenset({1})),))
+FOUR = Plan(pools=(DedicatedPool(name="pool-a", flavor="modelarts.pool.visual.8xlarge", nodes=4, bad=frozenset({1})),))
 
 
 def test_isolated_nodes_get_no_jobs_and_stay_isolated_after_a_restart(tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ def test_isolated_nodes_get_no_jobs_and_stay_isolated_after_a_restart(tmp_path: 
 
 def test_the_plan_that_a_sandbox_is_started_with_replaces_what_was_kept(tmp_path: Path) -> None:
     Capacity(tmp_path / "capacity.json", None, 16).set(FOUR)
-    few = Plan(pools=(Pool(name="few", flavor="sandbox.cpu.2cards", nodes=1),))
+    few = Plan(pools=(DedicatedPool(name="few", flavor="sandbox.cpu.2cards", nodes=1),))
 
     capacity = Capacity(tmp_path / "capacity.json", few, 16)
     capacity.set(FOUR)

@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 
 from aisbench_sandbox.files import remove_tree
-from aisbench_sandbox.jobs import Jobs
+from aisbench_sandbox.jobs import JobStore
 
 
 @pytest.mark.parametrize("content", [b"", b'{"half": ', b"[]", b"{}", b"\xff", b"null"])
 def test_a_damaged_file_of_a_job_is_named_and_keeps_no_other_from_being_read(
     tmp_path: Path, content: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    kept = Jobs(tmp_path, lambda: 9.0).add({"metadata": {"name": "kept"}}, None)
+    kept = JobStore(tmp_path, lambda: 9.0).add({"metadata": {"name": "kept"}}, None)
     (tmp_path / "damaged.json").write_bytes(content)
 
-    jobs = Jobs(tmp_path, lambda: 9.0)
+    jobs = JobStore(tmp_path, lambda: 9.0)
 
     assert jobs.all() == [kept]
     assert f"{tmp_path / 'damaged.json'} is damaged" in caplog.text
@@ -24,12 +24,12 @@ def test_a_damaged_file_of_a_job_is_named_and_keeps_no_other_from_being_read(
 
 
 def test_a_file_of_a_later_version_is_left_as_it_is(tmp_path: Path) -> None:
-    job = Jobs(tmp_path, lambda: 9.0).add({"metadata": {"name": "new"}}, None)
+    job = JobStore(tmp_path, lambda: 9.0).add({"metadata": {"name": "new"}}, None)
     assert job is not None
     file = tmp_path / f"{job.job_id}.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "unheard_of": 1}))
 
-    assert Jobs(tmp_path, lambda: 9.0).all() == []
+    assert JobStore(tmp_path, lambda: 9.0).all() == []
     assert "unheard_of" in file.read_text()
 
 

@@ -11,7 +11,15 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from aisbench_sandbox.engine.node import processes
-from aisbench_sandbox.engine.node.container import Containers, View, here, is_volume, visibility, volume, why_not
+from aisbench_sandbox.engine.node.container import (
+    Containers,
+    ContainerView,
+    host_path,
+    is_volume,
+    visibility,
+    volume,
+    why_no_containers,
+)
 from aisbench_sandbox.engine.node.job_user import job_user
 from aisbench_sandbox.engine.node.processes import Process
 from aisbench_sandbox.engine.node.variables import for_pip
@@ -24,8 +32,8 @@ PYTHON = (sys.executable, "-I", "-S", "-c")
 def start(request: pytest.FixtureRequest, tmp_path: Path) -> Start:
     """Starts a program both ways, or twice without a container where the system has none."""
     view = None
-    if not why_not(request.param, tmp_path):
-        view = View(tmp_path / "node", "a-node", [("127.0.0.2", "other.job")], ["/wished/for"])
+    if not why_no_containers(request.param, tmp_path):
+        view = ContainerView(tmp_path / "node", "a-node", [("127.0.0.2", "other.job")], ["/wished/for"])
         view.write(visibility(tmp_path))
         view.hand_over()
 
@@ -124,14 +132,14 @@ def test_a_program_of_another_user_gets_nothing_of_roots(tmp_path: Path) -> None
 
 
 def test_hidden_paths_are_empty_and_what_lies_below_them_can_be_kept(tmp_path: Path) -> None:
-    if why_not(Containers.AUTO, tmp_path):
+    if why_no_containers(Containers.AUTO, tmp_path):
         return
     machine = tmp_path / "machine"
     for name in ("data/secret.txt", "data/packages/kept.txt", "key"):
         (machine / name).parent.mkdir(parents=True, exist_ok=True)
         (machine / name).write_text("secret")
     tmp_path.chmod(0o755)
-    view = View(tmp_path / "node", "a-node", [])
+    view = ContainerView(tmp_path / "node", "a-node", [])
     view.write(visibility(machine, machine / "data" / "packages", hidden=[machine / "data", machine / "key"]))
     view.hand_over()
     look = f"cd {machine}; ls data; cat data/packages/kept.txt; wc -c < key; touch data/new 2>/dev/null || echo closed"
@@ -152,10 +160,10 @@ def test_hidden_paths_are_empty_and_what_lies_below_them_can_be_kept(tmp_path: P
 
 
 def test_a_container_shows_the_nodes_directories_and_names(tmp_path: Path) -> None:
-    if why_not(Containers.AUTO, tmp_path):
-        assert "namespaces" in why_not(Containers.AUTO, tmp_path)
+    if why_no_containers(Containers.AUTO, tmp_path):
+        assert "namespaces" in why_no_containers(Containers.AUTO, tmp_path)
         return
-    view = View(tmp_path / "node", "a-node", [("127.0.0.2", "other.job")], ["/wished/for"])
+    view = ContainerView(tmp_path / "node", "a-node", [("127.0.0.2", "other.job")], ["/wished/for"])
     view.write(visibility(tmp_path))
     (tmp_path / "node" / "ma-user" / "mine.txt").write_text("mine")
     code = (
@@ -181,7 +189,7 @@ def test_a_container_shows_the_nodes_directories_and_names(tmp_path: Path) -> No
 
 
 def test_a_link_that_one_program_leaves_shows_the_next_one_nothing_of_the_machine(tmp_path: Path) -> None:
-    if why_not(Containers.AUTO, tmp_path):
+    if why_no_containers(Containers.AUTO, tmp_path):
         return
     secret = tmp_path / "secret"
     secret.mkdir()
@@ -189,7 +197,7 @@ def test_a_link_that_one_program_leaves_shows_the_next_one_nothing_of_the_machin
     root = tmp_path / "node"
     (root / "ma-user").mkdir(parents=True)
     # One directory inside another, from which the same steps back lead to what both this machine and the job have.
-    view = View(root, "a-node", [], ["/mine", "/mine/a/b"])
+    view = ContainerView(root, "a-node", [], ["/mine", "/mine/a/b"])
     view.write(visibility(hidden=[secret]))
     view.hand_over()
     up = "../" * len(Path(f"{root}/volumes/mine/a").parts)
@@ -208,9 +216,9 @@ def test_a_link_that_one_program_leaves_shows_the_next_one_nothing_of_the_machin
 
 
 def test_variables_of_a_job_reach_nothing_that_runs_outside_of_its_container(tmp_path: Path) -> None:
-    if why_not(Containers.AUTO, tmp_path):
+    if why_no_containers(Containers.AUTO, tmp_path):
         return
-    view = View(tmp_path / "node", "a-node", [])
+    view = ContainerView(tmp_path / "node", "a-node", [])
     view.write(visibility(tmp_path))
     view.hand_over()
     folder, output = tmp_path / "node" / "ma-user", tmp_path / "output"
@@ -226,9 +234,9 @@ def test_variables_of_a_job_reach_nothing_that_runs_outside_of_its_container(tmp
 
 
 def test_a_container_has_terminals_of_its_own(tmp_path: Path) -> None:
-    if why_not(Containers.AUTO, tmp_path):
+    if why_no_containers(Containers.AUTO, tmp_path):
         return
-    view = View(tmp_path / "node", "a-node", [])
+    view = ContainerView(tmp_path / "node", "a-node", [])
     view.write(visibility())
     view.hand_over()
     folder, output = tmp_path / "node" / "ma-user", tmp_path / "output"
@@ -244,7 +252,7 @@ def test_a_container_has_terminals_of_its_own(tmp_path: Path) -> None:
 
 
 def test_paths_of_this_machine_are_told_as_they_are_inside(tmp_path: Path) -> None:
-    view = View(tmp_path, "a-node", [])
+    view = ContainerView(tmp_path, "a-node", [])
 
     assert view.inside(f"--data={tmp_path}/ma-user/modelarts/x:{tmp_path}/volumes/mnt/data") == (
         "--data=/home/ma-user/modelarts/x:/mnt/data"
@@ -271,9 +279,9 @@ def test_a_directory_that_a_job_asks_for_is_tidied_or_not_honoured(asked: str, t
 
 
 def test_every_path_inside_has_a_place_below_the_nodes_directory(tmp_path: Path) -> None:
-    assert here(tmp_path, "/home/ma-user/x") == tmp_path / "ma-user" / "x"
-    assert here(tmp_path, "/cache") == tmp_path / "cache"
-    assert here(tmp_path, "/home/ma-user2/x") == tmp_path / "volumes" / "home" / "ma-user2" / "x"
+    assert host_path(tmp_path, "/home/ma-user/x") == tmp_path / "ma-user" / "x"
+    assert host_path(tmp_path, "/cache") == tmp_path / "cache"
+    assert host_path(tmp_path, "/home/ma-user2/x") == tmp_path / "volumes" / "home" / "ma-user2" / "x"
     assert [is_volume(path) for path in ("/cache/x", "/cachette", "/home/ma-user")] == [False, True, False]
 
 

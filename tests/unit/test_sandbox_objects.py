@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_sandbox.obs.metadata import Note, Notes
+from aisbench_sandbox.obs.metadata import MetadataJournal, ObjectMetadata
 from aisbench_sandbox.obs.objects import ObjectError, Objects
 
 BUCKET = "bench"
@@ -54,7 +54,7 @@ def test_a_file_that_a_person_changed_has_the_etag_of_its_new_bytes(objects: Obj
 
 def test_a_new_store_on_the_same_folder_knows_everything_but_what_was_half_received(objects: Objects) -> None:
     objects.put(BUCKET, "a", b"1", {"Content-Type": "text/plain", "x-obs-meta-run": "7"})
-    half = objects.draft()
+    half = objects.stage()
     half.__enter__().write(b"never finished")
 
     again = Objects(objects.root)
@@ -69,7 +69,9 @@ def test_a_note_of_an_object_that_a_crash_kept_from_coming_into_being_changes_no
     before = objects.put(BUCKET, "a", b"old", {"content-type": "text/plain"})
     never_renamed = objects.root / "draft"
     never_renamed.write_bytes(b"newer")
-    Notes(objects.root / ".notes.jsonl").add(BUCKET, "a", never_renamed.stat(), Note("etag of newer"))
+    MetadataJournal(objects.root / ".notes.jsonl").add(
+        BUCKET, "a", never_renamed.stat(), ObjectMetadata("etag of newer")
+    )
 
     assert Objects(objects.root).head(BUCKET, "a") == before
 
@@ -88,18 +90,18 @@ def test_a_journal_cut_short_by_a_crash_loses_only_its_last_line(objects: Object
 def test_the_journal_does_not_grow_for_ever(tmp_path: Path) -> None:
     journal = tmp_path / "notes.jsonl"
     facts = tmp_path.stat()
-    notes = Notes(journal)
+    notes = MetadataJournal(journal)
     for number in range(10_500):
-        notes.add(BUCKET, "log", facts, Note(str(number)))
-    notes.add(BUCKET, "gone", facts, Note("0"))
+        notes.add(BUCKET, "log", facts, ObjectMetadata(str(number)))
+    notes.add(BUCKET, "gone", facts, ObjectMetadata("0"))
     notes.drop(BUCKET, "gone")
     length = len(journal.read_text().splitlines())
 
-    again = Notes(journal)
+    again = MetadataJournal(journal)
 
     assert length < 1000
     assert len(journal.read_text().splitlines()) == 1
-    assert again.find(BUCKET, "log", facts) == Note("10499")
+    assert again.find(BUCKET, "log", facts) == ObjectMetadata("10499")
     assert again.find(BUCKET, "gone", facts) is None
 
 
@@ -224,9 +226,9 @@ for number in itertools.count():
     upload_id = uploads.start("bench", "joined", {{}})
     wanted = []
     for part in (1, 2):
-        with objects.draft() as draft:
-            draft.write(bytes([number % 256]) * {GROWS_BY})
-            wanted.append((part, uploads.part("bench", "joined", upload_id, part, draft)))
+        with objects.stage() as staged:
+            staged.write(bytes([number % 256]) * {GROWS_BY})
+            wanted.append((part, uploads.part("bench", "joined", upload_id, part, staged)))
     uploads.complete("bench", "joined", upload_id, wanted)
     print(number, flush=True)
 """

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aisbench_sandbox.engine.queue import PUBLIC, Decision, Host, Occupied, Snapshot, Waiting, decide, place
+from aisbench_sandbox.engine.queue import PUBLIC, Decision, Host, Occupied, QueueSnapshot, Waiting, assign_hosts, decide
 
 FOUR = {"pool": tuple(Host(f"node-{number}", 8) for number in range(4))}
 
@@ -19,11 +19,11 @@ def occupied(job_id: str, *hosts: str, started_at: int = 0, cards: int = 8, **mo
 
 
 def started(*line: Waiting, held: tuple[Occupied, ...] = ()) -> list[str]:
-    return list(decide(Snapshot(FOUR, line, held)).starts)
+    return list(decide(QueueSnapshot(FOUR, line, held)).starts)
 
 
 def preempted(job: Waiting, *held: Occupied) -> tuple[str, ...]:
-    return decide(Snapshot(FOUR, [job], held)).preempted
+    return decide(QueueSnapshot(FOUR, [job], held)).preempted
 
 
 def test_jobs_of_one_priority_start_in_the_order_in_which_they_were_created() -> None:
@@ -52,20 +52,20 @@ def test_pools_do_not_wait_for_each_other() -> None:
     hosts = {**FOUR, PUBLIC: (Host("public", 4),)}
     line = [waiting("large", 1, nodes=5), Waiting("public", PUBLIC, 2, 2, 2)]
 
-    assert decide(Snapshot(hosts, line, ())).starts == {"public": ("public", "public")}
+    assert decide(QueueSnapshot(hosts, line, ())).starts == {"public": ("public", "public")}
 
 
 def test_jobs_that_take_a_part_of_a_node_share_the_fullest_and_leave_whole_nodes_free() -> None:
     line = [waiting("half", 1, cards=4), waiting("quarter", 2, cards=2), waiting("whole", 3, nodes=3)]
 
-    starts = decide(Snapshot(FOUR, line, ())).starts
+    starts = decide(QueueSnapshot(FOUR, line, ())).starts
 
     assert starts["half"] == starts["quarter"] == ("node-0",)
     assert starts["whole"] == ("node-1", "node-2", "node-3")
 
 
 def test_a_job_in_a_pool_that_is_gone_waits() -> None:
-    assert decide(Snapshot({}, [waiting("job")], ())).starts == {}
+    assert decide(QueueSnapshot({}, [waiting("job")], ())).starts == {}
 
 
 def test_the_node_of_a_running_job_that_was_isolated_is_not_missed() -> None:
@@ -126,14 +126,14 @@ def test_fifty_jobs_on_four_nodes_start_by_priority_and_age() -> None:
 
 
 @st.composite
-def snapshots(draw: st.DrawFn) -> Snapshot:
+def snapshots(draw: st.DrawFn) -> QueueSnapshot:
     """A pool of up to five nodes with 4 cards, jobs that really fit on it, and a line."""
     hosts = tuple(Host(f"node-{number}", 4) for number in range(draw(st.integers(1, 5))))
     room = {host.name: host.cards for host in hosts}
     held = []
     for number in range(draw(st.integers(0, 6))):
         cards = draw(st.sampled_from([1, 2, 4]))
-        places = place(draw(st.integers(1, 3)), cards, room)
+        places = assign_hosts(draw(st.integers(1, 3)), cards, room)
         if places:
             for host in places:
                 room[host] -= cards
@@ -150,10 +150,10 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
         )
         for number in range(draw(st.integers(0, 6)))
     ]
-    return Snapshot({"pool": hosts}, line, held)
+    return QueueSnapshot({"pool": hosts}, line, held)
 
 
-def used(snapshot: Snapshot, decision: Decision) -> Counter[str]:
+def used(snapshot: QueueSnapshot, decision: Decision) -> Counter[str]:
     """Cards by node, if what was decided has happened."""
     cards = {job.job_id: job.cards for job in snapshot.waiting}
     counts: Counter[str] = Counter()
@@ -165,7 +165,7 @@ def used(snapshot: Snapshot, decision: Decision) -> Counter[str]:
 
 
 @given(snapshots())
-def test_whatever_waits_and_runs_no_node_gets_more_than_it_has(snapshot: Snapshot) -> None:
+def test_whatever_waits_and_runs_no_node_gets_more_than_it_has(snapshot: QueueSnapshot) -> None:
     decision = decide(snapshot)
 
     assert all(count <= 4 for count in used(snapshot, decision).values())
@@ -175,19 +175,19 @@ def test_whatever_waits_and_runs_no_node_gets_more_than_it_has(snapshot: Snapsho
 
 
 @given(snapshots())
-def test_whatever_waits_and_runs_those_that_start_are_the_first_of_the_line(snapshot: Snapshot) -> None:
+def test_whatever_waits_and_runs_those_that_start_are_the_first_of_the_line(snapshot: QueueSnapshot) -> None:
     starts = decide(snapshot).starts
 
-    line = [job.job_id for job in sorted(snapshot.waiting, key=lambda job: job.place_in_line)]
+    line = [job.job_id for job in sorted(snapshot.waiting, key=lambda job: job.queue_order)]
     assert list(starts) == line[: len(starts)]
 
 
 @given(snapshots())
-def test_whatever_waits_and_runs_preemption_lets_exactly_the_first_of_the_rest_start(snapshot: Snapshot) -> None:
+def test_whatever_waits_and_runs_preemption_lets_exactly_the_first_of_the_rest_start(snapshot: QueueSnapshot) -> None:
     decision = decide(snapshot)
 
     rest = [
-        job for job in sorted(snapshot.waiting, key=lambda job: job.place_in_line) if job.job_id not in decision.starts
+        job for job in sorted(snapshot.waiting, key=lambda job: job.queue_order) if job.job_id not in decision.starts
     ]
     victims = [job for job in snapshot.occupied if job.job_id in decision.preempted]
     if not victims:
@@ -197,9 +197,9 @@ def test_whatever_waits_and_runs_preemption_lets_exactly_the_first_of_the_rest_s
     staying = [job for job in snapshot.occupied if job.job_id not in gone]
     room = {f"node-{number}": 4 for number in range(len(snapshot.hosts["pool"]))}
     room_left = {
-        host: cards - used(Snapshot({}, snapshot.waiting, staying), decision)[host] for host, cards in room.items()
+        host: cards - used(QueueSnapshot({}, snapshot.waiting, staying), decision)[host] for host, cards in room.items()
     }
-    assert place(rest[0].nodes, rest[0].cards, room_left) is not None
+    assert assign_hosts(rest[0].nodes, rest[0].cards, room_left) is not None
     for victim in victims:  # with any of them kept, it would not fit
         kept = {host: cards - victim.cards * victim.hosts.count(host) for host, cards in room_left.items()}
-        assert place(rest[0].nodes, rest[0].cards, kept) is None
+        assert assign_hosts(rest[0].nodes, rest[0].cards, kept) is None

@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from aisbench_sandbox.attempts import Trouble
-from aisbench_sandbox.engine.recovery import Outcome, after, goes_on
-from aisbench_sandbox.engine.scheduling import without_patience
-from aisbench_sandbox.job import Job, Phase, TaskEnd
-from aisbench_sandbox.jobs import Jobs
+from aisbench_sandbox.attempts import FaultScenario
+from aisbench_sandbox.engine.recovery import JobOutcome, is_retried, job_after
+from aisbench_sandbox.engine.scheduling import fail_if_overdue
+from aisbench_sandbox.job import Job, JobPhase, TaskEnd
+from aisbench_sandbox.jobs import JobStore
 from aisbench_sandbox.service.stages import stages_json
 from aisbench_sandbox.service.status import status_json
 from tests.training_client import job_body
 
 FAILED = (TaskEnd("worker-1", 7, "rank 1 exited with code 7"),)
-CODE = Outcome("failed", FAILED, Trouble.CODE)
-NODE = Outcome("failed", (TaskEnd("worker-0", 137, "the node is faulty"),), Trouble.NODE, (0,))
-HANG = Outcome("failed", trouble=Trouble.HANG)
-PREEMPTED = Outcome("preempted", trouble=Trouble.PREEMPTED)
+CODE = JobOutcome("failed", FAILED, FaultScenario.CODE)
+NODE = JobOutcome("failed", (TaskEnd("worker-0", 137, "the node is faulty"),), FaultScenario.NODE, (0,))
+HANG = JobOutcome("failed", trouble=FaultScenario.HANG)
+PREEMPTED = JobOutcome("preempted", trouble=FaultScenario.PREEMPTED)
 
 
 def running(retries: int = 0, *also: str) -> Job:
@@ -30,12 +30,12 @@ def running(retries: int = 0, *also: str) -> Job:
         **({"fault-tolerance/job-retry-num": str(retries)} if retries else {}),
         **{f"fault-tolerance/{name}": "true" for name in also},
     }
-    return Job("id", body, 1000).told(1000, "created").queued(1000).running(2000, ("a", "b"))
+    return Job("id", body, 1000).with_event(1000, "created").queued(1000).running(2000, ("a", "b"))
 
 
-def again(job: Job, outcome: Outcome, at: int) -> Job:
+def again(job: Job, outcome: JobOutcome, at: int) -> Job:
     """The job, run again a second after it stopped."""
-    return after(job, outcome, at).running(at + 1000, ("a", "b"))
+    return job_after(job, outcome, at).running(at + 1000, ("a", "b"))
 
 
 def told(job: Job) -> list[str]:
@@ -43,71 +43,71 @@ def told(job: Job) -> list[str]:
 
 
 def test_without_fault_tolerance_a_failure_is_the_end() -> None:
-    job = after(running(), CODE, 5000)
+    job = job_after(running(), CODE, 5000)
 
-    assert (job.phase, job.ends, job.ended_at) == (Phase.FAILED, FAILED, 5000)
+    assert (job.phase, job.ends, job.ended_at) == (JobPhase.FAILED, FAILED, 5000)
 
 
 def test_a_fault_of_the_jobs_own_code_is_not_retried_unless_that_is_asked_for() -> None:
-    assert after(running(3), CODE, 5000).phase is Phase.FAILED
-    assert after(running(3, "job-unconditional-retry"), CODE, 5000).phase is Phase.PENDING
-    assert after(running(0, "job-unconditional-retry"), CODE, 5000).phase is Phase.FAILED
+    assert job_after(running(3), CODE, 5000).phase is JobPhase.FAILED
+    assert job_after(running(3, "job-unconditional-retry"), CODE, 5000).phase is JobPhase.PENDING
+    assert job_after(running(0, "job-unconditional-retry"), CODE, 5000).phase is JobPhase.FAILED
 
 
 def test_a_faulty_node_sends_the_job_back_to_the_head_of_the_queue_as_often_as_it_may() -> None:
-    once = after(running(1), NODE, 5000)
-    twice = after(once.running(6000, ("c", "d")), NODE, 7000)
+    once = job_after(running(1), NODE, 5000)
+    twice = job_after(once.running(6000, ("c", "d")), NODE, 7000)
 
-    assert (once.phase, once.ahead, once.ends) == (Phase.PENDING, True, ())
+    assert (once.phase, once.ahead, once.ends) == (JobPhase.PENDING, True, ())
     assert told(once)[-2:] == ["restarted", "queued"]
-    assert (twice.phase, twice.ends) == (Phase.FAILED, NODE.ends)
+    assert (twice.phase, twice.ends) == (JobPhase.FAILED, NODE.ends)
 
 
 @pytest.mark.parametrize(("outcome", "option"), [(CODE, "job-unconditional-retry"), (HANG, "hang-retry")])
-def test_the_same_trouble_of_a_job_is_retried_three_times_in_a_row(outcome: Outcome, option: str) -> None:
+def test_the_same_trouble_of_a_job_is_retried_three_times_in_a_row(outcome: JobOutcome, option: str) -> None:
     job = running(128, option)
     for number in range(3):
         job = again(job, outcome, 5000 + number * 2000)
-    assert job.phase is Phase.RUNNING
+    assert job.phase is JobPhase.RUNNING
 
-    assert not goes_on(job, outcome.trouble or Trouble.LOST)
-    assert goes_on(job, Trouble.NODE)
-    assert goes_on(again(job, NODE, 20_000), outcome.trouble or Trouble.LOST)
+    assert not is_retried(job, outcome.trouble or FaultScenario.LOST)
+    assert is_retried(job, FaultScenario.NODE)
+    assert is_retried(again(job, NODE, 20_000), outcome.trouble or FaultScenario.LOST)
 
 
 def test_preemption_costs_no_retry_and_gives_no_privilege() -> None:
-    job = after(running(1), PREEMPTED, 5000)
+    job = job_after(running(1), PREEMPTED, 5000)
 
-    assert (job.phase, job.ahead) == (Phase.PENDING, False)
+    assert (job.phase, job.ahead) == (JobPhase.PENDING, False)
     assert told(job)[-2:] == ["preempted", "queued"]
-    assert goes_on(job, Trouble.NODE)
+    assert is_retried(job, FaultScenario.NODE)
 
 
-@pytest.mark.parametrize("outcome", [CODE, NODE, HANG, PREEMPTED, Outcome("completed")])
-def test_a_job_that_was_asked_to_stop_is_terminated_whatever_happens_then(outcome: Outcome) -> None:
-    job = after(running(3, "job-unconditional-retry", "hang-retry").terminating(), outcome, 5000)
+@pytest.mark.parametrize("outcome", [CODE, NODE, HANG, PREEMPTED, JobOutcome("completed")])
+def test_a_job_that_was_asked_to_stop_is_terminated_whatever_happens_then(outcome: JobOutcome) -> None:
+    job = job_after(running(3, "job-unconditional-retry", "hang-retry").terminating(), outcome, 5000)
 
-    assert job.phase is Phase.TERMINATED
+    assert job.phase is JobPhase.TERMINATED
 
 
 def test_a_job_that_was_issued_again_leaves_the_queue_after_a_while_and_others_do_not() -> None:
-    waits = after(running(1), NODE, 5000)
-    preempted = after(running(1), PREEMPTED, 5000)
+    waits = job_after(running(1), NODE, 5000)
+    preempted = job_after(running(1), PREEMPTED, 5000)
 
-    assert without_patience(waits, 1800, 5000 + 1_800_000) is waits
-    assert without_patience(preempted, 1800, 9_999_999_999) is preempted
-    left = without_patience(waits, 1800, 5000 + 1_800_001)
-    assert (left.phase, left.ended_at, told(left)[-1]) == (Phase.FAILED, 1_805_000, "queue_failed")
+    assert fail_if_overdue(waits, 1800, 5000 + 1_800_000) is waits
+    assert fail_if_overdue(preempted, 1800, 9_999_999_999) is preempted
+    left = fail_if_overdue(waits, 1800, 5000 + 1_800_001)
+    assert (left.phase, left.ended_at, told(left)[-1]) == (JobPhase.FAILED, 1_805_000, "queue_failed")
 
 
 def test_the_duration_leaves_out_all_waiting() -> None:
-    job = after(running(1), NODE, 5000)
+    job = job_after(running(1), NODE, 5000)
     assert status_json(job, 100_000)["duration"] == 3000
 
     job = job.running(60_000, ("c", "d"))
 
     assert status_json(job, 61_000)["duration"] == 4000
-    job = after(job, Outcome("completed", (TaskEnd("worker-0", 0, ""),)), 62_000)
+    job = job_after(job, JobOutcome("completed", (TaskEnd("worker-0", 0, ""),)), 62_000)
     status = status_json(job, 100_000)
     assert (status["duration"], status["start_time"]) == (5000, 2000)
     assert status["node_count_metrics"] == [[1000, 0], [2000, 2], [5000, 0], [60_000, 2], [62_000, 0]]
@@ -115,7 +115,7 @@ def test_the_duration_leaves_out_all_waiting() -> None:
 
 def test_each_running_has_a_record_that_says_why_it_ended_and_what_was_done() -> None:
     job = again(running(2, "job-unconditional-retry"), NODE, 5000)
-    job = after(job, CODE, 9000)
+    job = job_after(job, CODE, 9000)
 
     first, second = status_json(job, 10_000)["running_records"]
 
@@ -140,7 +140,7 @@ def test_each_running_has_a_record_that_says_why_it_ended_and_what_was_done() ->
 
 
 def test_the_last_record_of_a_job_that_failed_for_good_names_no_recovery() -> None:
-    (record,) = status_json(after(running(), CODE, 9000), 9000)["running_records"]
+    (record,) = status_json(job_after(running(), CODE, 9000), 9000)["running_records"]
 
     assert record == {
         "start_at": 2,
@@ -152,8 +152,8 @@ def test_the_last_record_of_a_job_that_failed_for_good_names_no_recovery() -> No
 
 
 def test_each_running_goes_through_the_stages_and_they_hold_what_happened_in_them() -> None:
-    job = running(1).told(2500, "code_started", task="worker-0").told(3000, "task_started", task="worker-0")
-    job = after(job.told(4900, "task_finished", task="worker-0", code="137"), NODE, 5000)
+    job = running(1).with_event(2500, "code_started", task="worker-0").with_event(3000, "task_started", task="worker-0")
+    job = job_after(job.with_event(4900, "task_finished", task="worker-0", code="137"), NODE, 5000)
 
     records = stages_json(job)["running_records"]
 
@@ -181,24 +181,24 @@ def test_tensorflow_on_several_nodes_has_a_parameter_server_on_each() -> None:
 
 
 def test_jobs_that_were_kept_before_they_could_run_again_are_still_read(tmp_path: Path) -> None:
-    jobs = Jobs(tmp_path, lambda: 9.0)
-    kept = asdict(after(running(), CODE, 5000))
+    jobs = JobStore(tmp_path, lambda: 9.0)
+    kept = asdict(job_after(running(), CODE, 5000))
     for name in ("attempts", "queued_at", "ahead"):
         del kept[name]
     (tmp_path / "id.json").write_text(json.dumps(kept))
 
-    job = Jobs(tmp_path, jobs.now).find("id")
+    job = JobStore(tmp_path, jobs.now).find("id")
 
     assert job is not None
-    assert (job.phase, job.running_ms(9000)) == (Phase.FAILED, 3000)
+    assert (job.phase, job.running_ms(9000)) == (JobPhase.FAILED, 3000)
 
 
 def test_what_a_job_went_through_is_kept_as_it_is(tmp_path: Path) -> None:
-    added = Jobs(tmp_path, lambda: 9.0).add(running(2).body, None)
+    added = JobStore(tmp_path, lambda: 9.0).add(running(2).body, None)
     assert added is not None
-    Jobs(tmp_path, lambda: 9.0).change(added.job_id, lambda job: again(job.running(1, ("a", "b")), NODE, 5000))
+    JobStore(tmp_path, lambda: 9.0).change(added.job_id, lambda job: again(job.running(1, ("a", "b")), NODE, 5000))
 
-    (job,) = Jobs(tmp_path, lambda: 9.0).all()
+    (job,) = JobStore(tmp_path, lambda: 9.0).all()
 
-    assert [attempt.trouble for attempt in job.attempts] == [Trouble.NODE, None]
-    assert job == again(replace(added, phase=Phase.CREATING).running(1, ("a", "b")), NODE, 5000)
+    assert [attempt.trouble for attempt in job.attempts] == [FaultScenario.NODE, None]
+    assert job == again(replace(added, phase=JobPhase.CREATING).running(1, ("a", "b")), NODE, 5000)

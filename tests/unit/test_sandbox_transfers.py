@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_sandbox.engine.node.container import View
+from aisbench_sandbox.engine.node.container import ContainerView
 from aisbench_sandbox.engine.node.links import source
 from aisbench_sandbox.engine.node.transfers import NodeLog, OutputSync, TransferError, download
 from aisbench_sandbox.obs.objects import ObjectError, Objects
@@ -121,7 +121,7 @@ def test_a_link_among_the_outputs_means_what_it_means_in_the_container(
     (root / "cache" / "cached").write_bytes(b"cached")
     (root / "cache" / "again").symlink_to("/cache/cached")
     (out / "link").symlink_to(target)
-    view = View(root, "host", [])
+    view = ContainerView(root, "host", [])
 
     OutputSync(objects, out, "/bench/out/", lambda file: source(root, view, file), root).run()
 

@@ -36,7 +36,7 @@ _BY_RUN_METHOD: Mapping[str, Method] = {
 def check(job: Job, path: str | None = None) -> None:
     """Raises Refused if this machine lacks the program that starts the job's processes; `path`: where it is sought."""
     if not job.algorithm.get("command") and job.algorithm["engine"].get("engine_name") in MPI_ENGINES:
-        reason = mpi.why_not(path)
+        reason = mpi.why_unavailable(path)
         if reason:
             engine = job.algorithm["engine"]["engine_name"]
             raise Refused(400, "ModelArts.2780", f"The engine {engine} cannot run here: {reason[0]}", reason[1])

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Mapping
 
-from aisbench_sandbox.engine.boot.launch import Launch, printed
+from aisbench_sandbox.engine.boot.launch import Launch, output_file
 from aisbench_sandbox.engine.node.layout import Node
 
 
@@ -11,4 +11,4 @@ def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
     """One shell that is no login shell and reads no profile; the job's arguments follow the command's last word."""
     line = " ".join([node.job.algorithm["command"], *map(shlex.quote, node.arguments())])
     command = ["/bin/bash", "--noprofile", "--norc", "-c", line]
-    return [Launch("the command", command, node.working_dir or node.home, printed(node))]
+    return [Launch("the command", command, node.working_dir or node.home, output_file(node))]

@@ -46,7 +46,7 @@ def folder(node: Node) -> Path:
     return node.working_dir or node.code.parent
 
 
-def printed(node: Node, task: str = "worker") -> str:
+def output_file(node: Node, task: str = "worker") -> str:
     """The file for what a node's only program of a task prints."""
     return f"{task}-{node.index}.txt"
 
@@ -54,10 +54,10 @@ def printed(node: Node, task: str = "worker") -> str:
 def refusal(node: Node, code: int, reason: str) -> Launch:
     """A program that says in the node's log why the job cannot run, and ends with this code."""
     command = ["/bin/sh", "-c", _REFUSE, "sh", reason, str(code)]
-    return Launch("the boot helper", command, node.home, printed(node))
+    return Launch("the boot helper", command, node.home, output_file(node))
 
 
-def brings(node: Node, framework: str, least: tuple[int, int]) -> bool:
+def image_has(node: Node, framework: str, least: tuple[int, int]) -> bool:
     """Whether the job's image has this version of a framework (2.1 is (2, 1)), or a later one.
 
     A preset image's name says so; of an image of the user's own we believe it."""

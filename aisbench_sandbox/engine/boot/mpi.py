@@ -7,9 +7,9 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from aisbench_sandbox.engine.boot.agreement import Agreement, agreement
-from aisbench_sandbox.engine.boot.launch import Launch, boot_command, folder, printed
+from aisbench_sandbox.engine.boot.launch import Launch, boot_command, folder, output_file
 from aisbench_sandbox.engine.boot.remote_shell import HOSTS, SECRET
+from aisbench_sandbox.engine.boot.rendezvous import Rendezvous, rendezvous
 from aisbench_sandbox.engine.node import safe_files
 from aisbench_sandbox.engine.node.layout import Node, loopback
 
@@ -26,7 +26,7 @@ _OPTIONS = (
 )
 
 
-def why_not(path: str | None = None) -> tuple[str, str] | None:
+def why_unavailable(path: str | None = None) -> tuple[str, str] | None:
     """What is missing and what to do about it, or None."""
     if _mpirun(path):
         return None
@@ -35,12 +35,12 @@ def why_not(path: str | None = None) -> tuple[str, str] | None:
 
 def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
     """On worker-0 mpirun; on the others what it reaches them by, which ends when mpirun has ended."""
-    agreed = agreement(node, [_ROLE])
+    agreed = rendezvous(node, [_ROLE])
     _write_script(node)
     return [_first(node, agreed)] if node.index == 0 else [_other(node, agreed)]
 
 
-def _first(node: Node, agreed: Agreement) -> Launch:
+def _first(node: Node, agreed: Rendezvous) -> Launch:
     slots = node.job.flavor.cards
     hosts = node.home / "hostfile"
     lines = "".join(f"{_host(index)} slots={slots}\n" for index in range(node.job.node_count))
@@ -53,13 +53,13 @@ def _first(node: Node, agreed: Agreement) -> Launch:
     listening = ",".join(f"{host}={loopback(index)}:{agreed.ports[_ROLE][index]}" for host, index in where)
     environment = {SECRET: agreed.secret, HOSTS: listening}
     command = [_mpirun(), *count, *_OPTIONS, *boot]
-    return Launch("mpirun", command, node.home, printed(node), environment)
+    return Launch("mpirun", command, node.home, output_file(node), environment)
 
 
-def _other(node: Node, agreed: Agreement) -> Launch:
+def _other(node: Node, agreed: Rendezvous) -> Launch:
     address, port = loopback(node.index), agreed.ports[_ROLE][node.index]
     command = [str(node.python), "-I", "-S", str(_SHELL), "serve", address, str(port)]
-    return Launch("the remote shell", command, node.home, printed(node), {SECRET: agreed.secret}, serves=True)
+    return Launch("the remote shell", command, node.home, output_file(node), {SECRET: agreed.secret}, serves=True)
 
 
 def _write_script(node: Node) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 from aisbench_sandbox.engine.boot.launch import (
     NOT_FOUND,
     Launch,
-    brings,
     folder,
-    printed,
+    image_has,
+    output_file,
     refusal,
 )
 from aisbench_sandbox.engine.node.layout import Node
@@ -20,7 +20,7 @@ _STARTER = Path(__file__).with_name("msrun_node.py")
 
 def launches(node: Node, environment: Mapping[str, str]) -> list[Launch]:
     """One msrun; an image without it fails as in the cloud."""
-    if not brings(node, "mindspore", _OLDEST):
+    if not image_has(node, "mindspore", _OLDEST):
         image = node.job.algorithm["engine"].get("engine_version")
         reason = f"msrun: command not found. The image {image} has no MindSpore 2.3.0 or later"
         return [refusal(node, NOT_FOUND, reason)]
@@ -30,7 +30,7 @@ def launches(node: Node, environment: Mapping[str, str]) -> list[Launch]:
         str(node.boot_file),
         *node.arguments(),
     ]
-    return [Launch("msrun", command, folder(node), printed(node))]
+    return [Launch("msrun", command, folder(node), output_file(node))]
 
 
 def _options(node: Node, environment: Mapping[str, str]) -> list[str]:

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from aisbench_sandbox.engine.boot.launch import Launch, boot_command, folder, printed
+from aisbench_sandbox.engine.boot.launch import Launch, boot_command, folder, output_file
 from aisbench_sandbox.engine.node.layout import Node, loopback
 
 
 def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
     """One program, with the arguments that the manual names."""
     command = [*boot_command(node), *_meeting(node)]
-    return [Launch("the boot file", command, folder(node), printed(node))]
+    return [Launch("the boot file", command, folder(node), output_file(node))]
 
 
 def _meeting(node: Node) -> list[str]:

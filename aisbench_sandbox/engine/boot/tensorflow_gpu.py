@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from aisbench_sandbox.engine.boot.agreement import agreement
-from aisbench_sandbox.engine.boot.launch import Launch, boot_command, folder, printed
+from aisbench_sandbox.engine.boot.launch import Launch, boot_command, folder, output_file
+from aisbench_sandbox.engine.boot.rendezvous import rendezvous
 from aisbench_sandbox.engine.node.layout import Node
 
 _TASKS = ("ps", "worker")
@@ -13,10 +13,10 @@ def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
     """A parameter server runs for ever, as TensorFlow's do: it ends when all workers have ended."""
     if node.job.node_count == 1:
         command = boot_command(node)
-        return [Launch("the boot file", command, folder(node), printed(node))]
+        return [Launch("the boot file", command, folder(node), output_file(node))]
     hosts = {
         task: ",".join(f"{_host(node, task, index)}:{port}" for index, port in enumerate(ports))
-        for task, ports in agreement(node, _TASKS).ports.items()
+        for task, ports in rendezvous(node, _TASKS).ports.items()
     }
     return [_of_task(node, task, hosts) for task in _TASKS]
 
@@ -32,7 +32,7 @@ def _of_task(node: Node, task: str, hosts: Mapping[str, str]) -> Launch:
         task,
         [*boot_command(node), *told],
         folder(node),
-        printed(node, task),
+        output_file(node, task),
         {
             "MA_TASK_NAME": task,
             "MA_CURRENT_INSTANCE_NAME": f"modelarts-job-{node.job.job_id}-{task}-{node.index}",

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from aisbench_sandbox.engine.boot.launch import (
     NOT_FOUND,
     Launch,
-    brings,
     folder,
+    image_has,
     module_command,
-    printed,
+    output_file,
     refusal,
 )
 from aisbench_sandbox.engine.node.layout import Node
@@ -19,7 +19,7 @@ _HINT = "PyTorch is not installed in the sandbox's Python: install the extra tor
 
 def launches(node: Node, environment: Mapping[str, str]) -> list[Launch]:
     """One torchrun; an image without it fails as in the cloud."""
-    if not brings(node, "pytorch", _OLDEST):
+    if not image_has(node, "pytorch", _OLDEST):
         image = node.job.algorithm["engine"].get("engine_version")
         reason = f"torchrun: command not found. The image {image} has no PyTorch 1.11 or later"
         return [refusal(node, NOT_FOUND, reason)]
@@ -29,7 +29,7 @@ def launches(node: Node, environment: Mapping[str, str]) -> list[Launch]:
         str(node.boot_file),
         *node.arguments(),
     ]
-    return [Launch("torchrun", command, folder(node), printed(node))]
+    return [Launch("torchrun", command, folder(node), output_file(node))]
 
 
 def _options(node: Node, environment: Mapping[str, str]) -> list[str]:

@@ -53,7 +53,7 @@ class Visibility:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ContainerView:
     """One node's files at the paths that they have inside. `root` is the node's own directory of this machine.
 
     `host` is the node's name, `hosts` are all nodes' addresses with their names, `volumes` are further paths inside
@@ -78,7 +78,7 @@ class View:
 
     def write(self, visibility: Visibility) -> None:
         """Write down for the launcher what there is to build."""
-        for folder in (self._base, *(here(self.root, path) for path in (*_FOLDERS, *self.volumes))):
+        for folder in (self._base, *(host_path(self.root, path) for path in (*_FOLDERS, *self.volumes))):
             folder.mkdir(parents=True, exist_ok=True)
         own = self._own()
         user = job_user()
@@ -113,7 +113,7 @@ class View:
     def _own(self) -> dict[str, Path]:
         """Of directories within each other the outermost: a job can put a link in the place of the inner one."""
         paths = (*_FOLDERS, *self.volumes)
-        return {path: here(self.root, path) for path in paths if not any(is_below(path, other) for other in paths)}
+        return {path: host_path(self.root, path) for path in paths if not any(is_below(path, other) for other in paths)}
 
     @property
     def _file(self) -> Path:
@@ -143,7 +143,7 @@ class View:
         )
 
 
-def here(root: Path, path: str) -> Path:
+def host_path(root: Path, path: str) -> Path:
     """Where this machine has a node's `path` (absolute, as inside)."""
     for place, folder in _FOLDERS.items():
         if path == place or path.startswith(f"{place}/"):
@@ -154,8 +154,8 @@ def here(root: Path, path: str) -> Path:
 def hand_over(root: Path, volumes: Sequence[str], user: JobUser) -> None:
     """Give a user all of a node's own directories but the platform's."""
     for path in (*_FOLDERS, *volumes):
-        if path != CONFIG and here(root, path).is_dir():
-            give(here(root, path), user)
+        if path != CONFIG and host_path(root, path).is_dir():
+            give(host_path(root, path), user)
 
 
 def volume(path: str) -> str:
@@ -177,7 +177,7 @@ def is_below(path: str, other: str) -> bool:
     return path.startswith(f"{other}/")
 
 
-def why_not(wish: Containers, work: Path) -> str:
+def why_no_containers(wish: Containers, work: Path) -> str:
     """Nothing if jobs can run in containers below `work`; else why they cannot. It is found out by trying."""
     if wish is Containers.NONE:
         return "the sandbox was started with --container none"
@@ -225,7 +225,7 @@ def _homes() -> list[Path]:
 
 
 def _try(root: Path) -> str:
-    view = View(root, "probe", [("127.0.0.1", "probe.probe probe")])
+    view = ContainerView(root, "probe", [("127.0.0.1", "probe.probe probe")])
     (root / "ma-user" / "probe").mkdir(parents=True)
     view.write(visibility())
     view.hand_over()

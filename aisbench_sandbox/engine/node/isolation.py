@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from aisbench_sandbox.engine.node import launcher
-from aisbench_sandbox.engine.node.container import Containers, Visibility, why_not
+from aisbench_sandbox.engine.node.container import Containers, Visibility, why_no_containers
 from aisbench_sandbox.engine.node.job_user import JobUser, job_user
 
 SWITCH = "--dangerously-expose-keys-to-jobs"
@@ -69,7 +69,7 @@ def isolation(wish: Containers, data: Path, visibility: Visibility) -> Isolation
     """What is possible here, found out by trying. Jobs get their directories below `work`."""
     work = data / "work"
     work.mkdir(parents=True, exist_ok=True)
-    why = why_not(wish, work)
+    why = why_no_containers(wish, work)
     if not why:
         return Isolation(work, visibility)
     user = job_user()

@@ -8,11 +8,11 @@ from typing import Any
 
 from aisbench_sandbox.engine import rank_tables
 from aisbench_sandbox.engine.node import interpreter, links, safe_files
-from aisbench_sandbox.engine.node.container import View, Visibility, hand_over, here, is_volume, volume
+from aisbench_sandbox.engine.node.container import ContainerView, Visibility, hand_over, host_path, is_volume, volume
 from aisbench_sandbox.engine.node.job_user import JobUser
 from aisbench_sandbox.engine.node.shares import Share, make_folder, shares
 from aisbench_sandbox.engine.rank_tables import loopback
-from aisbench_sandbox.jobs import Channel, Job
+from aisbench_sandbox.jobs import DataChannel, Job
 from aisbench_sandbox.obs.paths import bucket_and_key
 
 __all__ = ["Node", "Site", "loopback"]
@@ -62,7 +62,7 @@ class Node:
         """Where the code directory is downloaded to: a directory of its name, in the one that the job asks for."""
         _, key = bucket_and_key(self.job.algorithm.get("code_dir") or "/")
         wished = volume(self.job.algorithm.get("local_code_dir") or "")
-        parent = here(self.root, wished) if wished else self.mount / "user-job-dir"
+        parent = host_path(self.root, wished) if wished else self.mount / "user-job-dir"
         return parent / (key.rstrip("/").rpartition("/")[2] or "code")
 
     @property
@@ -76,7 +76,7 @@ class Node:
     def working_dir(self) -> Path | None:
         """The directory that the job wants to be started in, if it names one."""
         wished = volume(self.job.algorithm.get("working_dir") or "")
-        return here(self.root, wished) if wished else None
+        return host_path(self.root, wished) if wished else None
 
     @property
     def log(self) -> Path:
@@ -120,14 +120,14 @@ class Node:
         return range(self.index * cards, (self.index + 1) * cards)
 
     @cached_property
-    def view(self) -> View | None:
+    def view(self) -> ContainerView | None:
         """What the job's processes see; None when they see this machine as it is."""
         if self.site.without_containers:
             return None
         hosts = [(loopback(node), _names(self.job, node)) for node in range(self.job.node_count)]
         shared = {share.local: share.folder for share in self.shares}
         read_only = frozenset(share.local for share in self.shares if share.read_only)
-        return View(self.root, self.name, hosts, self._volumes(), shared, read_only)
+        return ContainerView(self.root, self.name, hosts, self._volumes(), shared, read_only)
 
     @cached_property
     def shares(self) -> tuple[Share, ...]:
@@ -141,10 +141,10 @@ class Node:
         job = f"modelarts-job-{self.job.job_id}"
         return f"{job}-worker-{node}.{job}" if self.view else loopback(node)
 
-    def channel_folder(self, kind: str, index: int, channel: Channel) -> Path:
+    def channel_folder(self, kind: str, index: int, channel: DataChannel) -> Path:
         """The local directory of an input or output: where the request wants it, if that can be."""
         wished = volume(self._request(kind, index).get("local_dir") or "")
-        return here(self.root, wished) if wished else self.mount / kind / f"{channel.name}_{index}"
+        return host_path(self.root, wished) if wished else self.mount / kind / f"{channel.name}_{index}"
 
     def is_fetched_first(self, index: int) -> bool:
         """Whether the request wants what an output's OBS directory holds already."""

@@ -3,13 +3,13 @@
 import posixpath
 from pathlib import Path
 
-from aisbench_sandbox.engine.node.container import View, here
+from aisbench_sandbox.engine.node.container import ContainerView, host_path
 
 _MOST_LINKS = 40
 """As many as Linux follows before it says that they go round in circles."""
 
 
-def source(root: Path, view: View | None, file: Path) -> Path | None:
+def source(root: Path, view: ContainerView | None, file: Path) -> Path | None:
     """The regular file that `file` is or leads to, if it is one of the node's own; all of them are below `root`.
 
     With a view, links mean paths inside the container."""
@@ -29,8 +29,8 @@ def _first_link(root: Path, path: Path) -> Path | None:
     return next((part for part in reversed(within) if part.is_symlink()), None)
 
 
-def _target(root: Path, view: View | None, link: Path) -> Path:
+def _target(root: Path, view: ContainerView | None, link: Path) -> Path:
     # Links were followed up to here, so that `..` can be taken from the text
     folder = view.inside(str(link.parent)) if view else str(link.parent)
     target = posixpath.normpath(posixpath.join(folder, link.readlink()))
-    return here(root, target) if view else Path(target)
+    return host_path(root, target) if view else Path(target)

@@ -13,7 +13,7 @@ _READ = 1 << 20
 _LONGEST_LINE = 1 << 16
 
 
-class Printed:
+class ProcessOutput:
     """One process' output file, to which it appends for as long as it runs.
 
     What was read beyond the limit is cut off the file, which the process does not notice."""
@@ -85,7 +85,7 @@ class BoundedLog:
         self._is_mid_line = False
         self._left_out = 0
         self._tail = b""
-        self._printed: dict[Path, Printed] = {}
+        self._printed: dict[Path, ProcessOutput] = {}
 
     @property
     def size(self) -> int:
@@ -106,7 +106,7 @@ class BoundedLog:
     def gather(self, outputs: Sequence[Path], *, final: bool = False) -> None:
         """Take over what the node's processes have printed since the last time."""
         for output in outputs:
-            printed = self._printed.setdefault(output, Printed(output, self._limit // 4))
+            printed = self._printed.setdefault(output, ProcessOutput(output, self._limit // 4))
             for lines in printed.news(final=final, is_full=self._is_full):
                 self._add(lines)
             if self._is_full():

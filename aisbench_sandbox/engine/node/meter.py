@@ -5,15 +5,15 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from aisbench_sandbox.engine.node.hang_detector import Activity
 from aisbench_sandbox.engine.node.processes import PROC, Process, process_ids
-from aisbench_sandbox.engine.node.stillness import Activity
 
 Metrics = Mapping[str, Mapping[str, tuple[float, ...]]]
 """One value per minute, by task and metric."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _ProcessReading:
     """One process of this machine: its parent, its session, computing seconds, and per cent of the memory."""
 
     parent: int
@@ -92,7 +92,7 @@ class Meter:
                 memory[task] = memory.get(task, 0.0) + reading.memory
         return memory
 
-    def _task_of(self, pid: int, readings: Mapping[int, _Reading]) -> str | None:
+    def _task_of(self, pid: int, readings: Mapping[int, _ProcessReading]) -> str | None:
         """The task that a process belongs to: by its session, or by one of those that it descends from.
 
         In a container of its own a program has a session of its own, too; but its line of parents leads out of it."""
@@ -106,7 +106,7 @@ class Meter:
         return None
 
 
-def _readings() -> dict[int, _Reading]:
+def _readings() -> dict[int, _ProcessReading]:
     """Every process of this machine."""
     readings = {}
     for pid in process_ids():
@@ -114,7 +114,7 @@ def _readings() -> dict[int, _Reading]:
             fields = (PROC / str(pid) / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
             cpu_s = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
             memory = 100 * int(fields[21]) / os.sysconf("SC_PHYS_PAGES")
-            readings[pid] = _Reading(int(fields[1]), int(fields[3]), cpu_s, memory)
+            readings[pid] = _ProcessReading(int(fields[1]), int(fields[3]), cpu_s, memory)
     return readings
 
 

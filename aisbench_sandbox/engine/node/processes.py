@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from aisbench_sandbox.engine.node.container import View
+from aisbench_sandbox.engine.node.container import ContainerView
 from aisbench_sandbox.engine.node.job_user import JobUser
 
 _LAUNCHER = Path(__file__).with_name("launcher.py")
@@ -46,7 +46,7 @@ def start(
     environment: Mapping[str, str],
     folder: Path,
     output: Path,
-    view: View | None = None,
+    view: ContainerView | None = None,
     *,
     user: JobUser | None = None,
     serves: bool = False,

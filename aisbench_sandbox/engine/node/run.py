@@ -15,7 +15,7 @@ from aisbench_sandbox.engine.node.processes import Process
 from aisbench_sandbox.engine.node.transfers import NodeLog, OutputSync, TransferError, download
 from aisbench_sandbox.engine.node.variables import environment, for_pip
 from aisbench_sandbox.files import write_atomically
-from aisbench_sandbox.jobs import Job, Jobs, TaskEnd
+from aisbench_sandbox.jobs import Job, JobStore, TaskEnd
 from aisbench_sandbox.obs.objects import ObjectError, Objects
 from aisbench_sandbox.obs.paths import bucket_and_key
 
@@ -44,14 +44,14 @@ class NodeFailed(Exception):
 class NodeRun:
     """A node at work. Everything is called from the job's own thread."""
 
-    def __init__(self, node: Node, jobs: Jobs, objects: Objects) -> None:
+    def __init__(self, node: Node, jobs: JobStore, objects: Objects) -> None:
         self._node = node
         self._jobs = jobs
         self._objects = objects
         self.task = f"worker-{node.index}"
         self._log = NodeLog(objects, jobs.log_file(node.job.job_id, node.index), node.job.log_object(node.index))
         self._prints: list[Path] = []
-        self._said: set[str] = set()
+        self._logged_once: set[str] = set()
         self._environment: Mapping[str, str] = environment(node)
         self._exported_environment = node.root / "tmp" / ".pre-start.environment"
         self._pip_settings = node.root / "tmp" / ".pip.conf"
@@ -78,10 +78,10 @@ class NodeRun:
         self._say_what_this_is()
         self._say_what_is_mounted()
         if self._job.algorithm.get("code_dir"):
-            self._tell("code_started")
+            self._add_event("code_started")
             self._download(self._job.algorithm["code_dir"], self._node.code, "code")
         for index, channel in enumerate(self._job.channels("inputs")):
-            self._tell("input_started")
+            self._add_event("input_started")
             folder = self._node.channel_folder("inputs", index, channel)
             self._download(channel.path, folder, "input", name=channel.name)
         for index, (name, sync) in enumerate(self._syncs):
@@ -95,7 +95,7 @@ class NodeRun:
         if not file:
             return []
         self.say(f"[init] pip install -r {_REQUIREMENTS}")
-        self._tell("requirements_started", file=_REQUIREMENTS)
+        self._add_event("requirements_started", file=_REQUIREMENTS)
         self._installing_since = time.monotonic()
         command = [str(self._node.python), "-m", "pip", "install", "-r", str(file)]
         variables = {**self._environment, **self._lend_settings(for_pip(os.environ))}
@@ -126,10 +126,10 @@ class NodeRun:
         if self._syncs:
             text = f"start the periodic upload task, upload period = {UPLOAD_SECONDS:g} seconds "
             self._log.report(datetime.fromtimestamp(self._jobs.now() / 1000, UTC).astimezone(), text, "obs/upload")
-        self._tell("task_started")
+        self._add_event("task_started")
         return [self._start(launch) for launch in launches(self._node, self._environment)]
 
-    def pass_on(self, *, final: bool = False) -> None:
+    def sync_log(self, *, final: bool = False) -> None:
         """Bring the log in OBS up to date. Raises ObjectError if OBS refuses."""
         self._log.gather(self._prints, final=final)
         self._log.export(final=final)
@@ -150,9 +150,9 @@ class NodeRun:
         refused: list[ObjectError] = []
         self._log.gather(self._prints, final=True)
         if self._prints:
-            self._tell("task_finished", code=str(code))
+            self._add_event("task_finished", code=str(code))
             if self._syncs:
-                self._tell("output_started")
+                self._add_event("output_started")
             for name, sync in self._syncs:
                 refused += self._upload(name, sync)
         self.say(f"[end] exit code {code}")
@@ -235,7 +235,7 @@ class NodeRun:
         if self._installing_since:
             self._pip_settings.unlink(missing_ok=True)
             seconds = f"{time.monotonic() - self._installing_since:.3f}"
-            self._tell("requirements_done", file=_REQUIREMENTS, seconds=seconds)
+            self._add_event("requirements_done", file=_REQUIREMENTS, seconds=seconds)
             self._installing_since = 0.0
 
     def _complete_table(self) -> None:
@@ -243,8 +243,8 @@ class NodeRun:
             self._node.complete_platform_table()
 
     def _say_once(self, text: str) -> None:
-        if text not in self._said:
-            self._said.add(text)
+        if text not in self._logged_once:
+            self._logged_once.add(text)
             self.say(text)
 
     def _fetch(self, name: str, sync: OutputSync) -> None:
@@ -260,10 +260,10 @@ class NodeRun:
         try:
             sync.run()
         except ObjectError as error:
-            self._tell("output_failed", name=name, seconds=f"{time.monotonic() - began:.3f}", reason=str(error))
+            self._add_event("output_failed", name=name, seconds=f"{time.monotonic() - began:.3f}", reason=str(error))
             self.say(f"[end] cannot upload {name}: {error}")
             return [error]
-        self._tell("output_done", name=name, seconds=f"{time.monotonic() - began:.3f}")
+        self._add_event("output_done", name=name, seconds=f"{time.monotonic() - began:.3f}")
         return []
 
     def _download(self, path: str, folder: Path, what: str, **facts: str) -> None:
@@ -273,11 +273,11 @@ class NodeRun:
             download(self._objects, path, folder)
         except (TransferError, ObjectError, OSError) as error:
             reason = f"cannot download {path}: {error}"
-            self._tell(f"{what}_failed", reason=reason, **facts)
+            self._add_event(f"{what}_failed", reason=reason, **facts)
             self.say(f"[init] {reason}")
             raise NodeFailed(TaskEnd(self.task, 1, reason)) from error
-        self._tell(f"{what}_done", seconds=f"{time.monotonic() - began:.3f}", **facts)
+        self._add_event(f"{what}_done", seconds=f"{time.monotonic() - began:.3f}", **facts)
 
-    def _tell(self, kind: str, **facts: str) -> None:
+    def _add_event(self, kind: str, **facts: str) -> None:
         now = self._jobs.now()
-        self._jobs.change(self._job.job_id, lambda job: job.told(now, kind, task=self.task, **facts))
+        self._jobs.change(self._job.job_id, lambda job: job.with_event(now, kind, task=self.task, **facts))

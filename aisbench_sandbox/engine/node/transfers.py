@@ -8,7 +8,7 @@ from pathlib import Path
 
 from aisbench_sandbox.engine.node import safe_files
 from aisbench_sandbox.engine.node.logs import LOG_LIMIT, BoundedLog
-from aisbench_sandbox.obs.objects import ObjectError, Objects, Stat
+from aisbench_sandbox.obs.objects import ObjectError, Objects, StoredObject
 from aisbench_sandbox.obs.paths import bucket_and_key
 
 _READ = 1 << 20
@@ -44,7 +44,7 @@ def download(objects: Objects, path: str, folder: Path, *, may_be_empty: bool = 
     return count
 
 
-def _objects_under(objects: Objects, bucket: str, prefix: str) -> Iterator[Stat]:
+def _objects_under(objects: Objects, bucket: str, prefix: str) -> Iterator[StoredObject]:
     if not prefix.endswith("/") and prefix:
         stat = objects.head(bucket, prefix)
         if stat:

@@ -55,7 +55,7 @@ class Auth:
 
 
 @dataclass(frozen=True)
-class Found:
+class ObjectInfo:
     """One object of a listing: its key, size in bytes, and when it was written, in seconds since the epoch."""
 
     key: str
@@ -75,51 +75,51 @@ class Obs:
         """The same store, asked by somebody else or elsewhere."""
         return Obs(replace(self.auth, **changes))  # type: ignore[arg-type]
 
-    def head(self, bucket: str, key: str) -> Found | None:
+    def head(self, bucket: str, key: str) -> ObjectInfo | None:
         """One object's facts, or None."""
         try:
-            reply = self._ask("HEAD", bucket, key)
+            reply = self._request("HEAD", bucket, key)
         except NotFoundError:
             return None
         modified = parsedate_to_datetime(reply.headers["Last-Modified"]).timestamp()
-        return Found(key, int(reply.headers["Content-Length"]), modified)
+        return ObjectInfo(key, int(reply.headers["Content-Length"]), modified)
 
     def get(self, bucket: str, key: str, target: IO[bytes]) -> None:
         """Write the object's bytes to `target`, from where that stands. NotFoundError."""
-        self._ask("GET", bucket, key, target=target)
+        self._request("GET", bucket, key, target=target)
 
     def put(self, bucket: str, key: str, content: bytes | IO[bytes]) -> None:
         """Store an object: bytes, or a file from its beginning on."""
-        self._ask("PUT", bucket, key, content=content)
+        self._request("PUT", bucket, key, content=content)
 
     def append(self, bucket: str, key: str, content: bytes, position: int) -> None:
         """Add to the end of an object, which is `position` bytes long."""
-        self._ask("POST", bucket, key, {"append": "", "position": str(position)}, content=content)
+        self._request("POST", bucket, key, {"append": "", "position": str(position)}, content=content)
 
     def copy(self, source: tuple[str, str], bucket: str, key: str) -> None:
         """Copy an object inside OBS. NotFoundError."""
         name = urllib.parse.quote("/" + "/".join(source))
-        self._ask("PUT", bucket, key, headers={"x-obs-copy-source": name})
+        self._request("PUT", bucket, key, headers={"x-obs-copy-source": name})
 
     def delete(self, bucket: str, key: str) -> None:
         """Remove an object; one that is not there is fine."""
-        self._ask("DELETE", bucket, key)
+        self._request("DELETE", bucket, key)
 
     def has_bucket(self, bucket: str) -> bool:
         """Whether there is such a bucket."""
         try:
-            self._ask("HEAD", bucket, "")
+            self._request("HEAD", bucket, "")
         except NotFoundError:
             return False
         return True
 
-    def list(self, bucket: str, prefix: str, delimiter: str = "", most: int = 0) -> Iterator[Found | str]:
+    def list(self, bucket: str, prefix: str, delimiter: str = "", most: int = 0) -> Iterator[ObjectInfo | str]:
         """Objects, and common prefixes as texts, below a prefix; `most` is for those who want only a few."""
         marker = ""
         while True:
             size = str(most or _PAGE)
             query = {"prefix": prefix, "delimiter": delimiter, "marker": marker, "max-keys": size}
-            reply = self._ask("GET", bucket, "", {name: value for name, value in query.items() if value})
+            reply = self._request("GET", bucket, "", {name: value for name, value in query.items() if value})
             page = _Page(reply.body)
             yield from page.found
             if most or not page.next_marker:
@@ -131,7 +131,7 @@ class Obs:
         while self._idle:
             self._idle.pop().close()
 
-    def _ask(
+    def _request(
         self,
         method: str,
         bucket: str,
@@ -145,7 +145,7 @@ class Obs:
         start = target.tell() if target else 0
         for attempt in range(self.auth.retry + 1):
             try:
-                return self._once(method, f"/{bucket}/{key}", query or {}, headers or {}, content, target)
+                return self._send(method, f"/{bucket}/{key}", query or {}, headers or {}, content, target)
             except (http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError) as error:
                 failure: Exception = error
             except ObsError as error:
@@ -158,7 +158,7 @@ class Obs:
             time.sleep(min(0.1 * 2**attempt, 5.0))
         raise failure
 
-    def _once(
+    def _send(
         self,
         method: str,
         path: str,
@@ -220,8 +220,8 @@ class _Page:
         root = ET.fromstring(body)  # noqa: S314 - our own region wrote it
         space = root.tag.partition("}")[0] + "}" if root.tag.startswith("{") else ""
         objects = root.iter(f"{space}Contents")
-        self.found: list[Found | str] = [
-            Found(
+        self.found: list[ObjectInfo | str] = [
+            ObjectInfo(
                 _text(entry, space, "Key"), int(_text(entry, space, "Size")), _time(_text(entry, space, "LastModified"))
             )
             for entry in objects

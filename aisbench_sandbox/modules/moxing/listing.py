@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from moxing.client import Found, NotFoundError
+from moxing.client import NotFoundError, ObjectInfo
 from moxing.paths import folder_of, is_object, is_remote, local_paths_below, objects_below, parts, paths_below, store
 
 _WILD = "*?["
 
 
 @dataclass(frozen=True)
-class Stat:
+class FileStat:
     """What `stat` returns, under the names of os.stat and of tf.gfile.Stat."""
 
     st_size: int
@@ -101,18 +101,18 @@ def get_size(url: Any, recursive: bool = False) -> int:
     return 0 if found.is_directory else found.st_size
 
 
-def stat(url: Any) -> Stat:
+def stat(url: Any) -> FileStat:
     """Size, time and kind. NotFoundError."""
     if not is_remote(url):
         facts = os.stat(url)
-        return Stat(facts.st_size, facts.st_mtime, os.path.isdir(url))
+        return FileStat(facts.st_size, facts.st_mtime, os.path.isdir(url))
     bucket, key = parts(url)
     found = store().head(bucket, key) if key and not key.endswith("/") else None
     if found:
-        return Stat(found.size, found.modified, is_directory=False)
+        return FileStat(found.size, found.modified, is_directory=False)
     if not is_directory(url):
         raise NotFoundError(2, "No such file or directory in OBS", str(url))
-    return Stat(0, 0.0, is_directory=True)
+    return FileStat(0, 0.0, is_directory=True)
 
 
 def glob(url: Any) -> list[str]:
@@ -148,7 +148,7 @@ def walk(url: Any) -> Iterator[tuple[str, list[str], list[str]]]:
     prefix = folder_of(key)
     entries = list(store().list(bucket, prefix, "/"))
     folders = [entry[len(prefix) : -1] for entry in entries if isinstance(entry, str)]
-    files = [entry.key[len(prefix) :] for entry in entries if isinstance(entry, Found)]
+    files = [entry.key[len(prefix) :] for entry in entries if isinstance(entry, ObjectInfo)]
     yield str(url), folders, [name for name in files if name]
     for folder in folders:
         yield from walk(f"{str(url).rstrip('/')}/{folder}")

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from moxing.client import Auth, Found, Obs
+from moxing.client import Auth, ObjectInfo, Obs
 
 _SCHEMES = ("obs://", "s3://")
 _obs: list[Obs] = []  # made at the first use: the variables may still change until then
@@ -67,9 +67,9 @@ def is_object(bucket: str, key: str) -> bool:
     return bool(key) and store().head(bucket, key) is not None
 
 
-def objects_below(bucket: str, prefix: str) -> Iterator[Found]:
+def objects_below(bucket: str, prefix: str) -> Iterator[ObjectInfo]:
     """Every object below a prefix."""
-    return (found for found in store().list(bucket, prefix) if isinstance(found, Found))
+    return (found for found in store().list(bucket, prefix) if isinstance(found, ObjectInfo))
 
 
 def paths_below(bucket: str, prefix: str) -> set[str]:

@@ -4,49 +4,49 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service.calls import Desk, Routes
+from aisbench_sandbox.service.calls import Routes, Services
 from aisbench_sandbox.service.gateway import answer
 from aisbench_sandbox.service.parameters import block, json_object, number, word
 
 _SORTS = ("create_time", "update_time", "name")
 
 
-def create(desk: Desk, request: Request) -> Response:
-    return answer(201, desk.experiments.create(block(json_object(request), "metadata")))
+def create(services: Services, request: Request) -> Response:
+    return answer(201, services.experiments.create(block(json_object(request), "metadata")))
 
 
-def show_all(desk: Desk, request: Request) -> Response:
+def show_all(services: Services, request: Request) -> Response:
     query = request.query_params
     sort_by = word(query.get("sort_by") or "create_time", "sort_by", _SORTS)
     order = word(query.get("order") or "desc", "order", ("asc", "desc"))
     offset, limit = number(request, "offset", 0, 0), number(request, "limit", 10, 1, 50)
-    found = desk.experiments.all(query.get("workspace_id", ""))
+    found = services.experiments.all(query.get("workspace_id", ""))
     found.sort(key=lambda experiment: experiment["metadata"][sort_by], reverse=order == "desc")
     page = found[offset : offset + limit]
     paging = {"limit": limit, "offset": offset, "sort_by": sort_by, "order": order}
     return answer(200, {"total": len(found), "count": len(page), **paging, "items": page})
 
 
-def show(desk: Desk, request: Request) -> Response:
-    return answer(200, desk.experiments.show(_id(request)))
+def show(services: Services, request: Request) -> Response:
+    return answer(200, services.experiments.show(_id(request)))
 
 
-def change(desk: Desk, request: Request) -> Response:
-    return answer(200, desk.experiments.change(_id(request), json_object(request)))
+def change(services: Services, request: Request) -> Response:
+    return answer(200, services.experiments.change(_id(request), json_object(request)))
 
 
-def delete(desk: Desk, request: Request) -> Response:
-    desk.experiments.delete(_id(request))
+def delete(services: Services, request: Request) -> Response:
+    services.experiments.delete(_id(request))
     return answer(204, None)
 
 
-def name(desk: Desk, request: Request) -> Response:
+def name(services: Services, request: Request) -> Response:
     asked = request.query_params.get("experiment_name", "")
     if not asked:
         message = "Invalid query parameter: experiment_name is missing."
         raise Refused(400, "ModelArts.2764", message, "Give experiment_name.")
     workspace = request.query_params.get("workspace_id") or "0"
-    return answer(200, {"is_duplicate": desk.experiments.has_name(asked, workspace)})
+    return answer(200, {"is_duplicate": services.experiments.has_name(asked, workspace)})
 
 
 def _id(request: Request) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 from aisbench_sandbox.job import Job
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service import parameters
-from aisbench_sandbox.service.json_store import Shelf
+from aisbench_sandbox.service.json_store import JsonStore
 
-_SHELF = "experiments"
+_STORE = "experiments"
 _SPECIAL = re.compile(r"[!<>=&\"'$;/\\|*?%#@^`~{}\[\]]")
 
 Json = dict[str, Any]
@@ -19,8 +19,8 @@ Json = dict[str, Any]
 class Experiments:
     """The project's experiments; `now` is the time in ms, `jobs` gives all jobs."""
 
-    def __init__(self, shelf: Shelf, now: Callable[[], int], jobs: Callable[[], list[Job]]) -> None:
-        self._shelf = shelf
+    def __init__(self, store: JsonStore, now: Callable[[], int], jobs: Callable[[], list[Job]]) -> None:
+        self._store = store
         self._now = now
         self._jobs = jobs
 
@@ -35,21 +35,21 @@ class Experiments:
             _refuse_duplicate(kept, name, workspace)
             kept[made["id"]] = {**made, "create_time": now, "update_time": now, "serial": 0}
 
-        self._shelf.change(_SHELF, keep)
+        self._store.change(_STORE, keep)
         return self.show(made["id"])
 
     def show(self, experiment_id: str) -> Json:
         """One experiment and how many jobs it has. Raises Refused (2842)."""
-        return self._shown(_found(self._shelf.read(_SHELF), experiment_id))
+        return self._shown(_found(self._store.read(_STORE), experiment_id))
 
     def all(self, workspace: str) -> list[Json]:
         """Every experiment of a workspace, oldest first; "" means all workspaces."""
-        kept = self._shelf.read(_SHELF).values()
+        kept = self._store.read(_STORE).values()
         return [self._shown(entry) for entry in kept if workspace in ("", entry["workspace_id"])]
 
     def has_name(self, name: str, workspace: str) -> bool:
         """Whether an experiment of the workspace has this name."""
-        return _named(self._shelf.read(_SHELF), name, workspace) is not None
+        return _named(self._store.read(_STORE), name, workspace) is not None
 
     def change(self, experiment_id: str, asked: Mapping[str, Any]) -> Json:
         """Rename or describe an experiment. Raises Refused (2788, 2841, 2842)."""
@@ -61,13 +61,13 @@ class Experiments:
                 _refuse_duplicate(kept, changes["name"], entry["workspace_id"])
             entry.update(changes, update_time=self._now())
 
-        self._shelf.change(_SHELF, keep)
+        self._store.change(_STORE, keep)
         return self.show(experiment_id)
 
     def delete(self, experiment_id: str) -> None:
         """Forget an experiment; its jobs stay. Raises Refused (2842)."""
-        _found(self._shelf.read(_SHELF), experiment_id)
-        self._shelf.change(_SHELF, lambda kept: kept.pop(experiment_id))
+        _found(self._store.read(_STORE), experiment_id)
+        self._store.change(_STORE, lambda kept: kept.pop(experiment_id))
 
     def join(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """The accepted create request with the experiment it asks for, which is made if only a name is given.
@@ -86,12 +86,12 @@ class Experiments:
         def count(kept: Json) -> None:
             _found(kept, experiment_id)["serial"] += 1
 
-        self._shelf.change(_SHELF, count)
-        entry = _found(self._shelf.read(_SHELF), experiment_id)
+        self._store.change(_STORE, count)
+        entry = _found(self._store.read(_STORE), experiment_id)
         return {"id": entry["id"], "name": entry["name"], "serial_number": str(entry["serial"])}
 
     def _by_name(self, asked: Mapping[str, Any], workspace: str) -> str:
-        found = _named(self._shelf.read(_SHELF), _name(asked), workspace)
+        found = _named(self._store.read(_STORE), _name(asked), workspace)
         return found or str(self.create({**asked, "workspace_id": workspace})["metadata"]["id"])
 
     def _shown(self, entry: Mapping[str, Any]) -> Json:

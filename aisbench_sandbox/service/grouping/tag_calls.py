@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from aisbench_sandbox.job import Job
-from aisbench_sandbox.service.calls import Desk, Routes
+from aisbench_sandbox.service.calls import Routes, Services
 from aisbench_sandbox.service.gateway import answer
 from aisbench_sandbox.service.grouping.tags import all_tags, read_conditions, read_tags, tagged, tags_json, tags_of
 from aisbench_sandbox.service.job_calls import job_id_of
@@ -16,51 +16,51 @@ from aisbench_sandbox.service.parameters import entries, flag, invalid, json_obj
 MOST_SHOWN = 1000
 
 
-def add(desk: Desk, request: Request) -> Response:
+def add(services: Services, request: Request) -> Response:
     tags = read_tags(json_object(request))
-    desk.jobs.change(job_id_of(request), lambda job: tagged(job, {**tags_of(job), **tags}))
+    services.jobs.change(job_id_of(request), lambda job: tagged(job, {**tags_of(job), **tags}))
     return answer(200, {"tags": tags_json(tags)})
 
 
-def remove(desk: Desk, request: Request) -> Response:
+def remove(services: Services, request: Request) -> Response:
     gone = read_tags(json_object(request))
 
     def without(job: Job) -> Job:
         return tagged(job, {key: value for key, value in tags_of(job).items() if gone.get(key) not in ("", value)})
 
-    desk.jobs.change(job_id_of(request), without)
+    services.jobs.change(job_id_of(request), without)
     return answer(204, None)
 
 
-def show(desk: Desk, request: Request) -> Response:
-    return answer(200, {"tags": tags_json(tags_of(desk.jobs.job(job_id_of(request))))})
+def show(services: Services, request: Request) -> Response:
+    return answer(200, {"tags": tags_json(tags_of(services.jobs.job(job_id_of(request))))})
 
 
-def show_all(desk: Desk, request: Request) -> Response:
-    tags = all_tags(desk.jobs.all())
+def show_all(services: Services, request: Request) -> Response:
+    tags = all_tags(services.jobs.all())
     offset = number(request, "offset", 0, 0)
     return answer(200, {"tags": tags[offset : offset + number(request, "limit", MOST_SHOWN, 1, MOST_SHOWN)]})
 
 
-def jobs_by_tags(desk: Desk, request: Request) -> Response:
-    found = _jobs(desk, json_object(request))
+def jobs_by_tags(services: Services, request: Request) -> Response:
+    found = _jobs(services, json_object(request))
     offset = number(request, "offset", 0, 0)
     page = found[offset : offset + number(request, "limit", MOST_SHOWN, 1, MOST_SHOWN)]
     return answer(200, {"resources": [_resource(job) for job in page], "total_count": len(found)})
 
 
-def count_by_tags(desk: Desk, request: Request) -> Response:
-    return answer(200, {"total_count": len(_jobs(desk, json_object(request)))})
+def count_by_tags(services: Services, request: Request) -> Response:
+    return answer(200, {"total_count": len(_jobs(services, json_object(request)))})
 
 
-def _jobs(desk: Desk, body: Mapping[str, Any]) -> list[Job]:
+def _jobs(services: Services, body: Mapping[str, Any]) -> list[Job]:
     workspace = text(body, "workspace_id") or "0"
     bare = flag(body, "without_any_tag")
     conditions = () if bare else read_conditions(body)
     name = _name(body)
     return [
         job
-        for job in desk.jobs.all()
+        for job in services.jobs.all()
         if job.body["metadata"]["workspace_id"] == workspace
         and name in job.name
         and not (bare and tags_of(job))

@@ -4,39 +4,39 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service.calls import Desk, Routes
+from aisbench_sandbox.service.calls import Routes, Services
 from aisbench_sandbox.service.gateway import answer
 from aisbench_sandbox.service.parameters import invalid, json_object, text, word
 from aisbench_sandbox.service.resources import responses
 
 
-def flavors(_: Desk, request: Request) -> Response:
+def flavors(_: Services, request: Request) -> Response:
     kind = request.query_params.get("flavor_type", "")
     return answer(200, responses.flavors_json(word(kind, "flavor_type", ("", "CPU", "GPU", "Ascend"))))
 
 
-def engines(_: Desk, __: Request) -> Response:
+def engines(_: Services, __: Request) -> Response:
     return answer(200, responses.engines_json())
 
 
-def name(desk: Desk, request: Request) -> Response:
+def name(services: Services, request: Request) -> Response:
     asked = request.query_params.get("job_name", "")
     if not asked:
         raise Refused(400, "ModelArts.2764", "Invalid query parameter: job_name is missing.", "Give job_name.")
-    return answer(200, {"is_duplicate": desk.jobs.jobs.has_name(asked)})
+    return answer(200, {"is_duplicate": services.jobs.jobs.has_name(asked)})
 
 
-def quotas(desk: Desk, request: Request) -> Response:
+def quotas(services: Services, request: Request) -> Response:
     word(request.query_params.get("resource", ""), "resource", ("", "job-num"))
-    return answer(200, {"quotas": desk.quotas.shown()})
+    return answer(200, {"quotas": services.quotas.shown()})
 
 
-def set_quotas(desk: Desk, request: Request) -> Response:
+def set_quotas(services: Services, request: Request) -> Response:
     body = json_object(request)
     user_id = text(body, "user_id", most=64)
     if not user_id:
         raise invalid("user_id", "the user whose quota it is")
-    return answer(200, {"user_id": user_id, "quotas": desk.quotas.set(body)})
+    return answer(200, {"user_id": user_id, "quotas": services.quotas.set(body)})
 
 
 ROUTES: Routes = (

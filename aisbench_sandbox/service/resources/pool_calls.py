@@ -3,11 +3,11 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from aisbench_sandbox.capacity import Pool
+from aisbench_sandbox.capacity import DedicatedPool
 from aisbench_sandbox.catalogue import FLAVORS, find_flavor
-from aisbench_sandbox.job import Job, Phase
+from aisbench_sandbox.job import Job, JobPhase
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service.calls import Desk, Routes
+from aisbench_sandbox.service.calls import Routes, Services
 from aisbench_sandbox.service.gateway import answer
 from aisbench_sandbox.service.parameters import number, word
 from aisbench_sandbox.service.resources import pool_responses as responses
@@ -18,11 +18,11 @@ MOST_SHOWN = 500
 _STATUSES = ("Queue", "Pending", "Abnormal", "Terminating", "Creating", "Running", "Completed", "Terminated", "Failed")
 
 
-def pools(desk: Desk, request: Request) -> Response:
+def pools(services: Services, request: Request) -> Response:
     query = request.query_params
     status = word(query.get("status", ""), "status", ("", "created", "failed", "creating"))
-    jobs = desk.jobs.jobs.all()
-    found = [responses.pool_json(pool, responses.jobs_in(pool, jobs)) for pool in desk.pools()]
+    jobs = services.jobs.jobs.all()
+    found = [responses.pool_json(pool, responses.jobs_in(pool, jobs)) for pool in services.pools()]
     wanted = _labels(query.get("labelSelector", ""))
     if query.get("workspaceId"):
         wanted["os.modelarts/workspace.id"] = query["workspaceId"]
@@ -32,26 +32,28 @@ def pools(desk: Desk, request: Request) -> Response:
     return answer(200, {"apiVersion": "v2", "kind": "PoolList", "items": shown})
 
 
-def pool(desk: Desk, request: Request) -> Response:
-    found = _pool(desk, request)
-    return answer(200, responses.pool_json(found, responses.jobs_in(found, desk.jobs.jobs.all())))
+def pool(services: Services, request: Request) -> Response:
+    found = _pool(services, request)
+    return answer(200, responses.pool_json(found, responses.jobs_in(found, services.jobs.jobs.all())))
 
 
-def nodes(desk: Desk, request: Request) -> Response:
+def nodes(services: Services, request: Request) -> Response:
     start = number(request, "continue", 0, 0) if request.query_params.get("continue") else 0
-    return answer(200, responses.nodes_json(_pool(desk, request), start, number(request, "limit", 500, 0, MOST_SHOWN)))
+    return answer(
+        200, responses.nodes_json(_pool(services, request), start, number(request, "limit", 500, 0, MOST_SHOWN))
+    )
 
 
-def workloads(desk: Desk, request: Request) -> Response:
+def workloads(services: Services, request: Request) -> Response:
     query = request.query_params
     kind = word(query.get("type", ""), "type", ("", "train", "infer", "notebook", "x-infer"))
     status = word(query.get("status", ""), "status", ("", *_STATUSES))
     word(query.get("sort", ""), "sort", ("", "create_time"))
     ascending = word(query.get("ascend") or "false", "ascend", ("true", "false")) == "true"
     offset, limit = number(request, "offset", 0, 0), number(request, "limit", MOST_SHOWN, 0, MOST_SHOWN)
-    jobs = responses.jobs_in(_pool(desk, request), desk.jobs.jobs.all()) if kind in ("", "train") else []
+    jobs = responses.jobs_in(_pool(services, request), services.jobs.jobs.all()) if kind in ("", "train") else []
     queue = _queue(jobs)
-    found = [responses.workload_json(job, queue.get(job.job_id, 0), desk.now()) for job in jobs]
+    found = [responses.workload_json(job, queue.get(job.job_id, 0), services.now()) for job in jobs]
     found = [item for item in found if status in ("", item["status"])]
     found.sort(key=lambda item: int(item["createTime"]), reverse=not ascending)
     hosts = {host for text in query.getlist("hostip") for host in text.split(",")}
@@ -61,31 +63,31 @@ def workloads(desk: Desk, request: Request) -> Response:
     return answer(200, {"apiVersion": "v1", "kind": "WorkloadList", "items": found[offset : offset + limit]})
 
 
-def monitor(desk: Desk, request: Request) -> Response:
+def monitor(services: Services, request: Request) -> Response:
     query = request.query_params
-    found = _pool(desk, request)
+    found = _pool(services, request)
     period = word(query.get("period") or "60", "period", PERIODS)
     statistic = word(query.get("statistics") or "maximum", "statistics", tuple(STATISTICS))
-    span = read_span(query.get("time_range", ""), period, desk.now())
-    jobs = responses.jobs_in(found, desk.jobs.jobs.all())
+    span = read_span(query.get("time_range", ""), period, services.now())
+    jobs = responses.jobs_in(found, services.jobs.jobs.all())
     return answer(200, monitor_json(found.name, jobs, span, statistic))
 
 
-def usage(desk: Desk, _: Request) -> Response:
-    jobs = desk.jobs.jobs.all()
-    items = [responses.usage_json(pool, responses.jobs_in(pool, jobs), desk.now()) for pool in desk.pools()]
+def usage(services: Services, _: Request) -> Response:
+    jobs = services.jobs.jobs.all()
+    items = [responses.usage_json(pool, responses.jobs_in(pool, jobs), services.now()) for pool in services.pools()]
     return answer(200, {"apiVersion": "os.modelarts.metrics/v2", "kind": "PoolMetricsList", "items": items})
 
 
-def statistics(desk: Desk, _: Request) -> Response:
-    status = {"created": len(desk.pools()), "creating": 0, "failed": 0, "pending": 0}
-    return answer(200, {"statistics": {"status": status}, "operationTime": responses.iso(desk.now())})
+def statistics(services: Services, _: Request) -> Response:
+    status = {"created": len(services.pools()), "creating": 0, "failed": 0, "pending": 0}
+    return answer(200, {"statistics": {"status": status}, "operationTime": responses.iso(services.now())})
 
 
-def capacity(desk: Desk, request: Request) -> Response:
+def capacity(services: Services, request: Request) -> Response:
     flavor_id, pool_id = (request.query_params.get(name, "") for name in ("flavor_id", "pool_id"))
     if pool_id:
-        _named(desk, pool_id)
+        _named(services, pool_id)
     flavor = find_flavor(flavor_id)
     if flavor is None:
         raise Refused(400, "ModelArts.2763", f"Invalid flavor: {flavor_id or '(none)'}.", "See the flavors.")
@@ -93,7 +95,7 @@ def capacity(desk: Desk, request: Request) -> Response:
     return answer(200, {"cpu_core_num": info["cpu"]["core_num"], "mem_size": info["memory"]["size"]})
 
 
-def resource_flavors(_: Desk, request: Request) -> Response:
+def resource_flavors(_: Services, request: Request) -> Response:
     start = number(request, "continue", 0, 0) if request.query_params.get("continue") else 0
     flavors = list(FLAVORS.values())
     page = flavors[start : start + number(request, "limit", MOST_SHOWN, 0, MOST_SHOWN)]
@@ -103,12 +105,12 @@ def resource_flavors(_: Desk, request: Request) -> Response:
     return answer(200, {"apiVersion": "v1", "kind": "ResourceFlavorList", "metadata": metadata, "items": items})
 
 
-def _pool(desk: Desk, request: Request) -> Pool:
-    return _named(desk, str(request.path_params["pool"]))
+def _pool(services: Services, request: Request) -> DedicatedPool:
+    return _named(services, str(request.path_params["pool"]))
 
 
-def _named(desk: Desk, name: str) -> Pool:
-    for found in desk.pools():
+def _named(services: Services, name: str) -> DedicatedPool:
+    for found in services.pools():
         if found.name == name:
             return found
     raise Refused(404, "ModelArts.2890", f"The pool {name} is not found.", "See pools.")
@@ -116,7 +118,7 @@ def _named(desk: Desk, name: str) -> Pool:
 
 def _queue(jobs: list[Job]) -> dict[str, int]:
     """Places of the jobs that wait: those that were re-issued first, then by priority, then by age."""
-    waiting = [job for job in jobs if job.phase is Phase.PENDING]
+    waiting = [job for job in jobs if job.phase is JobPhase.PENDING]
     waiting.sort(key=lambda job: (not job.ahead, -job.priority, job.queued_at))
     return {job.job_id: place for place, job in enumerate(waiting, 1)}
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from aisbench_sandbox.capacity import Pool
+from aisbench_sandbox.capacity import DedicatedPool
 from aisbench_sandbox.catalogue import POOL_FLAVORS
-from aisbench_sandbox.job import Job, Phase
+from aisbench_sandbox.job import Job, JobPhase
 from aisbench_sandbox.service.hosts import host_of, node_ip
 from aisbench_sandbox.service.resources.responses import machine_json
 
@@ -17,18 +17,18 @@ _WORKLOAD_CARDS = {"Ascend": "huawei.com/ascend-1980", "GPU": "nvidia.com/gpu"}
 _MADE = "1970-01-01T00:00:00Z"  # a plan does not say when its pools were made
 
 
-def jobs_in(pool: Pool, jobs: Sequence[Job]) -> list[Job]:
+def jobs_in(pool: DedicatedPool, jobs: Sequence[Job]) -> list[Job]:
     """The jobs that were sent to this pool."""
     return [job for job in jobs if job.pool == pool.name]
 
 
-def pool_json(pool: Pool, jobs: Sequence[Job]) -> Json:
+def pool_json(pool: DedicatedPool, jobs: Sequence[Job]) -> Json:
     """One pool. `jobs` are those that were sent to it."""
     good = pool.nodes - len(pool.bad | pool.isolated)
     busy = -(-_cards_in_use(jobs) // max(1, pool.kind.cards))
     return {
         "apiVersion": "v2",
-        "kind": "Pool",
+        "kind": "DedicatedPool",
         "metadata": {
             "name": pool.name,
             "creationTimestamp": _MADE,
@@ -59,7 +59,7 @@ def pool_json(pool: Pool, jobs: Sequence[Job]) -> Json:
     }
 
 
-def nodes_json(pool: Pool, start: int, limit: int) -> Json:
+def nodes_json(pool: DedicatedPool, start: int, limit: int) -> Json:
     """Some of a pool's nodes, from number `start` on."""
     shown = range(pool.nodes)[start : start + limit]
     left = pool.nodes - start - len(shown)
@@ -74,7 +74,7 @@ def nodes_json(pool: Pool, start: int, limit: int) -> Json:
 def workload_json(job: Job, position: int, now: int) -> Json:
     """A job as its pool lists it; `position` is its place in the queue, 0 when it does not wait. Durations in s."""
     running = job.running_ms(now)
-    hosts = [host_of(job, node) for node in range(job.node_count)] if job.phase is Phase.RUNNING else []
+    hosts = [host_of(job, node) for node in range(job.node_count)] if job.phase is JobPhase.RUNNING else []
     return {
         "apiVersion": "v1",
         "kind": "Workload",
@@ -101,10 +101,10 @@ def workload_json(job: Job, position: int, now: int) -> Json:
 
 def workload_status(job: Job) -> str:
     """The job's phase in the words of pools: a job that waits for nodes is in the queue."""
-    return "Queue" if job.phase is Phase.PENDING else job.phase.value
+    return "Queue" if job.phase is JobPhase.PENDING else job.phase.value
 
 
-def usage_json(pool: Pool, jobs: Sequence[Job], now: int) -> Json:
+def usage_json(pool: DedicatedPool, jobs: Sequence[Job], now: int) -> Json:
     """How much of a pool is in use, in cards, cores and GB."""
     info = machine_json(pool.kind)
     all_cards = pool.nodes * pool.kind.cards
@@ -128,14 +128,14 @@ def usage_json(pool: Pool, jobs: Sequence[Job], now: int) -> Json:
 
 
 def _cards_in_use(jobs: Sequence[Job]) -> int:
-    return sum(job.card_count for job in jobs if job.phase in (Phase.RUNNING, Phase.TERMINATING))
+    return sum(job.card_count for job in jobs if job.phase in (JobPhase.RUNNING, JobPhase.TERMINATING))
 
 
-def _count(pool: Pool, count: int) -> Json:
+def _count(pool: DedicatedPool, count: int) -> Json:
     return {"flavor": pool.flavor, "count": count, "maxCount": pool.nodes, "azs": [{"az": "sandbox", "count": count}]}
 
 
-def _node(pool: Pool, number: int) -> Json:
+def _node(pool: DedicatedPool, number: int) -> Json:
     is_bad = number in pool.bad | pool.isolated
     resources = _resources(pool)
     return {
@@ -157,7 +157,7 @@ def _node(pool: Pool, number: int) -> Json:
     }
 
 
-def _resources(pool: Pool) -> Json:
+def _resources(pool: DedicatedPool) -> Json:
     info = machine_json(pool.kind)
     cards = {CARD_NAMES[pool.kind.kind]: str(pool.kind.cards)} if pool.kind.kind in CARD_NAMES else {}
     return {"cpu": str(info["cpu"]["core_num"]), "memory": f"{info['memory']['size']}Gi", **cards}

@@ -5,7 +5,7 @@ from typing import Any
 
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service import parameters
-from aisbench_sandbox.service.json_store import Shelf
+from aisbench_sandbox.service.json_store import JsonStore
 
 MOST = 2**31 - 1
 USUAL_JOBS = 10_000
@@ -22,14 +22,14 @@ _RANGES = {
 class Quotas:
     """The project's quotas; `count` says how many jobs there are."""
 
-    def __init__(self, shelf: Shelf, count: Callable[[], int]) -> None:
-        self._shelf = shelf
+    def __init__(self, store: JsonStore, count: Callable[[], int]) -> None:
+        self._store = store
         self._count = count
 
     @property
     def most_jobs(self) -> int:
         """How many jobs there may be."""
-        return int(self._shelf.read("quotas").get("job-num", {}).get("quota", USUAL_JOBS))
+        return int(self._store.read("quotas").get("job-num", {}).get("quota", USUAL_JOBS))
 
     @property
     def used(self) -> int:
@@ -51,7 +51,7 @@ class Quotas:
         wanted = [self._read(entry) for entry in parameters.entries(body, "quotas")]
         if not wanted:
             raise parameters.invalid("quotas", "at least one quota")
-        self._shelf.change("quotas", lambda stored: stored.update({entry["resource"]: entry for entry in wanted}))
+        self._store.change("quotas", lambda stored: stored.update({entry["resource"]: entry for entry in wanted}))
         return self._completed(wanted)
 
     def _completed(self, wanted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

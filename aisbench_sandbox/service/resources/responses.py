@@ -3,12 +3,12 @@
 import json
 from typing import Any
 
-from aisbench_sandbox.catalogue import ENGINES, FLAVORS, Flavor, fits
+from aisbench_sandbox.catalogue import ENGINES, FLAVORS, InstanceType, fits
 
 Json = dict[str, Any]
 
 
-def flavor_json(flavor: Flavor) -> Json:
+def flavor_json(flavor: InstanceType) -> Json:
     """An instance type. CPU types tell their processes per node as the attribute `cards`."""
     return {
         "flavor_id": flavor.flavor_id,
@@ -23,7 +23,7 @@ def flavor_json(flavor: Flavor) -> Json:
     }
 
 
-def machine_json(flavor: Flavor) -> Json:
+def machine_json(flavor: InstanceType) -> Json:
     """What a node of this type has; cores and GB are pretended, but for the cards."""
     cores, gigabytes = {"Ascend": (24, 90), "GPU": (8, 64)}.get(flavor.kind, (1, 2))
     info: Json = {
@@ -61,7 +61,7 @@ def engines_json() -> Json:
     return {"total": len(items), "items": items}
 
 
-def resource_flavor_json(flavor: Flavor) -> Json:
+def resource_flavor_json(flavor: InstanceType) -> Json:
     """A machine that dedicated pools are made of."""
     info = machine_json(flavor)
     spec: Json = {

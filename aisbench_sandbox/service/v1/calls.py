@@ -9,10 +9,10 @@ from starlette.responses import Response
 
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service import log_lines
-from aisbench_sandbox.service.calls import Desk, Routes
+from aisbench_sandbox.service.calls import Routes, Services
 from aisbench_sandbox.service.gateway import answer
 from aisbench_sandbox.service.parameters import json_object, number, word
-from aisbench_sandbox.service.task_calls import asked_lines, lines_json
+from aisbench_sandbox.service.task_calls import lines_json, parse_line_range
 from aisbench_sandbox.service.v1 import responses
 from aisbench_sandbox.service.v1.requests import wrong
 
@@ -22,101 +22,101 @@ MOST_PAGES = 65535
 _SORTS = ("job_name", "job_desc", "status", "duration", "version_count", "create_time")
 
 
-def create(desk: Desk, request: Request) -> Response:
-    return answer(200, responses.made_json(desk.legacy.create(json_object(request))))
+def create(services: Services, request: Request) -> Response:
+    return answer(200, responses.made_json(services.legacy.create(json_object(request))))
 
 
-def create_version(desk: Desk, request: Request) -> Response:
-    return answer(200, responses.made_json(desk.legacy.create_version(_job_id(request), json_object(request))))
+def create_version(services: Services, request: Request) -> Response:
+    return answer(200, responses.made_json(services.legacy.create_version(_job_id(request), json_object(request))))
 
 
-def show_all(desk: Desk, request: Request) -> Response:
+def show_all(services: Services, request: Request) -> Response:
     query = request.query_params
     sort_by = word(query.get("sortBy") or "job_name", "sortBy", _SORTS)
     order = word(query.get("order") or "asc", "order", ("asc", "desc"))
     search = query.get("search_content", "")
     if len(search) > 64:
         raise wrong("search_content has at most 64 characters")
-    jobs = [job for job in desk.legacy.all() if job.workspace == (query.get("workspace_id") or "0")]
-    found = [responses.listed_json(job, desk.now()) for job in jobs if search in job.name]
+    jobs = [job for job in services.legacy.all() if job.workspace == (query.get("workspace_id") or "0")]
+    found = [responses.listed_json(job, services.now()) for job in jobs if search in job.name]
     if query.get("status"):
         statuses = _statuses(query["status"])
         found = [job for job in found if job["status"] in statuses]
     found.sort(key=itemgetter(sort_by), reverse=order == "desc")
     size, page = number(request, "per_page", 10, 1, MOST_PER_PAGE), number(request, "page", 1, 1, MOST_PAGES)
-    quota = desk.quotas.most_jobs
-    counts = {"quotas": quota, "job_total_count": len(found), "job_count_limit": max(0, quota - desk.quotas.used)}
+    quota = services.quotas.most_jobs
+    counts = {"quotas": quota, "job_total_count": len(found), "job_count_limit": max(0, quota - services.quotas.used)}
     return answer(200, {"is_success": True, **counts, "jobs": found[(page - 1) * size : page * size]})
 
 
-def versions(desk: Desk, request: Request) -> Response:
-    desk.jobs.look()
-    job = desk.legacy.job(_job_id(request))
+def versions(services: Services, request: Request) -> Response:
+    services.jobs.refresh()
+    job = services.legacy.job(_job_id(request))
     size, page = number(request, "per_page", 10, 1, MOST_PER_PAGE), number(request, "page", 0, 0, MOST_PAGES)
     newest_first = list(reversed(job.versions))
     shown = newest_first[(page - 1) * size : page * size] if page else newest_first
-    return answer(200, responses.versions_json(job, shown, desk.now()))
+    return answer(200, responses.versions_json(job, shown, services.now()))
 
 
-def version(desk: Desk, request: Request) -> Response:
-    desk.jobs.look()
-    job, found = desk.legacy.version(_job_id(request), _version_id(request))
+def version(services: Services, request: Request) -> Response:
+    services.jobs.refresh()
+    job, found = services.legacy.version(_job_id(request), _version_id(request))
     about = {"job_id": job.job_id, "job_name": job.name, "job_desc": job.description}
-    return answer(200, {"is_success": True, **about, **responses.version_json(found, desk.now())})
+    return answer(200, {"is_success": True, **about, **responses.version_json(found, services.now())})
 
 
-def stop(desk: Desk, request: Request) -> Response:
-    desk.legacy.stop(_job_id(request), _version_id(request))
+def stop(services: Services, request: Request) -> Response:
+    services.legacy.stop(_job_id(request), _version_id(request))
     return _done()
 
 
-def delete_version(desk: Desk, request: Request) -> Response:
-    desk.legacy.delete_version(_job_id(request), _version_id(request))
+def delete_version(services: Services, request: Request) -> Response:
+    services.legacy.delete_version(_job_id(request), _version_id(request))
     return _done()
 
 
-def delete(desk: Desk, request: Request) -> Response:
-    desk.legacy.delete(_job_id(request))
+def delete(services: Services, request: Request) -> Response:
+    services.legacy.delete(_job_id(request))
     return _done()
 
 
-def describe(desk: Desk, request: Request) -> Response:
-    desk.legacy.describe(_job_id(request), json_object(request))
+def describe(services: Services, request: Request) -> Response:
+    services.legacy.describe(_job_id(request), json_object(request))
     return _done()
 
 
-def log_names(desk: Desk, request: Request) -> Response:
-    _, found = desk.legacy.version(_job_id(request), _version_id(request))
+def log_names(services: Services, request: Request) -> Response:
+    _, found = services.legacy.version(_job_id(request), _version_id(request))
     names = responses.log_names(found)
-    there = [name for node, name in enumerate(names) if desk.jobs.jobs.log_file(found.job_id, node).exists()]
+    there = [name for node, name in enumerate(names) if services.jobs.jobs.log_file(found.job_id, node).exists()]
     return answer(200, {"is_success": True, "log_file_list": there})
 
 
-def log_by_lines(desk: Desk, request: Request) -> Response:
-    _, found = desk.legacy.version(_job_id(request), _version_id(request))
+def log_by_lines(services: Services, request: Request) -> Response:
+    _, found = services.legacy.version(_job_id(request), _version_id(request))
     names = responses.log_names(found)
     asked = request.query_params.get("log_file", "")
-    base, count, order = asked_lines(request, 0)
-    log = desk.jobs.jobs.log_file(found.job_id, names.index(asked)) if asked in names else None
+    base, count, order = parse_line_range(request, 0)
+    log = services.jobs.jobs.log_file(found.job_id, names.index(asked)) if asked in names else None
     if log is None or not log.exists():
         raise wrong(f"there is no log file {asked or '(none)'}")
     return answer(200, {"is_success": True, **lines_json(_lines(log, base, count, order))})
 
 
-def specs(_: Desk, __: Request) -> Response:
+def specs(_: Services, __: Request) -> Response:
     return answer(200, responses.specs_json())
 
 
-def engines(_: Desk, __: Request) -> Response:
+def engines(_: Services, __: Request) -> Response:
     return answer(200, responses.engines_json())
 
 
-def guarded(call: Callable[[Desk, Request], Response]) -> Callable[[Desk, Request], Response]:
+def guarded(call: Callable[[Services, Request], Response]) -> Callable[[Services, Request], Response]:
     """The call with refusals as the older API writes them."""
 
-    def answered(desk: Desk, request: Request) -> Response:
+    def answered(services: Services, request: Request) -> Response:
         try:
-            return call(desk, request)
+            return call(services, request)
         except Refused as refused:
             return answer(refused.status, responses.refusal_json(refused))
 

@@ -2,7 +2,7 @@
 
 import re
 
-from aisbench_sandbox.catalogue import ENGINES, Engine
+from aisbench_sandbox.catalogue import ENGINES, EngineImage
 
 _MINDSPORE = re.compile(r"mindspore_([0-9.]+)-cann_([0-9.]+)-py_([0-9.]+)-euler_([0-9.]+)-aarch64")
 
@@ -17,8 +17,8 @@ def _old_name(version: str) -> str:
     return f"MindSpore-{number.removesuffix('.0')}-cann_{cann}-python{python}-euleros{euleros}-aarch64"
 
 
-OFFERED: tuple[tuple[Engine, Engine], ...] = (
+OFFERED: tuple[tuple[EngineImage, EngineImage], ...] = (
     *((engine, engine) for engine in ENGINES),
-    *((Engine(engine.name, old), engine) for engine in ENGINES if (old := _old_name(engine.version))),
+    *((EngineImage(engine.name, old), engine) for engine in ENGINES if (old := _old_name(engine.version))),
 )
 """What is offered, and which image of today it is; numbers begin with 1."""

@@ -10,11 +10,11 @@ from aisbench_sandbox.job import Job
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service import parameters
 from aisbench_sandbox.service.creation import is_name
-from aisbench_sandbox.service.json_store import Shelf
+from aisbench_sandbox.service.json_store import JsonStore
 from aisbench_sandbox.service.training_jobs import LEGACY, TrainingJobs
 from aisbench_sandbox.service.v1.requests import in_the_old_container, translated, wrong
 
-_SHELF = "legacy"
+_STORE = "legacy"
 _NOT_FOUND = "ModelArts.0105"
 
 
@@ -39,8 +39,8 @@ def facts_of(version: Job) -> Mapping[str, Any]:
 class LegacyJobs:
     """The older API's jobs."""
 
-    def __init__(self, shelf: Shelf, jobs: TrainingJobs) -> None:
-        self._shelf = shelf
+    def __init__(self, store: JsonStore, jobs: TrainingJobs) -> None:
+        self._store = store
         self._jobs = jobs
         self._making = threading.Lock()
 
@@ -63,7 +63,7 @@ class LegacyJobs:
             with_version = config.get("create_version", True) is not False
             accepted = self._accepted(made, config) if with_version else None
             job_id = self._number("last_job")
-            self._shelf.change(_SHELF, lambda kept: kept.setdefault("jobs", {}).update({str(job_id): made}))
+            self._store.change(_STORE, lambda kept: kept.setdefault("jobs", {}).update({str(job_id): made}))
             if accepted is not None:
                 self._add_version(job_id, accepted, config, 0)
         return self.job(job_id)
@@ -85,7 +85,7 @@ class LegacyJobs:
 
     def all(self) -> list[LegacyJob]:
         """Every job, oldest first."""
-        self._jobs.look()
+        self._jobs.refresh()
         return [self._read(int(job_id), entry) for job_id, entry in self._kept().items()]
 
     def job(self, job_id: int) -> LegacyJob:
@@ -112,7 +112,7 @@ class LegacyJobs:
         """Change a job's description. Raises Refused."""
         self.job(job_id)
         description = parameters.text(body, "job_desc")
-        self._shelf.change(_SHELF, lambda kept: kept["jobs"][str(job_id)].update(description=description))
+        self._store.change(_STORE, lambda kept: kept["jobs"][str(job_id)].update(description=description))
 
     def stop(self, job_id: int, version_id: int) -> None:
         """Ask a version to end. Raises Refused when it has ended."""
@@ -126,7 +126,7 @@ class LegacyJobs:
         """Forget a job and all its versions. Raises Refused."""
         for version in self.job(job_id).versions:
             self._jobs.forget(version)
-        self._shelf.change(_SHELF, lambda kept: kept["jobs"].pop(str(job_id), None))
+        self._store.change(_STORE, lambda kept: kept["jobs"].pop(str(job_id), None))
 
     def _accepted(self, job: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
         self._refuse_shared_output(config)
@@ -144,7 +144,7 @@ class LegacyJobs:
         version_id = self._number("last_version")
         job = self._kept()[str(job_id)]
         number = int(job["versions_made"]) + 1
-        self._shelf.change(_SHELF, lambda kept: kept["jobs"][str(job_id)].update(versions_made=number))
+        self._store.change(_STORE, lambda kept: kept["jobs"][str(job_id)].update(versions_made=number))
         resource_id = f"job{secrets.token_hex(4)}"
         facts = {
             "job_id": job_id,
@@ -166,9 +166,9 @@ class LegacyJobs:
         )
 
     def _number(self, counter: str) -> int:
-        self._shelf.change(_SHELF, lambda kept: kept.update({counter: kept.get(counter, 0) + 1}))
-        return int(self._shelf.read(_SHELF)[counter])
+        self._store.change(_STORE, lambda kept: kept.update({counter: kept.get(counter, 0) + 1}))
+        return int(self._store.read(_STORE)[counter])
 
     def _kept(self) -> Mapping[str, Any]:
-        jobs: Mapping[str, Any] = self._shelf.read(_SHELF).get("jobs", {})
+        jobs: Mapping[str, Any] = self._store.read(_STORE).get("jobs", {})
         return jobs

@@ -3,7 +3,7 @@
 from typing import Any
 
 from aisbench_sandbox.catalogue import ENGINES, FLAVORS
-from aisbench_sandbox.job import Job, Phase
+from aisbench_sandbox.job import Job, JobPhase
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service.resources.responses import flavor_json
 from aisbench_sandbox.service.v1.engines import OFFERED
@@ -14,13 +14,13 @@ Json = dict[str, Any]
 
 # The API's JOBSTAT numbers, 0 (UNKNOWN) to 22; the others are stages that nothing passes through here.
 _STATUS = {
-    Phase.CREATING.value: 1,  # INIT
-    Phase.PENDING.value: 7,  # WAITING
-    Phase.RUNNING.value: 8,  # RUNNING
-    Phase.TERMINATING.value: 9,  # KILLING
-    Phase.COMPLETED.value: 10,  # COMPLETED
-    Phase.FAILED.value: 11,  # FAILED
-    Phase.TERMINATED.value: 12,  # KILLED
+    JobPhase.CREATING.value: 1,  # INIT
+    JobPhase.PENDING.value: 7,  # WAITING
+    JobPhase.RUNNING.value: 8,  # RUNNING
+    JobPhase.TERMINATING.value: 9,  # KILLING
+    JobPhase.COMPLETED.value: 10,  # COMPLETED
+    JobPhase.FAILED.value: 11,  # FAILED
+    JobPhase.TERMINATED.value: 12,  # KILLED
     "Abnormal": 14,  # LOST
 }
 _UNKNOWN = 0

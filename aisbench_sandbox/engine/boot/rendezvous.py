@@ -10,14 +10,14 @@ from aisbench_sandbox.engine.ports import role_ports
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class Rendezvous:
     """The ports of each role (ps, worker, …), one per node, and a word that only the job's programs know."""
 
     ports: dict[str, list[int]]
     secret: str
 
 
-def agreement(node: Node, roles: Sequence[str]) -> Agreement:
+def rendezvous(node: Node, roles: Sequence[str]) -> Rendezvous:
     """The job's agreement. The first node that asks draws it; the others read what it drew."""
     file = node.root.parent / "agreement.json"
     if not file.exists():
@@ -25,4 +25,4 @@ def agreement(node: Node, roles: Sequence[str]) -> Agreement:
         ports = role_ports(len(roles) * count)
         by_role = {role: ports[at * count :][:count] for at, role in enumerate(roles)}
         file.write_text(json.dumps({"ports": by_role, "secret": secrets.token_hex(16)}), "utf-8")
-    return Agreement(**json.loads(file.read_text("utf-8")))
+    return Rendezvous(**json.loads(file.read_text("utf-8")))
