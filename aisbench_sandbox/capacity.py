@@ -82,8 +82,8 @@ class Capacity:
         self._first = first or Plan()
         self._lock = threading.Lock()
         self._public = (Host(_PUBLIC_HOST, public_cards),)
-        kept = Plan.model_validate_json(file.read_bytes()) if first is None and file.exists() else None
-        self._plan = kept or self._first
+        stored = Plan.model_validate_json(file.read_bytes()) if first is None and file.exists() else None
+        self._plan = stored or self._first
 
     @property
     def plan(self) -> Plan:
@@ -93,7 +93,7 @@ class Capacity:
     def set(self, plan: Plan) -> None:
         """From now on, and after a restart."""
         with self._lock:
-            self._keep(plan)
+            self._store(plan)
 
     def reset(self) -> None:
         """As it was at the start."""
@@ -119,7 +119,7 @@ class Capacity:
         with self._lock:
             bad = min(count, self._plan.bad_public_nodes) if pool == PUBLIC else 0
             if bad:
-                self._keep(self._plan.model_copy(update={"bad_public_nodes": self._plan.bad_public_nodes - bad}))
+                self._store(self._plan.model_copy(update={"bad_public_nodes": self._plan.bad_public_nodes - bad}))
             return bad
 
     def is_bad(self, name: str, host: str) -> bool:
@@ -130,11 +130,11 @@ class Capacity:
     def isolate(self, name: str, hosts: Sequence[str]) -> None:
         """Give these nodes no more jobs."""
         with self._lock:
-            self._keep(
+            self._store(
                 self._plan.model_copy(update={"pools": tuple(_without(pool, name, hosts) for pool in self._plan.pools)})
             )
 
-    def _keep(self, plan: Plan) -> None:
+    def _store(self, plan: Plan) -> None:
         write_atomically(self._file, plan.model_dump_json().encode())
         self._plan = plan
 

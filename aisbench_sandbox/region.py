@@ -162,28 +162,28 @@ class Region:
         if kind is EngineKind.SCRIPTED:
             return ScriptedEngine(self._jobs, self._objects, self._capacity)
         data = self.location.data
-        found = isolation(containers, data, visibility(*for_pip_at(os.environ), hidden=[data, *protected.hidden]))
-        self._caution = found.caution
+        isolated = isolation(containers, data, visibility(*for_pip_at(os.environ), hidden=[data, *protected.hidden]))
+        self._caution = isolated.caution
         ((access_key, secret_key),) = self.keys.items()
         site = Site(
             access_key,
             secret_key,
             self.location.modelarts_url,
-            found.without_containers,
-            found.visibility,
-            found.user,
+            isolated.without_containers,
+            isolated.visibility,
+            isolated.user,
             self.location.data / "shares",
         )
         return SubprocessEngine(
             TrainingContext(
                 self._jobs,
                 self._objects,
-                found.work,
+                isolated.work,
                 self.location.obs_url,
                 self._capacity,
                 limits.grace,
                 site,
-                lambda: protected.keys.why_no_jobs(found),
+                lambda: protected.keys.why_no_jobs(isolated),
             )
         )
 

@@ -57,95 +57,97 @@ class _V4Claim:
     payload: str
 
 
-def authenticate(asked: ObsRequest, keys: Mapping[str, str], now: datetime) -> Sender:
+def authenticate(request: ObsRequest, keys: Mapping[str, str], now: datetime) -> Sender:
     """The sender of a request. ObjectError says why a request is not believed."""
-    authorization = asked.headers.get("authorization", "")
+    authorization = request.headers.get("authorization", "")
     if authorization.startswith("AWS4-HMAC-SHA256"):
-        return _v4_header(asked, authorization, keys, now)
-    if found := _V2.fullmatch(authorization):
-        return _v2_header(asked, found, keys, now)
+        return _v4_header(request, authorization, keys, now)
+    if match := _V2.fullmatch(authorization):
+        return _v2_header(request, match, keys, now)
     if authorization:
         raise ObjectError("InvalidArgument", "The Authorization header is none of AWS, OBS and AWS4-HMAC-SHA256.")
-    if asked.value("X-Amz-Signature") is not None:
-        return _v4_url(asked, keys, now)
-    if asked.value("Signature") is not None:
-        return _v2_url(asked, keys, now)
+    if request.value("X-Amz-Signature") is not None:
+        return _v4_url(request, keys, now)
+    if request.value("Signature") is not None:
+        return _v2_url(request, keys, now)
     raise ObjectError("AccessDenied", "The request is not signed.")
 
 
-def dialect_of(asked: ObsRequest) -> Dialect:
+def dialect_of(request: ObsRequest) -> Dialect:
     """The family of header names that the answer should use, also when the signature is not believed."""
-    amz = asked.headers.get("authorization", "").startswith("AWS") or any(
-        "amz" in name.lower() for name in asked.headers
+    amz = request.headers.get("authorization", "").startswith("AWS") or any(
+        "amz" in name.lower() for name in request.headers
     )
-    return "amz" if amz or asked.value("AWSAccessKeyId") or asked.value("X-Amz-Signature") else "obs"
+    return "amz" if amz or request.value("AWSAccessKeyId") or request.value("X-Amz-Signature") else "obs"
 
 
-def _v2_header(asked: ObsRequest, found: re.Match[str], keys: Mapping[str, str], now: datetime) -> Sender:
-    scheme, access_key, signature = found.groups()
+def _v2_header(request: ObsRequest, match: re.Match[str], keys: Mapping[str, str], now: datetime) -> Sender:
+    scheme, access_key, signature = match.groups()
     dialect: Dialect = "obs" if scheme == "OBS" else "amz"
-    own_date = asked.headers.get(f"x-{dialect}-date", "")
-    date = asked.headers.get("date", "")
+    own_date = request.headers.get(f"x-{dialect}-date", "")
+    date = request.headers.get("date", "")
     secret = _secret(access_key, keys)
     _check_skew(_http_date(own_date or date), now)
-    _compare(_v2_signature(asked, secret, dialect, "" if own_date else date), signature)
+    _compare(_v2_signature(request, secret, dialect, "" if own_date else date), signature)
     return Sender(access_key, dialect)
 
 
-def _v2_url(asked: ObsRequest, keys: Mapping[str, str], now: datetime) -> Sender:
-    dialect: Dialect = "amz" if asked.value("AWSAccessKeyId") else "obs"
-    access_key = asked.value("AWSAccessKeyId") or asked.value("AccessKeyId") or ""
-    expires = asked.value("Expires") or ""
+def _v2_url(request: ObsRequest, keys: Mapping[str, str], now: datetime) -> Sender:
+    dialect: Dialect = "amz" if request.value("AWSAccessKeyId") else "obs"
+    access_key = request.value("AWSAccessKeyId") or request.value("AccessKeyId") or ""
+    expires = request.value("Expires") or ""
     secret = _secret(access_key, keys)
-    moved = asked.with_headers_of_query() if dialect == "amz" else asked  # as the AWS SDKs sign them
-    signatures = [_v2_signature(each, secret, dialect, expires) for each in (moved, asked)]
-    given = asked.value("Signature") or ""
-    _compare(signatures[0] if hmac.compare_digest(signatures[0].encode(), _bytes(given)) else signatures[1], given)
+    moved = request.with_headers_of_query() if dialect == "amz" else request  # as the AWS SDKs sign them
+    signatures = [_v2_signature(variant, secret, dialect, expires) for variant in (moved, request)]
+    signature = request.value("Signature") or ""
+    _compare(
+        signatures[0] if hmac.compare_digest(signatures[0].encode(), _bytes(signature)) else signatures[1], signature
+    )
     if (whole_number(expires) or 0) < now.timestamp():
         raise ObjectError("AccessDenied", "Request has expired")
     return Sender(access_key, dialect)
 
 
-def _v2_signature(asked: ObsRequest, secret: str, dialect: Dialect, date: str) -> str:
+def _v2_signature(request: ObsRequest, secret: str, dialect: Dialect, date: str) -> str:
     prefix = f"x-{dialect}-"
     headers = "".join(
-        f"{name}:{value.strip()}\n" for name, value in sorted(asked.headers.items()) if name.startswith(prefix)
+        f"{name}:{value.strip()}\n" for name, value in sorted(request.headers.items()) if name.startswith(prefix)
     )
-    covered = (pair for pair in asked.query if pair[0].lower() in _SUBRESOURCES or pair[0].lower().startswith(prefix))
+    covered = (pair for pair in request.query if pair[0].lower() in _SUBRESOURCES or pair[0].lower().startswith(prefix))
     resources = sorted(covered, key=lambda pair: (pair[0], pair[1] or ""))
     query = "&".join(name if value is None else f"{name}={value}" for name, value in resources)
-    content = [asked.headers.get(name, "") for name in ("content-md5", "content-type")]
-    text = "\n".join([asked.method, *content, date, headers]) + asked.resource + (f"?{query}" if query else "")
+    content = [request.headers.get(name, "") for name in ("content-md5", "content-type")]
+    text = "\n".join([request.method, *content, date, headers]) + request.resource + (f"?{query}" if query else "")
     return base64.b64encode(hmac.new(secret.encode(), _bytes(text), "sha1").digest()).decode()
 
 
-def _v4_header(asked: ObsRequest, authorization: str, keys: Mapping[str, str], now: datetime) -> Sender:
-    found = _V4.fullmatch(authorization)
-    payload = asked.headers.get("x-amz-content-sha256", "")
-    if not found or not payload:
+def _v4_header(request: ObsRequest, authorization: str, keys: Mapping[str, str], now: datetime) -> Sender:
+    match = _V4.fullmatch(authorization)
+    payload = request.headers.get("x-amz-content-sha256", "")
+    if not match or not payload:
         raise ObjectError("InvalidArgument", "A v4 request needs Credential, SignedHeaders, Signature and a hash.")
-    instant = _iso_date(asked.headers.get("x-amz-date", "")) or _http_date(asked.headers.get("date", ""))
-    claim = _V4Claim(found["credential"], found["signed"], found["signature"], instant, payload)
+    instant = _iso_date(request.headers.get("x-amz-date", "")) or _http_date(request.headers.get("date", ""))
+    claim = _V4Claim(match["credential"], match["signed"], match["signature"], instant, payload)
     _check_skew(instant, now)
-    return _v4_sender(asked, claim, keys)
+    return _v4_sender(request, claim, keys)
 
 
-def _v4_url(asked: ObsRequest, keys: Mapping[str, str], now: datetime) -> Sender:
+def _v4_url(request: ObsRequest, keys: Mapping[str, str], now: datetime) -> Sender:
     names = ("X-Amz-Credential", "X-Amz-SignedHeaders", "X-Amz-Signature", "X-Amz-Date", "X-Amz-Expires")
-    credential, signed, signature, date, expires = (asked.value(name) or "" for name in names)
+    credential, signed, signature, date, expires = (request.value(name) or "" for name in names)
     instant, seconds = _iso_date(date), whole_number(expires)
     if not instant or seconds is None or seconds > _LONGEST_URL.total_seconds():
         raise ObjectError("AuthorizationQueryParametersError", "X-Amz-Date or X-Amz-Expires cannot be understood.")
-    unsigned = tuple(pair for pair in asked.query if pair[0] != "X-Amz-Signature")
-    payload = asked.value("X-Amz-Content-Sha256") or _UNSIGNED
+    unsigned = tuple(pair for pair in request.query if pair[0] != "X-Amz-Signature")
+    payload = request.value("X-Amz-Content-Sha256") or _UNSIGNED
     claim = _V4Claim(credential, signed, signature, instant, payload)
-    sender = _v4_sender(replace(asked, query=unsigned), claim, keys)
+    sender = _v4_sender(replace(request, query=unsigned), claim, keys)
     if not -_MOST_SKEW <= now - instant <= timedelta(seconds=seconds):
         raise ObjectError("AccessDenied", "Request has expired")
     return sender
 
 
-def _v4_sender(asked: ObsRequest, claim: _V4Claim, keys: Mapping[str, str]) -> Sender:
+def _v4_sender(request: ObsRequest, claim: _V4Claim, keys: Mapping[str, str]) -> Sender:
     access_key, _, scope = claim.credential.partition("/")
     secret = _secret(access_key, keys)
     stamp = f"{claim.instant:%Y%m%dT%H%M%SZ}"
@@ -153,8 +155,8 @@ def _v4_sender(asked: ObsRequest, claim: _V4Claim, keys: Mapping[str, str]) -> S
     fits = len(parts) == 4 and parts[0] == stamp[:8] and parts[3] == "aws4_request"  # date/region/service/aws4_request
     if not fits or not scope.isascii():
         raise ObjectError("AuthorizationHeaderMalformed", "The credential's scope does not fit the request's date.")
-    _check_signed_headers(asked, claim.signed.split(";"))
-    text = "\n".join(["AWS4-HMAC-SHA256", stamp, scope, sha256(_bytes(_canonical(asked, claim))).hexdigest()])
+    _check_signed_headers(request, claim.signed.split(";"))
+    text = "\n".join(["AWS4-HMAC-SHA256", stamp, scope, sha256(_bytes(_canonical(request, claim))).hexdigest()])
     key = f"AWS4{secret}".encode()
     for part in parts:
         key = hmac.digest(key, _bytes(part), "sha256")
@@ -163,17 +165,17 @@ def _v4_sender(asked: ObsRequest, claim: _V4Claim, keys: Mapping[str, str]) -> S
     return Sender(access_key, "amz", payload, Seed(key, stamp, scope, claim.signature))
 
 
-def _check_signed_headers(asked: ObsRequest, signed: list[str]) -> None:
-    must = {"host"} | {name for name in asked.headers if name.startswith("x-amz-")}
+def _check_signed_headers(request: ObsRequest, signed: list[str]) -> None:
+    must = {"host"} | {name for name in request.headers if name.startswith("x-amz-")}
     if missing := sorted(must - set(signed)):
         raise ObjectError("AccessDenied", f"Headers that must be signed are not: {', '.join(missing)}")
 
 
-def _canonical(asked: ObsRequest, claim: _V4Claim) -> str:
-    path = quote(unquote_to_bytes(asked.path), safe="/~")
-    query = "&".join(sorted(f"{quote(name, safe='~')}={quote(value or '', safe='~')}" for name, value in asked.query))
-    headers = "".join(f"{name}:{' '.join(asked.headers.get(name, '').split())}\n" for name in claim.signed.split(";"))
-    return "\n".join([asked.method, path, query, headers, claim.signed, claim.payload])
+def _canonical(request: ObsRequest, claim: _V4Claim) -> str:
+    path = quote(unquote_to_bytes(request.path), safe="/~")
+    query = "&".join(sorted(f"{quote(name, safe='~')}={quote(value or '', safe='~')}" for name, value in request.query))
+    headers = "".join(f"{name}:{' '.join(request.headers.get(name, '').split())}\n" for name in claim.signed.split(";"))
+    return "\n".join([request.method, path, query, headers, claim.signed, claim.payload])
 
 
 def _secret(access_key: str, keys: Mapping[str, str]) -> str:
@@ -182,8 +184,8 @@ def _secret(access_key: str, keys: Mapping[str, str]) -> str:
     return keys[access_key]
 
 
-def _compare(expected: str, given: str) -> None:
-    if not hmac.compare_digest(expected.encode(), _bytes(given)):
+def _compare(expected: str, signature: str) -> None:
+    if not hmac.compare_digest(expected.encode(), _bytes(signature)):
         message = (
             "The signature that was calculated does not match the one that was provided. Check the key and method."
         )

@@ -22,7 +22,7 @@ TAGGING = "x-obs-tagging"
 class Call:
     """A request whose sender and body are checked. An object's bytes are in `draft`, a document is in `body`."""
 
-    asked: ObsRequest
+    request: ObsRequest
     bucket: str
     key: str
     dialect: Dialect
@@ -33,10 +33,10 @@ class Call:
 
     def text(self, name: str) -> str:
         """A query parameter's value, empty when it is not there."""
-        return self.asked.value(name) or ""
+        return self.request.value(name) or ""
 
     def number(self, name: str, default: int) -> int:
-        text = self.asked.value(name)
+        text = self.request.value(name)
         if text is None:
             return default
         number = whole_number(text)
@@ -52,16 +52,16 @@ class Call:
 
     def header(self, name: str) -> str:
         """The value of `x-amz-<name>` or `x-obs-<name>`."""
-        return self.asked.headers.get(f"x-amz-{name}") or self.asked.headers.get(f"x-obs-{name}", "")
+        return self.request.headers.get(f"x-amz-{name}") or self.request.headers.get(f"x-obs-{name}", "")
 
     def stored_headers(self) -> dict[str, str]:
         """What is kept with the object; user metadata under one name, whichever way it was sent."""
-        kept = {name: value for name, value in self.asked.headers.items() if name in _STORED or _META.match(name)}
+        stored = {name: value for name, value in self.request.headers.items() if name in _STORED or _META.match(name)}
         # How the body was sent is not how the object is encoded.
-        encodings = [word.strip() for word in kept.pop("content-encoding", "").split(",")]
+        encodings = [word.strip() for word in stored.pop("content-encoding", "").split(",")]
         if left := ",".join(word for word in encodings if word and word != "aws-chunked"):
-            kept["content-encoding"] = left
-        return {_META.sub("x-obs-meta-", name): value for name, value in kept.items()}
+            stored["content-encoding"] = left
+        return {_META.sub("x-obs-meta-", name): value for name, value in stored.items()}
 
     def copy_source(self) -> tuple[str, str] | None:
         """(bucket, key) that a PUT copies from, if it does."""

@@ -70,11 +70,11 @@ class Chunks:
             if not colon:
                 raise ObjectError("MalformedTrailerError", "The body is followed by something else than trailers.")
             self.trailers[name.strip().lower()] = value.strip()
-        given = self.trailers.pop(_TRAILER_SIGNATURE, "")
+        signature = self.trailers.pop(_TRAILER_SIGNATURE, "")
         if self._signed_trailer:
             text = "".join(f"{name}:{value}\n" for name, value in self.trailers.items())
             hashed = sha256(text.encode()).hexdigest()
-            self._compare("\n".join(["AWS4-HMAC-SHA256-TRAILER", *self._chain(), hashed]), given)
+            self._compare("\n".join(["AWS4-HMAC-SHA256-TRAILER", *self._chain(), hashed]), signature)
 
     def _step(self) -> bool:
         """Read the end of one chunk or the first line of the next; whether enough had come."""
@@ -91,10 +91,10 @@ class Chunks:
             if len(self._waiting) > _LONGEST_LINE:
                 raise _malformed()
             return False
-        found = _HEAD.fullmatch(self._waiting, 0, end)
-        if not found or self._signed != bool(found[2]):
+        head = _HEAD.fullmatch(self._waiting, 0, end)
+        if not head or self._signed != bool(head[2]):
             raise _malformed()
-        self._left, self._claimed = int(found[1], 16), (found[2] or b"").decode()
+        self._left, self._claimed = int(head[1], 16), (head[2] or b"").decode()
         del self._waiting[: end + 2]
         if self._left == 0:
             self._end_chunk()
@@ -112,9 +112,9 @@ class Chunks:
     def _chain(self) -> tuple[str, str, str]:
         return self._seed.stamp, self._seed.scope, self._previous
 
-    def _compare(self, text: str, given: str) -> None:
+    def _compare(self, text: str, signature: str) -> None:
         expected = hmac.digest(self._seed.key, text.encode(), "sha256").hex()
-        if not hmac.compare_digest(expected.encode(), given.encode()):
+        if not hmac.compare_digest(expected.encode(), signature.encode()):
             raise ObjectError("SignatureDoesNotMatch", "The signature of a chunk or trailer does not match its bytes.")
 
 

@@ -19,7 +19,7 @@ _BLOCK = 1 << 20
 
 
 def put(call: Call) -> Response:
-    if "if-match" in call.asked.headers or "if-none-match" in call.asked.headers:
+    if "if-match" in call.request.headers or "if-none-match" in call.request.headers:
         raise ObjectError("NotImplemented", "Conditions on a PUT are not understood here.")
     source = call.copy_source()
     if source:
@@ -39,7 +39,7 @@ def append(call: Call) -> Response:
 
 def head(call: Call) -> Response:
     with call.objects.open(call.bucket, call.key) as (stat, _):
-        if is_not_modified(call.asked.headers, stat):
+        if is_not_modified(call.request.headers, stat):
             return responses.not_modified(stat)
         part = _wanted_range(call, stat)
         return responses.empty(206 if part else 200, _headers(call, stat, part))
@@ -49,7 +49,7 @@ def get(call: Call) -> Response:
     """The whole object or the range that was asked for, of one version from the first byte to the last."""
     with ExitStack() as stack:
         stat, file = stack.enter_context(call.objects.open(call.bucket, call.key))
-        if is_not_modified(call.asked.headers, stat):
+        if is_not_modified(call.request.headers, stat):
             return responses.not_modified(stat)
         part = _wanted_range(call, stat)
         start, end = part or (0, stat.size)
@@ -79,7 +79,7 @@ def put_part(call: Call) -> Response:
         etag = call.uploads.part(call.bucket, call.key, upload_id, number, call.staged)
         return responses.empty(headers={"etag": f'"{etag}"'})
     with call.objects.open(*source) as (stat, file):
-        check_source(call.asked.headers, stat)
+        check_source(call.request.headers, stat)
         start, end = parse_range(call.header("copy-source-range"), stat.size) or (0, stat.size)
         file.seek(start)
         for block in _blocks(ExitStack(), file, end - start):
@@ -112,13 +112,13 @@ def _copy(call: Call, source: tuple[str, str]) -> Response:
     directive = call.header("metadata-directive") or "COPY"
     if directive not in ("COPY", "REPLACE", "REPLACE_NEW"):
         raise ObjectError("InvalidArgument", f"A metadata directive is COPY or REPLACE, not {directive[:100]!r}.")
-    with call.objects.open(*source) as (there, _):
-        check_source(call.asked.headers, there)
-    given = {} if directive == "COPY" else call.stored_headers()
+    with call.objects.open(*source) as (original, _):
+        check_source(call.request.headers, original)
+    chosen = {} if directive == "COPY" else call.stored_headers()
     if directive in ("COPY", "REPLACE_NEW"):  # OBS: what is named is replaced, what is not is kept
-        given = {**there.headers, **given}
-    headers = {name: value for name, value in given.items() if name not in (TAGGING, "x-obs-object-type")}
-    stat = call.objects.copy(source, call.bucket, call.key, headers | tagging.of_copy(call, there.headers))
+        chosen = {**original.headers, **chosen}
+    headers = {name: value for name, value in chosen.items() if name not in (TAGGING, "x-obs-object-type")}
+    stat = call.objects.copy(source, call.bucket, call.key, headers | tagging.of_copy(call, original.headers))
     return responses.copied(stat.etag, stat.modified, "CopyObjectResult")
 
 
@@ -130,14 +130,14 @@ def _part_number(text: str) -> int:
 
 
 def _wanted_range(call: Call, stat: StoredObject) -> tuple[int, int] | None:
-    headers = call.asked.headers
+    headers = call.request.headers
     return parse_range(headers.get("range", ""), stat.size) if range_still_holds(headers, stat) else None
 
 
 def _headers(call: Call, stat: StoredObject, part: tuple[int, int] | None) -> dict[str, str]:
     """The headers of the object or of a part of it, with those that the query asks to be told otherwise."""
     headers = responses.object_headers(stat, call.dialect)
-    for name, value in call.asked.query:
+    for name, value in call.request.query:
         if name.startswith("response-"):
             headers[name.removeprefix("response-")] = responses.header_value(value or "")
     if part:

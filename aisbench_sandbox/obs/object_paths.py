@@ -140,7 +140,7 @@ def _escape(piece: str) -> str:
 
 
 def _unescape(piece: str) -> str:
-    return "" if piece == "%" else _ESCAPED.sub(lambda found: chr(int(found[1], 16)), piece)
+    return "" if piece == "%" else _ESCAPED.sub(lambda match: chr(int(match[1], 16)), piece)
 
 
 def _ordered(folder: str, base: str) -> Iterator[tuple[str, bool, str]]:

@@ -177,8 +177,8 @@ class Objects:
     ) -> StoredObject:
         """Copy the object `source` (bucket, key) with its headers, or with the given ones instead."""
         with self.open(*source) as (there, file):
-            kept = {name: value for name, value in there.headers.items() if name != _TYPE}
-            return self.put(bucket, key, file, kept if headers is None else headers)
+            own = {name: value for name, value in there.headers.items() if name != _TYPE}
+            return self.put(bucket, key, file, own if headers is None else headers)
 
     def set_headers(self, bucket: str, key: str, headers: Mapping[str, str]) -> None:
         """Keep other headers with an object, whose bytes stay as they are. NoSuchKey."""
@@ -213,19 +213,19 @@ class Objects:
         self, bucket: str, prefix: str = "", marker: str = "", delimiter: str = "", max_keys: int = _PAGE
     ) -> Listing:
         """At most `max_keys` (and 1,000) keys and common prefixes after `marker`, in byte order. NoSuchBucket."""
-        found: dict[str, StoredObject | None] = {}
+        entries: dict[str, StoredObject | None] = {}
         limit = max(0, min(max_keys, _PAGE)) if len(prefix) <= _KEY_BYTES else 0
         for key, path in object_paths.walk(self.require_bucket(bucket), prefix, marker) if limit else ():
             name = object_paths.rolled_up(key, prefix, delimiter)
-            if name in found or name <= marker:
+            if name in entries or name <= marker:
                 continue
-            if len(found) == limit:
-                return _listing(found, truncated=True)
+            if len(entries) == limit:
+                return _listing(entries, truncated=True)
             if name != key:
-                found[name] = None
+                entries[name] = None
             elif there := self._lookup(key, bucket, path):  # else it was deleted since
-                found[name] = there
-        return _listing(found, truncated=False)
+                entries[name] = there
+        return _listing(entries, truncated=False)
 
     def delete(self, bucket: str, key: str) -> None:
         """Remove one object; one that is not there is fine. NoSuchBucket."""
@@ -296,7 +296,7 @@ def _utc(nanoseconds: int) -> datetime:
     return datetime.fromtimestamp(nanoseconds / 1e9, UTC)
 
 
-def _listing(found: dict[str, StoredObject | None], *, truncated: bool) -> Listing:
-    objects = tuple(stat for stat in found.values() if stat)
-    prefixes = tuple(name for name, stat in found.items() if not stat)
-    return Listing(objects, prefixes, truncated, next(reversed(found)) if truncated else "")
+def _listing(entries: dict[str, StoredObject | None], *, truncated: bool) -> Listing:
+    objects = tuple(stat for stat in entries.values() if stat)
+    prefixes = tuple(name for name, stat in entries.items() if not stat)
+    return Listing(objects, prefixes, truncated, next(reversed(entries)) if truncated else "")

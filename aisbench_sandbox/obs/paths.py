@@ -7,5 +7,5 @@ _PATH = re.compile(r"(?:/|obs://|s3://)([^/]+)/(.*)", re.DOTALL)
 
 def bucket_and_key(path: str) -> tuple[str, str]:
     """(bucket, key); both empty when the text is no OBS path."""
-    found = _PATH.fullmatch(path)
-    return (found[1], found[2]) if found else ("", "")
+    match = _PATH.fullmatch(path)
+    return (match[1], match[2]) if match else ("", "")

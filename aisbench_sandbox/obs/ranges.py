@@ -14,8 +14,8 @@ def parse_range(text: str, size: int) -> tuple[int, int] | None:
     """(start, end) of the one range asked for, end excluded; None for the whole. InvalidRange when it has no byte.
 
     Several ranges at once are answered with the whole object, as S3 does and HTTP allows."""
-    found = _RANGE.fullmatch(text)
-    first, last = found.groups() if found else ("", "")
+    match = _RANGE.fullmatch(text)
+    first, last = match.groups() if match else ("", "")
     if not (first or last) or (first and last and int(last) < int(first)):
         return None  # not a range: HTTP has it ignored
     start = int(first) if first else max(0, size - int(last))
@@ -41,9 +41,9 @@ def is_not_modified(headers: Mapping[str, str], stat: StoredObject, prefix: str 
     wanted, since = headers.get(f"{prefix}if-match"), headers.get(f"{prefix}if-unmodified-since", "")
     if not (_names(wanted, stat.etag) if wanted is not None else not _changed_after(since, stat)):
         raise _failed()
-    known, since = headers.get(f"{prefix}if-none-match"), headers.get(f"{prefix}if-modified-since", "")
-    if known is not None:
-        return _names(known, stat.etag)
+    cached, since = headers.get(f"{prefix}if-none-match"), headers.get(f"{prefix}if-modified-since", "")
+    if cached is not None:
+        return _names(cached, stat.etag)
     return http_date(since) is not None and not _changed_after(since, stat)
 
 

@@ -65,14 +65,14 @@ def is_header(name: str) -> bool:
     return bool(_MOVED.match(name))
 
 
-def asked(request: Request) -> ObsRequest:
+def parse_request(request: Request) -> ObsRequest:
     headers: dict[str, str] = {}
     for raw_name, raw_value in request.scope["headers"]:
         name, value = raw_name.decode("latin-1"), raw_value.decode("utf-8", "surrogateescape")
         headers[name] = f"{headers[name]},{value}" if name in headers else value
     path, host = request.scope["raw_path"].decode("latin-1"), headers.get("host", "")
-    if found := _ABSOLUTE.fullmatch(path):
-        host, path = found[1], found[2] or "/"
+    if match := _ABSOLUTE.fullmatch(path):
+        host, path = match[1], match[2] or "/"
     query = _query(request.scope["query_string"].decode("latin-1"))
     return ObsRequest(request.method, path, query, headers, _host_bucket(host))
 
@@ -100,8 +100,8 @@ def http_date(text: str) -> datetime | None:
 
 
 def _host_bucket(host: str) -> str:
-    found = _BUCKET_HOST.fullmatch(re.sub(r":\d*$", "", host))
-    return found[1].lower() if found else ""
+    match = _BUCKET_HOST.fullmatch(re.sub(r":\d*$", "", host))
+    return match[1].lower() if match else ""
 
 
 def _query(text: str) -> tuple[tuple[str, str | None], ...]:

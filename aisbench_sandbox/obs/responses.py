@@ -99,8 +99,8 @@ def object_headers(stat: StoredObject, dialect: Dialect) -> dict[str, str]:
 
 
 def tags(pairs: Iterable[tuple[str, str]]) -> Response:
-    each = (element("Tag", element("Key", key), element("Value", value)) for key, value in pairs)
-    return document(element("Tagging", element("TagSet", *each)))
+    elements = (element("Tag", element("Key", key), element("Value", value)) for key, value in pairs)
+    return document(element("Tagging", element("TagSet", *elements)))
 
 
 def not_modified(stat: StoredObject) -> Response:

@@ -21,7 +21,7 @@ from aisbench_sandbox.obs.auth import Dialect, authenticate, dialect_of
 from aisbench_sandbox.obs.bodies import OF_A_DOCUMENT, OF_AN_OBJECT, BodyVerifier
 from aisbench_sandbox.obs.calls import Call
 from aisbench_sandbox.obs.objects import ObjectError, Objects
-from aisbench_sandbox.obs.requests import ObsRequest, asked, is_header
+from aisbench_sandbox.obs.requests import ObsRequest, is_header, parse_request
 from aisbench_sandbox.obs.staging import StagedObject
 from aisbench_sandbox.obs.uploads import Uploads
 
@@ -130,7 +130,7 @@ class _ObsApp:
             await response(scope, receive, send)
 
     async def _answer(self, request: Request) -> Response:
-        sent = asked(request)
+        sent = parse_request(request)
         dialect = dialect_of(sent)
         request_id = responses.new_request_id()
         blocks = _blocks(request)
@@ -193,8 +193,8 @@ def _operation(sent: ObsRequest, bucket: str, key: str) -> Operation:
     for operation in OPERATIONS:
         if operation.fits(where, sent.method, query):
             return operation
-    known = ", ".join(str(operation) for operation in OPERATIONS)
-    raise ObjectError("NotImplemented", f"This sandbox does not answer that. It answers: {known}.")
+    supported = ", ".join(str(operation) for operation in OPERATIONS)
+    raise ObjectError("NotImplemented", f"This sandbox does not answer that. It answers: {supported}.")
 
 
 def _finish(operation: Operation, call: Call, verifier: BodyVerifier, last: bytes) -> Response:

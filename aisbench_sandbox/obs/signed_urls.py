@@ -13,9 +13,9 @@ def signed_link(
 
     With `save_as`, browsers save it as a file of this name."""
     resource = f"/{bucket}/{quote(key, safe='/~')}"
-    told = {"response-content-disposition": f"attachment; filename={save_as}"} if save_as else {}
-    signed = "".join(f"?{name}={value}" for name, value in told.items())
+    extra = {"response-content-disposition": f"attachment; filename={save_as}"} if save_as else {}
+    signed = "".join(f"?{name}={value}" for name, value in extra.items())
     to_sign = f"GET\n\n\n{expires}\n{resource}{signed}"
     digest = hmac.new(secret_key.encode(), to_sign.encode(), hashlib.sha1).digest()
-    query = {"AWSAccessKeyId": access_key, "Expires": expires, "Signature": base64.b64encode(digest).decode(), **told}
+    query = {"AWSAccessKeyId": access_key, "Expires": expires, "Signature": base64.b64encode(digest).decode(), **extra}
     return f"{server}{resource}?{urlencode(query)}"

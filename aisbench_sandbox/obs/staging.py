@@ -72,9 +72,9 @@ class StagedObject:
         self._out().close()
         os.utime(self.path, ns=(instant, instant))
 
-    def move_to(self, place: Path | str) -> None:
+    def move_to(self, path: Path | str) -> None:
         """Give the finished file its place, where it replaces what was there."""
-        self.path.replace(place)
+        self.path.replace(path)
         self._moved = True
 
     def _out(self) -> BinaryIO:

@@ -45,8 +45,8 @@ def of_copy(call: Call, source: Mapping[str, str]) -> dict[str, str]:
 
 def _store(call: Call, tags: str) -> Response:
     with call.objects.open(call.bucket, call.key) as (stat, _):
-        others = {name: value for name, value in stat.headers.items() if name != TAGGING}
-    call.objects.set_headers(call.bucket, call.key, others | ({TAGGING: tags} if tags else {}))
+        headers = {name: value for name, value in stat.headers.items() if name != TAGGING}
+    call.objects.set_headers(call.bucket, call.key, headers | ({TAGGING: tags} if tags else {}))
     return responses.empty()
 
 

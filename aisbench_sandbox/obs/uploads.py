@@ -151,9 +151,9 @@ class Uploads:
         about = self._folder / upload_id / _ABOUT
         if not _ID.fullmatch(upload_id) or not about.is_file():
             return None
-        known = json.loads(about.read_text())
-        started = datetime.fromtimestamp(known["started"], UTC)
-        return Upload(upload_id, known["bucket"], known["key"], started, known["headers"])
+        stored = json.loads(about.read_text())
+        started = datetime.fromtimestamp(stored["started"], UTC)
+        return Upload(upload_id, stored["bucket"], stored["key"], started, stored["headers"])
 
     def _parts(self, upload_id: str) -> dict[int, Path]:
         files = (self._folder / upload_id).glob("[0-9]*-*")
@@ -181,22 +181,22 @@ def upload_page(
     """At most `limit` of the uploads and common prefixes after (key, upload id), or without an id, after the key.
 
     The uploads are in the order of `Uploads.pending`."""
-    found: dict[tuple[str, str], Upload | None] = {}
+    entries: dict[tuple[str, str], Upload | None] = {}
     for upload in uploads:
         name = rolled_up(upload.key, prefix, delimiter)
-        place = (name, "" if name != upload.key else upload.upload_id)
-        behind = name > after[0] if not after[1] or not place[1] else place > after
-        if not behind or place in found:
+        position = (name, "" if name != upload.key else upload.upload_id)
+        behind = name > after[0] if not after[1] or not position[1] else position > after
+        if not behind or position in entries:
             continue
-        if len(found) == limit:
-            return UploadPage(*_split(found), True, *(next(reversed(found)) if found else after))
-        found[place] = upload if place[1] else None
-    return UploadPage(*_split(found))
+        if len(entries) == limit:
+            return UploadPage(*_split(entries), True, *(next(reversed(entries)) if entries else after))
+        entries[position] = upload if position[1] else None
+    return UploadPage(*_split(entries))
 
 
-def _split(found: Mapping[tuple[str, str], Upload | None]) -> tuple[tuple[Upload, ...], tuple[str, ...]]:
-    uploads = tuple(upload for upload in found.values() if upload)
-    return uploads, tuple(name for (name, _), upload in found.items() if not upload)
+def _split(entries: Mapping[tuple[str, str], Upload | None]) -> tuple[tuple[Upload, ...], tuple[str, ...]]:
+    uploads = tuple(upload for upload in entries.values() if upload)
+    return uploads, tuple(name for (name, _), upload in entries.items() if not upload)
 
 
 def _order(upload: Upload) -> tuple[bytes, str]:

@@ -8,7 +8,7 @@ from aisbench_sandbox.catalogue import ENGINES, InstanceType, find_engine, fits
 from aisbench_sandbox.refusals import Refused
 
 USUAL_CODE_DIR = "/home/ma-user/modelarts/user-job-dir"
-_TAKEN_DIRS = ("/home/ma-user/modelarts", "/home/ma-user/modelarts-dev", "/home/ma-user/infer")
+_RESERVED_DIRS = ("/home/ma-user/modelarts", "/home/ma-user/modelarts-dev", "/home/ma-user/infer")
 
 
 def completed_engine(algorithm: Mapping[str, Any], engine: Mapping[str, Any]) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def completed_engine(algorithm: Mapping[str, Any], engine: Mapping[str, Any]) ->
     A preset engine's name beside an image means: that image, started the way of the engine."""
     command, image = algorithm.get("command"), engine.get("image_url")
     name = str(engine.get("engine_name") or "")
-    if image and not command and name in {known.name for known in ENGINES}:
+    if image and not command and name in {preset.name for preset in ENGINES}:
         return {"engine_version": "", **engine}
     if bool(command) != bool(image):
         raise Refused(400, "ModelArts.2806", "A custom image needs both algorithm.command and engine.image_url.")
@@ -25,11 +25,16 @@ def completed_engine(algorithm: Mapping[str, Any], engine: Mapping[str, Any]) ->
         _check_command(command)
         return dict(engine)
     wanted = [str(engine.get(key) or "") for key in ("engine_id", "engine_name", "engine_version")]
-    found = find_engine(*wanted)
-    if found is None:
-        asked = " ".join(word for word in wanted if word) or "none"
-        raise Refused(400, "ModelArts.2780", f"The engine does not exist: {asked}.", "See training-job-engines.")
-    return {**engine, "engine_id": found.version, "engine_name": found.name, "engine_version": found.version}
+    preset_image = find_engine(*wanted)
+    if preset_image is None:
+        requested = " ".join(word for word in wanted if word) or "none"
+        raise Refused(400, "ModelArts.2780", f"The engine does not exist: {requested}.", "See training-job-engines.")
+    return {
+        **engine,
+        "engine_id": preset_image.version,
+        "engine_name": preset_image.name,
+        "engine_version": preset_image.version,
+    }
 
 
 def check_fit(engine: Mapping[str, Any], flavor: InstanceType) -> None:
@@ -44,7 +49,7 @@ def check_directories(algorithm: Mapping[str, Any]) -> None:
     """Raises Refused for places in the container where code cannot be put, or where no program can start."""
     code_dir, working_dir = algorithm.get("local_code_dir"), algorithm.get("working_dir")
     if code_dir and not _may_hold_code(code_dir):
-        solution = f"Use a directory below /home, but not /home/ma-user itself nor {', '.join(_TAKEN_DIRS)}."
+        solution = f"Use a directory below /home, but not /home/ma-user itself nor {', '.join(_RESERVED_DIRS)}."
         raise Refused(400, "ModelArts.2857", f"Invalid local_code_dir: {code_dir}.", solution)
     if working_dir and not _is_absolute(working_dir):
         raise Refused(400, "ModelArts.2859", f"Invalid working_dir: {working_dir}.", "Use an absolute path.")
@@ -60,9 +65,9 @@ def _may_hold_code(path: object) -> bool:
     if not isinstance(path, str) or not _is_absolute(path):
         return False
     tidy = posixpath.normpath(path)
-    is_taken = tidy == "/home/ma-user" or any(f"{tidy}/".startswith(f"{taken}/") for taken in _TAKEN_DIRS)
+    is_reserved = tidy == "/home/ma-user" or any(f"{tidy}/".startswith(f"{reserved}/") for reserved in _RESERVED_DIRS)
     # The console itself sends the usual directory, so it is allowed though it lies in a taken one.
-    return tidy.startswith("/home/") and (tidy == USUAL_CODE_DIR or not is_taken)
+    return tidy.startswith("/home/") and (tidy == USUAL_CODE_DIR or not is_reserved)
 
 
 def _is_absolute(path: object) -> bool:

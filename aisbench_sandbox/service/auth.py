@@ -53,7 +53,7 @@ def verify(
     expected = [
         _signature(f"{canonical}\n{stated}", headers["x-sdk-date"], secret) for stated in _hashes(headers, body)
     ]
-    if not any(hmac.compare_digest(each, parts["signature"]) for each in expected):
+    if not any(hmac.compare_digest(signature, parts["signature"]) for signature in expected):
         raise WrongSignature("Incorrect IAM authentication information: verify aksk signature fail")
     return parts["access"]
 

@@ -47,7 +47,7 @@ def accept(
     _check_code(algorithm, objects)
     return {
         "kind": "job",
-        "metadata": {"workspace_id": "0", "description": "", "annotations": {}, **_given(metadata)},
+        "metadata": {"workspace_id": "0", "description": "", "annotations": {}, **_without_nulls(metadata)},
         "algorithm": {"parameters": [], "environments": {}, **algorithm, **channels},
         "spec": {**spec, "resource": {**resource, "flavor_id": flavor.flavor_id}},
         "endpoints": _optional(body, "endpoints"),
@@ -112,13 +112,13 @@ def _channel(entry: dict[str, Any], kind: str, index: int) -> dict[str, Any]:
 
 
 def _check_remote(remote: Mapping[str, Any]) -> None:
-    given = {kind for kind, block in remote.items() if block is not None}
-    if "dataset" in given:
+    kinds = {kind for kind, block in remote.items() if block is not None}
+    if "dataset" in kinds:
         dataset = _optional(remote, "dataset").get("id")
         message = f"Dataset (ID: {dataset}) not found."
         raise Refused(400, "ModelArts.2783", message, "There are no datasets here: give remote.obs.obs_url.")
-    if given - {"obs"}:
-        message = f"Unsupported input/output channel remote type: {', '.join(sorted(given))}."
+    if kinds - {"obs"}:
+        message = f"Unsupported input/output channel remote type: {', '.join(sorted(kinds))}."
         raise Refused(400, "ModelArts.2854", message, "Use obs.")
 
 
@@ -215,7 +215,7 @@ def _check_folder(field: str, url: str) -> None:
         raise Refused(400, "ModelArts.2791", f"Invalid OBS path: {field} is {url}.", "Write /bucket/directory/.")
 
 
-def _given(block: Mapping[str, Any]) -> dict[str, Any]:
+def _without_nulls(block: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in block.items() if value is not None}
 
 

@@ -23,9 +23,9 @@ class EventSearch:
 
     def matching(self, events: Sequence[PlatformEvent]) -> list[PlatformEvent]:
         """Every event that passes, in order."""
-        found = [event for event in events if self._fits(event)]
+        selected = [event for event in events if self._fits(event)]
         # The newest of one millisecond is the last that was told.
-        return found[::-1] if self.order == "desc" else found
+        return selected[::-1] if self.order == "desc" else selected
 
     def page(self, matching: Sequence[PlatformEvent]) -> Sequence[PlatformEvent]:
         """The events that the answer holds."""

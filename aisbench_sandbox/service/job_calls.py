@@ -24,9 +24,9 @@ def create(services: Services, request: Request) -> Response:
 
 
 def search(services: Services, request: Request) -> Response:
-    asked = read_search(json_object(request), services.now(), counts_pages=services.counts_pages())
-    matching, total = services.jobs.search(asked)
-    return answer(200, responses.search_json(asked, matching, total, services.now()))
+    query = read_search(json_object(request), services.now(), counts_pages=services.counts_pages())
+    matching, total = services.jobs.search(query)
+    return answer(200, responses.search_json(query, matching, total, services.now()))
 
 
 def show(services: Services, request: Request) -> Response:

@@ -16,25 +16,25 @@ class JsonStore:
         self._folder = folder
         self._lock = threading.RLock()
         folder.mkdir(parents=True, exist_ok=True)
-        self._kept = {file.stem: json.loads(file.read_bytes()) for file in folder.glob("*.json")}
+        self._contents = {file.stem: json.loads(file.read_bytes()) for file in folder.glob("*.json")}
 
     def read(self, name: str) -> Mapping[str, Any]:
         """What was kept under this name, or an empty object; it is not to be changed."""
         with self._lock:
-            found: Mapping[str, Any] = self._kept.get(name, {})
-            return found
+            content: Mapping[str, Any] = self._contents.get(name, {})
+            return content
 
     def change(self, name: str, step: Callable[[dict[str, Any]], None]) -> None:
         """Keep what `step` makes of a copy of it; nothing changes when it raises."""
         with self._lock:
-            content = json.loads(json.dumps(self._kept.get(name, {})))
+            content = json.loads(json.dumps(self._contents.get(name, {})))
             step(content)
             write_atomically(self._folder / f"{name}.json", json.dumps(content, ensure_ascii=False).encode())
-            self._kept[name] = content
+            self._contents[name] = content
 
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:
             for file in self._folder.glob("*.json"):
                 file.unlink()
-            self._kept = {}
+            self._contents = {}

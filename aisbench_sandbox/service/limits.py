@@ -19,7 +19,7 @@ NOTIFIED = (
     "JobPreempted",
 )
 _VOLUMES = {"nfs": "nfs_server_path", "pfs": "pfs_path", "obs": "obs_path"}
-_TAKEN = ("/", "/cache", "/home/ma-user/modelarts")
+_RESERVED = ("/", "/cache", "/home/ma-user/modelarts")
 _WORKSPACE = re.compile(r"0|[0-9a-zA-Z]{32}")
 _TRUE = (
     "fault-tolerance/job-unconditional-retry",
@@ -78,8 +78,8 @@ def _mounted(volume: Mapping[str, Any]) -> str:
         raise parameters.invalid("spec.volumes", f"one of {', '.join(_VOLUMES)} each")
     source = parameters.block(volume, kinds[0])
     path = parameters.text(source, "local_path", most=1024).rstrip("/") or "/"
-    if not path.startswith("/") or path in _TAKEN or ".." in path.split("/"):
-        raise parameters.invalid("spec.volumes.local_path", f"an absolute path other than {', '.join(_TAKEN)}")
+    if not path.startswith("/") or path in _RESERVED or ".." in path.split("/"):
+        raise parameters.invalid("spec.volumes.local_path", f"an absolute path other than {', '.join(_RESERVED)}")
     remote = parameters.text(source, _VOLUMES[kinds[0]], most=1024)
     if not remote or (kinds[0] == "nfs" and not re.fullmatch(r"[^:/]+:/.*", remote)):
         raise parameters.invalid(f"spec.volumes.{_VOLUMES[kinds[0]]}", "a path; for nfs, address:/path")

@@ -41,31 +41,31 @@ def word(text: str, name: str, allowed: tuple[str, ...]) -> str:
 
 def entries(body: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     """A list of objects, empty when it is not there. Raises Refused (2788)."""
-    found = body.get(name)
-    if found is None:
+    values = body.get(name)
+    if values is None:
         return []
-    if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
+    if not isinstance(values, list) or not all(isinstance(entry, dict) for entry in values):
         raise invalid(name, "a list of objects")
-    return found
+    return values
 
 
 def block(body: Mapping[str, Any], name: str) -> dict[str, Any]:
     """An object, empty when it is not there. Raises Refused (2788)."""
-    found = body.get(name)
-    if found is None:
+    value = body.get(name)
+    if value is None:
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise invalid(name, "an object")
-    return found
+    return value
 
 
 def text(body: Mapping[str, Any], name: str, least: int = 0, most: int = 256) -> str:
     """A text of `least` to `most` characters, empty when it is not there. Raises Refused (2788)."""
-    found = body.get(name)
-    found = "" if found is None else found
-    if not isinstance(found, str) or not least <= len(found) <= most:
+    value = body.get(name)
+    value = "" if value is None else value
+    if not isinstance(value, str) or not least <= len(value) <= most:
         raise invalid(name, f"a text of {least} to {most} characters")
-    return found
+    return value
 
 
 def texts(values: object, name: str, most: int) -> list[str]:
@@ -80,12 +80,12 @@ def texts(values: object, name: str, most: int) -> list[str]:
 
 def flag(body: Mapping[str, Any], name: str) -> bool:
     """True or false; false when it is not there. Raises Refused (2788)."""
-    found = body.get(name)
-    if found is None:
+    value = body.get(name)
+    if value is None:
         return False
-    if not isinstance(found, bool):
+    if not isinstance(value, bool):
         raise invalid(name, "true or false")
-    return found
+    return value
 
 
 def has_long_name(path: str) -> bool:

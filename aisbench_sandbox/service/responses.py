@@ -49,8 +49,8 @@ def _algorithm(job: Job) -> Json:
 
 
 def _metadata(job: Job) -> Json:
-    asked = job.body["metadata"]
-    return {**asked, "id": job.job_id, "create_time": job.created_at, "user_name": USER_NAME}
+    metadata = job.body["metadata"]
+    return {**metadata, "id": job.job_id, "create_time": job.created_at, "user_name": USER_NAME}
 
 
 def _resource(job: Job) -> Json:
@@ -95,19 +95,24 @@ def search_json(search: Search, matching: Sequence[Job], total: int, now: int) -
 
 def _item(job: Job, now: int, *, with_hosts: bool) -> Json:
     """A job in a list; a search by nodes tells where its tasks are."""
-    found = job_json(job, now)
-    return {**found, "status": {**found["status"], "task_ips": tasks_json(job)}} if with_hosts else found
+    item = job_json(job, now)
+    return {**item, "status": {**item["status"], "task_ips": tasks_json(job)}} if with_hosts else item
 
 
-def events_json(events: Sequence[PlatformEvent], asked: EventSearch) -> Json:
+def events_json(events: Sequence[PlatformEvent], search: EventSearch) -> Json:
     """One page of events in one language; `total` counts all that match."""
-    matching = asked.matching(events)
+    matching = search.matching(events)
     items = [
-        {"time": _iso(event.at), "level": event.level, "source": event.source, "message": event.message(asked.language)}
-        for event in asked.page(matching)
+        {
+            "time": _iso(event.at),
+            "level": event.level,
+            "source": event.source,
+            "message": event.message(search.language),
+        }
+        for event in search.page(matching)
     ]
-    times = {"start_time": asked.start_time, "end_time": asked.end_time}
-    paging = {"offset": asked.offset, "limit": asked.limit, "order": asked.order}
+    times = {"start_time": search.start_time, "end_time": search.end_time}
+    paging = {"offset": search.offset, "limit": search.limit, "order": search.order}
     return {"total": len(matching), **paging, **times, "events": items}
 
 

@@ -81,10 +81,10 @@ def _nothing_yet(_: Request, __: Exception) -> Response:
 
 
 def _unknown(request: Request, _: Exception) -> Response:
-    known = "; ".join(f"{method} {path}" for method, path, _ in _ALL)
+    supported = "; ".join(f"{method} {path}" for method, path, _ in _ALL)
     body = {
         "error_msg": f"The AISBench sandbox does not imitate {request.method} {request.url.path}.",
         "error_code": "Sandbox.0501",
-        "error_solution": f"It answers: {known}",
+        "error_solution": f"It answers: {supported}",
     }
     return answer(501, body)

@@ -33,10 +33,10 @@ _SORTS: Mapping[str, Callable[[Job], Any]] = {
     "start_time": lambda job: job.started_at,
 }
 _OPERATORS: Mapping[str, Callable[[str, Sequence[str]], bool]] = {
-    "in": lambda found, wanted: found in wanted,
-    "not": lambda found, wanted: found not in wanted,
-    "like": lambda found, wanted: any(part in found for part in wanted),
-    "between": lambda found, wanted: int(wanted[0]) <= int(found) <= int(wanted[1]),
+    "in": lambda value, wanted: value in wanted,
+    "not": lambda value, wanted: value not in wanted,
+    "like": lambda value, wanted: any(part in value for part in wanted),
+    "between": lambda value, wanted: int(wanted[0]) <= int(value) <= int(wanted[1]),
 }
 
 Condition = tuple[str, str, tuple[str, ...]]
@@ -60,8 +60,8 @@ class Search:
 
     def matching(self, jobs: Sequence[Job]) -> list[Job]:
         """Every job that passes all conditions, in order."""
-        found = [job for job in jobs if self._fits(job)]
-        return sorted(found, key=_SORTS[self.sort_by], reverse=self.order == "desc")
+        selected = [job for job in jobs if self._fits(job)]
+        return sorted(selected, key=_SORTS[self.sort_by], reverse=self.order == "desc")
 
     def page(self, matching: Sequence[Job]) -> Sequence[Job]:
         """The jobs that the answer holds."""
@@ -119,8 +119,8 @@ def _condition(entry: Mapping[str, Any]) -> Condition:
     key, operator, values = entry.get("key"), entry.get("operator"), entry.get("value")
     if not isinstance(key, str) or key not in _FIELDS:
         raise Refused(400, "ModelArts.2807", f"Invalid search condition: key {key}.", f"Use {', '.join(_FIELDS)}.")
-    known = isinstance(operator, str) and operator in _OPERATORS
-    if not known or (operator == "between" and key != "create_time"):
+    is_operator = isinstance(operator, str) and operator in _OPERATORS
+    if not is_operator or (operator == "between" and key != "create_time"):
         solution = f"Use {', '.join(_OPERATORS)}; between is for create_time."
         raise Refused(400, "ModelArts.2808", f"Invalid search condition: operator {operator} for {key}.", solution)
     if not isinstance(values, list) or not values or not all(isinstance(value, str) for value in values):

@@ -39,13 +39,13 @@ def log_link(services: Services, request: Request) -> Response:
     return answer(200, {"obs_url": services.jobs.log_link(job_id_of(request), _task(request), expires, save_as)})
 
 
-def lines_json(found: log_lines.Lines) -> dict[str, object]:
+def lines_json(lines: log_lines.Lines) -> dict[str, object]:
     """Lines of a log as both APIs write them."""
     return {
-        "start_line": str(found.start),
-        "end_line": str(found.end),
-        "lines": len(found.texts),
-        "content": "\n".join(found.texts),
+        "start_line": str(lines.start),
+        "end_line": str(lines.end),
+        "lines": len(lines.texts),
+        "content": "\n".join(lines.texts),
     }
 
 

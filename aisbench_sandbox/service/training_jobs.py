@@ -145,10 +145,10 @@ class TrainingJobs:
         if not 1 <= len(entries) <= MOST_DELETED:
             raise parameters.invalid("jobs", f"1 to {MOST_DELETED} jobs")
         ids = [parameters.text(parameters.block(entry, "metadata"), "id", 1) for entry in entries]
-        found = [self.job(job_id) for job_id in dict.fromkeys(ids)]
-        if len({job.body["metadata"]["workspace_id"] for job in found}) > 1:
+        jobs = [self.job(job_id) for job_id in dict.fromkeys(ids)]
+        if len({job.body["metadata"]["workspace_id"] for job in jobs}) > 1:
             raise parameters.invalid("jobs", "jobs of one workspace")
-        for job in found:
+        for job in jobs:
             self.forget(job)
 
     def log_preview(self, job_id: str, task: str) -> tuple[str, int]:

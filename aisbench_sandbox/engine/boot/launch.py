@@ -62,6 +62,6 @@ def image_has(node: Node, framework: str, least: tuple[int, int]) -> bool:
 
     A preset image's name says so; of an image of the user's own we believe it."""
     engine = node.job.algorithm["engine"]
-    found = _FRAMEWORK.match(str(engine.get("engine_version") or ""))
-    has = found is not None and found[1] == framework and (int(found[2]), int(found[3])) >= least
+    version = _FRAMEWORK.match(str(engine.get("engine_version") or ""))
+    has = version is not None and version[1] == framework and (int(version[2]), int(version[3])) >= least
     return has or bool(engine.get("image_url"))

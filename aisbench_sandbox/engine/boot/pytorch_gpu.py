@@ -8,15 +8,15 @@ from aisbench_sandbox.engine.node.layout import Node, loopback
 
 def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
     """One program, with the arguments that the manual names."""
-    command = [*boot_command(node), *_meeting(node)]
+    command = [*boot_command(node), *_rendezvous_options(node)]
     return [Launch("the boot file", command, folder(node), output_file(node))]
 
 
-def _meeting(node: Node) -> list[str]:
+def _rendezvous_options(node: Node) -> list[str]:
     """Nothing for one card; the place for several; also the node's number and how many for several nodes."""
     if node.job.card_count == 1:
         return []
-    place = ["--init_method", f"tcp://{loopback(0)}:{node.port}"]
+    address = ["--init_method", f"tcp://{loopback(0)}:{node.port}"]
     if node.job.node_count == 1:
-        return place
-    return [*place, "--rank", str(node.index), "--world_size", str(node.job.node_count)]
+        return address
+    return [*address, "--rank", str(node.index), "--world_size", str(node.job.node_count)]

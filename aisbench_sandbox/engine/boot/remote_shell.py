@@ -44,9 +44,9 @@ def run(host: str, command: str) -> int:
 
 def _answer(peer: socket.socket) -> None:
     with peer, peer.makefile("rw") as stream:
-        asked = json.loads(stream.readline() or "{}")
-        if hmac.compare_digest(str(asked.get("secret", "")), os.environ[SECRET]):
-            ended = subprocess.run([_SHELL, "-c", asked["command"]], stdin=subprocess.DEVNULL, check=False)
+        request = json.loads(stream.readline() or "{}")
+        if hmac.compare_digest(str(request.get("secret", "")), os.environ[SECRET]):
+            ended = subprocess.run([_SHELL, "-c", request["command"]], stdin=subprocess.DEVNULL, check=False)
             stream.write(f"{ended.returncode}\n")
             stream.flush()
 

@@ -22,7 +22,7 @@ def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
 
 
 def _of_task(node: Node, task: str, hosts: Mapping[str, str]) -> Launch:
-    told = [
+    options = [
         *("--task_index", str(node.index)),
         *("--ps_hosts", hosts["ps"]),
         *("--worker_hosts", hosts["worker"]),
@@ -30,7 +30,7 @@ def _of_task(node: Node, task: str, hosts: Mapping[str, str]) -> Launch:
     ]
     return Launch(
         task,
-        [*boot_command(node), *told],
+        [*boot_command(node), *options],
         folder(node),
         output_file(node, task),
         {

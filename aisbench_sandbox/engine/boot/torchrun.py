@@ -37,11 +37,11 @@ def _options(node: Node, environment: Mapping[str, str]) -> list[str]:
     extra = environment.get("MA_EXTRA_TORCHRUN_PARAMS", "").split()  # an unquoted variable in a shell
     if node.job.node_count == 1:
         return ["--standalone", *size, *extra]
-    meeting = [
+    rendezvous = [
         f"--node_rank={node.index}",
         f"--master_addr={node.host(0)}",
         f"--master_port={environment['MA_TORCHRUN_MASTER_PORT']}",
         f"--rdzv_id=modelarts-job-{node.job.job_id}",
         "--rdzv_backend=static",
     ]
-    return [*size, *meeting, *extra]
+    return [*size, *rendezvous, *extra]

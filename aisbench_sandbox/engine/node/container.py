@@ -48,7 +48,7 @@ class Visibility:
 
     `kept`: can be read at its own path. `hidden`: is empty, wherever it lies."""
 
-    kept: tuple[Path, ...] = ()
+    readable: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
 
 
@@ -89,7 +89,7 @@ class ContainerView:
             ),
             *_binds({path: folder for path, folder in self.shared.items() if path in self.read_only}),
             *_binds({CONFIG: own[CONFIG]}),
-            *_binds({str(path): path.resolve() for path in visibility.kept}),
+            *_binds({str(path): path.resolve() for path in visibility.readable}),
             *_binds({str(path): None for path in visibility.hidden}),
         ]
         view = {
@@ -129,8 +129,8 @@ class ContainerView:
         etc.mkdir(exist_ok=True)
         contents = {
             "hosts": "127.0.0.1 localhost\n" + "".join(f"{address} {names}\n" for address, names in self.hosts),
-            "passwd": f"ma-user:x:{USER}:{GROUP}::{HOME}:/bin/bash\n" + _others("passwd", USER),
-            "group": f"ma-group:x:{GROUP}:\n" + _others("group", GROUP),
+            "passwd": f"ma-user:x:{USER}:{GROUP}::{HOME}:/bin/bash\n" + _other_entries("passwd", USER),
+            "group": f"ma-group:x:{GROUP}:\n" + _other_entries("group", GROUP),
             "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
         }
         there = {name: content for name, content in contents.items() if Path("/etc", name).exists()}
@@ -145,9 +145,9 @@ class ContainerView:
 
 def host_path(root: Path, path: str) -> Path:
     """Where this machine has a node's `path` (absolute, as inside)."""
-    for place, folder in _FOLDERS.items():
-        if path == place or path.startswith(f"{place}/"):
-            return root / folder / path[len(place) + 1 :]
+    for mount, folder in _FOLDERS.items():
+        if path == mount or path.startswith(f"{mount}/"):
+            return root / folder / path[len(mount) + 1 :]
     return root / _VOLUMES / path.lstrip("/")
 
 
@@ -169,7 +169,7 @@ def volume(path: str) -> str:
 
 def is_volume(path: str) -> bool:
     """Whether this directory inside lies in none of those that every node has."""
-    return not any(path == place or is_below(path, place) for place in _FOLDERS)
+    return not any(path == mount or is_below(path, mount) for mount in _FOLDERS)
 
 
 def is_below(path: str, other: str) -> bool:
@@ -203,7 +203,7 @@ def visibility(*more: Path, hidden: Sequence[Path] = ()) -> Visibility:
         _PACKAGE,
         *more,
     ]
-    return Visibility(_each(names), _each([*_homes(), *hidden]))
+    return Visibility(_with_real_paths(names), _with_real_paths([*_homes(), *hidden]))
 
 
 def _binds(paths: Mapping[str, Path | None], *, writable: bool = False) -> list[dict[str, Any]]:
@@ -212,7 +212,7 @@ def _binds(paths: Mapping[str, Path | None], *, writable: bool = False) -> list[
     ]
 
 
-def _each(names: Iterable[str | Path]) -> tuple[Path, ...]:
+def _with_real_paths(names: Iterable[str | Path]) -> tuple[Path, ...]:
     """Each path as it is written and as it is behind links."""
     return tuple(dict.fromkeys(path for name in names for path in (Path(name).absolute(), Path(name).resolve())))
 
@@ -244,7 +244,7 @@ def _last_line(text: str) -> str:
     return (text.strip().splitlines() or ["no reason was given"])[-1]
 
 
-def _others(name: str, number: int) -> str:
+def _other_entries(name: str, number: int) -> str:
     """The lines of /etc/passwd or /etc/group about everybody but this number."""
     file = Path("/etc", name)
     lines = file.read_text("utf-8", "replace").splitlines() if file.exists() else []

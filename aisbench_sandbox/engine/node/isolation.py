@@ -84,7 +84,7 @@ def isolation(wish: Containers, data: Path, visibility: Visibility) -> Isolation
 
 def _why_not_apart(user: JobUser, work: Path, visibility: Visibility) -> str:
     """Nothing if this user can run jobs, and can read nothing of what has to be hidden."""
-    lists = ("\n".join(map(str, paths)) for paths in (visibility.kept, visibility.hidden))
+    lists = ("\n".join(map(str, paths)) for paths in (visibility.readable, visibility.hidden))
     check = [sys.executable, "-I", "-S", "-c", _CHECK, str(work), *lists]
     as_user = ["--user", str(user.uid), str(user.gid), *check]
     command = [sys.executable, "-I", "-S", launcher.__file__, str(os.getpid()), *as_user]

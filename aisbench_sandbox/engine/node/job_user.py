@@ -22,8 +22,8 @@ def job_user() -> JobUser | None:
     """The first number that nobody has; None where the sandbox is not root and cannot change users."""
     if os.geteuid() != 0:
         return None
-    taken = {entry.pw_uid for entry in pwd.getpwall()} | {entry.pw_gid for entry in pwd.getpwall()}
-    number = next(number for number in _NUMBERS if number not in taken)
+    used = {entry.pw_uid for entry in pwd.getpwall()} | {entry.pw_gid for entry in pwd.getpwall()}
+    number = next(number for number in _NUMBERS if number not in used)
     return JobUser(number, number)
 
 

@@ -245,9 +245,9 @@ def _protect(libc: ctypes.CDLL, path: str) -> None:
     name = ctypes.c_char_p(os.fsencode(path))
     if not libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, name, _AT_RECURSIVE, attributes, ctypes.c_size_t(len(attributes))):
         return
-    kept = os.statvfs(path).f_flag & _PROC_FLAGS  # the system wants to hear them again
+    flags = os.statvfs(path).f_flag & _PROC_FLAGS  # the system wants to hear them again
     try:
-        _mount(libc, None, path, None, _REMOUNT | _BIND | _READ_ONLY | kept)
+        _mount(libc, None, path, None, _REMOUNT | _BIND | _READ_ONLY | flags)
     except OSError:
         return
 
@@ -272,10 +272,10 @@ def _mount(libc: ctypes.CDLL, source: str | None, target: str, kind: str | None,
     _check(libc.mount(*words, ctypes.c_ulong(flags), None), f"mount {target}")
 
 
-def _check(result: int, what: str) -> None:
+def _check(result: int, operation: str) -> None:
     if result:
         number = ctypes.get_errno()
-        raise OSError(number, f"{os.strerror(number)}: {what}")
+        raise OSError(number, f"{os.strerror(number)}: {operation}")
 
 
 def _code(status: int) -> int:

@@ -219,8 +219,8 @@ class Node:
     def _volumes(self) -> list[str]:
         """The directories inside that the job asks for and that not every node has."""
         algorithm = self.job.algorithm
-        asked = [entry.get("local_dir") for kind in ("inputs", "outputs") for entry in algorithm.get(kind) or ()]
-        tidied = dict.fromkeys(volume(path or "") for path in [*asked, algorithm.get("local_code_dir")])
+        requested = [entry.get("local_dir") for kind in ("inputs", "outputs") for entry in algorithm.get(kind) or ()]
+        tidied = dict.fromkeys(volume(path or "") for path in [*requested, algorithm.get("local_code_dir")])
         return [path for path in tidied if path and is_volume(path)]
 
 

@@ -32,11 +32,11 @@ def _names(hosts: Sequence[str]) -> str:
 
 
 def _disks(folder: Path) -> list[str]:
-    places = {"root": folder, "shm": Path("/dev/shm"), "cache": folder}  # noqa: S108 - it is only measured
+    paths = {"root": folder, "shm": Path("/dev/shm"), "cache": folder}  # noqa: S108 - it is only measured
     return [
-        f"item: disk-size {name}, {shutil.disk_usage(place).total // _GB} GB"
-        for name, place in places.items()
-        if place.is_dir()
+        f"item: disk-size {name}, {shutil.disk_usage(path).total // _GB} GB"
+        for name, path in paths.items()
+        if path.is_dir()
     ]
 
 
@@ -45,10 +45,10 @@ def _ulimits() -> list[str]:
         import resource
     except ImportError:  # not a Unix
         return []
-    found = [(label, getattr(resource, name, None)) for label, name in _ULIMITS]
+    available = [(label, getattr(resource, name, None)) for label, name in _ULIMITS]
     return [
         f"item: ulimit {label}, {_shown(resource.getrlimit(number)[0], resource.RLIM_INFINITY)}"
-        for label, number in found
+        for label, number in available
         if number is not None
     ]
 

@@ -219,8 +219,8 @@ class NodeRun:
 
     def _find(self, name: str) -> Path | None:
         beside = self._beside_boot_file(name)
-        places = (beside, self._node.code / name) if beside else ()
-        return next((file for file in places if file.is_file()), None)
+        candidates = (beside, self._node.code / name) if beside else ()
+        return next((file for file in candidates if file.is_file()), None)
 
     def _lend_settings(self, settings: Mapping[str, str]) -> Mapping[str, str]:
         """Put pip's own file of settings where pip reads it on this node, until it has ended."""
@@ -266,17 +266,17 @@ class NodeRun:
         self._add_event("output_done", name=name, seconds=f"{time.monotonic() - began:.3f}")
         return []
 
-    def _download(self, path: str, folder: Path, what: str, **facts: str) -> None:
+    def _download(self, path: str, folder: Path, event_prefix: str, **facts: str) -> None:
         began = time.monotonic()
         self.say(f"[init] download {facts.get('name', 'code_url')}: s3://{'/'.join(bucket_and_key(path))}")
         try:
             download(self._objects, path, folder)
         except (TransferError, ObjectError, OSError) as error:
             reason = f"cannot download {path}: {error}"
-            self._add_event(f"{what}_failed", reason=reason, **facts)
+            self._add_event(f"{event_prefix}_failed", reason=reason, **facts)
             self.say(f"[init] {reason}")
             raise NodeFailed(TaskEnd(self.task, 1, reason)) from error
-        self._add_event(f"{what}_done", seconds=f"{time.monotonic() - began:.3f}", **facts)
+        self._add_event(f"{event_prefix}_done", seconds=f"{time.monotonic() - began:.3f}", **facts)
 
     def _add_event(self, kind: str, **facts: str) -> None:
         now = self._jobs.now()

@@ -41,11 +41,11 @@ def for_pip(machine: Mapping[str, str]) -> dict[str, str]:
     """What pip needs of this machine's own settings to install a job's requirements: index, proxies, certificates.
 
     Its cache is not among them: what one job puts there, the person would install."""
-    found = {name: value for name, value in machine.items() if _is_for_pip(name)}
+    settings = {name: value for name, value in machine.items() if _is_for_pip(name)}
     home = Path(machine.get("HOME") or "/nonexistent")
     files = [file for file in (home / ".config" / "pip" / "pip.conf", home / ".pip" / "pip.conf") if file.is_file()]
     own = {"PIP_CONFIG_FILE": str(files[0])} if files else {}
-    return {**own, **found, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    return {**own, **settings, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 
 def for_pip_at(machine: Mapping[str, str]) -> list[Path]:

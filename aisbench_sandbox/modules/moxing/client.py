@@ -121,7 +121,7 @@ class Obs:
             query = {"prefix": prefix, "delimiter": delimiter, "marker": marker, "max-keys": size}
             reply = self._request("GET", bucket, "", {name: value for name, value in query.items() if value})
             page = _Page(reply.body)
-            yield from page.found
+            yield from page.entries
             if most or not page.next_marker:
                 return
             marker = page.next_marker
@@ -169,12 +169,14 @@ class Obs:
     ) -> "_Reply":
         resource = urllib.parse.quote(path, safe="/~")
         written = {name: urllib.parse.quote(value, safe="") for name, value in query.items()}
-        asked = "&".join(f"{name}={value}" if value else name for name, value in written.items())
+        query_string = "&".join(f"{name}={value}" if value else name for name, value in written.items())
         sent = {**headers, "Date": formatdate(usegmt=True), "Content-Length": str(_length(content))}
         sent["Authorization"] = f"OBS {self.auth.access_key}:{self._signature(method, resource, query, sent)}"
         connection = self._connection()
         try:
-            connection.request(method, f"{resource}?{asked}" if asked else resource, content or None, sent)
+            connection.request(
+                method, f"{resource}?{query_string}" if query_string else resource, content or None, sent
+            )
             response = connection.getresponse()
             reply = _read(response, path, target)
         except (NotFoundError, ObsError):
@@ -220,22 +222,22 @@ class _Page:
         root = ET.fromstring(body)  # noqa: S314 - our own region wrote it
         space = root.tag.partition("}")[0] + "}" if root.tag.startswith("{") else ""
         objects = root.iter(f"{space}Contents")
-        self.found: list[ObjectInfo | str] = [
+        self.entries: list[ObjectInfo | str] = [
             ObjectInfo(
                 _text(entry, space, "Key"), int(_text(entry, space, "Size")), _time(_text(entry, space, "LastModified"))
             )
             for entry in objects
         ]
-        self.found += [_text(entry, space, "Prefix") for entry in root.iter(f"{space}CommonPrefixes")]
+        self.entries += [_text(entry, space, "Prefix") for entry in root.iter(f"{space}CommonPrefixes")]
         truncated = _text(root, space, "IsTruncated") == "true"
         self.next_marker = _text(root, space, "NextMarker") if truncated else ""
         if truncated and not self.next_marker:
-            self.next_marker = max(entry if isinstance(entry, str) else entry.key for entry in self.found)
+            self.next_marker = max(entry if isinstance(entry, str) else entry.key for entry in self.entries)
 
 
 def _text(node: ET.Element, space: str, name: str) -> str:
-    found = node.find(f"{space}{name}")
-    return (found.text or "") if found is not None else ""
+    child = node.find(f"{space}{name}")
+    return (child.text or "") if child is not None else ""
 
 
 def _time(text: str) -> float:

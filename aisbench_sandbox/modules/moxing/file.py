@@ -64,5 +64,5 @@ def append(url: Any, data: str | bytes) -> None:
             file.write(data)
         return
     bucket, key = parts(url)
-    found = store().head(bucket, key)
-    store().append(bucket, key, data.encode() if isinstance(data, str) else data, found.size if found else 0)
+    info = store().head(bucket, key)
+    store().append(bucket, key, data.encode() if isinstance(data, str) else data, info.size if info else 0)

@@ -85,8 +85,8 @@ def list_directory(url: Any, recursive: bool = False, **_: Any) -> list[str]:
     prefix = folder_of(key)
     if recursive:
         return sorted(paths_below(bucket, prefix))
-    names = (entry if isinstance(entry, str) else entry.key for entry in store().list(bucket, prefix, "/"))
-    return [name for name in (each[len(prefix) :].rstrip("/") for each in names) if name]
+    paths = (entry if isinstance(entry, str) else entry.key for entry in store().list(bucket, prefix, "/"))
+    return [name for name in (path[len(prefix) :].rstrip("/") for path in paths) if name]
 
 
 def get_size(url: Any, recursive: bool = False) -> int:
@@ -96,9 +96,9 @@ def get_size(url: Any, recursive: bool = False) -> int:
         if not is_remote(url):
             return sum(os.path.getsize(os.path.join(url, name)) for name in names)
         bucket, key = parts(url)
-        return sum(found.size for found in objects_below(bucket, folder_of(key)))
-    found = stat(url)
-    return 0 if found.is_directory else found.st_size
+        return sum(info.size for info in objects_below(bucket, folder_of(key)))
+    info = stat(url)
+    return 0 if info.is_directory else info.st_size
 
 
 def stat(url: Any) -> FileStat:
@@ -107,9 +107,9 @@ def stat(url: Any) -> FileStat:
         facts = os.stat(url)
         return FileStat(facts.st_size, facts.st_mtime, os.path.isdir(url))
     bucket, key = parts(url)
-    found = store().head(bucket, key) if key and not key.endswith("/") else None
-    if found:
-        return FileStat(found.size, found.modified, is_directory=False)
+    info = store().head(bucket, key) if key and not key.endswith("/") else None
+    if info:
+        return FileStat(info.size, info.modified, is_directory=False)
     if not is_directory(url):
         raise NotFoundError(2, "No such file or directory in OBS", str(url))
     return FileStat(0, 0.0, is_directory=True)

@@ -48,8 +48,8 @@ def remove(url: Any, recursive: bool = False) -> None:
     elif not recursive:
         raise IsADirectoryError(21, "Is a directory: say recursive=True", str(url))
     if recursive:
-        for found in objects_below(bucket, folder_of(key)):
-            store().delete(bucket, found.key)
+        for info in objects_below(bucket, folder_of(key)):
+            store().delete(bucket, info.key)
     return None
 
 
@@ -91,8 +91,8 @@ def copy_parallel(
     elif not files:
         make_dirs(target)
     with ThreadPoolExecutor(max(1, threads)) as pool:
-        for each in [pool.submit(copy, f"{source}/{name}", f"{target}/{name}") for name in files]:
-            each.result()
+        for future in [pool.submit(copy, f"{source}/{name}", f"{target}/{name}") for name in files]:
+            future.result()
     return None
 
 
@@ -102,7 +102,7 @@ def _contents(source: str) -> tuple[list[str], list[str]]:
     if is_remote(source):
         bucket, key = parts(source)
         prefix = folder_of(key)
-        files = {found.key[len(prefix) :] for found in objects_below(bucket, prefix)}
+        files = {info.key[len(prefix) :] for info in objects_below(bucket, prefix)}
     else:
         files = {name for name in names if not os.path.isdir(f"{source}/{name}")}
     return [name for name in names if name in files], [name for name in names if name not in files]

@@ -26,7 +26,7 @@ def set_auth(
         scheme, _sep, rest = server.rpartition("://")
         server = rest.rstrip("/") + (f":{port}" if port else "")
         is_secure = scheme == "https" if scheme else is_secure
-    given = {
+    settings = {
         "access_key": ak,
         "secret_key": sk,
         "server": server,
@@ -34,7 +34,7 @@ def set_auth(
         "verify": ssl_verify,
         "retry": retry,
     }
-    changed = store().changed(**{name: value for name, value in given.items() if value is not None})
+    changed = store().changed(**{name: value for name, value in settings.items() if value is not None})
     store().close()
     _obs[:] = [changed]
 
@@ -69,14 +69,14 @@ def is_object(bucket: str, key: str) -> bool:
 
 def objects_below(bucket: str, prefix: str) -> Iterator[ObjectInfo]:
     """Every object below a prefix."""
-    return (found for found in store().list(bucket, prefix) if isinstance(found, ObjectInfo))
+    return (entry for entry in store().list(bucket, prefix) if isinstance(entry, ObjectInfo))
 
 
 def paths_below(bucket: str, prefix: str) -> set[str]:
     """The relative paths of all files and directories below a prefix."""
     paths: set[str] = set()
-    for found in objects_below(bucket, prefix):
-        path = found.key[len(prefix) :].rstrip("/")
+    for info in objects_below(bucket, prefix):
+        path = info.key[len(prefix) :].rstrip("/")
         while path and path not in paths:
             paths.add(path)
             path = path.rpartition("/")[0]
@@ -85,7 +85,7 @@ def paths_below(bucket: str, prefix: str) -> set[str]:
 
 def local_paths_below(folder: str) -> list[str]:
     """The relative paths of all files and directories in a directory of this machine."""
-    found = []
+    paths = []
     for here, folders, files in os.walk(folder):
-        found += [os.path.relpath(os.path.join(here, name), folder) for name in (*folders, *files)]
-    return found
+        paths += [os.path.relpath(os.path.join(here, name), folder) for name in (*folders, *files)]
+    return paths

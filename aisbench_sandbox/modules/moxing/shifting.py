@@ -18,13 +18,13 @@ def shift(source: str, target: str) -> None:
     """shift("os", "mox") lets open, os, glob and shutil understand addresses in OBS; shift("mox", "os") ends that."""
     if (source, target) == ("os", "mox"):
         if not _originals:
-            for place, name, function in _replacements():
-                original = getattr(place, name)
-                _originals.append((place, name, original))
-                setattr(place, name, _either(original, function))
+            for module, name, function in _replacements():
+                original = getattr(module, name)
+                _originals.append((module, name, original))
+                setattr(module, name, _either(original, function))
     elif (source, target) == ("mox", "os"):
-        for place, name, original in _originals:
-            setattr(place, name, original)
+        for module, name, original in _originals:
+            setattr(module, name, original)
         _originals.clear()
     else:
         raise ValueError("shift is from os to mox, or back")

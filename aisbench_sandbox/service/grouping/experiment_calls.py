@@ -20,11 +20,11 @@ def show_all(services: Services, request: Request) -> Response:
     sort_by = word(query.get("sort_by") or "create_time", "sort_by", _SORTS)
     order = word(query.get("order") or "desc", "order", ("asc", "desc"))
     offset, limit = number(request, "offset", 0, 0), number(request, "limit", 10, 1, 50)
-    found = services.experiments.all(query.get("workspace_id", ""))
-    found.sort(key=lambda experiment: experiment["metadata"][sort_by], reverse=order == "desc")
-    page = found[offset : offset + limit]
+    experiments = services.experiments.all(query.get("workspace_id", ""))
+    experiments.sort(key=lambda experiment: experiment["metadata"][sort_by], reverse=order == "desc")
+    page = experiments[offset : offset + limit]
     paging = {"limit": limit, "offset": offset, "sort_by": sort_by, "order": order}
-    return answer(200, {"total": len(found), "count": len(page), **paging, "items": page})
+    return answer(200, {"total": len(experiments), "count": len(page), **paging, "items": page})
 
 
 def show(services: Services, request: Request) -> Response:
@@ -41,12 +41,12 @@ def delete(services: Services, request: Request) -> Response:
 
 
 def name(services: Services, request: Request) -> Response:
-    asked = request.query_params.get("experiment_name", "")
-    if not asked:
+    wanted = request.query_params.get("experiment_name", "")
+    if not wanted:
         message = "Invalid query parameter: experiment_name is missing."
         raise Refused(400, "ModelArts.2764", message, "Give experiment_name.")
     workspace = request.query_params.get("workspace_id") or "0"
-    return answer(200, {"is_duplicate": services.experiments.has_name(asked, workspace)})
+    return answer(200, {"is_duplicate": services.experiments.has_name(wanted, workspace)})
 
 
 def _id(request: Request) -> str:

@@ -24,75 +24,75 @@ class Experiments:
         self._now = now
         self._jobs = jobs
 
-    def create(self, asked: Mapping[str, Any]) -> Json:
+    def create(self, body: Mapping[str, Any]) -> Json:
         """A new experiment as the API shows it. Raises Refused (2788, 2841)."""
-        name, description = _name(asked), _description(asked)
-        workspace = parameters.text(asked, "workspace_id", most=32) or "0"
+        name, description = _name(body), _description(body)
+        workspace = parameters.text(body, "workspace_id", most=32) or "0"
         now = self._now()
         made = {"id": str(uuid.uuid4()), "name": name, "description": description, "workspace_id": workspace}
 
-        def keep(kept: Json) -> None:
-            _refuse_duplicate(kept, name, workspace)
-            kept[made["id"]] = {**made, "create_time": now, "update_time": now, "serial": 0}
+        def step(stored: Json) -> None:
+            _refuse_duplicate(stored, name, workspace)
+            stored[made["id"]] = {**made, "create_time": now, "update_time": now, "serial": 0}
 
-        self._store.change(_STORE, keep)
+        self._store.change(_STORE, step)
         return self.show(made["id"])
 
     def show(self, experiment_id: str) -> Json:
         """One experiment and how many jobs it has. Raises Refused (2842)."""
-        return self._shown(_found(self._store.read(_STORE), experiment_id))
+        return self._shown(_require(self._store.read(_STORE), experiment_id))
 
     def all(self, workspace: str) -> list[Json]:
         """Every experiment of a workspace, oldest first; "" means all workspaces."""
-        kept = self._store.read(_STORE).values()
-        return [self._shown(entry) for entry in kept if workspace in ("", entry["workspace_id"])]
+        stored = self._store.read(_STORE).values()
+        return [self._shown(entry) for entry in stored if workspace in ("", entry["workspace_id"])]
 
     def has_name(self, name: str, workspace: str) -> bool:
         """Whether an experiment of the workspace has this name."""
-        return _named(self._store.read(_STORE), name, workspace) is not None
+        return _id_of(self._store.read(_STORE), name, workspace) is not None
 
-    def change(self, experiment_id: str, asked: Mapping[str, Any]) -> Json:
+    def change(self, experiment_id: str, body: Mapping[str, Any]) -> Json:
         """Rename or describe an experiment. Raises Refused (2788, 2841, 2842)."""
-        changes = {key: read(asked) for key, read in _READ.items() if asked.get(key) is not None}
+        changes = {key: read(body) for key, read in _READ.items() if body.get(key) is not None}
 
-        def keep(kept: Json) -> None:
-            entry = _found(kept, experiment_id)
+        def step(stored: Json) -> None:
+            entry = _require(stored, experiment_id)
             if changes.get("name", entry["name"]) != entry["name"]:
-                _refuse_duplicate(kept, changes["name"], entry["workspace_id"])
+                _refuse_duplicate(stored, changes["name"], entry["workspace_id"])
             entry.update(changes, update_time=self._now())
 
-        self._store.change(_STORE, keep)
+        self._store.change(_STORE, step)
         return self.show(experiment_id)
 
     def delete(self, experiment_id: str) -> None:
         """Forget an experiment; its jobs stay. Raises Refused (2842)."""
-        _found(self._store.read(_STORE), experiment_id)
-        self._store.change(_STORE, lambda kept: kept.pop(experiment_id))
+        _require(self._store.read(_STORE), experiment_id)
+        self._store.change(_STORE, lambda stored: stored.pop(experiment_id))
 
     def join(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
         """The accepted create request with the experiment it asks for, which is made if only a name is given.
 
         Raises Refused (2788, 2842)."""
-        asked = parameters.block(body["metadata"], "training_experiment_reference")
-        if not asked:
+        requested = parameters.block(body["metadata"], "training_experiment_reference")
+        if not requested:
             return body
-        reference = self._taken(asked, body["metadata"]["workspace_id"])
+        reference = self._reference(requested, body["metadata"]["workspace_id"])
         return {**body, "metadata": {**body["metadata"], "training_experiment_reference": reference}}
 
-    def _taken(self, asked: Mapping[str, Any], workspace: str) -> Json:
+    def _reference(self, requested: Mapping[str, Any], workspace: str) -> Json:
         """The experiment as a job refers to it, with the job's number in it."""
-        experiment_id = parameters.text(asked, "id", most=64) or self._by_name(asked, workspace)
+        experiment_id = parameters.text(requested, "id", most=64) or self._by_name(requested, workspace)
 
-        def count(kept: Json) -> None:
-            _found(kept, experiment_id)["serial"] += 1
+        def count(stored: Json) -> None:
+            _require(stored, experiment_id)["serial"] += 1
 
         self._store.change(_STORE, count)
-        entry = _found(self._store.read(_STORE), experiment_id)
+        entry = _require(self._store.read(_STORE), experiment_id)
         return {"id": entry["id"], "name": entry["name"], "serial_number": str(entry["serial"])}
 
-    def _by_name(self, asked: Mapping[str, Any], workspace: str) -> str:
-        found = _named(self._store.read(_STORE), _name(asked), workspace)
-        return found or str(self.create({**asked, "workspace_id": workspace})["metadata"]["id"])
+    def _by_name(self, requested: Mapping[str, Any], workspace: str) -> str:
+        experiment_id = _id_of(self._store.read(_STORE), _name(requested), workspace)
+        return experiment_id or str(self.create({**requested, "workspace_id": workspace})["metadata"]["id"])
 
     def _shown(self, entry: Mapping[str, Any]) -> Json:
         jobs = [job for job in self._jobs() if reference_of(job).get("id") == entry["id"]]
@@ -106,34 +106,34 @@ def reference_of(job: Job) -> Mapping[str, Any]:
     return reference
 
 
-def _name(asked: Mapping[str, Any]) -> str:
-    name = parameters.text(asked, "name", 1, 64)
+def _name(body: Mapping[str, Any]) -> str:
+    name = parameters.text(body, "name", 1, 64)
     if _SPECIAL.search(name):
         raise parameters.invalid("name", "no special characters")
     return name
 
 
-def _description(asked: Mapping[str, Any]) -> str:
-    return parameters.text(asked, "description")
+def _description(body: Mapping[str, Any]) -> str:
+    return parameters.text(body, "description")
 
 
 _READ = {"name": _name, "description": _description}
 
 
-def _named(kept: Mapping[str, Any], name: str, workspace: str) -> str | None:
+def _id_of(stored: Mapping[str, Any], name: str, workspace: str) -> str | None:
     wanted = (name, workspace)
-    return next((key for key, entry in kept.items() if (entry["name"], entry["workspace_id"]) == wanted), None)
+    return next((key for key, entry in stored.items() if (entry["name"], entry["workspace_id"]) == wanted), None)
 
 
-def _refuse_duplicate(kept: Mapping[str, Any], name: str, workspace: str) -> None:
-    if _named(kept, name, workspace) is not None:
+def _refuse_duplicate(stored: Mapping[str, Any], name: str, workspace: str) -> None:
+    if _id_of(stored, name, workspace) is not None:
         message = f"Duplicate training experiment (name: {name})."
         raise Refused(400, "ModelArts.2841", message, "Use another name.")
 
 
-def _found(kept: Mapping[str, Any], experiment_id: str) -> Json:
-    if experiment_id not in kept:
+def _require(stored: Mapping[str, Any], experiment_id: str) -> Json:
+    if experiment_id not in stored:
         message = f"Training experiment (id: {experiment_id}) not found."
         raise Refused(400, "ModelArts.2842", message, "See training-experiments.")
-    entry: Json = kept[experiment_id]
+    entry: Json = stored[experiment_id]
     return entry

@@ -43,10 +43,10 @@ def show_all(services: Services, request: Request) -> Response:
 
 
 def jobs_by_tags(services: Services, request: Request) -> Response:
-    found = _jobs(services, json_object(request))
+    jobs = _jobs(services, json_object(request))
     offset = number(request, "offset", 0, 0)
-    page = found[offset : offset + number(request, "limit", MOST_SHOWN, 1, MOST_SHOWN)]
-    return answer(200, {"resources": [_resource(job) for job in page], "total_count": len(found)})
+    page = jobs[offset : offset + number(request, "limit", MOST_SHOWN, 1, MOST_SHOWN)]
+    return answer(200, {"resources": [_resource(job) for job in page], "total_count": len(jobs)})
 
 
 def count_by_tags(services: Services, request: Request) -> Response:

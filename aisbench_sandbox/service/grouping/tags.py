@@ -29,8 +29,8 @@ class TagCondition:
 
 def tags_of(job: Job) -> Mapping[str, str]:
     """The job's tags, value by key."""
-    kept: Mapping[str, str] = job.body.get("tags") or {}
-    return kept
+    tags: Mapping[str, str] = job.body.get("tags") or {}
+    return tags
 
 
 def tagged(job: Job, tags: Mapping[str, str]) -> Job:
@@ -50,10 +50,10 @@ def read_tags(body: Mapping[str, Any]) -> dict[str, str]:
 
 def read_conditions(body: Mapping[str, Any]) -> tuple[TagCondition, ...]:
     """The tags that jobs are asked for: at most 10 keys with 10 values. Raises Refused (2788)."""
-    found = [_condition(entry) for entry in parameters.entries(body, "tags")]
-    if len(found) > MOST_CONDITIONS or len({condition.key for condition in found}) < len(found):
+    conditions = [_condition(entry) for entry in parameters.entries(body, "tags")]
+    if len(conditions) > MOST_CONDITIONS or len({condition.key for condition in conditions}) < len(conditions):
         raise parameters.invalid("tags", f"at most {MOST_CONDITIONS} keys, each once")
-    return tuple(found)
+    return tuple(conditions)
 
 
 def all_tags(jobs: Sequence[Job]) -> list[dict[str, Any]]:

@@ -20,10 +20,10 @@ def engines(_: Services, __: Request) -> Response:
 
 
 def name(services: Services, request: Request) -> Response:
-    asked = request.query_params.get("job_name", "")
-    if not asked:
+    wanted = request.query_params.get("job_name", "")
+    if not wanted:
         raise Refused(400, "ModelArts.2764", "Invalid query parameter: job_name is missing.", "Give job_name.")
-    return answer(200, {"is_duplicate": services.jobs.jobs.has_name(asked)})
+    return answer(200, {"is_duplicate": services.jobs.jobs.has_name(wanted)})
 
 
 def quotas(services: Services, request: Request) -> Response:

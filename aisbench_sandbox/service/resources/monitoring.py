@@ -42,11 +42,11 @@ class Span:
 
 def read_span(text: str, period: str, now: int) -> Span:
     """`start.end.minutes`, in which -1 means: so many minutes before the end, or after the start. Raises Refused."""
-    found = _RANGE.fullmatch(text or "-1.-1.60")
-    if found is None:
+    match = _RANGE.fullmatch(text or "-1.-1.60")
+    if match is None:
         message = f"Invalid query parameter: time_range={text}."
         raise Refused(400, "ModelArts.2764", message, "Write start.end.minutes, in ms.")
-    start, end, minutes = (int(part) for part in found.groups())
+    start, end, minutes = (int(part) for part in match.groups())
     length = minutes * MINUTE
     if end < 0:
         end = now if start < 0 else min(now, start + length)

@@ -22,19 +22,19 @@ def pools(services: Services, request: Request) -> Response:
     query = request.query_params
     status = word(query.get("status", ""), "status", ("", "created", "failed", "creating"))
     jobs = services.jobs.jobs.all()
-    found = [responses.pool_json(pool, responses.jobs_in(pool, jobs)) for pool in services.pools()]
+    listed = [responses.pool_json(pool, responses.jobs_in(pool, jobs)) for pool in services.pools()]
     wanted = _labels(query.get("labelSelector", ""))
     if query.get("workspaceId"):
         wanted["os.modelarts/workspace.id"] = query["workspaceId"]
-    items = [item for item in found if wanted.items() <= item["metadata"]["labels"].items()]
+    items = [item for item in listed if wanted.items() <= item["metadata"]["labels"].items()]
     # All pools of a plan exist at once, so none is being created and none has failed.
     shown = items if status in ("", "created") else []
     return answer(200, {"apiVersion": "v2", "kind": "PoolList", "items": shown})
 
 
 def pool(services: Services, request: Request) -> Response:
-    found = _pool(services, request)
-    return answer(200, responses.pool_json(found, responses.jobs_in(found, services.jobs.jobs.all())))
+    dedicated = _pool(services, request)
+    return answer(200, responses.pool_json(dedicated, responses.jobs_in(dedicated, services.jobs.jobs.all())))
 
 
 def nodes(services: Services, request: Request) -> Response:
@@ -53,24 +53,24 @@ def workloads(services: Services, request: Request) -> Response:
     offset, limit = number(request, "offset", 0, 0), number(request, "limit", MOST_SHOWN, 0, MOST_SHOWN)
     jobs = responses.jobs_in(_pool(services, request), services.jobs.jobs.all()) if kind in ("", "train") else []
     queue = _queue(jobs)
-    found = [responses.workload_json(job, queue.get(job.job_id, 0), services.now()) for job in jobs]
-    found = [item for item in found if status in ("", item["status"])]
-    found.sort(key=lambda item: int(item["createTime"]), reverse=not ascending)
+    listed = [responses.workload_json(job, queue.get(job.job_id, 0), services.now()) for job in jobs]
+    listed = [item for item in listed if status in ("", item["status"])]
+    listed.sort(key=lambda item: int(item["createTime"]), reverse=not ascending)
     hosts = {host for text in query.getlist("hostip") for host in text.split(",")}
     if hosts:  # such a list has no pages
-        items = [item for item in found if hosts.intersection(item["hostIps"].split(","))]
+        items = [item for item in listed if hosts.intersection(item["hostIps"].split(","))]
         return answer(200, {"apiVersion": "v1", "kind": "WorkloadList", "items": items})
-    return answer(200, {"apiVersion": "v1", "kind": "WorkloadList", "items": found[offset : offset + limit]})
+    return answer(200, {"apiVersion": "v1", "kind": "WorkloadList", "items": listed[offset : offset + limit]})
 
 
 def monitor(services: Services, request: Request) -> Response:
     query = request.query_params
-    found = _pool(services, request)
+    dedicated = _pool(services, request)
     period = word(query.get("period") or "60", "period", PERIODS)
     statistic = word(query.get("statistics") or "maximum", "statistics", tuple(STATISTICS))
     span = read_span(query.get("time_range", ""), period, services.now())
-    jobs = responses.jobs_in(found, services.jobs.jobs.all())
-    return answer(200, monitor_json(found.name, jobs, span, statistic))
+    jobs = responses.jobs_in(dedicated, services.jobs.jobs.all())
+    return answer(200, monitor_json(dedicated.name, jobs, span, statistic))
 
 
 def usage(services: Services, _: Request) -> Response:
@@ -110,9 +110,9 @@ def _pool(services: Services, request: Request) -> DedicatedPool:
 
 
 def _named(services: Services, name: str) -> DedicatedPool:
-    for found in services.pools():
-        if found.name == name:
-            return found
+    for candidate in services.pools():
+        if candidate.name == name:
+            return candidate
     raise Refused(404, "ModelArts.2890", f"The pool {name} is not found.", "See pools.")
 
 
@@ -120,7 +120,7 @@ def _queue(jobs: list[Job]) -> dict[str, int]:
     """Places of the jobs that wait: those that were re-issued first, then by priority, then by age."""
     waiting = [job for job in jobs if job.phase is JobPhase.PENDING]
     waiting.sort(key=lambda job: (not job.ahead, -job.priority, job.queued_at))
-    return {job.job_id: place for place, job in enumerate(waiting, 1)}
+    return {job.job_id: position for position, job in enumerate(waiting, 1)}
 
 
 def _labels(selector: str) -> dict[str, str]:

@@ -109,7 +109,7 @@ def usage_json(pool: DedicatedPool, jobs: Sequence[Job], now: int) -> Json:
     info = machine_json(pool.kind)
     all_cards = pool.nodes * pool.kind.cards
     used = _cards_in_use(jobs)
-    told = {"timestamp": iso(now), "window": "60s"}
+    measured = {"timestamp": iso(now), "window": "60s"}
 
     def value(cards: int) -> Json:
         share = cards / max(1, pool.kind.cards)
@@ -120,9 +120,9 @@ def usage_json(pool: DedicatedPool, jobs: Sequence[Job], now: int) -> Json:
         }
 
     table = {
-        "allocated": {"value": value(used), **told},
-        "capacity": {"value": value(all_cards), "maxValue": value(all_cards), **told},
-        "available": {"value": value(max(0, all_cards - used)), "maxValue": value(all_cards), **told},
+        "allocated": {"value": value(used), **measured},
+        "capacity": {"value": value(all_cards), "maxValue": value(all_cards), **measured},
+        "available": {"value": value(max(0, all_cards - used)), "maxValue": value(all_cards), **measured},
     }
     return {"table": table, "metadata": {"name": pool.name, "labels": {}}}
 

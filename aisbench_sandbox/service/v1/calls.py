@@ -38,15 +38,15 @@ def show_all(services: Services, request: Request) -> Response:
     if len(search) > 64:
         raise wrong("search_content has at most 64 characters")
     jobs = [job for job in services.legacy.all() if job.workspace == (query.get("workspace_id") or "0")]
-    found = [responses.listed_json(job, services.now()) for job in jobs if search in job.name]
+    listed = [responses.listed_json(job, services.now()) for job in jobs if search in job.name]
     if query.get("status"):
         statuses = _statuses(query["status"])
-        found = [job for job in found if job["status"] in statuses]
-    found.sort(key=itemgetter(sort_by), reverse=order == "desc")
+        listed = [job for job in listed if job["status"] in statuses]
+    listed.sort(key=itemgetter(sort_by), reverse=order == "desc")
     size, page = number(request, "per_page", 10, 1, MOST_PER_PAGE), number(request, "page", 1, 1, MOST_PAGES)
     quota = services.quotas.most_jobs
-    counts = {"quotas": quota, "job_total_count": len(found), "job_count_limit": max(0, quota - services.quotas.used)}
-    return answer(200, {"is_success": True, **counts, "jobs": found[(page - 1) * size : page * size]})
+    counts = {"quotas": quota, "job_total_count": len(listed), "job_count_limit": max(0, quota - services.quotas.used)}
+    return answer(200, {"is_success": True, **counts, "jobs": listed[(page - 1) * size : page * size]})
 
 
 def versions(services: Services, request: Request) -> Response:
@@ -60,9 +60,9 @@ def versions(services: Services, request: Request) -> Response:
 
 def version(services: Services, request: Request) -> Response:
     services.jobs.refresh()
-    job, found = services.legacy.version(_job_id(request), _version_id(request))
+    job, job_version = services.legacy.version(_job_id(request), _version_id(request))
     about = {"job_id": job.job_id, "job_name": job.name, "job_desc": job.description}
-    return answer(200, {"is_success": True, **about, **responses.version_json(found, services.now())})
+    return answer(200, {"is_success": True, **about, **responses.version_json(job_version, services.now())})
 
 
 def stop(services: Services, request: Request) -> Response:
@@ -86,20 +86,20 @@ def describe(services: Services, request: Request) -> Response:
 
 
 def log_names(services: Services, request: Request) -> Response:
-    _, found = services.legacy.version(_job_id(request), _version_id(request))
-    names = responses.log_names(found)
-    there = [name for node, name in enumerate(names) if services.jobs.jobs.log_file(found.job_id, node).exists()]
+    _, job_version = services.legacy.version(_job_id(request), _version_id(request))
+    names = responses.log_names(job_version)
+    there = [name for node, name in enumerate(names) if services.jobs.jobs.log_file(job_version.job_id, node).exists()]
     return answer(200, {"is_success": True, "log_file_list": there})
 
 
 def log_by_lines(services: Services, request: Request) -> Response:
-    _, found = services.legacy.version(_job_id(request), _version_id(request))
-    names = responses.log_names(found)
-    asked = request.query_params.get("log_file", "")
+    _, job_version = services.legacy.version(_job_id(request), _version_id(request))
+    names = responses.log_names(job_version)
+    wanted = request.query_params.get("log_file", "")
     base, count, order = parse_line_range(request, 0)
-    log = services.jobs.jobs.log_file(found.job_id, names.index(asked)) if asked in names else None
+    log = services.jobs.jobs.log_file(job_version.job_id, names.index(wanted)) if wanted in names else None
     if log is None or not log.exists():
-        raise wrong(f"there is no log file {asked or '(none)'}")
+        raise wrong(f"there is no log file {wanted or '(none)'}")
     return answer(200, {"is_success": True, **lines_json(_lines(log, base, count, order))})
 
 
@@ -127,8 +127,8 @@ def _lines(log: Path, base: int | None, count: int, order: str) -> log_lines.Lin
     """Always from old to new: `desc` means the records after the base line, `asc` those before it."""
     if base is not None and order == "desc":
         return log_lines.oldest_first(log, base, count)
-    found = log_lines.newest_first(log, base, count)
-    return log_lines.Lines(found.end, found.start, found.texts[::-1])
+    newest = log_lines.newest_first(log, base, count)
+    return log_lines.Lines(newest.end, newest.start, newest.texts[::-1])
 
 
 def _statuses(text: str) -> frozenset[int]:

@@ -9,10 +9,10 @@ _MINDSPORE = re.compile(r"mindspore_([0-9.]+)-cann_([0-9.]+)-py_([0-9.]+)-euler_
 
 def _old_name(version: str) -> str:
     """`MindSpore-1.3-cann_5.0.2-python3.7-euleros2.8-aarch64`, as configurations of then name it; else nothing."""
-    found = _MINDSPORE.fullmatch(version)
-    if not found:
+    match = _MINDSPORE.fullmatch(version)
+    if not match:
         return ""
-    number, cann, python, system = found.groups()
+    number, cann, python, system = match.groups()
     euleros = ".".join(system.split(".")[:2])
     return f"MindSpore-{number.removesuffix('.0')}-cann_{cann}-python{python}-euleros{euleros}-aarch64"
 

@@ -58,12 +58,12 @@ class LegacyJobs:
             "versions_made": 0,
         }
         with self._making:  # a name and an output are for one at a time
-            if any(entry["name"] == name for entry in self._kept().values()):
+            if any(entry["name"] == name for entry in self._entries().values()):
                 raise Refused(400, "ModelArts.0103", f"Job name:{name} is existed")
             with_version = config.get("create_version", True) is not False
             accepted = self._accepted(made, config) if with_version else None
             job_id = self._number("last_job")
-            self._store.change(_STORE, lambda kept: kept.setdefault("jobs", {}).update({str(job_id): made}))
+            self._store.change(_STORE, lambda stored: stored.setdefault("jobs", {}).update({str(job_id): made}))
             if accepted is not None:
                 self._add_version(job_id, accepted, config, 0)
         return self.job(job_id)
@@ -73,11 +73,11 @@ class LegacyJobs:
         job = self.job(job_id)
         config = parameters.block(body, "config")
         previous = config.get("pre_version_id", body.get("pre_version_id"))
-        known = [facts_of(version)["version_id"] for version in job.versions]
-        if not isinstance(previous, int) or isinstance(previous, bool) or previous not in known:
+        existing = [facts_of(version)["version_id"] for version in job.versions]
+        if not isinstance(previous, int) or isinstance(previous, bool) or previous not in existing:
             raise wrong(f"pre_version_id {previous} is no version of the job")
         with self._making:
-            accepted = self._accepted(self._kept()[str(job_id)], config)
+            accepted = self._accepted(self._entries()[str(job_id)], config)
             if body.get("job_desc") is not None:
                 self.describe(job_id, body)
             self._add_version(job_id, accepted, config, previous)
@@ -86,19 +86,19 @@ class LegacyJobs:
     def all(self) -> list[LegacyJob]:
         """Every job, oldest first."""
         self._jobs.refresh()
-        return [self._read(int(job_id), entry) for job_id, entry in self._kept().items()]
+        return [self._read(int(job_id), entry) for job_id, entry in self._entries().items()]
 
     def job(self, job_id: int) -> LegacyJob:
         """One job. Raises Refused."""
-        kept = self._kept().get(str(job_id))
-        if kept is None:
+        entry = self._entries().get(str(job_id))
+        if entry is None:
             raise Refused(400, _NOT_FOUND, f"The training job {job_id} is not found.")
-        return self._read(job_id, kept)
+        return self._read(job_id, entry)
 
-    def _read(self, job_id: int, kept: Mapping[str, Any]) -> LegacyJob:
+    def _read(self, job_id: int, entry: Mapping[str, Any]) -> LegacyJob:
         versions = [job for job in self._jobs.jobs.all() if job.body.get(LEGACY, {}).get("job_id") == job_id]
-        name, description, workspace = kept["name"], kept["description"], kept["workspace"]
-        return LegacyJob(job_id, name, description, workspace, kept["created_at"], tuple(versions))
+        name, description, workspace = entry["name"], entry["description"], entry["workspace"]
+        return LegacyJob(job_id, name, description, workspace, entry["created_at"], tuple(versions))
 
     def version(self, job_id: int, version_id: int) -> tuple[LegacyJob, Job]:
         """A job and one of its versions. Raises Refused."""
@@ -112,7 +112,7 @@ class LegacyJobs:
         """Change a job's description. Raises Refused."""
         self.job(job_id)
         description = parameters.text(body, "job_desc")
-        self._store.change(_STORE, lambda kept: kept["jobs"][str(job_id)].update(description=description))
+        self._store.change(_STORE, lambda stored: stored["jobs"][str(job_id)].update(description=description))
 
     def stop(self, job_id: int, version_id: int) -> None:
         """Ask a version to end. Raises Refused when it has ended."""
@@ -126,7 +126,7 @@ class LegacyJobs:
         """Forget a job and all its versions. Raises Refused."""
         for version in self.job(job_id).versions:
             self._jobs.forget(version)
-        self._store.change(_STORE, lambda kept: kept["jobs"].pop(str(job_id), None))
+        self._store.change(_STORE, lambda stored: stored["jobs"].pop(str(job_id), None))
 
     def _accepted(self, job: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
         self._refuse_shared_output(config)
@@ -142,9 +142,9 @@ class LegacyJobs:
 
     def _add_version(self, job_id: int, accepted: Mapping[str, Any], config: Mapping[str, Any], previous: int) -> None:
         version_id = self._number("last_version")
-        job = self._kept()[str(job_id)]
+        job = self._entries()[str(job_id)]
         number = int(job["versions_made"]) + 1
-        self._store.change(_STORE, lambda kept: kept["jobs"][str(job_id)].update(versions_made=number))
+        self._store.change(_STORE, lambda stored: stored["jobs"][str(job_id)].update(versions_made=number))
         resource_id = f"job{secrets.token_hex(4)}"
         facts = {
             "job_id": job_id,
@@ -166,9 +166,9 @@ class LegacyJobs:
         )
 
     def _number(self, counter: str) -> int:
-        self._store.change(_STORE, lambda kept: kept.update({counter: kept.get(counter, 0) + 1}))
+        self._store.change(_STORE, lambda stored: stored.update({counter: stored.get(counter, 0) + 1}))
         return int(self._store.read(_STORE)[counter])
 
-    def _kept(self) -> Mapping[str, Any]:
+    def _entries(self) -> Mapping[str, Any]:
         jobs: Mapping[str, Any] = self._store.read(_STORE).get("jobs", {})
         return jobs

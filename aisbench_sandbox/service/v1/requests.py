@@ -52,15 +52,15 @@ def pool_of(config: Mapping[str, Any]) -> str:
 
 def mounted(config: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The NFS shares, written as volumes or as a share of the whole configuration. Raises Refused."""
-    found = [nfs for each in parameters.entries(config, "volumes") if (nfs := parameters.block(each, "nfs"))]
+    shares = [nfs for volume in parameters.entries(config, "volumes") if (nfs := parameters.block(volume, "nfs"))]
     kind, share, path = (
         parameters.text(config, f"nas_{name}", most=1024) for name in ("type", "share_addr", "mount_path")
     )
     if not (kind or share or path):
-        return found
+        return shares
     if kind.lower() not in ("nfs", "") or not share or not path:
         raise wrong("nas_type is nfs, and nas_share_addr and nas_mount_path go with it")
-    return [*found, {"src_path": share, "dest_path": path}]
+    return [*shares, {"src_path": share, "dest_path": path}]
 
 
 def in_the_old_container(accepted: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,9 +69,9 @@ def in_the_old_container(accepted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_data(config: Mapping[str, Any]) -> None:
-    given = [key for key in ("data_url", "dataset_id", "data_source") if config.get(key)]
-    if len(given) > 1:
-        raise wrong(f"{' and '.join(given)} cannot be used together")
+    sources = [key for key in ("data_url", "dataset_id", "data_source") if config.get(key)]
+    if len(sources) > 1:
+        raise wrong(f"{' and '.join(sources)} cannot be used together")
     for source in parameters.entries(config, "data_source"):
         if source.get("type") not in ("obs", "dataset"):
             raise wrong("the type of data_source is obs or dataset")
@@ -79,14 +79,14 @@ def _check_data(config: Mapping[str, Any]) -> None:
 
 def _urls(texts: Mapping[str, str]) -> dict[str, str]:
     """What the older service passes to every script: OBS addresses, which the script itself copies."""
-    found = {}
+    urls = {}
     for key in ("data_url", "train_url"):
         if texts[key]:
             bucket, path = bucket_and_key(texts[key])
             if not bucket:
                 raise wrong(f"{key} is no OBS path: {texts[key]}")
-            found[key] = f"s3://{bucket}/{path}"
-    return found
+            urls[key] = f"s3://{bucket}/{path}"
+    return urls
 
 
 def _parameters(config: Mapping[str, Any]) -> dict[str, str]:

@@ -60,9 +60,9 @@ def version_json(version: Job, now: int) -> Json:
     """One version in full."""
     facts = facts_of(version)
     config = facts["config"]
-    asked = {key: value for key, value in config.items() if key not in ("create_version", "pre_version_id")}
+    configured = {key: value for key, value in config.items() if key not in ("create_version", "pre_version_id")}
     return {
-        **asked,
+        **configured,
         **{key: facts[key] for key in ("version_id", "version_name", "pre_version_id", "resource_id")},
         **_engine(version),
         **_spec(version),
@@ -98,8 +98,8 @@ def specs_json() -> Json:
     """The instance types, numbered."""
     specs = []
     for number, flavor in enumerate(FLAVORS.values(), 1):
-        told = flavor_json(flavor)
-        machine, extra = _machine(told["flavor_info"]), {"attributes": told["attributes"]}
+        offer = flavor_json(flavor)
+        machine, extra = _machine(offer["flavor_info"]), {"attributes": offer["attributes"]}
         specs.append({"spec_id": number, **machine, "spec_code": flavor.flavor_id, "max_num": flavor.most_nodes})
         specs[-1] |= {"unit_num": 1, "storage": "", "interface_type": 1, "no_resource": False, **extra}
     return {"is_success": True, "spec_total_count": len(specs), "specs": specs}
@@ -122,8 +122,8 @@ def engines_json() -> Json:
 def refusal_json(refused: Refused) -> Json:
     """An error as the older API writes it."""
     # The documents of the API say error_message, those of its packages error_msg
-    told = dict.fromkeys(("error_message", "error_msg"), refused.message)
-    return {"is_success": False, "error_code": refused.code, **told}
+    messages = dict.fromkeys(("error_message", "error_msg"), refused.message)
+    return {"is_success": False, "error_code": refused.code, **messages}
 
 
 def _engine_type(name: str) -> int:
@@ -163,10 +163,10 @@ def _machine(info: Json) -> Json:
 
 
 def _nas(config: Json) -> Json:
-    found = mounted(config)
-    if not found:
+    shares = mounted(config)
+    if not shares:
         return {"nas_type": "", "nas_share_addr": "", "nas_mount_path": ""}
-    first = found[0]
+    first = shares[0]
     return {"nas_type": "nfs", "nas_share_addr": first.get("src_path"), "nas_mount_path": first.get("dest_path")}
 
 
