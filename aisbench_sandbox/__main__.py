@@ -1,4 +1,4 @@
-"""The command `aisbench-sandbox`: a pretend region (OBS and ModelArts) on this machine."""
+"""The command `aisbench-sandbox`: an emulated region (OBS and ModelArts) on this machine."""
 
 import ipaddress
 import sys
@@ -93,7 +93,7 @@ def main(
         )
     try:
         kind = EngineKind(engine)
-        # Jobs that only pretend use no cores: they wait for each other only if somebody asks for it.
+        # Scripted jobs use no cores, so they queue for each other only when --cards says so.
         limits = EngineLimits(cards or (usual_cards() if kind is EngineKind.SUBPROCESS else MANY_CARDS), grace)
         plan = _plan(capacity) if capacity else None
         wish = Containers(container)

@@ -1,4 +1,4 @@
-"""The admin side of the sandbox: faults to come, latency, capacity, counts, scripts… It asks for no signature."""
+"""The sandbox's admin API: injected faults, latency, capacity, request counts, scripts. It needs no signature."""
 
 import asyncio
 import ipaddress
@@ -34,13 +34,13 @@ _FAULTS = TypeAdapter(list[Fault])
 
 
 class RouteLatency(Route):
-    """Milliseconds that requests of one route wait."""
+    """Added latency of one route, in milliseconds."""
 
     ms: Annotated[float, Field(ge=0, le=60_000)]
 
 
 class Latency(BaseModel):
-    """Milliseconds that every request waits before it is carried out; the first route that means it decides."""
+    """Added latency of every request, in milliseconds; the first matching route takes precedence."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -49,7 +49,7 @@ class Latency(BaseModel):
     routes: tuple[RouteLatency, ...] = ()
 
     def seconds(self, service: Service, scope: Scope) -> float:
-        """How long this request waits."""
+        """The latency of this request."""
         for route in self.routes:
             if route.means(service, scope["method"], target(scope)):
                 return route.ms / 1000
@@ -57,7 +57,7 @@ class Latency(BaseModel):
 
 
 class LockoutSwitch(BaseModel):
-    """Whether an access key is locked after wrong signatures."""
+    """Whether an access key is locked after repeated wrong signatures."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -65,7 +65,7 @@ class LockoutSwitch(BaseModel):
 
 
 class Readings(BaseModel):
-    """How a sentence of the documents is meant that can be read in two ways."""
+    """How an ambiguous sentence of the documents is read."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -73,7 +73,7 @@ class Readings(BaseModel):
 
 
 class Admin:
-    """What tests and curious people change about the sandbox, and the ASGI layer that makes it happen."""
+    """The state that the admin API changes, and the ASGI middleware that applies it."""
 
     def __init__(self) -> None:
         self.script = Script()
@@ -84,7 +84,7 @@ class Admin:
         self.counts: dict[Service, Counter[str]] = {"obs": Counter(), "modelarts": Counter()}
 
     def reset(self) -> None:
-        """Everything as it was at the start."""
+        """Restore the initial state."""
         self.script = Script()
         self.faults = []
         self.latency = Latency()
@@ -93,16 +93,16 @@ class Admin:
         self.forget_counts()
 
     def forget_counts(self) -> None:
-        """Count from zero."""
+        """Set all request counts to zero."""
         self.counts = {"obs": Counter(), "modelarts": Counter()}
 
     def wrap(self, app: ASGIApp, service: Service) -> ASGIApp:
-        """The application behind counting, latency and faults."""
+        """The application wrapped in counting, latency and fault injection."""
 
         async def wrapped(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "http":
                 return await app(scope, receive, send)
-            scope = {**scope, "state": dict(scope.get("state", {}))}  # else a wrong clock outlives its request
+            scope = {**scope, "state": dict(scope.get("state", {}))}  # else a clock offset would outlive its request
             send = _dated(scope, send)
             self.counts[service][_label(service, scope)] += 1
             await asyncio.sleep(self.latency.seconds(service, scope))
@@ -122,7 +122,7 @@ class Admin:
 
 
 def _dated(scope: Scope, send: Send) -> Send:
-    """Every answer says when it was given."""
+    """Add a Date header to every response."""
 
     async def send_dated(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -133,7 +133,7 @@ def _dated(scope: Scope, send: Send) -> Send:
 
 
 def admin_app(admin: Admin, wipe: Callable[[], None], engine: JobEngine, capacity: Capacity) -> Starlette:
-    """The addresses under /_sandbox. `wipe` forgets all jobs and objects."""
+    """The routes under /_sandbox. `wipe` deletes all jobs and objects."""
 
     async def reset(_: Request) -> Response:
         await asyncio.to_thread(wipe)
@@ -187,7 +187,7 @@ def admin_app(admin: Admin, wipe: Callable[[], None], engine: JobEngine, capacit
 
 
 def _job_addresses(engine: JobEngine, capacity: Capacity) -> list[Address]:
-    """What moves jobs: by hand, or by the nodes that there are."""
+    """Routes that move jobs: stepwise by hand, or by changing the capacity."""
 
     async def advance(request: Request) -> Response:
         await asyncio.to_thread(engine.advance, request.path_params["job_id"])
@@ -210,20 +210,20 @@ def _job_addresses(engine: JobEngine, capacity: Capacity) -> list[Address]:
 
 
 class LocalOnly:
-    """ASGI: answers only programs on this machine; a page in a browser is not one of them."""
+    """ASGI middleware: serves only programs on this machine, and no web pages."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 403 to everybody else."""
+        """Answer 403 to any other client."""
         if scope["type"] == "http" and not _is_local_program(Request(scope)):
             return await JSONResponse({"error": "local programs only"}, 403)(scope, receive, send)
         return await self._app(scope, receive, send)
 
 
 def _is_local_program(request: Request) -> bool:
-    # A web page could send requests to this port, by name tricks even with a local address: browsers say who asks.
+    # A web page can send requests to this port, by DNS rebinding even with a local name; browsers send these headers.
     if "origin" in request.headers or "sec-fetch-site" in request.headers or request.client is None:
         return False
     name = request.url.hostname or ""
@@ -238,7 +238,7 @@ def _is_loopback(name: str) -> bool:
 
 
 def _label(service: Service, scope: Scope) -> str:
-    """What is counted: `GET training-jobs/{id}`, and for OBS the method, or LIST."""
+    """The key to count a request under: `GET training-jobs/{id}`; for OBS the method, or LIST."""
     method: str = scope["method"]
     path: str = scope["path"]
     if service == "obs":

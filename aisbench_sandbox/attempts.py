@@ -1,4 +1,4 @@
-"""Each time a job runs: from when to when, where, and what came of it. A job that is restarted has several."""
+"""The attempts of a job: when and where each one ran, and how it ended. A restarted job has several."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class FaultScenario(StrEnum):
-    """Why a job stopped running before its time, in the API's words where it has them."""
+    """Why an attempt ended early, in the API's words where it has them."""
 
     CODE = "job_failed"
     NODE = "node_fault"
@@ -17,7 +17,7 @@ class FaultScenario(StrEnum):
 
 
 class Recovery(StrEnum):
-    """What the platform does about it; with taint: elsewhere than on the faulty nodes."""
+    """How the platform recovers the job; "with taint" avoids the faulty nodes."""
 
     ELSEWHERE = "job_reschedule_with_taint"
     AGAIN = "job_reschedule"
@@ -25,9 +25,10 @@ class Recovery(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JobAttempt:
-    """One running. Times are ms since the epoch, `ended_at` 0 while it runs; `hosts` holds the node of each task.
+    """One execution of a job. Times are ms since the epoch, `ended_at` 0 while it runs; `hosts` has each task's node.
 
-    `trouble` says why it ended, `reason` and `task` what is told of that; `recovery` is set when the job goes on."""
+    `trouble` (its name in stored files) is why it ended, `reason` and `task` describe that; `recovery` is set if the
+    job is run again."""
 
     started_at: int
     hosts: tuple[str, ...]
@@ -39,22 +40,22 @@ class JobAttempt:
 
     @property
     def restarted(self) -> bool:
-        """Whether fault tolerance ran the job again; preemption is no fault."""
+        """Whether fault tolerance restarted the job; preemption does not count."""
         return self.recovery is not None and self.trouble is not FaultScenario.PREEMPTED
 
-    def over(self, at: int) -> "JobAttempt":
-        """The same, ended, if it was not."""
+    def finished(self, at: int) -> "JobAttempt":
+        """The same attempt, ended if it was still running."""
         return self if self.ended_at else replace(self, ended_at=at)
 
     def failed(
         self, at: int, trouble: FaultScenario, reason: str, task: str, recovery: Recovery | None = None
     ) -> "JobAttempt":
-        """The same, ended by trouble."""
-        return replace(self.over(at), trouble=trouble, reason=reason, task=task, recovery=recovery)
+        """The same attempt, ended by a fault."""
+        return replace(self.finished(at), trouble=trouble, reason=reason, task=task, recovery=recovery)
 
 
 def read_attempt(stored: Mapping[str, Any]) -> JobAttempt:
-    """An attempt from its JSON."""
+    """An attempt from its stored JSON."""
     trouble, recovery = stored["trouble"], stored["recovery"]
     return JobAttempt(
         **{

@@ -1,4 +1,4 @@
-"""What the region has: dedicated pools and their nodes, good and bad; kept over restarts."""
+"""The region's capacity: dedicated pools with healthy and faulty nodes; kept across restarts."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -16,9 +16,9 @@ _Numbers = frozenset[Annotated[int, Field(ge=0)]]
 
 
 class DedicatedPool(BaseModel):
-    """A dedicated pool of equal nodes, numbered from 0.
+    """A dedicated pool of identical nodes, numbered from 0.
 
-    A `bad` node fails the environment check and breaks what runs on it. An `isolated` one gets no jobs."""
+    A `bad` node fails the environment check and breaks running jobs. An `isolated` one gets no jobs."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -38,7 +38,7 @@ class DedicatedPool(BaseModel):
 
     @property
     def kind(self) -> InstanceType:
-        """What every node is."""
+        """The instance type of every node."""
         flavor = find_flavor(self.flavor)
         assert flavor is not None  # noqa: S101 - checked above
         return flavor
@@ -48,16 +48,16 @@ class DedicatedPool(BaseModel):
         return f"{self.name}-node-{number}"
 
     def hosts(self) -> tuple[Host, ...]:
-        """The nodes that may be given jobs."""
+        """The schedulable nodes."""
         numbers = (number for number in range(self.nodes) if number not in self.isolated)
         return tuple(Host(self.host(number), self.kind.cards) for number in numbers)
 
 
 class Plan(BaseModel):
-    """All pools. The next `bad_public_nodes` nodes that jobs outside of pools are given are bad.
+    """The capacity plan. The next `bad_public_nodes` nodes assigned outside of pools are bad.
 
-    `hang_s`: after so many seconds without any sign of life a job is suspected to hang. `requeue_s`: a job that was
-    re-issued leaves the queue after so many seconds."""
+    `hang_s`: seconds without activity after which a job counts as hanging. `requeue_s`: seconds after which a requeued
+    job leaves the queue."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -75,7 +75,7 @@ class Plan(BaseModel):
 
 
 class Capacity:
-    """The plan of the moment. `public_cards`: how many cards jobs outside of pools may use at once."""
+    """The current plan. `public_cards`: how many cards jobs outside of pools may use at once."""
 
     def __init__(self, file: Path, first: Plan | None, public_cards: int) -> None:
         self._file = file
@@ -87,16 +87,16 @@ class Capacity:
 
     @property
     def plan(self) -> Plan:
-        """As it is now, nodes that were isolated since then included."""
+        """The current plan, including nodes isolated since it was set."""
         return self._plan
 
     def set(self, plan: Plan) -> None:
-        """From now on, and after a restart."""
+        """Replace the plan, also for after a restart."""
         with self._lock:
             self._store(plan)
 
     def reset(self) -> None:
-        """As it was at the start."""
+        """Go back to the plan given at the start."""
         self.set(self._first)
 
     def pool(self, name: str) -> DedicatedPool | None:
@@ -104,18 +104,18 @@ class Capacity:
         return next((pool for pool in self._plan.pools if pool.name == name), None)
 
     def hosts(self) -> Mapping[str, tuple[Host, ...]]:
-        """The nodes that may be given jobs, by pool."""
+        """The schedulable nodes, by pool."""
         return {PUBLIC: self._public, **{pool.name: pool.hosts() for pool in self._plan.pools}}
 
     def largest(self, name: str) -> tuple[Host, ...]:
-        """All nodes of a pool, whatever their state; none when there is no such pool."""
+        """All nodes of a pool in whatever state; empty if there is no such pool."""
         if name == PUBLIC:
             return self._public
         pool = self.pool(name)
         return pool.model_copy(update={"isolated": frozenset()}).hosts() if pool else ()
 
     def hand_out(self, pool: str, count: int) -> int:
-        """How many of the public nodes that a job is given now are bad; they are not given again."""
+        """How many of the `count` public nodes assigned to a job are bad; each bad node is used up once."""
         with self._lock:
             bad = min(count, self._plan.bad_public_nodes) if pool == PUBLIC else 0
             if bad:
@@ -123,12 +123,12 @@ class Capacity:
             return bad
 
     def is_bad(self, name: str, host: str) -> bool:
-        """Whether a node of a pool is bad by now."""
+        """Whether a node of a pool is currently bad."""
         pool = self.pool(name)
         return pool is not None and any(pool.host(number) == host for number in pool.bad)
 
     def isolate(self, name: str, hosts: Sequence[str]) -> None:
-        """Give these nodes no more jobs."""
+        """Exclude these nodes from scheduling."""
         with self._lock:
             self._store(
                 self._plan.model_copy(update={"pools": tuple(_without(pool, name, hosts) for pool in self._plan.pools)})

@@ -1,4 +1,4 @@
-"""What this pretend region offers: instance types and preset images."""
+"""What the emulated region offers: instance types and preset images."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ MPI_ENGINES = ("Horovod", "MPI", "MindSpore-GPU")
 
 @dataclass(frozen=True, slots=True)
 class InstanceType:
-    """An instance type. `kind` is CPU, GPU or Ascend; `cards` is how many accelerators a node pretends to have."""
+    """An instance type. `kind` is CPU, GPU or Ascend; `cards` is the pretended number of accelerators per node."""
 
     flavor_id: str
     name: str
@@ -20,7 +20,7 @@ class InstanceType:
 
 @dataclass(frozen=True, slots=True)
 class EngineImage:
-    """A preset image. Its name decides how boot files are started; the frameworks are what this machine has."""
+    """A preset image. Its name selects the boot method; the frameworks are those installed on this machine."""
 
     name: str
     version: str
@@ -33,7 +33,7 @@ FLAVORS = {
         InstanceType("sandbox.cpu.2cards", "Sandbox: 2 processes per node", "CPU", 2, 8),
         InstanceType("sandbox.cpu.4cards", "Sandbox: 4 processes per node", "CPU", 4, 8),
         InstanceType("sandbox.cpu.8cards", "Sandbox: 8 processes per node", "CPU", 8, 8),
-        # The cloud's own names, so that a spec written for the cloud can be rehearsed as it is.
+        # The cloud's own names, so that a spec written for the cloud runs here unchanged.
         InstanceType("modelarts.kat1.xlarge", "Ascend: 1*snt9 (pretended)", "Ascend", 1, 16),
         InstanceType("modelarts.kat1.2xlarge", "Ascend: 2*snt9 (pretended)", "Ascend", 2, 16),
         InstanceType("modelarts.kat1.4xlarge", "Ascend: 4*snt9 (pretended)", "Ascend", 4, 16),
@@ -51,7 +51,7 @@ POOL_FLAVORS = {
     )
     for size, cards in (("xlarge", 1), ("2xlarge", 2), ("4xlarge", 4), ("8xlarge", 8), ("16xlarge", 16))
 }
-"""How much of a node a job in a dedicated pool takes; they are not among the public instance types."""
+"""The share of a node that a job in a dedicated pool takes; these are not public instance types."""
 
 _ASCEND = (
     "mindspore_1.3.0-cann_5.0.2-py_3.7-euler_2.8.3-aarch64",
@@ -80,17 +80,17 @@ ENGINES = (
 
 
 def find_flavor(flavor_id: str) -> InstanceType | None:
-    """The instance type with this id, public or of dedicated pools."""
+    """The instance type with this id, public or for dedicated pools."""
     return FLAVORS.get(flavor_id) or POOL_FLAVORS.get(flavor_id)
 
 
 def fits(engine_name: str, flavor: InstanceType) -> bool:
-    """Whether the engine has images for these accelerators. The sandbox's own CPU types take all engines."""
+    """Whether the engine has images for these accelerators. The sandbox's own CPU types accept all engines."""
     return flavor.kind == "CPU" or (flavor.kind == "Ascend") == (engine_name == ASCEND)
 
 
 def find_engine(engine_id: str, name: str, version: str) -> EngineImage | None:
-    """The preset image with this id (which is its version), or with this name and version."""
+    """The preset image with this id (its version), or with this name and version."""
     for engine in ENGINES:
         if engine_id == engine.version or (name, version) == (engine.name, engine.version):
             return engine

@@ -1,4 +1,4 @@
-"""The region's clock, which a fault may have put wrong for a request."""
+"""The region's clock, which an injected fault may offset for a request."""
 
 from collections.abc import MutableMapping
 from datetime import UTC, datetime, timedelta
@@ -11,16 +11,16 @@ Scope = MutableMapping[str, Any]
 
 
 def set_clock_offset(scope: Scope, seconds: float) -> None:
-    """From now on the clock is so many seconds late (or early: negative) for this request."""
+    """Set the clock's offset in seconds for this request; positive is late."""
     scope.setdefault("state", {})[_OFF] = seconds
 
 
 def clock_offset_s(scope: Scope) -> float:
-    """How wrong the clock is for this request."""
+    """The clock's offset in seconds for this request."""
     return float(scope.get("state", {}).get(_OFF, 0.0))
 
 
 def http_date(scope: Scope) -> bytes:
-    """The time as the answer's Date header says it."""
+    """The time in the format of the Date header."""
     instant = datetime.now(UTC) + timedelta(seconds=clock_offset_s(scope))
     return format_datetime(instant.replace(microsecond=0), usegmt=True).encode()

@@ -1,4 +1,4 @@
-"""HTTP connections that can be cut: what a client sees when a network fails, not when a service answers."""
+"""HTTP connections that can be dropped: what a client sees when the network fails rather than the service."""
 
 import asyncio
 from typing import Any
@@ -10,7 +10,7 @@ from uvicorn.server import ServerState
 
 
 class CuttableConnection(H11Protocol):
-    """uvicorn's connection, known to its requests as `scope["state"]["connection"]`."""
+    """uvicorn's protocol, available to its requests as `scope["state"]["connection"]`."""
 
     def __init__(
         self,
@@ -23,7 +23,7 @@ class CuttableConnection(H11Protocol):
 
 
 async def cut(scope: Scope, receive: Receive) -> None:
-    """Close the request's connection without an answer, and wait until that has happened."""
+    """Close the request's connection without an answer, and wait until it is closed."""
     connection: CuttableConnection = scope["state"]["connection"]
     connection.transport.abort()
     while (await receive())["type"] != "http.disconnect":
@@ -31,7 +31,7 @@ async def cut(scope: Scope, receive: Receive) -> None:
 
 
 async def hang_up(scope: Scope, receive: Receive) -> None:
-    """Close the request's connection in the middle of its answer: what was sent arrives, no more."""
+    """Close the request's connection in the middle of its answer: what was already sent still arrives."""
     connection: CuttableConnection = scope["state"]["connection"]
     connection.transport.close()
     while (await receive())["type"] != "http.disconnect":

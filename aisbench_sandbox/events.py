@@ -1,4 +1,4 @@
-"""The platform's messages about a job, in the manual's two languages and its order."""
+"""The platform's events of a job, in the manual's two languages and its order."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -43,7 +43,7 @@ _JOB: Mapping[str, _Texts] = {
     ),
 }
 
-# The same of one task, without the task's name; where the facts hold `seconds`, the time used follows it.
+# Events of one task, without the task's name; if the facts have `seconds`, the time used is added.
 _TASK: Mapping[str, _Texts] = {
     "precheck_started": ("Info", "训练环境预检中", "Checking the training environment."),
     "precheck_done": ("Info", "预检完成", "Environment check finished."),
@@ -91,9 +91,9 @@ _TIME_USED = ("[耗时：{seconds}秒]", "[time used: {seconds}s]")
 
 @dataclass(frozen=True, slots=True)
 class PlatformEvent:
-    """Something that the platform says about a job; `at` is in ms since the epoch.
+    """An event of a job; `at` is in ms since the epoch.
 
-    `facts` fill the text; events of one task have `task` among them, and `seconds` when something took time."""
+    `facts` fill in the text; a task's event has `task` among them, and `seconds` when something took time."""
 
     at: int
     kind: str
@@ -101,7 +101,7 @@ class PlatformEvent:
 
     @property
     def level(self) -> str:
-        """Info, Warning or Error; a task that ends with another code than 0 is an error."""
+        """Info, Warning or Error; a task that ends with a non-zero code is an error."""
         if self.kind == "task_finished" and self.facts["code"] != "0":
             return "Error"
         return self._texts[0]

@@ -1,4 +1,4 @@
-"""What goes wrong on request: answers that are errors, connections that break, bodies and clocks that are wrong."""
+"""Injected faults: error responses, broken connections, slow or truncated bodies, clock offsets."""
 
 import asyncio
 import re
@@ -17,13 +17,13 @@ from aisbench_sandbox.service.gateway import refusal
 Service = Literal["obs", "modelarts"]
 
 _PIECES = 20
-# What the training service's errors are called, unless the fault says otherwise.
+# Default error codes of the training service by HTTP status.
 _CODES = {401: "APIGW.0301", 403: "ModelArts.0203", 404: "ModelArts.2836", 405: "ModelArts.2803", 429: "ModelArts.2799"}
 _OBS_CODES = {403: "AccessDenied", 404: "NoSuchKey", 429: "SlowDown", 503: "ServiceUnavailable"}
 
 
 class Route(BaseModel):
-    """Which requests are meant: of a service, by method and by a pattern that is searched in the raw target."""
+    """A matcher for requests: service, method, and a pattern that is searched in the raw target."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -41,14 +41,14 @@ class Route(BaseModel):
         return value
 
     def means(self, service: Service, method: str, target: str) -> bool:
-        """Whether this request is meant."""
+        """Whether this request matches."""
         return (
             self.service == service and self.method.upper() in ("", method) and re.search(self.path, target) is not None
         )
 
 
 class Fault(Route):
-    """Something that goes wrong for the next `times` requests that it means."""
+    """A fault for the next `times` matching requests."""
 
     times: Annotated[int, Field(ge=0)] = 1
     status: Annotated[int | None, Field(ge=200, le=599)] = None
@@ -62,11 +62,11 @@ class Fault(Route):
     clock_s: Annotated[float, Field(ge=-1e9, le=1e9)] = 0.0
 
     def fits(self, service: Service, method: str, target: str) -> bool:
-        """Whether this request is meant, and it is not over yet."""
+        """Whether this request matches and the fault has times left."""
         return self.times > 0 and self.means(service, method, target)
 
     def answer(self, target: str) -> Response:
-        """The error as the service would write it, or the body that was asked for."""
+        """The error in the service's format, or the fault's own body."""
         status = self.status or 500
         if self.body is not None:
             return Response(self.body, status)
@@ -80,7 +80,7 @@ class Fault(Route):
 
 
 async def inject_fault(fault: Fault, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    """Carry the request out the wrong way."""
+    """Answer the request with the fault."""
     await asyncio.sleep(fault.delay_s)
     if fault.clock_s:
         set_clock_offset(scope, fault.clock_s)
@@ -101,7 +101,7 @@ async def _answer(fault: Fault, app: ASGIApp, scope: Scope, receive: Receive, se
 
 
 async def _truncated(fault: Fault, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-    """The headers promise the whole body; the connection breaks after `truncate` bytes of it."""
+    """The headers announce the whole body; the connection breaks after `truncate` bytes of it."""
     left = fault.truncate or 0
 
     async def send_some(message: Message) -> None:
@@ -118,7 +118,7 @@ async def _truncated(fault: Fault, app: ASGIApp, scope: Scope, receive: Receive,
 
 
 def _slowly(send: Send, seconds: float) -> Send:
-    """Takes so long for every part of a body, most of which have only one."""
+    """Delay every part of a body, which usually has only one, by this many seconds."""
 
     async def send_slowly(message: Message) -> None:
         body = message.get("body", b"")
@@ -134,10 +134,10 @@ def _slowly(send: Send, seconds: float) -> Send:
 
 
 async def _discard(_: Message) -> None:
-    """The answer that nobody gets."""
+    """Discard a response message."""
 
 
 async def _read_all(receive: Receive) -> None:
-    # An answer in the middle of a body would be a broken connection for most clients.
+    # Most clients would take an answer before the end of their body for a broken connection.
     while (await receive()).get("more_body"):
         pass

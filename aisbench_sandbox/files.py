@@ -1,4 +1,4 @@
-"""Small files that are either old or new, never half; and directories that have to go, whatever a job did there."""
+"""Atomic writes of small files, and removal of directories whatever a job did to them."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def write_atomically(file: Path, content: bytes, mode: int = 0o600) -> None:
-    """Replace the file's content as a whole."""
+    """Replace the file's content atomically."""
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -21,14 +21,14 @@ def write_atomically(file: Path, content: bytes, mode: int = 0o600) -> None:
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a directory and all below it, also where its owner took the right to write from himself.
+    """Remove a directory and everything below it, even where its owner has no write permission.
 
-    What belongs to others stays."""
+    Files of other users stay."""
     shutil.rmtree(folder, ignore_errors=True)
     if folder.is_symlink() or not folder.is_dir():
         return
     folder.chmod(0o700)
-    for parent, names, _ in os.walk(folder):  # from the top down: a directory is opened after its turn came here
+    for parent, names, _ in os.walk(folder):  # top-down: a directory is made writable before it is entered
         for path in (Path(parent, name) for name in names):
             if not path.is_symlink():
                 with suppress(OSError):

@@ -1,4 +1,4 @@
-"""What is known of one training job, and how it may change."""
+"""One training job: its state, and its transitions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ _FAULT_TOLERANCE = "fault-tolerance/"
 
 
 class JobPhase(StrEnum):
-    """Where a job stands, in the API's words."""
+    """The phase of a job, in the API's words."""
 
     CREATING = "Creating"
     PENDING = "Pending"
@@ -39,7 +39,7 @@ class TaskEnd:
 
 @dataclass(frozen=True, slots=True)
 class DataChannel:
-    """An input or output: the OBS directory, and how the code learns the local one (parameter or env)."""
+    """An input or output: the OBS directory, and how the code gets the local one (parameter or env)."""
 
     name: str
     path: str
@@ -50,9 +50,9 @@ class DataChannel:
 class Job:
     """One training job. `body` is the accepted request; times are ms since the epoch, 0 when not reached.
 
-    `attempts` are the times it ran, `started_at` the start of the first, `queued_at` when it last went into the queue;
-    `ahead`: before all others, because it was re-issued. `metrics` holds one value per minute by task and metric.
-    `script` is what a scripted job pretends."""
+    `attempts` are its executions, `started_at` is the start of the first, `queued_at` when it was last queued; `ahead`:
+    first in the queue because it was requeued. `metrics` has one value per minute by task and metric. `script` is for
+    the scripted engine."""
 
     job_id: str
     body: Mapping[str, Any]
@@ -70,7 +70,7 @@ class Job:
 
     @property
     def name(self) -> str:
-        """The name that the user gave."""
+        """The name given by the user."""
         return str(self.body["metadata"]["name"])
 
     @property
@@ -98,12 +98,12 @@ class Job:
 
     @property
     def pool(self) -> str:
-        """The dedicated pool that it runs in, or nothing."""
+        """The dedicated pool that it runs in, or empty."""
         return str(self.body["spec"]["resource"].get("pool_id") or "")
 
     @property
     def priority(self) -> int:
-        """1 to 3; 3 goes first. Jobs outside of dedicated pools have none, and all count as 1."""
+        """1 to 3; 3 goes first. Only dedicated pools have priorities; other jobs count as 1."""
         return int(self._schedule.get("priority") or 1) if self.pool else 1
 
     @property
@@ -113,7 +113,7 @@ class Job:
 
     @property
     def most_retries(self) -> int:
-        """How often it may be restarted after trouble; 0: no fault tolerance and no environment check."""
+        """How often it may be restarted after a fault; 0: no fault tolerance and no environment check."""
         return int(self._annotations.get(f"{_FAULT_TOLERANCE}job-retry-num") or 0)
 
     @property
@@ -123,7 +123,7 @@ class Job:
 
     @property
     def retries_hangs(self) -> bool:
-        """Whether it is restarted when it is suspected to hang."""
+        """Whether it is restarted when it seems to hang."""
         return self._annotations.get(f"{_FAULT_TOLERANCE}hang-retry") == "true"
 
     @property
@@ -140,32 +140,32 @@ class Job:
         return workers
 
     def node_of(self, task: str) -> int:
-        """The number of the node that a task is on; its log is the node's."""
+        """The index of the node that a task runs on; the node has one log for all its tasks."""
         return int(task.rpartition("-")[2])
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more will happen."""
+        """Whether the job is in a final phase."""
         return self.phase in ENDED
 
     @property
     def log_path(self) -> str:
-        """The OBS directory for logs, or nothing."""
+        """The OBS directory for logs, or empty."""
         export = self.body["spec"].get("log_export_path") or {}
         return str(export.get("obs_url") or "")
 
     @property
     def longest_hours(self) -> int:
-        """After how many hours of running it is stopped; 0: never."""
+        """The maximum running time in hours; 0: unlimited."""
         return int((self.body["spec"].get("auto_stop") or {}).get("duration") or 0)
 
     def running_ms(self, now: int) -> int:
-        """How long it has run; waiting does not count."""
+        """How long it has run; time in the queue does not count."""
         return sum((attempt.ended_at or now) - attempt.started_at for attempt in self.attempts)
 
     def log_object(self, node: int) -> str:
-        """The OBS path of a node's log, or nothing."""
-        # Jobs of the older API (v1) bring the beginning of their logs' names.
+        """The OBS path of a node's log, or empty."""
+        # Jobs of the older API (v1) bring the prefix of their logs' names.
         prefix = self.body.get("log_prefix") or f"modelarts-job-{self.job_id}-worker-"
         return f"{self.log_path}{prefix}{node}.log" if self.log_path else ""
 
@@ -181,11 +181,11 @@ class Job:
         return replace(self, events=(*self.events, PlatformEvent(at, kind, facts)))
 
     def queued(self, at: int) -> "Job":
-        """The job, waiting for its turn."""
+        """The job, queued."""
         return replace(self, phase=JobPhase.PENDING, queued_at=at).with_event(at, "queued")
 
     def running(self, at: int, hosts: tuple[str, ...] = ()) -> "Job":
-        """The job, with nodes of its own; one that was asked to stop meanwhile stays as it is."""
+        """The job, running on these nodes; unchanged if its stop was requested meanwhile."""
         if self.phase not in WAITING:
             return self
         attempts = (*self.attempts, JobAttempt(at, hosts))
@@ -193,35 +193,35 @@ class Job:
         return replace(self, phase=JobPhase.RUNNING, started_at=started_at, attempts=attempts).with_event(at, "running")
 
     def requeued(self, at: int, trouble: FaultScenario, reason: str, task: str, recovery: Recovery) -> "Job":
-        """The job, back in the queue: re-issued ahead of all others, or after it was preempted, where it was."""
+        """The job, back in the queue: first in it after a fault, or in its old place after preemption."""
         failed = self.attempts[-1].failed(at, trouble, reason, task, recovery)
         preempted = trouble is FaultScenario.PREEMPTED
         job = replace(self, attempts=(*self.attempts[:-1], failed), ahead=not preempted)
         return job.with_event(at, "preempted" if preempted else "restarted").queued(at)
 
     def terminating(self) -> "Job":
-        """The job, asked to stop."""
+        """The job with its stop requested."""
         return replace(self, phase=JobPhase.TERMINATING)
 
     def terminated(self, at: int, kind: str = "terminated", **facts: str) -> "Job":
-        """The job, stopped by a person or by its longest running time."""
-        return self._over(at, JobPhase.TERMINATED).with_event(at, kind, **facts)
+        """The job, stopped by a user or by its maximum running time."""
+        return self._finished(at, JobPhase.TERMINATED).with_event(at, kind, **facts)
 
     def ended(self, at: int, ends: tuple[TaskEnd, ...], kind: str = "", **facts: str) -> "Job":
-        """The job, ended by itself: completed if every task returned 0. A job that was asked to stop is terminated."""
+        """The job after its processes ended: completed if every task returned 0, terminated if a stop was requested."""
         if self.phase is JobPhase.TERMINATING:
             return replace(self, ends=ends).terminated(at)
         failed = [end for end in ends if end.exit_code]
         phase = JobPhase.FAILED if failed else JobPhase.COMPLETED
-        job = replace(self._over(at, phase), ends=ends)
+        job = replace(self._finished(at, phase), ends=ends)
         if failed and job.attempts:
             reason = f"exit with {failed[0].exit_code}"
             last = replace(job.attempts[-1], reason=reason, task=failed[0].task)
             job = replace(job, attempts=(*job.attempts[:-1], last))
         return job.with_event(at, kind or phase.value.lower(), **facts)
 
-    def _over(self, at: int, phase: JobPhase) -> "Job":
-        attempts = (*self.attempts[:-1], *(attempt.over(at) for attempt in self.attempts[-1:]))
+    def _finished(self, at: int, phase: JobPhase) -> "Job":
+        attempts = (*self.attempts[:-1], *(attempt.finished(at) for attempt in self.attempts[-1:]))
         return replace(self, phase=phase, ended_at=at, attempts=attempts)
 
     @property

@@ -1,4 +1,4 @@
-"""All training jobs, and the files that let them survive a restart."""
+"""All training jobs, stored in files so that they survive a restart."""
 
 import json
 import logging
@@ -23,7 +23,7 @@ Clock = Callable[[], float]
 
 
 class JobStore:
-    """All jobs, each with a file under `folder`; a change is written before anybody sees it."""
+    """All jobs, each in a file under `folder`; a change is stored before it becomes visible."""
 
     def __init__(self, folder: Path, clock: Clock) -> None:
         self._folder = folder
@@ -37,7 +37,7 @@ class JobStore:
         return round(self._clock() * 1000)
 
     def add(self, body: Mapping[str, Any], script: Mapping[str, Any] | None) -> Job | None:
-        """A new job, or None when its name is taken."""
+        """A new job, or None if its name exists."""
         with self._lock:
             if self.has_name(body["metadata"]["name"]):
                 return None
@@ -59,13 +59,13 @@ class JobStore:
             return list(self._jobs.values())
 
     def change(self, job_id: str, step: Callable[[Job], Job]) -> Job | None:
-        """The job after `step`, stored; None when it was deleted meanwhile."""
+        """Store and return the job after `step`; None if it was deleted meanwhile."""
         with self._lock:
             job = self._jobs.get(job_id)
             return None if job is None else self._store(step(job))
 
     def change_all(self, step: Callable[[Job], Job]) -> None:
-        """Every job after `step`; those that it returns as they are stay."""
+        """Apply `step` to every job; unchanged jobs are not stored again."""
         with self._lock:
             for job in self.all():
                 changed = step(job)
@@ -73,7 +73,7 @@ class JobStore:
                     self._store(changed)
 
     def remove(self, job_id: str) -> None:
-        """Forget the job and its files, if nobody else has."""
+        """Delete the job and its files, if they still exist."""
         with self._lock:
             job = self._jobs.pop(job_id, None)
             self._file(job_id).unlink(missing_ok=True)
@@ -81,12 +81,12 @@ class JobStore:
                 self.remove_logs(job)
 
     def remove_logs(self, job: Job) -> None:
-        """Forget what the job's nodes printed."""
+        """Delete the job's logs."""
         for node in range(job.node_count):
             self.log_file(job.job_id, node).unlink(missing_ok=True)
 
     def log_file(self, job_id: str, node: int) -> Path:
-        """Where this sandbox keeps a node's log, whether or not it is exported to OBS."""
+        """The sandbox's own copy of a node's log, whether or not it is exported to OBS."""
         return self._folder / f"{job_id}-worker-{node}.log"
 
     def _unused_time(self) -> int:
@@ -104,7 +104,7 @@ class JobStore:
 
 
 def _read_all(folder: Path) -> Iterator[Job]:
-    """All jobs that can be read. A damaged file is left for a person to look at, and keeps nobody from starting."""
+    """All readable jobs. A damaged file is kept for inspection and does not prevent the start."""
     for file in folder.glob("*.json"):
         try:
             yield _read(file)
@@ -127,5 +127,5 @@ def _read(file: Path) -> Job:
 def _attempts(stored: Mapping[str, Any]) -> tuple[JobAttempt, ...]:
     if "attempts" in stored:
         return tuple(read_attempt(attempt) for attempt in stored["attempts"])
-    # Written before jobs could run more than once.
+    # Written before jobs could be restarted.
     return (JobAttempt(stored["started_at"], (), stored["ended_at"]),) if stored["started_at"] else ()

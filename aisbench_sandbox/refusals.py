@@ -1,8 +1,8 @@
-"""How the training service says no: an HTTP status, the cloud's error code and two sentences."""
+"""Errors of the training service: an HTTP status, the cloud's error code, a message and a solution."""
 
 
 class Refused(Exception):
-    """The request cannot be carried out; `solution` says what to do about it."""
+    """The request is refused; `solution` says what to do about it."""
 
     def __init__(self, status: int, code: str, message: str, solution: str = "") -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Everything behind the sandbox's two ports, and the files in its folder that tell clients where and who."""
+"""One emulated region: everything behind the sandbox's two ports, and its profile and credentials files."""
 
 import os
 import secrets
@@ -47,7 +47,7 @@ class EngineKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RegionLocation:
-    """Where a region is found: its folder and the addresses of its two ports."""
+    """The location of a region: its data folder and the URLs of its two ports."""
 
     data: Path
     modelarts_url: str
@@ -56,7 +56,7 @@ class RegionLocation:
 
 @dataclass(frozen=True, slots=True)
 class Protected:
-    """What jobs must not get: whole paths, and real keys, beside which some machines run no jobs at all."""
+    """What jobs must not read: hidden paths, and real keys, beside which some machines run no jobs at all."""
 
     hidden: tuple[Path, ...] = ()
     keys: RealKeys = field(default_factory=RealKeys)
@@ -66,7 +66,7 @@ NOTHING = Protected()
 
 
 class Region:
-    """One pretend region: objects, jobs, the engine that runs them, keys, and the admin side."""
+    """One emulated region: objects, jobs, their engine, keys, and the admin API."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Region:
         self._engine = self._make_engine(kind, limits, containers, protected)
 
     def modelarts_app(self) -> ASGIApp:
-        """The ModelArts port: the service, and the admin side beside it."""
+        """The ModelArts port: the service and the admin API."""
         script = lambda: self._admin.script.model_dump(mode="json")  # noqa: E731 - the script of the moment
         store = self._store
         quotas = Quotas(store, lambda: len(self._jobs.all()))
@@ -115,11 +115,11 @@ class Region:
 
     @property
     def caution(self) -> str:
-        """What whoever uses this region has to know; mostly nothing."""
+        """A warning for users of this region; usually empty."""
         return self._caution
 
     def write_profile(self) -> None:
-        """Tell clients where this region is."""
+        """Write the file from which clients get the region's addresses."""
         profile = {
             "region": "sandbox",
             "project_id": PROJECT,
@@ -130,13 +130,13 @@ class Region:
             "caution": self._caution,
             "flavor": FLAVOR,
             "credentials_file": str(self.location.data / "credentials.yaml"),
-            # Nothing is paid here; the numbers let the cost estimate be seen at work.
+            # Nothing costs money here; the prices only make the cost estimate visible.
             "price_per_node_hour": {flavor.flavor_id: 1.0 * flavor.cards for flavor in FLAVORS.values()},
         }
         write_atomically(self.location.data / "profile.yaml", yaml.safe_dump(profile, sort_keys=False).encode())
 
     def close(self) -> None:
-        """End all that runs."""
+        """End everything that runs."""
         self._engine.close()
 
     def _counts_pages(self) -> bool:
@@ -193,7 +193,7 @@ class Region:
 
 
 def _keys(file: Path) -> dict[str, str]:
-    """Secret keys by access key; made at the first start and kept."""
+    """Secret keys by access key; created at the first start."""
     if not file.exists():
         made = {"access_key": f"SANDBOX{secrets.token_hex(7).upper()}", "secret_key": secrets.token_urlsafe(30)}
         write_atomically(file, yaml.safe_dump(made).encode(), mode=0o600)

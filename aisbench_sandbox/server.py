@@ -1,4 +1,4 @@
-"""The sandbox as one process: two HTTP ports over one folder, from the first line to a clean end."""
+"""The sandbox as one process: two HTTP ports over one folder, from start to clean shutdown."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ _LAST_ANSWERS_SECONDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How the sandbox is started. Port 0: any free port."""
+    """The options of the sandbox. Port 0: any free port."""
 
     data: Path
     host: str = "127.0.0.1"
@@ -39,11 +39,11 @@ class Options:
 
 
 class CannotStart(Exception):
-    """The sandbox cannot run here; the text says why and what to do."""
+    """The sandbox cannot run here; the message says why and what to do."""
 
 
 def serve(options: Options, say: Callable[[str], None], warn: Callable[[str], None]) -> None:
-    """Run until SIGTERM or SIGINT; `say` gets one line once both ports answer, `warn` what a person has to know.
+    """Run until SIGTERM or SIGINT; `say` gets one line once both ports answer, `warn` gets warnings for the user.
 
     Raises CannotStart."""
     data = options.data.resolve()
@@ -81,7 +81,7 @@ async def _answer(region: Region, modelarts: socket.socket, obs: socket.socket, 
 
 
 class _Server(uvicorn.Server):
-    """Two servers share this process; its signals are handled in one place, ours."""
+    """A server without signal handlers: two of them share this process, which handles signals in one place."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -98,7 +98,7 @@ def _server(app: ASGIApp) -> _Server:
             log_level="warning",
             access_log=False,
             server_header=False,
-            date_header=False,  # a fault may put the region's clock wrong
+            date_header=False,  # a fault may offset the region's clock
             headers=[("server", NAME)],
             timeout_keep_alive=60,
             timeout_graceful_shutdown=_LAST_ANSWERS_SECONDS,
@@ -127,7 +127,7 @@ def _alone_in(data: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _listening(host: str, port: int, option: str) -> Iterator[socket.socket]:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # asyncio sends small packets at once only on sockets that say they are TCP; else an answer waits 40 ms for an ACK
+    # asyncio sets TCP_NODELAY only on sockets with this protocol number; else an answer waits 40 ms for an ACK
     with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

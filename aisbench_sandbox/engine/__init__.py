@@ -1,1 +1,1 @@
-"""What running a job means: nodes as processes of this machine, from the first download to the end."""
+"""Running jobs: scheduling, and nodes as processes of this machine from the first download to the end."""

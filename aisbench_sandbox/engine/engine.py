@@ -1,4 +1,4 @@
-"""What running a job means: the interface of both engines, and the one that really runs the boot files."""
+"""The interface of both engines, and the engine that really runs boot files."""
 
 import logging
 import os
@@ -24,50 +24,50 @@ GRACE_SECONDS = 15.0
 SHUTDOWN_GRACE_SECONDS = 3.0
 MANY_CARDS = 1_000_000
 _DISK_SECONDS = 0.5
-_OWN_CODE = "Sandbox.0001"  # the cloud has no such refusal
+_OWN_CODE = "Sandbox.0001"  # the cloud has no such error
 _REMEDY = "Run the sandbox where Linux allows namespaces."
 
 
 def usual_cards() -> int:
-    """How many cards run at once: 16, so that 2 nodes x 8 cards can be rehearsed on a laptop, or 4 per core."""
+    """The default number of cards: 16, so that 2 nodes x 8 cards fit on a laptop, or 4 per core."""
     return max(16, 4 * (os.cpu_count() or 1))
 
 
 @dataclass(frozen=True, slots=True)
 class EngineLimits:
-    """How many cards run at once, and how many seconds a process has to end when it is asked to."""
+    """How many cards may run at once, and the grace period of a process in seconds."""
 
     cards: int
     grace: float = GRACE_SECONDS
 
 
 class JobEngine(Protocol):
-    """Carries jobs from Creating to their end."""
+    """Takes jobs from Creating to their end."""
 
     def check(self, job: Job) -> None:
         """Raises Refused if this engine can never run the job."""
 
     def start(self, job: Job) -> None:
-        """Take care of a new job from now on."""
+        """Run a new job, or queue it."""
 
     def refresh(self) -> None:
-        """Somebody is about to look at the jobs."""
+        """Bring all jobs up to date; called before they are read."""
 
     def stop(self, job_id: str) -> None:
-        """End a job that was told to stop."""
+        """End a job whose stop was requested."""
 
     def advance(self, job_id: str) -> None:
-        """Move a job one phase on, if that is for others to decide."""
+        """Move a job one phase on, if the engine is stepped by hand."""
 
     def end_all(self) -> None:
-        """End every job and wait for that: all jobs are about to be forgotten."""
+        """End every job and wait for that; all jobs are about to be deleted."""
 
     def close(self) -> None:
-        """End everything that runs: the sandbox stops."""
+        """End everything that runs; the sandbox shuts down."""
 
 
 class SubprocessEngine:
-    """Really runs jobs, as many as there is room for; the others wait in the order that the queue decides."""
+    """Really runs jobs, as many as fit; the others wait in queue order."""
 
     def __init__(self, context: TrainingContext) -> None:
         self._context = context
@@ -76,14 +76,15 @@ class SubprocessEngine:
         self._running: dict[str, Training] = {}
         self._closing = False
         context.work.mkdir(parents=True, exist_ok=True)
-        processes.kill_marked(f"MA_JOB_DIR={context.work}/")  # of a sandbox that was killed, as are the directories
+        # What a killed sandbox left: its processes, and its directories
+        processes.kill_marked(f"MA_JOB_DIR={context.work}/")
         for folder in context.work.iterdir():
             remove_tree(folder)
         self._take_up()
         self._start_next()
 
     def check(self, job: Job) -> None:
-        """Raises Refused for jobs that this machine cannot start, and for those that never fit."""
+        """Raises Refused for jobs that this machine cannot start, and for those that can never fit."""
         refusal = self._context.why_no_jobs()
         if refusal:
             raise Refused(400, _OWN_CODE, refusal, _REMEDY)
@@ -91,16 +92,16 @@ class SubprocessEngine:
         check_size(job, self._context.capacity)
 
     def start(self, job: Job) -> None:
-        """Run the job now, or let it wait for its turn."""
+        """Run the job now, or leave it in the queue."""
         self._jobs.change(job.job_id, self._queued)
         self._start_next()
 
     def refresh(self) -> None:
-        """These jobs move by themselves; but who has waited too long goes, and plans and priorities change."""
+        """Fail overdue jobs and start what fits now: plans and priorities may have changed."""
         self._start_next()
 
     def stop(self, job_id: str) -> None:
-        """End the job's processes, or take it from the queue."""
+        """End the job's processes, or remove it from the queue."""
         with self._lock:
             training = self._running.get(job_id)
             if training:
@@ -109,10 +110,10 @@ class SubprocessEngine:
                 self._jobs.change(job_id, self._taken_from_queue)
 
     def advance(self, job_id: str) -> None:
-        """Nothing: these jobs move by themselves."""
+        """Nothing: these jobs run by themselves."""
 
     def end_all(self) -> None:
-        """Take every job from the queue, end all processes and wait for that."""
+        """Empty the queue, end all processes and wait for that."""
         with self._lock:
             for job in self._jobs.all():
                 if not job.has_ended:
@@ -173,9 +174,9 @@ class SubprocessEngine:
         self._start_next()
 
     def _noted(self, job_id: str, outcome: JobOutcome) -> bool:
-        """Write down how the job went; False while the disk is full, or else the job would run for ever."""
+        """Store the job's outcome; False while the disk is full, since the job would otherwise run forever."""
         try:
-            # In one step, so that nobody finds the job waiting and its old processes still in the way.
+            # Atomically, so that nobody sees the job waiting while its old attempt still holds its nodes.
             with self._lock:
                 job = self._running[job_id].job
                 if outcome.faulty and job.most_retries:
@@ -190,7 +191,7 @@ class SubprocessEngine:
         return True
 
     def _take_up(self) -> None:
-        """Go on with what a former sandbox left: what ran is lost, or runs again if it tolerates faults."""
+        """Resume what a previous sandbox left: running jobs are lost, or restarted if they tolerate faults."""
         for job in self._jobs.all():
             if job.phase in WAITING:
                 self._jobs.change(job.job_id, self._queued)

@@ -1,19 +1,18 @@
-"""Ports of this machine for the programs of jobs, which listen there a moment after the port was chosen.
+"""Free ports of this machine for the programs of jobs, which listen on them a moment later.
 
-All of them lie below the ports that systems give to outgoing connections: one of those could take a chosen port first.
-"""
+All of them are below the range of outgoing connections, which could take a chosen port first."""
 
 import random
 import socket
 from itertools import islice
 
 _ROLES = range(5000, 10001)
-"""Of TensorFlow's parameter servers and workers: the range that the manual names."""
+"""Ports of TensorFlow's parameter servers and workers: the range that the manual names."""
 _MASTERS = range(10001, 32768)
 
 
 def role_ports(count: int) -> list[int]:
-    """So many free ports for the roles of a job. Raises RuntimeError when there are not so many."""
+    """`count` free ports for the roles of a job. Raises RuntimeError when there are too few."""
     free = list(islice(filter(_is_free, random.sample(_ROLES, len(_ROLES))), count))
     if len(free) < count:
         raise RuntimeError(f"{count} free ports are needed from {_ROLES[0]} to {_ROLES[-1]}, and {len(free)} are free")
@@ -21,9 +20,9 @@ def role_ports(count: int) -> list[int]:
 
 
 def master_port(count: int) -> int:
-    """The first of `count` free ports in a row: servers on their own count up from it.
+    """The first of `count` consecutive free ports; servers count up from it.
 
-    Raises RuntimeError when there is no such row."""
+    Raises RuntimeError when there are none."""
     starts = _MASTERS[: len(_MASTERS) - count + 1]
     for start in random.sample(starts, len(starts)):
         if all(_is_free(port) for port in range(start, start + count)):

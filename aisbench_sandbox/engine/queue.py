@@ -1,10 +1,10 @@
-"""Decides from a snapshot of one moment which jobs start on which nodes, and which have to make room."""
+"""Scheduling: decides from a snapshot which jobs start on which nodes, and which are preempted."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 PUBLIC = ""
-"""The pool of all jobs that name none."""
+"""The pool of jobs that name none."""
 
 Room = dict[str, int]
 """Free cards by node."""
@@ -12,7 +12,7 @@ Room = dict[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A node that may be given jobs, and how many cards it has."""
+    """A schedulable node and its number of cards."""
 
     name: str
     cards: int
@@ -20,7 +20,7 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A job in the queue: it needs `cards` cards on each of `nodes` nodes. A job `ahead` was re-issued."""
+    """A queued job: it needs `cards` cards on each of `nodes` nodes. A job `ahead` was requeued after a fault."""
 
     job_id: str
     pool: str
@@ -32,13 +32,13 @@ class Waiting:
 
     @property
     def queue_order(self) -> tuple[bool, int, int]:
-        """Re-issued jobs come first, then the higher priority, then the older job."""
+        """Sort key: requeued jobs first, then the higher priority, then the older job."""
         return (not self.ahead, -self.priority, self.created_at)
 
 
 @dataclass(frozen=True, slots=True)
 class Occupied:
-    """A job that holds `cards` cards on each of its nodes; one that `is_ending` gives them back soon."""
+    """A job that holds `cards` cards on each of its nodes; one that `is_ending` releases them soon."""
 
     job_id: str
     pool: str
@@ -52,7 +52,7 @@ class Occupied:
 
 @dataclass(frozen=True, slots=True)
 class QueueSnapshot:
-    """One moment: the nodes by pool, who waits, and who holds what."""
+    """The nodes by pool, the queued jobs, and the running jobs with what they hold."""
 
     hosts: Mapping[str, Sequence[Host]]
     waiting: Sequence[Waiting]
@@ -68,7 +68,7 @@ class Decision:
 
 
 def decide(snapshot: QueueSnapshot) -> Decision:
-    """Each pool has a line of its own, and nobody overtakes in it: who does not fit stops those behind."""
+    """Each pool has its own queue, strictly in order: a job that does not fit blocks those behind it."""
     starts: dict[str, tuple[str, ...]] = {}
     preempted: list[str] = []
     for pool, hosts in snapshot.hosts.items():
@@ -107,14 +107,14 @@ def _room(hosts: Sequence[Host], occupied: Iterable[Occupied]) -> Room:
 
 
 def _take(room: Room, hosts: Iterable[str], cards: int) -> None:
-    """Negative `cards` give back. A node that was taken away meanwhile is not missed."""
+    """Negative `cards` release them. A node that was removed meanwhile is skipped."""
     for host in hosts:
         if host in room:
             room[host] -= cards
 
 
 def _making_room(job: Waiting, room: Room, occupied: Sequence[Occupied]) -> list[str]:
-    """Whom the job preempts: nobody if it fits as soon as all have ended that are ending, or would not fit at all."""
+    """The jobs to preempt: none if the job fits once all ending jobs have ended, or would not fit at all."""
     coming = dict(room)
     for other in occupied:
         if other.is_ending:
@@ -136,7 +136,7 @@ def _gives_way(other: Occupied, job: Waiting) -> bool:
 
 
 def _is_needed(victim: Occupied, job: Waiting, coming: Room) -> bool:
-    """Whether the job would not fit if this one stayed; if it would, it stays."""
+    """Whether the job does not fit without this victim; if it does, the victim keeps its cards."""
     _take(coming, victim.hosts, victim.cards)
     if assign_hosts(job.nodes, job.cards, coming) is not None:
         return False

@@ -1,4 +1,4 @@
-"""The rank tables by which Ascend programs meet: the platform's (template 2) and the boot helper's (template 1)."""
+"""The rank tables of Ascend programs: the platform's (template 2) and the boot helper's (template 1)."""
 
 import json
 import platform
@@ -9,7 +9,7 @@ from aisbench_sandbox.jobs import Job
 
 NAME = "jobstart_hccl.json"
 READABLE = 0o644
-"""By the user that a job runs as."""
+"""Readable by the job's user."""
 
 
 def loopback(node: int) -> str:
@@ -18,7 +18,7 @@ def loopback(node: int) -> str:
 
 
 def write_platform_table(folder: Path, job: Job, *, completed: bool) -> None:
-    """Write template 2, at once or not at all; before all nodes have their addresses it says `initializing`."""
+    """Write template 2 atomically; until all nodes have their addresses its status is `initializing`."""
     group = {
         "group_name": f"modelarts-job-{job.job_id}",
         "device_count": str(job.card_count),
@@ -31,7 +31,7 @@ def write_platform_table(folder: Path, job: Job, *, completed: bool) -> None:
 
 
 def rank_table(job: Job) -> str:
-    """Template 1, which the boot helper makes of it: ranks run through the nodes in order."""
+    """Template 1, which the boot helper converts from it: ranks are numbered through the nodes in order."""
     cards = job.flavor.cards
     servers = [
         {
@@ -52,7 +52,7 @@ def _instance(job: Job, node: int) -> dict[str, object]:
 
 
 def _devices(job: Job, node: int) -> list[dict[str, str]]:
-    # Addresses of a network that does not exist: nothing but HCCL, which is not here, would use them.
+    # Addresses of a network that does not exist: only HCCL would use them, which is not here.
     return [
         {"device_id": str(device), "device_ip": f"198.18.{node}.{device + 1}"} for device in range(job.flavor.cards)
     ]

@@ -1,4 +1,4 @@
-"""What follows when a job stops running: its end, or its way back into the queue."""
+"""What happens when a job stops running: it ends, or it goes back into the queue."""
 
 from dataclasses import dataclass, replace
 
@@ -6,7 +6,7 @@ from aisbench_sandbox.attempts import FaultScenario, Recovery
 from aisbench_sandbox.job import Job, JobPhase, TaskEnd
 
 MOST_IN_A_ROW = 3
-"""How often in a row a job is restarted for a fault of its own code, or because it hangs."""
+"""How often in a row a job is restarted because its own code fails, or because it hangs."""
 
 _REASONS = {
     FaultScenario.NODE: "the node is faulty",
@@ -18,9 +18,9 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class JobOutcome:
-    """Why a job stopped running: `event` names what is told if that is its end, `ends` how its tasks ended.
+    """How an attempt ended: `event` is the event to record if the job ends with it, `ends` are its tasks' exit codes.
 
-    `faulty` are the numbers of the nodes that are to blame."""
+    `faulty` are the indexes of the faulty nodes."""
 
     event: str
     ends: tuple[TaskEnd, ...] = ()
@@ -47,7 +47,7 @@ def job_after(job: Job, outcome: JobOutcome, now: int) -> Job:
 
 
 def is_retried(job: Job, trouble: FaultScenario) -> bool:
-    """Whether the job is run again: after preemption always, else as often as its annotations allow."""
+    """Whether the job is run again: always after preemption, else as often as its annotations allow."""
     if trouble is FaultScenario.PREEMPTED:
         return True
     restarts = [attempt.trouble for attempt in job.attempts if attempt.restarted]

@@ -1,4 +1,4 @@
-"""Jobs as the queue sees them: what they need, what they hold, and when they have waited too long."""
+"""Jobs in the scheduler's terms: what they need, what they hold, and when they are overdue."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,12 +10,12 @@ from aisbench_sandbox.refusals import Refused
 
 
 def waiting(job: Job) -> Waiting:
-    """A job in the queue."""
+    """A queued job."""
     return Waiting(job.job_id, job.pool, job.node_count, job.flavor.cards, job.created_at, job.priority, job.ahead)
 
 
 def occupied(job: Job, *, is_ending: bool) -> Occupied:
-    """A job that runs."""
+    """A running job."""
     last = job.attempts[-1]
     return Occupied(
         job.job_id,
@@ -30,7 +30,7 @@ def occupied(job: Job, *, is_ending: bool) -> Occupied:
 
 
 def check_size(job: Job, capacity: Capacity) -> None:
-    """Raises Refused when the job would not fit even if nothing else ran."""
+    """Raises Refused when the job would not fit into an empty pool."""
     hosts = capacity.largest(job.pool)
     if _fits(job, hosts):
         return
@@ -42,7 +42,7 @@ def check_size(job: Job, capacity: Capacity) -> None:
 
 
 def fail_if_overdue(job: Job, longest_s: float, now: int) -> Job:
-    """The job, failed if it was re-issued and has waited longer than `longest_s` for its new nodes; `now` in ms."""
+    """The job, failed if it was requeued after a fault more than `longest_s` ago and still waits; `now` in ms."""
     if job.phase is not JobPhase.PENDING or not job.ahead:
         return job
     deadline = job.queued_at + round(longest_s * 1000)
@@ -53,5 +53,5 @@ def fail_if_overdue(job: Job, longest_s: float, now: int) -> Job:
 
 
 def _fits(job: Job, hosts: Sequence[Host]) -> bool:
-    """Whether it would fit if nothing else ran."""
+    """Whether it fits into an empty pool."""
     return assign_hosts(job.node_count, job.flavor.cards, {host.name: host.cards for host in hosts}) is not None

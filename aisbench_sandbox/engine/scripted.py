@@ -1,4 +1,4 @@
-"""An engine for tests: jobs follow a script instead of running, and write what the script says to OBS."""
+"""An engine for tests: jobs follow a script instead of running, and write the script's outputs to OBS."""
 
 import math
 import threading
@@ -20,7 +20,7 @@ from aisbench_sandbox.obs.paths import bucket_and_key
 
 
 class Pace(StrEnum):
-    """When a job moves on: as far as it goes at once, at each look, with time, or only when told."""
+    """When a job moves on: to its end at once, at each poll, with time, or only by `advance`."""
 
     AT_ONCE = "at_once"
     EACH_POLL = "look"
@@ -29,7 +29,7 @@ class Pace(StrEnum):
 
 
 class Script(BaseModel):
-    """What a job pretends. Without `outputs`, every rank reports 100 samples/s and the accuracy is 0.9."""
+    """What a scripted job does. Without `outputs`, every rank reports 100 samples/s and the accuracy is 0.9."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -42,7 +42,7 @@ class Script(BaseModel):
 
 
 class ScriptedEngine:
-    """Moves jobs by their scripts, where there is room for them; a stopped job ends at the next look.
+    """Moves jobs by their scripts, as far as nodes are free; a stopped job ends at the next poll.
 
     Nothing runs, so a restart loses nothing."""
 
@@ -54,11 +54,11 @@ class ScriptedEngine:
         self._held_up: set[str] = set()
 
     def check(self, job: Job) -> None:
-        """Raises Refused when the job never fits."""
+        """Raises Refused when the job can never fit."""
         check_size(job, self._capacity)
 
     def start(self, job: Job) -> None:
-        """Nothing: the job moves when its script says so."""
+        """Nothing: the job moves by its script."""
 
     def refresh(self) -> None:
         """Move every job as far as its script says."""
@@ -70,10 +70,10 @@ class ScriptedEngine:
                 due = {job_id: phases - 1 for job_id, phases in due.items() if phases}
 
     def stop(self, job_id: str) -> None:
-        """Nothing: the job is Terminating, and the next look ends it."""
+        """Nothing: the job is Terminating, and the next poll ends it."""
 
     def advance(self, job_id: str) -> None:
-        """Creating, Pending, Running if there is room, end; Terminating, Terminated."""
+        """Move the job: Creating, Pending, Running if nodes are free, end; or Terminating, Terminated."""
         with self._lock:
             self._move({job_id})
 
@@ -84,9 +84,9 @@ class ScriptedEngine:
         """Nothing runs."""
 
     def _move(self, ids: Set[str]) -> None:
-        """These jobs, one phase on: first those that end, so that there is room for others."""
+        """Move these jobs one phase on; those that end first, so that they make room for others."""
         jobs = [job for job in self._jobs.all() if job.job_id in ids]
-        # Who was held up is in the line, too: else a job that comes later would overtake it in the same look.
+        # Jobs that were held up stay in the queue, else a later job would overtake them in the same poll.
         line = {job.job_id for job in jobs if job.phase is JobPhase.PENDING} | self._held_up
         for job in jobs:
             if job.phase in (JobPhase.RUNNING, JobPhase.TERMINATING):
@@ -132,14 +132,14 @@ class ScriptedEngine:
         return fail_if_overdue(job, self._capacity.plan.requeue_s, self._jobs.now())
 
     def _due(self, job: Job) -> int:
-        """How many phases the job moves on at this look."""
+        """How many phases the job moves on at this poll."""
         script = Script.model_validate(job.script)
         if job.phase is JobPhase.TERMINATING or script.by is Pace.EACH_POLL:
             return 1
         if script.by is Pace.AT_ONCE:
             return {JobPhase.CREATING: 3, JobPhase.PENDING: 2}.get(job.phase, 1)
         if script.by is Pace.HOLD:
-            # A held job runs; it is the end that waits.
+            # A held job runs; only its end waits.
             return {JobPhase.CREATING: 2, JobPhase.PENDING: 1}.get(job.phase, 0)
         return self._phases_passed(job, script.seconds_per_phase)
 
@@ -182,6 +182,6 @@ class ScriptedEngine:
 
 
 def standard_outputs(job: Job) -> dict[str, str]:
-    """What a cluster's training code writes when all goes well."""
+    """The files that a cluster's training code writes when all goes well."""
     ranks = {f"throughput_{rank}.json": "100.0" for rank in range(job.card_count)}
     return {**ranks, "ranksize.json": str(job.card_count), "accuracy.json": "0.9"}

@@ -1,4 +1,4 @@
-"""Marks results that were made here: whoever copies them elsewhere must not take them for measurements."""
+"""Marks results that were made here, so that nobody takes them for measurements."""
 
 import json
 import re
@@ -9,13 +9,13 @@ from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.paths import bucket_and_key
 
 STAMP = "rehearsal.json"
-"""The object beside result files that says so; the console reads it when it collects or imports them."""
+"""The marker object beside result files; the console reads it when it collects or imports them."""
 
 _RESULT = re.compile(r"(?:.*/)?(?:throughput|accuracy|ranksize)[^/]*")
 
 
 def stamp_results(objects: Objects, job: Job) -> None:
-    """Put a stamp into each directory of the job's outputs that holds result files, whoever copied them there.
+    """Put a stamp into each directory of the job's outputs that has result files, whoever uploaded them.
 
     Raises ObjectError if OBS refuses."""
     text = json.dumps({"rehearsal": True, "made_by": "AISBench sandbox", "job_id": job.job_id}).encode()
@@ -28,9 +28,9 @@ def stamp_results(objects: Objects, job: Job) -> None:
 
 
 def output_paths(job: Job) -> list[str]:
-    """The directories that a job's results may be in."""
+    """The directories that may contain a job's results."""
     paths = [channel.path for channel in job.channels("outputs")]
-    # A script of the older API (v1) copies its results itself, to where this parameter says.
+    # A script of the older API (v1) uploads its results itself, to the path in this parameter.
     paths += [entry["value"] for entry in job.algorithm.get("parameters") or () if entry["name"] == "train_url"]
     return [path for path in paths if path]
 

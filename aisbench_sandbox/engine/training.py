@@ -1,4 +1,4 @@
-"""One running of a job on this machine, from its environment check to its end."""
+"""One attempt of a job on this machine, from its environment check to its end."""
 
 import logging
 import math
@@ -39,9 +39,9 @@ OnEnd = Callable[[str, JobOutcome], None]
 
 @dataclass(frozen=True, slots=True)
 class TrainingContext:
-    """What all jobs of a sandbox share. `grace`: seconds that a process has to end when it is asked to.
+    """What all jobs of a sandbox share. `grace`: the grace period of a process in seconds.
 
-    `why_no_jobs`: what keeps this machine from running jobs at the moment, empty if nothing does."""
+    `why_no_jobs`: why this machine may not run jobs at the moment; empty if it may."""
 
     jobs: JobStore
     objects: Objects
@@ -54,7 +54,7 @@ class TrainingContext:
 
 
 class TrainingStopped(Exception):
-    """The job stops running before its processes have ended."""
+    """The job stops before its processes have ended."""
 
     def __init__(self, outcome: JobOutcome) -> None:
         super().__init__(outcome.event)
@@ -62,9 +62,9 @@ class TrainingStopped(Exception):
 
 
 class Training:
-    """Runs one job, which has just been given nodes, in a thread that lives as long as the job's processes.
+    """Runs one job that has just got its nodes, in a thread that lives as long as the job's processes.
 
-    `on_end` is told how it went; it is the one that changes the job."""
+    `on_end` gets the outcome; it is the only one that changes the job."""
 
     def __init__(
         self, job: Job, context: TrainingContext, on_end: OnEnd, clock: Callable[[], float] = time.monotonic
@@ -91,24 +91,24 @@ class Training:
 
     @property
     def occupied(self) -> Occupied:
-        """What it holds."""
+        """The cards that it holds."""
         return occupied(self.job, is_ending=self._stopping.is_set())
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End the job because somebody asked; returns at once."""
+        """End the job on request; returns at once."""
         self._stop(JobOutcome("terminated"))
 
     def preempt(self) -> None:
-        """Make room for a job of higher priority; returns at once."""
+        """End the job in favour of one with a higher priority; returns at once."""
         if not self._stopping.is_set():
             self._stop(JobOutcome("preempted", trouble=FaultScenario.PREEMPTED))
 
     def interrupt(self, grace: float) -> None:
-        """End the job because the sandbox stops; returns at once."""
+        """End the job because the sandbox shuts down; returns at once."""
         self._grace = min(grace, self._grace)
         ends = tuple(TaskEnd(node.task, _TERMINATED, INTERRUPTED) for node in self._nodes)
         self._stop(JobOutcome("interrupted", ends, FaultScenario.LOST))
@@ -126,11 +126,11 @@ class Training:
         outcome = JobOutcome("failed", (TaskEnd(self._nodes[0].task, 1, internal),))
         try:
             outcome = self._train()
-        except OSError as error:  # a full disk, most of the time
+        except OSError as error:  # usually a full disk
             log.exception("job %s: this machine fails", self.job.job_id)
             reason = f"the sandbox's machine fails: {error.strerror or error}"
             outcome = JobOutcome("failed", (TaskEnd(self._nodes[0].task, 1, reason),))
-        except Exception:  # a bug of ours must not leave a job running for ever
+        except Exception:  # a bug of ours must not leave a job running forever
             log.exception("job %s: internal error of the sandbox", self.job.job_id)
         finally:
             processes.kill_marked(self._marker)
@@ -138,7 +138,7 @@ class Training:
             self._on_end(self.job.job_id, outcome)
 
     def _train(self) -> JobOutcome:
-        """Run it all, and hand out the last of what it wrote."""
+        """Run the job, and export its last logs and outputs."""
         outcome = self._outcome()
         codes = {end.task: end.exit_code for end in outcome.ends}
         refused: list[ObjectError] = []
@@ -160,21 +160,21 @@ class Training:
         try:
             self._check_environment()
             for node in self._nodes:
-                self._raise_if_over()
+                self._raise_if_stopped()
                 node.prepare()
                 node.sync_log()
             for begin in (NodeRun.install, NodeRun.pre_start, NodeRun.start):
                 self._follow([process for node in self._nodes for process in begin(node)])
         except NodeFailed as failed:
             return JobOutcome("failed", (failed.end,), FaultScenario.CODE)
-        except TrainingStopped as over:
-            return over.outcome
+        except TrainingStopped as stopped:
+            return stopped.outcome
         except ObjectError as error:
             return self._cannot_upload(error)
         return JobOutcome("completed", tuple(TaskEnd(task, 0, "") for task in self.job.tasks))
 
     def _check_environment(self) -> None:
-        """Look at every node, so that all that are faulty are known. Raises Over."""
+        """Check every node, so that all faulty ones are found. Raises TrainingStopped."""
         if not self.job.is_checked_first:
             return
         names = [loopback(index) for index in range(self.job.node_count)]
@@ -192,7 +192,7 @@ class Training:
         self._raise_if_faulty()
 
     def _follow(self, started: Sequence[Process]) -> None:
-        """Look after processes until all have ended well. Raises NodeFailed when one has not, or Over."""
+        """Wait until all processes have ended well. Raises NodeFailed if one has failed, or TrainingStopped."""
         self._meter.watch(started)
         hang_detector = HangDetector(self._clock())
         sync_log_at = time.monotonic() + FIRST_POLL_SECONDS
@@ -200,7 +200,7 @@ class Training:
         try:
             while any(process.exit_code is None for process in started if not process.serves):
                 _raise_if_failed(started)
-                self._raise_if_over()
+                self._raise_if_stopped()
                 if time.monotonic() >= sync_log_at:
                     self._measure()
                     self._raise_if_hanging(hang_detector)
@@ -216,7 +216,7 @@ class Training:
         metrics = self._meter.sample(self._clock())
         self._jobs.change(self.job.job_id, lambda job: replace(job, metrics=metrics))
 
-    def _raise_if_over(self) -> None:
+    def _raise_if_stopped(self) -> None:
         if self._stopping.is_set():
             raise TrainingStopped(self._stopped)
         if self._clock() >= self._ends_at:
@@ -266,7 +266,7 @@ def _raise_if_failed(started: Sequence[Process]) -> None:
 
 
 def _next_time(seconds: float, *work: Callable[[], None]) -> float:
-    """Do the work; when to do it again: later when it took long, so that it never takes most of the time."""
+    """Do the work and return when to repeat it: later if it took long, so that it never takes most of the time."""
     began = time.monotonic()
     for part in work:
         part()

@@ -1,1 +1,1 @@
-"""Python modules that preset images bring, for jobs: this folder is on their path, after all that is installed."""
+"""Python modules of preset images, for jobs: this folder is on their path, after all installed packages."""

@@ -1,7 +1,6 @@
-"""Who sends a request to the sandbox's OBS: checks v2, OBS and v4 signatures, in headers and in signed URLs.
+"""Authenticates requests to the sandbox's OBS: v2, OBS and v4 signatures, in headers and in signed URLs.
 
-Written against the published signing rules and with no code of a client, so that it can catch a client's mistake.
-"""
+Written from the published signing rules, independent of any client's code, so that it can find a client's bug."""
 
 import base64
 import hmac
@@ -27,7 +26,7 @@ _V4 = re.compile(
     r"AWS4-HMAC-SHA256 +Credential=(?P<credential>[^,\s]+) *, *SignedHeaders=(?P<signed>[^,\s]+) *,"
     r" *Signature=(?P<signature>[0-9a-f]{64})"
 )
-# Query parameters that a v2 signature covers, among those that the sandbox answers to; all others are left out of it.
+# Query parameters covered by a v2 signature, of those that the sandbox supports; all others are left out of it.
 _SUBRESOURCES = frozenset(
     {"append", "delete", "location", "partnumber", "position", "storageinfo", "tagging", "uploadid", "uploads"}
     | {f"response-{name}" for name in ("cache-control", "expires")}
@@ -37,10 +36,10 @@ _SUBRESOURCES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who signed, which family of header names they speak, and what was signed of the body.
+    """Who signed a request, in which family of header names, and what was signed of the body.
 
-    `payload` is whatever was sent for it: only who reads the body can tell whether it is its SHA-256, the name of a
-    way to send chunks, or nonsense; empty when the body is not signed. `seed` is what chunks' signatures continue."""
+    `payload` is the value sent for it, unchecked: a SHA-256, the name of a streaming format, or nonsense; empty if the
+    body is not signed. The chunks' signatures continue `seed`."""
 
     access_key: str
     dialect: Dialect
@@ -58,7 +57,7 @@ class _V4Claim:
 
 
 def authenticate(request: ObsRequest, keys: Mapping[str, str], now: datetime) -> Sender:
-    """The sender of a request. ObjectError says why a request is not believed."""
+    """The authenticated sender of a request. Raises ObjectError."""
     authorization = request.headers.get("authorization", "")
     if authorization.startswith("AWS4-HMAC-SHA256"):
         return _v4_header(request, authorization, keys, now)
@@ -74,7 +73,7 @@ def authenticate(request: ObsRequest, keys: Mapping[str, str], now: datetime) ->
 
 
 def dialect_of(request: ObsRequest) -> Dialect:
-    """The family of header names that the answer should use, also when the signature is not believed."""
+    """The family of header names for the answer, also if authentication fails."""
     amz = request.headers.get("authorization", "").startswith("AWS") or any(
         "amz" in name.lower() for name in request.headers
     )
@@ -213,5 +212,5 @@ def _http_date(text: str) -> datetime:
 
 
 def _bytes(text: str) -> bytes:
-    """The very bytes that were sent: header values may hold some that are no UTF-8."""
+    """The bytes as they were sent: header values may contain invalid UTF-8."""
     return text.encode("utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""What a request says about its body (length, digests, chunks), and whether the bytes that came keep that promise."""
+"""Verifies a request's body against the length, digests and chunk signatures that its headers announce."""
 
 import base64
 import hashlib
@@ -24,10 +24,10 @@ _MAKERS: Mapping[str, Callable[[], Digest]] = {
 
 
 class BodyVerifier:
-    """The digests that were promised for a body: `take` every block of it, then `check`."""
+    """The announced digests of a body: pass every block of it to `take`, then call `check`."""
 
     def __init__(self, headers: Mapping[str, str], sender: Sender | None, names: Iterable[str]) -> None:
-        """`names`: the headers that promise something for this body, among those that were sent."""
+        """`names`: the headers that announce a digest of this body, if present."""
         self._expected = {name: _decoded(name, headers[name]) for name in names if name in headers}
         self._chunks = _chunks(sender)
         self._trailers = _announced(headers) if self._chunks else []
@@ -39,7 +39,7 @@ class BodyVerifier:
         self._size = 0
 
     def take(self, data: bytes) -> Iterable[bytes]:
-        """The object's bytes in what came: all of it, or what the chunks hold."""
+        """The object's bytes in a block: all of it, or the content of its chunks."""
         for piece in self._chunks.feed(data) if self._chunks else (data,):
             self._size += len(piece)
             for digest in self._digests.values():
@@ -47,7 +47,7 @@ class BodyVerifier:
             yield piece
 
     def check(self) -> None:
-        """BadDigest, XAmzContentSHA256Mismatch or IncompleteBody when the body is not the one that was promised."""
+        """BadDigest, XAmzContentSHA256Mismatch or IncompleteBody if the body is not the announced one."""
         if self._chunks:
             self._chunks.finish()
             if self._length is not None and self._size != self._length:
@@ -61,7 +61,7 @@ class BodyVerifier:
 
 
 OF_AN_OBJECT = (_MD5, *CHECKSUMS)
-OF_A_DOCUMENT = (_MD5,)  # its checksum headers may speak of the object that it is about
+OF_A_DOCUMENT = (_MD5,)  # its checksum headers may refer to the object that it describes
 
 
 def _chunks(sender: Sender | None) -> Chunks | None:
@@ -90,10 +90,10 @@ def _hash(payload: str) -> bytes:
 
 
 def _decoded(name: str, text: str) -> bytes:
-    """The digest that was sent in base64. InvalidDigest when it cannot be one of its kind."""
+    """The digest sent in base64. InvalidDigest if it has the wrong length or encoding."""
     try:
         digest = base64.b64decode(text, validate=True)
-    except ValueError:  # also for letters that are no ASCII
+    except ValueError:  # also for non-ASCII characters
         digest = b""
     if len(digest) != len(_MAKERS[name]().digest()):
         code = "InvalidDigest" if name == _MD5 else "InvalidRequest"

@@ -1,4 +1,4 @@
-"""What the sandbox's OBS does with buckets."""
+"""The operations on buckets of the sandbox's OBS."""
 
 import base64
 from urllib.parse import unquote_plus
@@ -14,7 +14,7 @@ _PAGE = 1000
 
 
 def version(call: Call) -> Response:
-    """Tells a client that the OBS signature is understood here."""
+    """Tells the client that OBS signatures are supported."""
     if call.bucket:
         call.objects.require_bucket(call.bucket)
     return responses.empty(headers={"x-obs-api": "3.0"})
@@ -50,7 +50,7 @@ def storage_info(call: Call) -> Response:
 
 
 def list_uploads(call: Call) -> Response:
-    """One page of unfinished uploads, in order of key and start."""
+    """One page of unfinished uploads, ordered by key and start."""
     prefix, delimiter = call.text("prefix"), call.text("delimiter")
     marker, id_marker = call.text("key-marker"), call.text("upload-id-marker")
     limit = min(call.number("max-uploads", _PAGE), _PAGE)
@@ -82,7 +82,7 @@ def list_objects_v2(call: Call) -> Response:
 
 
 def delete_objects(call: Call) -> Response:
-    """Delete up to 1,000 objects; those that are not there count as deleted."""
+    """Delete up to 1,000 objects; missing ones count as deleted."""
     request = call.xml()
     encoding = request.findtext("EncodingType", "")
     keys = [item.findtext("Key", "") for item in request.findall("Object")]

@@ -1,4 +1,4 @@
-"""One accepted request to the sandbox's OBS, as the functions that carry it out see it."""
+"""One authenticated request to the sandbox's OBS, as passed to the operations."""
 
 import re
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ _STORED = frozenset(
 )
 _META = re.compile(r"x-(?:amz|obs)-meta-")
 TAGGING = "x-obs-tagging"
-"""The name of an object's tags among its headers; they are not sent as such."""
+"""The name of an object's tags among its stored headers; they are not sent as a header."""
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request whose sender and body are checked. An object's bytes are in `draft`, a document is in `body`."""
+    """An authenticated request with a verified body. An object's bytes are in `staged`, a document is in `body`."""
 
     request: ObsRequest
     bucket: str
@@ -32,7 +32,7 @@ class Call:
     body: bytes = b""
 
     def text(self, name: str) -> str:
-        """A query parameter's value, empty when it is not there."""
+        """A query parameter's value, empty if it is missing."""
         return self.request.value(name) or ""
 
     def number(self, name: str, default: int) -> int:
@@ -55,31 +55,31 @@ class Call:
         return self.request.headers.get(f"x-amz-{name}") or self.request.headers.get(f"x-obs-{name}", "")
 
     def stored_headers(self) -> dict[str, str]:
-        """What is kept with the object; user metadata under one name, whichever way it was sent."""
+        """The headers stored with the object; user metadata under one name, whichever family it was sent in."""
         stored = {name: value for name, value in self.request.headers.items() if name in _STORED or _META.match(name)}
-        # How the body was sent is not how the object is encoded.
+        # The transfer encoding of the body is not the object's encoding.
         encodings = [word.strip() for word in stored.pop("content-encoding", "").split(",")]
         if left := ",".join(word for word in encodings if word and word != "aws-chunked"):
             stored["content-encoding"] = left
         return {_META.sub("x-obs-meta-", name): value for name, value in stored.items()}
 
     def copy_source(self) -> tuple[str, str] | None:
-        """(bucket, key) that a PUT copies from, if it does."""
+        """(bucket, key) of the source if the PUT is a copy."""
         source = self.header("copy-source")
         if not source:
             return None
         path, _, version = source.partition("?versionId=")
         if version not in ("", "null"):
             raise ObjectError("NotImplemented", "Objects have no versions here.")
-        # A blank may come as a plus sign; a plus sign itself is always encoded
+        # A space may come as a plus sign; a plus sign itself is always encoded
         bucket, _, key = decoded(path.replace("+", "%20")).removeprefix("/").partition("/")
         return bucket, key
 
     def xml(self) -> ElementTree.Element:
-        """The document in the body, its names without namespaces."""
+        """The XML document in the body, without namespaces."""
         try:
             text = self.body.decode()
-            if "<!" in text:  # no declarations, so no entities: nothing can grow while it is parsed
+            if "<!" in text:  # no declarations, so no entities: nothing can expand while it is parsed
                 raise ObjectError("MalformedXML", "The document must not hold declarations.")
             root = ElementTree.fromstring(text)  # noqa: S314 - see above
         except (ValueError, ElementTree.ParseError) as error:

@@ -1,4 +1,4 @@
-"""The checksums that clients promise for a body, beside its MD5."""
+"""The checksums of a body that clients may announce beside its MD5."""
 
 import hashlib
 import zlib
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Digest(Protocol):
-    """What the digests of hashlib have in common with ours."""
+    """The common interface of hashlib's digests and ours."""
 
     def update(self, data: bytes, /) -> None: ...
     def digest(self) -> bytes: ...
@@ -25,7 +25,7 @@ class _Crc32:
 
 
 class _Crc:
-    """A reflected CRC that starts and ends inverted. Byte by byte, which is slow."""
+    """A reflected CRC with inverted start and end values. Byte by byte, which is slow."""
 
     def __init__(self, bits: int, table: tuple[int, ...]) -> None:
         self._bytes = bits // 8
@@ -60,4 +60,4 @@ CHECKSUMS: Mapping[str, Callable[[], Digest]] = {
     "x-amz-checksum-sha1": lambda: hashlib.sha1(usedforsecurity=False),
     "x-amz-checksum-sha256": hashlib.sha256,
 }
-"""By the header, or the trailer, that carries them in base64."""
+"""By the header or trailer that carries them in base64."""

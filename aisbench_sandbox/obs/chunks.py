@@ -1,7 +1,7 @@
-"""Bodies that v4 clients send in signed chunks (`aws-chunked`), with checksums that follow them as trailers.
+"""Decodes bodies that v4 clients send in signed chunks (`aws-chunked`), with checksums in trailers.
 
 A chunk is `<size in hex>[;chunk-signature=<hex>]`, CRLF, the bytes, CRLF; one of size 0 is the last, and trailers
-follow it. Each signature covers the one before it, so chunks cannot be left out, added or put in another order."""
+follow it. Each signature covers the one before it, so chunks cannot be omitted, added or reordered."""
 
 import hmac
 import re
@@ -23,7 +23,7 @@ _TRAILER_SIGNATURE = "x-amz-trailer-signature"
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """What the first chunk's signature continues: the request's own signature, and what it was made with."""
+    """What the first chunk's signature continues: the request's own signature, and what that was made with."""
 
     key: bytes
     stamp: str
@@ -32,7 +32,7 @@ class Seed:
 
 
 class Chunks:
-    """Takes the body as it comes, gives the object's bytes, and checks every signature on the way."""
+    """Takes the body in pieces, returns the object's bytes, and checks every signature."""
 
     def __init__(self, kind: str, seed: Seed) -> None:
         self._signed = kind != UNSIGNED_TRAILER
@@ -41,13 +41,13 @@ class Chunks:
         self._previous = seed.signature
         self._claimed = ""
         self._waiting = bytearray()
-        self._left = -1  # bytes of the chunk at hand that have not come; -1: its first line has not
+        self._left = -1  # missing bytes of the current chunk; -1: its first line is not complete
         self._hash = sha256()
         self._ended = False
         self.trailers: dict[str, str] = {}
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """The object's bytes among these and what was kept back before."""
+        """The object's bytes in these and in the buffered ones."""
         self._waiting += data
         while not self._ended:
             if self._left > 0:
@@ -62,7 +62,7 @@ class Chunks:
                 return
 
     def finish(self) -> None:
-        """IncompleteBody, MalformedTrailerError or SignatureDoesNotMatch when the last chunk or a trailer is wrong."""
+        """IncompleteBody, MalformedTrailerError or SignatureDoesNotMatch if the last chunk or a trailer is wrong."""
         if not self._ended:
             raise ObjectError("IncompleteBody", "The last chunk of the body is missing.")
         lines = bytes(self._waiting).decode("latin-1").replace("\r", "").split("\n")
@@ -77,7 +77,7 @@ class Chunks:
             self._compare("\n".join(["AWS4-HMAC-SHA256-TRAILER", *self._chain(), hashed]), signature)
 
     def _step(self) -> bool:
-        """Read the end of one chunk or the first line of the next; whether enough had come."""
+        """Read the end of a chunk or the first line of the next; whether there was enough to read."""
         if self._left == 0:
             if len(self._waiting) < 2:
                 return False

@@ -1,9 +1,8 @@
-"""What is known of the objects besides their bytes (ETag, headers): a journal that cannot get out of step with them.
+"""The objects' metadata besides their bytes (ETag, headers): a journal that stays consistent with the files.
 
-A note counts only for a file with the very modification time and size that it was written for. It is written before
-its file gets its place, so the latest note of a key may describe an object that a crash kept from coming into being;
-therefore the one before it is kept too. A file that no note describes was put there, or changed, by a person.
-"""
+An entry is valid only for a file with exactly the modification time and size that it was written for. It is written
+before its file is renamed into place, so the latest entry of a key may describe an object that a crash prevented;
+therefore the previous one is kept too. A file without a valid entry was put there, or changed, by a person."""
 
 import json
 import os
@@ -15,7 +14,7 @@ from pathlib import Path
 _Version = tuple[int, int]  # modification time in nanoseconds, size in bytes
 
 _KEPT_VERSIONS = 2
-_SLACK_LINES = 10_000  # outdated lines that are not worth a new journal
+_SLACK_LINES = 10_000  # outdated lines that do not justify rewriting the journal
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,7 @@ class ObjectMetadata:
 
 
 class MetadataJournal:
-    """The notes of all objects, in memory and in one file. Not for several threads at once."""
+    """The metadata of all objects, in memory and in one file. Not thread-safe."""
 
     def __init__(self, journal: Path) -> None:
         self._journal = journal
@@ -57,7 +56,7 @@ class MetadataJournal:
 
     def _append(self, line: str) -> None:
         if self._lines > _SLACK_LINES + 2 * _KEPT_VERSIONS * len(self._metadata):
-            self._rewrite()  # what is in memory holds the line already
+            self._rewrite()  # the entry is already in memory
             return
         os.write(self._handle, line.encode())
         self._lines += 1
@@ -81,7 +80,7 @@ class MetadataJournal:
         for line in self._journal.read_text().splitlines():
             try:
                 bucket, key, *rest = json.loads(line)
-            except ValueError:  # the last line, cut short by a crash
+            except ValueError:  # the last line, truncated by a crash
                 continue
             if rest:
                 version, etag, headers = rest

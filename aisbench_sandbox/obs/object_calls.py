@@ -1,4 +1,4 @@
-"""What the sandbox's OBS does with objects."""
+"""The operations on objects of the sandbox's OBS."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -46,7 +46,7 @@ def head(call: Call) -> Response:
 
 
 def get(call: Call) -> Response:
-    """The whole object or the range that was asked for, of one version from the first byte to the last."""
+    """The object or the requested range, from one version throughout."""
     with ExitStack() as stack:
         stat, file = stack.enter_context(call.objects.open(call.bucket, call.key))
         if is_not_modified(call.request.headers, stat):
@@ -115,7 +115,7 @@ def _copy(call: Call, source: tuple[str, str]) -> Response:
     with call.objects.open(*source) as (original, _):
         check_source(call.request.headers, original)
     chosen = {} if directive == "COPY" else call.stored_headers()
-    if directive in ("COPY", "REPLACE_NEW"):  # OBS: what is named is replaced, what is not is kept
+    if directive in ("COPY", "REPLACE_NEW"):  # OBS: named headers are replaced, the others are kept
         chosen = {**original.headers, **chosen}
     headers = {name: value for name, value in chosen.items() if name not in (TAGGING, "x-obs-object-type")}
     stat = call.objects.copy(source, call.bucket, call.key, headers | tagging.of_copy(call, original.headers))
@@ -135,7 +135,7 @@ def _wanted_range(call: Call, stat: StoredObject) -> tuple[int, int] | None:
 
 
 def _headers(call: Call, stat: StoredObject, part: tuple[int, int] | None) -> dict[str, str]:
-    """The headers of the object or of a part of it, with those that the query asks to be told otherwise."""
+    """The headers of the object or of a part of it, with those that the query overrides."""
     headers = responses.object_headers(stat, call.dialect)
     for name, value in call.request.query:
         if name.startswith("response-"):

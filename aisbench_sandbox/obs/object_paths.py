@@ -35,7 +35,7 @@ def is_file(path: str) -> bool:
 
 
 def facts_of_file(path: str) -> os.stat_result | None:
-    """None when there is no file, or something else than a file."""
+    """None if there is no regular file."""
     try:
         facts = os.lstat(path)
     except OSError:
@@ -44,7 +44,7 @@ def facts_of_file(path: str) -> os.stat_result | None:
 
 
 def locate(root: str, key: str) -> str:
-    """The path that the object has, or would get. It is always below `root`, whatever the key says."""
+    """The path that the object has, or would get. It is always below `root`, whatever the key is."""
     folder, _, name = key.rpartition("/")
     return _child(locate_folder(root, folder + "/") if "/" in key else root, name, stat.S_IFREG)
 
@@ -67,7 +67,7 @@ def make_folders(root: str, path: str) -> None:
 
 
 def remove_empty_folders(root: str, path: str) -> None:
-    """Remove the folders between `root` and `path` that hold nothing any more."""
+    """Remove the empty folders between `root` and `path`."""
     while (path := os.path.dirname(path)) != root:
         try:
             os.rmdir(path)
@@ -96,7 +96,7 @@ def walk(root: str, prefix: str = "", after: str = "") -> Iterator[tuple[str, st
 
 
 def rolled_up(key: str, prefix: str, delimiter: str) -> str:
-    """The common prefix that stands for the key in a listing, or the key itself."""
+    """The common prefix that represents the key in a listing, or the key itself."""
     end = key.find(delimiter, len(prefix)) if delimiter else -1
     return key if end < 0 else key[: end + len(delimiter)]
 
@@ -119,7 +119,7 @@ def _child(parent: str, name: str, right_kind: int) -> str:
 
 
 def _pieces(name: str) -> list[str]:
-    """The name as one or more names that a file system takes."""
+    """The name as one or more names that a file system accepts."""
     if _EVERYDAY.fullmatch(name):
         return [name]
     pieces, size = [""], 0
@@ -144,9 +144,9 @@ def _unescape(piece: str) -> str:
 
 
 def _ordered(folder: str, base: str) -> Iterator[tuple[str, bool, str]]:
-    """(key, is it a folder, path) of what a folder holds.
+    """(key, is it a folder, path) of a folder's entries.
 
-    The key of a folder ends with a slash, which sorts it to where its keys belong."""
+    The key of a folder ends with a slash, so that it sorts like its keys."""
     return iter(sorted((base + name + "/" * below, below, path) for name, below, path in _children(folder, ())))
 
 
@@ -154,7 +154,7 @@ def _children(folder: str, heads: tuple[str, ...]) -> Iterator[tuple[str, bool, 
     try:
         entries = list(os.scandir(folder))
     except (FileNotFoundError, NotADirectoryError):
-        return  # nothing there (any more): a put or a delete runs beside us
+        return  # removed meanwhile by a concurrent put or delete
     for entry in entries:
         below = entry.is_dir(follow_symlinks=False)
         if below and entry.name.endswith("%+"):
@@ -166,7 +166,7 @@ def _children(folder: str, heads: tuple[str, ...]) -> Iterator[tuple[str, bool, 
 
 
 def _name(pieces: tuple[str, ...]) -> str | None:
-    """The name that was spelled as these pieces, or None when `_pieces` would never spell one so."""
+    """The name encoded in these pieces, or None if `_pieces` would never produce them."""
     *heads, tail = pieces
     tail = tail[:-1] if tail.endswith("%") and len(tail) > 1 else tail
     if not heads and _EVERYDAY.fullmatch(tail):

@@ -1,9 +1,8 @@
-"""Buckets and objects as files on disk: what the sandbox's OBS remembers.
+"""The sandbox's object store: buckets and objects as files on disk.
 
-Below the root: `<bucket>/…` holds the bytes of each object under its key (see object_paths), `.notes.jsonl` what else
-is known of it (see notes), `.drafts/` what is being received. An object comes into being by one rename, after its note
-was written: it is whole or absent, also after kill -9 (not after a power cut: nothing is forced to the disk).
-"""
+Below the root: `<bucket>/…` has each object's bytes under its key (see object_paths), `.notes.jsonl` its metadata
+(see metadata), `.drafts/` what is being received. An object appears by one rename, after its metadata was written:
+it is complete or absent, also after kill -9 (not after a power failure: there is no fsync)."""
 
 import itertools
 import os
@@ -24,14 +23,15 @@ from aisbench_sandbox.obs.staging import Source, StagedObject, md5_of
 
 _BUCKET = re.compile(r"(?!.*(\.\.|\.-|-\.))(?!\d+(\.\d+){3}$)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _KEY_BYTES = 1024
-_HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")  # how Python shows file names that are not UTF-8
+_HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")  # how Python decodes file names that are not UTF-8
 _PAGE = 1000
 _TYPE = "x-obs-object-type"
 _APPENDABLE = {_TYPE: "Appendable"}
+Headers = Mapping[str, str]
 
 
 class ObjectError(Exception):
-    """OBS refuses: its own word for why (NoSuchKey, BucketNotEmpty, …) and a sentence."""
+    """OBS refuses a request: its error code (NoSuchKey, BucketNotEmpty, …) and a message."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -41,15 +41,15 @@ class ObjectError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StoredObject:
-    """One object: size in bytes, ETag without quotes, time of its last change (UTC), headers with lower-case names.
+    """One object: size in bytes, ETag without quotes, time of modification (UTC), headers with lower-case names.
 
-    User metadata stands among the headers as `x-obs-meta-…`, whichever way it was sent."""
+    User metadata is among the headers as `x-obs-meta-…`, whichever family it was sent in."""
 
     key: str
     size: int
     etag: str
     modified: datetime
-    headers: Mapping[str, str] = field(default_factory=dict)
+    headers: Headers = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +69,14 @@ class BucketInfo:
 
 
 class Objects:
-    """The object store of one sandbox. Every method may be called from any thread; one process owns the folder."""
+    """The object store of one sandbox. Thread-safe; one process owns the folder."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self._staging = root / ".drafts"
         self._born = root / ".buckets"
-        self._lock = threading.RLock()  # held for renames and looks, not while bytes are received
-        self._appending = threading.Lock()  # one append at a time; taken before the other
+        self._lock = threading.RLock()  # held for renames and lookups, not while bytes are received
+        self._appending = threading.Lock()  # one append at a time; acquired before the other lock
         self._forgetters: list[Callable[[str], None]] = []
         self._latest = 0
         self._numbers = itertools.count()
@@ -107,7 +107,7 @@ class Objects:
             forget(bucket)
 
     def when_deleted(self, forget: Callable[[str], None]) -> None:
-        """Have this called with the name of every bucket that was deleted."""
+        """Call this with the name of every deleted bucket."""
         self._forgetters.append(forget)
 
     def buckets(self) -> tuple[BucketInfo, ...]:
@@ -119,29 +119,29 @@ class Objects:
         return bool(_BUCKET.fullmatch(bucket)) and object_paths.is_folder(f"{self.root}/{bucket}")
 
     def require_bucket(self, bucket: str) -> str:
-        """The bucket's folder; NoSuchBucket when there is none."""
+        """The bucket's folder. NoSuchBucket."""
         if not self.has_bucket(bucket):
             raise ObjectError("NoSuchBucket", "The specified bucket does not exist.")
         return f"{self.root}/{bucket}"
 
     def require_storable(self, bucket: str, key: str) -> None:
-        """NoSuchBucket, InvalidURI or KeyTooLongError when no object can be stored there."""
+        """NoSuchBucket, InvalidURI or KeyTooLongError if no object can be stored under this key."""
         self._path(bucket, key)
 
     def stage(self) -> StagedObject:
-        """A place to receive an object's bytes; use it in a `with` statement and `commit` it inside."""
+        """A file to receive an object's bytes; use it in a `with` statement and `commit` it inside."""
         return StagedObject(self._staging / str(next(self._numbers)))
 
-    def put(self, bucket: str, key: str, data: Source, headers: Mapping[str, str] | None = None) -> StoredObject:
-        """Store one object, replacing what was there."""
+    def put(self, bucket: str, key: str, data: Source, headers: Headers | None = None) -> StoredObject:
+        """Store one object, replacing an existing one."""
         with self.stage() as staged:
             staged.fill(data)
             return self.commit(bucket, key, staged, headers)
 
     def commit(
-        self, bucket: str, key: str, staged: StagedObject, headers: Mapping[str, str] | None = None, etag: str = ""
+        self, bucket: str, key: str, staged: StagedObject, headers: Headers | None = None, etag: str = ""
     ) -> StoredObject:
-        """Make the draft the object of this key; its ETag is the MD5 of its bytes unless another one is given."""
+        """Make the staged bytes the object of this key; its ETag is their MD5 unless another one is given."""
         metadata = ObjectMetadata(etag or staged.md5, {name.lower(): value for name, value in (headers or {}).items()})
         with self._lock:
             path = self._path(bucket, key)
@@ -149,16 +149,16 @@ class Objects:
             staged.finish(self._next_instant())
             facts = staged.path.stat()
             self._metadata.add(bucket, key, facts, metadata)
-            staged.move_to(path)  # from here on the new object is there
+            staged.move_to(path)  # the new object is visible from here on
         return _stat(key, facts, metadata)
 
     def append(
-        self, bucket: str, key: str, position: int, data: Source, headers: Mapping[str, str] | None = None
+        self, bucket: str, key: str, position: int, data: Source, headers: Headers | None = None
     ) -> StoredObject:
-        """Add to the end of an object, which is made when `position` is 0 and there is none.
+        """Append to an object, which is created if `position` is 0 and there is none.
 
-        Only what began with an append can be appended to. The object is written anew, beside the old one, so that a
-        reader or a crash never meets half an addition. PositionNotEqualToLength, ObjectNotAppendable."""
+        Only objects that were created by an append can be appended to. The object is copied, so that neither a reader
+        nor a crash sees half an append. PositionNotEqualToLength, ObjectNotAppendable."""
         with self._appending, self.stage() as staged:
             there = self.head(bucket, key)
             if there and there.headers.get(_TYPE) != _APPENDABLE[_TYPE]:
@@ -168,35 +168,33 @@ class Objects:
                 staged.fill(Path(self._path(bucket, key)))
             staged.fill(data)
             with self._lock:
-                if self.head(bucket, key) != there:  # somebody put another object there meanwhile
+                if self.head(bucket, key) != there:  # replaced meanwhile
                     _check_position(-1, there)
                 return self.commit(bucket, key, staged, there.headers if there else {**(headers or {}), **_APPENDABLE})
 
-    def copy(
-        self, source: tuple[str, str], bucket: str, key: str, headers: Mapping[str, str] | None = None
-    ) -> StoredObject:
+    def copy(self, source: tuple[str, str], bucket: str, key: str, headers: Headers | None = None) -> StoredObject:
         """Copy the object `source` (bucket, key) with its headers, or with the given ones instead."""
         with self.open(*source) as (there, file):
             own = {name: value for name, value in there.headers.items() if name != _TYPE}
             return self.put(bucket, key, file, own if headers is None else headers)
 
-    def set_headers(self, bucket: str, key: str, headers: Mapping[str, str]) -> None:
-        """Keep other headers with an object, whose bytes stay as they are. NoSuchKey."""
+    def set_headers(self, bucket: str, key: str, headers: Headers) -> None:
+        """Replace the stored headers of an object, whose bytes stay. NoSuchKey."""
         with self._lock, self.open(bucket, key) as (stat, file):
             self._metadata.add(bucket, key, os.fstat(file.fileno()), ObjectMetadata(stat.etag, headers))
 
     def head(self, bucket: str, key: str) -> StoredObject | None:
-        """One object's facts, or None when it is not there. NoSuchBucket."""
+        """One object's metadata, or None if it is missing. NoSuchBucket."""
         return self._lookup(key, bucket, self._path(bucket, key))
 
     def has_metadata(self, bucket: str, key: str) -> bool:
-        """Whether its facts are at hand; else all of its bytes have to be read for its ETag."""
+        """Whether its metadata is stored; else all of its bytes have to be read for the ETag."""
         facts = object_paths.facts_of_file(self._path(bucket, key))
         return facts is None or self._metadata.find(bucket, key, facts) is not None
 
     @contextmanager
     def open(self, bucket: str, key: str) -> Iterator[tuple[StoredObject, BinaryIO]]:
-        """The object's facts and its bytes, which stay the same ones while somebody replaces the object."""
+        """The object's metadata and an open file, which stays the same version while the object is replaced."""
         opened = self._open(key, bucket, self._path(bucket, key))
         if opened is None:
             raise ObjectError("NoSuchKey", "The specified key does not exist.")
@@ -204,7 +202,7 @@ class Objects:
             yield opened
 
     def read(self, bucket: str, key: str, start: int = 0, end: int | None = None) -> bytes:
-        """The bytes from `start` up to, not including, `end`; empty past the object's end. NoSuchKey."""
+        """The bytes from `start` to `end` (exclusive); empty past the object's end. NoSuchKey."""
         with self.open(bucket, key) as (_, file):
             file.seek(start)
             return file.read() if end is None else file.read(max(0, end - start))
@@ -223,12 +221,12 @@ class Objects:
                 return _listing(entries, truncated=True)
             if name != key:
                 entries[name] = None
-            elif there := self._lookup(key, bucket, path):  # else it was deleted since
+            elif there := self._lookup(key, bucket, path):  # else it was deleted meanwhile
                 entries[name] = there
         return _listing(entries, truncated=False)
 
     def delete(self, bucket: str, key: str) -> None:
-        """Remove one object; one that is not there is fine. NoSuchBucket."""
+        """Delete one object; a missing one is fine. NoSuchBucket."""
         with self._lock:
             path = self._path(bucket, key)
             if object_paths.is_file(path):
@@ -237,7 +235,7 @@ class Objects:
                 object_paths.remove_empty_folders(f"{self.root}/{bucket}", path)
 
     def usage(self, bucket: str) -> tuple[int, int]:
-        """How many bytes and how many objects the bucket holds."""
+        """The bucket's size in bytes and its number of objects."""
         paths = object_paths.walk(self.require_bucket(bucket))
         sizes = [facts.st_size for _, path in paths if (facts := object_paths.facts_of_file(path))]
         return sum(sizes), len(sizes)
@@ -251,7 +249,7 @@ class Objects:
         return object_paths.locate(folder, key)
 
     def _lookup(self, key: str, bucket: str, path: str) -> StoredObject | None:
-        """What is known of the file without opening it, if a note describes it."""
+        """The object's metadata, without opening the file if it is stored."""
         with self._lock:
             facts = object_paths.facts_of_file(path)
             metadata = facts and self._metadata.find(bucket, key, facts)
@@ -278,7 +276,7 @@ class Objects:
         return _stat(key, facts, metadata), file
 
     def _next_instant(self) -> int:
-        """Now in nanoseconds, and never twice the same: it tells the versions of an object apart."""
+        """Now in nanoseconds, and never the same twice: it identifies the version of an object."""
         self._latest = max(self._latest + 1, time.time_ns())
         return self._latest
 

@@ -1,4 +1,4 @@
-"""OBS directories as a job's request writes them: /bucket/key, obs://bucket/key or s3://bucket/key."""
+"""OBS directories as written in a job's request: /bucket/key, obs://bucket/key or s3://bucket/key."""
 
 import re
 
@@ -6,6 +6,6 @@ _PATH = re.compile(r"(?:/|obs://|s3://)([^/]+)/(.*)", re.DOTALL)
 
 
 def bucket_and_key(path: str) -> tuple[str, str]:
-    """(bucket, key); both empty when the text is no OBS path."""
+    """(bucket, key); both empty if the text is not an OBS path."""
     match = _PATH.fullmatch(path)
     return (match[1], match[2]) if match else ("", "")

@@ -1,4 +1,4 @@
-"""Which bytes of an object are asked for, and on which conditions: what HTTP says of ranges, ETags and dates."""
+"""HTTP ranges and conditional requests: Range, If-Match, If-None-Match, If-Modified-Since and their like."""
 
 import re
 from collections.abc import Mapping
@@ -11,13 +11,13 @@ _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 
 
 def parse_range(text: str, size: int) -> tuple[int, int] | None:
-    """(start, end) of the one range asked for, end excluded; None for the whole. InvalidRange when it has no byte.
+    """(start, end) of a single range, end exclusive; None for the whole object. InvalidRange if it has no byte.
 
-    Several ranges at once are answered with the whole object, as S3 does and HTTP allows."""
+    Several ranges are answered with the whole object, as S3 does and HTTP allows."""
     match = _RANGE.fullmatch(text)
     first, last = match.groups() if match else ("", "")
     if not (first or last) or (first and last and int(last) < int(first)):
-        return None  # not a range: HTTP has it ignored
+        return None  # not a valid range: HTTP says to ignore it
     start = int(first) if first else max(0, size - int(last))
     end = min(int(last) + 1, size) if first and last else size
     if start >= end:
@@ -26,7 +26,7 @@ def parse_range(text: str, size: int) -> tuple[int, int] | None:
 
 
 def range_still_holds(headers: Mapping[str, str], stat: StoredObject) -> bool:
-    """False when If-Range names another version: then the whole object is the answer."""
+    """False if If-Range names another version: then the whole object is the answer."""
     text = headers.get("if-range", "")
     if not text:
         return True
@@ -35,9 +35,9 @@ def range_still_holds(headers: Mapping[str, str], stat: StoredObject) -> bool:
 
 
 def is_not_modified(headers: Mapping[str, str], stat: StoredObject, prefix: str = "") -> bool:
-    """Whether the client has this version already (304). PreconditionFailed when it wants another one.
+    """Whether the client already has this version (304). PreconditionFailed if it requires another one.
 
-    `prefix` stands before the headers' names: a copy has conditions for its source. An ETag counts before a date."""
+    `prefix` precedes the headers' names, for the conditions on a copy's source. An ETag precedes a date."""
     wanted, since = headers.get(f"{prefix}if-match"), headers.get(f"{prefix}if-unmodified-since", "")
     if not (_names(wanted, stat.etag) if wanted is not None else not _changed_after(since, stat)):
         raise _failed()
@@ -48,7 +48,7 @@ def is_not_modified(headers: Mapping[str, str], stat: StoredObject, prefix: str 
 
 
 def check_source(headers: Mapping[str, str], stat: StoredObject) -> None:
-    """PreconditionFailed when the source of a copy is not the version that the client means."""
+    """PreconditionFailed if the source of a copy does not meet the conditions."""
     for family in ("amz", "obs"):
         if is_not_modified(headers, stat, f"x-{family}-copy-source-"):
             raise _failed()

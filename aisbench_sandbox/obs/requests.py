@@ -1,6 +1,6 @@
-"""A request as it was sent to the sandbox's OBS, and which bucket and key it means, in either style of address.
+"""A request as sent to the sandbox's OBS, and its bucket and key, in path style and virtual-host style.
 
-Path style names the bucket in the path (`/bucket/key`), virtual-host style in the host's name (`bucket.obs.…`)."""
+Path style has the bucket in the path (`/bucket/key`), virtual-host style in the host name (`bucket.obs.…`)."""
 
 import re
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ _MOST_DIGITS = 18
 _MOVED = re.compile(
     r"(x-amz-(checksum-|sdk-checksum-|meta-|tagging|acl|storage-class)|content-(type|md5)$)", re.IGNORECASE
 )
-_ABSOLUTE = re.compile(r"https?://([^/]*)(/?.*)", re.IGNORECASE | re.DOTALL)  # as proxies are asked
-# What may stand behind a bucket's name: an IPv4 address (and a domain that resolves to it), localhost, obs.<anything>.
+_ABSOLUTE = re.compile(r"https?://([^/]*)(/?.*)", re.IGNORECASE | re.DOTALL)  # the request line of a proxy
+# The host after a bucket's name: an IPv4 address (and a domain that resolves to it), localhost, obs.<anything>.
 _BUCKET_HOST = re.compile(
     r"([a-z0-9][a-z0-9.-]*?)\.(?:\d{1,3}(?:\.\d{1,3}){3}(?:\.[a-z].*)?|localhost|obs[.-].+)",
     re.IGNORECASE | re.DOTALL,
@@ -27,9 +27,9 @@ _BUCKET_HOST = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ObsRequest:
-    """A request as it was sent: the path still percent-encoded, the query decoded, header names in lower case.
+    """A request as sent: the path still percent-encoded, the query decoded, header names in lower case.
 
-    Header values are text as UTF-8 says it; bytes that are no UTF-8 are kept as surrogate escapes."""
+    Header values are decoded as UTF-8; invalid bytes are kept as surrogate escapes."""
 
     method: str
     path: str
@@ -39,15 +39,15 @@ class ObsRequest:
 
     @property
     def resource(self) -> str:
-        """`/bucket/key`, still percent-encoded, however the bucket was named."""
+        """`/bucket/key`, still percent-encoded, in both styles."""
         return f"/{self.host_bucket}{self.path}" if self.host_bucket else self.path
 
     def value(self, name: str) -> str | None:
-        """The first value of a query parameter, `""` when it has none, or None when it is not there."""
+        """The first value of a query parameter, `""` if it has none, or None if it is missing."""
         return next((value or "" for key, value in self.query if key == name), None)
 
     def with_headers_of_query(self) -> "ObsRequest":
-        """The request with those of its headers in their place that a signed URL carries in its query."""
+        """The request with the headers that a signed URL carries in its query moved to the headers."""
         moved = {name.lower(): value or "" for name, value in self.query if is_header(name)}
         if not moved:
             return self
@@ -55,7 +55,7 @@ class ObsRequest:
         return replace(self, query=left, headers={**moved, **self.headers})
 
     def bucket_and_key(self) -> tuple[str, str]:
-        """Both decoded; empty when the request names none. InvalidURI."""
+        """Both decoded; empty if the request has none. InvalidURI."""
         bucket, _, key = decoded(self.resource).removeprefix("/").partition("/")
         return bucket, key
 
@@ -86,12 +86,12 @@ def decoded(text: str) -> str:
 
 
 def whole_number(text: str) -> int | None:
-    """A number as requests write it, or None."""
+    """A decimal number without sign, or None."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None
 
 
 def http_date(text: str) -> datetime | None:
-    """A date as HTTP writes it, in UTC, or None."""
+    """An HTTP date in UTC, or None."""
     try:
         date = parsedate_to_datetime(text)
         return date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)

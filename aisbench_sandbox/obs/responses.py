@@ -1,4 +1,4 @@
-"""What the sandbox's OBS puts on the wire: XML documents, headers and errors."""
+"""The responses of the sandbox's OBS: XML documents, headers and errors."""
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,12 +33,12 @@ _STATUS = {
     "RequestTimeTooSkewed": 403,
     "SignatureDoesNotMatch": 403,
 }
-# A parser turns these into plain spaces or line feeds unless they are spelled out.
+# A parser turns these into plain spaces or line feeds unless they are escaped.
 _KEPT = {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
 
 
 def element(name: str, *content: object) -> str:
-    """An element with elements in it, which are texts of this function, or with a text that is escaped."""
+    """An XML element; its content is elements made by this function, or text, which is escaped."""
     inside = "".join(part if isinstance(part, _Xml) else escape(str(part), _KEPT) for part in content)
     return _Xml(f"<{name}>{inside}</{name}>")
 
@@ -72,13 +72,13 @@ def error(refusal: ObjectError, resource: str, request_id: str) -> Response:
 
 
 def identify(response: Response, dialect: Dialect, request_id: str) -> None:
-    """Add the headers by which a person finds a request again in both sides' logs."""
+    """Add the headers that identify a request in both sides' logs."""
     response.headers[f"x-{dialect}-request-id"] = request_id
     response.headers[f"x-{dialect}-id-2"] = REGION
 
 
 def new_request_id() -> str:
-    return f"{random.getrandbits(128):032X}"  # a name, not a secret: the system's random bytes cost more
+    return f"{random.getrandbits(128):032X}"  # an identifier, not a secret: the system's random bytes cost more
 
 
 def object_headers(stat: StoredObject, dialect: Dialect) -> dict[str, str]:
@@ -108,14 +108,14 @@ def not_modified(stat: StoredObject) -> Response:
 
 
 def header_value(text: str) -> str:
-    """A text that a request wants to see as a header. InvalidArgument when it cannot be one."""
+    """A text as a response header. InvalidArgument if it cannot be one."""
     if any(character < " " or character == "\x7f" for character in text) or text != text.strip():
         raise ObjectError("InvalidArgument", "A header's value is one line.")
     return _as_sent(text)
 
 
 def _as_sent(value: str) -> str:
-    """The header's value so that the server sends the bytes that it was given."""
+    """The header's value, encoded so that the server sends the original bytes."""
     return value if value.isascii() else value.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
@@ -137,7 +137,7 @@ def bucket_list(buckets: Iterable[BucketInfo]) -> Response:
 
 
 def object_list(listing: Listing, about: Mapping[str, object], encoding: str) -> Response:
-    """A page of objects; `about` is what the two list versions differ in."""
+    """A page of objects; `about` has the elements in which the two list versions differ."""
     encoded = _url if encoding == "url" else str
     rows = _about(about, encoding, truncated=listing.truncated)
     rows += [_contents(stat, encoded(stat.key)) for stat in listing.objects]
@@ -224,7 +224,7 @@ def storage_info(size: int, count: int) -> Response:
 
 
 def _about(about: Mapping[str, object], encoding: str, *, truncated: bool) -> list[str]:
-    """What a listing says of itself; keys in it are encoded when that was asked for."""
+    """The elements about a listing; keys in it are URL-encoded on request."""
     encoded = _url if encoding == "url" else str
     rows = [element(name, encoded(str(value)) if name in _KEYS else value) for name, value in about.items()]
     if encoding:
@@ -233,7 +233,7 @@ def _about(about: Mapping[str, object], encoding: str, *, truncated: bool) -> li
 
 
 def _contents(stat: StoredObject, key: str) -> str:
-    """Written out, because a page has a thousand of them."""
+    """Formatted as one string for speed: a page has a thousand of them."""
     return _Xml(
         f"<Contents><Key>{escape(key, _KEPT)}</Key><LastModified>{_iso(stat.modified)}</LastModified>"
         f"<ETag>&quot;{stat.etag}&quot;</ETag><Size>{stat.size}</Size>{_OWNER_ELEMENT}"

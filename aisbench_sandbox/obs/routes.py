@@ -1,4 +1,4 @@
-"""What exists at the sandbox's OBS: every request that it answers, and the app that answers them over HTTP."""
+"""The supported operations of the sandbox's OBS, and the ASGI app that serves them."""
 
 import asyncio
 import logging
@@ -34,7 +34,7 @@ _LARGEST_DOCUMENT = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One thing that can be asked: where, how, with which query parameters, and which function does it."""
+    """One supported operation: path, method, query parameters, and the function that implements it."""
 
     where: str
     method: str
@@ -43,7 +43,7 @@ class Operation:
     allows: frozenset[str] = frozenset()
     takes_object: bool = False  # the body is an object's bytes, not a document
     signed: bool = True
-    quick: bool = False  # done in less time than it takes to hand it to another thread, if its body is small
+    quick: bool = False  # faster than handing it to another thread, if its body is small
 
     def fits(self, where: str, method: str, query: frozenset[str]) -> bool:
         return (where, method) == (self.where, self.method) and self.needs <= query <= self.needs | self.allows
@@ -60,7 +60,7 @@ _RESPONSE_HEADERS = frozenset(
     {"response-cache-control", "response-content-disposition", "response-content-encoding"}
     | {"response-content-language", "response-content-type", "response-expires"}
 )
-_ANYWHERE = frozenset(  # signed URLs, and the operation's name as some clients add it
+_ANYWHERE = frozenset(  # signed URLs, and the operation's name that some clients add
     {"AWSAccessKeyId", "AccessKeyId", "Expires", "Signature", "X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Date"}
     | {"X-Amz-Expires", "X-Amz-Signature", "X-Amz-SignedHeaders", "X-Amz-Content-Sha256", "x-id"}
 )
@@ -108,14 +108,14 @@ OPERATIONS = (
 def obs_app(
     objects: Objects, keys: Mapping[str, str], clock: Callable[[], datetime] = lambda: datetime.now(UTC)
 ) -> Starlette:
-    """OBS over HTTP, both styles of address, for these objects; `keys` maps access keys to secret keys."""
+    """OBS over HTTP, in both address styles, for these objects; `keys` maps access keys to secret keys."""
     app = Starlette()
     app.router.default = _ObsApp(objects, keys, clock)  # a route's pattern would not match a key with a line feed
     return app
 
 
 class _ObsApp:
-    """Takes every request: finds its operation, checks its sender and body, has it carried out."""
+    """Serves every request: finds its operation, authenticates it, verifies its body, runs the operation."""
 
     def __init__(self, objects: Objects, keys: Mapping[str, str], clock: Callable[[], datetime]) -> None:
         self._objects = objects
@@ -125,7 +125,7 @@ class _ObsApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        with suppress(ClientDisconnect):  # nobody is left to answer, and nothing was stored
+        with suppress(ClientDisconnect):  # the client is gone, and nothing was stored
             response = await self._answer(request)
             await response(scope, receive, send)
 
@@ -137,7 +137,7 @@ class _ObsApp:
         try:
             response = await self._carry_out(sent, dialect, blocks, self._now(request))
         except (ObjectError, OSError) as refusal:
-            if "expect" not in sent.headers:  # else the client has not begun, and will not
+            if "expect" not in sent.headers:  # else the client waits for 100 Continue and sends nothing
                 await _drain(blocks)
             response = responses.error(_as_object_error(refusal), sent.resource, request_id)
         responses.identify(response, dialect, request_id)
@@ -162,7 +162,7 @@ class _ObsApp:
                 if operation.quick and self._objects.has_metadata(bucket, key):
                     return _finish(operation, call, verifier, call.body)
                 return await asyncio.to_thread(_finish, operation, call, verifier, call.body)
-            if "expect" in sent.headers:  # the first byte is not asked for in vain
+            if "expect" in sent.headers:  # check the key before 100 Continue is sent
                 await asyncio.to_thread(self._objects.require_storable, bucket, key)
             waiting = b""
             async for block in blocks:
@@ -179,7 +179,7 @@ def _is_signed_url(sent: ObsRequest) -> bool:
 
 
 def _as_object_error(refusal: ObjectError | OSError) -> ObjectError:
-    """What the sender is told; a full disk, say, must not break the connection."""
+    """The error to send; a full disk, for example, must not break the connection."""
     if isinstance(refusal, ObjectError):
         return refusal
     log.error("the sandbox's machine fails", exc_info=refusal)
@@ -198,7 +198,7 @@ def _operation(sent: ObsRequest, bucket: str, key: str) -> Operation:
 
 
 def _finish(operation: Operation, call: Call, verifier: BodyVerifier, last: bytes) -> Response:
-    """Take the last block of the body and act, in one go: most bodies have only one."""
+    """Take the last block of the body and run the operation, in one step: most bodies have only one block."""
     if operation.takes_object:
         _receive(last, call.staged, verifier)
     else:
@@ -214,7 +214,7 @@ def _receive(block: bytes, staged: StagedObject, verifier: BodyVerifier) -> None
 
 
 async def _blocks(request: Request) -> AsyncIterator[bytes]:
-    """The body in pieces that are worth a change of thread."""
+    """The body in blocks that are large enough to switch threads for."""
     waiting = bytearray()
     async for piece in request.stream():
         waiting += piece
@@ -235,6 +235,6 @@ async def _document(blocks: AsyncIterator[bytes]) -> bytes:
 
 
 async def _drain(blocks: AsyncIterator[bytes]) -> None:
-    """Take what the client still sends, so that it reads the answer instead of a broken connection."""
+    """Read the rest of the body, so that the client reads the answer instead of seeing a broken connection."""
     async for _ in blocks:
         pass

@@ -1,4 +1,4 @@
-"""Signed OBS addresses, which anybody can read for a while."""
+"""Signed OBS URLs, which anyone can read until they expire."""
 
 import base64
 import hashlib
@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 def signed_link(
     server: str, bucket: str, key: str, access_key: str, secret_key: str, expires: int, save_as: str = ""
 ) -> str:
-    """The address of one object, to be read with GET until `expires` (seconds since the epoch).
+    """The URL of one object, to be read with GET until `expires` (seconds since the epoch).
 
     With `save_as`, browsers save it as a file of this name."""
     resource = f"/{bucket}/{quote(key, safe='/~')}"

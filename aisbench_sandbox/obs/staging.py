@@ -1,4 +1,4 @@
-"""Bytes on their way to become an object: received into a file of their own, hashed while they pass."""
+"""Staging of an object's bytes: received into a file of their own and hashed on the way."""
 
 import os
 import shutil
@@ -15,13 +15,14 @@ _BLOCK = 1 << 20
 
 
 class StagedObject:
-    """A file that nobody lists. Used in a `with` statement; what is not taken away inside is removed at its end."""
+    """A file outside of all listings. Used in a `with` statement; unless it is moved inside, it is removed at the
+    end."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.size = 0
         self._moved = False
-        self._file: BinaryIO | None = None  # opened when the first byte comes: most requests have none
+        self._file: BinaryIO | None = None  # opened at the first byte: most requests have none
         self._md5 = md5(usedforsecurity=False)  # an ETag is an MD5
 
     def __enter__(self) -> Self:
@@ -31,7 +32,7 @@ class StagedObject:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._file:
-            with suppress(OSError):  # the disk is full: what was not finished is thrown away
+            with suppress(OSError):  # the disk is full: the incomplete file is removed
                 self._file.close()
             if not self._moved:
                 self.path.unlink(missing_ok=True)
@@ -46,7 +47,7 @@ class StagedObject:
         self.size += len(data)
 
     def fill(self, source: Source) -> None:
-        """Write all of the source: bytes, a file's path, or an open file from where it stands."""
+        """Write the whole source: bytes, a file's path, or an open file from its current position."""
         if isinstance(source, bytes):
             self.write(source)
         elif isinstance(source, Path):
@@ -57,7 +58,7 @@ class StagedObject:
                 self.write(block)
 
     def join(self, files: Iterable[Path]) -> None:
-        """Write all of the files, without hashing them: `md5` is worth nothing afterwards."""
+        """Write all of the files without hashing them: `md5` is invalid afterwards."""
         for path in files:
             with path.open("rb") as file:
                 shutil.copyfileobj(file, self._out(), _BLOCK)
@@ -68,12 +69,12 @@ class StagedObject:
         return self.path.open("rb")
 
     def finish(self, instant: int) -> None:
-        """Close the file and date it, in nanoseconds since 1970."""
+        """Close the file and set its modification time, in nanoseconds since 1970."""
         self._out().close()
         os.utime(self.path, ns=(instant, instant))
 
     def move_to(self, path: Path | str) -> None:
-        """Give the finished file its place, where it replaces what was there."""
+        """Move the finished file to this path, replacing an existing one."""
         self.path.replace(path)
         self._moved = True
 
@@ -89,7 +90,7 @@ def blocks(file: BinaryIO) -> Iterator[bytes]:
 
 
 def md5_of(file: BinaryIO) -> str:
-    """The MD5 of what is left of the file."""
+    """The MD5 of the rest of the file."""
     digest = md5(usedforsecurity=False)
     for block in blocks(file):
         digest.update(block)

@@ -1,4 +1,4 @@
-"""Tags of objects: as a header, as a document, and as they are stored among the object's headers."""
+"""Tags of objects: as a header, as a document, and as stored among the object's headers."""
 
 from collections.abc import Mapping
 from urllib.parse import parse_qsl, urlencode
@@ -28,7 +28,7 @@ def delete(call: Call) -> Response:
 
 
 def of_request(call: Call) -> dict[str, str]:
-    """What a request that makes an object says of its tags, as it is stored. InvalidTag."""
+    """The tags in a request that creates an object, in their stored form. InvalidTag."""
     sent = call.header("tagging")
     return {TAGGING: urlencode(_checked(_pairs(sent)))} if sent else {}
 

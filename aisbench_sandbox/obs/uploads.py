@@ -1,4 +1,4 @@
-"""Multipart uploads: parts wait in a folder of their own, also over a restart, until they are joined to one object."""
+"""Multipart uploads: parts are kept in a folder, also across restarts, until they are joined to one object."""
 
 import json
 import re
@@ -25,7 +25,7 @@ _LEAST_BYTES = 100 * 1024  # of every part but the last
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A multipart upload that was started and neither completed nor aborted."""
+    """A multipart upload that is neither completed nor aborted."""
 
     upload_id: str
     bucket: str
@@ -36,7 +36,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part that was received: its number from 1, ETag without quotes, size in bytes, and when it came."""
+    """One received part: its number from 1, ETag without quotes, size in bytes, and time of receipt."""
 
     number: int
     etag: str
@@ -62,17 +62,17 @@ class Uploads:
         self._objects = objects
         self._folder = objects.root / ".uploads"
         self._folder.mkdir(exist_ok=True)
-        self._lock = threading.RLock()  # held for looks and renames
-        self._joining: set[str] = set()  # while these are joined, nobody else may touch them
+        self._lock = threading.RLock()  # held for lookups and renames
+        self._joining: set[str] = set()  # uploads that are being joined, which must not be changed
         for folder in self._folder.iterdir():
-            if not (folder / _ABOUT).is_file():  # a crash came between
+            if not (folder / _ABOUT).is_file():  # left by a crash
                 shutil.rmtree(folder)
         objects.when_deleted(self._forget)
 
     def start(self, bucket: str, key: str, headers: Mapping[str, str]) -> str:
-        """Begin an upload and return its id. NoSuchBucket."""
+        """Start an upload and return its id. NoSuchBucket."""
         self._objects.require_bucket(bucket)
-        upload_id = f"{time.time_ns():016x}{uuid.uuid4().hex[:16]}"  # in order of their start
+        upload_id = f"{time.time_ns():016x}{uuid.uuid4().hex[:16]}"  # sorts by start
         about = {"bucket": bucket, "key": key, "started": time.time(), "headers": dict(headers)}
         with self._lock:
             (self._folder / upload_id).mkdir()
@@ -80,7 +80,7 @@ class Uploads:
         return upload_id
 
     def pending(self, bucket: str, prefix: str = "") -> tuple[Upload, ...]:
-        """The bucket's unfinished uploads, in order of key and start."""
+        """The bucket's unfinished uploads, ordered by key and start."""
         self._objects.require_bucket(bucket)
         mine = (upload for upload in self._all(bucket) if upload.key.startswith(prefix))
         return tuple(sorted(mine, key=_order))
@@ -94,13 +94,13 @@ class Uploads:
         return upload
 
     def parts(self, bucket: str, key: str, upload_id: str) -> tuple[Part, ...]:
-        """What was received so far, in order of numbers. NoSuchUpload."""
+        """The parts received so far, ordered by number. NoSuchUpload."""
         with self._lock:
             self.require(bucket, key, upload_id)
             return tuple(_part(number, file) for number, file in sorted(self._parts(upload_id).items()))
 
     def part(self, bucket: str, key: str, upload_id: str, number: int, staged: StagedObject) -> str:
-        """Keep one part, replacing an earlier one of the same number; returns its ETag. NoSuchUpload."""
+        """Store one part, replacing one with the same number; returns its ETag. NoSuchUpload."""
         if not 1 <= number <= _MOST_PARTS:
             raise ObjectError("InvalidArgument", f"A part number is 1 to {_MOST_PARTS}.")
         with self._lock:
@@ -115,7 +115,7 @@ class Uploads:
         return staged.md5
 
     def complete(self, bucket: str, key: str, upload_id: str, wanted: Sequence[tuple[int, str]]) -> StoredObject:
-        """Join the wanted (number, ETag) parts to one object; its ETag is the MD5 of the parts' MD5s and their number.
+        """Join these (number, ETag) parts to one object; its ETag is the MD5 of the parts' MD5s and their number.
 
         NoSuchUpload, InvalidPart, InvalidPartOrder, EntityTooSmall."""
         with self._lock:
@@ -178,7 +178,7 @@ class Uploads:
 def upload_page(
     uploads: Sequence[Upload], prefix: str, delimiter: str, after: tuple[str, str], limit: int
 ) -> UploadPage:
-    """At most `limit` of the uploads and common prefixes after (key, upload id), or without an id, after the key.
+    """At most `limit` uploads and common prefixes after (key, upload id), or without an id, after the key.
 
     The uploads are in the order of `Uploads.pending`."""
     entries: dict[tuple[str, str], Upload | None] = {}

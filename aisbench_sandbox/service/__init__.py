@@ -1,1 +1,1 @@
-"""The sandbox's training service: what the API answers, and what is known of each job."""
+"""The sandbox's training service: the ModelArts API, and what it stores beside its jobs."""

@@ -1,4 +1,4 @@
-"""Checks what a create request wants to be started: engine or image, command, and the directories in the container."""
+"""Validates the algorithm of a create request: engine or image, command, and the directories in the container."""
 
 import posixpath
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ _RESERVED_DIRS = ("/home/ma-user/modelarts", "/home/ma-user/modelarts-dev", "/ho
 
 
 def completed_engine(algorithm: Mapping[str, Any], engine: Mapping[str, Any]) -> dict[str, Any]:
-    """The engine block with what the cloud fills in. Raises Refused.
+    """The engine block, completed as the cloud does. Raises Refused.
 
-    A preset engine's name beside an image means: that image, started the way of the engine."""
+    An image beside a preset engine's name is started with that engine's boot method."""
     command, image = algorithm.get("command"), engine.get("image_url")
     name = str(engine.get("engine_name") or "")
     if image and not command and name in {preset.name for preset in ENGINES}:
@@ -46,7 +46,7 @@ def check_fit(engine: Mapping[str, Any], flavor: InstanceType) -> None:
 
 
 def check_directories(algorithm: Mapping[str, Any]) -> None:
-    """Raises Refused for places in the container where code cannot be put, or where no program can start."""
+    """Raises Refused for directories in the container where code cannot be put, or no program can start."""
     code_dir, working_dir = algorithm.get("local_code_dir"), algorithm.get("working_dir")
     if code_dir and not _may_hold_code(code_dir):
         solution = f"Use a directory below /home, but not /home/ma-user itself nor {', '.join(_RESERVED_DIRS)}."
@@ -66,7 +66,7 @@ def _may_hold_code(path: object) -> bool:
         return False
     tidy = posixpath.normpath(path)
     is_reserved = tidy == "/home/ma-user" or any(f"{tidy}/".startswith(f"{reserved}/") for reserved in _RESERVED_DIRS)
-    # The console itself sends the usual directory, so it is allowed though it lies in a taken one.
+    # The console itself sends the default directory, so it is allowed although it is inside a reserved one.
     return tidy.startswith("/home/") and (tidy == USUAL_CODE_DIR or not is_reserved)
 
 

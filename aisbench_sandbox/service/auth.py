@@ -1,4 +1,4 @@
-"""Checks the signature of ModelArts requests (SDK-HMAC-SHA256) with code of its own, so that it can catch ours."""
+"""Verifies the signature of ModelArts requests (SDK-HMAC-SHA256), independent of the console's own signing code."""
 
 import hashlib
 import hmac
@@ -17,18 +17,18 @@ _MUST_SIGN = frozenset({"host", "x-sdk-date"})
 
 
 class NotSigned(Exception):
-    """The request is not signed as it has to be; the text is what the gateway says."""
+    """The request is not signed correctly; the message is the gateway's."""
 
 
 class WrongSignature(NotSigned):
-    """A key that exists has signed something else than what arrived, or not this key."""
+    """The key exists, but the signature does not match the request."""
 
 
 _UNSIGNED = "UNSIGNED-PAYLOAD"
 
 
 def access_key_of(headers: Mapping[str, str]) -> str:
-    """The key that a request claims to be signed with, or nothing."""
+    """The access key that a request claims to be signed with, or empty."""
     parts = _AUTHORIZATION.fullmatch(headers.get("authorization", ""))
     return parts["access"] if parts else ""
 
@@ -85,7 +85,7 @@ def _canonical(method: str, target: str, headers: Mapping[str, str], signed: lis
 
 
 def _hashes(headers: Mapping[str, str], body: bytes) -> list[str]:
-    # A client may say UNSIGNED-PAYLOAD; without a body the official SDK says so, too, and signs the hash of nothing.
+    # A client may send UNSIGNED-PAYLOAD; without a body the official SDK does, but signs the hash of the empty body.
     actual = hashlib.sha256(body).hexdigest()
     if headers.get("x-sdk-content-sha256", "") != _UNSIGNED:
         return [actual]

@@ -1,4 +1,4 @@
-"""What the calls of the training service work with, and how their routes are written down."""
+"""The services that the API's calls use, and the type of its routes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from aisbench_sandbox.service.v1.jobs import LegacyJobs
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The services behind the routes. `counts_pages` tells whether offsets count pages instead of entries."""
+    """The services behind the routes. `counts_pages`: whether offsets count pages instead of entries."""
 
     jobs: TrainingJobs
     quotas: Quotas
@@ -32,7 +32,7 @@ class Services:
 
 
 Call = Callable[[Services, Request], Response]
-"""What answers one route; it runs in a worker thread."""
+"""The handler of one route; it runs in a worker thread."""
 
 Routes = Sequence[tuple[str, str, Call]]
-"""Method, path below /v2/{project_id}/ (or /v1/…), and what answers."""
+"""Method, path below /v2/{project_id}/ (or /v1/…), and handler."""

@@ -1,4 +1,4 @@
-"""Checks a create request as the cloud documents it, and completes it with what the cloud fills in."""
+"""Validates a create request as documented, and completes it as the cloud does."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def accept(
     body: Mapping[str, Any], objects: Objects, find_pool: Callable[[str], DedicatedPool | None] = lambda _: None
 ) -> dict[str, Any]:
-    """The request as the job will be remembered. Raises Refused with the documented code."""
+    """The request in the form in which the job stores it. Raises Refused with the documented code."""
     if body.get("kind") != "job":
         raise Refused(400, "ModelArts.2825", f"The job kind {body.get('kind')!r} is not supported.", "Use kind: job.")
     metadata = _block(body, "metadata")
@@ -55,7 +55,7 @@ def accept(
 
 
 def is_name(name: object) -> bool:
-    """Whether a job may be called so."""
+    """Whether this is a valid job name."""
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
@@ -136,7 +136,7 @@ def _check_resource(resource: Mapping[str, Any], find_pool: Callable[[str], Dedi
 
 
 def _flavor_in_pool(flavor_id: str, pool_id: str, pool: DedicatedPool | None) -> InstanceType | None:
-    """What a job takes of a dedicated pool's nodes; jobs in pools of CPUs name no flavor."""
+    """The share of a dedicated pool's nodes that a job takes; in CPU pools it names no flavor."""
     if pool is None:
         raise Refused(404, "ModelArts.2890", f"The pool {pool_id} is not found.", "See the pools.")
     if flavor_id == pool.flavor or (not flavor_id and pool.kind.kind == "CPU"):
@@ -197,7 +197,7 @@ def _check_boot_file(code_dir: str, boot_file: str, exists: Callable[[str], bool
 
 
 def _sizes(objects: Objects, bucket: str, prefix: str) -> dict[str, int]:
-    """Bytes by key, folder marks left out; only as many as are needed to see that there are too many."""
+    """Sizes in bytes by key, without folder markers; only as many as are needed to see that there are too many."""
     sizes: dict[str, int] = {}
     marker = ""
     while objects.has_bucket(bucket) and len(sizes) <= MOST_FILES:

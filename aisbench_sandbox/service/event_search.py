@@ -1,4 +1,4 @@
-"""Which of a job's events are asked for, in which language."""
+"""A query for a job's events: filters, language, order and one page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from aisbench_sandbox.events import PlatformEvent
 
 @dataclass(frozen=True, slots=True)
 class EventSearch:
-    """One question. `offset` counts events, or pages if it `counts_pages`; times are in ms, and given together."""
+    """One query. `offset` counts events, or pages if it `counts_pages`; times are in ms, and given together."""
 
     offset: int
     limit: int
@@ -22,13 +22,13 @@ class EventSearch:
     counts_pages: bool = False
 
     def matching(self, events: Sequence[PlatformEvent]) -> list[PlatformEvent]:
-        """Every event that passes, in order."""
+        """All matching events, in order."""
         selected = [event for event in events if self._fits(event)]
-        # The newest of one millisecond is the last that was told.
+        # Events of the same millisecond are in the order of their recording.
         return selected[::-1] if self.order == "desc" else selected
 
     def page(self, matching: Sequence[PlatformEvent]) -> Sequence[PlatformEvent]:
-        """The events that the answer holds."""
+        """The events of the requested page."""
         start = self.offset * self.limit if self.counts_pages else self.offset
         return matching[start : start + self.limit]
 

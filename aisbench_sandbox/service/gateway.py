@@ -1,4 +1,4 @@
-"""The door of the training service: reads the request as a whole, checks its signature, names it."""
+"""The gateway of the training service: reads the whole request, verifies its signature, assigns a request id."""
 
 import uuid
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ MOST_BYTES = 10 * 1024 * 1024
 
 
 class Gateway:
-    """ASGI: lets only signed requests pass, with their body as `request.state.body`."""
+    """ASGI middleware: passes only signed requests on, with their body as `request.state.body`."""
 
     def __init__(self, app: ASGIApp, keys: Mapping[str, str], clock: Clock, lockout: Lockout) -> None:
         self._app = app
@@ -36,7 +36,7 @@ class Gateway:
                 body += chunk
                 if len(body) > MOST_BYTES:
                     return await refusal(413, "APIGW.0201", "Request entity too large")(scope, receive, send)
-        except ClientDisconnect:  # nobody is left to answer
+        except ClientDisconnect:  # the client is gone
             return None
         try:
             self._check(request, bytes(body))
@@ -60,14 +60,14 @@ class Gateway:
 
 
 def target(scope: Scope) -> str:
-    """The raw path with its query, as it stood in the request line."""
+    """The raw path with its query, as in the request line."""
     path: str = scope["raw_path"].decode("latin-1")
     query = scope["query_string"].decode("latin-1")
     return f"{path}?{query}" if query else path
 
 
 def answer(status: int, content: object, request_id: str = "") -> Response:
-    """A JSON answer with a request id; without a body for 204 and for None."""
+    """A JSON response with a request id; without a body for 204 and for None."""
     headers = {"X-Request-Id": request_id or uuid.uuid4().hex}
     if content is None:
         return Response(status_code=status, headers=headers)
@@ -75,7 +75,7 @@ def answer(status: int, content: object, request_id: str = "") -> Response:
 
 
 def refusal(status: int, code: str, message: str) -> Response:
-    """An error as the gateway writes it; the service's own (ModelArts.…) have the request's id in a header only."""
+    """An error in the gateway's format; the service's own (ModelArts.…) have the request id in a header only."""
     request_id = uuid.uuid4().hex
     body = {"error_msg": message, "error_code": code}
     if not code.startswith("ModelArts."):

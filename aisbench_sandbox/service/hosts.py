@@ -1,4 +1,4 @@
-"""The addresses of a job's nodes, as the API tells them."""
+"""The addresses of a job's nodes in the API."""
 
 import platform
 
@@ -14,9 +14,9 @@ def node_ip(node: int) -> str:
 
 
 def host_of(job: Job, node: int, schedule_count: int = 0) -> str:
-    """The machine that a node of the job is on, or was; empty before it has started.
+    """The host of a job's node, current or last; empty before the job has started.
 
-    `schedule_count` is the number of the scheduling, from 1; 0 means the last one."""
+    `schedule_count` is the number of the attempt, from 1; 0 means the last one."""
     if not job.attempts:
         return ""
     hosts = job.attempts[schedule_count - 1].hosts
@@ -24,7 +24,7 @@ def host_of(job: Job, node: int, schedule_count: int = 0) -> str:
 
 
 def hosts_of(job: Job) -> frozenset[str]:
-    """The machines that the job's nodes are on, or were."""
+    """The hosts of all of the job's nodes, current or last."""
     return frozenset(host_of(job, node) for node in range(job.node_count)) - {""}
 
 

@@ -1,4 +1,4 @@
-"""Requests about jobs as a whole: create, find, change, stop, delete."""
+"""Requests about whole jobs: create, search, change, stop, delete."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,7 +15,7 @@ JOB = "training-jobs/{job_id}"
 
 
 def job_id_of(request: Request) -> str:
-    """The job that the address names."""
+    """The job id in the path."""
     return str(request.path_params["job_id"])
 
 

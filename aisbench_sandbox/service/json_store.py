@@ -1,4 +1,4 @@
-"""What the service remembers beside its jobs: one JSON file per name, renewed as a whole."""
+"""Small persistent state of the service beside its jobs: one JSON file per name, replaced atomically."""
 
 import json
 import threading
@@ -10,7 +10,7 @@ from aisbench_sandbox.files import write_atomically
 
 
 class JsonStore:
-    """JSON objects by name, each in a file below `folder`; a change is written before anybody sees it."""
+    """JSON objects by name, each in a file below `folder`; a change is stored before it becomes visible."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -19,13 +19,13 @@ class JsonStore:
         self._contents = {file.stem: json.loads(file.read_bytes()) for file in folder.glob("*.json")}
 
     def read(self, name: str) -> Mapping[str, Any]:
-        """What was kept under this name, or an empty object; it is not to be changed."""
+        """The content stored under this name, or an empty object; do not modify it."""
         with self._lock:
             content: Mapping[str, Any] = self._contents.get(name, {})
             return content
 
     def change(self, name: str, step: Callable[[dict[str, Any]], None]) -> None:
-        """Keep what `step` makes of a copy of it; nothing changes when it raises."""
+        """Store what `step` makes of a copy of the content; nothing changes if it raises."""
         with self._lock:
             content = json.loads(json.dumps(self._contents.get(name, {})))
             step(content)
@@ -33,7 +33,7 @@ class JsonStore:
             self._contents[name] = content
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Delete everything."""
         with self._lock:
             for file in self._folder.glob("*.json"):
                 file.unlink()

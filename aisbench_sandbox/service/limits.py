@@ -1,4 +1,4 @@
-"""The documented limits of a create request's smaller blocks: volumes, notification, scheduling, annotations."""
+"""Validates the smaller blocks of a create request: volumes, notification, scheduling, annotations."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ def check_metadata(metadata: Mapping[str, Any]) -> None:
 
 
 def check_annotations(annotations: Mapping[str, Any]) -> None:
-    """Texts; those of fault tolerance have a meaning here. Raises Refused (2788)."""
+    """Annotations are strings; those of fault tolerance take effect here. Raises Refused (2788)."""
     for key, value in annotations.items():
         if not isinstance(value, str):
             raise parameters.invalid(f"metadata.annotations.{key}", "a text")
@@ -72,7 +72,7 @@ def _check_volumes(volumes: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _mounted(volume: Mapping[str, Any]) -> str:
-    """Where the volume is mounted."""
+    """The mount point of a volume."""
     kinds = [kind for kind in _VOLUMES if volume.get(kind) is not None]
     if len(kinds) != 1:
         raise parameters.invalid("spec.volumes", f"one of {', '.join(_VOLUMES)} each")

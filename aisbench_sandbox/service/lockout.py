@@ -1,4 +1,4 @@
-"""An access key that is locked after too many wrong signatures, as the cloud's gateway does."""
+"""Locks an access key after too many wrong signatures, as the cloud's gateway does."""
 
 import threading
 from collections.abc import Callable
@@ -8,7 +8,7 @@ SECONDS = 300.0
 
 
 class Lockout:
-    """Counts consecutive failures by access key; does nothing until it is switched on. `clock` tells seconds."""
+    """Counts consecutive failures by access key; off until it is switched on. `clock` returns seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -23,19 +23,19 @@ class Lockout:
         return self._on
 
     def switch(self, on: bool) -> None:
-        """Lock keys from now on, or never; either way nothing is locked at first."""
+        """Turn the lockout on or off; either way no key is locked at first."""
         with self._lock:
             self._on = on
             self._failures.clear()
             self._until.clear()
 
     def is_locked(self, access_key: str) -> bool:
-        """Whether this key is refused, however it signs."""
+        """Whether requests with this key are refused, whatever their signature."""
         with self._lock:
             return self._on and self._clock() < self._until.get(access_key, 0.0)
 
     def failed(self, access_key: str) -> None:
-        """A signature with this key was wrong."""
+        """Record a wrong signature with this key."""
         with self._lock:
             if not self._on:
                 return
@@ -45,6 +45,6 @@ class Lockout:
                 del self._failures[access_key]
 
     def succeeded(self, access_key: str) -> None:
-        """A signature with this key was right."""
+        """Record a correct signature with this key."""
         with self._lock:
             self._failures.pop(access_key, None)

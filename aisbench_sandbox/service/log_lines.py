@@ -1,4 +1,4 @@
-"""Parts of a log by their line numbers, which begin at 1."""
+"""Parts of a log by line number, from 1."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ MOST_LINE_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Lines in the order that was asked for; `start` and `end` are the numbers of the first and the last one shown."""
+    """Lines in the requested order; `start` and `end` are the numbers of the first and the last one."""
 
     start: int
     end: int
@@ -19,13 +19,13 @@ class Lines:
 
 
 def newest_first(log: Path, base: int | None, count: int) -> Lines:
-    """At most `count` lines before line `base`, or before the end, from new to old."""
+    """At most `count` lines before line `base`, or before the end, newest first."""
     numbered = deque(_numbered(log, None if base is None else base - 1), maxlen=count)
     return _lines(tuple(reversed(numbered)))
 
 
 def oldest_first(log: Path, base: int | None, count: int) -> Lines:
-    """At most `count` lines after line `base`, or from the beginning, from old to new."""
+    """At most `count` lines after line `base`, or from the beginning, oldest first."""
     return _lines(tuple(islice((line for line in _numbered(log, None) if line[0] > (base or 0)), count)))
 
 

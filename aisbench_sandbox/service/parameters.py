@@ -1,4 +1,4 @@
-"""Reads what a request brings: its JSON, and its query parameters within their limits."""
+"""Parses and validates requests: JSON bodies and their fields, and query parameters."""
 
 import json
 import math
@@ -16,7 +16,7 @@ def json_object(request: Request) -> dict[str, Any]:
     """The body as a JSON object. Raises Refused (2787)."""
     try:
         body = json.loads(request.state.body, parse_constant=_no_number, parse_float=_finite)
-        json.dumps(body, ensure_ascii=False).encode()  # half a surrogate pair is no text
+        json.dumps(body, ensure_ascii=False).encode()  # an unpaired surrogate is not text
     except (ValueError, RecursionError) as error:
         raise Refused(400, "ModelArts.2787", f"Invalid JSON: {error}.") from error
     if not isinstance(body, dict):
@@ -25,7 +25,7 @@ def json_object(request: Request) -> dict[str, Any]:
 
 
 def number(request: Request, name: str, default: int, least: int, most: int = 2**31 - 1) -> int:
-    """A whole number of the query. Raises Refused (2764)."""
+    """A whole number in the query. Raises Refused (2764)."""
     text = request.query_params.get(name, str(default))
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) and least <= int(text) <= most):
         raise Refused(400, "ModelArts.2764", f"Invalid query parameter: {name}={text}.", f"Use {least} to {most}.")
@@ -33,14 +33,14 @@ def number(request: Request, name: str, default: int, least: int, most: int = 2*
 
 
 def word(text: str, name: str, allowed: tuple[str, ...]) -> str:
-    """One of the allowed words. Raises Refused (2764)."""
+    """One of the allowed values. Raises Refused (2764)."""
     if text not in allowed:
         raise Refused(400, "ModelArts.2764", f"Invalid parameter: {name}={text}.", f"Use {' or '.join(allowed)}.")
     return text
 
 
 def entries(body: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """A list of objects, empty when it is not there. Raises Refused (2788)."""
+    """A list of objects, empty if it is missing. Raises Refused (2788)."""
     values = body.get(name)
     if values is None:
         return []
@@ -50,7 +50,7 @@ def entries(body: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def block(body: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """An object, empty when it is not there. Raises Refused (2788)."""
+    """An object, empty if it is missing. Raises Refused (2788)."""
     value = body.get(name)
     if value is None:
         return {}
@@ -60,7 +60,7 @@ def block(body: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def text(body: Mapping[str, Any], name: str, least: int = 0, most: int = 256) -> str:
-    """A text of `least` to `most` characters, empty when it is not there. Raises Refused (2788)."""
+    """A text of `least` to `most` characters, empty if it is missing. Raises Refused (2788)."""
     value = body.get(name)
     value = "" if value is None else value
     if not isinstance(value, str) or not least <= len(value) <= most:
@@ -79,7 +79,7 @@ def texts(values: object, name: str, most: int) -> list[str]:
 
 
 def flag(body: Mapping[str, Any], name: str) -> bool:
-    """True or false; false when it is not there. Raises Refused (2788)."""
+    """True or false; false if it is missing. Raises Refused (2788)."""
     value = body.get(name)
     if value is None:
         return False
@@ -89,7 +89,7 @@ def flag(body: Mapping[str, Any], name: str) -> bool:
 
 
 def has_long_name(path: str) -> bool:
-    """Whether a directory of the path has a name that no file system takes."""
+    """Whether a path has a component that is too long for file systems."""
     return any(len(name.encode()) > MOST_NAME_BYTES for name in path.split("/"))
 
 
@@ -99,7 +99,7 @@ def is_count(value: object, least: int = 1, most: float = math.inf) -> bool:
 
 
 def invalid(field: str, allowed: str) -> Refused:
-    """The refusal of a field's value (2788)."""
+    """The error for a field's value (2788)."""
     return Refused(400, "ModelArts.2788", f"Invalid parameter: {field}.", f"Allowed: {allowed}.")
 
 

@@ -1,4 +1,4 @@
-"""The wire format of the training service: what our jobs look like as the API's JSON."""
+"""JSON of the training service: jobs, searches, tasks, events and errors."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -32,7 +32,7 @@ _PARAMETER: Json = {
 
 
 def job_json(job: Job, now: int) -> Json:
-    """A job as create, detail, stop and list all show it; `now` in ms counts a running job's duration."""
+    """A job in the answers of create, detail, stop and list; `now` in ms is needed for a running job's duration."""
     return {
         "kind": "job",
         "metadata": _metadata(job),
@@ -94,13 +94,13 @@ def search_json(search: Search, matching: Sequence[Job], total: int, now: int) -
 
 
 def _item(job: Job, now: int, *, with_hosts: bool) -> Json:
-    """A job in a list; a search by nodes tells where its tasks are."""
+    """A job in a list; in a search by hosts, with the addresses of its tasks."""
     item = job_json(job, now)
     return {**item, "status": {**item["status"], "task_ips": tasks_json(job)}} if with_hosts else item
 
 
 def events_json(events: Sequence[PlatformEvent], search: EventSearch) -> Json:
-    """One page of events in one language; `total` counts all that match."""
+    """One page of events in one language; `total` counts all matching events."""
     matching = search.matching(events)
     items = [
         {
@@ -117,9 +117,9 @@ def events_json(events: Sequence[PlatformEvent], search: EventSearch) -> Json:
 
 
 def tasks_json(job: Job, schedule_count: int = 0) -> list[Json]:
-    """The job's tasks, one per node, with the addresses that they have once they are placed on this machine.
+    """The job's tasks, one per node, with their addresses once they are scheduled.
 
-    `schedule_count` asks for one scheduling, 0 for the last one."""
+    `schedule_count` is the number of an attempt, 0 for the last one."""
     latest = max(1, len(job.attempts))
     if schedule_count > latest:
         return []
@@ -136,12 +136,12 @@ def tasks_json(job: Job, schedule_count: int = 0) -> list[Json]:
 
 
 def metrics_json(job: Job, task: str) -> Json:
-    """What was measured on one task, one value per minute."""
+    """The measurements of one task, one value per minute."""
     return {"metrics": [{"metric": name, "value": list(values)} for name, values in job.metrics[task].items()]}
 
 
 def refusal_json(refused: Refused) -> Json:
-    """An error as the training service writes it."""
+    """An error in the training service's format."""
     body = {"error_msg": refused.message, "error_code": refused.code}
     return {**body, "error_solution": refused.solution} if refused.solution else body
 

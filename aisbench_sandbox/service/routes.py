@@ -1,4 +1,4 @@
-"""What exists of the training service: each address, and what answers it."""
+"""The routes of the training service, and its ASGI application."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -30,7 +30,7 @@ ROUTES: Routes = (
     *experiment_calls.ROUTES,
     *pool_calls.ROUTES,
 )
-"""Method, path below /v2/{project_id}/, and what answers."""
+"""Method, path below /v2/{project_id}/, and handler."""
 
 LEGACY_ROUTES: Routes = (*v1_calls.ROUTES, *pool_calls.OLDER_ROUTES)
 """The same below /v1/{project_id}/."""

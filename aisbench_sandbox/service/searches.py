@@ -1,4 +1,4 @@
-"""Finds jobs as the search request asks: filters, tags, nodes, order and one page."""
+"""Job searches: filters, tags, hosts, order and one page."""
 
 import ipaddress
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +44,7 @@ Condition = tuple[str, str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """One search. `offset` counts jobs, or pages if it `counts_pages`; an empty workspace means all."""
+    """One search. `offset` counts jobs, or pages if it `counts_pages`; an empty workspace matches all."""
 
     offset: int = 0
     limit: int = 10
@@ -59,12 +59,12 @@ class Search:
     counts_pages: bool = False
 
     def matching(self, jobs: Sequence[Job]) -> list[Job]:
-        """Every job that passes all conditions, in order."""
+        """All matching jobs, in order."""
         selected = [job for job in jobs if self._fits(job)]
         return sorted(selected, key=_SORTS[self.sort_by], reverse=self.order == "desc")
 
     def page(self, matching: Sequence[Job]) -> Sequence[Job]:
-        """The jobs that the answer holds."""
+        """The jobs of the requested page."""
         start = self.offset * self.limit if self.counts_pages else self.offset
         return matching[start : start + self.limit]
 
@@ -79,7 +79,7 @@ class Search:
 
 
 def read_search(body: Mapping[str, Any], now: int, *, counts_pages: bool) -> Search:
-    """The search that a body asks for; `now` in ms. Raises Refused with the documented codes."""
+    """Parse the search in a body; `now` in ms. Raises Refused with the documented codes."""
     offset, limit = body.get("offset"), body.get("limit")
     offset, limit = 0 if offset is None else offset, 10 if limit is None else limit
     if not parameters.is_count(offset, 0, 2**31 - 1):
@@ -144,7 +144,7 @@ def _hosts(body: Mapping[str, Any]) -> list[str]:
 
 
 def _within_a_month(search: Search, now: int) -> Search:
-    """Tags and nodes are looked up in the jobs of 31 days only: of those asked for, or of the last ones."""
+    """Searches by tags or hosts cover at most 31 days: the requested ones, or the last ones."""
     longest = MOST_TIME // timedelta(milliseconds=1)
     spans = [values for key, operator, values in search.filters if (key, operator) == ("create_time", "between")]
     if not spans:

@@ -1,4 +1,4 @@
-"""The four stages of each running of a job, with what happened in them."""
+"""The four stages of each attempt of a job, with their events."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +20,7 @@ _AGAIN = frozenset({"preempted", "restarted"})
 
 
 def stages_json(job: Job) -> Json:
-    """What the job has gone through, one record per running; the last may be waiting for its turn."""
+    """One record per attempt; the last attempt may still be in the queue."""
     parts = _by_running(job.events)
     records = [
         {"record_order": number, "stages": _stages(job, events, is_last=number == len(parts))}
@@ -30,7 +30,7 @@ def stages_json(job: Job) -> Json:
 
 
 def _by_running(events: Sequence[PlatformEvent]) -> list[list[PlatformEvent]]:
-    """The events of each running; that a job goes back into the queue belongs to the running that is over."""
+    """The events of each attempt; requeueing belongs to the attempt that it ends."""
     parts: list[list[PlatformEvent]] = [[]]
     for event in events:
         parts[-1].append(event)
@@ -52,7 +52,7 @@ def _stages(job: Job, events: Sequence[PlatformEvent], *, is_last: bool) -> list
 
 
 def _stage(before: str, event: PlatformEvent) -> str:
-    """The stage that an event belongs to, by the one before it."""
+    """The stage of an event, given the stage before it."""
     if event.kind == "running":
         return "preparing"
     if event.kind == "task_started":

@@ -1,4 +1,4 @@
-"""How a job stands, as the API tells it: phases, durations, nodes over time, and each of its runnings."""
+"""A job's status in the API: phase, duration, node count over time, and its attempts."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _SECONDARY = {JobPhase.PENDING: "Queuing"}
 
 
 def status_json(job: Job, now: int) -> Json:
-    """The status block; `now` in ms counts a running job's duration, in which waiting is left out."""
+    """The status block; `now` in ms is needed for a running job's duration, which excludes time in the queue."""
     ends = [{"task": end.task, "exit_code": end.exit_code, "message": end.message} for end in job.ends]
     return {
         "phase": job.phase.value,
@@ -26,7 +26,7 @@ def status_json(job: Job, now: int) -> Json:
 
 
 def _node_counts(job: Job) -> list[list[int]] | None:
-    """How many nodes the job had from when on, in ms; nothing before it had any."""
+    """The number of nodes from each point in time, in ms; None before the job has started."""
     if not job.attempts:
         return None
     counts = [[job.created_at, 0]]
@@ -38,7 +38,7 @@ def _node_counts(job: Job) -> list[list[int]] | None:
 
 
 def _running_record(job: Job, number: int) -> Json:
-    """One running of the job; its times are seconds."""
+    """One attempt of the job; its times are in seconds."""
     attempt = job.attempts[number]
     record: Json = {"start_at": attempt.started_at // 1000, "start_type": "init_or_rescheduled"}
     if attempt.ended_at:
@@ -56,7 +56,7 @@ def _running_record(job: Job, number: int) -> Json:
 
 def _recovery(job: Job, number: int, attempt: JobAttempt, recovery: Recovery) -> Json:
     later = job.attempts[number + 1 :]
-    over = later[0].started_at if later else job.ended_at
+    ended_at = later[0].started_at if later else job.ended_at
     record: Json = {
         "recover_start_at": attempt.ended_at // 1000,
         "recover": recovery.value,
@@ -65,7 +65,7 @@ def _recovery(job: Job, number: int, attempt: JobAttempt, recovery: Recovery) ->
         "related_task": attempt.task,
         "recover_result": _result(job, has_run_again=bool(later)),
     }
-    return {**record, "recover_end_at": over // 1000} if over else record
+    return {**record, "recover_end_at": ended_at // 1000} if ended_at else record
 
 
 def _result(job: Job, *, has_run_again: bool) -> str:

@@ -1,4 +1,4 @@
-"""Requests about what a job does: its tasks, logs, measurements, events and stages."""
+"""Requests about a job's tasks, logs, measurements, events and stages."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -32,7 +32,7 @@ def log_preview(services: Services, request: Request) -> Response:
 
 
 def log_link(services: Services, request: Request) -> Response:
-    # The manual says that the header decides; its example writes the name into the query.
+    # The manual says that the header decides; its example has the value in the query.
     kind = request.query_params.get("content-type") or request.query_params.get("Content-Type")
     save_as = (kind or request.headers.get("content-type", "")).startswith(_SAVED)
     expires = int(services.clock()) + LINK_SECONDS
@@ -40,7 +40,7 @@ def log_link(services: Services, request: Request) -> Response:
 
 
 def lines_json(lines: log_lines.Lines) -> dict[str, object]:
-    """Lines of a log as both APIs write them."""
+    """Lines of a log, in the format of both APIs."""
     return {
         "start_line": str(lines.start),
         "end_line": str(lines.end),
@@ -50,7 +50,7 @@ def lines_json(lines: log_lines.Lines) -> dict[str, object]:
 
 
 def parse_line_range(request: Request, least: int) -> tuple[int | None, int, str]:
-    """Base line, how many, and the order. Raises Refused (2764)."""
+    """Base line, number of lines, and order. Raises Refused (2764)."""
     base = number(request, "base_line", 0, 0) if request.query_params.get("base_line") else None
     order = word(request.query_params.get("order") or "desc", "order", ("desc", "asc"))
     return base, number(request, "lines", 50, least, MOST_LINES), order

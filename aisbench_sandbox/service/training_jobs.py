@@ -1,4 +1,4 @@
-"""What the training service does: jobs are created, found, stopped, deleted, and tell about themselves."""
+"""The operations of the training service: create, search, stop and delete jobs, and read their logs."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ MOST_PREVIEW_BYTES = 5 * 1024 * 1024
 LINK_SECONDS = 300
 MOST_DELETED = 100
 LEGACY = "legacy"
-"""In the body of jobs that were made by the older API (v1), which the newer one does not show."""
+"""The key of the v1 data in a job's body; the newer API does not show such jobs."""
 
 
 class NothingRecorded(Exception):
@@ -32,7 +32,7 @@ class NothingRecorded(Exception):
 
 
 class TrainingJobs:
-    """The behaviour behind the routes. `script` says what a new job pretends, for engines that pretend."""
+    """The operations behind the routes. `script` returns the script of a new job, for the scripted engine."""
 
     def __init__(
         self,
@@ -60,20 +60,21 @@ class TrainingJobs:
     def create(self, body: Mapping[str, Any]) -> Job:
         """A new job. Raises Refused."""
         accepted = self.admit(body)
-        with self._making:  # a quota and an experiment are for one at a time
+        with self._making:  # quota and experiment are checked and changed together
             if self.jobs.has_name(accepted["metadata"]["name"]):
                 raise _duplicate_name(accepted)
             return self.add(self._experiments.join(accepted))
 
     def admit(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """A request as a job will be remembered by it. Raises Refused when it cannot be a job."""
+        """The validated request in its stored form. Raises Refused if it cannot be a job."""
         accepted = accept(body, self._objects, self.capacity.pool)
         self._engine.check(Job("", accepted, 0))
         self._quotas.check()
         return accepted
 
     def add(self, accepted: Mapping[str, Any]) -> Job:
-        """Begin with a job whose request was accepted. Raises Refused when its name is taken or the quota used up."""
+        """Store and start a job whose request was accepted. Raises Refused if its name exists or the quota is used
+        up."""
         with self._making:
             self._quotas.check()
             job = self.jobs.add(accepted, self._script())
@@ -83,15 +84,15 @@ class TrainingJobs:
         return job
 
     def all(self) -> list[Job]:
-        """The jobs that this API shows, oldest first."""
+        """The jobs of this API, oldest first."""
         return [job for job in self.jobs.all() if LEGACY not in job.body]
 
     def refresh(self) -> None:
-        """Somebody is about to look at the jobs."""
+        """Bring all jobs up to date before they are read."""
         self._engine.refresh()
 
     def search(self, search: Search) -> tuple[Sequence[Job], int]:
-        """All jobs that match, in order, and how many jobs there are."""
+        """All matching jobs, in order, and the number of all jobs."""
         self._engine.refresh()
         jobs = self.all()
         return search.matching(jobs), len(jobs)
@@ -102,45 +103,45 @@ class TrainingJobs:
         return self.job(job_id)
 
     def job(self, job_id: str) -> Job:
-        """One job as it is; nobody looks at its status. Raises Refused."""
+        """One job in its stored state, without a refresh. Raises Refused."""
         job = self.jobs.find(job_id)
         if job is None or LEGACY in job.body:
             raise Refused(400, "ModelArts.2775", f"The training job {job_id} is not found.")
         return job
 
     def stop(self, job_id: str) -> Job:
-        """Ask a job to end. Raises Refused when it has ended."""
+        """Stop a job. Raises Refused if it has ended."""
         return self.halt(self.job(job_id))
 
     def halt(self, job: Job) -> Job:
-        """Ask this job to end. Raises Refused when it has ended."""
+        """Stop this job. Raises Refused if it has ended."""
         stopping = self.jobs.change(job.job_id, _terminating)
         self._engine.stop(job.job_id)
         return stopping or job
 
     def update(self, job_id: str, body: Mapping[str, Any]) -> None:
-        """Change what may be changed of a job that exists. Raises Refused."""
+        """Change a job's description, notification or scheduling. Raises Refused."""
         self.change(job_id, lambda job: updated(job, body))
-        self._engine.refresh()  # its priority may be another one now
+        self._engine.refresh()  # its priority may have changed
 
     def change(self, job_id: str, step: Callable[[Job], Job]) -> Job:
-        """The job after `step`. Raises Refused when there is none."""
+        """Store and return the job after `step`. Raises Refused if there is none."""
         self.job(job_id)
         return self.jobs.change(job_id, step) or self.job(job_id)
 
     def delete(self, job_id: str) -> None:
-        """Forget a job; one that runs is ended. Raises Refused when there is none."""
+        """Delete a job, and end it if it runs. Raises Refused if there is none."""
         self.forget(self.job(job_id))
 
     def forget(self, job: Job) -> None:
-        """Forget this job; if it runs, it is ended."""
+        """Delete this job, and end it if it runs."""
         if not job.has_ended:
             self.jobs.change(job.job_id, lambda now: now if now.has_ended else now.terminating())
             self._engine.stop(job.job_id)
         self.jobs.remove(job.job_id)
 
     def delete_all(self, body: Mapping[str, Any]) -> None:
-        """Forget many jobs of one workspace, all or none. Raises Refused."""
+        """Delete many jobs of one workspace, all or none. Raises Refused."""
         entries = parameters.entries(body, "jobs")
         if not 1 <= len(entries) <= MOST_DELETED:
             raise parameters.invalid("jobs", f"1 to {MOST_DELETED} jobs")
@@ -152,7 +153,7 @@ class TrainingJobs:
             self.forget(job)
 
     def log_preview(self, job_id: str, task: str) -> tuple[str, int]:
-        """The newest part of a task's log as text, and the whole log's size in bytes. Raises NothingYet."""
+        """The newest part of a task's log as text, and the log's size in bytes. Raises NothingRecorded."""
         file = self.log_file(job_id, task)
         size = file.stat().st_size
         with file.open("rb") as stream:
@@ -160,14 +161,14 @@ class TrainingJobs:
             return stream.read(MOST_PREVIEW_BYTES).decode("utf-8", "replace"), size
 
     def log_file(self, job_id: str, task: str) -> Path:
-        """What a task has printed so far. Raises NothingYet."""
+        """The sandbox's copy of a task's log. Raises NothingRecorded."""
         file = self.jobs.log_file(job_id, self._node(job_id, task))
         if not file.exists():
             raise NothingRecorded
         return file
 
     def log_link(self, job_id: str, task: str, expires: int, save_as: bool) -> str:
-        """A signed OBS address of a task's log that holds until `expires` (s), to be shown or saved. Raises Refused."""
+        """A signed OBS URL of a task's log, valid until `expires` (s), to be shown or saved. Raises Refused."""
         path = self.job(job_id).log_object(self._node(job_id, task))
         if not path:
             raise Refused(400, "ModelArts.2822", "The log export path is not set.", "Set spec.log_export_path.")
@@ -179,7 +180,7 @@ class TrainingJobs:
         return signed_link(self._obs_url, bucket, key, access_key, secret_key, expires, name)
 
     def measured(self, job_id: str, task: str) -> Job:
-        """The job, which has measurements of the task. Raises NothingYet."""
+        """The job, if it has measurements of the task. Raises NothingRecorded."""
         self._node(job_id, task)
         job = self.job(job_id)
         if task not in job.metrics:

@@ -1,4 +1,4 @@
-"""Changes to a job that exists: its description, its notification, and its place in the queue."""
+"""Updates of an existing job: its description, its notification, and its scheduling."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,7 +11,7 @@ from aisbench_sandbox.service.limits import check_annotations, check_notificatio
 
 
 def updated(job: Job, body: Mapping[str, Any]) -> Job:
-    """The job with what an update request changes. Raises Refused (2788, 2816, 2878)."""
+    """The job after an update request. Raises Refused (2788, 2816, 2878)."""
     metadata, spec = dict(job.body["metadata"]), dict(job.body["spec"])
     if body.get("description") is not None:
         metadata["description"] = parameters.text(body, "description")

@@ -22,7 +22,6 @@ from aisbench_sandbox.engine.node.container import (
 )
 from aisbench_sandbox.engine.node.job_user import job_user
 from aisbench_sandbox.engine.node.processes import Process
-from aisbench_sandbox.engine.node.variables import for_pip
 
 Start = Callable[..., Process]
 PYTHON = (sys.executable, "-I", "-S", "-c")
@@ -283,20 +282,3 @@ def test_every_path_inside_has_a_place_below_the_nodes_directory(tmp_path: Path)
     assert host_path(tmp_path, "/cache") == tmp_path / "cache"
     assert host_path(tmp_path, "/home/ma-user2/x") == tmp_path / "volumes" / "home" / "ma-user2" / "x"
     assert [is_volume(path) for path in ("/cache/x", "/cachette", "/home/ma-user")] == [False, True, False]
-
-
-def test_pip_learns_where_to_look_and_not_where_to_put(tmp_path: Path) -> None:
-    (tmp_path / ".config" / "pip").mkdir(parents=True)
-    (tmp_path / ".config" / "pip" / "pip.conf").touch()
-    machine = {
-        "HOME": str(tmp_path), "PIP_INDEX_URL": "here", "PIP_TARGET": "there", "PIP_USER": "1",
-        "HTTPS_PROXY": "p", "no_proxy": "n", "AWS_SECRET_ACCESS_KEY": "s", "PYTHONPATH": "x",
-    }  # fmt: skip
-
-    assert for_pip(machine) == {
-        "PIP_CONFIG_FILE": str(tmp_path / ".config" / "pip" / "pip.conf"),
-        "PIP_INDEX_URL": "here",
-        "HTTPS_PROXY": "p",
-        "no_proxy": "n",
-        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-    }

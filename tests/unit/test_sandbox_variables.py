@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_sandbox.engine.node.layout import Node, Site
-from aisbench_sandbox.engine.node.variables import environment
+from aisbench_sandbox.engine.node.variables import environment, for_pip
 from aisbench_sandbox.engine.rank_tables import loopback
 from aisbench_sandbox.job import Job
 from tests.training_client import job_body
@@ -77,3 +77,20 @@ def test_pips_index_is_told_without_its_password(tmp_path: Path, monkeypatch: py
 
     assert (known["MA_PIP_HOST"], known["MA_PIP_URL"]) == ("mirror.example", "https://mirror.example:8443/packages/")
     assert (unknown["MA_PIP_HOST"], unknown["MA_PIP_URL"]) == ("", "")
+
+
+def test_pip_learns_where_to_look_and_not_where_to_put(tmp_path: Path) -> None:
+    (tmp_path / ".config" / "pip").mkdir(parents=True)
+    (tmp_path / ".config" / "pip" / "pip.conf").touch()
+    machine = {
+        "HOME": str(tmp_path), "PIP_INDEX_URL": "here", "PIP_TARGET": "there", "PIP_USER": "1",
+        "HTTPS_PROXY": "p", "no_proxy": "n", "AWS_SECRET_ACCESS_KEY": "s", "PYTHONPATH": "x",
+    }  # fmt: skip
+
+    assert for_pip(machine) == {
+        "PIP_CONFIG_FILE": str(tmp_path / ".config" / "pip" / "pip.conf"),
+        "PIP_INDEX_URL": "here",
+        "HTTPS_PROXY": "p",
+        "no_proxy": "n",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    }

@@ -1,4 +1,4 @@
-"""Which programs a node starts for a job: one module for each of the manuals' boot methods."""
+"""The programs that a node starts for a job: one module per boot method of the manuals."""
 
 from collections.abc import Callable, Mapping
 
@@ -34,7 +34,7 @@ _BY_RUN_METHOD: Mapping[str, Method] = {
 
 
 def check(job: Job, path: str | None = None) -> None:
-    """Raises Refused if this machine lacks the program that starts the job's processes; `path`: where it is sought."""
+    """Raises Refused if this machine lacks the program that starts the job's processes; `path` is searched for it."""
     if not job.algorithm.get("command") and job.algorithm["engine"].get("engine_name") in MPI_ENGINES:
         reason = mpi.why_unavailable(path)
         if reason:
@@ -43,7 +43,7 @@ def check(job: Job, path: str | None = None) -> None:
 
 
 def launches(node: Node, environment: Mapping[str, str]) -> list[Launch]:
-    """The programs of this node, which are started together; `environment` is what each of them will have."""
+    """The programs of this node, which are started together with this `environment`."""
     algorithm = node.job.algorithm
     if node.working_dir and not node.working_dir.is_dir():
         return [refusal(node, 1, f"working_dir {algorithm['working_dir']}: no such directory on this node")]

@@ -1,4 +1,4 @@
-"""A program to start on a node, and what all boot methods share: its interpreter, its directory, where it prints."""
+"""A program to start on a node, and what all boot methods share: interpreter, working directory, output file."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from pathlib import Path
 from aisbench_sandbox.engine.node.layout import Node
 
 NOT_FOUND = 127
-"""What a shell returns for a program that it does not find."""
+"""The exit code of a shell when a program is not found."""
 
 _STARTER = Path(__file__).with_name("starter.py")
 _REFUSE = 'echo "[ModelArts Service Log][init] $1" >&2; exit "$2"'
@@ -17,10 +17,10 @@ _FRAMEWORK = re.compile(r"([a-z]+)_(\d+)\.(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One program to start on a node: `label` tells people which one, `output` names the file of what it prints.
+    """One program to start on a node: `label` identifies it in messages, `output` is the name of its output file.
 
-    `environment` is added to the node's own. `task` is named when it is not the node's worker. A program that `serves`
-    others ends with them: nobody waits for it."""
+    `environment` is added to the node's own. `task` is set if it is not the node's worker. A program that `serves`
+    others is ended with them instead of being waited for."""
 
     label: str
     command: list[str]
@@ -37,30 +37,30 @@ def boot_command(node: Node) -> list[str]:
 
 
 def module_command(node: Node, program: str, module: str, hint: str) -> list[str]:
-    """`python -m module`, which is the framework's command `program`, with a clear line where it is not installed."""
+    """`python -m module`, the framework's command `program`, with a clear message if it is not installed."""
     return [str(node.python), str(_STARTER), program, module, hint]
 
 
 def folder(node: Node) -> Path:
-    """Where a program starts: in the directory that the job names, else where the code directory was put."""
+    """The working directory of a program: as the job requests it, else the code directory's parent."""
     return node.working_dir or node.code.parent
 
 
 def output_file(node: Node, task: str = "worker") -> str:
-    """The file for what a node's only program of a task prints."""
+    """The name of the output file of a task's only program on a node."""
     return f"{task}-{node.index}.txt"
 
 
 def refusal(node: Node, code: int, reason: str) -> Launch:
-    """A program that says in the node's log why the job cannot run, and ends with this code."""
+    """A program that logs why the job cannot run, and exits with this code."""
     command = ["/bin/sh", "-c", _REFUSE, "sh", reason, str(code)]
     return Launch("the boot helper", command, node.home, output_file(node))
 
 
 def image_has(node: Node, framework: str, least: tuple[int, int]) -> bool:
-    """Whether the job's image has this version of a framework (2.1 is (2, 1)), or a later one.
+    """Whether the job's image has this version of a framework (2.1 is (2, 1)) or a later one.
 
-    A preset image's name says so; of an image of the user's own we believe it."""
+    A preset image's name tells; a custom image is assumed to have it."""
     engine = node.job.algorithm["engine"]
     version = _FRAMEWORK.match(str(engine.get("engine_version") or ""))
     has = version is not None and version[1] == framework and (int(version[2]), int(version[3])) >= least

@@ -18,7 +18,7 @@ _SHELL = Path(__file__).with_name("remote_shell.py")
 _AGENT = "sandbox-rsh"
 _SCRIPT = "mpi-boot.sh"
 _OPTIONS = (
-    # The account of a container may be root; a laptop's cores are shared; MPI has its own way through this machine.
+    # A container's user may be root; cards outnumber a laptop's cores; MPI talks over loopback, by our remote shell.
     *("--allow-run-as-root", "--bind-to", "none", "--map-by", "slot"),
     *("--mca", "pml", "ob1", "--mca", "btl", "self,sm,tcp", "--mca", "btl_tcp_if_include", "127.0.0.0/8"),
     *("--prtemca", "plm_ssh_agent", _AGENT, "--prtemca", "plm_ssh_no_tree_spawn", "1"),
@@ -27,14 +27,14 @@ _OPTIONS = (
 
 
 def why_unavailable(path: str | None = None) -> tuple[str, str] | None:
-    """What is missing and what to do about it, or None."""
+    """What is missing and how to fix it, or None."""
     if _mpirun(path):
         return None
     return "mpirun is not installed.", "Install the extra mpi beside the sandbox: openmpi and mpi4py."
 
 
 def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
-    """On worker-0 mpirun; on the others what it reaches them by, which ends when mpirun has ended."""
+    """mpirun on worker-0; on the other nodes the remote shell that it uses, which ends with it."""
     agreed = rendezvous(node, [_ROLE])
     _write_script(node)
     return [_first(node, agreed)] if node.index == 0 else [_other(node, agreed)]
@@ -47,7 +47,7 @@ def _first(node: Node, agreed: Rendezvous) -> Launch:
     safe_files.write(node.root, hosts, lines)
     _write_agent(node)
     count = ["-np", str(node.job.card_count), "--hostfile", str(hosts)]
-    # Each rank finds the script of its own node by the node's own variable.
+    # Each rank finds its own node's script through the node's own variable.
     boot = ["/bin/sh", "-c", f'. "$MA_HOME/{_SCRIPT}"']
     where = ((_host(index), index) for index in range(1, node.job.node_count))
     listening = ",".join(f"{host}={loopback(index)}:{agreed.ports[_ROLE][index]}" for host, index in where)
@@ -63,25 +63,25 @@ def _other(node: Node, agreed: Rendezvous) -> Launch:
 
 
 def _write_script(node: Node) -> None:
-    """What a rank runs on this node."""
-    # mpirun keeps the input of rank 0 open, which would wait for ever where it reads
+    """Write the script that each rank runs on this node."""
+    # mpirun keeps the stdin of rank 0 open, so reading from it would block forever
     lines = f"cd {shlex.quote(str(folder(node)))} && exec {shlex.join(boot_command(node))} </dev/null\n"
     safe_files.write(node.root, node.home / _SCRIPT, node.view.inside(lines) if node.view else lines)
 
 
 def _write_agent(node: Node) -> None:
-    """The program that mpirun calls where ssh would be; beside the interpreter, so that it is found by its name."""
+    """Write the program that mpirun calls instead of ssh; beside the interpreter, so that PATH finds it."""
     file = node.python.with_name(_AGENT)
     line = f'exec "$(dirname "$0")/{node.python.name}" -I -S {shlex.quote(str(_SHELL))} run "$@"\n'
     safe_files.write(node.root, file, f"#!/bin/sh\n{line}", 0o755)
 
 
 def _host(index: int) -> str:
-    """Worker-0, where mpirun is, needs no daemon; the others' names mean nothing here, or all would count as one."""
+    """Worker-0 needs no daemon; the other names resolve to nothing here, else mpirun would take all for one host."""
     return f"worker-{index}" if index else "localhost"
 
 
 def _mpirun(path: str | None = None) -> str:
-    """Where mpirun is: beside the sandbox's Python, or on the path; nothing if it is nowhere."""
+    """The path of mpirun: beside the sandbox's Python, or on PATH; empty if there is none."""
     usual = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     return shutil.which("mpirun", path=usual if path is None else path) or ""

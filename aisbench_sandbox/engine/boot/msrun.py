@@ -1,4 +1,4 @@
-"""MA_RUN_METHOD=msrun: MindSpore's own starter once per node, which starts the boot file once per card."""
+"""MA_RUN_METHOD=msrun: MindSpore's launcher once per node, which starts the boot file once per card."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,7 @@
 """MindSpore's msrun on a node that shares its machine with others: `python msrun_node.py ARGS…`, ARGS as for msrun.
 
-msrun starts the job's scheduler on the node that has the first node's address. Here all nodes have all addresses, so
-each of them would start one, and only the first could listen. Nothing else of msrun is changed."""
+msrun starts the job's scheduler on the node that has the first node's address. Here every node has all addresses, so
+each would start one, and only the first could listen. Nothing else of msrun is changed."""
 
 import sys
 from importlib import import_module
@@ -12,7 +12,7 @@ _MISSING = "[ModelArts Service Log][init] msrun: command not found. MindSpore is
 
 
 def main(arguments: list[str]) -> None:
-    """Run msrun; the node with rank 0 is the one with the scheduler. Ends with 127 if MindSpore is not there."""
+    """Run msrun; the node with rank 0 runs the scheduler. Exits with 127 if MindSpore is not installed."""
     if find_spec("mindspore") is None:
         print(_MISSING, file=sys.stderr, flush=True)
         sys.exit(NOT_FOUND)
@@ -24,5 +24,5 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    del sys.path[0]  # this file's directory; what is searched for is the job's
+    del sys.path[0]  # this file's directory; modules are to be found in the job's
     main(sys.argv[1:])

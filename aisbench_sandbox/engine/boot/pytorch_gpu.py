@@ -1,4 +1,5 @@
-"""PyTorch on GPUs: the boot file once per node; it is told where all meet and starts a process per card itself."""
+"""PyTorch on GPUs: the boot file once per node; it gets the rendezvous address and starts one process per card
+itself."""
 
 from collections.abc import Mapping
 
@@ -7,13 +8,13 @@ from aisbench_sandbox.engine.node.layout import Node, loopback
 
 
 def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
-    """One program, with the arguments that the manual names."""
+    """One program, with the arguments of the manual."""
     command = [*boot_command(node), *_rendezvous_options(node)]
     return [Launch("the boot file", command, folder(node), output_file(node))]
 
 
 def _rendezvous_options(node: Node) -> list[str]:
-    """Nothing for one card; the place for several; also the node's number and how many for several nodes."""
+    """None for one card; the address for several cards; also rank and world size for several nodes."""
     if node.job.card_count == 1:
         return []
     address = ["--init_method", f"tcp://{loopback(0)}:{node.port}"]

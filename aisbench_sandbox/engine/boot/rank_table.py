@@ -1,4 +1,4 @@
-"""Ascend-Powered-Engine's usual way: the boot file once per card, which finds the others in the rank table."""
+"""Ascend-Powered-Engine's default: the boot file once per card, which finds its peers in the rank table."""
 
 from collections.abc import Mapping
 

@@ -1,8 +1,8 @@
-"""What sshd and ssh are between the nodes of an MPI job in the cloud: one program of the standard library for both.
+"""Replaces sshd and ssh between the nodes of an MPI job: one program for both sides, standard library only.
 
-`python remote_shell.py serve ADDRESS PORT` runs the commands that are sent to it, where it runs itself.
-`python remote_shell.py run HOST COMMAND…` sends one and ends with its code. Both know the job's secret; `run` also
-knows where everybody listens (`HOST=ADDRESS:PORT,…`)."""
+`python remote_shell.py serve ADDRESS PORT` runs the commands that it receives on its own node.
+`python remote_shell.py run HOST COMMAND…` sends one and exits with its code.
+Both know the job's secret; `run` also knows every node's address (`HOST=ADDRESS:PORT,…`)."""
 
 import hmac
 import json
@@ -21,7 +21,7 @@ _SHELL = "/bin/sh"
 
 
 def serve(address: str, port: int) -> None:
-    """Run commands until somebody ends this program."""
+    """Run received commands until the program is ended."""
     with socket.create_server((address, port)) as server:
         while True:
             peer, _ = server.accept()
@@ -29,7 +29,7 @@ def serve(address: str, port: int) -> None:
 
 
 def run(host: str, command: str) -> int:
-    """Run the command on the host; its exit code, or 255 as ssh has it when the host cannot be reached."""
+    """Run the command on the host and return its exit code, or 255 like ssh when the host cannot be reached."""
     hosts = dict(entry.split("=", 1) for entry in os.environ[HOSTS].split(",") if entry)
     address, _, port = hosts[host].rpartition(":")
     peer = _reach(address, int(port))
@@ -52,7 +52,7 @@ def _answer(peer: socket.socket) -> None:
 
 
 def _reach(address: str, port: int) -> socket.socket | None:
-    """The other side may start later."""
+    """Connect, and retry while the other side has not started yet."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while time.monotonic() < deadline:
         try:

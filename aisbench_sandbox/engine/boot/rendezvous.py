@@ -1,4 +1,4 @@
-"""What the nodes of one job agree upon before their programs start: ports of this machine, and a secret."""
+"""What the nodes of a job share before their programs start: ports of this machine, and a secret."""
 
 import json
 import secrets
@@ -11,14 +11,14 @@ from aisbench_sandbox.engine.ports import role_ports
 
 @dataclass(frozen=True, slots=True)
 class Rendezvous:
-    """The ports of each role (ps, worker, …), one per node, and a word that only the job's programs know."""
+    """The ports of each role (ps, worker, …), one per node, and a secret that only the job's programs know."""
 
     ports: dict[str, list[int]]
     secret: str
 
 
 def rendezvous(node: Node, roles: Sequence[str]) -> Rendezvous:
-    """The job's agreement. The first node that asks draws it; the others read what it drew."""
+    """The job's rendezvous. The first node creates it; the others read its file."""
     file = node.root.parent / "agreement.json"
     if not file.exists():
         count = node.job.node_count

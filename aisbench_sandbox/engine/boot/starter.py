@@ -1,4 +1,4 @@
-"""Becomes a framework's own command, if it is installed: `python starter.py NAME MODULE HINT ARGS…`."""
+"""Execs a framework's own command if it is installed: `python starter.py NAME MODULE HINT ARGS…`."""
 
 import importlib.util
 import os
@@ -8,7 +8,7 @@ NOT_FOUND = 127
 
 
 def main(name: str, module: str, hint: str, *arguments: str) -> None:
-    """Run the module as `python -m` does, in this process; say what is missing and end with 127 if it is not there."""
+    """Run the module as `python -m` does, in this process; print a hint and exit with 127 if it is not installed."""
     package = module.partition(".")[0]
     if importlib.util.find_spec(package) is None:
         print(f"[ModelArts Service Log][init] {name}: command not found. {hint}", file=sys.stderr, flush=True)
@@ -17,5 +17,5 @@ def main(name: str, module: str, hint: str, *arguments: str) -> None:
 
 
 if __name__ == "__main__":
-    del sys.path[0]  # this file's directory; what is searched for is the job's
+    del sys.path[0]  # this file's directory; modules are to be found in the job's
     main(*sys.argv[1:])

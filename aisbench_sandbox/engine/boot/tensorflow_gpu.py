@@ -1,4 +1,4 @@
-"""TensorFlow on GPUs: the boot file once on one node; on several, a parameter server and a worker on each of them."""
+"""TensorFlow on GPUs: the boot file once on one node; on several, one parameter server and one worker per node."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ _TASKS = ("ps", "worker")
 
 
 def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
-    """A parameter server runs for ever, as TensorFlow's do: it ends when all workers have ended."""
+    """A parameter server never exits by itself, as in TensorFlow: it is ended when all workers have ended."""
     if node.job.node_count == 1:
         command = boot_command(node)
         return [Launch("the boot file", command, folder(node), output_file(node))]
@@ -45,5 +45,5 @@ def _of_task(node: Node, task: str, hosts: Mapping[str, str]) -> Launch:
 
 
 def _host(node: Node, task: str, index: int) -> str:
-    """The name or address of another task; those of parameter servers differ from the workers' in one word."""
+    """The name or address of another task; a parameter server's differs from a worker's in one word."""
     return node.host(index).replace("-worker-", f"-{task}-")

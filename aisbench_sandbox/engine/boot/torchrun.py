@@ -1,4 +1,4 @@
-"""MA_RUN_METHOD=torchrun: PyTorch's own starter once per node, which starts the boot file once per card."""
+"""MA_RUN_METHOD=torchrun: PyTorch's launcher once per node, which starts the boot file once per card."""
 
 from collections.abc import Mapping
 
@@ -34,7 +34,7 @@ def launches(node: Node, environment: Mapping[str, str]) -> list[Launch]:
 
 def _options(node: Node, environment: Mapping[str, str]) -> list[str]:
     size = [f"--nnodes={node.job.node_count}", f"--nproc_per_node={node.job.flavor.cards}"]
-    extra = environment.get("MA_EXTRA_TORCHRUN_PARAMS", "").split()  # an unquoted variable in a shell
+    extra = environment.get("MA_EXTRA_TORCHRUN_PARAMS", "").split()  # split like an unquoted shell variable
     if node.job.node_count == 1:
         return ["--standalone", *size, *extra]
     rendezvous = [

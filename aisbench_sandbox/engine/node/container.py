@@ -1,4 +1,4 @@
-"""What a job's processes see of the machine: where the system allows it, the container's own paths, names and user."""
+"""A node's container: private namespaces with the container's own paths, names and user, where the system allows it."""
 
 import json
 import os
@@ -24,7 +24,7 @@ _VOLUMES = "volumes"
 _PACKAGE = str(Path(__file__).parents[2])
 _LIBRARIES = ("lib", "lib32", "lib64", "libx32")
 _SYSTEM = frozenset(("bin", "etc", "gnu", "nix", "opt", "sbin", "snap", "sys", "usr", *_LIBRARIES))
-"""What a container has of the machine's root directory, to be read only. Nothing else of the machine is in there."""
+"""The system directories that a container sees, read-only. Nothing else of the machine's root is visible."""
 _NOT_FOR_VOLUMES = _SYSTEM | {"boot", "dev", "proc", "root", "run", "srv", "var"}
 _PACKAGES = ("site-packages", "dist-packages")
 _LONGEST_SECONDS = 60
@@ -44,9 +44,9 @@ class Containers(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """What containers have of this machine beside its system directories; of two paths, the longer one decides.
+    """What containers see of this machine beside its system directories; the longer of two paths decides.
 
-    `kept`: can be read at its own path. `hidden`: is empty, wherever it lies."""
+    `readable`: visible at its own path. `hidden`: appears empty."""
 
     readable: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
@@ -54,10 +54,10 @@ class Visibility:
 
 @dataclass(frozen=True, slots=True)
 class ContainerView:
-    """One node's files at the paths that they have inside. `root` is the node's own directory of this machine.
+    """One node's files at the paths that they have inside. `root` is the node's own directory on this machine.
 
     `host` is the node's name, `hosts` are all nodes' addresses with their names, `volumes` are further paths inside
-    that are the node's own, `shared` are those that others share; of these, `read_only` must not be written to."""
+    that belong to the node, `shared` are those shared with others; of these, `read_only` must not be written to."""
 
     root: Path
     host: str
@@ -67,7 +67,7 @@ class ContainerView:
     read_only: frozenset[str] = frozenset()
 
     def inside(self, text: str) -> str:
-        """A path, argument or variable as the job's processes have to read it."""
+        """A path, argument or variable translated to the paths inside the container."""
         for path, folder in (*_FOLDERS.items(), ("", _VOLUMES)):
             text = text.replace(f"{self.root}/{folder}", path)
         return text
@@ -77,7 +77,7 @@ class ContainerView:
         return ["--container", str(self._file), self.inside(str(folder)), *map(self.inside, command)]
 
     def write(self, visibility: Visibility) -> None:
-        """Write down for the launcher what there is to build."""
+        """Write the description of the container for the launcher."""
         for folder in (self._base, *(host_path(self.root, path) for path in (*_FOLDERS, *self.volumes))):
             folder.mkdir(parents=True, exist_ok=True)
         own = self._own()
@@ -105,13 +105,13 @@ class ContainerView:
         self._file.write_text(json.dumps(view), "utf-8")
 
     def hand_over(self) -> None:
-        """Give the job's user what the node's own directories hold by now."""
+        """Give the job's user ownership of the node's own directories."""
         user = job_user()
         if user:
             hand_over(self.root, self.volumes, user)
 
     def _own(self) -> dict[str, Path]:
-        """Of directories within each other the outermost: a job can put a link in the place of the inner one."""
+        """The outermost of nested directories: a job could replace an inner one by a link."""
         paths = (*_FOLDERS, *self.volumes)
         return {path: host_path(self.root, path) for path in paths if not any(is_below(path, other) for other in paths)}
 
@@ -124,7 +124,7 @@ class ContainerView:
         return self.root / "container"
 
     def _system_files(self) -> dict[str, str]:
-        """The files of /etc in which the job finds itself and the other nodes; only those that this machine has."""
+        """Files of /etc that describe the job's user and its nodes; only those that this machine has."""
         etc = self.root / "etc"
         etc.mkdir(exist_ok=True)
         contents = {
@@ -137,14 +137,14 @@ class ContainerView:
         for name, content in there.items():
             (etc / name).write_text(content, "utf-8")
             (etc / name).chmod(0o644)
-        names = Path("/etc/resolv.conf")  # often a link to /run, which is not in there
+        names = Path("/etc/resolv.conf")  # often a link to /run, which the container does not have
         return {f"/etc/{name}": str(etc / name) for name in there} | (
             {str(names.resolve()): str(names.resolve())} if names.is_file() else {}
         )
 
 
 def host_path(root: Path, path: str) -> Path:
-    """Where this machine has a node's `path` (absolute, as inside)."""
+    """The path on this machine of a node's `path` inside (absolute)."""
     for mount, folder in _FOLDERS.items():
         if path == mount or path.startswith(f"{mount}/"):
             return root / folder / path[len(mount) + 1 :]
@@ -152,14 +152,14 @@ def host_path(root: Path, path: str) -> Path:
 
 
 def hand_over(root: Path, volumes: Sequence[str], user: JobUser) -> None:
-    """Give a user all of a node's own directories but the platform's."""
+    """Give a user ownership of all of a node's own directories but the platform's."""
     for path in (*_FOLDERS, *volumes):
         if path != CONFIG and host_path(root, path).is_dir():
             give(host_path(root, path), user)
 
 
 def volume(path: str) -> str:
-    """The directory inside that a request names, tidied; nothing if it cannot be a node's own directory."""
+    """The requested directory inside, normalised; empty if it cannot be one of the node's own."""
     tidy = posixpath.normpath(path)
     parts = tidy.strip("/").split("/")
     if not path.startswith("/") or "\0" in path or parts[0] in _NOT_FOR_VOLUMES or parts in ([""], ["home"]):
@@ -168,17 +168,17 @@ def volume(path: str) -> str:
 
 
 def is_volume(path: str) -> bool:
-    """Whether this directory inside lies in none of those that every node has."""
+    """Whether this directory inside is outside of those that every node has."""
     return not any(path == mount or is_below(path, mount) for mount in _FOLDERS)
 
 
 def is_below(path: str, other: str) -> bool:
-    """Whether a path inside leads through another one."""
+    """Whether a path inside is below another one."""
     return path.startswith(f"{other}/")
 
 
 def why_no_containers(wish: Containers, work: Path) -> str:
-    """Nothing if jobs can run in containers below `work`; else why they cannot. It is found out by trying."""
+    """Empty if jobs can run in containers below `work`, else why they cannot. It is found out by trying."""
     if wish is Containers.NONE:
         return "the sandbox was started with --container none"
     if sys.platform != "linux":
@@ -191,9 +191,9 @@ def why_no_containers(wish: Containers, work: Path) -> str:
 
 
 def visibility(*more: Path, hidden: Sequence[Path] = ()) -> Visibility:
-    """What every process needs at its own path: the interpreter, its packages, the sandbox's own programs, and `more`.
+    """The paths that every process needs: the interpreter, its packages, the sandbox's own programs, and `more`.
 
-    The home directory of whoever runs the sandbox is hidden in any case, wherever it is."""
+    The home directory of the sandbox's user is always hidden."""
     packages = [name for name in sys.path if Path(name).name in _PACKAGES and Path(name).is_dir()]
     names: list[str | Path] = [
         sys.prefix,
@@ -213,12 +213,12 @@ def _binds(paths: Mapping[str, Path | None], *, writable: bool = False) -> list[
 
 
 def _with_real_paths(names: Iterable[str | Path]) -> tuple[Path, ...]:
-    """Each path as it is written and as it is behind links."""
+    """Each path as written and with its links resolved."""
     return tuple(dict.fromkeys(path for name in names for path in (Path(name).absolute(), Path(name).resolve())))
 
 
 def _homes() -> list[Path]:
-    """Home directories of this process' user, but for those like /bin and /usr/sbin that are really the system's."""
+    """Home directories of this process' user, except system directories such as /bin and /usr/sbin."""
     own = (entry.pw_dir for entry in pwd.getpwall() if entry.pw_uid == os.geteuid())
     folders = [Path(name) for name in (os.environ.get("HOME", ""), *own)]
     return [folder for folder in folders if len(folder.parts) > (3 if folder.parts[:2] == ("/", "usr") else 2)]
@@ -245,7 +245,7 @@ def _last_line(text: str) -> str:
 
 
 def _other_entries(name: str, number: int) -> str:
-    """The lines of /etc/passwd or /etc/group about everybody but this number."""
+    """The lines of /etc/passwd or /etc/group with any other number."""
     file = Path("/etc", name)
     lines = file.read_text("utf-8", "replace").splitlines() if file.exists() else []
     return "".join(f"{line}\n" for line in lines if line.split(":")[2:3] != [str(number)])

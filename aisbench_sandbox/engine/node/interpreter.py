@@ -1,4 +1,4 @@
-"""A Python of the node's own, so that a job may install packages without touching the sandbox's."""
+"""A Python environment per node, so that a job may install packages without touching the sandbox's."""
 
 import os
 import sys
@@ -6,19 +6,19 @@ from pathlib import Path
 
 NAME = f"python-{sys.version_info.major}.{sys.version_info.minor}"
 _LIBRARY = Path("lib") / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
-# The manuals' scripts call it. No job gets privileges here, least of all those of the person who runs the sandbox.
+# The manuals' scripts call sudo. No job gets privileges here, least of all those of the sandbox's user.
 _SUDO = """#!/bin/sh
 while [ "${1#-}" != "$1" ]; do shift; done
 exec "$@"
 """
 MODULES = Path(__file__).parents[2] / "modules"
-"""Modules that preset images bring and that this machine may lack: moxing."""
+"""Modules of preset images that this machine may lack: moxing."""
 
 
 def make_interpreter(folder: Path) -> None:
     """Make a virtual environment that sees the sandbox's packages, and after them the modules of preset images.
 
-    What is installed into it comes before all of them. It takes a millisecond, where the `venv` module takes many."""
+    Packages installed into it take precedence. It takes a millisecond; the `venv` module takes many."""
     (folder / "bin").mkdir(parents=True)
     (folder / _LIBRARY).mkdir(parents=True)
     base = Path(getattr(sys, "_base_executable", "") or os.path.realpath(sys.executable))
@@ -28,7 +28,7 @@ def make_interpreter(folder: Path) -> None:
     for name in ("pip", "pip3"):
         _write_program(folder / "bin" / name, '#!/bin/sh\nexec "$(dirname "$0")/python" -m pip "$@"\n')
     _write_program(folder / "bin" / "sudo", _SUDO)
-    # Two files, read in this order: what the sandbox has installed, a real moxing too, comes before ours.
+    # Two files, read in this order: the sandbox's packages, including a real moxing, precede our modules.
     add = "".join(f"import site; site.addsitedir({path!r})\n" for path in _packages())
     (folder / _LIBRARY / "a-sandbox.pth").write_text(add, "utf-8")
     (folder / _LIBRARY / "b-image.pth").write_text(f"{MODULES}\n", "utf-8")

@@ -1,4 +1,4 @@
-"""Whether jobs can read what the person who runs the sandbox can read: real keys above all; and what follows."""
+"""Whether jobs can read what the sandbox's user can read, real keys above all, and what follows from that."""
 
 import os
 import subprocess
@@ -30,9 +30,10 @@ for path in hidden:
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """How jobs are kept apart: in containers, or else as a `user` of their own; or not at all, and why.
+    """How jobs are isolated: in containers, or else as a `user` of their own; or not at all, and why.
 
-    `without_containers` and `exposed` are empty where jobs run in containers; `exposed` also where a user is enough."""
+    `without_containers` and `exposed` are empty where jobs run in containers; `exposed` is also empty where a user of
+    their own is enough."""
 
     work: Path
     visibility: Visibility
@@ -42,7 +43,7 @@ class Isolation:
 
     @property
     def caution(self) -> str:
-        """What a person has to know; empty if jobs are kept apart."""
+        """A warning for the user; empty if jobs are isolated."""
         if not self.exposed:
             return ""
         return f"jobs of this sandbox can read your files, keys among them: {self.exposed}"
@@ -50,14 +51,14 @@ class Isolation:
 
 @dataclass(frozen=True, slots=True)
 class RealKeys:
-    """The keys that jobs must not get: `beside` says that there are some, `files` may hold some from any moment on."""
+    """Keys that jobs must not read: `beside` says that there are some, `files` may contain some at any time."""
 
     beside: bool = False
     files: tuple[Path, ...] = ()
     exposed_on_purpose: bool = False
 
     def why_no_jobs(self, isolation: Isolation) -> str:
-        """Why no job may run now; empty if they may."""
+        """Why no job may run now; empty if jobs may run."""
         if not isolation.exposed or self.exposed_on_purpose:
             return ""
         if not self.beside and not any(_holds_something(file) for file in self.files):
@@ -66,7 +67,7 @@ class RealKeys:
 
 
 def isolation(wish: Containers, data: Path, visibility: Visibility) -> Isolation:
-    """What is possible here, found out by trying. Jobs get their directories below `work`."""
+    """The best isolation available here, found out by trying. Jobs get their directories below `work`."""
     work = data / "work"
     work.mkdir(parents=True, exist_ok=True)
     why = why_no_containers(wish, work)
@@ -83,7 +84,7 @@ def isolation(wish: Containers, data: Path, visibility: Visibility) -> Isolation
 
 
 def _why_not_apart(user: JobUser, work: Path, visibility: Visibility) -> str:
-    """Nothing if this user can run jobs, and can read nothing of what has to be hidden."""
+    """Empty if this user can run jobs and can read nothing that has to be hidden, else why not."""
     lists = ("\n".join(map(str, paths)) for paths in (visibility.readable, visibility.hidden))
     check = [sys.executable, "-I", "-S", "-c", _CHECK, str(work), *lists]
     as_user = ["--user", str(user.uid), str(user.gid), *check]
@@ -98,7 +99,8 @@ def _why_not_apart(user: JobUser, work: Path, visibility: Visibility) -> str:
 
 
 def _reachable(data: Path) -> Path:
-    """A directory outside of `data`, which other users do not get into; always the same, to find what was left."""
+    """A directory outside of `data` that other users cannot enter; always the same path, so that leftovers are
+    found."""
     name = f"aisbench-sandbox-{sha256(os.fsencode(data)).hexdigest()[:16]}"
     folder = Path(tempfile.gettempdir()).resolve() / name
     folder.mkdir(mode=0o711, exist_ok=True)

@@ -1,4 +1,4 @@
-"""The user that a job's processes are where the sandbox runs as root: one that owns nothing on this machine."""
+"""The user that runs a job's processes when the sandbox runs as root: one that owns nothing on this machine."""
 
 import os
 import pwd
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-_NUMBERS = range(64_500, 64_000, -1)  # between what people, services and dynamic users get
+_NUMBERS = range(64_500, 64_000, -1)  # between the ranges of people, services and dynamic users
 
 
 @dataclass(frozen=True, slots=True)
 class JobUser:
-    """Numbers of a user and a group."""
+    """A user id and a group id."""
 
     uid: int
     gid: int
@@ -19,7 +19,7 @@ class JobUser:
 
 @cache
 def job_user() -> JobUser | None:
-    """The first number that nobody has; None where the sandbox is not root and cannot change users."""
+    """The first unused id; None where the sandbox is not root and cannot change users."""
     if os.geteuid() != 0:
         return None
     used = {entry.pw_uid for entry in pwd.getpwall()} | {entry.pw_gid for entry in pwd.getpwall()}
@@ -28,7 +28,7 @@ def job_user() -> JobUser | None:
 
 
 def give(folder: Path, user: JobUser) -> None:
-    """Make the user the owner of a directory and of all below it; links are not followed."""
+    """Make the user the owner of a directory and everything below it; links are not followed."""
     os.chown(folder, user.uid, user.gid, follow_symlinks=False)
     for parent, folders, files in os.walk(folder):
         for name in (*folders, *files):

@@ -4,7 +4,7 @@
 file that `container.py` writes, or `… PARENT --user UID GID PROGRAM ARGS…`. Before those, `--variables N` names an
 open file with the program's environment: what a job sets, such as LD_PRELOAD, must not reach this program, which still
 has all rights. It uses the standard library only and starts in a few hundredths of a second."""
-# pathlib would take a good part of the time that this program takes
+# importing pathlib would take a good part of this program's run time
 # ruff: noqa: PTH101, PTH102, PTH103, PTH106, PTH110, PTH112, PTH114, PTH115, PTH116, PTH118, PTH120, PTH123, PTH208, PTH211
 
 import ctypes
@@ -24,15 +24,15 @@ _PR_SET_NO_NEW_PRIVS = 38
 _NEW_MOUNTS, _NEW_NAME, _NEW_USERS, _NEW_PROCESSES = 0x00020000, 0x04000000, 0x10000000, 0x20000000
 _BIND, _RECURSIVE, _PRIVATE, _REMOUNT, _READ_ONLY, _DETACH = 4096, 16384, 1 << 18, 32, 1, 2
 _MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _ATTR_READ_ONLY = 442, -100, 0x8000, 1
-_PROC_FLAGS = 2 | 4 | 8  # nosuid, nodev, noexec: the system insists
+_PROC_FLAGS = 2 | 4 | 8  # nosuid, nodev, noexec: the system requires them
 _OLD = "/.outside"
 _EMPTY = ("/run", "/var/tmp")  # noqa: S108 - names inside
-# They are sent to the whole group; the program decides what they mean.
+# They are sent to the whole group; the program decides how to handle them.
 _FOR_THE_PROGRAM = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
 
 
 def main(parent: int, arguments: list[str]) -> None:
-    """Become the program, to be killed by the system as soon as the parent is gone (Linux only)."""
+    """Exec the program, to be killed by the system as soon as the parent exits (Linux only)."""
     variables: Mapping[str, str] = os.environ
     if arguments[0] == "--variables":
         variables = json.loads(_read(int(arguments[1])))
@@ -44,7 +44,7 @@ def main(parent: int, arguments: list[str]) -> None:
         user, group, *arguments = arguments[1:]
         _give_up_privileges(int(user), int(group))
     _die_with_parent()
-    if os.getppid() != parent:  # it died before we asked
+    if os.getppid() != parent:  # the parent died before prctl
         sys.exit(1)
     _become(arguments, variables)
 
@@ -81,9 +81,9 @@ def _enter(
 
 
 def _map(process: str, view: Mapping[str, Any], user: int, group: int) -> None:
-    """Say which user and group of this machine those of the container are; there are no others in there."""
+    """Map the container's user and group to those of this machine; it has no others."""
     if process == "self":
-        _write("/proc/self/setgroups", "deny")  # the system's condition for those who are not root
+        _write("/proc/self/setgroups", "deny")  # a precondition of the system for non-root users
     _write(f"/proc/{process}/uid_map", f"{view['uid']} {user} 1")
     _write(f"/proc/{process}/gid_map", f"{view['gid']} {group} 1")
 
@@ -96,7 +96,7 @@ def _be_first(
     from_outside: int,
     to_outside: int,
 ) -> NoReturn:
-    """Build the container's file system, start the program, bury whoever ends, and end with the program."""
+    """Build the container's file system, start the program, reap its children, and exit with it."""
     _die_with_parent()
     try:
         _check(libc.unshare(_NEW_MOUNTS | _NEW_NAME), "unshare")
@@ -109,16 +109,16 @@ def _be_first(
         os._exit(CANNOT_START)
     os.close(to_outside)
     libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-    _die_with_parent()  # it is forgotten with a change of users
-    if select.select([from_outside], [], [], 0)[0]:  # its other end is closed: nobody waits for us any more
+    _die_with_parent()  # a change of users resets it
+    if select.select([from_outside], [], [], 0)[0]:  # the other end is closed: the process outside has exited
         os._exit(1)
-    if signal.sigpending() & _FOR_THE_PROGRAM:  # asked to end before there was a program
+    if signal.sigpending() & _FOR_THE_PROGRAM:  # asked to end before the program was started
         os._exit(128 + signal.SIGTERM)
     program = os.fork()
     if not program:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _FOR_THE_PROGRAM)
         become()
-    if signal.sigpending() & _FOR_THE_PROGRAM:  # between the look and the start
+    if signal.sigpending() & _FOR_THE_PROGRAM:  # between the check and the start
         os.kill(program, signal.SIGTERM)
     while True:
         ended, status = os.wait()
@@ -127,9 +127,9 @@ def _be_first(
 
 
 def _change_user(libc: ctypes.CDLL, view: Mapping[str, Any], from_outside: int, to_outside: int) -> None:
-    """Become the container's user. Only now, because root alone reaches all that was to be built from.
+    """Become the container's user. Only now, because only root can read all sources of the mounts.
 
-    The process outside still has the right to say who that user is on this machine."""
+    The process outside still has the right to map this user."""
     os.setgroups([])
     _check(libc.unshare(_NEW_USERS), "unshare")
     os.write(to_outside, b".")
@@ -147,7 +147,7 @@ def _give_up_privileges(user: int, group: int) -> None:
 
 
 def _build(libc: ctypes.CDLL, view: Mapping[str, Any]) -> None:
-    """A new root in memory, with the machine's system directories and what is named, and nothing else."""
+    """A new root in memory, with the machine's system directories and the described mounts, and nothing else."""
     name = str(view["host"]).encode()
     _check(libc.sethostname(name, len(name)), "sethostname")
     _mount(libc, None, "/", None, _RECURSIVE | _PRIVATE)
@@ -187,17 +187,17 @@ def _show_system(libc: ctypes.CDLL, names: Iterable[str]) -> None:
 
 
 def _replace_terminals(libc: ctypes.CDLL) -> None:
-    """Hide the terminals of whoever runs the sandbox, where one could read what is typed."""
+    """Hide the terminals of the sandbox's user, whose input could otherwise be read."""
     try:
         _mount(libc, "devpts", "/dev/pts", "devpts", 0)
-    except OSError:  # they need a user 0, whom only root can give to a container: there are none then
+    except OSError:  # they need a user 0, which only root can map into a container: there are none then
         _mount(libc, "tmpfs", "/dev/pts", "tmpfs", 0)
 
 
 def _show(libc: ctypes.CDLL, path: str, source: str, writable: bool) -> bool:
-    """Put a directory or file of the machine at a path inside; without a source, hide what is there.
+    """Mount a directory or file of the machine at a path inside; without a source, hide what is there.
 
-    Whether it is a new and empty directory now."""
+    Returns whether it is a new and empty directory."""
     if not source and os.path.isdir(path):
         _mount(libc, "tmpfs", path, "tmpfs", 0)
         return True
@@ -211,7 +211,7 @@ def _show(libc: ctypes.CDLL, path: str, source: str, writable: bool) -> bool:
 
 
 def _close(folder: str, device: int) -> None:
-    """Nobody adds to the directories that were made on the way to others; `device` is the one in memory they are on."""
+    """Make intermediate directories read-only; `device` is the in-memory file system they are on."""
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
         if path not in _EMPTY and not os.path.islink(path) and os.path.isdir(path) and os.stat(path).st_dev == device:
@@ -223,12 +223,12 @@ def _mount_processes(libc: ctypes.CDLL) -> None:
     os.mkdir("/proc")
     try:
         _mount(libc, "proc", "/proc", "proc", _PROC_FLAGS)
-    except OSError:  # a container around us hides parts of its own, so we may not have one
+    except OSError:  # an outer container hides parts of its own /proc, so mounting one may be refused
         _mount(libc, _OLD + "/proc", "/proc", None, _BIND | _RECURSIVE)
 
 
 def _bind(libc: ctypes.CDLL, source: str, target: str) -> None:
-    """Show `source` at `target` as well; never what a link leads to that a job has left on the way to either."""
+    """Bind `source` to `target`; links that a job has left on either path are not followed."""
     if os.path.realpath(source) != source or os.path.realpath(target).startswith(f"{_OLD}/"):
         raise OSError(errno.ELOOP, f"{os.strerror(errno.ELOOP)}: {target}")
     if os.path.isdir(source):
@@ -240,12 +240,12 @@ def _bind(libc: ctypes.CDLL, source: str, target: str) -> None:
 
 
 def _protect(libc: ctypes.CDLL, path: str) -> None:
-    """Let nobody inside write there, as far as the system lets us decide that; a link leads to what is protected."""
+    """Make a mount read-only as far as the system allows it; a link's target is protected too."""
     attributes = struct.pack("=QQQQ", _ATTR_READ_ONLY, 0, 0, 0)
     name = ctypes.c_char_p(os.fsencode(path))
     if not libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, name, _AT_RECURSIVE, attributes, ctypes.c_size_t(len(attributes))):
         return
-    flags = os.statvfs(path).f_flag & _PROC_FLAGS  # the system wants to hear them again
+    flags = os.statvfs(path).f_flag & _PROC_FLAGS  # a remount has to repeat them
     try:
         _mount(libc, None, path, None, _REMOUNT | _BIND | _READ_ONLY | flags)
     except OSError:
@@ -253,7 +253,7 @@ def _protect(libc: ctypes.CDLL, path: str) -> None:
 
 
 def _become(command: list[str], variables: Mapping[str, str]) -> NoReturn:
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and what is ignored stays so
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and ignored signals are inherited
         signal.signal(number, signal.SIG_DFL)
     try:
         os.execve(command[0], command, variables)  # noqa: S606 - becoming another program is the purpose
@@ -279,7 +279,7 @@ def _check(result: int, operation: str) -> None:
 
 
 def _code(status: int) -> int:
-    """As a container reports it: 128 + N for death by signal N."""
+    """The exit code as a container reports it: 128 + N for death by signal N."""
     code = os.waitstatus_to_exitcode(status)
     return 128 - code if code < 0 else code
 

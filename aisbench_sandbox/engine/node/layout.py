@@ -20,10 +20,10 @@ __all__ = ["Node", "Site", "loopback"]
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What all nodes of a sandbox share: the keys that its jobs have, its address, and why it has no containers.
+    """What all nodes of a sandbox share: the keys of its jobs, its address, and why it has no containers.
 
-    `without_containers` is empty where jobs run in containers; these have of the machine what `visibility` says.
-    Elsewhere they run as `user`, if there is one. Below `shares` are the directories that stand for NFS shares."""
+    `without_containers` is empty where jobs run in containers, which see of the machine what `visibility` says.
+    Elsewhere they run as `user`, if there is one. `shares` contains the directories that emulate NFS shares."""
 
     access_key: str = ""
     secret_key: str = ""
@@ -36,9 +36,9 @@ class Site:
 
 @dataclass(frozen=True)
 class Node:
-    """One node of a job. `root` is a directory of its own; `port` is the job's free port for a rendezvous.
+    """One node of a job. `root` is its own directory; `port` is a free port for the job's rendezvous.
 
-    All paths are this machine's; the container's `view` says how the job's processes have to read them."""
+    All paths are this machine's; the container's `view` translates them for the job's processes."""
 
     job: Job
     index: int
@@ -49,17 +49,17 @@ class Node:
 
     @property
     def home(self) -> Path:
-        """What is /home/ma-user in the container."""
+        """/home/ma-user of the container."""
         return self.root / "ma-user"
 
     @property
     def mount(self) -> Path:
-        """What is /home/ma-user/modelarts in the container."""
+        """/home/ma-user/modelarts of the container."""
         return self.home / "modelarts"
 
     @property
     def code(self) -> Path:
-        """Where the code directory is downloaded to: a directory of its name, in the one that the job asks for."""
+        """Where the code directory is downloaded to: a directory of the same name, below the requested one."""
         _, key = bucket_and_key(self.job.algorithm.get("code_dir") or "/")
         wished = volume(self.job.algorithm.get("local_code_dir") or "")
         parent = host_path(self.root, wished) if wished else self.mount / "user-job-dir"
@@ -74,33 +74,33 @@ class Node:
 
     @property
     def working_dir(self) -> Path | None:
-        """The directory that the job wants to be started in, if it names one."""
+        """The working directory that the job requests, if any."""
         wished = volume(self.job.algorithm.get("working_dir") or "")
         return host_path(self.root, wished) if wished else None
 
     @property
     def log(self) -> Path:
-        """Where programs write their own logs."""
+        """The directory for the programs' own logs."""
         return self.mount / "log"
 
     @property
     def prints(self) -> Path:
-        """What the node's processes print; no process gets here, so that none can put something else in its place."""
+        """Output of the node's processes; no process can reach it, so none can replace a file in it."""
         return self.root / "prints"
 
     @property
     def tables(self) -> Path:
-        """What is /user/config in the container: where the platform writes its rank table."""
+        """/user/config of the container, where the platform writes its rank table."""
         return self.root / "user" / "config"
 
     @property
     def rank_table(self) -> Path:
-        """The rank table in template 1, which the boot helper makes of the platform's."""
+        """The rank table in template 1, which the boot helper converts from the platform's."""
         return self.home / "rank_table" / rank_tables.NAME
 
     @property
     def python_home(self) -> Path:
-        """The node's own Python, where preset images have theirs."""
+        """The node's Python environment, at its path in preset images."""
         return self.home / "anaconda3" / "envs" / interpreter.NAME
 
     @property
@@ -137,21 +137,22 @@ class Node:
         return tuple(shares(self.site.shares, self.job.body["spec"].get("volumes") or ()))
 
     def host(self, node: int) -> str:
-        """Where this node's processes reach that node: its name in containers, else its address."""
+        """The address of another node as seen by this node's processes: its name in containers, else its IP address."""
         job = f"modelarts-job-{self.job.job_id}"
         return f"{job}-worker-{node}.{job}" if self.view else loopback(node)
 
     def channel_folder(self, kind: str, index: int, channel: DataChannel) -> Path:
-        """The local directory of an input or output: where the request wants it, if that can be."""
+        """The local directory of an input or output: as requested, if that is possible."""
         wished = volume(self._request(kind, index).get("local_dir") or "")
         return host_path(self.root, wished) if wished else self.mount / kind / f"{channel.name}_{index}"
 
     def is_fetched_first(self, index: int) -> bool:
-        """Whether the request wants what an output's OBS directory holds already."""
+        """Whether the request wants an output's existing OBS content to be downloaded first."""
         return self._request("outputs", index).get("prefetch_to_local") is True
 
     def source(self, file: Path) -> Path | None:
-        """Where the bytes of this file of the node are, behind links; None when that is nothing of the node's own."""
+        """The regular file behind this file of the node, with links resolved; None if it is not one of the node's
+        own."""
         return links.source(self.root, self.view, file)
 
     def workspace(self, device: int) -> Path:
@@ -184,22 +185,22 @@ class Node:
             self.view.write(self.site.visibility)
 
     def hand_over(self) -> None:
-        """Give the job's user what is there before its code starts."""
+        """Give the job's user ownership of the existing files before its code starts."""
         if self.view:
             self.view.hand_over()
         elif self.site.user:
             hand_over(self.root, self._volumes(), self.site.user)
 
     def complete_platform_table(self) -> None:
-        """All nodes have their addresses: the platform's rank table is whole from now on."""
+        """All nodes have their addresses: complete the platform's rank table."""
         rank_tables.write_platform_table(self.tables, self.job, completed=True)
 
     def convert_rank_table(self) -> None:
-        """What the boot helper does once the platform's table is completed."""
+        """Convert the completed platform table, as the boot helper does."""
         safe_files.write(self.root, self.rank_table, rank_tables.rank_table(self.job))
 
     def arguments(self) -> list[str]:
-        """What the boot file is called with: parameters first, then inputs and outputs."""
+        """The arguments of the boot file: parameters first, then inputs and outputs."""
         parameters = [(entry["name"], entry.get("value") or "") for entry in self.job.algorithm["parameters"]]
         folders = [(name, str(folder)) for name, method, folder in self.channels() if method == "parameter"]
         return [f"--{name}={value}" for name, value in [*parameters, *folders]]
@@ -217,7 +218,7 @@ class Node:
         return entry
 
     def _volumes(self) -> list[str]:
-        """The directories inside that the job asks for and that not every node has."""
+        """The directories inside that the job requests beyond those of every node."""
         algorithm = self.job.algorithm
         requested = [entry.get("local_dir") for kind in ("inputs", "outputs") for entry in algorithm.get(kind) or ()]
         tidied = dict.fromkeys(volume(path or "") for path in [*requested, algorithm.get("local_code_dir")])
@@ -225,7 +226,7 @@ class Node:
 
 
 def _names(job: Job, node: int) -> str:
-    """All names under which the manuals reach a node, as /etc/hosts has them."""
+    """All names of a node in the manuals, as in /etc/hosts."""
     name = f"modelarts-job-{job.job_id}"
     groups = [(name, "worker"), (name, "ps"), (f"ma-job-{job.job_id}", "worker")]
     return " ".join([f"{group}-{role}-{node}.{group}" for group, role in groups] + [f"{name}-worker-{node}"])

@@ -1,4 +1,4 @@
-"""Symbolic links of a node, read as the job's processes read them; they never lead to files of this machine."""
+"""Symbolic links of a node, resolved as the job's processes see them; they never lead to files of this machine."""
 
 import posixpath
 from pathlib import Path
@@ -6,13 +6,13 @@ from pathlib import Path
 from aisbench_sandbox.engine.node.container import ContainerView, host_path
 
 _MOST_LINKS = 40
-"""As many as Linux follows before it says that they go round in circles."""
+"""The number of links that Linux follows before it reports a loop."""
 
 
 def source(root: Path, view: ContainerView | None, file: Path) -> Path | None:
-    """The regular file that `file` is or leads to, if it is one of the node's own; all of them are below `root`.
+    """The regular file that `file` is or links to, if it is one of the node's own below `root`.
 
-    With a view, links mean paths inside the container."""
+    With a view, links are paths inside the container."""
     path = file
     for _ in range(_MOST_LINKS):
         if root not in path.parents:
@@ -30,7 +30,7 @@ def _first_link(root: Path, path: Path) -> Path | None:
 
 
 def _target(root: Path, view: ContainerView | None, link: Path) -> Path:
-    # Links were followed up to here, so that `..` can be taken from the text
+    # All links so far are resolved, so `..` can be handled textually
     folder = view.inside(str(link.parent)) if view else str(link.parent)
     target = posixpath.normpath(posixpath.join(folder, link.readlink()))
     return host_path(root, target) if view else Path(target)

@@ -1,4 +1,4 @@
-"""What a node's processes print, from their files into the node's log, within bounds on disk."""
+"""Collects the output of a node's processes into the node's log, with bounded disk use."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -6,17 +6,17 @@ from datetime import datetime
 from pathlib import Path
 
 LOG_LIMIT = 100 << 20
-"""How many bytes of a node's log are kept from its beginning on; of one process' own file, a quarter of that."""
+"""How many bytes of a node's log are kept from its beginning; a quarter of that for one process' own file."""
 TAIL = 1 << 20
-"""How many bytes are kept of the newest that is beyond the limit, to be added at the end."""
+"""How many of the newest bytes beyond the limit are kept; they are appended at the end."""
 _READ = 1 << 20
 _LONGEST_LINE = 1 << 16
 
 
 class ProcessOutput:
-    """One process' output file, to which it appends for as long as it runs.
+    """The output file of one process, which appends to it while it runs.
 
-    What was read beyond the limit is cut off the file, which the process does not notice."""
+    What was read beyond the limit is truncated, which the process does not notice."""
 
     def __init__(self, file: Path, limit: int) -> None:
         self._file = file
@@ -28,13 +28,13 @@ class ProcessOutput:
         self._head = file.with_name(f".{file.name}.head")
 
     def news(self, *, final: bool, is_full: Callable[[], bool]) -> Iterator[bytes]:
-        """What was added since the last time, in whole lines; half ones wait for their end, or for the final time.
+        """The whole lines added since the last call; an incomplete line waits for its end, or for the final call.
 
-        Once the log `is_full`, only the newest of it."""
+        Once the log `is_full`, only the newest of them."""
         if not _is_own(self._file):
             return
         with self._file.open("rb") as stream:
-            # Up to its present end only: a process that prints faster than we read must not hold us here.
+            # Only up to the current end: a process that prints faster than we read must not block us here.
             end = os.fstat(stream.fileno()).st_size
             while self._done < end:
                 if is_full() and end - self._done > TAIL:
@@ -50,7 +50,7 @@ class ProcessOutput:
                 yield whole.decode("utf-8", "replace").encode()
 
     def trim(self) -> None:
-        """Cut off what was read, if it is more than the limit; the beginning and the newest part are kept."""
+        """Truncate what was read if it exceeds the limit; the beginning and the newest part are kept."""
         if self._done <= (self._limit if not self._left_out else TAIL) or not _is_own(self._file):
             return
         with self._file.open("rb") as stream:
@@ -64,7 +64,7 @@ class ProcessOutput:
         self._done = 0
 
     def whole(self) -> Path:
-        """The file to show when the process has ended: all of it, or its beginning and its newest part."""
+        """The file to show when the process has ended: complete, or its beginning and its newest part."""
         if not self._left_out or not _is_own(self._file):
             return self._file
         rest = self._tail + self._file.read_bytes()
@@ -75,13 +75,13 @@ class ProcessOutput:
 
 
 class BoundedLog:
-    """A node's log: whole lines of all of its processes and the platform's, kept in `file`."""
+    """A node's log in `file`: whole lines of all of its processes, and the platform's own."""
 
     def __init__(self, file: Path, limit: int = LOG_LIMIT) -> None:
         self._file = file
         self._limit = limit
         file.touch()
-        self._size = file.stat().st_size  # a job that runs again goes on with its log
+        self._size = file.stat().st_size  # a job that runs again continues its log
         self._is_mid_line = False
         self._left_out = 0
         self._tail = b""
@@ -89,22 +89,22 @@ class BoundedLog:
 
     @property
     def size(self) -> int:
-        """How many bytes the file has."""
+        """The file's size in bytes."""
         return self._size
 
     def say(self, text: str) -> None:
-        """Add a line of the platform's own."""
+        """Add a line of the platform."""
         self._write_line(f"[ModelArts Service Log]{text}")
 
     def report(self, at: datetime, text: str, command: str) -> None:
-        """Add a line of the platform's toolkit, in the other of its two forms; `at` is aware of its zone."""
+        """Add a line of the platform's toolkit, in the other of its two formats; `at` is timezone-aware."""
         time = at.isoformat(timespec="seconds")
         origin = f'file="{command.partition("/")[2]}.go:46" Command={command}'
         owner = "Component=ma-training-toolkit Platform=ModelArts-Service"
         self._write_line(f'time="{time}" level=info msg="{text}" {origin} {owner}')
 
     def gather(self, outputs: Sequence[Path], *, final: bool = False) -> None:
-        """Take over what the node's processes have printed since the last time."""
+        """Append what the node's processes have printed since the last call."""
         for output in outputs:
             printed = self._printed.setdefault(output, ProcessOutput(output, self._limit // 4))
             for lines in printed.news(final=final, is_full=self._is_full):
@@ -143,7 +143,7 @@ class BoundedLog:
 
 
 def _is_own(file: Path) -> bool:
-    """Whether it is the file that the process prints to, and not a link that the job has put in its place."""
+    """Whether it is the process' output file, and not a link that the job has put there."""
     return file.is_file() and not file.is_symlink()
 
 

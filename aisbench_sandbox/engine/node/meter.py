@@ -1,4 +1,4 @@
-"""Measures what a job's processes use: once per minute and task for people, and whether they do anything at all."""
+"""Measures a job's processes: CPU and memory per minute and task, and whether they are active at all."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ Metrics = Mapping[str, Mapping[str, tuple[float, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class _ProcessReading:
-    """One process of this machine: its parent, its session, computing seconds, and per cent of the memory."""
+    """One process of this machine: its parent, its session, CPU seconds, and memory in percent."""
 
     parent: int
     session: int
@@ -23,9 +23,9 @@ class _ProcessReading:
 
 
 class Meter:
-    """CPU and memory of a job's tasks, in percent of this machine: one value per minute, -1 for what it lacks.
+    """CPU and memory of a job's tasks, in percent of this machine: one value per minute, -1 for missing metrics.
 
-    A job that runs again keeps its `earlier` values; this running begins `minutes` minutes after its first."""
+    A restarted job keeps its `earlier` values; this attempt began `minutes` minutes after the first one."""
 
     MISSING = ("gpuUtil", "gpuMemUsage", "npuUtil", "npuMemUsage")
 
@@ -42,14 +42,14 @@ class Meter:
         }
 
     def watch(self, processes: Sequence[Process]) -> None:
-        """Measure these, too; whatever descends from them or is of their session counts with them."""
+        """Measure these processes as well, with their descendants and everything in their sessions."""
         for process in processes:
             self._tasks[process.popen.pid] = process.task
             self._cpu.setdefault(process.task, {})
             self._values.setdefault(process.task, {})
 
     def sample(self, now: float) -> dict[str, dict[str, tuple[float, ...]]]:
-        """Everything measured so far, by task and metric; the running minute's value is its average up to now."""
+        """All measurements so far, by task and metric; the current minute's value is its average up to now."""
         self._turn_minute(now)
         memory = self._read()
         elapsed = max(now - self._began - 60 * self._minute, 0.05) * (os.cpu_count() or 1)
@@ -66,7 +66,7 @@ class Meter:
         }
 
     def activity(self) -> Activity | None:
-        """What the processes have done up to the last sample; nothing where the system does not tell."""
+        """Total activity up to the last sample; None where the system does not report it."""
         if not self._transferred:
             return None
         return Activity(sum(self._transferred.values()), sum(self._used().values()))
@@ -81,7 +81,7 @@ class Meter:
         return {task: sum(by_process.values()) for task, by_process in self._cpu.items()}
 
     def _read(self) -> dict[str, float]:
-        """Memory by task in percent; the CPU seconds are kept by process, since those that ended count too."""
+        """Memory by task in percent; CPU seconds are stored per process, because ended ones count too."""
         memory: dict[str, float] = {}
         readings = _readings()
         for pid, reading in readings.items():
@@ -93,9 +93,9 @@ class Meter:
         return memory
 
     def _task_of(self, pid: int, readings: Mapping[int, _ProcessReading]) -> str | None:
-        """The task that a process belongs to: by its session, or by one of those that it descends from.
+        """The task that a process belongs to: by its session, or by that of an ancestor.
 
-        In a container of its own a program has a session of its own, too; but its line of parents leads out of it."""
+        A program in a container has a session of its own; its ancestors are outside."""
         for _ in range(len(readings)):
             reading = readings.get(pid)
             if pid in self._tasks or reading is None:
@@ -119,7 +119,7 @@ def _readings() -> dict[int, _ProcessReading]:
 
 
 def _transferred(pid: int, before: int) -> int:
-    """Bytes that a process has read and written; what is known of it when the system does not tell."""
+    """Bytes that a process has read and written; the previous value if the system does not report it."""
     try:
         lines = (PROC / str(pid) / "io").read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""The environment check before a job that tolerates faults: what it looks at, measured on this machine."""
+"""The environment check before a fault-tolerant job starts, measured on this machine."""
 
 import shutil
 import socket
@@ -15,10 +15,10 @@ _ULIMITS = (
 
 
 def items(folder: Path, hosts: Sequence[str]) -> list[str]:
-    """One line per item, as the log shows it. `folder` is on the disk that stands for the root and for /cache.
+    """One log line per check. `folder` is on the disk that stands in for root and /cache.
 
-    The cloud demands more than 32 GB there and 1 GB of shared memory; a laptop need not have that, so it is only told.
-    """
+    The cloud requires more than 32 GB there and 1 GB of shared memory; a laptop may have less, so the values are only
+    reported."""
     return [_names(hosts), *_disks(folder), *_ulimits()]
 
 

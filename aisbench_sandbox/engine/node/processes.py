@@ -1,4 +1,4 @@
-"""The processes of a job: started without a shell in sessions of their own, ended as whole groups, never orphaned."""
+"""A job's processes: started without a shell in sessions of their own, ended as whole groups, never orphaned."""
 
 import json
 import os
@@ -18,14 +18,14 @@ from aisbench_sandbox.engine.node.job_user import JobUser
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 PROC = Path("/proc")
 _USUAL_UMASK = 0o022
-"""Of a job in the cloud; our own is narrower."""
+"""The umask of a job in the cloud; the sandbox's own is stricter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One started program of a task: `label` tells people which one, e.g. "rank 3".
+    """One started program of a task: `label` identifies it in messages, e.g. "rank 3".
 
-    Nobody waits for one that `serves`: it is ended when all others have ended."""
+    One that `serves` is not waited for: it is ended when all others have ended."""
 
     task: str
     label: str
@@ -34,7 +34,7 @@ class Process:
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs; death by signal N counts as 128 + N, as a container reports it."""
+        """None while it runs; death by signal N is 128 + N, as a container reports it."""
         code = self.popen.poll()
         return 128 - code if code is not None and code < 0 else code
 
@@ -51,10 +51,10 @@ def start(
     user: JobUser | None = None,
     serves: bool = False,
 ) -> Process:
-    """Run a program with exactly this environment; both its streams are appended to the file `output`.
+    """Run a program with exactly this environment; stdout and stderr are appended to the file `output`.
 
-    With a view it runs in a container of its own, else as the user. The calling thread has to live as long as the
-    program: the system ends it with the thread."""
+    With a view it runs in a container, else as the user. The calling thread has to outlive the program: the system
+    kills it when the thread ends."""
     other = ["--user", str(user.uid), str(user.gid)] if user else []
     arguments = view.command(folder, command) if view else [*other, *command]
     read = view.inside if view else str
@@ -77,7 +77,7 @@ def start(
 
 
 def end_all(processes: Sequence[Process], grace: float, marker: str) -> None:
-    """SIGTERM to every process group, SIGKILL after `grace` seconds, and whatever else still carries `marker`."""
+    """SIGTERM to every process group, SIGKILL after `grace` seconds, also to other processes that carry `marker`."""
     _signal(processes, signal.SIGTERM)
     deadline = time.monotonic() + grace
     while time.monotonic() < deadline and any(process.exit_code is None for process in processes):
@@ -89,15 +89,15 @@ def end_all(processes: Sequence[Process], grace: float, marker: str) -> None:
 
 
 def kill_marked(marker: str) -> int:
-    """Kill every process whose environment has `marker` (NAME=start of value); how many there were.
+    """Kill every process whose environment has `marker` (NAME=start of value); returns how many.
 
-    The handle is taken before the environment is read, so a process number that was reused is never hit."""
+    The pidfd is opened before the environment is read, so a reused process id is never hit."""
     wanted = f"\0{marker}".encode()
     return sum(_kill_if(pid, wanted) for pid in process_ids())
 
 
 def _kill_if(pid: int, wanted: bytes) -> bool:
-    with suppress(OSError):  # ended meanwhile, or somebody else's
+    with suppress(OSError):  # ended meanwhile, or another user's
         handle = os.pidfd_open(pid)
         try:
             if wanted in b"\0" + (PROC / str(pid) / "environ").read_bytes():
@@ -110,14 +110,14 @@ def _kill_if(pid: int, wanted: bytes) -> bool:
 
 def _signal(processes: Iterable[Process], number: signal.Signals) -> None:
     for process in processes:
-        # Not yet waited for, so the number is still the group's own.
+        # Not waited for yet, so the id still belongs to the group.
         if process.exit_code is None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.popen.pid, number)
 
 
 def process_ids() -> list[int]:
-    """Every process of this machine; none where the system does not tell."""
+    """Every process of this machine; none where the system does not list them."""
     if not PROC.is_dir():  # not Linux
         return []
     return [int(entry.name) for entry in PROC.iterdir() if entry.name.isdigit()]

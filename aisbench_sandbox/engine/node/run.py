@@ -1,4 +1,4 @@
-"""One node of a running job: it fetches code and inputs, starts its processes, and hands out logs and outputs."""
+"""One node of a running job: downloads code and inputs, starts the processes, exports logs and outputs."""
 
 import os
 import threading
@@ -19,7 +19,7 @@ from aisbench_sandbox.jobs import Job, JobStore, TaskEnd
 from aisbench_sandbox.obs.objects import ObjectError, Objects
 from aisbench_sandbox.obs.paths import bucket_and_key
 
-# The scripts run in one shell, so that what the first exports reaches the second and the boot file, as in the cloud.
+# One shell runs both scripts, so exports of the first reach the second and the boot file, as in the cloud.
 _PRE_START = """
 trap 'code=$?; env -0 > "$1"; exit $code' EXIT
 [ ! -f "$0" ] || source "$0"
@@ -29,12 +29,12 @@ _SHELL_OWN = frozenset({"_", "SHLVL", "PWD", "OLDPWD"})
 _REQUIREMENTS = "pip-requirements.txt"
 _TABLE_SECONDS = 1.0
 UPLOAD_SECONDS = 3.0
-"""How often outputs are brought up to date in OBS."""
+"""How often outputs are synchronised to OBS."""
 _PRESET_ASCEND = "Ascend-Powered-Engine"
 
 
 class NodeFailed(Exception):
-    """A node cannot go on; the job ends with its exit code."""
+    """A node has failed; the job ends with its exit code."""
 
     def __init__(self, end: TaskEnd) -> None:
         super().__init__(end.message)
@@ -42,7 +42,7 @@ class NodeFailed(Exception):
 
 
 class NodeRun:
-    """A node at work. Everything is called from the job's own thread."""
+    """A node of a running job. All methods are called from the job's thread."""
 
     def __init__(self, node: Node, jobs: JobStore, objects: Objects) -> None:
         self._node = node
@@ -73,7 +73,7 @@ class NodeRun:
         return self._node.job
 
     def prepare(self) -> None:
-        """Fetch code and inputs, and outputs of before where they are wanted. Raises NodeFailed."""
+        """Download code and inputs, and existing outputs where requested. Raises NodeFailed."""
         self._node.make_folders()
         self._say_what_this_is()
         self._say_what_is_mounted()
@@ -90,7 +90,7 @@ class NodeRun:
         self._node.hand_over()
 
     def install(self) -> list[Process]:
-        """Start to install what pip-requirements.txt lists, if there is one beside the boot file or in the code."""
+        """Start to install pip-requirements.txt, if there is one beside the boot file or in the code directory."""
         file = self._find(_REQUIREMENTS)
         if not file:
             return []
@@ -102,7 +102,7 @@ class NodeRun:
         return [self._run(_REQUIREMENTS, command, file.parent, variables)]
 
     def pre_start(self) -> list[Process]:
-        """Start ma-pre-start.sh and then ma-pre-start.py, those that stand beside the boot file."""
+        """Start ma-pre-start.sh and then ma-pre-start.py, if they exist beside the boot file."""
         self._note_installed()
         scripts = [self._beside_boot_file(f"ma-pre-start.{kind}") for kind in ("sh", "py")]
         names = [script.name for script in scripts if script and script.exists()]
@@ -130,12 +130,12 @@ class NodeRun:
         return [self._start(launch) for launch in launches(self._node, self._environment)]
 
     def sync_log(self, *, final: bool = False) -> None:
-        """Bring the log in OBS up to date. Raises ObjectError if OBS refuses."""
+        """Update the log in OBS. Raises ObjectError if OBS refuses."""
         self._log.gather(self._prints, final=final)
         self._log.export(final=final)
 
     def sync_outputs(self) -> None:
-        """Bring the outputs in OBS up to date. What OBS refuses is tried again; only at the end it fails the job."""
+        """Update the outputs in OBS. What OBS refuses is retried; it fails the job only at the end."""
         for name, sync in self._syncs:
             try:
                 sync.run()
@@ -143,9 +143,9 @@ class NodeRun:
                 self._say_once(f"[output] {name}: not uploaded yet: {error}")
 
     def finish(self, code: int) -> None:
-        """Say how the node's task ended, and upload the rest.
+        """Log how the node's task ended, and upload the rest.
 
-        Raises ObjectError if OBS refuses something, after all else was uploaded."""
+        Raises ObjectError if OBS refuses something, after everything else was uploaded."""
         self._table.cancel()
         refused: list[ObjectError] = []
         self._log.gather(self._prints, final=True)
@@ -165,7 +165,7 @@ class NodeRun:
             raise refused[0]
 
     def say(self, text: str) -> None:
-        """Add a line of the platform's own to the log."""
+        """Add a line of the platform to the log."""
         self._log.say(text)
 
     def _start(self, launch: Launch) -> Process:
@@ -223,7 +223,7 @@ class NodeRun:
         return next((file for file in candidates if file.is_file()), None)
 
     def _lend_settings(self, settings: Mapping[str, str]) -> Mapping[str, str]:
-        """Put pip's own file of settings where pip reads it on this node, until it has ended."""
+        """Copy pip's configuration file to where pip reads it on this node, until pip has ended."""
         file = Path(settings.get("PIP_CONFIG_FILE", "/dev/null"))
         if not file.is_file():
             return settings
@@ -239,7 +239,7 @@ class NodeRun:
             self._installing_since = 0.0
 
     def _complete_table(self) -> None:
-        with suppress(OSError):  # the job has just ended and its directories are gone
+        with suppress(OSError):  # the job has just ended and its directories are removed
             self._node.complete_platform_table()
 
     def _say_once(self, text: str) -> None:
@@ -255,7 +255,7 @@ class NodeRun:
         self.say(f"[init] download {name}: {count} objects of before")
 
     def _upload(self, name: str, sync: OutputSync) -> list[ObjectError]:
-        """Upload an output; what OBS refused, if it did."""
+        """Upload an output; returns the error if OBS refused something."""
         began = time.monotonic()
         try:
             sync.run()

@@ -1,4 +1,4 @@
-"""Files in directories that belong to a job, opened so that no link of the job's leads the sandbox elsewhere."""
+"""Opens files in a job's directories without following any link of the job to other files of this machine."""
 
 import os
 from collections.abc import Iterator
@@ -9,12 +9,12 @@ from typing import BinaryIO
 from aisbench_sandbox.files import write_atomically
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe in its place must not hold us
+_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # opening a FIFO must not block
 
 
 @contextmanager
 def opened(root: Path, file: Path) -> Iterator[BinaryIO]:
-    """A file below `root`, for reading. Raises OSError if there is a link on the way from there."""
+    """Open a file below `root` for reading. Raises OSError if there is a link on the path."""
     with _folder(root, file.parent) as folder:
         number = os.open(file.name, _FILE, dir_fd=folder)
     with os.fdopen(number, "rb") as stream:
@@ -22,7 +22,7 @@ def opened(root: Path, file: Path) -> Iterator[BinaryIO]:
 
 
 def write(root: Path, file: Path, content: str, mode: int = 0o644) -> None:
-    """Write a file below `root` as a whole; a link in its place is replaced, one on the way to it is an OSError."""
+    """Write a file below `root` atomically; an existing link is replaced, a link among its parents is an OSError."""
     with _folder(root, file.parent) as folder:
         numbered = Path(f"/proc/self/fd/{folder}")
         write_atomically(numbered / file.name if numbered.exists() else file, content.encode(), mode)

@@ -1,4 +1,4 @@
-"""NFS shares: directories of the sandbox that stand for them, the same ones for all jobs and nodes."""
+"""NFS shares: directories of the sandbox that emulate them, shared by all jobs and nodes."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,12 +11,12 @@ from aisbench_sandbox.engine.node.container import volume
 from aisbench_sandbox.engine.node.job_user import job_user
 
 MOST_NAME = 255
-"""Bytes that file systems allow in a name."""
+"""The length limit of a file name, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A share, where the job wants it, and the directory that stands for it."""
+    """A share, its mount point in the job, and the directory that emulates it."""
 
     remote: str
     local: str
@@ -25,7 +25,7 @@ class Share:
 
 
 def shares(root: Path, volumes: Sequence[Mapping[str, Any]]) -> Iterator[Share]:
-    """The NFS shares of a create request that can be mounted: none over directories of the system."""
+    """The NFS shares of a create request that can be mounted: none over system directories."""
     for entry in volumes:
         nfs = entry.get("nfs") or {}
         local = volume(nfs.get("local_path") or "")
@@ -35,14 +35,14 @@ def shares(root: Path, volumes: Sequence[Mapping[str, Any]]) -> Iterator[Share]:
 
 
 def _folder_name(remote: str) -> str:
-    """One name for the whole address: below another share a job's links could lead anywhere."""
+    """One name for the whole address: in nested directories, a job's links could redirect another share."""
     name = quote(remote, safe="")
     return name if len(name) <= MOST_NAME else f"{name[: MOST_NAME - 65]}-{hashlib.sha256(remote.encode()).hexdigest()}"
 
 
 def make_folder(share: Share) -> None:
-    """Make the directory, which jobs may write to; what is in there stays."""
+    """Make the directory, writable for jobs; existing content stays."""
     share.folder.mkdir(parents=True, exist_ok=True)
     user = job_user()
     if user:
-        share.folder.chmod(0o777)  # nobody but jobs gets to it
+        share.folder.chmod(0o777)  # only jobs can reach it

@@ -1,4 +1,4 @@
-"""What moves between OBS and a job's nodes: code and inputs in, outputs and logs out."""
+"""Transfers between OBS and a job's nodes: code and inputs in, outputs and logs out."""
 
 import math
 import shutil
@@ -17,7 +17,7 @@ _LONG_LOG_SECONDS = 30.0
 _FRAMEWORK_LOGS = ("ascend", "mindspore")
 
 Source = Callable[[Path], Path | None]
-"""Where a node has the bytes of a file: behind a link, a file of the node; None when there is none."""
+"""The regular file behind a file of a node, with links resolved; None when there is none."""
 
 
 class TransferError(Exception):
@@ -25,7 +25,7 @@ class TransferError(Exception):
 
 
 def download(objects: Objects, path: str, folder: Path, *, may_be_empty: bool = False) -> int:
-    """Fetch an OBS directory (or one object) into `folder`; how many objects. Raises TransferError."""
+    """Download an OBS directory (or one object) into `folder`; returns the number of objects. Raises TransferError."""
     bucket, prefix = bucket_and_key(path)
     if not objects.has_bucket(bucket):
         raise TransferError(f"the bucket of {path} does not exist")
@@ -67,7 +67,7 @@ def _local_name(key: str, prefix: str) -> str:
 
 
 class OutputSync:
-    """Copies what one node writes into one output directory to OBS, where all nodes' files come together."""
+    """Uploads one node's files of an output to the OBS directory that all nodes share."""
 
     def __init__(self, objects: Objects, folder: Path, path: str, source: Source, root: Path | None = None) -> None:
         self._objects = objects
@@ -78,21 +78,21 @@ class OutputSync:
         self._copied: dict[Path, tuple[int, int]] = {}
 
     def fetch(self) -> int:
-        """Download what the OBS directory holds already, which need not be copied back. Raises TransferError."""
+        """Download the existing content of the OBS directory; it is not uploaded again. Raises TransferError."""
         count = download(self._objects, f"/{self._bucket}/{self._prefix}", self._folder, may_be_empty=True)
         self._copied = {file: _mark(file) for file in self._folder.rglob("*") if file.is_file()}
         return count
 
     def run(self) -> None:
-        """Copy the files that are new or changed since the last time.
+        """Upload files that are new or changed since the last call.
 
-        Raises ObjectError if one cannot be read or OBS refuses it, after all others were copied."""
+        Raises ObjectError if one cannot be read or OBS refuses it, after all others were uploaded."""
         failed: ObjectError | None = None
         for file in sorted(self._folder.rglob("*")):
             try:
                 self._copy(file)
             except FileNotFoundError:
-                continue  # the training removed it while we looked
+                continue  # the training removed it meanwhile
             except (ObjectError, OSError) as error:
                 failed = failed or self._refused(file, error)
         if failed:
@@ -110,7 +110,7 @@ class OutputSync:
             self._copied[file] = mark
 
     def _refused(self, file: Path, error: ObjectError | OSError) -> ObjectError:
-        # repr, because a file name may be anything but text
+        # repr, because a file name may be arbitrary bytes
         name = repr(file.relative_to(self._folder).as_posix())
         if isinstance(error, ObjectError):
             return ObjectError(error.code, f"{name}: {error.message}")
@@ -123,7 +123,7 @@ def _mark(file: Path) -> tuple[int, int]:
 
 
 class NodeLog(BoundedLog):
-    """One node's log, which is exported to an OBS object, with the other files of its directory beside it."""
+    """One node's log, exported to an OBS object, with the other log files beside it."""
 
     def __init__(self, objects: Objects, file: Path, export_to: str, limit: int = LOG_LIMIT) -> None:
         super().__init__(file, limit)
@@ -134,9 +134,9 @@ class NodeLog(BoundedLog):
         self._exported_at = -math.inf
 
     def export(self, *, final: bool = False) -> None:
-        """Bring the OBS object up to date, if it is time. Raises ObjectError if OBS refuses.
+        """Update the OBS object if it is due. Raises ObjectError if OBS refuses.
 
-        An object is stored as a whole, so a long log is stored anew only when it has grown by a good part."""
+        An object can only be stored as a whole, so a long log is uploaded only when it has grown considerably."""
         bucket, key = self._export_to
         grown = self.size - self._exported
         if not bucket or not grown:
@@ -147,15 +147,15 @@ class NodeLog(BoundedLog):
             self._exported, self._exported_at = self.size, time.monotonic()
 
     def export_beside(self, file: Path, name: str = "") -> None:
-        """Store another file in the log's OBS directory; no link. Raises ObjectError if OBS refuses."""
+        """Upload another file beside the log; links are skipped. Raises ObjectError if OBS refuses."""
         bucket, key = self._export_to
         if bucket and file.is_file() and not file.is_symlink():
             self._objects.put(bucket, f"{key.rpartition('/')[0]}/{name or file.name}", file)
 
     def export_tree(self, folder: Path, job_folder: str, source: Source) -> None:
-        """Store what frameworks logged: every *.log, and all below the job's own folder, that is not empty.
+        """Upload the frameworks' logs: every non-empty *.log, and all files of the job's own folder.
 
-        `job_folder` is where ascend/ and mindspore/ belong, wherever they were written. Raises ObjectError."""
+        ascend/ and mindspore/ go to `job_folder`, wherever they were written. Raises ObjectError."""
         for file in sorted(folder.rglob("*")):
             path = file.relative_to(folder)
             top = path.parts[0]

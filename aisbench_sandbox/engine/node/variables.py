@@ -1,4 +1,4 @@
-"""The variables of a training container, in the tables of the manual; the job's own go over the platform's."""
+"""The environment variables of a training container, as in the manual's tables; the job's own override them."""
 
 import json
 import os
@@ -15,7 +15,7 @@ _WHERE_TO = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_PYTHON", "
 
 
 def environment(node: Node) -> dict[str, str]:
-    """What the node's programs start with; nothing of the sandbox's own environment but PATH."""
+    """The environment of the node's programs; of the sandbox's own environment only PATH."""
     return {
         **_system(node),
         **_paths(node),
@@ -24,23 +24,23 @@ def environment(node: Node) -> dict[str, str]:
         **_package_source(os.environ),
         "MA_APIGW_ENDPOINT": node.site.modelarts_url,
         "MA_ENGINE_VERSION": str(node.job.algorithm["engine"].get("engine_version") or ""),
-        "MA_SKIP_IMAGE_DETECT": str(int(node.job.is_checked_first)),  # despite its name, 1 means that it is made
+        "MA_SKIP_IMAGE_DETECT": str(int(node.job.is_checked_first)),  # despite its name, 1 means that the check is made
         "MA_INPUTS": _channels(node, "inputs"),
         "MA_OUTPUTS": _channels(node, "outputs"),
         **_accelerators(node),
         **node.job.algorithm["environments"],
         **_modules(node),
         **{name: str(folder) for name, method, folder in node.channels() if method == "env"},
-        # By these two the sandbox finds what is left of a job.
+        # The sandbox finds a job's leftover processes by these two.
         "MA_JOB_DIR": str(node.code.parent),
         "MA_VJ_NAME": f"ma-job-{node.job.job_id}",
     }
 
 
 def for_pip(machine: Mapping[str, str]) -> dict[str, str]:
-    """What pip needs of this machine's own settings to install a job's requirements: index, proxies, certificates.
+    """This machine's pip settings that are needed to install a job's requirements: index, proxies, certificates.
 
-    Its cache is not among them: what one job puts there, the person would install."""
+    The cache is excluded: what one job puts there, the user would install."""
     settings = {name: value for name, value in machine.items() if _is_for_pip(name)}
     home = Path(machine.get("HOME") or "/nonexistent")
     files = [file for file in (home / ".config" / "pip" / "pip.conf", home / ".pip" / "pip.conf") if file.is_file()]
@@ -49,7 +49,7 @@ def for_pip(machine: Mapping[str, str]) -> dict[str, str]:
 
 
 def for_pip_at(machine: Mapping[str, str]) -> list[Path]:
-    """The files and directories of this machine that these settings name; pip.conf may hold a password and is none."""
+    """The files and directories that these settings name; not pip.conf, which may contain a password."""
     names = [urllib.parse.urlsplit(word).path for word in machine.get("PIP_FIND_LINKS", "").split()]
     names += [value for name, value in machine.items() if name == "PIP_CERT" or name.lower() in _CERTIFICATES]
     paths = (Path(urllib.parse.unquote(name)) for name in names)
@@ -89,7 +89,7 @@ def _paths(node: Node) -> dict[str, str]:
 
 
 def _modules(node: Node) -> dict[str, str]:
-    """Where Python also looks: in the job's directory, except in images that are wholly the user's own."""
+    """Extra entries of PYTHONPATH: the job's directory, except for custom images."""
     algorithm = node.job.algorithm
     if algorithm.get("command"):
         return {}
@@ -114,7 +114,7 @@ def _distributed(node: Node) -> dict[str, str]:
 
 
 def _object_storage(node: Node) -> dict[str, str]:
-    """The address and the keys of OBS, under the names that moxing reads."""
+    """The address and keys of OBS, in the variables that moxing reads."""
     return {
         "S3_ENDPOINT": node.obs_url,
         "S3_USE_HTTPS": str(int(node.obs_url.startswith("https:"))),
@@ -125,7 +125,7 @@ def _object_storage(node: Node) -> dict[str, str]:
 
 
 def _package_source(machine: Mapping[str, str]) -> dict[str, str]:
-    """Where this machine's pip looks, if a variable says so, without name and password; else nothing is known."""
+    """This machine's pip index URL if a variable sets it, without credentials; else empty."""
     source = urllib.parse.urlsplit(machine.get("PIP_INDEX_URL", ""))
     host = source.hostname or ""
     url = source._replace(netloc=source.netloc.rpartition("@")[2]).geturl()
@@ -133,7 +133,7 @@ def _package_source(machine: Mapping[str, str]) -> dict[str, str]:
 
 
 def _accelerators(node: Node) -> dict[str, str]:
-    """What collective communication reads: of NVIDIA's on GPU flavors, of Ascend's on all others."""
+    """Variables of collective communication: NVIDIA's on GPU flavors, Ascend's on all others."""
     if node.job.flavor.kind == "GPU":
         return {
             "NCCL_VERSION": "2.7.8",
@@ -148,7 +148,7 @@ def _accelerators(node: Node) -> dict[str, str]:
 
 
 def _channels(node: Node, kind: str) -> str:
-    """Name → local directory and OBS path. The manual names the variable; its form is our choice."""
+    """Name → local directory and OBS path. The manual names the variable only; the format is our choice."""
     entries = {
         channel.name: {"local_dir": str(node.channel_folder(kind, index, channel)), "obs_url": channel.path}
         for index, channel in enumerate(node.job.channels(kind))

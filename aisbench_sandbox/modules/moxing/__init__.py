@@ -1,6 +1,6 @@
-"""MoXing's file interface, as far as the manuals show it, over the OBS that the container's variables name.
+"""MoXing's file interface as documented in the manuals, for the OBS of the container's environment variables.
 
-It belongs to the jobs of the sandbox; a MoXing that is installed goes before it. `import moxing as mox`."""
+It is for the sandbox's jobs; an installed MoXing takes precedence. `import moxing as mox`."""
 
 from moxing import file, framework
 

@@ -1,4 +1,4 @@
-"""OBS over HTTP with nothing but the standard library: single requests, signed, tried again when the network fails."""
+"""An OBS client with the standard library only: signed requests, retried when the network fails."""
 
 import atexit
 import base64
@@ -21,7 +21,7 @@ _SECONDS = 60
 
 
 class ObsError(OSError):
-    """OBS refused a request; `status` is the HTTP status, `code` its own word for the reason."""
+    """OBS refused a request; `status` is the HTTP status, `code` the error code."""
 
     def __init__(self, status: int, code: str, message: str) -> None:
         super().__init__(f"{status} {code}: {message}")
@@ -35,7 +35,7 @@ class NotFoundError(FileNotFoundError):
 
 @dataclass(frozen=True)
 class Auth:
-    """Where OBS is and who asks; `server` is host and port."""
+    """The address of OBS and the keys; `server` is host and port."""
 
     access_key: str
     secret_key: str
@@ -46,7 +46,7 @@ class Auth:
 
     @classmethod
     def of_the_container(cls) -> "Auth":
-        """As the container's variables say it."""
+        """The values of the container's environment variables."""
         endpoint = urllib.parse.urlsplit(os.environ.get("S3_ENDPOINT", ""), scheme="https")
         secure = os.environ.get("S3_USE_HTTPS", "1" if endpoint.scheme == "https" else "0") == "1"
         keys = (os.environ.get("ACCESS_KEY_ID", ""), os.environ.get("SECRET_ACCESS_KEY", ""))
@@ -56,7 +56,7 @@ class Auth:
 
 @dataclass(frozen=True)
 class ObjectInfo:
-    """One object of a listing: its key, size in bytes, and when it was written, in seconds since the epoch."""
+    """One object of a listing: its key, size in bytes, and time of modification in seconds since the epoch."""
 
     key: str
     size: int
@@ -64,19 +64,19 @@ class ObjectInfo:
 
 
 class Obs:
-    """The object store; may be used by many threads."""
+    """The object store; thread-safe."""
 
     def __init__(self, auth: Auth) -> None:
         self.auth = auth
-        self._idle: list[http.client.HTTPConnection] = []  # popping and appending is safe among threads
+        self._idle: list[http.client.HTTPConnection] = []  # list.pop and list.append are thread-safe
         atexit.register(self.close)
 
     def changed(self, **changes: object) -> "Obs":
-        """The same store, asked by somebody else or elsewhere."""
+        """A client of the same store with changed settings."""
         return Obs(replace(self.auth, **changes))  # type: ignore[arg-type]
 
     def head(self, bucket: str, key: str) -> ObjectInfo | None:
-        """One object's facts, or None."""
+        """One object's size and time, or None."""
         try:
             reply = self._request("HEAD", bucket, key)
         except NotFoundError:
@@ -85,15 +85,15 @@ class Obs:
         return ObjectInfo(key, int(reply.headers["Content-Length"]), modified)
 
     def get(self, bucket: str, key: str, target: IO[bytes]) -> None:
-        """Write the object's bytes to `target`, from where that stands. NotFoundError."""
+        """Write the object's bytes to `target`, from its current position. NotFoundError."""
         self._request("GET", bucket, key, target=target)
 
     def put(self, bucket: str, key: str, content: bytes | IO[bytes]) -> None:
-        """Store an object: bytes, or a file from its beginning on."""
+        """Store an object: bytes, or a file from its beginning."""
         self._request("PUT", bucket, key, content=content)
 
     def append(self, bucket: str, key: str, content: bytes, position: int) -> None:
-        """Add to the end of an object, which is `position` bytes long."""
+        """Append to an object that is `position` bytes long."""
         self._request("POST", bucket, key, {"append": "", "position": str(position)}, content=content)
 
     def copy(self, source: tuple[str, str], bucket: str, key: str) -> None:
@@ -102,7 +102,7 @@ class Obs:
         self._request("PUT", bucket, key, headers={"x-obs-copy-source": name})
 
     def delete(self, bucket: str, key: str) -> None:
-        """Remove an object; one that is not there is fine."""
+        """Delete an object; a missing one is fine."""
         self._request("DELETE", bucket, key)
 
     def has_bucket(self, bucket: str) -> bool:
@@ -114,7 +114,7 @@ class Obs:
         return True
 
     def list(self, bucket: str, prefix: str, delimiter: str = "", most: int = 0) -> Iterator[ObjectInfo | str]:
-        """Objects, and common prefixes as texts, below a prefix; `most` is for those who want only a few."""
+        """Objects, and common prefixes as strings, below a prefix; `most` limits the number."""
         marker = ""
         while True:
             size = str(most or _PAGE)
@@ -127,7 +127,7 @@ class Obs:
             marker = page.next_marker
 
     def close(self) -> None:
-        """End the connections that are kept for the next request."""
+        """Close the idle connections."""
         while self._idle:
             self._idle.pop().close()
 
@@ -206,7 +206,7 @@ class Obs:
         if not self.auth.is_secure:
             return http.client.HTTPConnection(self.auth.server, timeout=_SECONDS)
         context = ssl.create_default_context()
-        if not self.auth.verify:  # S3_VERIFY_SSL says so
+        if not self.auth.verify:  # S3_VERIFY_SSL is off
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         return http.client.HTTPSConnection(self.auth.server, timeout=_SECONDS, context=context)
 

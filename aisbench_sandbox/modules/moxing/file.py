@@ -1,4 +1,4 @@
-"""`mox.file`: what a program does with files and directories, for obs:// and s3:// and for local paths alike."""
+"""`mox.file`: file and directory functions for obs:// and s3:// addresses and for local paths."""
 
 import builtins
 from typing import Any
@@ -34,11 +34,11 @@ __all__ = [
     "walk",
     "write",
 ]
-_open = builtins.open  # Python's own, whatever `shift` does
+_open = builtins.open  # Python's own open, whatever `shift` does
 
 
 def File(name: Any, mode: str = "r", encoding: str | None = None, **options: Any) -> Any:  # noqa: N802 - MoXing's name
-    """Open a file or an object; what is written to an object is stored when it is closed or flushed."""
+    """Open a file or an object; written data is stored when an object is closed or flushed."""
     if not is_remote(name):
         return _open(name, mode, encoding=encoding, **options)
     bucket, key = parts(name)
@@ -46,19 +46,19 @@ def File(name: Any, mode: str = "r", encoding: str | None = None, **options: Any
 
 
 def read(url: Any, binary: bool = False) -> Any:
-    """All of a file, as text or as bytes. NotFoundError."""
+    """The content of a file, as text or as bytes. NotFoundError."""
     with File(url, "rb" if binary else "r") as file:
         return file.read()
 
 
 def write(url: Any, data: str | bytes) -> None:
-    """Store text or bytes, instead of what was there."""
+    """Store text or bytes, replacing the old content."""
     with File(url, "w" if isinstance(data, str) else "wb") as file:
         file.write(data)
 
 
 def append(url: Any, data: str | bytes) -> None:
-    """Add text or bytes to the end of a file, which is made if there is none."""
+    """Append text or bytes to a file, which is created if there is none."""
     if not is_remote(url):
         with _open(url, "a" if isinstance(data, str) else "ab") as file:
             file.write(data)

@@ -1,5 +1,5 @@
-"""What there is: questions about files and directories, in OBS and on this machine."""
-# What it stands for are the functions of os, on paths as people write them.
+"""Reading functions: existence, size, listings, in OBS and on this machine."""
+# They replace functions of os, which take paths as strings.
 # ruff: noqa: PTH110, PTH112, PTH116, PTH118, PTH202, PTH207, PTH208
 
 import fnmatch
@@ -17,7 +17,7 @@ _WILD = "*?["
 
 @dataclass(frozen=True)
 class FileStat:
-    """What `stat` returns, under the names of os.stat and of tf.gfile.Stat."""
+    """The result of `stat`, with the attributes of os.stat and of tf.gfile.Stat."""
 
     st_size: int
     st_mtime: float
@@ -30,13 +30,13 @@ class FileStat:
 
     @property
     def mtime_nsec(self) -> int:
-        """When it was written, in nanoseconds since the epoch."""
+        """The time of modification in nanoseconds since the epoch."""
         return int(self.st_mtime * 1e9)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One entry of a directory, as os.scandir has them."""
+    """One entry of a directory, like os.DirEntry."""
 
     name: str
     path: str
@@ -63,7 +63,7 @@ def exists(url: Any) -> bool:
 
 
 def is_directory(url: Any) -> bool:
-    """Whether there is such a directory: in OBS, whether anything lies below it."""
+    """Whether there is such a directory; in OBS, whether any object lies below it."""
     if not is_remote(url):
         return os.path.isdir(url)
     bucket, key = parts(url)
@@ -90,7 +90,7 @@ def list_directory(url: Any, recursive: bool = False, **_: Any) -> list[str]:
 
 
 def get_size(url: Any, recursive: bool = False) -> int:
-    """The size of a file in bytes; of a directory it is 0, or with recursive the sum of all in it. NotFoundError."""
+    """The size of a file in bytes; 0 for a directory, or with `recursive` the sum of its files. NotFoundError."""
     if recursive and is_directory(url):
         names = list_directory(url, recursive=True)
         if not is_remote(url):
@@ -116,7 +116,7 @@ def stat(url: Any) -> FileStat:
 
 
 def glob(url: Any) -> list[str]:
-    """The paths that a pattern of *, ? and [] fits; none of them goes beyond a slash."""
+    """The paths that match a pattern of *, ? and []; a wildcard does not match a slash."""
     if not is_remote(url):
         return local_glob.glob(url)
     bucket, key = parts(url)
@@ -133,14 +133,14 @@ def glob(url: Any) -> list[str]:
 
 
 def scan_dir(url: Any) -> Iterator[Any]:
-    """The entries of a directory, as os.scandir has them. NotFoundError."""
+    """The entries of a directory, like os.scandir. NotFoundError."""
     if not is_remote(url):
         return iter(os.scandir(url))
     return iter([Entry(name, f"{str(url).rstrip('/')}/{name}") for name in list_directory(url)])
 
 
 def walk(url: Any) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Directory, its directories and its files, from the top down."""
+    """Like os.walk: directory, its directories and its files, top-down."""
     if not is_remote(url):
         yield from os.walk(url)
         return

@@ -1,5 +1,5 @@
-"""What changes files and directories, in OBS and on this machine: make, remove, rename, copy."""
-# What it stands for are the functions of os, on paths as people write them.
+"""Writing functions: make, remove, rename and copy files and directories, in OBS and on this machine."""
+# They replace functions of os, which take paths as strings.
 # ruff: noqa: PTH101, PTH102, PTH103, PTH104, PTH105, PTH107, PTH112, PTH118, PTH120, PTH123
 
 import builtins
@@ -20,7 +20,7 @@ os.umask(_UMASK)
 
 
 def make_dirs(url: Any) -> None:
-    """Make a directory and those above it; one that is there is fine."""
+    """Make a directory and its parents; an existing one is fine."""
     if not is_remote(url):
         return os.makedirs(url, exist_ok=True)
     bucket, key = parts(url)
@@ -37,7 +37,7 @@ def mk_dir(url: Any) -> None:
 
 
 def remove(url: Any, recursive: bool = False) -> None:
-    """Remove a file; recursive: a directory with all in it. NotFoundError."""
+    """Remove a file; with `recursive` also a directory with its content. NotFoundError."""
     if not is_remote(url):
         return shutil.rmtree(url) if recursive and os.path.isdir(url) else os.remove(url)
     bucket, key = parts(url)
@@ -62,7 +62,7 @@ def rename(src_url: Any, dst_url: Any) -> None:
 
 
 def copy(src_url: Any, dst_url: Any) -> None:
-    """Copy one file, from anywhere to anywhere. NotFoundError."""
+    """Copy one file between any two places. NotFoundError."""
     source, target = is_remote(src_url), is_remote(dst_url)
     if not source and not target:
         with builtins.open(src_url, "rb") as file, _whole(str(dst_url)) as copied:
@@ -79,7 +79,7 @@ def copy(src_url: Any, dst_url: Any) -> None:
 def copy_parallel(
     src_url: Any, dst_url: Any, file_list: Sequence[str] | None = None, threads: int = 16, **_: Any
 ) -> None:
-    """Copy a directory, or of it the files in `file_list`, by many threads at once. NotFoundError."""
+    """Copy a directory, or those of its files that are in `file_list`, with many threads. NotFoundError."""
     if not is_directory(src_url):
         return copy(src_url, dst_url)
     source, target = str(src_url).rstrip("/"), str(dst_url).rstrip("/")
@@ -97,7 +97,7 @@ def copy_parallel(
 
 
 def _contents(source: str) -> tuple[list[str], list[str]]:
-    """The relative paths of a directory's files and of its directories, at every depth."""
+    """The relative paths of a directory's files and of its subdirectories, at every depth."""
     names = list_directory(source, recursive=True)
     if is_remote(source):
         bucket, key = parts(source)
@@ -115,9 +115,9 @@ def _download(bucket: str, key: str, target: str) -> None:
 
 @contextmanager
 def _whole(target: str) -> Iterator[IO[bytes]]:
-    """A file that takes the target's place when all of it is written, and else never.
+    """A temporary file that replaces the target when it is completely written, and is removed otherwise.
 
-    Many ranks write to the same path; their process numbers are alike, as each has a container of its own."""
+    Many ranks write to the same path, and their process ids are equal, as each has a container of its own."""
     file = tempfile.NamedTemporaryFile(dir=os.path.dirname(target) or ".", prefix=".moxing-", delete=False)  # noqa: SIM115 - it may be moved away
     try:
         with file:

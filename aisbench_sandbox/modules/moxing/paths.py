@@ -1,4 +1,4 @@
-"""Where a path leads: to this machine, or into which bucket of which OBS."""
+"""Tells paths of this machine from addresses in OBS, and splits those into bucket and key."""
 # ruff: noqa: PTH118 - relative paths of paths as people write them
 
 import os
@@ -8,7 +8,7 @@ from typing import Any
 from moxing.client import Auth, ObjectInfo, Obs
 
 _SCHEMES = ("obs://", "s3://")
-_obs: list[Obs] = []  # made at the first use: the variables may still change until then
+_obs: list[Obs] = []  # created at first use: until then the environment variables may change
 
 
 def set_auth(
@@ -21,7 +21,7 @@ def set_auth(
     retry: int | None = None,
     **_: Any,
 ) -> None:
-    """Ask another OBS, or as somebody else; what is not given stays. Other settings of MoXing change nothing here."""
+    """Use another OBS, or other keys; omitted values stay. MoXing's other settings are ignored."""
     if server is not None:
         scheme, _sep, rest = server.rpartition("://")
         server = rest.rstrip("/") + (f":{port}" if port else "")
@@ -40,14 +40,14 @@ def set_auth(
 
 
 def store() -> Obs:
-    """The OBS that is asked."""
+    """The current OBS client."""
     if not _obs:
         _obs.append(Obs(Auth.of_the_container()))
     return _obs[0]
 
 
 def is_remote(url: Any) -> bool:
-    """Whether a path leads into OBS."""
+    """Whether a path is an address in OBS."""
     return isinstance(url, (str, os.PathLike)) and str(url).startswith(_SCHEMES)
 
 
@@ -58,12 +58,12 @@ def parts(url: Any) -> tuple[str, str]:
 
 
 def folder_of(key: str) -> str:
-    """The prefix of everything in the directory of this key; empty for a whole bucket."""
+    """The prefix of all keys in this directory; empty for a whole bucket."""
     return f"{key.rstrip('/')}/" if key.rstrip("/") else ""
 
 
 def is_object(bucket: str, key: str) -> bool:
-    """Whether there is an object of exactly this key."""
+    """Whether there is an object with exactly this key."""
     return bool(key) and store().head(bucket, key) is not None
 
 
@@ -84,7 +84,7 @@ def paths_below(bucket: str, prefix: str) -> set[str]:
 
 
 def local_paths_below(folder: str) -> list[str]:
-    """The relative paths of all files and directories in a directory of this machine."""
+    """The relative paths of all files and directories in a local directory."""
     paths = []
     for here, folders, files in os.walk(folder):
         paths += [os.path.relpath(os.path.join(here, name), folder) for name in (*folders, *files)]

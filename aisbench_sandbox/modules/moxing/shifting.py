@@ -1,4 +1,4 @@
-"""`mox.file.shift`: Python's own functions, taught that a path may begin with obs:// or s3://."""
+"""`mox.file.shift`: patches Python's own functions to accept obs:// and s3:// addresses."""
 
 import builtins
 import functools
@@ -15,7 +15,7 @@ _originals: list[tuple[Any, str, Any]] = []
 
 
 def shift(source: str, target: str) -> None:
-    """shift("os", "mox") lets open, os, glob and shutil understand addresses in OBS; shift("mox", "os") ends that."""
+    """shift("os", "mox") makes open, os, glob and shutil accept addresses in OBS; shift("mox", "os") undoes that."""
     if (source, target) == ("os", "mox"):
         if not _originals:
             for module, name, function in _replacements():
@@ -31,7 +31,7 @@ def shift(source: str, target: str) -> None:
 
 
 def _replacements() -> list[tuple[Any, str, Callable[..., Any]]]:
-    from moxing.file import File  # it imports this module
+    from moxing.file import File  # circular import
 
     return [
         (builtins, "open", File),

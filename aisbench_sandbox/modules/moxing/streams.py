@@ -1,4 +1,4 @@
-"""An OBS object as a file: read into memory or a temporary file when it is opened, stored when it is closed."""
+"""An OBS object as a file: read into memory or a temporary file when opened, stored when closed."""
 
 import io
 import os
@@ -11,7 +11,7 @@ _IN_MEMORY = 8 << 20
 
 
 class ObsFile:
-    """What `open` returns for an object. `mode` is r, w or a, with b for bytes and + for both ways."""
+    """What `open` returns for an object. `mode` is r, w or a, with b for binary and + for read and write."""
 
     def __init__(self, obs: Obs, bucket: str, key: str, mode: str, encoding: str | None = None) -> None:
         self.name = f"obs://{bucket}/{key}"
@@ -24,39 +24,39 @@ class ObsFile:
         self._stream: Any = self._bytes if "b" in mode else io.TextIOWrapper(self._bytes, encoding or "utf-8")
 
     def read(self, size: int = -1) -> Any:
-        """Text or bytes; all of it, or `size` characters or bytes."""
+        """Text or bytes: everything, or `size` characters or bytes."""
         return self._stream.read(size)
 
     def readline(self) -> Any:
-        """One line with its end; empty at the end."""
+        """One line with its line end; empty at the end."""
         return self._stream.readline()
 
     def readlines(self) -> list[Any]:
-        """All lines with their ends."""
+        """All lines with their line ends."""
         return list(self._stream.readlines())
 
     def write(self, content: Any) -> int:
-        """Add text or bytes; it is stored at the next flush."""
+        """Write text or bytes; they are stored at the next flush."""
         if not self._writes:
             raise io.UnsupportedOperation("not writable")
         self._dirty = True
         return int(self._stream.write(content))
 
     def writelines(self, lines: Any) -> None:
-        """Add many lines, which bring their own ends."""
+        """Write many lines, which include their line ends."""
         for line in lines:
             self.write(line)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go elsewhere."""
+        """Change the position."""
         return int(self._stream.seek(offset, whence))
 
     def tell(self) -> int:
-        """Where this stands."""
+        """The current position."""
         return int(self._stream.tell())
 
     def size(self) -> int:
-        """How many bytes there are."""
+        """The size in bytes."""
         self._stream.flush()
         here = self._bytes.tell()
         end = self._bytes.seek(0, os.SEEK_END)
@@ -64,7 +64,7 @@ class ObsFile:
         return end
 
     def flush(self) -> None:
-        """Store what was written until now."""
+        """Store what was written so far."""
         self._stream.flush()
         if self._dirty:
             here = self._bytes.tell()
@@ -73,14 +73,14 @@ class ObsFile:
             self._dirty = False
 
     def close(self) -> None:
-        """Store what was written, and forget the rest."""
+        """Store what was written, and free the buffer."""
         if not self.closed:
             self.flush()
             self._stream.close()
 
     @property
     def closed(self) -> bool:
-        """Whether nothing more can be read or written."""
+        """Whether the file is closed."""
         return bool(self._stream.closed)
 
     def __enter__(self) -> "ObsFile":
@@ -92,7 +92,7 @@ class ObsFile:
     def __iter__(self) -> Any:
         return iter(self._stream)
 
-    def __getattr__(self, name: str) -> Any:  # whatever else readers ask of a file
+    def __getattr__(self, name: str) -> Any:  # whatever else readers of a file use
         if name == "_stream":
             raise AttributeError(name)
         return getattr(self._stream, name)

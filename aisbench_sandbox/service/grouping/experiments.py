@@ -1,4 +1,4 @@
-"""Training experiments: names under which jobs are put together."""
+"""Training experiments: named groups of jobs."""
 
 import re
 import uuid
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 
 class Experiments:
-    """The project's experiments; `now` is the time in ms, `jobs` gives all jobs."""
+    """The project's experiments; `now` is the time in ms, `jobs` returns all jobs."""
 
     def __init__(self, store: JsonStore, now: Callable[[], int], jobs: Callable[[], list[Job]]) -> None:
         self._store = store
@@ -39,7 +39,7 @@ class Experiments:
         return self.show(made["id"])
 
     def show(self, experiment_id: str) -> Json:
-        """One experiment and how many jobs it has. Raises Refused (2842)."""
+        """One experiment with its number of jobs. Raises Refused (2842)."""
         return self._shown(_require(self._store.read(_STORE), experiment_id))
 
     def all(self, workspace: str) -> list[Json]:
@@ -52,7 +52,7 @@ class Experiments:
         return _id_of(self._store.read(_STORE), name, workspace) is not None
 
     def change(self, experiment_id: str, body: Mapping[str, Any]) -> Json:
-        """Rename or describe an experiment. Raises Refused (2788, 2841, 2842)."""
+        """Change an experiment's name or description. Raises Refused (2788, 2841, 2842)."""
         changes = {key: read(body) for key, read in _READ.items() if body.get(key) is not None}
 
         def step(stored: Json) -> None:
@@ -65,12 +65,12 @@ class Experiments:
         return self.show(experiment_id)
 
     def delete(self, experiment_id: str) -> None:
-        """Forget an experiment; its jobs stay. Raises Refused (2842)."""
+        """Delete an experiment; its jobs stay. Raises Refused (2842)."""
         _require(self._store.read(_STORE), experiment_id)
         self._store.change(_STORE, lambda stored: stored.pop(experiment_id))
 
     def join(self, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The accepted create request with the experiment it asks for, which is made if only a name is given.
+        """The accepted create request with its experiment, which is created if only a name is given.
 
         Raises Refused (2788, 2842)."""
         requested = parameters.block(body["metadata"], "training_experiment_reference")
@@ -80,7 +80,7 @@ class Experiments:
         return {**body, "metadata": {**body["metadata"], "training_experiment_reference": reference}}
 
     def _reference(self, requested: Mapping[str, Any], workspace: str) -> Json:
-        """The experiment as a job refers to it, with the job's number in it."""
+        """The experiment as a job refers to it, with the job's serial number in it."""
         experiment_id = parameters.text(requested, "id", most=64) or self._by_name(requested, workspace)
 
         def count(stored: Json) -> None:
@@ -101,7 +101,7 @@ class Experiments:
 
 
 def reference_of(job: Job) -> Mapping[str, Any]:
-    """The experiment that a job belongs to, as its metadata shows it; empty for none."""
+    """The experiment of a job, as in its metadata; empty for none."""
     reference: Mapping[str, Any] = job.body["metadata"].get("training_experiment_reference") or {}
     return reference
 

@@ -1,4 +1,4 @@
-"""Requests about tags: of one job, of all, and which jobs have them."""
+"""Requests about tags: of one job, of all jobs, and searches by tag."""
 
 from collections.abc import Mapping
 from typing import Any

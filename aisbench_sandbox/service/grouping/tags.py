@@ -1,4 +1,4 @@
-"""Tags of training jobs: what may be one, and which jobs have them."""
+"""Tags of training jobs: their limits, and searches by tag."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,13 +16,13 @@ _VALUE = re.compile(r"[\w ./:=+\-@]*")
 
 @dataclass(frozen=True, slots=True)
 class TagCondition:
-    """Jobs that have this key with one of these values; with any value when there are none."""
+    """Matches jobs that have this key with one of these values; with any value if there are none."""
 
     key: str
     values: tuple[str, ...]
 
     def holds(self, job: Job) -> bool:
-        """Whether the job has such a tag."""
+        """Whether the job matches."""
         value = tags_of(job).get(self.key)
         return value is not None and (not self.values or value in self.values)
 
@@ -39,7 +39,7 @@ def tagged(job: Job, tags: Mapping[str, str]) -> Job:
 
 
 def read_tags(body: Mapping[str, Any]) -> dict[str, str]:
-    """The tags that a request names, value by key. Raises Refused (2788)."""
+    """The tags in a request, value by key. Raises Refused (2788)."""
     tags = [(_key(entry), _value(entry.get("value"))) for entry in parameters.entries(body, "tags")]
     if not tags:
         raise parameters.invalid("tags", "at least one tag")
@@ -49,7 +49,7 @@ def read_tags(body: Mapping[str, Any]) -> dict[str, str]:
 
 
 def read_conditions(body: Mapping[str, Any]) -> tuple[TagCondition, ...]:
-    """The tags that jobs are asked for: at most 10 keys with 10 values. Raises Refused (2788)."""
+    """The tags to search for: at most 10 keys with 10 values. Raises Refused (2788)."""
     conditions = [_condition(entry) for entry in parameters.entries(body, "tags")]
     if len(conditions) > MOST_CONDITIONS or len({condition.key for condition in conditions}) < len(conditions):
         raise parameters.invalid("tags", f"at most {MOST_CONDITIONS} keys, each once")
@@ -66,7 +66,7 @@ def all_tags(jobs: Sequence[Job]) -> list[dict[str, Any]]:
 
 
 def tags_json(tags: Mapping[str, str]) -> list[dict[str, str]]:
-    """Tags as the API writes them."""
+    """Tags in the API's format."""
     return [{"key": key, "value": value} for key, value in tags.items()]
 
 

@@ -1,4 +1,4 @@
-"""Requests about what the region offers: instance types, images, names that are free, quotas."""
+"""Requests about what the region offers: instance types, images, free job names, quotas."""
 
 from starlette.requests import Request
 from starlette.responses import Response

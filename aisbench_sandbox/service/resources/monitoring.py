@@ -1,4 +1,4 @@
-"""What was measured on a pool's jobs, put together by time."""
+"""Measurements of a pool's jobs, aggregated over time."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ MOST_POINTS = 1440
 PERIODS = ("60", "300", "900", "3600")
 _RANGE = re.compile(r"(-1|\d{1,15})\.(-1|\d{1,15})\.(\d{1,6})")
 
-# The API's name of a metric, and ours.
+# Names of the metrics: the API's, and ours.
 _METRICS = {
     "cpuUsage": "cpuUsage",
     "memUsedRate": "memUsage",
@@ -33,7 +33,7 @@ STATISTICS: Mapping[str, Callable[[Sequence[float]], float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From when to when, and in which steps; all in ms."""
+    """A time range and its step; all in ms."""
 
     start: int
     end: int
@@ -41,7 +41,8 @@ class Span:
 
 
 def read_span(text: str, period: str, now: int) -> Span:
-    """`start.end.minutes`, in which -1 means: so many minutes before the end, or after the start. Raises Refused."""
+    """Parses `start.end.minutes`; -1 stands for that many minutes before the end, or after the start. Raises
+    Refused."""
     match = _RANGE.fullmatch(text or "-1.-1.60")
     if match is None:
         message = f"Invalid query parameter: time_range={text}."
@@ -83,7 +84,7 @@ def _value(jobs: Sequence[Job], name: str, start: int, end: int, statistic: str)
 
 
 def _measured(job: Job, name: str, start: int, end: int) -> list[float]:
-    """What was measured on the job's tasks from `start` to before `end`: one value per minute of running."""
+    """Measurements of the job's tasks from `start` until before `end`: one value per minute of running."""
     first = max(0, -((job.started_at - start) // MINUTE)) if job.started_at else 0
     return [
         value

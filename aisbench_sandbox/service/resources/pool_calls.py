@@ -1,4 +1,4 @@
-"""Requests about dedicated resource pools and the machines that they are made of."""
+"""Requests about dedicated resource pools and the machines that they consist of."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -57,7 +57,7 @@ def workloads(services: Services, request: Request) -> Response:
     listed = [item for item in listed if status in ("", item["status"])]
     listed.sort(key=lambda item: int(item["createTime"]), reverse=not ascending)
     hosts = {host for text in query.getlist("hostip") for host in text.split(",")}
-    if hosts:  # such a list has no pages
+    if hosts:  # this list is not paged
         items = [item for item in listed if hosts.intersection(item["hostIps"].split(","))]
         return answer(200, {"apiVersion": "v1", "kind": "WorkloadList", "items": items})
     return answer(200, {"apiVersion": "v1", "kind": "WorkloadList", "items": listed[offset : offset + limit]})
@@ -117,7 +117,7 @@ def _named(services: Services, name: str) -> DedicatedPool:
 
 
 def _queue(jobs: list[Job]) -> dict[str, int]:
-    """Places of the jobs that wait: those that were re-issued first, then by priority, then by age."""
+    """Queue positions of the waiting jobs: requeued ones first, then by priority, then by age."""
     waiting = [job for job in jobs if job.phase is JobPhase.PENDING]
     waiting.sort(key=lambda job: (not job.ahead, -job.priority, job.queued_at))
     return {job.job_id: position for position, job in enumerate(waiting, 1)}

@@ -1,4 +1,4 @@
-"""The wire format of dedicated pools: the pool, its nodes, its jobs and how much is in use."""
+"""JSON of dedicated pools: the pool, its nodes, its jobs and its usage."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -14,16 +14,16 @@ Json = dict[str, Any]
 
 CARD_NAMES = {"Ascend": "huawei.com/ascend-snt9", "GPU": "nvidia.com/gpu"}
 _WORKLOAD_CARDS = {"Ascend": "huawei.com/ascend-1980", "GPU": "nvidia.com/gpu"}
-_MADE = "1970-01-01T00:00:00Z"  # a plan does not say when its pools were made
+_MADE = "1970-01-01T00:00:00Z"  # the plan has no creation time
 
 
 def jobs_in(pool: DedicatedPool, jobs: Sequence[Job]) -> list[Job]:
-    """The jobs that were sent to this pool."""
+    """The jobs that name this pool."""
     return [job for job in jobs if job.pool == pool.name]
 
 
 def pool_json(pool: DedicatedPool, jobs: Sequence[Job]) -> Json:
-    """One pool. `jobs` are those that were sent to it."""
+    """One pool. `jobs` are those that name it."""
     good = pool.nodes - len(pool.bad | pool.isolated)
     busy = -(-_cards_in_use(jobs) // max(1, pool.kind.cards))
     return {
@@ -72,7 +72,7 @@ def nodes_json(pool: DedicatedPool, start: int, limit: int) -> Json:
 
 
 def workload_json(job: Job, position: int, now: int) -> Json:
-    """A job as its pool lists it; `position` is its place in the queue, 0 when it does not wait. Durations in s."""
+    """A job in its pool's list; `position` is its place in the queue, 0 if it does not wait. Durations in s."""
     running = job.running_ms(now)
     hosts = [host_of(job, node) for node in range(job.node_count)] if job.phase is JobPhase.RUNNING else []
     return {
@@ -100,12 +100,12 @@ def workload_json(job: Job, position: int, now: int) -> Json:
 
 
 def workload_status(job: Job) -> str:
-    """The job's phase in the words of pools: a job that waits for nodes is in the queue."""
+    """The job's phase in the pool API's words: a job without nodes is in the queue."""
     return "Queue" if job.phase is JobPhase.PENDING else job.phase.value
 
 
 def usage_json(pool: DedicatedPool, jobs: Sequence[Job], now: int) -> Json:
-    """How much of a pool is in use, in cards, cores and GB."""
+    """The usage of a pool in cards, cores and GB."""
     info = machine_json(pool.kind)
     all_cards = pool.nodes * pool.kind.cards
     used = _cards_in_use(jobs)

@@ -10,7 +10,7 @@ from aisbench_sandbox.service.json_store import JsonStore
 MOST = 2**31 - 1
 USUAL_JOBS = 10_000
 
-# resource: (least, most) that its quota may be set to
+# resource: (least, most) of its quota
 _RANGES = {
     "job-num": (1, MOST),
     "visual-job-num": (1, MOST),
@@ -20,7 +20,7 @@ _RANGES = {
 
 
 class Quotas:
-    """The project's quotas; `count` says how many jobs there are."""
+    """The project's quotas; `count` returns the number of jobs."""
 
     def __init__(self, store: JsonStore, count: Callable[[], int]) -> None:
         self._store = store
@@ -28,16 +28,16 @@ class Quotas:
 
     @property
     def most_jobs(self) -> int:
-        """How many jobs there may be."""
+        """The maximum number of jobs."""
         return int(self._store.read("quotas").get("job-num", {}).get("quota", USUAL_JOBS))
 
     @property
     def used(self) -> int:
-        """How many jobs there are."""
+        """The number of jobs."""
         return self._count()
 
     def check(self) -> None:
-        """Raises Refused (2815) when no further job may be made."""
+        """Raises Refused (2815) if no further job may be created."""
         if self._count() >= self.most_jobs:
             message = f"The number of training jobs has reached the quota of {self.most_jobs}."
             raise Refused(400, "ModelArts.2815", message, "Delete jobs that are no longer needed, or raise the quota.")
@@ -47,7 +47,7 @@ class Quotas:
         return [{"resource": "job-num", "quota": self.most_jobs, "used": self._count()}]
 
     def set(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Change quotas; returns them as they were given. Raises Refused (2788)."""
+        """Change quotas; returns them as given. Raises Refused (2788)."""
         wanted = [self._read(entry) for entry in parameters.entries(body, "quotas")]
         if not wanted:
             raise parameters.invalid("quotas", "at least one quota")

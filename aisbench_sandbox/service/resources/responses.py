@@ -1,4 +1,4 @@
-"""The wire format of what the region offers: instance types, preset images, and the machines that pools are made of."""
+"""JSON of the region's offer: instance types, preset images, and the machines of dedicated pools."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ Json = dict[str, Any]
 
 
 def flavor_json(flavor: InstanceType) -> Json:
-    """An instance type. CPU types tell their processes per node as the attribute `cards`."""
+    """An instance type. CPU types have the attribute `cards`: their processes per node."""
     return {
         "flavor_id": flavor.flavor_id,
         "flavor_name": flavor.name,
@@ -24,7 +24,7 @@ def flavor_json(flavor: InstanceType) -> Json:
 
 
 def machine_json(flavor: InstanceType) -> Json:
-    """What a node of this type has; cores and GB are pretended, but for the cards."""
+    """A node of this type; cores and GB are pretended, cards are real processes."""
     cores, gigabytes = {"Ascend": (24, 90), "GPU": (8, 64)}.get(flavor.kind, (1, 2))
     info: Json = {
         "max_num": flavor.most_nodes,
@@ -62,7 +62,7 @@ def engines_json() -> Json:
 
 
 def resource_flavor_json(flavor: InstanceType) -> Json:
-    """A machine that dedicated pools are made of."""
+    """A machine for dedicated pools."""
     info = machine_json(flavor)
     spec: Json = {
         "type": "Dedicate",

@@ -112,7 +112,7 @@ def engines(_: Services, __: Request) -> Response:
 
 
 def guarded(call: Callable[[Services, Request], Response]) -> Callable[[Services, Request], Response]:
-    """The call with refusals as the older API writes them."""
+    """The handler with errors in the older API's format."""
 
     def answered(services: Services, request: Request) -> Response:
         try:
@@ -124,7 +124,7 @@ def guarded(call: Callable[[Services, Request], Response]) -> Callable[[Services
 
 
 def _lines(log: Path, base: int | None, count: int, order: str) -> log_lines.Lines:
-    """Always from old to new: `desc` means the records after the base line, `asc` those before it."""
+    """Always oldest first: `desc` means the lines after the base line, `asc` those before it."""
     if base is not None and order == "desc":
         return log_lines.oldest_first(log, base, count)
     newest = log_lines.newest_first(log, base, count)

@@ -1,4 +1,4 @@
-"""The preset images that the older API (v1) offers by number: those of today, and under the names of then."""
+"""The numbered preset images of the older API (v1): under their current and their former names."""
 
 import re
 
@@ -8,7 +8,7 @@ _MINDSPORE = re.compile(r"mindspore_([0-9.]+)-cann_([0-9.]+)-py_([0-9.]+)-euler_
 
 
 def _old_name(version: str) -> str:
-    """`MindSpore-1.3-cann_5.0.2-python3.7-euleros2.8-aarch64`, as configurations of then name it; else nothing."""
+    """The former name, such as `MindSpore-1.3-cann_5.0.2-python3.7-euleros2.8-aarch64`; empty if there is none."""
     match = _MINDSPORE.fullmatch(version)
     if not match:
         return ""
@@ -21,4 +21,4 @@ OFFERED: tuple[tuple[EngineImage, EngineImage], ...] = (
     *((engine, engine) for engine in ENGINES),
     *((EngineImage(engine.name, old), engine) for engine in ENGINES if (old := _old_name(engine.version))),
 )
-"""What is offered, and which image of today it is; numbers begin with 1."""
+"""The offered images, each with its current one; numbers begin with 1."""

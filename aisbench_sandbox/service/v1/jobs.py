@@ -1,4 +1,4 @@
-"""Training jobs with versions, as the older API (v1) has them: each version is a job of the engine."""
+"""Training jobs with versions of the older API (v1): each version is a job of the engine."""
 
 import secrets
 import threading
@@ -31,7 +31,7 @@ class LegacyJob:
 
 
 def facts_of(version: Job) -> Mapping[str, Any]:
-    """What the older API knows of a version: its numbers and its configuration."""
+    """The v1 data of a version: its numbers and its configuration."""
     facts: Mapping[str, Any] = version.body[LEGACY]
     return facts
 
@@ -45,7 +45,7 @@ class LegacyJobs:
         self._making = threading.Lock()
 
     def create(self, body: Mapping[str, Any]) -> LegacyJob:
-        """A new job with its first version, unless it asks for none. Raises Refused."""
+        """A new job with its first version, unless the request wants none. Raises Refused."""
         name = body.get("job_name")
         if not is_name(name):
             raise wrong("job_name has 1 to 64 letters, digits, hyphens and underscores")
@@ -57,7 +57,7 @@ class LegacyJobs:
             "created_at": self._jobs.jobs.now(),
             "versions_made": 0,
         }
-        with self._making:  # a name and an output are for one at a time
+        with self._making:  # name and output are checked and stored together
             if any(entry["name"] == name for entry in self._entries().values()):
                 raise Refused(400, "ModelArts.0103", f"Job name:{name} is existed")
             with_version = config.get("create_version", True) is not False
@@ -69,7 +69,7 @@ class LegacyJobs:
         return self.job(job_id)
 
     def create_version(self, job_id: int, body: Mapping[str, Any]) -> LegacyJob:
-        """The job with one more version, made after an older one. Raises Refused."""
+        """The job with one more version, based on an older one. Raises Refused."""
         job = self.job(job_id)
         config = parameters.block(body, "config")
         previous = config.get("pre_version_id", body.get("pre_version_id"))
@@ -115,15 +115,15 @@ class LegacyJobs:
         self._store.change(_STORE, lambda stored: stored["jobs"][str(job_id)].update(description=description))
 
     def stop(self, job_id: int, version_id: int) -> None:
-        """Ask a version to end. Raises Refused when it has ended."""
+        """Stop a version. Raises Refused if it has ended."""
         self._jobs.halt(self.version(job_id, version_id)[1])
 
     def delete_version(self, job_id: int, version_id: int) -> None:
-        """Forget a version; one that runs is ended. Raises Refused."""
+        """Delete a version, and end it if it runs. Raises Refused."""
         self._jobs.forget(self.version(job_id, version_id)[1])
 
     def delete(self, job_id: int) -> None:
-        """Forget a job and all its versions. Raises Refused."""
+        """Delete a job and all its versions. Raises Refused."""
         for version in self.job(job_id).versions:
             self._jobs.forget(version)
         self._store.change(_STORE, lambda stored: stored["jobs"].pop(str(job_id), None))
@@ -158,7 +158,7 @@ class LegacyJobs:
             {
                 **accepted,
                 "algorithm": in_the_old_container(accepted),
-                # No name of the newer API has a slash.
+                # No name in the newer API has a slash.
                 "metadata": {**accepted["metadata"], "name": f"{job['name']}/{facts['version_name']}"},
                 "log_prefix": f"{resource_id}-job-{job['name']}-",
                 LEGACY: facts,

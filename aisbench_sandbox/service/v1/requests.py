@@ -1,4 +1,4 @@
-"""Reads a training job's configuration as the older API (v1) writes it, and says it in the newer one's words."""
+"""Translates a job configuration of the older API (v1) into a create request of the newer one."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
@@ -17,12 +17,12 @@ _TEXTS = ("app_url", "boot_file_url", "data_url", "train_url", "log_url", "user_
 
 
 def wrong(message: str) -> Refused:
-    """The refusal of an argument (0101)."""
+    """The error for an argument (0101)."""
     return Refused(400, "ModelArts.0101", f"Invalid argument: {message}.")
 
 
 def translated(name: str, description: str, workspace: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    """The create request of the newer API that runs this configuration. Raises Refused."""
+    """The create request of the newer API for this configuration. Raises Refused."""
     texts = {key: parameters.text(config, key, most=4096) for key in _TEXTS}
     texts["pool_id"] = pool_of(config)
     _check_data(config)
@@ -43,7 +43,7 @@ def translated(name: str, description: str, workspace: str, config: Mapping[str,
 
 
 def pool_of(config: Mapping[str, Any]) -> str:
-    """The dedicated pool, which the documents write in both ways. Raises Refused."""
+    """The dedicated pool, which the documents spell in two ways. Raises Refused."""
     named = {name for key in ("pool_id", "poolId") if (name := parameters.text(config, key, most=4096))}
     if len(named) > 1:
         raise wrong("pool_id and poolId name two pools")
@@ -51,7 +51,7 @@ def pool_of(config: Mapping[str, Any]) -> str:
 
 
 def mounted(config: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The NFS shares, written as volumes or as a share of the whole configuration. Raises Refused."""
+    """The NFS shares, given as volumes or as nas_… fields. Raises Refused."""
     shares = [nfs for volume in parameters.entries(config, "volumes") if (nfs := parameters.block(volume, "nfs"))]
     kind, share, path = (
         parameters.text(config, f"nas_{name}", most=1024) for name in ("type", "share_addr", "mount_path")
@@ -64,7 +64,7 @@ def mounted(config: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def in_the_old_container(accepted: Mapping[str, Any]) -> dict[str, Any]:
-    """The accepted request, with the code where the older images have it."""
+    """The accepted request, with the code where older images have it."""
     return {**accepted["algorithm"], "local_code_dir": CODE_PARENT}
 
 
@@ -78,7 +78,7 @@ def _check_data(config: Mapping[str, Any]) -> None:
 
 
 def _urls(texts: Mapping[str, str]) -> dict[str, str]:
-    """What the older service passes to every script: OBS addresses, which the script itself copies."""
+    """The OBS addresses that the older service passes to every script, which copies the data itself."""
     urls = {}
     for key in ("data_url", "train_url"):
         if texts[key]:

@@ -1,4 +1,4 @@
-"""The wire format of the older API (v1): jobs with versions, statuses as numbers, numbered offers."""
+"""JSON of the older API (v1): jobs with versions, numeric statuses, numbered offers."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from aisbench_sandbox.service.v1.requests import mounted, pool_of
 
 Json = dict[str, Any]
 
-# The API's JOBSTAT numbers, 0 (UNKNOWN) to 22; the others are stages that nothing passes through here.
+# The API's JOBSTAT numbers, 0 (UNKNOWN) to 22; the others stand for stages that do not exist here.
 _STATUS = {
     JobPhase.CREATING.value: 1,  # INIT
     JobPhase.PENDING.value: 7,  # WAITING
@@ -32,7 +32,7 @@ def status_of(version: Job) -> int:
 
 
 def made_json(job: LegacyJob) -> Json:
-    """The answer to the creation of a job or of a version."""
+    """The answer to the creation of a job or version."""
     facts: Json = {"is_success": True, "job_id": job.job_id, "job_name": job.name, "create_time": job.created_at}
     if not job.versions:
         return {**facts, "status": _UNKNOWN}
@@ -42,7 +42,7 @@ def made_json(job: LegacyJob) -> Json:
 
 
 def listed_json(job: LegacyJob, now: int) -> Json:
-    """A job in the list, with what its newest version does."""
+    """A job in the list, with its newest version's status."""
     newest = job.versions[-1] if job.versions else None
     return {
         "job_id": job.job_id,
@@ -90,7 +90,7 @@ def versions_json(job: LegacyJob, page: list[Job], now: int) -> Json:
 
 
 def log_names(version: Job) -> list[str]:
-    """What the logs of a version's nodes are called, here and in OBS."""
+    """The names of a version's node logs, here and in OBS."""
     return [f"{version.body['log_prefix']}{node}.log" for node in range(version.node_count)]
 
 
@@ -120,7 +120,7 @@ def engines_json() -> Json:
 
 
 def refusal_json(refused: Refused) -> Json:
-    """An error as the older API writes it."""
+    """An error in the older API's format."""
     # The documents of the API say error_message, those of its packages error_msg
     messages = dict.fromkeys(("error_message", "error_msg"), refused.message)
     return {"is_success": False, "error_code": refused.code, **messages}

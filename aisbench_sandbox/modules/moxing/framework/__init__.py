@@ -1,4 +1,4 @@
-"""The name under which MoXing's own documents import it: `from moxing.framework import file`."""
+"""The name under which MoXing's documentation imports it: `from moxing.framework import file`."""
 
 import sys
 
@@ -6,4 +6,4 @@ from moxing import file
 
 __all__ = ["file"]
 
-sys.modules[f"{__name__}.file"] = file  # one module under two names, as `shift` and `set_auth` change it
+sys.modules[f"{__name__}.file"] = file  # one module under two names, because `shift` and `set_auth` change its state
