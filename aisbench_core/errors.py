@@ -44,10 +44,11 @@ class AisbenchError(Exception):
     @property
     def sentence(self) -> Message:
         """What happened and what to do, in one line; `str()` gives the same in English."""
-        return Message("{message} ({hint})", message=self.message, hint=self.hint) if self.hint else self._what
+        return Message("{message} ({hint})", message=self.what, hint=self.hint) if self.hint else self.what
 
     @property
-    def _what(self) -> Message:
+    def what(self) -> Message:
+        """What happened, without what to do."""
         return message_of(self.message)
 
     def __str__(self) -> str:
@@ -184,8 +185,8 @@ class CloudError(AisbenchError):
         self.request_id = request_id
 
     @property
-    def sentence(self) -> Message:
-        """The request, what the cloud said, its codes, and what to do."""
+    def what(self) -> Message:
+        """The request, what the cloud said, and its codes."""
         facts = [
             f"HTTP {self.status}" if self.status else "",
             self.code,
@@ -193,8 +194,7 @@ class CloudError(AisbenchError):
         ]
         known = ", ".join(fact for fact in facts if fact)
         said = [self.message, f"[{known}]"] if known else [self.message]
-        what = joined(": ", [self.operation, joined(" ", said)])
-        return Message("{message} ({hint})", message=what, hint=self.hint) if self.hint else what
+        return joined(": ", [self.operation, joined(" ", said)])
 
 
 class CloudUnavailable(CloudError):

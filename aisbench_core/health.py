@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aisbench_core.errors import AisbenchError, CloudNotFound
+from aisbench_core.messages import Message
 from aisbench_core.read_only import is_read_only
 from aisbench_core.running.ledger import Beat, Ledger
 from aisbench_core.running.steps import Cloud, Connect
@@ -62,7 +63,7 @@ def _services(profile: str, connect: Connect) -> tuple[ServiceHealth, ...]:
     try:
         cloud = connect(profile)
     except AisbenchError as error:
-        return (ServiceHealth("credentials", "", False, None, str(error)),)
+        return (ServiceHealth("credentials", "", False, None, error.sentence),)
     bucket = cloud.profile.path()
     asks: dict[str, tuple[str, Callable[[], object]]] = {
         "OBS": (cloud.profile.obs_server, lambda: _look_into(cloud, bucket)),
@@ -76,7 +77,11 @@ def _look_into(cloud: Cloud, directory: str) -> object:
     try:
         return cloud.objects.first(directory, 1)
     except CloudNotFound as error:
-        error.hint = f"make the bucket {cloud.profile.bucket}, or change it in profile {cloud.profile.name}"
+        error.hint = Message(
+            "make the bucket {bucket}, or change it in profile {profile}",
+            bucket=cloud.profile.bucket,
+            profile=cloud.profile.name,
+        )
         raise
 
 
@@ -85,7 +90,7 @@ def _asked(name: str, address: str, ask: Callable[[], object]) -> ServiceHealth:
     try:
         ask()
     except AisbenchError as error:
-        return ServiceHealth(name, address, False, None, str(error))
+        return ServiceHealth(name, address, False, None, error.sentence)
     return ServiceHealth(name, address, True, (time.perf_counter() - start) * 1000)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 
+from aisbench_core.messages import Message
 from aisbench_core.model import ENDED_PHASES, JobStatus, Phase
 
 PAGE = 50
@@ -31,7 +32,7 @@ class JobFilter:
     values: tuple[str, ...]
 
 
-Search = Callable[[str, int, Sequence[JobFilter]], list[JobStatus]]
+Search = Callable[[Message, int, Sequence[JobFilter]], list[JobStatus]]
 """One page, newest first: the operation for errors, the API's `offset`, and which jobs."""
 
 
@@ -60,7 +61,7 @@ class JobPages:
         if not missing:
             return found
         most = math.ceil(len(missing) / PAGE) + SPARE_PAGES
-        for page in islice(self._newest_first("list jobs"), most):
+        for page in islice(self._newest_first(Message("list jobs")), most):
             found |= {job.job_id: job for job in page if job.job_id in missing}
             missing -= found.keys()
             if not missing or _is_before(page, since - CLOCK_SKEW):
@@ -70,15 +71,17 @@ class JobPages:
     def active(self) -> Sequence[JobStatus]:
         """Jobs that have not ended, newest first; at most ACTIVE_PAGES pages of them."""
         phases = tuple(str(phase) for phase in Phase if phase not in ENDED_PHASES)
-        pages = islice(self._newest_first("list active jobs", [JobFilter("phase", "in", phases)]), ACTIVE_PAGES)
+        pages = islice(
+            self._newest_first(Message("list active jobs"), [JobFilter("phase", "in", phases)]), ACTIVE_PAGES
+        )
         return [job for page in pages for job in page if not job.has_ended]
 
     def _all_named(self, name: str) -> Iterator[JobStatus]:
         like = [JobFilter("name", "like", (name,))]
-        found = (job for page in self._newest_first(f"find job {name}", like) for job in page)
+        found = (job for page in self._newest_first(Message("find job {name}", name=name), like) for job in page)
         return (job for job in found if job.name == name)
 
-    def _newest_first(self, operation: str, filters: Sequence[JobFilter] = ()) -> Iterator[list[JobStatus]]:
+    def _newest_first(self, operation: Message, filters: Sequence[JobFilter] = ()) -> Iterator[list[JobStatus]]:
         """Pages of jobs; the next one is asked for when the reader wants it."""
         first = self._search(operation, 0, filters)
         yield first
@@ -91,7 +94,7 @@ class JobPages:
                 return
 
     def _page(
-        self, operation: str, number: int, filters: Sequence[JobFilter], first: Sequence[JobStatus]
+        self, operation: Message, number: int, filters: Sequence[JobFilter], first: Sequence[JobStatus]
     ) -> list[JobStatus]:
         if self._step is None:
             page = self._search(operation, 1, filters)

@@ -17,6 +17,7 @@ from huaweicloudsdkmodelarts.v1 import ModelArtsClient
 from aisbench_core.cloud.addresses import is_loopback, split
 from aisbench_core.cloud.refusals import Refusals
 from aisbench_core.errors import CloudError
+from aisbench_core.messages import Message
 from aisbench_core.settings import Credentials, Profile
 
 CONNECT_SECONDS = 10.0
@@ -55,11 +56,11 @@ class Caller:
         }
         return SyncInvoker(self.sdk, asked)
 
-    def read(self, operation: str, call: Any, parse: Callable[[Any], Value]) -> Value:
+    def read(self, operation: Message, call: Any, parse: Callable[[Any], Value]) -> Value:
         """What `parse` makes of the JSON that a call (an SDK invoker) answers with. It only reads: tried twice."""
         return self.write(operation, call.with_retry(_passes, READ_RETRIES, _Pause()), parse)
 
-    def write(self, operation: str, call: Any, parse: Callable[[Any], Value]) -> Value:
+    def write(self, operation: Message, call: Any, parse: Callable[[Any], Value]) -> Value:
         """The same for a call that changes something: tried once. An empty answer is parsed as {}."""
         try:
             reply = call.invoke()
@@ -71,17 +72,17 @@ class Caller:
             return self._parsed(operation, reply, parse)
         raise refusal  # outside: what the SDK raised may repeat the access key, and no traceback shall show it
 
-    def refused(self, operation: str, status: int | None, code: object, message: object) -> CloudError:
+    def refused(self, operation: Message, status: int | None, code: object, message: object) -> CloudError:
         """Our error for an answer that says no, though its status does not."""
         return self._refusals.refused(operation, status, str(code or ""), str(message or ""), "")
 
-    def _refused(self, operation: str, error: Any) -> Exception:
+    def _refused(self, operation: Message, error: Any) -> Exception:
         code, message = error.error_code, error.error_msg or ""
         if code == str(error.status_code):  # the SDK found none; the older API has a spelling of its own
             code, message = _told_by_v1(message)
         return self._refusals.refused(operation, error.status_code, code, message, error.request_id or "")
 
-    def _parsed(self, operation: str, reply: Any, parse: Callable[[Any], Value]) -> Value:
+    def _parsed(self, operation: Message, reply: Any, parse: Callable[[Any], Value]) -> Value:
         text = reply.raw_content.decode("utf-8", "replace")
         try:
             content = json.loads(text) if text.strip() else {}

@@ -10,6 +10,7 @@ from aisbench_core.cloud.job_pages import PAGE, JobFilter, JobPages
 from aisbench_core.cloud.sdk_body import job_arguments
 from aisbench_core.cloud.sdk_calls import Lacking, SdkCalls
 from aisbench_core.errors import CloudNotFound, CloudRejected
+from aisbench_core.messages import Message
 from aisbench_core.model import Engine, Flavor, JobEvent, JobRequest, JobStatus, LogPreview, MetricSample, Pool
 from aisbench_core.settings import Credentials, Profile
 
@@ -28,7 +29,9 @@ class ModelArtsSdk:
 
     def create(self, job: JobRequest) -> JobStatus:
         """Create the job. Not repeatable by itself: look with `find` first."""
-        return self._calls.ask(f"create job {job.name}", "create", replies.job_status, **job_arguments(job))
+        return self._calls.ask(
+            Message("create job {name}", name=job.name), "create", replies.job_status, **job_arguments(job)
+        )
 
     def find(self, name: str) -> JobStatus | None:
         """The job with exactly this name (the newest of several), or None."""
@@ -48,12 +51,12 @@ class ModelArtsSdk:
 
     def detail(self, job_id: str) -> JobStatus:
         """One job with its message and exit codes. CloudNotFound if it is gone."""
-        return self._calls.ask(f"look at job {job_id}", "job", replies.job_status, job_id=job_id)
+        return self._calls.ask(Message("look at job {job_id}", job_id=job_id), "job", replies.job_status, job_id=job_id)
 
     def stop(self, job_id: str) -> None:
         """Ask the job to end; one that has ended or is gone is fine."""
         try:
-            self._calls.ask(f"stop job {job_id}", "stop", _nothing, job_id=job_id)
+            self._calls.ask(Message("stop job {job_id}", job_id=job_id), "stop", _nothing, job_id=job_id)
         except CloudNotFound:
             return
         except CloudRejected as error:
@@ -63,13 +66,13 @@ class ModelArtsSdk:
     def delete(self, job_id: str) -> None:
         """Remove the job's record; one that is gone is fine."""
         try:
-            self._calls.ask(f"delete job {job_id}", "delete", _nothing, job_id=job_id)
+            self._calls.ask(Message("delete job {job_id}", job_id=job_id), "delete", _nothing, job_id=job_id)
         except CloudNotFound:
             return
 
     def log_preview(self, job_id: str, task: str) -> LogPreview:
         """The newest part of a task's log; empty when there is none, or when the package cannot tell it."""
-        operation = f"read the log of {task} of job {job_id}"
+        operation = Message("read the log of {task} of job {job_id}", task=task, job_id=job_id)
         try:
             return self._calls.ask(operation, "log", sdk_replies.log_preview, job_id=job_id, task_id=task)
         except CloudRejected as error:
@@ -86,7 +89,7 @@ class ModelArtsSdk:
         node = int(task.rpartition("-")[2])
         try:
             return self._calls.ask(
-                f"read the metrics of {task} of job {job_id}",
+                Message("read the metrics of {task} of job {job_id}", task=task, job_id=job_id),
                 "metrics",
                 lambda reply: tuple(replies.samples(reply or {}, node, start)),
                 job_id=job_id,
@@ -103,17 +106,17 @@ class ModelArtsSdk:
 
     def flavors(self) -> Sequence[Flavor]:
         """The instance types that training jobs can use, as far as their names tell."""
-        return self._calls.ask("list flavors", "flavors", sdk_replies.flavors)
+        return self._calls.ask(Message("list flavors"), "flavors", sdk_replies.flavors)
 
     def engines(self) -> Sequence[Engine]:
         """The preset images."""
-        return self._calls.ask("list engines", "engines", sdk_replies.engines)
+        return self._calls.ask(Message("list engines"), "engines", sdk_replies.engines)
 
     def pools(self) -> Sequence[Pool] | None:
         """Unknown: the package has no call for them."""
         return None
 
-    def _search(self, operation: str, offset: int, filters: Sequence[JobFilter]) -> list[JobStatus]:
+    def _search(self, operation: Message, offset: int, filters: Sequence[JobFilter]) -> list[JobStatus]:
         listed = [{"key": each.key, "operator": each.operator, "value": list(each.values)} for each in filters]
         asked: dict[str, Any] = {"offset": offset, "limit": PAGE, "sort_by": "create_time", "order": "desc"}
         if listed:

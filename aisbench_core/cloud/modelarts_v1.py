@@ -11,6 +11,7 @@ from aisbench_core.cloud.v1_calls import PAGE, V1Calls
 from aisbench_core.cloud.v1_replies import Version
 from aisbench_core.cloud.v1_requests import V1Requests
 from aisbench_core.errors import CloudNotFound, CloudRejected, CloudUnavailable
+from aisbench_core.messages import Message
 from aisbench_core.model import (
     Engine,
     Flavor,
@@ -49,13 +50,13 @@ class ModelArtsV1:
         """Create the job, or the next version of the one that has exactly this name.
 
         A version that writes to the same output is this very request, whose answer was lost: it is not made again."""
-        operation = f"create job {job.name}"
+        operation = Message("create job {name}", name=job.name)
         known = self._named(operation, job.name)
         return self._calls.create(operation, job) if known is None else self._next_version(operation, known, job)
 
     def find(self, name: str) -> JobStatus | None:
         """The newest version of the job with exactly this name, or None."""
-        found = self._named(f"find job {name}", name)
+        found = self._named(Message("find job {name}", name=name), name)
         if found is None or _has_no_version(found):
             return None
         try:
@@ -65,7 +66,7 @@ class ModelArtsV1:
 
     def named(self, name: str) -> Sequence[JobStatus]:
         """Every version of the job with exactly this name, newest first."""
-        operation = f"look for the versions of job {name}"
+        operation = Message("look for the versions of job {name}", name=name)
         found = self._named(operation, name)
         if found is None:
             return ()
@@ -84,7 +85,7 @@ class ModelArtsV1:
         if not missing:
             return found
         most = math.ceil(len(missing) / PAGE) + SPARE_PAGES
-        for page in islice(self._newest_first("list jobs"), most):
+        for page in islice(self._newest_first(Message("list jobs")), most):
             found |= {job.job_id: job for job in page if job.job_id in missing}
             missing -= found.keys()
             if not missing or _is_before(page, since - CLOCK_SKEW):
@@ -93,17 +94,17 @@ class ModelArtsV1:
 
     def active(self) -> Sequence[JobStatus]:
         """Jobs of this workspace whose newest version has not ended, newest first; at most PAGE of them."""
-        page = next(self._newest_first("list active jobs", statuses=v1_replies.ACTIVE))
+        page = next(self._newest_first(Message("list active jobs"), statuses=v1_replies.ACTIVE))
         return [whole for listed in page if not listed.has_ended and (whole := self._whole(listed)) is not None]
 
     def detail(self, job_id: str) -> JobStatus:
         """One job. CloudNotFound if it is gone."""
-        return self._look(f"look at job {job_id}", job_id).status
+        return self._look(Message("look at job {job_id}", job_id=job_id), job_id).status
 
     def stop(self, job_id: str) -> None:
         """Ask the version to end; one that has ended or is gone is fine."""
         try:
-            self._calls.stop(f"stop job {job_id}", job_id)
+            self._calls.stop(Message("stop job {job_id}", job_id=job_id), job_id)
         except CloudNotFound:
             return
         except CloudRejected:
@@ -112,7 +113,7 @@ class ModelArtsV1:
 
     def delete(self, job_id: str) -> None:
         """Remove the version's record, and its job's when there is no other version; one that is gone is fine."""
-        operation = f"delete job {job_id}"
+        operation = Message("delete job {job_id}", job_id=job_id)
         try:
             versions = self._calls.versions(operation, job_id)
             if any(each.status.job_id != job_id for each in versions):
@@ -124,7 +125,7 @@ class ModelArtsV1:
 
     def log_preview(self, job_id: str, task: str) -> LogPreview:
         """The newest lines of a task's log; empty when there is none. The whole log's size is not told."""
-        operation = f"read the log of {task} of job {job_id}"
+        operation = Message("read the log of {task} of job {job_id}", task=task, job_id=job_id)
         name = _log_name(self._known(operation, job_id), _node(task))
         text = self._calls.log(operation, job_id, name)
         return LogPreview(text, len(text.encode()), len(text.encode()))
@@ -132,7 +133,7 @@ class ModelArtsV1:
     def log_paths(self, job: JobStatus, log_path: str) -> Mapping[int, str]:
         """Where each node's log object is found, by node index; nowhere once the cloud has forgotten the job."""
         try:
-            version = self._known(f"look for the logs of job {job.job_id}", job.job_id)
+            version = self._known(Message("look for the logs of job {job_id}", job_id=job.job_id), job.job_id)
         except CloudNotFound:
             return {}
         directory = log_path.rstrip("/")
@@ -142,7 +143,7 @@ class ModelArtsV1:
         """The job's per-minute samples, the first of them at `start`. They are not told by node: worker-0 has them."""
         if _node(task) != 0:
             return ()
-        operation = f"read the metrics of {task} of job {job_id}"
+        operation = Message("read the metrics of {task} of job {job_id}", task=task, job_id=job_id)
         return tuple(v1_replies.samples(self._calls.version(operation, job_id).metrics, start))
 
     def events(self, job_id: str) -> Sequence[JobEvent]:  # noqa: ARG002  # the protocol's
@@ -163,7 +164,9 @@ class ModelArtsV1:
 
     # --- versions -----------------------------------------------------------------------------------
 
-    def _newest_first(self, operation: str, search: str = "", statuses: str | None = None) -> Iterator[list[JobStatus]]:
+    def _newest_first(
+        self, operation: Message, search: str = "", statuses: str | None = None
+    ) -> Iterator[list[JobStatus]]:
         """Pages of jobs, each with its newest version; the next page is asked for when the reader wants it."""
         for number in range(1, MOST_PAGES):
             page = self._calls.page(operation, number, search, statuses)
@@ -171,15 +174,15 @@ class ModelArtsV1:
             if len(page) < PAGE:
                 return
 
-    def _named(self, operation: str, name: str) -> JobStatus | None:
+    def _named(self, operation: Message, name: str) -> JobStatus | None:
         """The job with exactly this name, with its newest version, as the list tells it; or None."""
         found = (job for page in self._newest_first(operation, name) for job in page)
         return next((job for job in found if job.name == name), None)
 
-    def _next_version(self, operation: str, known: JobStatus, job: JobRequest) -> JobStatus:
+    def _next_version(self, operation: Message, known: JobStatus, job: JobRequest) -> JobStatus:
         versions = self._calls.versions(operation, known.job_id)
         if not versions:
-            raise CloudUnavailable("the job exists, but shows no version yet", operation=operation)
+            raise CloudUnavailable(Message("the job exists, but shows no version yet"), operation=operation)
         output = v1_replies.directory(job.outputs[0].path)
         again = next((each for each in versions if output in each.status.outputs), None)
         if again is not None:
@@ -187,12 +190,12 @@ class ModelArtsV1:
         previous = max(each.number for each in versions)
         return self._calls.create_version(operation, known.job_id, previous, job)
 
-    def _look(self, operation: str, job_id: str) -> Version:
+    def _look(self, operation: Message, job_id: str) -> Version:
         version = self._calls.version(operation, job_id)
         self._versions[job_id] = replace(version, metrics={})
         return version
 
-    def _known(self, operation: str, job_id: str) -> Version:
+    def _known(self, operation: Message, job_id: str) -> Version:
         """The version as it was last looked at."""
         return self._versions.get(job_id) or self._look(operation, job_id)
 

@@ -26,6 +26,7 @@ from aisbench_core.cloud.job_logs import NOTHING_YET, log_paths
 from aisbench_core.cloud.job_pages import PAGE, JobFilter, JobPages
 from aisbench_core.cloud.modelarts_client import Caller
 from aisbench_core.errors import CloudNotFound, CloudRejected
+from aisbench_core.messages import Message
 from aisbench_core.model import Engine, Flavor, JobEvent, JobRequest, JobStatus, LogPreview, MetricSample, Pool
 from aisbench_core.settings import Credentials, Profile
 
@@ -49,7 +50,7 @@ class ModelArtsV2:
         """Create the job. Not repeatable by itself: look with `find` first."""
         request = CreateTrainingJobRequest(body=job_body(job, self._workspace_id))
         call = self._sdk.create_training_job_invoker(request)
-        return self._caller.write(f"create job {job.name}", call, replies.job_status)
+        return self._caller.write(Message("create job {name}", name=job.name), call, replies.job_status)
 
     def find(self, name: str) -> JobStatus | None:
         """The job with exactly this name (the newest of several), or None."""
@@ -70,14 +71,14 @@ class ModelArtsV2:
     def detail(self, job_id: str) -> JobStatus:
         """One job with its message and exit codes. CloudNotFound if it is gone."""
         call = self._sdk.show_training_job_details_invoker(ShowTrainingJobDetailsRequest(training_job_id=job_id))
-        return self._caller.read(f"look at job {job_id}", call, replies.job_status)
+        return self._caller.read(Message("look at job {job_id}", job_id=job_id), call, replies.job_status)
 
     def stop(self, job_id: str) -> None:
         """Ask the job to end; one that has ended or is gone is fine."""
         body = JobActionType(action_type="terminate")
         call = self._sdk.stop_training_job_invoker(StopTrainingJobRequest(training_job_id=job_id, body=body))
         try:
-            self._caller.write(f"stop job {job_id}", call, _nothing)
+            self._caller.write(Message("stop job {job_id}", job_id=job_id), call, _nothing)
         except CloudNotFound:
             return
         except CloudRejected as error:
@@ -88,7 +89,7 @@ class ModelArtsV2:
         """Remove the job's record; one that is gone is fine."""
         call = self._sdk.delete_training_job_invoker(DeleteTrainingJobRequest(training_job_id=job_id))
         try:
-            self._caller.write(f"delete job {job_id}", call, _nothing)
+            self._caller.write(Message("delete job {job_id}", job_id=job_id), call, _nothing)
         except CloudNotFound:
             return
 
@@ -97,7 +98,9 @@ class ModelArtsV2:
         request = ShowTrainingJobLogsPreviewRequest(training_job_id=job_id, task_id=task)
         call = self._sdk.show_training_job_logs_preview_invoker(request)
         try:
-            return self._caller.read(f"read the log of {task} of job {job_id}", call, replies.log_preview)
+            return self._caller.read(
+                Message("read the log of {task} of job {job_id}", task=task, job_id=job_id), call, replies.log_preview
+            )
         except CloudRejected as error:
             if error.code not in NOTHING_YET:
                 raise
@@ -114,7 +117,7 @@ class ModelArtsV2:
         call = self._sdk.show_training_job_metrics_invoker(request)
         try:
             return self._caller.read(
-                f"read the metrics of {task} of job {job_id}",
+                Message("read the metrics of {task} of job {job_id}", task=task, job_id=job_id),
                 call,
                 lambda reply: tuple(replies.samples(reply, node, start)),
             )
@@ -134,21 +137,21 @@ class ModelArtsV2:
         """The instance types that training jobs can use."""
         call = self._sdk.show_training_job_flavors_invoker(ShowTrainingJobFlavorsRequest())
         return self._caller.read(
-            "list flavors", call, lambda reply: [replies.flavor(item) for item in reply.get("flavors") or ()]
+            Message("list flavors"), call, lambda reply: [replies.flavor(item) for item in reply.get("flavors") or ()]
         )
 
     def engines(self) -> Sequence[Engine]:
         """The preset images."""
         call = self._sdk.show_training_job_engines_invoker(ShowTrainingJobEnginesRequest())
         return self._caller.read(
-            "list engines", call, lambda reply: [replies.engine(item) for item in reply.get("items") or ()]
+            Message("list engines"), call, lambda reply: [replies.engine(item) for item in reply.get("items") or ()]
         )
 
     def pools(self) -> Sequence[Pool]:
         """The dedicated pools that training jobs can use."""
         return pools.pools(self._caller, self._workspace_id)
 
-    def _search(self, operation: str, offset: int, filters: Sequence[JobFilter]) -> list[JobStatus]:
+    def _search(self, operation: Message, offset: int, filters: Sequence[JobFilter]) -> list[JobStatus]:
         body = JobSearches(
             offset=offset,
             limit=PAGE,
@@ -166,7 +169,7 @@ class ModelArtsV2:
                 training_job_id=job_id, offset=number * EVENTS, limit=EVENTS, order="asc", x_language="en-us"
             )
             call = self._sdk.list_training_job_events_invoker(request)
-            page = self._caller.read(f"read the events of job {job_id}", call, _events)
+            page = self._caller.read(Message("read the events of job {job_id}", job_id=job_id), call, _events)
             yield page
             if len(page) < EVENTS:
                 return

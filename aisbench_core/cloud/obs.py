@@ -18,6 +18,7 @@ from aisbench_core.cloud.ports import ObjectStat, OnProgress
 from aisbench_core.cloud.refusals import Refusals
 from aisbench_core.cloud.spread import spread
 from aisbench_core.errors import CloudNotFound, CloudRejected, ConfigError
+from aisbench_core.messages import Message
 from aisbench_core.private_files import abandoned, draft_of
 from aisbench_core.settings import Credentials, Profile
 
@@ -41,7 +42,7 @@ class ObsStore:
 
     def put(self, path: str, source: Path | bytes) -> ObjectStat:
         """Store one object, replacing what was there; OBS compares it with the MD5 that is sent along."""
-        bucket, key = _split(path, f"store {path}")
+        bucket, key = _split(path, _storing(path))
         if isinstance(source, bytes):
             return self._put_bytes(bucket, key, source)
         with _readable(source):
@@ -59,14 +60,15 @@ class ObsStore:
 
     def get(self, path: str, target: Path) -> None:
         """Fetch one object into a file: wholly, or the file does not appear. CloudNotFound if it is not there."""
-        bucket, key = _split(path, f"fetch {path}")
+        operation = Message("fetch {path}", path=path)
+        bucket, key = _split(path, operation)
         target.parent.mkdir(parents=True, exist_ok=True)
         part = draft_of(target)
         try:
             part.touch()
-            result = self._ask(f"fetch {path}", lambda: self._client.getObject(bucket, key, downloadPath=str(part)))
+            result = self._ask(operation, lambda: self._client.getObject(bucket, key, downloadPath=str(part)))
             if result.body.etag is None or result.body.contentLength != part.stat().st_size:
-                raise self._refusals.garbled(f"fetch {path}", result.status, "no ETag, or not all of its bytes")
+                raise self._refusals.garbled(operation, result.status, Message("no ETag, or not all of its bytes"))
             part.replace(target)
         finally:
             for left in (part, *abandoned(target.parent)):
@@ -74,16 +76,17 @@ class ObsStore:
 
     def read(self, path: str, start: int = 0) -> bytes:
         """The object's bytes from `start` on; empty when `start` is at or past its end."""
-        bucket, key = _split(path, f"read {path}")
+        operation = Message("read {path}", path=path)
+        bucket, key = _split(path, operation)
         answer = self._ask(
-            f"read {path}",
+            operation,
             lambda: self._client.fetch(bucket, key, start),
             fine=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE,
         )
         if answer.status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             return b""
         if answer.etag is None:
-            raise self._refusals.garbled(f"read {path}", answer.status, "no ETag")
+            raise self._refusals.garbled(operation, answer.status, Message("no ETag"))
         content: bytes = answer.content
         return content if answer.status == HTTPStatus.PARTIAL_CONTENT else content[start:]
 
@@ -95,7 +98,7 @@ class ObsStore:
 
     def list(self, prefix: str) -> Sequence[ObjectStat]:
         """Every object whose path starts with `prefix`, all pages, in key order. Empty when there is none."""
-        operation = f"list {prefix}"
+        operation = Message("list {path}", path=prefix)
         bucket, start = _split(prefix, operation, whole_bucket=True)
         stats: list[ObjectStat] = []
         marker: str | None = None
@@ -108,59 +111,68 @@ class ObsStore:
 
     def first(self, prefix: str, most: int) -> Sequence[ObjectStat]:
         """The first objects whose path starts with `prefix`, in key order, by one request; at most `most` <= 1000."""
-        operation = f"list {prefix}"
+        operation = Message("list {path}", path=prefix)
         bucket, start = _split(prefix, operation, whole_bucket=True)
         page = self._page(operation, bucket, start, None, most)
         return [_stat(bucket, item.key, item.size, item.etag) for item in page.contents]
 
     def location(self, bucket: str) -> str:
         """The region that a bucket lies in; empty when OBS does not say."""
-        found = self._body(f"look where {bucket} is", lambda: self._client.getBucketLocation(bucket))
+        operation = Message("look where {bucket} is", bucket=bucket)
+        found = self._body(operation, lambda: self._client.getBucketLocation(bucket))
         return str(found.location or "").strip()
 
     def head(self, path: str) -> ObjectStat | None:
         """One object's facts, or None when it is not there."""
-        bucket, key = _split(path, f"look at {path}")
+        operation = Message("look at {path}", path=path)
+        bucket, key = _split(path, operation)
         result = self._ask(
-            f"look at {path}", lambda: self._client.getObjectMetadata(bucket, key), fine=HTTPStatus.NOT_FOUND
+            operation,
+            lambda: self._client.getObjectMetadata(bucket, key),
+            fine=HTTPStatus.NOT_FOUND,
         )
         if result.status == HTTPStatus.NOT_FOUND:
             return None
         if result.body is None or result.body.etag is None or result.body.contentLength is None:
-            raise self._refusals.garbled(f"look at {path}", result.status, "no ETag or no length")
+            raise self._refusals.garbled(operation, result.status, Message("no ETag or no length"))
         return _stat(bucket, key, result.body.contentLength, result.body.etag)
 
     def copy(self, path: str, target: str) -> None:
         """Copy one object to another path inside OBS. CloudNotFound if it is not there."""
-        source, place = _split(path, f"copy {path}"), _split(target, f"copy to {target}")
-        self._ask(f"copy {path}", lambda: self._client.copyObject(*source, *place))
+        operation = Message("copy {path}", path=path)
+        source, place = (
+            _split(path, operation),
+            _split(target, Message("copy to {path}", path=target)),
+        )
+        self._ask(operation, lambda: self._client.copyObject(*source, *place))
 
     def delete(self, path: str) -> None:
         """Remove one object; one that is not there is fine."""
-        bucket, key = _split(path, f"delete {path}")
+        operation = Message("delete {path}", path=path)
+        bucket, key = _split(path, operation)
         try:
-            self._ask(f"delete {path}", lambda: self._client.deleteObject(bucket, key))
+            self._ask(operation, lambda: self._client.deleteObject(bucket, key))
         except CloudNotFound as error:
             if error.code != "NoSuchKey":
                 raise
 
     def make_directory(self, path: str) -> None:
         """Make sure that a directory (a path that ends with `/`) can be seen by the job: an empty object."""
-        bucket, key = _split(path, f"make directory {path}", whole_bucket=True)
+        bucket, key = _split(path, Message("make directory {path}", path=path), whole_bucket=True)
         if key:
             self._put_bytes(bucket, key.rstrip("/") + "/", b"")
 
     def _put_bytes(self, bucket: str, key: str, content: bytes) -> ObjectStat:
         path = f"/{bucket}/{key}"
         md5 = hashlib.md5(content, usedforsecurity=False).digest()
-        result = self._ask(f"store {path}", lambda: self._client.store(bucket, key, content, _base64(md5)))
+        result = self._ask(_storing(path), lambda: self._client.store(bucket, key, content, _base64(md5)))
         return self._stored(path, result, len(content), md5)
 
     def _put_file(self, bucket: str, key: str, source: Path) -> ObjectStat:
         path = f"/{bucket}/{key}"
         size, md5 = _measure(source)
         headers = PutObjectHeader(md5=_base64(md5))
-        result = self._ask(f"store {path}", lambda: self._client.putFile(bucket, key, str(source), headers=headers))
+        result = self._ask(_storing(path), lambda: self._client.putFile(bucket, key, str(source), headers=headers))
         return self._stored(path, result, size, md5)
 
     def _put_parts(self, bucket: str, key: str, source: Path, size: int) -> ObjectStat:
@@ -168,18 +180,18 @@ class ObsStore:
         obs_multipart.send(self._client, self._body, bucket, key, source, size)
         stat = self.head(path)
         if stat is None or stat.size != size:
-            raise self._refusals.garbled(f"store {path}", None, "the parts make an object of another size")
+            raise self._refusals.garbled(_storing(path), None, Message("the parts make an object of another size"))
         return stat
 
     def _stored(self, path: str, result: Any, size: int, md5: bytes) -> ObjectStat:
         told = dict(result.header)
         etag = told.get("etag", "").strip('"')
         if not etag:
-            raise self._refusals.garbled(f"store {path}", result.status, "no ETag")
+            raise self._refusals.garbled(_storing(path), result.status, Message("no ETag"))
         # The ETag of what OBS encrypts by a key is no MD5; it has compared ours with what it got already.
         encrypted = "kms" in told.get("server-side-encryption", "")
         if etag.lower() != md5.hex() and not encrypted:
-            raise self._refusals.garbled(f"store {path}", result.status, "what it stored is not what was sent")
+            raise self._refusals.garbled(_storing(path), result.status, Message("what it stored is not what was sent"))
         return ObjectStat(path, size, etag)
 
     def _read_if_there(self, path: str) -> tuple[str, bytes | None]:
@@ -190,23 +202,23 @@ class ObsStore:
                 raise
             return path, None
 
-    def _page(self, operation: str, bucket: str, prefix: str, marker: str | None, most: int = PAGE) -> Any:
+    def _page(self, operation: Message, bucket: str, prefix: str, marker: str | None, most: int = PAGE) -> Any:
         page = self._body(
             operation,
             lambda: self._client.listObjects(bucket, prefix, marker=marker, max_keys=most, encoding_type="url"),
         )
         if page.name is None:  # a tidy web page is XML, too, and an empty list to the SDK
-            raise self._refusals.garbled(operation, None, "no list of objects")
+            raise self._refusals.garbled(operation, None, Message("no list of objects"))
         return page
 
-    def _body(self, operation: str, send: Callable[[], Any]) -> Any:
+    def _body(self, operation: Message, send: Callable[[], Any]) -> Any:
         """One request whose answer says something: a web page in between says nothing that the SDK can read."""
         result = self._ask(operation, send)
         if result.body is None:
             raise self._refusals.garbled(operation, result.status, "")
         return result.body
 
-    def _ask(self, operation: str, send: Callable[[], Any], fine: int = HTTPStatus.OK) -> Any:
+    def _ask(self, operation: Message, send: Callable[[], Any], fine: int = HTTPStatus.OK) -> Any:
         """One request. Raises our errors, except for an answer with the status `fine`."""
         try:
             result = send()
@@ -223,10 +235,15 @@ class ObsStore:
         )
 
 
-def _split(path: str, operation: str, whole_bucket: bool = False) -> tuple[str, str]:
+def _storing(path: str) -> Message:
+    return Message("store {path}", path=path)
+
+
+def _split(path: str, operation: Message, whole_bucket: bool = False) -> tuple[str, str]:
     bucket, _, key = path.removeprefix("/").partition("/")
     if not path.startswith("/") or not bucket or not (key or whole_bucket):
-        raise CloudRejected(f"{path!r} is not an OBS path", operation=operation, hint="write /bucket/key")
+        what = Message("{path!r} is not an OBS path", path=path)
+        raise CloudRejected(what, operation=operation, hint=Message("write /bucket/key"))
     return bucket, key
 
 
@@ -240,7 +257,8 @@ def _readable(source: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise ConfigError(f"{source} cannot be read: {error.strerror}", "was it moved or changed?") from error
+        what = Message("{file} cannot be read: {why}", file=source, why=error.strerror)
+        raise ConfigError(what, Message("was it moved or changed?")) from error
 
 
 def _measure(source: Path) -> tuple[int, bytes]:

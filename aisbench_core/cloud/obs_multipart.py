@@ -10,8 +10,9 @@ from obs import CompleteMultipartUploadRequest, CompletePart
 from aisbench_core.cloud.obs_client import SharedClient
 from aisbench_core.cloud.spread import spread
 from aisbench_core.errors import CloudError
+from aisbench_core.messages import Message
 
-Ask = Callable[[str, Callable[[], Any]], Any]
+Ask = Callable[[Message, Callable[[], Any]], Any]
 """Sends one request and raises our errors: (operation, send) -> what the answer says."""
 
 PART = 16 * 1024 * 1024
@@ -21,7 +22,7 @@ PARTS_AT_ONCE = 4
 
 def send(client: SharedClient, ask: Ask, bucket: str, key: str, source: Path, size: int) -> None:
     """Store the file as one object. After a failure the parts are dropped, for OBS charges for what is left."""
-    operation = f"store /{bucket}/{key}"
+    operation = Message("store {path}", path=f"/{bucket}/{key}")
     begun = ask(operation, lambda: client.initiateMultipartUpload(bucket, key))
     upload = begun.uploadId
     part = max(PART, -(-size // MOST_PARTS))
@@ -29,7 +30,7 @@ def send(client: SharedClient, ask: Ask, bucket: str, key: str, source: Path, si
 
     def send_part(number: int) -> Any:
         sent = ask(
-            f"{operation}, part {number} of {len(numbers)}",
+            Message("{operation}, part {number} of {count}", operation=operation, number=number, count=len(numbers)),
             lambda: client.uploadPart(
                 bucket,
                 key,

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from aisbench_core.cloud.refusals import Refusals
 from aisbench_core.cloud.sdk_process import SdkProcess
 from aisbench_core.errors import AisbenchError, CloudRejected, ConfigError
+from aisbench_core.messages import Message
 from aisbench_core.sdk_package import INSTALL, is_installed, place_of, python_of
 from aisbench_core.settings import Credentials, Profile
 
@@ -45,7 +46,7 @@ class SdkCalls:
         self._idle: list[SdkProcess] = []
         weakref.finalize(self, _end, self._idle)
 
-    def ask(self, operation: str, call: str, parse: Callable[[Any], Value], **arguments: Any) -> Value:
+    def ask(self, operation: Message, call: str, parse: Callable[[Any], Value], **arguments: Any) -> Value:
         """What `parse` makes of the answer to a call of `sdk_worker.Sdk`. It is tried once.
 
         Raises ConfigError when the package cannot be used here, Lacking when it has no such call."""
@@ -61,7 +62,7 @@ class SdkCalls:
             raise self._refusals.garbled(operation, None, f"{type(error).__name__}: {error}") from error
 
     @contextmanager
-    def _lent(self, operation: str) -> Iterator[SdkProcess]:
+    def _lent(self, operation: Message) -> Iterator[SdkProcess]:
         """A process that works; it goes back when nothing was raised, or when it answered."""
         if not self._room.acquire(timeout=self._seconds):
             raise self._refusals.unreachable(operation, TimeoutError("timed out: too many calls at once"))
@@ -85,15 +86,14 @@ class SdkCalls:
                 process.end()
         return None
 
-    def _started(self, operation: str) -> SdkProcess:
+    def _started(self, operation: Message) -> SdkProcess:
         opening = self._opening()
         python = python_of(self._profile)
         try:
             process = SdkProcess(python)
         except OSError as error:
-            raise ConfigError(
-                f"{python} cannot be started: {error.strerror}", "check sdk_venv in the profile"
-            ) from None
+            what = Message("{program} cannot be started: {reason}", program=python, reason=error.strerror)
+            raise ConfigError(what, Message("check sdk_venv in the profile")) from None
         try:
             self._answer(operation, process, opening, max(self._seconds, START_SECONDS))
         except AisbenchError:
@@ -104,11 +104,14 @@ class SdkCalls:
     def _opening(self) -> Mapping[str, Any]:
         profile, keys = self._profile, self._credentials
         if not is_installed(profile):
-            raise ConfigError(f"api sdk needs the package modelarts, which is not in {place_of(profile)}", INSTALL)
+            place = place_of(profile)
+            raise ConfigError(
+                Message("api sdk needs the package modelarts, which is not in {place}", place=place), INSTALL
+            )
         if keys.security_token:
             raise ConfigError(
-                "api sdk takes no temporary keys: the package's Session has no security token",
-                "use permanent keys, or set api: v2",
+                Message("api sdk takes no temporary keys: the package's Session has no security token"),
+                Message("use permanent keys, or set api: v2"),
             )
         session = {
             "access_key": keys.access_key.get_secret_value(),
@@ -118,7 +121,7 @@ class SdkCalls:
         }
         return {"keys": session, "endpoints": _endpoints(profile)}
 
-    def _answer(self, operation: str, process: SdkProcess, request: Mapping[str, Any], seconds: float) -> Any:
+    def _answer(self, operation: Message, process: SdkProcess, request: Mapping[str, Any], seconds: float) -> Any:
         try:
             reply = process.ask(request, seconds)
         except OSError as error:
@@ -127,17 +130,21 @@ class SdkCalls:
             raise self._trouble(operation, reply["failure"])
         return reply["value"]
 
-    def _trouble(self, operation: str, failure: Mapping[str, Any]) -> AisbenchError:
+    def _trouble(self, operation: Message, failure: Mapping[str, Any]) -> AisbenchError:
         """Our error for what the package raised."""
         said = f"{failure['text']} {failure['body']}".strip()
         if failure["unloadable"]:
-            where = place_of(self._profile)
-            return ConfigError(f"the package modelarts in {where} cannot be loaded: {failure['text']}", INSTALL)
+            what = Message(
+                "the package modelarts in {place} cannot be loaded: {reason}",
+                place=place_of(self._profile),
+                reason=failure["text"],
+            )
+            return ConfigError(what, INSTALL)
         if failure["lacking"]:
             return Lacking(
-                f"the installed package modelarts is not as documented: {failure['text']}",
+                Message("the installed package modelarts is not as documented: {reason}", reason=failure["text"]),
                 operation=operation,
-                hint="install a newer wheel, or set api: v2",
+                hint=Message("install a newer wheel, or set api: v2"),
             )
         code, status = _CODE.search(said), failure["status"] or _status(said)
         if code or (status or 0) >= HTTPStatus.MULTIPLE_CHOICES:

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from aisbench_core.messages import Message
+
 WORKER = Path(__file__).with_name("sdk_worker.py")
 END_SECONDS = 5.0
 
@@ -49,7 +51,7 @@ class SdkProcess:
             raise
         if not text.endswith(b"\n"):
             self.end()
-            raise ConnectionError("the process of the SDK has ended")
+            raise ConnectionError(Message("the process of the SDK has ended"))
         return json.loads(text)
 
     def end(self) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 from aisbench_core.cloud import sdk_replies, v1_replies
 from aisbench_core.cloud.sdk_body import version_arguments
 from aisbench_core.cloud.sdk_calls import Lacking, SdkCalls
-from aisbench_core.cloud.v1_calls import LONGEST_SEARCH, PAGE, chosen, numbers
+from aisbench_core.cloud.v1_calls import CHOOSE_ENGINE, CHOOSE_FLAVOR, LONGEST_SEARCH, PAGE, chosen, numbers
 from aisbench_core.cloud.v1_replies import Version
+from aisbench_core.messages import Message
 from aisbench_core.model import Engine, Flavor, JobRequest, JobStatus
 from aisbench_core.settings import Credentials, Profile
 
@@ -21,7 +22,7 @@ class SdkV1Calls:
 
     def page(
         self,
-        operation: str,
+        operation: Message,
         number: int,
         search: str,
         statuses: str | None,  # noqa: ARG002  # the API's own class takes it, and is called in the same way
@@ -32,12 +33,12 @@ class SdkV1Calls:
             asked["search_content"] = search[:LONGEST_SEARCH]
         return self._calls.ask(operation, "v1_jobs", v1_replies.listing, **asked)
 
-    def versions(self, operation: str, job_id: str) -> list[Version]:
+    def versions(self, operation: Message, job_id: str) -> list[Version]:
         """All versions of a job."""
         job, _ = numbers(operation, job_id)
         return self._calls.ask(operation, "v1_versions", v1_replies.versions, job_id=job)
 
-    def version(self, operation: str, job_id: str) -> Version:
+    def version(self, operation: Message, job_id: str) -> Version:
         """One version, with its metrics where the package passes them on."""
         job, version = numbers(operation, job_id)
         return self._calls.ask(
@@ -48,12 +49,12 @@ class SdkV1Calls:
             version_id=version,
         )
 
-    def create(self, operation: str, job: JobRequest) -> JobStatus:
+    def create(self, operation: Message, job: JobRequest) -> JobStatus:
         """A new job with its first version."""
         self._look_at_offers(operation, job)
         return self._calls.ask(operation, "v1_create", _made, job_name=job.name, **version_arguments(job))
 
-    def create_version(self, operation: str, job_id: str, previous: int, job: JobRequest) -> JobStatus:
+    def create_version(self, operation: Message, job_id: str, previous: int, job: JobRequest) -> JobStatus:
         """The next version of a job."""
         self._look_at_offers(operation, job)
         return self._calls.ask(
@@ -66,21 +67,21 @@ class SdkV1Calls:
             **version_arguments(job),
         )
 
-    def stop(self, operation: str, job_id: str) -> None:
+    def stop(self, operation: Message, job_id: str) -> None:
         """Ask a version to end."""
         job, version = numbers(operation, job_id)
         self._calls.ask(operation, "v1_stop", _nothing, job_id=job, version_id=version)
 
-    def delete_version(self, operation: str, job_id: str) -> None:
+    def delete_version(self, operation: Message, job_id: str) -> None:
         """Remove one version of several."""
         job, version = numbers(operation, job_id)
         self._calls.ask(operation, "v1_delete_version", _nothing, job_id=job, version_id=version)
 
-    def delete_job(self, operation: str, job_id: str) -> None:
+    def delete_job(self, operation: Message, job_id: str) -> None:
         """Remove a job with its versions."""
         self._calls.ask(operation, "v1_delete", _nothing, job_id=numbers(operation, job_id)[0])
 
-    def log(self, operation: str, job_id: str, name: str) -> str:
+    def log(self, operation: Message, job_id: str, name: str) -> str:
         """The newest part of a log; empty when there is none of this name, or when the package cannot tell it."""
         job, version = numbers(operation, job_id)
         of = {"job_id": job, "version_id": version}
@@ -94,23 +95,23 @@ class SdkV1Calls:
 
     def flavors(self) -> Sequence[Flavor]:
         """The instance types, as far as their names tell."""
-        return self._calls.ask("list flavors", "v1_flavors", sdk_replies.flavors)
+        return self._calls.ask(Message("list flavors"), "v1_flavors", sdk_replies.flavors)
 
     def engines(self) -> Sequence[Engine]:
         """The preset images."""
-        return self._calls.ask("list engines", "v1_engines", sdk_replies.engines)
+        return self._calls.ask(Message("list engines"), "v1_engines", sdk_replies.engines)
 
     def pools(self) -> None:
         """Unknown: the package has no call for them."""
 
-    def _look_at_offers(self, operation: str, job: JobRequest) -> None:
+    def _look_at_offers(self, operation: Message, job: JobRequest) -> None:
         """The package finds the numbers of flavor and image by itself; what it does when there is none is not told."""
         spec = job.spec
         if not spec.pool_id:
-            chosen(operation, spec.flavor, [each.flavor_id for each in self.flavors()], "flavor")
+            chosen(operation, spec.flavor, [each.flavor_id for each in self.flavors()], CHOOSE_FLAVOR)
         if not spec.image_url:
             offered = [f"{each.name} {each.version}" for each in self.engines()]
-            chosen(operation, f"{spec.engine_name} {spec.engine_version}", offered, "engine")
+            chosen(operation, f"{spec.engine_name} {spec.engine_version}", offered, CHOOSE_ENGINE)
 
 
 def _made(reply: Any) -> JobStatus:

@@ -80,7 +80,7 @@ class Doctor:
         try:
             found = _objects(cloud) if service == "obs" else _flavors(cloud)
         except AisbenchError as error:
-            yield Diagnosis(check, State.FAIL, str(error).removesuffix(f" ({error.hint})"), error.hint)
+            yield Diagnosis(check, State.FAIL, error.what, error.hint)
             return
         yield Diagnosis(check, State.OK, found)
 

@@ -13,6 +13,7 @@ from aisbench_core.authoring import pre_start
 from aisbench_core.authoring.code_folder import LEFT_OUT
 from aisbench_core.authoring.workloads import REPORTER, Workload
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
 from aisbench_core.model import RunSpec, canonical_json
 from aisbench_core.private_files import write_whole
 
@@ -59,7 +60,9 @@ def read_code(spec: RunSpec, workload: Workload, beside: Mapping[str, Path] = Ma
         sources |= beside
         return CodeManifest(tuple(_code_file(name, source) for name, source in sorted(sources.items())))
     except OSError as error:
-        raise ConfigError(f"the code cannot be read: {error.filename}: {error.strerror}") from error
+        raise ConfigError(
+            Message("the code cannot be read: {file}: {why}", file=error.filename, why=error.strerror)
+        ) from error
 
 
 def files_beside(spec: RunSpec, script: Path) -> dict[str, Path]:

@@ -4,9 +4,12 @@ from collections.abc import Callable, Sequence
 
 from aisbench_core.cloud.ports import TrainingService
 from aisbench_core.errors import AuthFailed, CloudNotFound, CloudRejected, Problem, SpecError
+from aisbench_core.messages import Message, verbatim
 from aisbench_core.model import Api, JobStatus, RegionJob, Run
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.steps import Connect
+
+FIND = Message("find the job")
 
 StopRun = Callable[[str, str], Run]
 """Stops the run with this id for this person."""
@@ -48,10 +51,11 @@ class Jobs:
     def delete(self, profile: str, job: RegionJob, api: Api | None = None) -> None:
         """Remove an ended job from the region's list; what it wrote stays. Raises SpecError while it may still run."""
         if not job.status.has_ended or (job.run and not job.run.state.is_terminal):
-            found = job.status.phase if job.run is None else f"{job.status.phase}, run {job.run.state}"
-            raise SpecError(
-                f"job {job.status.name} is kept", [Problem("phase", "only a job that has ended can be deleted", found)]
-            )
+            why, found = Message("only a job that has ended can be deleted"), verbatim(job.status.phase)
+            if job.run is not None:
+                found = Message("{phase}, run {state}", phase=job.status.phase, state=job.run.state)
+            kept = Message("job {name} is kept", name=job.status.name)
+            raise SpecError(kept, [Problem("phase", why, found)])
         self._look(profile, api).training.delete(job.status.job_id)
 
     def _with_runs(self, jobs: Sequence[JobStatus]) -> list[RegionJob]:
@@ -70,9 +74,12 @@ def _by_id(training: TrainingService, job_id: str) -> JobStatus | None:
 
 def _no_job(name: str, version: int | None, named: Sequence[JobStatus]) -> CloudNotFound:
     if not named:
-        hint = "`aisbench jobs list` shows what has not ended; names must be given in full"
-        return CloudNotFound(f"there is no job {name!r}", operation="find the job", hint=hint)
-    there = ", ".join(str(job.version) for job in named if job.version) or "none: its jobs have no versions"
+        hint = Message("`aisbench jobs list` shows what has not ended; names must be given in full")
+        return CloudNotFound(Message("there is no job {name!r}", name=name), operation=FIND, hint=hint)
+    there = ", ".join(str(job.version) for job in named if job.version)
+    versions = there or Message("none: its jobs have no versions")
     return CloudNotFound(
-        f"job {name!r} has no version {version}", operation="find the job", hint=f"versions that exist: {there}"
+        Message("job {name!r} has no version {version}", name=name, version=version),
+        operation=FIND,
+        hint=Message("versions that exist: {versions}", versions=versions),
     )

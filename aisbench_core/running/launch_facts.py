@@ -8,6 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from aisbench_core.authoring.workloads import Workload
 from aisbench_core.errors import ResultError
+from aisbench_core.messages import Message
 from aisbench_core.model import Flavor, Launched, RunSpec, WorkloadFacts
 from aisbench_core.private_files import write_whole
 from aisbench_core.settings import Profile
@@ -49,4 +50,4 @@ def read_facts(file: Path) -> LaunchFacts:
     try:
         return _FACTS.validate_json(file.read_bytes())
     except (OSError, ValidationError) as error:
-        raise ResultError(f"{file.parent.name}/{file.name} cannot be read") from error
+        raise ResultError(Message("{file} cannot be read", file=f"{file.parent.name}/{file.name}")) from error

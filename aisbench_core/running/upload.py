@@ -5,6 +5,7 @@ from pathlib import PurePosixPath
 
 from aisbench_core.cloud.ports import ObjectStat, ObjectStore, OnProgress
 from aisbench_core.errors import CloudRejected, CloudUnavailable
+from aisbench_core.messages import Message
 from aisbench_core.running.code import CodeFile, CodeManifest
 
 LARGE = 16 * 1024 * 1024
@@ -35,9 +36,14 @@ def upload(objects: ObjectStore, code: CodeManifest, directory: str, shared: str
     lost = _missing(objects, code, directory)
     if lost:
         raise CloudUnavailable(
-            f"{len(lost)} of {len(missing)} files are not as they were sent, first of all {lost[0].name}",
-            operation="upload code",
-            hint="it is tried again; do not edit the code while it is uploaded",
+            Message(
+                "{lost} of {count} files are not as they were sent, first of all {file}",
+                lost=len(lost),
+                count=len(missing),
+                file=lost[0].name,
+            ),
+            operation=Message("upload code"),
+            hint=Message("it is tried again; do not edit the code while it is uploaded"),
         )
     return len(missing)
 

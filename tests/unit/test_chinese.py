@@ -27,6 +27,10 @@ PYDANTIC = [
 """What is wrong with the values of documents, as pydantic says it; our documents begin it with a small letter."""
 
 
+OLDER = {"choose {} {} of this region"}
+"""What only earlier versions said; their rows still hold it."""
+
+
 def said_by(node: ast.AST) -> str | None:
     """A text as the catalogue writes it: its values as {}."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -47,9 +51,9 @@ def sentences() -> Iterator[str]:
 def test_the_code_still_says_every_sentence_of_the_catalogue() -> None:
     known = "\n".join([*sentences(), *PYDANTIC])
 
-    gone = [english for english in catalogue() if PLACE.sub("{}", english) not in known]
+    gone = {english for english in catalogue() if PLACE.sub("{}", english) not in known}
 
-    assert gone == []
+    assert gone == OLDER
 
 
 def test_the_numbers_of_a_block_are_known_by_their_keys() -> None:
