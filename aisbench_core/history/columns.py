@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from aisbench_core.errors import ConfigError
 from aisbench_core.history.found import Column
+from aisbench_core.model.columns import KEYS
 
 _NAMES: Mapping[Column, str] = {
     Column.MODEL: "model, model name, 模型, 模型名称, 网络, 网络模型, network, net",
@@ -39,39 +40,12 @@ _NAMES: Mapping[Column, str] = {
     Column.RUN_ID: "run id",
     Column.DIVISION: "division, divsion",
     Column.VALIDITY: "validity, 有效性",
-    Column.ACCURACY: (
-        "accuracy, acc, top1, top 1, top1 acc, top1 accuracy, top 1 accuracy, "
-        "precision acc, mlm accuracy, 精度, 准确率, 正确率, 训练精度, "
-        "最终精度, top1精度"
-    ),
-    Column.THROUGHPUT_RATIO: (
-        "throughput ratio, throughput, throughput reported, throughput rate, "
-        "total throughput, fps, samples per second, samples/s, images/s, "
-        "imgs/s, img/s, sentences/s, tokens/s, performance, perf, 吞吐, "
-        "吞吐率, 吞吐量, 性能, 总吞吐, 总吞吐率, 总吞吐量, 集群吞吐, 训练性能"
-    ),
-    Column.AVERAGE_POWER: (
-        "average power, avg power, mean power, average power w, power, 平均功率, 平均功耗, 功耗, 功率"
-    ),
-    Column.MAX_POWER: ("max power, maximum power, peak power, max power w, 最大功率, 最大功耗, 峰值功率, 峰值功耗"),
-    Column.ENERGY_CONSUMPTION: "energy consumption, energy, 能耗, 总能耗, 能源消耗, 耗电量",
-    Column.EFFICIENTCY: ("efficientcy, efficiency, power efficiency, energy efficiency, 能效, 能效比, 效率"),
-    Column.RESOURCE_UTIL_RATIO: (
-        "resource util ratio, resource utilization, utilization, npu util, 资源利用率, 利用率, npu利用率"
-    ),
     Column.RESOURCE_UTIL_PCT: "npu util avg pct",
-    Column.TOTAL_START_TIME: (
-        "start, start time, started at, begin, begin time, 开始时间, 启动时间, 训练开始时间, 测试开始时间"
-    ),
-    Column.TOTAL_END_TIME: (
-        "end, end time, ended at, finish, finish time, 结束时间, 完成时间, 训练结束时间, 测试结束时间"
-    ),
 }
 
 _UNIT = re.compile(r"[(\[（【](?:([^)\]）】]*+)[)\]）】]|[^)\]）】]*+\Z)")
 """What stands in brackets; one that is never closed takes all that follows, so that nothing is read twice."""
 
-_PERIODS = ("prepare", "dataload", "proc", "total")
 _PERCENT = {Column.ACCURACY: Column.ACCURACY_PCT, Column.RESOURCE_UTIL_RATIO: Column.RESOURCE_UTIL_PCT}
 
 LONGEST_HEADER = 256
@@ -133,10 +107,10 @@ def _words(header: str) -> str:
 def _by_name() -> dict[str, Column]:
     found = {_words(column): column for column in Column}
     found |= {_words(name): column for column, names in _NAMES.items() for name in names.split(",")}
-    for period in _PERIODS:
-        for end in ("start", "end"):
-            column = Column(f"{period}_{end}_time")
-            found |= {f"{period} {end} time": column, f"{period} {end} utc": column}
+    for key in KEYS:
+        exported = (key.exported.name if key.exported else "") or key.name
+        names = [exported, *(name for name in (key.key.headers if key.key else "").split(",") if name)]
+        found |= {_words(name): Column(key.stored_name) for name in names}
     return found
 
 

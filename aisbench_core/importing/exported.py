@@ -24,6 +24,7 @@ from aisbench_core.model import (
     canonical_json,
     stated_of,
 )
+from aisbench_core.model.columns import KEYS, Kind
 
 NEEDED = frozenset({"run_id", "created_at_utc", "workload", "model_name", "region", "mode", "state", "fingerprint"})
 """Without these a row is read as any table's."""
@@ -32,14 +33,10 @@ _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 """What may name a folder of ours."""
 
 _SPEC = ("workload", "framework_version", "mode", "node_count", "cards_per_node", "flavor", "engine_version", "pool_id")
-_PERIODS = ("prepare", "dataload", "proc", "total")
-_NUMBERS = {
-    "accuracy": "accuracy",
-    "throughput_ratio": "throughput_reported",
-    "average_power": "average_power_w",
-    "max_power": "max_power_w",
-    "energy_consumption": "energy",
-    "efficientcy": "power_efficiency",
+_EXPORTED = {key: key.exported.name or key.name for key in KEYS if key.exported}
+_TIMES = {key.stored_name: name for key, name in _EXPORTED.items() if key.kind is Kind.TIME}
+_NUMBERS = {"accuracy": "accuracy"} | {
+    key.stored_name: name for key, name in _EXPORTED.items() if key.kind is Kind.NUMBER
 }
 _CARRIED_TEXTS = ("spec_sha256", "fingerprint", "straggler_ranks")
 _CARRIED_NUMBERS = ("queue_s", "throughput_cluster", "throughput_per_node", "throughput_per_card")
@@ -135,9 +132,7 @@ def _result(found: FoundResult) -> CollectedResult | None:
     cells = found.exported
     if "ranks_expected" not in cells:
         return None
-    times = {
-        f"{period}_{end}_time": cells.get(f"{period}_{end}_utc") for period in _PERIODS for end in ("start", "end")
-    }
+    times = {name: cells.get(column) for name, column in _TIMES.items()}
     values: dict[str, Any] = {name: _number(cells.get(column)) for name, column in _NUMBERS.items()}
     values |= {name: _time(text) if text else None for name, text in times.items()}
     if cells.get("npu_util_source") == "train_result_info":

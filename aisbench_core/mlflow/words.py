@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from aisbench_core.model.columns import KEYS, Kind
+from aisbench_core.model.columns import KEYS, TIMES_OF_KEYS, Kind
 
 RUN_ID = "aisbench.run_id"
 JOB_ID = "aisbench.job_id"
@@ -27,5 +27,5 @@ SAMPLE = "platform.{name}.node_{node}"
 REPORTED: Mapping[str, str] = {key.stored_name: key.name for key in KEYS if key.kind is not Kind.TIME}
 """The numbers of the training tool's block, and the metrics that they are."""
 
-PERIODS = tuple(key.stored_name for key in KEYS if key.kind is Kind.TIME)
+PERIODS = TIMES_OF_KEYS
 """Its times, which are tags of that name behind `aisbench.`"""

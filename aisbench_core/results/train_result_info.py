@@ -1,4 +1,4 @@
-"""The block train_result_info: upstream's 15 keys, exactly as spelt; as text, and back."""
+"""The block train_result_info: its keys exactly as upstream spells them; as text, and back."""
 
 import json
 import math
@@ -9,16 +9,14 @@ from datetime import UTC, datetime, tzinfo
 
 from aisbench_core.errors import ResultError
 from aisbench_core.messages import Message
-from aisbench_core.model import TrainResultInfo
+from aisbench_core.model import TrainResultInfo, columns
 
 AS_TEXT = frozenset({"accuracy", "throughput_ratio"})
 
 KEYS = frozenset(field.name for field in fields(TrainResultInfo))
 TIMES = frozenset(key for key in KEYS if key.endswith("_time"))
 
-UNMEASURED_AS_ZERO = frozenset(
-    {"average_power", "efficientcy", "energy_consumption", "max_power", "resource_util_ratio"}
-)
+UNMEASURED_AS_ZERO = frozenset(key.stored_name for key in columns.KEYS if key.key and key.key.zero_is_unmeasured)
 """Where upstream writes 0 when nothing was measured."""
 
 UNMEASURED_TIME = "2020-01-30 14:16:00"
@@ -85,7 +83,7 @@ def read(text: str, zone: tzinfo) -> ReadBlock:
             values[key] = read_time(value, zone) if key in TIMES else read_measure(key, value)
         except ResultError as error:
             problems.append(error.message)
-    missing = sorted(KEYS - told.keys() - _nulls(text))
+    missing = sorted(KEYS - columns.LATER_KEYS - told.keys() - _nulls(text))
     if missing:
         problems.append(Message("the block lacks {keys}", keys=", ".join(missing)))
     return ReadBlock(TrainResultInfo(**values), normal(told), tuple(placeholders), tuple(problems))  # type: ignore[arg-type]  # by name

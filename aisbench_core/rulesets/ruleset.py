@@ -8,12 +8,13 @@ import hashlib
 from collections.abc import Mapping
 from enum import StrEnum
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
 from aisbench_core.messages import Message
 from aisbench_core.model import Division, Frozen, canonical_json
+from aisbench_core.model.columns import KEYS, LATER_KEYS
 
 DEFAULT = "aisbench/1"
 """The product's own ruleset, which decides unless the settings name another."""
@@ -55,12 +56,13 @@ class Rule(Levels):
     inferred: Annotated[bool, Field(description="whether that was inferred, because the text is not public")] = False
 
 
-Required = Literal[
-    "throughput", "throughput_definition", "throughput_ratio", "accuracy", "average_power", "max_power",
-    "energy_consumption", "efficientcy", "resource_util_ratio", "prepare_start_time", "prepare_end_time",
-    "dataload_start_time", "dataload_end_time", "proc_start_time", "proc_end_time", "total_start_time",
-    "total_end_time",
-]  # fmt: skip
+REQUIRED = tuple(key.stored_name for key in KEYS if key.stored_name not in LATER_KEYS)
+"""Keys of the block that a rule may demand."""
+
+if TYPE_CHECKING:
+    Required: TypeAlias = str
+else:
+    Required = Literal["throughput", "throughput_definition", *REQUIRED]
 
 
 class Fields(Rule):

@@ -3,12 +3,12 @@
 import math
 from collections.abc import Sequence
 from pathlib import PurePath
-from typing import NamedTuple
 
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import Problem, RunNotFound, SpecError
-from aisbench_core.model import Mode, Origin
+from aisbench_core.model import Mode, Origin, columns
+from aisbench_core.model.columns import Compared, compared
 from aisbench_core.warehouse.compared import (
     ComparedBy,
     Comparison,
@@ -25,32 +25,10 @@ from aisbench_core.warehouse.values import RunRow
 
 FEWEST, MOST = 2, 8
 
-_DECIDING = (
-    "region",
-    "rehearsal",
-    "synthetic_data",
-    "workload",
-    "model",
-    "dataset",
-    "dataset_sha256",
-    "mode",
-    "throughput_definition",
-    "throughput_unit",
-)
+_DECIDING = tuple(column.field for column in compared(Compared.DECIDES))
 """A ratio between runs that differ in one of these says nothing; parameters that decide speed come on top."""
 
-_DESCRIBED = (
-    "origin",
-    "framework",
-    "framework_version",
-    "accelerator",
-    "flavor",
-    "node_count",
-    "cards_per_node",
-    "code_sha256",
-    "engine_version",
-    "profile",
-)
+_DESCRIBED = tuple(column.field for column in compared(Compared.DESCRIBES))
 
 _MAY_BE_UNKNOWN = ("parameters", "mode", "node_count", "cards_per_node")
 """Fields of a spec that decide a comparison, and that an imported result may not tell."""
@@ -58,30 +36,15 @@ _MAY_BE_UNKNOWN = ("parameters", "mode", "node_count", "cards_per_node")
 _ASKED = ("engine_name", "boot_file", "image_url", "command", "pool_id", "volumes", "priority", "retries", "api")
 """Fields of the spec that can change a result; names, descriptions and places of outputs cannot."""
 
-THROUGHPUT = "the workload's unit"
-
 
 Speed = dict[str, object] | None
 """The parameters that decide a run's speed; None: not known."""
 
 
-class Metric(NamedTuple):
-    """A number of a run that can be put beside another's."""
-
-    name: str
-    unit: str
-    higher_is_better: bool
-
-
-_METRICS = (
-    Metric("throughput", THROUGHPUT, higher_is_better=True),
-    Metric("per_node", THROUGHPUT, higher_is_better=True),
-    Metric("per_card", THROUGHPUT, higher_is_better=True),
-    Metric("accuracy", "", higher_is_better=True),
-    Metric("duration_s", "s", higher_is_better=False),
-    Metric("queue_s", "s", higher_is_better=False),
-    Metric("rank_cv", "", higher_is_better=False),
+METRICS = sorted(
+    compared(Compared.HIGHER_IS_BETTER, Compared.LOWER_IS_BETTER), key=lambda column: column.unit != columns.UNIT
 )
+"""The numbers of a run that can be put beside another's, throughputs first."""
 
 _DECIDES = {"": "throughput", "node": "per_node", "card": "per_card"}
 _SEVERITY = (Verdict.COMPARABLE, Verdict.NORMALISED, Verdict.NOT_COMPARABLE)
@@ -108,7 +71,7 @@ def compare(cur: DuckDBPyConnection, run_ids: Sequence[str], by: ComparedBy = Co
         runs=runs,
         differences=tuple(field for field in fields if _differs(field.values)),
         same=tuple(field for field in fields if not _differs(field.values)),
-        metrics=tuple(_metric(metric, measured, verdicts, worst, normalise_by) for metric in _METRICS),
+        metrics=tuple(_metric(metric, measured, verdicts, worst, normalise_by) for metric in METRICS),
         verdict=worst,
         reasons=tuple(dict.fromkeys(reason for one in verdicts for reason in one.reasons)),
         normalise_by=normalise_by,
@@ -211,15 +174,26 @@ def _different_speed(base: Speed, other: Speed) -> tuple[str, ...]:
 
 
 def _metric(
-    metric: Metric, runs: Sequence[RunRow], verdicts: Sequence[RunVerdict], worst: Verdict, normalise_by: str
+    metric: columns.Column,
+    runs: Sequence[RunRow],
+    verdicts: Sequence[RunVerdict],
+    worst: Verdict,
+    normalise_by: str,
 ) -> MetricComparison:
-    base: float | None = getattr(runs[0], metric.name)
+    base: float | None = getattr(runs[0], metric.field)
     values = tuple(
-        _against(base, getattr(run, metric.name), one.verdict) for run, one in zip(runs, verdicts, strict=True)
+        _against(base, getattr(run, metric.field), one.verdict) for run, one in zip(runs, verdicts, strict=True)
     )
-    decides = worst is not Verdict.NOT_COMPARABLE and metric.name == _DECIDES[normalise_by]
-    unit = _common_unit(runs) if metric.unit == THROUGHPUT else metric.unit
-    return MetricComparison(metric.name, unit, values, metric.higher_is_better, decides)
+    is_rate, is_share = metric.unit == columns.UNIT, metric.unit == columns.FRACTION
+    return MetricComparison(
+        metric.field,
+        _common_unit(runs) if is_rate else "" if is_share else metric.unit,
+        values,
+        metric.compared is Compared.HIGHER_IS_BETTER,
+        decides=worst is not Verdict.NOT_COMPARABLE and metric.field == _DECIDES[normalise_by],
+        is_rate=is_rate,
+        is_share=is_share,
+    )
 
 
 def _common_unit(runs: Sequence[RunRow]) -> str:

@@ -60,13 +60,15 @@ class MetricValue:
 class MetricComparison:
     """One metric over all compared runs. `decides` marks the throughput that the verdict says to look at.
 
-    `unit` is empty for a share, and for throughputs where each run has a unit of its own."""
+    `unit` is empty for a share, and for throughputs (`is_rate`) where each run has a unit of its own."""
 
     name: str
     unit: str
     values: tuple[MetricValue, ...]
     higher_is_better: bool
     decides: bool = False
+    is_rate: bool = False
+    is_share: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.model.columns import COUNTED
+from aisbench_core.model.columns import COUNTED, Compared, compared
 from aisbench_core.statistics.difference import difference
 from aisbench_core.statistics.summary import summary
 from aisbench_core.warehouse.compared import MOST_DOTS, Peers, RunDot, RunVerdict, Verdict
@@ -17,12 +17,9 @@ MOST_PEERS = 500
 """So many runs of a group are looked at: the newest ones."""
 
 _MEDIANS = {
-    "throughput": "throughput_cluster",
-    "per_node": "throughput_per_node",
-    "per_card": "throughput_per_card",
-    "duration_s": "duration_s",
-    "queue_s": "queue_s",
-    "rank_cv": "rank_cv",
+    column.field: column.stored_name
+    for column in compared(Compared.HIGHER_IS_BETTER, Compared.LOWER_IS_BETTER)
+    if column.field != "accuracy"
 }
 """What the group of a run has for each of its numbers, and the column of which that is the median."""
 

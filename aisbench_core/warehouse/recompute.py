@@ -8,7 +8,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -26,6 +26,7 @@ from aisbench_core.model import (
     TrainResultInfo,
     canonical_json,
 )
+from aisbench_core.model.columns import KEYS, LATER_KEYS
 from aisbench_core.warehouse import remarks, throughput
 from aisbench_core.warehouse.card_rows import place_of
 from aisbench_core.warehouse.connection import Connection
@@ -44,7 +45,7 @@ CHUNK = 5000
 TOLERANCE = 1e-9
 """Sums depend on the order of what is added, in their last digits."""
 
-_INFO = tuple(field.name for field in fields(TrainResultInfo))
+_INFO = tuple(key.stored_name for key in KEYS if key.stored_name not in LATER_KEYS)
 _OF_SPEC = (
     "workload", "framework_version", "mode", "engine_version", "flavor", "pool_id", "node_count", "cards_per_node",
     "api",

@@ -15,7 +15,7 @@ from aisbench_core.model.system import known_from_job
 from aisbench_core.warehouse.claims import as_recorded
 from aisbench_core.warehouse.judging import Verdict
 from aisbench_core.warehouse.remarks import imported_note
-from aisbench_core.warehouse.rows import sha256_of
+from aisbench_core.warehouse.rows import hashed, sha256_of
 
 _NOT_HASHED = frozenset(
     {
@@ -40,7 +40,7 @@ def hashes(run: Cells, result: Cells, cards: Sequence[Sequence[Any]], remarks: R
     run = as_recorded(run)
     asked = {name: value for name, value in run.items() if name not in _NOT_HASHED}
     asked |= {"tags": "[]", "note": imported_note(run["note"] or "", remarks.note)}
-    measured = {name: value for name, value in result.items() if name not in _NOT_MEASURED}
+    measured = {name: value for name, value in hashed(result).items() if name not in _NOT_MEASURED}
     launch = [run["launch"]] if run["launch"] else []
     stored = [list(card) for card in cards]
     in_order = sorted(stored, key=lambda card: (card[1], card[2]))

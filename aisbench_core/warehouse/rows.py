@@ -24,6 +24,7 @@ from aisbench_core.model import (
     canonical_json,
     whole_note,
 )
+from aisbench_core.model.columns import LATER_KEYS
 from aisbench_core.warehouse.card_rows import card_rows, finite, place_of, server_rows
 from aisbench_core.warehouse.facts import LONGEST_S
 from aisbench_core.warehouse.fingerprint import fingerprint
@@ -57,7 +58,7 @@ def rows_of(record: RunRecord, judge: Judge) -> Rows:
     stated = [record.described.values] if record.described and record.described.values else []
     launch = [canonical_json(asdict(record.launched))] if record.launched else []
     # The verdict is not part of the hash: another ruleset finds something else in the same record.
-    sha256 = sha256_of([asked, result, cards, *stated, *launch])
+    sha256 = sha256_of([asked, hashed(result), cards, *stated, *launch])
     sealed = {
         **run,
         **_remarked(record, asked),
@@ -242,7 +243,7 @@ def _result(record: RunRecord) -> Cells:
         "straggler_ranks": ";".join(place_of(card, record.run.spec.mode) for card in computed.stragglers),
         "npu_util_avg_pct": _utilisation(record.samples),
         "not_measured": canonical_json(
-            [name for name, value in {**info, "accuracy": accuracy}.items() if value is None]
+            [name for name, value in {**info, "accuracy": accuracy}.items() if value is None and name not in LATER_KEYS]
         ),
         "problems": canonical_json(list(map(str, _problems(record)))),
     }
@@ -262,7 +263,7 @@ def _not_finite(info: TrainResultInfo) -> Iterator[Message]:
 
 
 def _typed(info: TrainResultInfo) -> dict[str, object]:
-    """The 15 keys as cells. A number that is not finite measures nothing; the checks have already named it."""
+    """The keys as cells. A number that is not finite measures nothing; the checks have already named it."""
     values = ((name, getattr(info, name)) for name in _INFO)
     return {name: _utc(value) if isinstance(value, datetime) else finite(value) for name, value in values}
 
@@ -290,6 +291,12 @@ def _seconds(start: datetime | None, end: datetime | None) -> float | None:
 def _possible(seconds: float | None) -> float | None:
     """None for what only a clock that jumped can have measured; the check of times names it."""
     return None if seconds is None or seconds > LONGEST_S else seconds
+
+
+def hashed(result: Cells) -> Cells:
+    """What the record's hash covers of a result: of keys that came later only those with a value, so that the hash of
+    a run from before stays."""
+    return {name: value for name, value in result.items() if name not in LATER_KEYS or value is not None}
 
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=datetime.isoformat)

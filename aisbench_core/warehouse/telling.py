@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from aisbench_core.model.columns import COUNTED, KEYS, Kind
+from aisbench_core.model.columns import COUNTED, TIMES_OF_KEYS
 from aisbench_core.warehouse.answers import Cursor
 from aisbench_core.warehouse.filters import CHOSEN, parameters
 from aisbench_core.warehouse.values import BoardQuery
@@ -19,8 +19,6 @@ _NAMED = "run_id in (select unnest(?::VARCHAR[]))"
 
 _VIEWED = "list_contains(?::VARCHAR[], run_id)"
 """Rows of a view that joins tables: this reaches each of them."""
-
-_TIMES = tuple(key.stored_name for key in KEYS if key.kind is Kind.TIME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +50,13 @@ def told_runs(cur: Cursor, query: BoardQuery) -> Iterator[ToldRun]:
 
 def _told(cur: Cursor, run_ids: Sequence[str]) -> Iterator[ToldRun]:
     values = {row["run_id"]: row for row in _rows(cur, f"* from v_runs where {_VIEWED}", run_ids)}
-    raw = f"run_id, raw, {', '.join(_TIMES)} from results where {_NAMED}"
+    raw = f"run_id, raw, {', '.join(TIMES_OF_KEYS)} from results where {_NAMED}"
     results = {row["run_id"]: row for row in _rows(cur, raw, run_ids)}
     ranks = _grouped(cur, "server, rank, throughput", "rank_results", run_ids, "throughput is not null")
     servers = _grouped(cur, "server, throughput, accuracy", "server_results", run_ids)
     samples = _grouped(cur, "at_utc, node, name, value", "metric_samples", run_ids)
     for run_id in run_ids:
-        times = {name: at for name in _TIMES if (at := results[run_id][name])}
+        times = {name: at for name in TIMES_OF_KEYS if (at := results[run_id][name])}
         yield ToldRun(
             values[run_id], times, results[run_id]["raw"] or "", ranks[run_id], servers[run_id], samples[run_id]
         )

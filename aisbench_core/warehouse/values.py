@@ -169,6 +169,11 @@ class RunRow:
     ranks_found: int | None
     rank_cv: float | None
     straggler_ranks: str
+    average_power_w: float | None
+    max_power_w: float | None
+    energy_j: float | None
+    power_efficiency: float | None
+    resource_util: float | None
     npu_util_avg_pct: float | None
     not_measured: tuple[str, ...]
     validity: Validity

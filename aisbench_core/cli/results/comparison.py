@@ -10,9 +10,6 @@ from aisbench_core.cli.results.servers import servers_text
 if TYPE_CHECKING:
     from aisbench_core.warehouse.compared import Comparison, MetricComparison, MetricValue, Peers
 
-THROUGHPUTS = ("throughput", "per_node", "per_card")
-"""Metrics in each run's own unit."""
-
 
 def comparison_text(comparison: "Comparison") -> str:
     """The whole comparison; the first run is the baseline."""
@@ -79,13 +76,13 @@ def _values(metric: "MetricComparison", units: Sequence[str]) -> Iterator[str]:
         ratio = (
             f" (× {formats.number(value.ratio)})" if value.ratio is not None and value is not metric.values[0] else ""
         )
-        yield _measured(metric.name, value, unit if metric.name in THROUGHPUTS else metric.unit) + ratio
+        yield _measured(metric, value, unit if metric.is_rate else metric.unit) + ratio
 
 
-def _measured(name: str, value: "MetricValue", unit: str) -> str:
-    if name == "rank_cv":
+def _measured(metric: "MetricComparison", value: "MetricValue", unit: str) -> str:
+    if metric.name == "rank_cv":
         return formats.percent(value.value)
-    return formats.duration(value.value) if name.endswith("_s") else formats.number(value.value, unit)
+    return formats.duration(value.value) if metric.unit == "s" else formats.number(value.value, unit)
 
 
 def _value(value: object) -> str:

@@ -44,13 +44,23 @@ COLUMNS = (
 )
 """All of them."""
 
-KEYS = tuple(column for column in COLUMNS if column.key)
-"""The keys of the training tool's block."""
-
 
 def stored_in(table: str) -> tuple[Column, ...]:
     """The columns of a table, in their order there."""
-    return tuple(sorted((each for each in COLUMNS if each.stored and each.stored.table == table), key=_place))
+    found = {each.stored.place: each for each in COLUMNS if each.stored and each.stored.table == table}
+    return tuple(found[place] for place in sorted(found))
+
+
+KEYS = tuple(column for column in stored_in(RESULTS) if column.key)
+"""The keys of the training tool's block."""
+
+TIMES_OF_KEYS = tuple(key.stored_name for key in KEYS if key.kind is Kind.TIME)
+
+PERIODS = tuple(name.removesuffix("_start_time") for name in TIMES_OF_KEYS if name.endswith("_start_time"))
+"""Phases of the tool, each with a start and an end."""
+
+LATER_KEYS = frozenset(key.stored_name for key in KEYS if key.stored and key.stored.since > 1)
+"""Keys that blocks of before lack, and that hashes of before do not cover."""
 
 
 def of_mlflow(kind: Mlflow) -> tuple[Column, ...]:
@@ -69,10 +79,6 @@ def by_field() -> Mapping[str, Column]:
     return {column.field: column for column in COLUMNS}
 
 
-def _place(column: Column) -> int:
-    return column.stored.place if column.stored else 0
-
-
 __all__ = [
     "ASKED",
     "BEGAN",
@@ -81,11 +87,14 @@ __all__ = [
     "COUNTED",
     "FRACTION",
     "KEYS",
+    "LATER_KEYS",
+    "PERIODS",
     "RESULTS",
     "RUNS",
     "SCHEMA",
     "SQL_TYPES",
     "TESTED",
+    "TIMES_OF_KEYS",
     "UNIT",
     "UTC",
     "Column",

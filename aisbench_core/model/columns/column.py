@@ -104,11 +104,10 @@ class Exported:
 class Key:
     """A key of the training tool's block `train_result_info`.
 
-    `headers`: what people call it in tables. `required`: whether a block without it is damaged. `zero_is_unmeasured`:
-    whether the tool writes 0 where nothing was measured; such a number is never negative."""
+    `headers`: what people call it in tables. `zero_is_unmeasured`: whether the tool writes 0 where nothing was
+    measured; such a number is never negative."""
 
     headers: str = ""
-    required: bool = True
     zero_is_unmeasured: bool = False
 
 

@@ -26,12 +26,6 @@ from pages._ui.shell.words import Words, words
 RECENT = 50
 """How many recorded runs of each region the picker offers."""
 
-SHARES = ("accuracy", "rank_cv")
-"""Metrics that are parts of a whole, and read in percent."""
-
-THROUGHPUTS = ("throughput", "per_node", "per_card")
-"""Metrics in each run's own unit."""
-
 
 def choose_runs() -> list[str]:
     """The runs to compare, the baseline first; the URL holds them, so that a comparison can be sent to somebody.
@@ -220,8 +214,8 @@ def _metric_text(metric: MetricComparison, value: MetricValue, run: RunRow, t: W
     """The value; of all but the baseline with its ratio to the baseline's and the difference, where these say anything.
 
     With its unit where the runs' units are not the same."""
-    is_share = metric.name in SHARES
-    unit = run.throughput_unit if metric.name in THROUGHPUTS and not metric.unit else ""
+    is_share = metric.is_share
+    unit = run.throughput_unit if metric.is_rate and not metric.unit else ""
     text = percent(value.value) if is_share else number(value.value, unit)
     if value is metric.values[0] or value.difference is None:
         return text
