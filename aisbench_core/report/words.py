@@ -7,6 +7,7 @@ from aisbench_core import messages
 from aisbench_core.chinese import in_chinese
 from aisbench_core.messages import Message, label_in_chinese
 from aisbench_core.model import FIELDS
+from aisbench_core.model.columns import by_exported
 from aisbench_core.report.markup import Markup, element, joined
 from aisbench_core.report.tables import clipped
 
@@ -29,30 +30,19 @@ WORDS: Mapping[str, str] = {
     "synthetic": "synthetic data: accuracy is not a measurement",
     "identification": "Identification",
     "report_id": "Report",
-    "test_id": "Test id",
     "submitter": "Laboratory / submitter",
     "created_by": "Tested by",
-    "scenario": "Scenario",
-    "division": "Division",
-    "region": "Region",
     "period": "Tested from – to (UTC)",
     "written": "Report written (UTC)",
     "runs": "Runs",
     "runs_valid": "of them valid",
-    "ruleset_id": "Ruleset",
-    "origin": "Origin",
     "signature": "Date, name, signature",
     "results": "Results",
-    "run_id": "Run",
     "model_name": "Model, framework",
     "size": "Nodes × cards",
-    "throughput_cluster": "Throughput",
     "throughput_per_node": "per node",
     "throughput_per_card": "per card",
-    "throughput_reported": "reported",
-    "accuracy": "Accuracy",
     "platform_duration_s": "Duration",
-    "validity": "Validity",
     "valid": "valid",
     "claimed": "claimed, unverified",
     "invalid": "invalid",
@@ -81,27 +71,8 @@ WORDS: Mapping[str, str] = {
     "not_stated": "Not stated",
     "parameters": "Hyperparameters",
     "model": "Model",
-    "workload": "Workload",
-    "framework": "Framework",
-    "engine_version": "Image",
-    "accelerator": "Accelerator",
-    "flavor": "Flavor",
-    "pool_type": "Pool",
-    "mode": "Mode",
-    "dataset_name": "Data set",
-    "throughput_definition": "Throughput is defined as",
-    "throughput_aggregation": "Formula",
     "measurements": "Times, power and utilisation",
     "created_at_utc": "Launched (UTC)",
-    "queue_s": "Queue",
-    "prepare_s": "Preparation",
-    "dataload_s": "Data loading",
-    "proc_s": "Training",
-    "total_s": "Total",
-    "average_power_w": "Mean power",
-    "max_power_w": "Max. power",
-    "energy": "Energy",
-    "npu_util_avg_pct": "Utilisation",
     "rank_cv_pct": "CV over cards",
     "checks": "Validity checks",
     "check": "Check",
@@ -118,15 +89,12 @@ WORDS: Mapping[str, str] = {
     "counts_not": "does not count",
     "no_checks": "nothing was checked",
     "hashes": "Hashes (SHA-256)",
-    "spec_sha256": "Spec",
-    "code_sha256": "Code",
     "dataset_sha256": "Data set",
-    "record_sha256": "Record",
     "data_sha256": "Data of this report",
     "data_sha256_how": "SHA-256 over the rows of runs and groups, the descriptions, checks and cards that this report "
     "shows, as JSON with sorted keys. Two reports on the same runs have the same.",
 }
-"""In English; the Chinese is in the catalogue, as `report.` and the key."""
+"""In English; the Chinese is in the catalogue, as `report.` and the key. Other keys are columns of the export."""
 
 
 class Speaker:
@@ -165,4 +133,7 @@ class Speaker:
 
 
 def _pair(key: str) -> tuple[str, str]:
-    return WORDS[key], label_in_chinese(f"report.{key}", WORDS[key])
+    if key in WORDS:
+        return WORDS[key], label_in_chinese(f"report.{key}", WORDS[key])
+    column = by_exported()[key]
+    return column.label, label_in_chinese(f"column.{column.name}", column.label)

@@ -1,7 +1,7 @@
 """How the warehouse's tables came to be: numbered steps, each of them final once it was released.
 
 Plain tables only, without keys, constraints, indexes or sequences: the same steps must work on a DuckLake catalog.
-A new column is a new step here and a new entry in schema.py.
+Steps that only add columns of runs follow from the columns' own `since`.
 """
 
 from collections.abc import Sequence
@@ -9,9 +9,10 @@ from collections.abc import Sequence
 import duckdb
 
 from aisbench_core.errors import WarehouseError
+from aisbench_core.model.columns import COLUMNS, medians
 from aisbench_core.warehouse import schema
 
-STEPS = (
+_RELEASED = (
     """
     create table runs (
         run_id VARCHAR, series_id VARCHAR, series_index INTEGER, created_at TIMESTAMP, created_by VARCHAR,
@@ -135,7 +136,27 @@ STEPS = (
     """,
 )
 
-LATEST = len(STEPS)
+_STORED = [(column, column.stored) for column in COLUMNS if column.stored]
+
+LATEST = max(len(_RELEASED), *(place.since for _, place in _STORED), *(each.median_since for each in medians()))
+
+
+def _step(version: int) -> str:
+    """The columns that came with a version. With a new median every group is due."""
+    counted = [column for column in medians() if column.median_since == version]
+    added = [
+        *(
+            f"alter table {place.table} add column {column.stored_name} {column.sql_type};"
+            for column, place in _STORED
+            if place.since == version
+        ),
+        *(f"alter table standings add column {column.name} DOUBLE;" for column in counted),
+    ]
+    due = ["delete from standings_due;", "insert into standings_due select group_id from standings;"]
+    return "\n".join([*added, *(due if counted else [])])
+
+
+STEPS = (*_RELEASED, *(_step(version) for version in range(len(_RELEASED) + 1, LATEST + 1)))
 
 NEWEST = "".join(
     f"create table {table} ({', '.join(f'{name} {kind}' for name, kind in columns.items())});\n"

@@ -283,19 +283,16 @@ def _utc(at: datetime | None) -> datetime | None:
 
 
 def _seconds(start: datetime | None, end: datetime | None) -> float | None:
-    if start is None or end is None or end < start:
-        return None
-    return (end - start).total_seconds()
+    return None if start is None or end is None or end < start else (end - start).total_seconds()
 
 
 def _possible(seconds: float | None) -> float | None:
-    """None for what only a clock that jumped can have measured; the check of times names it."""
+    """None for what only a clock that jumped can have measured."""
     return None if seconds is None or seconds > LONGEST_S else seconds
 
 
 def hashed(result: Cells) -> Cells:
-    """What the record's hash covers of a result: of keys that came later only those with a value, so that the hash of
-    a run from before stays."""
+    """What the record's hash covers of a result: keys that came later only with a value, so that older hashes stay."""
     return {name: value for name, value in result.items() if name not in LATER_KEYS or value is not None}
 
 

@@ -119,6 +119,7 @@ STANDINGS = {
     "dataset_sha256": "VARCHAR",
     "median_run_id": "VARCHAR",
     "accuracy": "DOUBLE",
+    **{column.name: "DOUBLE" for column in columns.medians()},
 }
 
 ALL_TABLES = TABLES | {

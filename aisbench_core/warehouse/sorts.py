@@ -1,6 +1,6 @@
 """What answers can be sorted by."""
 
-from aisbench_core.model.columns import COLUMNS
+from aisbench_core.model.columns import COLUMNS, medians
 
 BOARD_SORTS = (
     "throughput",
@@ -19,6 +19,7 @@ BOARD_SORTS = (
     "flavor",
     "node_count",
     "latest_at",
+    *(column.name for column in medians()),
 )
 """What a leaderboard can be sorted by; "throughput" is the median."""
 

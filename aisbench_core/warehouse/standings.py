@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.model.columns import BEGAN, COUNTED
+from aisbench_core.model.columns import BEGAN, COUNTED, medians
 from aisbench_core.warehouse.schema import among
 
 KEYS = (
@@ -68,6 +68,7 @@ _NUMBERS = {
     "per_card": "median(throughput_per_card) filter (where counted is not null)",
     "best_accuracy": "max(accuracy_measured) filter (where counted is not null)",
     "median_accuracy": "median(accuracy_measured) filter (where counted is not null)",
+    **{each.name: f"median({each.stored_name}) filter (where counted is not null)" for each in medians()},
 }
 
 MIDDLE = """quantile_disc(struct_pack(speed := counted, id := run_id, accuracy := accuracy_measured), 0.5)
@@ -145,7 +146,7 @@ def current(cur: DuckDBPyConnection) -> str:
 
 _SUMS = (
     "throughput", "best", "mean", "sd", "olympic_mean", "per_node", "per_card", "best_accuracy", "median_accuracy",
-    "accuracy",
+    "accuracy", *(each.name for each in medians()),
 )  # fmt: skip
 """What may differ in its last digits, because sums depend on their order."""
 

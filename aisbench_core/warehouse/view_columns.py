@@ -100,6 +100,10 @@ _GROUP_MEANINGS |= {
     column.name: (column.meaning, column.unit) for column in _of_run("image", "code_sha256", "dataset_sha256")
 }
 
+_GROUP_MEANINGS |= {
+    column.name: (f"median over the valid runs: {column.meaning}", column.unit) for column in catalogue.medians()
+}
+
 _ENDS = {"best_at": "best_at_utc", "latest_at": "latest_at_utc"}
 
 GROUPS = tuple(

@@ -2,6 +2,7 @@
 
 import re
 
+from aisbench_core.model import columns
 from aisbench_core.settings import HOME
 from aisbench_core.warehouse.exporting.columns import Sheet
 from aisbench_core.warehouse.exporting.runs import RUNS
@@ -9,6 +10,7 @@ from aisbench_core.warehouse.exporting.series import SERIES
 from aisbench_core.warehouse.schema import TABLES
 
 DOCUMENT = HOME / "docs" / "export.md"
+WAREHOUSE = HOME / "docs" / "warehouse.md"
 HEAD = "| column | group | type | unit | content |\n|---|---|---|---|---|\n"
 
 
@@ -36,9 +38,31 @@ def test_the_page_describes_every_column() -> None:
     assert DOCUMENT.read_text("utf-8") == document(), f'to write it anew: .venv/bin/python -c "{rewrite}"'
 
 
+def dictionary() -> str:
+    """docs/warehouse.md with the tables of runs and results as the code would write them."""
+    page = WAREHOUSE.read_text("utf-8")
+    for table in (columns.RUNS, columns.RESULTS):
+        before, title, section = page.partition(f"### `{table}`\n")
+        head, mark, after = section.partition("|---|---|---|\n")
+        rows = [f"| `{each.stored_name}` | {each.sql_type} | {_said(each)} |\n" for each in columns.stored_in(table)]
+        page = before + title + head + mark + "".join(rows) + re.sub(r"\A(\|.*\n)*", "", after)
+    return page
+
+
+def _said(column: columns.Column) -> str:
+    unit = f" ({column.unit})" if column.unit else ""
+    return column.meaning + unit
+
+
+def test_the_dictionary_describes_every_stored_column() -> None:
+    rewrite = "from tests.unit.test_export_docs import *; WAREHOUSE.write_text(dictionary(), 'utf-8')"
+
+    assert WAREHOUSE.read_text("utf-8") == dictionary(), f'to write it anew: .venv/bin/python -c "{rewrite}"'
+
+
 def test_the_documentation_names_every_column_of_every_table() -> None:
     section = (HOME / "docs" / "warehouse.md").read_text("utf-8").split("## Tables", 1)[1].split("\n## ", 1)[0]
 
-    for table, columns in TABLES.items():
+    for table, declared in TABLES.items():
         described = section.split(f"### `{table}`", 1)[1].split("\n### ", 1)[0]
-        assert set(columns) <= set(re.findall(r"`([a-z0-9_]+)`", described)), table
+        assert set(declared) <= set(re.findall(r"`([a-z0-9_]+)`", described)), table

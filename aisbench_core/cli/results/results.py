@@ -1,6 +1,6 @@
 """`aisbench leaderboard` and `compare`: what is known about results."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +13,7 @@ from aisbench_core.errors import ConfigError, DamagedLedger, RunNotFound
 
 if TYPE_CHECKING:
     from aisbench_core.core import Core
+    from aisbench_core.model.columns import Column
     from aisbench_core.warehouse import BoardPage, BoardQuery, BoardRow
 
 _FILTERS = (
@@ -122,7 +123,10 @@ def _named(page: "BoardPage") -> dict[str, object]:
 
 
 def _board(page: "BoardPage", apart: "Mapping[str, str]") -> str:
+    from aisbench_core.model.columns import medians
+
     systems = any(row.system for row in page.rows)
+    measured = [each for each in medians() if any(getattr(row, each.name) is not None for row in page.rows)]
     heads = (
         "rank",
         "workload",
@@ -137,14 +141,17 @@ def _board(page: "BoardPage", apart: "Mapping[str, str]") -> str:
         ">best",
         ">per card",
         ">accuracy",
+        *(f">{each.label.lower()}" for each in measured),
         ">runs",
         "origin",
         "best run",
     )
-    return shown.table(heads, [_row(row, apart, systems=systems) for row in page.rows])
+    return shown.table(heads, [_row(row, apart, measured, systems=systems) for row in page.rows])
 
 
-def _row(row: "BoardRow", apart: "Mapping[str, str]", *, systems: bool) -> tuple[str, ...]:
+def _row(
+    row: "BoardRow", apart: "Mapping[str, str]", measured: "Sequence[Column]", *, systems: bool
+) -> tuple[str, ...]:
     unit = row.throughput_unit
     return (
         row.rank or formats.MISSING,
@@ -160,6 +167,7 @@ def _row(row: "BoardRow", apart: "Mapping[str, str]", *, systems: bool) -> tuple
         formats.number(row.best, unit),
         formats.number(row.per_card, unit),
         formats.percent(row.accuracy),
+        *(formats.number(getattr(row, each.name), each.unit) for each in measured),
         str(row.runs) + (f" (+{row.invalid + row.incomplete} not valid)" if row.invalid + row.incomplete else ""),
         row.origin.label,
         row.best_run_id or row.reason,

@@ -63,6 +63,11 @@ LATER_KEYS = frozenset(key.stored_name for key in KEYS if key.stored and key.sto
 """Keys that blocks of before lack, and that hashes of before do not cover."""
 
 
+def medians() -> tuple[Column, ...]:
+    """What rows of the leaderboard and of exported series have the median of, beside throughput and accuracy."""
+    return tuple(sorted((each for each in COLUMNS if each.median_since), key=lambda each: each.median_since))
+
+
 def of_mlflow(kind: Mlflow) -> tuple[Column, ...]:
     """What is a parameter, a metric or a tag in MLflow."""
     return tuple(column for column in COLUMNS if column.mlflow is kind)
@@ -77,6 +82,12 @@ def compared(*ways: Compared) -> tuple[Column, ...]:
 def by_field() -> Mapping[str, Column]:
     """The columns by what RunRow calls them."""
     return {column.field: column for column in COLUMNS}
+
+
+@cache
+def by_exported() -> Mapping[str, Column]:
+    """The columns of the export, by their names there."""
+    return {column.exported.name or column.name: column for column in COLUMNS if column.exported}
 
 
 __all__ = [
@@ -105,8 +116,10 @@ __all__ = [
     "Mlflow",
     "Stored",
     "Wording",
+    "by_exported",
     "by_field",
     "compared",
+    "medians",
     "of_mlflow",
     "stored_in",
 ]

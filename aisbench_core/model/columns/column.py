@@ -118,7 +118,8 @@ class Column:
     `name`: in the views for analysts, and in MLflow. `unit` may be the name of the column that holds it. `sql`: over
     `runs join results`, where it is not simply stored; `row`: the field of RunRow, where that is called otherwise.
     `view_sql`: where the view says it otherwise; `in_view`: whether it does at all. `label`: over a table, in English;
-    the Chinese is in the catalogue of messages as `column.` and the name."""
+    the Chinese is in the catalogue of messages as `column.` and the name. `median_since`: the version of the schema
+    from which rows of the leaderboard and of exported series have the median over their valid runs, under this name."""
 
     name: str
     kind: Kind
@@ -135,6 +136,7 @@ class Column:
     key: Key | None = None
     compared: Compared | None = None
     sortable: bool = False
+    median_since: int = 0
 
     @property
     def stored_name(self) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.model.columns import medians
 from aisbench_core.warehouse import series_checks
 from aisbench_core.warehouse.board import GROUPED
 from aisbench_core.warehouse.exporting import bases
@@ -163,6 +164,8 @@ SYSTEM = (
     text("dataset_sha256", "hash of the data, where the job tells it"),
 )
 
+MEDIANS = tuple(number(each.name, f"median over the valid runs: {each.meaning}", each.unit) for each in medians())
+
 _RUN = "struct_pack(speed := counted, id := run_id)"
 _MORE = f"""
     case when count(counted) >= {OLYMPIC_RUNS}
@@ -193,6 +196,7 @@ GROUPS = {
     "kind": KIND,
     "verdict": VERDICT,
     "system": SYSTEM,
+    "medians": MEDIANS,
 }
 _ORDER = """model_name, framework_version, flavor, pool_id, node_count, cards_per_node, synthetic_data, fingerprint,
     throughput_unit, origin, series_id nulls first, accelerator, image, code_sha256, dataset_sha256"""

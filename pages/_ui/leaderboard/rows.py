@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from aisbench_core.formats import MISSING, duration, nodes_and_cards
+from aisbench_core.model.columns import medians
 from aisbench_core.warehouse.boards import BoardRow, hardware
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.runs.validity import reasons
@@ -32,6 +33,7 @@ def group_cells(row: BoardRow, unit: str, apart: str | None, t: Words) -> dict[s
         t("board.cv"): hundredfold(row.cv),
         t("board.per_card", unit=unit): rounded(row.per_card),
         t("board.accuracy_percent"): hundredfold(row.accuracy),
+        **median_cells(row, t),
         t("board.low", unit=unit): rounded(row.ci_low),
         t("board.high", unit=unit): rounded(row.ci_high),
         t("board.best", unit=unit): rounded(row.best),
@@ -43,6 +45,12 @@ def group_cells(row: BoardRow, unit: str, apart: str | None, t: Words) -> dict[s
         t("board.workload"): row.workload,
         t("board.reason"): row.reason,
     }
+
+
+def median_cells(row: BoardRow, t: Words) -> dict[str, Any]:
+    """Medians that few rows have, such as of the power: a table without any has no column for them."""
+    values = {column: getattr(row, column.name) for column in medians()}
+    return {t.column(column): rounded(value) for column, value in values.items() if value is not None}
 
 
 def run_cells(row: RunRow, unit: str, t: Words) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from aisbench_core.formats import nodes_and_cards
 from aisbench_core.model import MetricSample, Origin, RankResult
+from aisbench_core.model.columns import by_field
 from aisbench_core.warehouse.boards import BoardRow, hardware
 from aisbench_core.warehouse.compared import MetricComparison
 from aisbench_core.warehouse.scalings import Scaling
@@ -166,7 +167,9 @@ def row_name(row: BoardRow, apart: str, t: Words) -> str:
 def metric_title(metric: MetricComparison, t: Words) -> str:
     """A metric's name in the person's language with its unit."""
     key = f"metric.{metric.name}"
-    name = t(key) if t.knows(key) else metric.name.replace("_", " ")
+    if not t.knows(key):
+        return t.column(by_field()[metric.name])
+    name = t(key)
     return f"{name} ({metric.unit})" if metric.unit else name
 
 

@@ -8,12 +8,13 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import streamlit as st
 
+from aisbench_core.model.columns import by_field
 from aisbench_core.warehouse.boards import BoardPage
 from aisbench_core.warehouse.histories import HistoryPage
 from aisbench_core.warehouse.values import BoardQuery, RunPage
 from pages._ui.shell import address
 from pages._ui.shell.core import asked
-from pages._ui.shell.words import words
+from pages._ui.shell.words import Words, words
 
 P = ParamSpec("P")
 Page = TypeVar("Page", BoardPage, HistoryPage, RunPage)
@@ -43,7 +44,7 @@ def choose_sort(sorts: Sequence[str], usual: str) -> tuple[str, bool]:
     sort = st.selectbox(
         t("listing.sort"),
         width=230,
-        **address.option("sort", sorts, usual, lambda each: t(f"sort.{each}"), forgets=["page"]),
+        **address.option("sort", sorts, usual, lambda each: _sort_name(each, t), forgets=["page"]),
     )
     order = st.selectbox(
         t("listing.order"),
@@ -51,6 +52,10 @@ def choose_sort(sorts: Sequence[str], usual: str) -> tuple[str, bool]:
         **address.option("order", ["down", "up"], "down", lambda each: t(f"listing.{each}"), forgets=["page"]),
     )
     return sort, order == "down"
+
+
+def _sort_name(sort: str, t: Words) -> str:
+    return t(f"sort.{sort}") if t.knows(f"sort.{sort}") else t.column(by_field()[sort])
 
 
 def choose_size() -> int:

@@ -13,6 +13,7 @@ from aisbench_core import messages
 from aisbench_core.chinese import event_in_chinese, in_chinese
 from aisbench_core.messages import Message, label_in_chinese
 from aisbench_core.model import FIELDS, Event, Run
+from aisbench_core.model.columns import COUNT, FRACTION, Column
 from pages._ui.shell import widgets
 
 ENGLISH = Path(__file__).parents[1] / "texts" / "en.yaml"
@@ -55,6 +56,12 @@ class Words:
     def field(self, field: str) -> str:
         """A field's name; one without a translation stays as it is."""
         return self.texts.get(f"field.{field}", field)
+
+    def column(self, column: Column) -> str:
+        """A column's name over a table, with its unit."""
+        english = column.label or column.name.replace("_", " ")
+        name = self.pick(english, label_in_chinese(f"column.{column.name}", english))
+        return f"{name} ({column.unit})" if column.unit and column.unit not in (FRACTION, COUNT) else name
 
     def said(self, sentence: str) -> str:
         """A sentence of the core, such as an error or a finding; other people's text stays as it is."""
