@@ -129,11 +129,6 @@ _RELEASED = (
         from runs group by group_id;
     insert into standings_due select group_id from standings;
     """,
-    # Ids and values of the sentences, so that they can be said in another language.
-    """
-    alter table runs add column detail_data VARCHAR;
-    alter table results add column problems_data VARCHAR;
-    """,
 )
 
 _STORED = [(column, column.stored) for column in COLUMNS if column.stored]

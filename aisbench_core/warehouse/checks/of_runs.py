@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from aisbench_core.messages import Message, verbatim
 from aisbench_core.model import Division
+from aisbench_core.model.columns import KEYS
 from aisbench_core.model.system import MOST_LETTERS
 from aisbench_core.rulesets.ruleset import (
     Accuracy,
@@ -30,7 +31,9 @@ from aisbench_core.warehouse.facts import Card, Cards, Facts
 from aisbench_core.warehouse.throughput import AS_REPORTED, is_usable
 from aisbench_core.warehouse.values import Check, CheckLevel
 
-NOT_NEGATIVE = ("average_power", "max_power", "energy_consumption", "efficientcy", "resource_util_ratio")
+NOT_NEGATIVE = tuple(
+    key.stored_name for key in KEYS if key.key and key.key.zero_is_unmeasured and key.stored_name in Facts._fields
+)
 SYSTEM_FIELDS = 33
 _LEVELS = {Consequence.FAIL: CheckLevel.FAIL, Consequence.WARN: CheckLevel.WARN, Consequence.OFF: CheckLevel.OK}
 
