@@ -18,6 +18,7 @@ def open_warehouse(path: str | Path | None = None) -> "OpenWarehouse":
     To be closed, or used in `with`. Safe beside a running console. Raises ConfigError when there is no such file, or
     when the settings cannot be used."""
     from aisbench_core.errors import ConfigError
+    from aisbench_core.messages import Message
     from aisbench_core.settings import load_settings
     from aisbench_core.storage import warehouse_place
     from aisbench_core.warehouse.frames import OpenWarehouse
@@ -26,6 +27,7 @@ def open_warehouse(path: str | Path | None = None) -> "OpenWarehouse":
         return OpenWarehouse(warehouse_place(load_settings()))
     if not Path(path).is_file():
         raise ConfigError(
-            f"{path} is no file", "name a warehouse or a snapshot, or nothing for the settings' warehouse"
+            Message("{path} is no file", path=path),
+            Message("name a warehouse or a snapshot, or nothing for the settings' warehouse"),
         )
     return OpenWarehouse(Path(path), foreign=True)

@@ -3,6 +3,7 @@
 import ipaddress
 
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
 
 SWITCH = "--allow-network-access-without-sign-in"
 SETTING = "allow_network_access_without_sign_in"
@@ -12,9 +13,17 @@ def require_permission(address: str, allowed: bool) -> None:
     """Raise ConfigError for an address that other machines can reach, unless that was allowed in so many words."""
     if not allowed and not is_loopback(address):
         raise ConfigError(
-            f"the console would listen on {address or 'every address'}, and it has no sign-in: "
-            "everybody who reaches it could launch jobs on your account",
-            f"leave it on 127.0.0.1 and use an SSH tunnel, or allow it: {SWITCH}, or {SETTING}: true in the settings",
+            Message(
+                "the console would listen on {address}, and it has no sign-in: "
+                "everybody who reaches it could launch jobs on your account",
+                address=address or Message("every address"),
+            ),
+            Message(
+                "leave it on 127.0.0.1 and use an SSH tunnel, or allow it: {switch}, or {setting}: true in the "
+                "settings",
+                switch=SWITCH,
+                setting=SETTING,
+            ),
         )
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message, from_json, message_of, to_json
 from aisbench_core.read_only import is_read_only
 
 UPLOADS = "uploads"
@@ -29,7 +30,7 @@ MOST_TEXT_BYTES = 5 * 1024**2
 MOST_FORM_BYTES = 64 * 1024
 """What the form around a file may add to its size."""
 
-_LET_GO = "remove files from the page, or reload it, and upload the file again"
+_LET_GO = Message("remove files from the page, or reload it, and upload the file again")
 
 _REFUSAL = b"aisbench-upload-refused "
 """Begins what stands for a file that was not stored. No file can say so: the content of files is never handed on."""
@@ -48,14 +49,15 @@ class UploadRefusedError(Exception):
 class UploadLimitError(Exception):
     """A file that is not stored, and why, as a sentence after its name and with what to do: its page says so."""
 
-    def __init__(self, reason: str, hint: str) -> None:
+    def __init__(self, reason: Message, hint: Message) -> None:
         super().__init__(reason)
         self.reason = reason
         self.hint = hint
 
     def ticket(self) -> bytes:
         """What stands for the file in the place of its content."""
-        return _REFUSAL + json.dumps({"reason": self.reason, "hint": self.hint}).encode()
+        said = {"reason": self.reason, "hint": self.hint}
+        return _REFUSAL + json.dumps({name: (text, to_json(text)) for name, text in said.items()}).encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +92,16 @@ class UploadStore:
         others = [each.stat().st_size for each in path.parent.iterdir() if each != path]
         if sum(others) + size > MOST_SESSION_BYTES:
             held, most = size_text(sum(others)), size_text(MOST_SESSION_BYTES)
-            raise UploadLimitError(
-                f"it has {size_text(size)}, and the page holds {held} of at most {most} already", _LET_GO
+            reason = Message(
+                "it has {size}, and the page holds {held} of at most {most} already",
+                size=size_text(size),
+                held=held,
+                most=most,
             )
+            raise UploadLimitError(reason, _LET_GO)
         if len(others) >= MOST_SESSION_FILES:
-            raise UploadLimitError(f"the page holds {len(others)} files already, and may hold no more", _LET_GO)
+            reason = Message("the page holds {count} files already, and may hold no more", count=len(others))
+            raise UploadLimitError(reason, _LET_GO)
         with path.open("wb") as reserved:
             os.truncate(reserved.fileno(), size)  # counts from now on, and is written while it arrives
         return path
@@ -130,7 +137,8 @@ def refusal_of(name: str, content: bytes) -> ConfigError | None:
     if not content.startswith(_REFUSAL):
         return None
     refused = json.loads(content.removeprefix(_REFUSAL))
-    return ConfigError(f"{name} was not uploaded: {refused['reason']}", refused["hint"])
+    reason, hint = (message_of(from_json(*refused[part])) for part in ("reason", "hint"))
+    return ConfigError(Message("{file} was not uploaded: {reason}", file=name, reason=reason), hint)
 
 
 def open_upload(data_dir: Path, name: str, content: bytes) -> BinaryIO:
@@ -143,7 +151,7 @@ def open_upload(data_dir: Path, name: str, content: bytes) -> BinaryIO:
     try:
         return path.open("rb") if path else io.BytesIO(content)
     except FileNotFoundError:
-        raise ConfigError("the uploaded file is no longer on the server", "upload it again") from None
+        raise ConfigError(Message("the uploaded file is no longer on the server"), Message("upload it again")) from None
 
 
 def read_upload(data_dir: Path, name: str, content: bytes) -> bytes:
@@ -153,7 +161,8 @@ def read_upload(data_dir: Path, name: str, content: bytes) -> bytes:
         if size > MOST_TEXT_BYTES:
             found, most = size_text(size), size_text(MOST_TEXT_BYTES)
             raise ConfigError(
-                f"{name} is too large: it has {found}; allowed: {most}", "choose the file with the settings"
+                Message("{file} is too large: it has {found}; allowed: {most}", file=name, found=found, most=most),
+                Message("choose the file with the settings"),
             )
         file.seek(0)
         return file.read(MOST_TEXT_BYTES)

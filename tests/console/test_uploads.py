@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import in_chinese
 from aisbench_core.web.multipart import NotOneFileError, OnePart
 from aisbench_core.web.upload_store import (
     MOST_FILE_BYTES,
@@ -159,6 +160,9 @@ def test_a_page_says_why_a_file_was_not_uploaded(store: UploadStore, tmp_path: P
         "rank_0.log was not uploaded: it has 200 MB, and the page holds 400 MB of at most 500 MB already"
     )
     assert "upload the file again" in said.value.hint
+    assert in_chinese(said.value.sentence).startswith(
+        "rank_0.log 未上传：其大小为 200 MB，而页面已有 400 MB，最多 500 MB（请从页面移除"
+    )
 
 
 def test_a_large_file_of_settings_is_named_with_its_size(tmp_path: Path) -> None:

@@ -109,7 +109,6 @@ ERRORS = {
     node.name for node in ast.walk(ast.parse((CORE / "errors.py").read_text("utf-8"))) if isinstance(node, ast.ClassDef)
 }
 ONLY_TYPED = {
-    "__init__.py",
     "mlflow/exporting.py",
     "warehouse/asking.py",
     "warehouse/foreign.py",
@@ -118,7 +117,6 @@ ONLY_TYPED = {
     "warehouse/frames.py",
     "warehouse/moving.py",
     "warehouse/snapshots.py",
-    "web/listening.py",
 }
 """What only the command line and programs of others ask: no page shows what goes wrong there."""
 

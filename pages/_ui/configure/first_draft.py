@@ -6,6 +6,7 @@ import streamlit as st
 
 from aisbench_core.authoring.workloads import Workload
 from aisbench_core.errors import AisbenchError, ConfigError
+from aisbench_core.messages import Message
 from aisbench_core.model import Flavor, RunSpec
 from pages._ui.shell.core import core
 
@@ -41,7 +42,7 @@ def first_workload(known: Sequence[Workload]) -> str:
     measuring = [each for each in complete if not each.dataset.synthetic_without]
     names = [each.name for each in (*measuring, *complete, *known)]
     if not names:
-        raise ConfigError("there is no workload", "put a folder with a workload.yaml into workloads/")
+        raise ConfigError(Message("there is no workload"), Message("put a folder with a workload.yaml into workloads/"))
     return names[0]
 
 
