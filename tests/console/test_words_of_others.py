@@ -1,0 +1,55 @@
+"""Chinese pages: our sentences are Chinese, and what a job said stays as it is."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.messages import Message, joined, verbatim
+from aisbench_core.model import Event, Level, Run, RunState
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.moves import retrying, told
+from pages._ui.shell.errors import plain
+from tests import records as a
+from tests.console.conftest import OpenPage, texts
+
+ANYBODYS = ["ValueError: all", "RuntimeError: none", "running", "failed"]
+
+
+def stored(data_dir: Path, run: Run) -> Run:
+    """The run in the ledger, with its move as the follower tells it."""
+    return Ledger(data_dir / "ledger.sqlite3").add(run, Event(run.run_id, a.T0, "follower", Level.ERROR, told(run)))
+
+
+@pytest.mark.parametrize("said", ANYBODYS)
+def test_a_page_tells_what_a_job_died_of_in_its_own_words(open_page: OpenPage, data_dir: Path, said: str) -> None:
+    why = joined("; ", [Message("the job ended as {phase}", phase="Failed"), said])
+    stored(data_dir, replace(a.run("r-1"), state=RunState.FAILED, detail=why))
+
+    app = open_page("live", run="r-1", lang="zh")
+
+    assert app.error[0].value == plain(f"作业以 Failed 结束；{said}")
+    told_rows = [cell for table in app.dataframe for cell in table.value.astype(str).to_numpy().ravel()]
+    assert f"失败：作业以 Failed 结束；{said}" in told_rows
+
+
+@pytest.mark.parametrize("said", ANYBODYS)
+def test_a_page_tells_trouble_that_passes_once(open_page: OpenPage, data_dir: Path, said: str) -> None:
+    trouble = Message("the ledger {path} cannot be used: {reason}", path="all", reason=said)
+    run = replace(a.run("r-1"), state=RunState.RUNNING, ended_at=None, attempts=3, detail=retrying(trouble))
+    stored(data_dir, run)
+
+    app = open_page("live", run="r-1", lang="zh")
+
+    assert plain(f"台账 all 无法使用：{said}") in texts(app)
+    assert texts(app).count("台账 all 无法使用") == 1
+    assert "retrying" not in texts(app)
+
+
+@pytest.mark.parametrize("said", [*ANYBODYS, "the job ended as Failed"])
+def test_a_page_quotes_what_the_cloud_says_of_a_job(open_page: OpenPage, data_dir: Path, said: str) -> None:
+    stored(data_dir, replace(a.run("r-1"), state=RunState.RUNNING, ended_at=None, detail=verbatim(said)))
+
+    app = open_page("live", run="r-1", lang="zh")
+
+    assert plain(said) in [each.value for each in app.markdown]
