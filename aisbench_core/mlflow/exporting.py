@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
 from aisbench_core.mlflow import words
 from aisbench_core.mlflow.schema import REVISION, TABLES
 from aisbench_core.model.columns import Mlflow, of_mlflow
@@ -44,14 +45,19 @@ class MlflowExport:
         The file is there whole or not at all. Raises ConfigError when it exists (unless `replace`) or cannot be
         written, and WarehouseError."""
         if target.exists() and not replace:
-            raise ConfigError(f"{target} is there already", "name another file, or say --replace")
+            raise ConfigError(
+                Message("{target} is there already", target=target), Message("name another file, or say --replace")
+            )
         draft = target.with_name(f".{target.name}.{os.getpid()}.new")
         try:
             with contextlib.closing(sqlite3.connect(draft)) as con, self.reader.cursor() as cur:
                 count = _write(con, told_runs(cur, query))
             draft.replace(target)
         except (sqlite3.Error, OSError) as error:
-            raise ConfigError(f"{target} cannot be written: {error}", "name a file in a folder of yours") from error
+            raise ConfigError(
+                Message("{target} cannot be written: {reason}", target=target, reason=error),
+                Message("name a file in a folder of yours"),
+            ) from error
         finally:
             self.reader.close()
             draft.unlink(missing_ok=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from aisbench_core.errors import ResultError
+from aisbench_core.messages import Message
 from aisbench_core.mlflow.schema import ALLOWED, NEEDED, VALUES
 
 MOST_POINTS = 100_000
@@ -71,10 +72,12 @@ def opened(path: Path) -> Iterator["Store"]:
             yield store
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
-            raise ResultError(f"it cannot be read: a question to it took longer than {SECONDS:.0f} s") from error
-        raise ResultError(f"it cannot be read as an SQLite database: {error}") from error
+            raise ResultError(
+                Message("it cannot be read: a question to it took longer than {seconds:.0f} s", seconds=SECONDS)
+            ) from error
+        raise ResultError(Message("it cannot be read as an SQLite database: {reason}", reason=error)) from error
     except UnicodeDecodeError as error:  # what SQLite says about a name that is damaged, too
-        raise ResultError("it cannot be read as an SQLite database: its texts are no UTF-8") from error
+        raise ResultError(Message("it cannot be read as an SQLite database: its texts are no UTF-8")) from error
 
 
 class Store:
@@ -159,24 +162,37 @@ def _check_tables(ask: Ask) -> None:
     """Tables with stored rows: a view, or a column that is computed, is somebody else's program."""
     found = {name: (kind, page) for name, kind, page in ask("select name, type, rootpage from sqlite_master")}
     if not {"experiments", "alembic_version"} <= found.keys():
-        raise ResultError("it is an SQLite database, but not MLflow's: its tables experiments and alembic_version lack")
+        raise ResultError(
+            Message("it is an SQLite database, but not MLflow's: its tables experiments and alembic_version lack")
+        )
     for table in (*NEEDED, "alembic_version"):
         kind, page = found.get(table, ("table", 1))
         if kind != "table" or not page:
-            raise ResultError(f"{table} is a {'virtual table' if kind == 'table' else kind}; allowed: a table")
+            raise ResultError(
+                Message(
+                    "{table} is a {kind}; allowed: a table",
+                    table=table,
+                    kind=Message("virtual table") if kind == "table" else kind,
+                )
+            )
     for table, columns in NEEDED.items():
         known = dict(ask("select name, hidden from pragma_table_xinfo(?)", [table]))
         missing = [f"{table}.{name}" for name in columns if name not in known]
         if missing:
             version = ask("select version_num from alembic_version limit 1")
             raise ResultError(
-                "it is an MLflow store of a schema that is not understood "
-                f"({_shown(version[0][0]) if version else 'none'}): "
-                f"{', '.join(missing)} lack; `mlflow db upgrade` brings an old one up to date"
+                Message(
+                    "it is an MLflow store of a schema that is not understood ({version}): {missing} lack; "
+                    "`mlflow db upgrade` brings an old one up to date",
+                    version=_shown(version[0][0]) if version else Message("none"),
+                    missing=", ".join(missing),
+                )
             )
         for name in columns:
             if known[name]:
-                raise ResultError(f"table {table}: column {name} is computed; allowed: stored values")
+                raise ResultError(
+                    Message("table {table}: column {name} is computed; allowed: stored values", table=table, name=name)
+                )
 
 
 def _check_values(ask: Ask) -> None:
@@ -187,7 +203,15 @@ def _check_values(ask: Ask) -> None:
             asked = f"select typeof({name}), {name} from {table} where typeof({name}) not in ({kinds}) limit 1"
             for kind, value in ask(asked):
                 found = f"{kind} {_shown(value)}" if kind in ("text", "integer", "real") else kind
-                raise ResultError(f"table {table}: column {name} holds {found}; allowed: {' or '.join(allowed)}")
+                raise ResultError(
+                    Message(
+                        "table {table}: column {name} holds {found}; allowed: {allowed}",
+                        table=table,
+                        name=name,
+                        found=found,
+                        allowed=" or ".join(allowed),
+                    )
+                )
 
 
 def _shown(value: object) -> str:

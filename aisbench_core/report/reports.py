@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from aisbench_core.errors import Problem, RunNotFound, SpecError
+from aisbench_core.messages import Message
 from aisbench_core.model import Clock, canonical_json
 from aisbench_core.report.page import Report, page
 from aisbench_core.report.words import MOST_RUNS, ReportLanguage
@@ -25,10 +26,14 @@ class Reports:
         """The runs of a query. Raises SpecError when there are none, or too many for a report."""
         found = self._warehouse.search(replace(query, sort="created_at", descending=False, limit=MOST_RUNS, offset=0))
         if not found.rows:
-            raise SpecError("report", [Problem("runs", "no run fits the filter", query.region)])
+            raise SpecError(Message("report"), [Problem("runs", Message("no run fits the filter"), query.region)])
         if found.total > MOST_RUNS:
-            problem = Problem("runs", f"a report is about {MOST_RUNS} runs at most: choose fewer", str(found.total))
-            raise SpecError("report", [problem])
+            problem = Problem(
+                "runs",
+                Message("a report is about {most_runs} runs at most: choose fewer", most_runs=MOST_RUNS),
+                str(found.total),
+            )
+            raise SpecError(Message("report"), [problem])
         return [row.run_id for row in found.rows]
 
     def write(self, run_ids: Sequence[str], language: ReportLanguage, ruleset_id: str = "") -> str:
@@ -37,17 +42,23 @@ class Reports:
         Raises RunNotFound, and SpecError on too many runs or on runs of several kinds."""
         asked = list(dict.fromkeys(run_ids))
         if not 1 <= len(asked) <= MOST_RUNS:
-            raise SpecError("report", [Problem("runs", f"must be 1 to {MOST_RUNS}", str(len(asked)))])
+            raise SpecError(
+                Message("report"),
+                [Problem("runs", Message("must be 1 to {most_runs}", most_runs=MOST_RUNS), str(len(asked)))],
+            )
         now = self._clock()
         found = self._warehouse.reported(asked, now.astimezone(UTC), ruleset_id)
         unknown = {*asked} - {run.cells["run_id"] for run in found.runs}
         if unknown:
-            raise RunNotFound(f"no such run: {', '.join(sorted(unknown))}", "aisbench runs lists those that there are")
+            raise RunNotFound(
+                Message("no such run: {unknown}", unknown=", ".join(sorted(unknown))),
+                Message("aisbench runs lists those that there are"),
+            )
         kinds = {(run.cells["region"], run.cells["rehearsal"]) for run in found.runs}
         if len(kinds) > 1:
             listed = ", ".join(sorted(f"{region}{' (rehearsals)' if is_one else ''}" for region, is_one in kinds))
-            problem = Problem("runs", "must be of one region, and either measurements or rehearsals", listed)
-            raise SpecError("report", [problem])
+            problem = Problem("runs", Message("must be of one region, and either measurements or rehearsals"), listed)
+            raise SpecError(Message("report"), [problem])
         return page(Report(found, _sha256(found), now, language))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.documents import parse
 from aisbench_core.errors import AisbenchError, RunNotFound
+from aisbench_core.messages import Message
 from aisbench_core.model import Origin, RunSpec
 from aisbench_core.reproducing.values import Original
 from aisbench_core.running.ledger import Ledger
@@ -52,7 +53,10 @@ class Clones:
         """A run that only the warehouse knows: imported, of another machine, or older than this ledger."""
         row, asked = self._warehouse.run(run_id), self._warehouse.asked(run_id)
         if row is None or asked is None:
-            raise RunNotFound(f"there is no run {run_id!r}", "`aisbench runs` and `aisbench leaderboard` list them")
+            raise RunNotFound(
+                Message("there is no run {run_id!r}", run_id=run_id),
+                Message("`aisbench runs` and `aisbench leaderboard` list them"),
+            )
         answers: Mapping[str, Any] = {"workload": row.workload, **asked.spec}
         spec = parse(RunSpec, answers, f"the spec of run {run_id}")
         return Original(run_id, spec, row.profile, frozenset(asked.spec) if row.origin is Origin.IMPORTED else None)

@@ -8,6 +8,7 @@ from typing import Any
 
 from aisbench_core.documents import parse, read_yaml
 from aisbench_core.errors import ConfigError, SpecError
+from aisbench_core.messages import Message
 from aisbench_core.rulesets.ruleset import DEFAULT, Ruleset
 
 SHIPPED = Path(__file__).parent
@@ -46,8 +47,12 @@ class Rulesets:
         files = self._files()
         if ruleset_id not in files:
             raise ConfigError(
-                f"there is no ruleset {ruleset_id!r}; known are {', '.join(self.ids())}",
-                "write data/rulesets/<name>.yaml, or name one that there is",
+                Message(
+                    "there is no ruleset {ruleset_id!r}; known are {ids}",
+                    ruleset_id=ruleset_id,
+                    ids=", ".join(self.ids()),
+                ),
+                Message("write data/rulesets/<name>.yaml, or name one that there is"),
             )
         return files[ruleset_id]
 
@@ -57,8 +62,13 @@ class Rulesets:
             ruleset_id = _id_of(file)
             if ruleset_id in known:
                 raise ConfigError(
-                    f"ruleset file {file.name} has the id {ruleset_id}, as {known[ruleset_id].name} has",
-                    "give it an id of its own",
+                    Message(
+                        "ruleset file {name} has the id {ruleset_id}, as {other} has",
+                        name=file.name,
+                        ruleset_id=ruleset_id,
+                        other=known[ruleset_id].name,
+                    ),
+                    Message("give it an id of its own"),
                 )
             known[ruleset_id] = file
         return known
@@ -103,8 +113,10 @@ def _whole(file: Path, files: Mapping[str, Path], levels: int) -> dict[str, Any]
     if base not in files or not levels:
         known = ", ".join(sorted(files))
         raise ConfigError(
-            f"ruleset file {file.name}: extends: must name another ruleset (found {base!r})",
-            f"known are {known}",
+            Message(
+                "ruleset file {name}: extends: must name another ruleset (found {base!r})", name=file.name, base=base
+            ),
+            Message("known are {known}", known=known),
         )
     return _laid_over(_whole(files[base], files, levels - 1), answers)
 

@@ -16,6 +16,7 @@ from typing import Any
 import duckdb
 
 from aisbench_core.errors import QueryError, WarehouseError
+from aisbench_core.messages import Message, joined
 from aisbench_core.warehouse.reading import MEMORY, Reader
 
 SECONDS = 60.0
@@ -29,10 +30,12 @@ FUNCTIONS = frozenset({"unnest", "range", "generate_series", "repeat_row", "json
 
 _PLAIN_NAME = re.compile(r"\w+")
 _ENGINE = re.compile(r"__ducklake|^(pg_catalog|system|temp)$", re.I)
-_TABLES_HINT = "`show tables` names the views, `describe v_runs` the columns of one; docs/open.md explains them"
+_TABLES_HINT = Message(
+    "`show tables` names the views, `describe v_runs` the columns of one; docs/open.md explains them"
+)
 _HINTS = (
-    ("Permission", "only the warehouse can be read: no file, no address, no other database"),
-    ("Parser", "one SELECT in DuckDB's SQL is expected"),
+    ("Permission", Message("only the warehouse can be read: no file, no address, no other database")),
+    ("Parser", Message("one SELECT in DuckDB's SQL is expected")),
     ("Binder", _TABLES_HINT),
     ("Catalog", _TABLES_HINT),
 )
@@ -76,17 +79,24 @@ def check(cur: duckdb.DuckDBPyConnection, sql: str) -> None:
     """Raises QueryError unless this is one SELECT over tables and views."""
     statements = cur.extract_statements(sql)
     if len(statements) != 1:
-        found = "nothing" if not statements else f"{len(statements)} statements"
-        raise QueryError(f"one SELECT is expected, and this holds {found}", "a PIVOT needs its values: ON … IN (…)")
+        found = Message("{count} statements", count=len(statements)) if statements else Message("nothing")
+        raise QueryError(
+            Message("one SELECT is expected, and this holds {found}", found=found),
+            Message("a PIVOT needs its values: ON … IN (…)"),
+        )
     if statements[0].type != duckdb.StatementType.SELECT:
         kind = str(statements[0].type).rpartition(".")[2].replace("_", " ")
         raise QueryError(
-            f"only a SELECT is carried out here, and this is {kind}", "the warehouse is read, never changed"
+            Message("only a SELECT is carried out here, and this is {kind}", kind=kind),
+            Message("the warehouse is read, never changed"),
         )
     [(text,)] = cur.execute("select json_serialize_sql(?)", [sql]).fetchall()
     told = json.loads(text)
     if told["error"]:
-        raise QueryError(f"this cannot be read: {told['error_message']}", "write it as a plain SELECT")
+        raise QueryError(
+            Message("this cannot be read: {reason}", reason=told["error_message"]),
+            Message("write it as a plain SELECT"),
+        )
     for node in _nodes(told["statements"]):
         _check_node(node, sql)
 
@@ -96,16 +106,25 @@ def _check_node(node: Mapping[str, Any], sql: str) -> None:
         function = node.get("function") or {}
         name = str(function.get("function_name", "")).lower()
         if name not in FUNCTIONS:
-            hint = f"{dict(_HINTS)['Permission']}; {', '.join(sorted(FUNCTIONS))} are possible"
+            possible = Message("{functions} are possible", functions=", ".join(sorted(FUNCTIONS)))
+            hint = joined("; ", [dict(_HINTS)["Permission"], possible])
             raise QueryError(
-                f"the function {name}() cannot be read from{_place(sql, node.get('query_location'))}", hint
+                Message(
+                    "the function {name}() cannot be read from{position}",
+                    name=name,
+                    position=_place(sql, node.get("query_location")),
+                ),
+                hint,
             )
     if node.get("type") == "BASE_TABLE":
         name = str(node.get("table_name", ""))
         outer = [str(node.get(key) or "") for key in ("catalog_name", "schema_name")]
         if not _PLAIN_NAME.fullmatch(name) or any(_ENGINE.search(each) for each in outer):
             place = _place(sql, node.get("query_location"))
-            raise QueryError(f"{name!r} is no table of the warehouse{place}", dict(_HINTS)["Permission"])
+            raise QueryError(
+                Message("{name!r} is no table of the warehouse{position}", name=name, position=place),
+                dict(_HINTS)["Permission"],
+            )
 
 
 def _nodes(value: object) -> Iterator[Mapping[str, Any]]:
@@ -147,7 +166,10 @@ def _limited(cur: duckdb.DuckDBPyConnection, seconds: float, end: float) -> Iter
 
 def too_slow(seconds: float) -> QueryError:
     """The error of a question that took longer than it may."""
-    return QueryError(f"the question took longer than {seconds:g} s", "ask for less, or allow more time (--seconds)")
+    return QueryError(
+        Message("the question took longer than {seconds:g} s", seconds=seconds),
+        Message("ask for less, or allow more time (--seconds)"),
+    )
 
 
 def _is_interrupt(error: BaseException) -> bool:
@@ -179,12 +201,17 @@ def _translated(error: duckdb.Error, sql: str) -> QueryError | WarehouseError:
     facts = _facts(str(error))
     kind, said = str(facts.get("exception_type", "")), str(facts.get("exception_message") or error)
     if kind == "Out of Memory" or isinstance(error, duckdb.OutOfMemoryException):
-        return QueryError(f"the question needs more than {MEMORY} of memory", "group, filter or limit it")
+        return QueryError(
+            Message("the question needs more than {memory} of memory", memory=MEMORY),
+            Message("group, filter or limit it"),
+        )
     if not _THEIRS.search(kind):
-        return WarehouseError(f"the warehouse cannot be read: {said.splitlines()[0]}", "try again")
+        return WarehouseError(
+            Message("the warehouse cannot be read: {reason}", reason=said.splitlines()[0]), Message("try again")
+        )
     hint = next((hint for name, hint in _HINTS if kind.startswith(name)), "")
     sentence = " ".join(said.split("\n\nLINE ")[0].split())
-    return QueryError(f"{sentence}{_place(sql, facts.get('position'))}", hint)
+    return QueryError(Message("{reason}{position}", reason=sentence, position=_place(sql, facts.get("position"))), hint)
 
 
 def _facts(text: str) -> dict[str, Any]:

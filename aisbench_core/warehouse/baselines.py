@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import Problem, RunNotFound, SpecError
+from aisbench_core.messages import Message
 from aisbench_core.model import Origin, canonical_json
 from aisbench_core.warehouse.connection import Connection
 from aisbench_core.warehouse.histories import Baseline, HistoryGroup, VersionField
@@ -80,20 +81,27 @@ def _baseline(
 ) -> Baseline:
     missing = set(ids) - {run.run_id for run in runs}
     if missing or not ids:
-        raise RunNotFound(f"no such run in the warehouse: {', '.join(sorted(missing)) or 'none was named'}")
+        raise RunNotFound(
+            Message(
+                "no such run in the warehouse: {missing}",
+                missing=", ".join(sorted(missing)) or Message("none was named"),
+            )
+        )
     known = {HistoryGroup.of(run) for run in runs}
     problems = [
-        Problem(run.run_id, "must have a valid result", run.validity) for run in runs if not run.validity.counts
+        Problem(run.run_id, Message("must have a valid result"), run.validity)
+        for run in runs
+        if not run.validity.counts
     ]
     if len(known) > 1:
         problems.append(
-            Problem("runs", "must be of one group: the same question on the same hardware", str(len(known)))
+            Problem("runs", Message("must be of one group: the same question on the same hardware"), str(len(known)))
         )
     names = tuple(dict.fromkeys(_version(run, field) for run in runs)) if field else tuple(ids)
     if "" in names:
-        problems.append(Problem(str(field), "must be known of each run", "unknown"))
+        problems.append(Problem(str(field), Message("must be known of each run"), Message("unknown")))
     if problems:
-        raise SpecError("baseline", problems)
+        raise SpecError(Message("baseline"), problems)
     return Baseline(known.pop(), field, names, who, at)
 
 

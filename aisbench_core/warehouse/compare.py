@@ -7,6 +7,7 @@ from pathlib import PurePath
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import Problem, RunNotFound, SpecError
+from aisbench_core.messages import Message
 from aisbench_core.model import Mode, Origin, columns
 from aisbench_core.model.columns import Compared, compared
 from aisbench_core.warehouse.compared import (
@@ -54,7 +55,16 @@ def compare(cur: DuckDBPyConnection, run_ids: Sequence[str], by: ComparedBy = Co
     """The runs, or their rows, in the order given, each against the first. Raises SpecError and RunNotFound."""
     ids = tuple(dict.fromkeys(run_ids))
     if not FEWEST <= len(ids) <= MOST:
-        raise SpecError("comparison", [Problem("runs", f"must be {FEWEST} to {MOST} different runs", str(len(ids)))])
+        raise SpecError(
+            Message("comparison"),
+            [
+                Problem(
+                    "runs",
+                    Message("must be {fewest} to {most} different runs", fewest=FEWEST, most=MOST),
+                    str(len(ids)),
+                )
+            ],
+        )
     runs = _in_order(by_ids(cur, ids), ids)
     asked = asked_for(cur, ids)
     fields = _fields([_configuration(run, asked[run.run_id]) for run in runs])
@@ -88,7 +98,7 @@ def _in_order(found: Sequence[RunRow], asked: Sequence[str]) -> tuple[RunRow, ..
     by_id = {run.run_id: run for run in found}
     missing = [run_id for run_id in asked if run_id not in by_id]
     if missing:
-        raise RunNotFound(f"no such run in the warehouse: {', '.join(missing)}")
+        raise RunNotFound(Message("no such run in the warehouse: {missing}", missing=", ".join(missing)))
     return tuple(by_id[run_id] for run_id in asked)
 
 

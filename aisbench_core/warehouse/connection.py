@@ -16,6 +16,7 @@ from typing import TypeVar
 import duckdb
 
 from aisbench_core.errors import WarehouseBusy, WarehouseError
+from aisbench_core.messages import Message
 from aisbench_core.read_only import is_read_only, require_writable
 from aisbench_core.warehouse import log_state
 from aisbench_core.warehouse.file_format import quoted
@@ -95,7 +96,9 @@ class Connection:
         closed since, and others may have had it. Raises ReadOnlyFolder where nothing can be stored."""
         require_writable(self.path.parent)
         if not self._writers.acquire(timeout=self.patience_s):
-            raise WarehouseBusy(f"other writers keep the warehouse {self.path} busy", "try again")
+            raise WarehouseBusy(
+                Message("other writers keep the warehouse {path} busy", path=self.path), Message("try again")
+            )
         deadline = time.monotonic() + self.patience_s
         try:
             while True:
@@ -248,8 +251,8 @@ def _attach_read_only(engine: duckdb.DuckDBPyConnection, path: Path) -> None:
         raise refusal(path, error) from error
     if outdated:
         raise WarehouseError(
-            f"the warehouse {path} is of an older version, and its folder is read-only",
-            "run `aisbench leaderboard` once where the folder can be written, or on a copy of it",
+            Message("the warehouse {path} is of an older version, and its folder is read-only", path=path),
+            Message("run `aisbench leaderboard` once where the folder can be written, or on a copy of it"),
         )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import duckdb
 
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
 
 NAMES = ("httpfs", "postgres_scanner", "ducklake")
 """OBS, PostgreSQL, and the lake that needs both; in the order in which they are loaded."""
@@ -33,10 +34,12 @@ def _load(engine: duckdb.DuckDBPyConnection) -> None:
             engine.load_extension(str(_file(name)))
         except duckdb.Error as error:
             said = str(error).splitlines()[0]
-            raise ConfigError(f"DuckDB cannot load its extension {name}: {said}", _INSTALL) from error
+            raise ConfigError(
+                Message("DuckDB cannot load its extension {name}: {reason}", name=name, reason=said), _INSTALL
+            ) from error
 
 
-_INSTALL = (
+_INSTALL = Message(
     "a team warehouse needs the extra `team`: pip install --constraint constraints.txt 'aisbench-console[team]', or "
     "--editable '.[team]' in a clone"
 )
@@ -46,8 +49,11 @@ def _file(name: str) -> Path:
     package = f"duckdb_extension_{name}"
     found = importlib.util.find_spec(package)
     if found is None or found.origin is None:
-        raise ConfigError(f"the package {package} is not installed", _INSTALL)
+        raise ConfigError(Message("the package {package} is not installed", package=package), _INSTALL)
     file = Path(found.origin).parent / "extensions" / f"v{duckdb.__version__}" / f"{name}.duckdb_extension"
     if not file.is_file():
-        raise ConfigError(f"the package {package} is not for DuckDB {duckdb.__version__}", _INSTALL)
+        raise ConfigError(
+            Message("the package {package} is not for DuckDB {version}", package=package, version=duckdb.__version__),
+            _INSTALL,
+        )
     return file

@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 
 from aisbench_core.errors import WarehouseBusy, WarehouseError
+from aisbench_core.messages import Message
 from aisbench_core.warehouse.migrations import LATEST
 
 BROKEN = (
@@ -21,8 +22,10 @@ BROKEN = (
 
 def busy(path: Path, holder: str = "") -> WarehouseBusy:
     """Our error for a file that another process, or another part of this one, holds."""
-    who = f"process {holder}" if holder else "somebody else"
-    return WarehouseBusy(f"the warehouse {path} is in use by {who}", "try again in a moment")
+    who = Message("process {number}", number=holder) if holder else Message("somebody else")
+    return WarehouseBusy(
+        Message("the warehouse {path} is in use by {who}", path=path, who=who), Message("try again in a moment")
+    )
 
 
 def refusal(path: Path, error: Exception) -> WarehouseError:
@@ -34,21 +37,28 @@ def refusal(path: Path, error: Exception) -> WarehouseError:
     if "Unique file handle conflict" in text:  # another Connection of this process
         return busy(path, str(os.getpid()))
     said = text.strip().splitlines()[0] if text.strip() else type(error).__name__
-    return WarehouseError(f"the warehouse {path} cannot be used: {said}", _advice(text))
+    return WarehouseError(
+        Message("the warehouse {path} cannot be used: {reason}", path=path, reason=said), _advice(text)
+    )
 
 
 _NO_ROOM = ("No space left", "File too large", "quota exceeded", "Out of Memory", "could not allocate")
 
 
-def _advice(text: str) -> str:
+def _advice(text: str) -> Message:
     if any(word in text for word in ("Permission denied", "Read-only", "read-only", "Cannot open file")):
-        return "make the file and its directory writable for this user"
+        return Message("make the file and its directory writable for this user")
     if any(word in text for word in _NO_ROOM):
-        return "free space and try again; nothing was stored"
+        return Message("free space and try again; nothing was stored")
     if "WAL does not match" in text:
-        return (
+        return Message(
             "its .wal file belongs to another copy of it: bring both files of one copy back, or move the .wal file away"
         )
     if "version number" in text:
-        return f"it was written by a newer DuckDB: update this installation (schema {LATEST}), or move the file away"
-    return "move it and its .wal file away and run `aisbench warehouse rebuild`: every run is kept as text in data/runs"
+        return Message(
+            "it was written by a newer DuckDB: update this installation (schema {version}), or move the file away",
+            version=LATEST,
+        )
+    return Message(
+        "move it and its .wal file away and run `aisbench warehouse rebuild`: every run is kept as text in data/runs"
+    )

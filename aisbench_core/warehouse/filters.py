@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import Problem, SpecError
+from aisbench_core.messages import Message
 from aisbench_core.model.columns import COUNTED
 from aisbench_core.warehouse.standings import counted, current
 from aisbench_core.warehouse.values import BoardQuery
@@ -97,11 +98,11 @@ def order(query: BoardQuery, sorts: Sequence[str], names: Mapping[str, str] | No
     `names`: what tables call the columns."""
     problems = []
     if query.sort not in sorts:
-        problems.append(Problem("sort", f"must be one of {', '.join(sorts)}", repr(query.sort)))
+        problems.append(Problem("sort", Message("must be one of {sorts}", sorts=", ".join(sorts)), repr(query.sort)))
     if query.limit < 1:
-        problems.append(Problem("limit", "must be at least 1", str(query.limit)))
+        problems.append(Problem("limit", Message("must be at least 1"), str(query.limit)))
     if query.offset < 0:
-        problems.append(Problem("offset", "must not be negative", str(query.offset)))
+        problems.append(Problem("offset", Message("must not be negative"), str(query.offset)))
     if problems:
-        raise SpecError("query", problems)
+        raise SpecError(Message("query"), problems)
     return f"{(names or {}).get(query.sort, query.sort)} {'desc' if query.descending else 'asc'} nulls last"

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from aisbench_core.errors import DiskError, WarehouseBusy, WarehouseError
+from aisbench_core.messages import Message
 from aisbench_core.warehouse.connection import PATIENCE_S
 from aisbench_core.warehouse.new_file import revision_of
 
@@ -78,14 +79,16 @@ def _ended(file: Path, limits: Limits, code: int) -> WarehouseError:
     """It has said nothing: the system has ended it, or the engine has given up."""
     if -code in _TIME_IS_UP:
         return _too_slow(file, limits)
-    return WarehouseError(f"{file} cannot be read as a warehouse: it is damaged", _HINT)
+    return WarehouseError(Message("{file} cannot be read as a warehouse: it is damaged", file=file), _HINT)
 
 
 _TIME_IS_UP = (9, 24)
 """SIGKILL and SIGXCPU: the system's limit of processor time."""
 
-_HINT = "ask whoever made it for a snapshot: `aisbench warehouse snapshot FILE`"
+_HINT = Message("ask whoever made it for a snapshot: `aisbench warehouse snapshot FILE`")
 
 
 def _too_slow(file: Path, limits: Limits) -> WarehouseError:
-    return WarehouseError(f"{file} cannot be read within {limits.seconds:.0f} s", _HINT)
+    return WarehouseError(
+        Message("{file} cannot be read within {seconds:.0f} s", file=file, seconds=limits.seconds), _HINT
+    )

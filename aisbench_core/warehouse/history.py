@@ -8,6 +8,7 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import RunNotFound
+from aisbench_core.messages import Message
 from aisbench_core.model import Mode, Origin
 from aisbench_core.warehouse import baselines
 from aisbench_core.warehouse.changes import boundaries, metric_histories
@@ -156,14 +157,15 @@ def regressions(
     judged = [_judged_group(cur, row, by, names) for row in page.rows]
     wanted = [each for each in judged if each.judgement.baseline_run_ids or not names]
     if names and not wanted:
-        raise RunNotFound(f"no group of {query.region} has a valid run or a version named {', '.join(names)}")
+        at, named = query.region, ", ".join(names)
+        said = Message("no group of {region} has a valid run or a version named {names}", region=at, names=named)
+        raise RunNotFound(said)
     decided = settled([each.judgement for each in wanted])
     rows = [replace(each, judgement=found) for each, found in zip(wanted, decided, strict=True)]
     rows.sort(key=lambda each: GRAVEST.index(each.judgement.outcome))
-    tests = decided[0].tests if decided else 0
     launched = [each for each in rows if each.row.group.origin is Origin.LAUNCHED]
     outcome = gravest(each.judgement.outcome for each in launched or rows)
-    return Regressions(tuple(rows), outcome, tests, page.total, page.rehearsal)
+    return Regressions(tuple(rows), outcome, decided[0].tests if decided else 0, page.total, page.rehearsal)
 
 
 def _judged_group(
@@ -282,10 +284,8 @@ def _run(row: Mapping[str, Any]) -> HistoryRun:
 
 def _left_out(value: float | None, why: str) -> str:
     """Why a number does not count; empty when it does. `why` holds for all numbers of the run."""
-    if why:
-        return why
-    if value is None:
-        return "not measured"
+    if why or value is None:
+        return why or "not measured"
     return "" if math.isfinite(value) else "not a finite number"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import RunNotFound
+from aisbench_core.messages import Message
 from aisbench_core.model import RunRecord
 from aisbench_core.warehouse import baselines
 from aisbench_core.warehouse.connection import Connection
@@ -66,8 +67,13 @@ class Imports:
         if len(found) == 1:
             return _import(found[0])
         if found:
-            raise RunNotFound(f"several imports start with {import_id!r}", "give more of the id")
-        raise RunNotFound(f"there is no import {import_id!r}", "`aisbench imports list` lists them")
+            raise RunNotFound(
+                Message("several imports start with {import_id!r}", import_id=import_id), Message("give more of the id")
+            )
+        raise RunNotFound(
+            Message("there is no import {import_id!r}", import_id=import_id),
+            Message("`aisbench imports list` lists them"),
+        )
 
     def run_ids(self, at: datetime) -> list[str]:
         """The runs of an import."""

@@ -16,6 +16,7 @@ from typing import TypeVar
 import duckdb
 
 from aisbench_core.errors import WarehouseBusy, WarehouseError
+from aisbench_core.messages import Message
 from aisbench_core.warehouse import extensions, lake_refusals, unusable
 from aisbench_core.warehouse.migrations import is_outdated, migrate
 from aisbench_core.warehouse.team import Access, TeamPlace
@@ -88,7 +89,8 @@ class Lake:
                         raise
                     if time.monotonic() > deadline:
                         raise WarehouseBusy(
-                            f"other writers keep the warehouse {self.place} busy", "try again"
+                            Message("other writers keep the warehouse {path} busy", path=self.place),
+                            Message("try again"),
                         ) from error
             time.sleep(RETRY_S)
 
@@ -233,7 +235,8 @@ def _secret(engine: duckdb.DuckDBPyConnection, name: str, **values: str) -> None
         engine.execute(f"create secret {name} ({told})")
     except duckdb.Error:
         raise WarehouseError(
-            f"DuckDB does not take the {name}'s password or keys", "look for stray characters"
+            Message("DuckDB does not take the {name}'s password or keys", name=name),
+            Message("look for stray characters"),
         ) from None
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import duckdb
 
 from aisbench_core.errors import WarehouseBusy, WarehouseError
+from aisbench_core.messages import Message
 from aisbench_core.warehouse import unusable
 from aisbench_core.warehouse.team import TeamPlace
 
@@ -29,18 +30,33 @@ _BROKEN_OFF = re.compile(r"unsuccessful query result|server (terminated|closed)|
 """A connection that broke off in the middle of an answer, whatever kind of error DuckDB makes of it."""
 
 _ADVICE = (
-    (r"password|no pg_hba|authentication", "set AISBENCH_WAREHOUSE_PASSWORD, or `warehouse` in data/credentials.yaml"),
-    (r'database "[^"]*+" does not exist', "make it: createdb with the name that the setting warehouse says"),
-    (r'role "[^"]*+" does not exist', "change `user` in the setting warehouse, or make that user in PostgreSQL"),
-    (r"permission denied", "the user needs to own the database, or its tables"),
-    (r"DATA_PATH parameter", "set warehouse_data to the place that the catalogue names"),
-    (r"\A(?s:(?=.*DuckLake).*version)|catalog version", "use one version of this product in the whole team"),
-    (r"\b403\b|Forbidden|SignatureDoesNotMatch|InvalidAccessKeyId", "check the keys of the profile warehouse_profile"),
-    (r"\b404\b|NoSuchBucket|NoSuchKey", "look at the bucket in warehouse_data, then run `aisbench warehouse check`"),
-    (r"HTTP|s3://", "check that OBS can be reached: `aisbench health`; what could not be written is tried again"),
+    (
+        r"password|no pg_hba|authentication",
+        Message("set AISBENCH_WAREHOUSE_PASSWORD, or `warehouse` in data/credentials.yaml"),
+    ),
+    (r'database "[^"]*+" does not exist', Message("make it: createdb with the name that the setting warehouse says")),
+    (
+        r'role "[^"]*+" does not exist',
+        Message("change `user` in the setting warehouse, or make that user in PostgreSQL"),
+    ),
+    (r"permission denied", Message("the user needs to own the database, or its tables")),
+    (r"DATA_PATH parameter", Message("set warehouse_data to the place that the catalogue names")),
+    (r"\A(?s:(?=.*DuckLake).*version)|catalog version", Message("use one version of this product in the whole team")),
+    (
+        r"\b403\b|Forbidden|SignatureDoesNotMatch|InvalidAccessKeyId",
+        Message("check the keys of the profile warehouse_profile"),
+    ),
+    (
+        r"\b404\b|NoSuchBucket|NoSuchKey",
+        Message("look at the bucket in warehouse_data, then run `aisbench warehouse check`"),
+    ),
+    (
+        r"HTTP|s3://",
+        Message("check that OBS can be reached: `aisbench health`; what could not be written is tried again"),
+    ),
     (
         r"connect|connection|Postgres|translate host|timeout expired|SSL|unsuccessful query|server terminated|COPY",
-        "check that PostgreSQL runs and that the setting warehouse names it; runs are recorded once it does",
+        Message("check that PostgreSQL runs and that the setting warehouse names it; runs are recorded once it does"),
     ),
 )
 
@@ -62,20 +78,27 @@ def refusal(place: TeamPlace, error: duckdb.Error, secrets: Iterable[str] = ()) 
     text = str(error)
     if "lock timeout" in text:
         return WarehouseBusy(
-            f"another writer has had its turn in the warehouse {place} for long", "try again in a moment"
+            Message("another writer has had its turn in the warehouse {path} for long", path=place),
+            Message("try again in a moment"),
         )
     if isinstance(error, unusable.ERRORS):
-        return WarehouseError(f"an answer of the warehouse {place} broke off", "try again; the connection is made anew")
+        return WarehouseError(
+            Message("an answer of the warehouse {path} broke off", path=place),
+            Message("try again; the connection is made anew"),
+        )
     for secret in secrets:
         text = text.replace(secret, "…")
-    hint = next((advice for pattern, advice in _ADVICE if re.search(pattern, text, re.I)), "try again")
-    return WarehouseError(f"the warehouse {place} cannot be used: {_said(text)}", hint)
+    hint = next((advice for pattern, advice in _ADVICE if re.search(pattern, text, re.I)), Message("try again"))
+    return WarehouseError(
+        Message("the warehouse {path} cannot be used: {reason}", path=place, reason=_said(text)), hint
+    )
 
 
 def foreign(place: TeamPlace) -> WarehouseError:
     """The database holds tables of another program."""
     return WarehouseError(
-        f"the database of the warehouse {place} belongs to another program", "make one for the warehouse alone"
+        Message("the database of the warehouse {path} belongs to another program", path=place),
+        Message("make one for the warehouse alone"),
     )
 
 

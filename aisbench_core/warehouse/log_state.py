@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from aisbench_core.errors import WarehouseError
+from aisbench_core.messages import Message
 from aisbench_core.warehouse.new_file import log_of
 
 _NAME = "user.aisbench.log"
@@ -28,8 +29,13 @@ def check(path: Path) -> None:
         size = _size(log_of(path)) if changed == path.stat().st_mtime_ns else noted
     if size < noted:
         raise WarehouseError(
-            f"the log {log_of(path)} was deleted or cut: it held {noted} bytes, and holds {size}",
-            "bring it back, or run `aisbench warehouse rebuild`: every run is kept as text in data/runs",
+            Message(
+                "the log {log} was deleted or cut: it held {noted} bytes, and holds {size}",
+                log=log_of(path),
+                noted=noted,
+                size=size,
+            ),
+            Message("bring it back, or run `aisbench warehouse rebuild`: every run is kept as text in data/runs"),
         )
 
 

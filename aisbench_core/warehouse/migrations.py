@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import duckdb
 
 from aisbench_core.errors import WarehouseError
+from aisbench_core.messages import Message
 from aisbench_core.model.columns import COLUMNS, medians
 from aisbench_core.warehouse import schema
 
@@ -182,8 +183,13 @@ def _known_version(con: duckdb.DuckDBPyConnection, place: object, steps: Sequenc
     version = _version(con, place)
     if version > len(steps):
         raise WarehouseError(
-            f"the warehouse {place} has schema {version}, and this version knows schemas up to {len(steps)}",
-            "update this installation; nothing was changed",
+            Message(
+                "the warehouse {path} has schema {version}, and this version knows schemas up to {latest}",
+                path=place,
+                version=version,
+                latest=len(steps),
+            ),
+            Message("update this installation; nothing was changed"),
         )
     return version
 
@@ -224,4 +230,7 @@ def _apply(con: duckdb.DuckDBPyConnection, version: int, step: str) -> None:
 
 
 def _foreign(place: object) -> WarehouseError:
-    return WarehouseError(f"{place} is a database of another program", "move it away, or name another warehouse file")
+    return WarehouseError(
+        Message("{path} is a database of another program", path=place),
+        Message("move it away, or name another warehouse file"),
+    )

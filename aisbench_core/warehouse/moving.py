@@ -12,6 +12,7 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import WarehouseError
+from aisbench_core.messages import Message
 from aisbench_core.warehouse import baselines, remarks, saved_views, series_plans
 from aisbench_core.warehouse.connection import Connection
 from aisbench_core.warehouse.lake import Lake
@@ -71,8 +72,13 @@ def move(source: Connection | Lake, target: Connection | Lake, told: Told, at_on
         copy_runs(source, target, differing, told, at_once)
         copied.update(differing)
     raise WarehouseError(
-        f"{len(differing)} runs still differ after {PASSES} passes, {next(iter(differing))} among them",
-        "stop recording for a while and run the command again; nothing was removed",
+        Message(
+            "{count} runs still differ after {passes} passes, {run} among them",
+            count=len(differing),
+            passes=PASSES,
+            run=next(iter(differing)),
+        ),
+        Message("stop recording for a while and run the command again; nothing was removed"),
     )
 
 

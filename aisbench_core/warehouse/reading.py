@@ -18,6 +18,7 @@ from pathlib import Path
 import duckdb
 
 from aisbench_core.errors import DiskError, WarehouseError, disk_error, full_disks_named
+from aisbench_core.messages import Message
 from aisbench_core.warehouse import extensions, lake_refusals, log_state, views
 from aisbench_core.warehouse.compacting import patiently_attached
 from aisbench_core.warehouse.connection import PATIENCE_S, started
@@ -225,7 +226,8 @@ def _look_through(engine: duckdb.DuckDBPyConnection, place: Path | TeamPlace) ->
         cur.execute(f"use {NAME}")
         if is_outdated(cur, place):
             raise WarehouseError(
-                f"the warehouse {place} is of an older version", "let somebody who may write run `aisbench leaderboard`"
+                Message("the warehouse {path} is of an older version", path=place),
+                Message("let somebody who may write run `aisbench leaderboard`"),
             )
     asked = f"select table_name from duckdb_tables() where database_name = '{NAME}'"
     for (table,) in engine.execute(asked).fetchall():

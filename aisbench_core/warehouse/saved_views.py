@@ -7,6 +7,7 @@ from dataclasses import replace
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import Problem, SpecError
+from aisbench_core.messages import Message
 from aisbench_core.model import canonical_json
 from aisbench_core.warehouse.connection import Connection
 from aisbench_core.warehouse.lake import Lake
@@ -31,7 +32,7 @@ def save(connection: Connection | Lake, view: SavedView, *, instead: bool) -> No
     """Keep a view. Raises SpecError on a name that cannot be, and unless `instead` on one that is taken."""
     complaint = view_complaint(view.name, view.address)
     if complaint:
-        raise SpecError("the view", [Problem("name", complaint, repr(view.name)[:80])])
+        raise SpecError(Message("the view"), [Problem("name", complaint, repr(view.name)[:80])])
     connection.write(lambda cur: _save(cur, view, instead))
 
 
@@ -39,7 +40,7 @@ def rename(connection: Connection | Lake, page: str, name: str, new: str) -> Non
     """Give a view another name. Raises SpecError when there is none of that name, or the new one cannot be."""
     complaint = view_complaint(new, {})
     if complaint:
-        raise SpecError("the view", [Problem("name", complaint, repr(new)[:80])])
+        raise SpecError(Message("the view"), [Problem("name", complaint, repr(new)[:80])])
     connection.write(lambda cur: _rename(cur, page, name, new))
 
 
@@ -72,8 +73,8 @@ def _save_newer(cur: DuckDBPyConnection, views: Sequence[SavedView]) -> None:
 def _save(cur: DuckDBPyConnection, view: SavedView, instead: bool) -> None:
     there = _find(cur, view.page, view.name)
     if there and not instead:
-        problem = Problem("name", f"is taken: saved by {there.saved_by}", repr(view.name))
-        raise SpecError("the view", [problem], "choose another name, or replace it")
+        problem = Problem("name", Message("is taken: saved by {saved_by}", saved_by=there.saved_by), repr(view.name))
+        raise SpecError(Message("the view"), [problem], Message("choose another name, or replace it"))
     cur.execute("delete from saved_views where page = ? and name = ?", [view.page, view.name])
     values = [view.page, view.name, canonical_json(view.address), view.saved_by, utc(view.saved_at)]
     cur.execute("insert into saved_views values (?, ?, ?, ?, ?)", values)
@@ -82,7 +83,7 @@ def _save(cur: DuckDBPyConnection, view: SavedView, instead: bool) -> None:
 def _rename(cur: DuckDBPyConnection, page: str, name: str, new: str) -> None:
     view = _find(cur, page, name)
     if view is None:
-        raise SpecError("the view", [Problem("name", "is not there any more", repr(name))])
+        raise SpecError(Message("the view"), [Problem("name", Message("is not there any more"), repr(name))])
     if new != name:
         _save(cur, replace(view, name=new), instead=False)
         cur.execute("delete from saved_views where page = ? and name = ?", [page, name])

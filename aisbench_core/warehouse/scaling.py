@@ -9,6 +9,7 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import RunNotFound
+from aisbench_core.messages import Message
 from aisbench_core.model import Origin
 from aisbench_core.model.columns import COUNTED
 from aisbench_core.statistics.amdahl import SizeRuns, amdahl
@@ -111,7 +112,7 @@ def scaling_of(cur: DuckDBPyConnection, run_id: str) -> Scaling:
     """The curve that a run lies on. Raises RunNotFound."""
     for run in by_ids(cur, [run_id]):
         return curve(cur, run)
-    raise RunNotFound(f"no run {run_id} in the warehouse")
+    raise RunNotFound(Message("no run {run_id} in the warehouse", run_id=run_id))
 
 
 def curve(cur: DuckDBPyConnection, run: RunRow) -> Scaling:

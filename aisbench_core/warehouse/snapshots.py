@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 
 from aisbench_core.errors import ConfigError, disk_error
+from aisbench_core.messages import Message
 from aisbench_core.private_files import abandoned, draft_of
 from aisbench_core.warehouse import views
 from aisbench_core.warehouse.connection import Connection
@@ -51,7 +52,9 @@ def take(store: Connection | Lake, target: Path, at: datetime, *, replace: bool)
     except OSError as error:
         if full := disk_error(error, target):
             raise full from error
-        raise ConfigError(f"{target} cannot be written: {error.strerror or error}") from error
+        raise ConfigError(
+            Message("{target} cannot be written: {reason}", target=target, reason=error.strerror or error)
+        ) from error
     except duckdb.IOException as error:
         raise refusal(target, error) from error
     finally:
@@ -62,11 +65,15 @@ def take(store: Connection | Lake, target: Path, at: datetime, *, replace: bool)
 
 def _check(store: Connection | Lake, target: Path, replace: bool) -> None:
     if not target.parent.is_dir():
-        raise ConfigError(f"{target.parent} is no folder", "make it, or name another file")
+        raise ConfigError(
+            Message("{parent} is no folder", parent=target.parent), Message("make it, or name another file")
+        )
     if isinstance(store, Connection) and target.exists() and store.path.exists() and target.samefile(store.path):
-        raise ConfigError(f"{target} is the warehouse itself", "name another file")
+        raise ConfigError(Message("{target} is the warehouse itself", target=target), Message("name another file"))
     if target.exists() and not replace:
-        raise ConfigError(f"{target} is there already", "name another file, or say --replace")
+        raise ConfigError(
+            Message("{target} is there already", target=target), Message("name another file, or say --replace")
+        )
 
 
 @contextlib.contextmanager

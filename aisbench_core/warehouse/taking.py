@@ -17,6 +17,7 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import ResultError, WarehouseError
+from aisbench_core.messages import message_of
 from aisbench_core.private_files import FOLDER_MODE, abandoned, draft_of
 from aisbench_core.warehouse import series_plans, verdicts
 from aisbench_core.warehouse.claims import claim
@@ -123,7 +124,8 @@ class Taking:
             taken = source.write(lambda cur: _only_new(cur, here, rehearsed))
             _checkpoint(source)
         except WarehouseError as error:
-            raise ResultError(error.message.replace(str(draft), str(file)), error.hint) from error
+            named = message_of(error.message).with_texts(lambda text: text.replace(str(draft), str(file)))
+            raise ResultError(named, error.hint) from error
         return taken
 
     def _claim(self, file: Path, name: str, at: datetime) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
 
 SCHEME = "ducklake:postgres:"
 """What the name of a team warehouse begins with; what PostgreSQL's clients call a connection string follows."""
@@ -16,8 +17,9 @@ SCHEME = "ducklake:postgres:"
 CONNECT_S = 5
 """How long to wait for PostgreSQL's first answer, where the connection string says nothing else."""
 
-_HINT = (
-    f"write it as {SCHEME}host=db.example.com dbname=aisbench user=aisbench, or {SCHEME}postgresql://user@host/dbname"
+_HINT = Message(
+    "write it as {scheme}host=db.example.com dbname=aisbench user=aisbench, or {scheme}postgresql://user@host/dbname",
+    scheme=SCHEME,
 )
 _PAIR = re.compile(r"\b(\w++)\s*+=\s*+('(?:[^'\\]|\\.)*+'|[^\s']++)")
 _DATA_PATH = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._=-]+)*/?")
@@ -74,12 +76,12 @@ class TeamPlace:
 def team_place(name: str, data_path: str, access: Callable[[], Access]) -> TeamPlace:
     """The place that settings mean. Raises ConfigError, never repeating what may be a password."""
     if not name.startswith(SCHEME):
-        raise ConfigError("this kind of team warehouse is not known", _HINT)
+        raise ConfigError(Message("this kind of team warehouse is not known"), _HINT)
     catalog = _catalog(name.removeprefix(SCHEME).strip())
     if not _DATA_PATH.fullmatch(data_path):
         raise ConfigError(
-            f"the files of a team warehouse cannot be kept in {data_path!r}",
-            "set warehouse_data (AISBENCH_WAREHOUSE_DATA) to s3://bucket/prefix",
+            Message("the files of a team warehouse cannot be kept in {data_path!r}", data_path=data_path),
+            Message("set warehouse_data (AISBENCH_WAREHOUSE_DATA) to s3://bucket/prefix"),
         )
     return TeamPlace(catalog, data_path.rstrip("/") + "/", access)
 
@@ -89,18 +91,21 @@ def _catalog(text: str) -> str:
     pairs = _of_address(text) if "://" in text else _of_pairs(text)
     if any(key in pairs for key in ("password", "sslpassword", "passfile")):
         raise ConfigError(
-            "the connection string of the warehouse holds a password",
-            "take it out, and set AISBENCH_WAREHOUSE_PASSWORD, or `warehouse: {password: …}` in data/credentials.yaml",
+            Message("the connection string of the warehouse holds a password"),
+            Message(
+                "take it out, and set AISBENCH_WAREHOUSE_PASSWORD, or `warehouse: {password: …}` in "
+                "data/credentials.yaml"
+            ),
         )
     if not pairs.get("dbname"):
-        raise ConfigError("the connection string of the warehouse names no database (dbname)", _HINT)
+        raise ConfigError(Message("the connection string of the warehouse names no database (dbname)"), _HINT)
     return " ".join(f"{key}={_quoted(value)}" for key, value in pairs.items())
 
 
 def _of_pairs(text: str) -> dict[str, str]:
     found = {key: _bare(value) for key, value in _PAIR.findall(text)}
     if not found or _PAIR.sub("", text).strip():
-        raise ConfigError("the connection string of the warehouse cannot be read", _HINT)
+        raise ConfigError(Message("the connection string of the warehouse cannot be read"), _HINT)
     return found
 
 
@@ -109,9 +114,9 @@ def _of_address(text: str) -> dict[str, str]:
         parts = urlsplit(text)
         port = parts.port
     except ValueError:
-        raise ConfigError("the connection string of the warehouse cannot be read", _HINT) from None
+        raise ConfigError(Message("the connection string of the warehouse cannot be read"), _HINT) from None
     if parts.scheme not in ("postgres", "postgresql"):
-        raise ConfigError("the connection string of the warehouse cannot be read", _HINT)
+        raise ConfigError(Message("the connection string of the warehouse cannot be read"), _HINT)
     named = {
         "host": parts.hostname,
         "port": str(port) if port else None,

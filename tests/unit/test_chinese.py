@@ -109,14 +109,9 @@ ERRORS = {
     node.name for node in ast.walk(ast.parse((CORE / "errors.py").read_text("utf-8"))) if isinstance(node, ast.ClassDef)
 }
 ONLY_TYPED = {
-    "mlflow/exporting.py",
-    "warehouse/asking.py",
-    "warehouse/foreign.py",
     "warehouse/foreign_rules.py",
     "warehouse/foreign_worker.py",
     "warehouse/frames.py",
-    "warehouse/moving.py",
-    "warehouse/snapshots.py",
 }
 """What only the command line and programs of others ask: no page shows what goes wrong there."""
 

@@ -11,6 +11,7 @@ from xlsxwriter import Workbook
 from xlsxwriter.exceptions import FileCreateError
 
 from aisbench_core.errors import Problem, SpecError
+from aisbench_core.messages import Message
 from aisbench_core.model.columns import Kind
 from aisbench_core.warehouse.exporting.columns import Sheet
 from aisbench_core.warehouse.exporting.parts import Parameters
@@ -108,7 +109,16 @@ def _fitting(text: str) -> str:
 
 def _fill(puts: Sequence[Put], rows: Sequence[tuple[Any, ...]], first: int) -> None:
     if first + len(rows) - 1 > MOST_ROWS:
-        raise SpecError("export", [Problem("format", f"a sheet of Excel holds {MOST_ROWS:,} rows: choose csv", "xlsx")])
+        raise SpecError(
+            Message("export"),
+            [
+                Problem(
+                    "format",
+                    Message("a sheet of Excel holds {most_rows:,} rows: choose csv", most_rows=MOST_ROWS),
+                    "xlsx",
+                )
+            ],
+        )
     for number, row in enumerate(rows, start=first):
         for column, value in enumerate(row):
             if value is not None:
