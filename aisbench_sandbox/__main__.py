@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from aisbench_core.private_files import private_umask
 from aisbench_sandbox.capacity import Plan
-from aisbench_sandbox.engine.engine import GRACE_SECONDS, MANY_CARDS, EngineLimits, usual_cards
+from aisbench_sandbox.engine.engine import GRACE_SECONDS, MANY_CARDS, EngineLimits, default_cards
 from aisbench_sandbox.engine.node.container import Containers
 from aisbench_sandbox.engine.node.isolation import SWITCH, RealKeys
 from aisbench_sandbox.region import EngineKind, Protected
@@ -94,7 +94,7 @@ def main(
     try:
         kind = EngineKind(engine)
         # Scripted jobs use no cores, so they queue for each other only when --cards says so.
-        limits = EngineLimits(cards or (usual_cards() if kind is EngineKind.SUBPROCESS else MANY_CARDS), grace)
+        limits = EngineLimits(cards or (default_cards() if kind is EngineKind.SUBPROCESS else MANY_CARDS), grace)
         plan = _plan(capacity) if capacity else None
         wish = Containers(container)
         protected = Protected((*hide, *real_keys), RealKeys(beside_real_keys, real_keys, expose))

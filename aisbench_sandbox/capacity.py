@@ -67,7 +67,7 @@ class Plan(BaseModel):
     requeue_s: Annotated[float, Field(gt=0)] = 1800.0
 
     @model_validator(mode="after")
-    def _has_each_once(self) -> Self:
+    def _has_unique_names(self) -> Self:
         names = [pool.name for pool in self.pools]
         if len(set(names)) < len(names):
             raise ValueError("two pools have the same name")
@@ -114,7 +114,7 @@ class Capacity:
         pool = self.pool(name)
         return pool.model_copy(update={"isolated": frozenset()}).hosts() if pool else ()
 
-    def hand_out(self, pool: str, count: int) -> int:
+    def take_bad_nodes(self, pool: str, count: int) -> int:
         """How many of the `count` public nodes assigned to a job are bad; each bad node is used up once."""
         with self._lock:
             bad = min(count, self._plan.bad_public_nodes) if pool == PUBLIC else 0

@@ -15,7 +15,7 @@ class InstanceType:
     name: str
     kind: str
     cards: int
-    most_nodes: int
+    max_nodes: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,7 @@ class Job:
         return bool(self.pool and self._schedule.get("preemptible"))
 
     @property
-    def most_retries(self) -> int:
+    def max_retries(self) -> int:
         """How often it may be restarted after a fault; 0: no fault tolerance and no environment check."""
         return int(self._annotations.get(f"{_FAULT_TOLERANCE}job-retry-num") or 0)
 
@@ -129,7 +129,7 @@ class Job:
     @property
     def is_checked_first(self) -> bool:
         """Whether its nodes' environment is checked before it starts."""
-        return self.most_retries > 0 and (self.algorithm.get("environments") or {}).get("MA_SKIP_IMAGE_DETECT") != "0"
+        return self.max_retries > 0 and (self.algorithm.get("environments") or {}).get("MA_SKIP_IMAGE_DETECT") != "0"
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -155,7 +155,7 @@ class Job:
         return str(export.get("obs_url") or "")
 
     @property
-    def longest_hours(self) -> int:
+    def max_hours(self) -> int:
         """The maximum running time in hours; 0: unlimited."""
         return int((self.body["spec"].get("auto_stop") or {}).get("duration") or 0)
 

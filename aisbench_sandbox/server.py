@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 from aisbench_core.private_files import make_private_folder, restrict_access
 from aisbench_sandbox.capacity import Plan
 from aisbench_sandbox.connections import CuttableConnection
-from aisbench_sandbox.engine.engine import EngineLimits, usual_cards
+from aisbench_sandbox.engine.engine import EngineLimits, default_cards
 from aisbench_sandbox.engine.node.container import Containers
 from aisbench_sandbox.region import NOTHING, EngineKind, Protected, Region, RegionLocation
 
@@ -32,7 +32,7 @@ class Options:
     modelarts_port: int = 8610
     obs_port: int = 8611
     engine: EngineKind = EngineKind.SUBPROCESS
-    limits: EngineLimits = field(default_factory=lambda: EngineLimits(usual_cards()))
+    limits: EngineLimits = field(default_factory=lambda: EngineLimits(default_cards()))
     containers: Containers = Containers.AUTO
     plan: Plan | None = None
     protected: Protected = NOTHING

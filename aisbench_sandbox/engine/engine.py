@@ -28,7 +28,7 @@ _OWN_CODE = "Sandbox.0001"  # the cloud has no such error
 _REMEDY = "Run the sandbox where Linux allows namespaces."
 
 
-def usual_cards() -> int:
+def default_cards() -> int:
     """The default number of cards: 16, so that 2 nodes x 8 cards fit on a laptop, or 4 per core."""
     return max(16, 4 * (os.cpu_count() or 1))
 
@@ -80,7 +80,7 @@ class SubprocessEngine:
         processes.kill_marked(f"MA_JOB_DIR={context.work}/")
         for folder in context.work.iterdir():
             remove_tree(folder)
-        self._take_up()
+        self._resume()
         self._start_next()
 
     def check(self, job: Job) -> None:
@@ -107,7 +107,7 @@ class SubprocessEngine:
             if training:
                 training.stop()
             else:
-                self._jobs.change(job_id, self._taken_from_queue)
+                self._jobs.change(job_id, self._dequeued)
 
     def advance(self, job_id: str) -> None:
         """Nothing: these jobs run by themselves."""
@@ -137,20 +137,20 @@ class SubprocessEngine:
     def _queued(self, job: Job) -> Job:
         return job.queued(self._jobs.now()) if job.phase is JobPhase.CREATING else job
 
-    def _taken_from_queue(self, job: Job) -> Job:
+    def _dequeued(self, job: Job) -> Job:
         return job.terminated(self._jobs.now()) if job.phase is JobPhase.TERMINATING else job
 
     def _start_next(self) -> None:
         with self._lock:
             if self._closing:
                 return
-            decision = decide(QueueSnapshot(self._context.capacity.hosts(), self._line(), self._occupied()))
+            decision = decide(QueueSnapshot(self._context.capacity.hosts(), self._waiting(), self._occupied()))
             for job_id, hosts in decision.starts.items():
                 self._begin(job_id, hosts)
             for job_id in decision.preempted:
                 self._running[job_id].preempt()
 
-    def _line(self) -> list[Waiting]:
+    def _waiting(self) -> list[Waiting]:
         longest_s = self._context.capacity.plan.requeue_s
         self._jobs.change_all(lambda job: fail_if_overdue(job, longest_s, self._jobs.now()))
         jobs = self._jobs.all()
@@ -169,17 +169,17 @@ class SubprocessEngine:
         training.start()
 
     def _ended(self, job_id: str, outcome: JobOutcome) -> None:
-        while not self._noted(job_id, outcome) and not self._closing:
+        while not self._stored(job_id, outcome) and not self._closing:
             time.sleep(_DISK_SECONDS)
         self._start_next()
 
-    def _noted(self, job_id: str, outcome: JobOutcome) -> bool:
+    def _stored(self, job_id: str, outcome: JobOutcome) -> bool:
         """Store the job's outcome; False while the disk is full, since the job would otherwise run forever."""
         try:
             # Atomically, so that nobody sees the job waiting while its old attempt still holds its nodes.
             with self._lock:
                 job = self._running[job_id].job
-                if outcome.faulty and job.most_retries:
+                if outcome.faulty and job.max_retries:
                     hosts = job.attempts[-1].hosts
                     self._context.capacity.isolate(job.pool, [hosts[index] for index in outcome.faulty])
                 if self._jobs.change(job_id, lambda job: job_after(job, outcome, self._jobs.now())) is None:
@@ -190,7 +190,7 @@ class SubprocessEngine:
             return False
         return True
 
-    def _take_up(self) -> None:
+    def _resume(self) -> None:
         """Resume what a previous sandbox left: running jobs are lost, or restarted if they tolerate faults."""
         for job in self._jobs.all():
             if job.phase in WAITING:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from aisbench_sandbox.attempts import FaultScenario, Recovery
 from aisbench_sandbox.job import Job, JobPhase, TaskEnd
 
-MOST_IN_A_ROW = 3
+MAX_IN_A_ROW = 3
 """How often in a row a job is restarted because its own code fails, or because it hangs."""
 
 _REASONS = {
@@ -33,7 +33,7 @@ def job_after(job: Job, outcome: JobOutcome, now: int) -> Job:
     if outcome.event == "terminated":
         return job.terminated(now)
     if outcome.event == "timed_out":
-        return job.terminated(now, "timed_out", hours=str(job.longest_hours))
+        return job.terminated(now, "timed_out", hours=str(job.max_hours))
     if outcome.trouble is None or job.phase is JobPhase.TERMINATING:
         return job.ended(now, outcome.ends, outcome.event)
     task = next((end.task for end in outcome.ends if end.exit_code), "")
@@ -51,12 +51,12 @@ def is_retried(job: Job, trouble: FaultScenario) -> bool:
     if trouble is FaultScenario.PREEMPTED:
         return True
     restarts = [attempt.trouble for attempt in job.attempts if attempt.restarted]
-    if len(restarts) >= job.most_retries:
+    if len(restarts) >= job.max_retries:
         return False
     if trouble in (FaultScenario.NODE, FaultScenario.LOST):
         return True
-    asked_for = job.retries_always if trouble is FaultScenario.CODE else job.retries_hangs
-    return asked_for and restarts[-MOST_IN_A_ROW:] != [trouble] * MOST_IN_A_ROW
+    is_enabled = job.retries_always if trouble is FaultScenario.CODE else job.retries_hangs
+    return is_enabled and restarts[-MAX_IN_A_ROW:] != [trouble] * MAX_IN_A_ROW
 
 
 def _reason(outcome: JobOutcome, trouble: FaultScenario) -> str:

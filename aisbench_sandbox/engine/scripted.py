@@ -116,12 +116,12 @@ class ScriptedEngine:
         job = self._jobs.change(job_id, lambda job: job.running(self._jobs.now(), hosts))
         if job is None or job.phase is not JobPhase.RUNNING:
             return
-        bad = self._capacity.hand_out(job.pool, job.node_count)
+        bad = self._capacity.take_bad_nodes(job.pool, job.node_count)
         are_bad = [index < bad or self._capacity.is_bad(job.pool, host) for index, host in enumerate(hosts)]
         faulty = tuple(index for index, is_bad in enumerate(are_bad) if is_bad)
         if faulty:
             ends = tuple(TaskEnd(f"worker-{index}", 137, "the node is faulty") for index in faulty)
-            if job.most_retries:
+            if job.max_retries:
                 self._capacity.isolate(job.pool, [hosts[index] for index in faulty])
             self._leave(job_id, JobOutcome("failed", ends, FaultScenario.NODE, faulty))
 

@@ -85,7 +85,7 @@ class Training:
         self._grace = context.grace
         self._marker = f"MA_JOB_DIR={self._root}/"
         self._ends_at = self._clock() + self._seconds_left()
-        self._bad_from_start = context.capacity.hand_out(job.pool, job.node_count)
+        self._bad_from_start = context.capacity.take_bad_nodes(job.pool, job.node_count)
         self._hang_reported = False
         self._thread = threading.Thread(target=self._run, name=f"job-{job.job_id}", daemon=True)
 
@@ -182,10 +182,10 @@ class Training:
             began = time.monotonic()
             self._add_event("precheck_started", task=node.task)
             for line in precheck.items(self._context.work, names):
-                node.say(f"[precheck] {line}")
+                node.add_line(f"[precheck] {line}")
             bad = self._is_bad(index)
             if bad:
-                node.say("[precheck] item: node, faulty; error,exiting")
+                node.add_line("[precheck] item: node, faulty; error,exiting")
             facts = {"reason": "the node is faulty"} if bad else {}
             seconds = f"{time.monotonic() - began:.3f}"
             self._add_event("precheck_failed" if bad else "precheck_done", task=node.task, seconds=seconds, **facts)
@@ -237,7 +237,9 @@ class Training:
         if not self._hang_reported:
             self._hang_reported = True
             self._add_event("hanged")
-            self._nodes[0].say(f"[detect] suspected to hang: nothing was read, written or computed for {idle_s:.0f} s")
+            self._nodes[0].add_line(
+                f"[detect] suspected to hang: nothing was read, written or computed for {idle_s:.0f} s"
+            )
         if self.job.retries_hangs and is_retried(self.job, FaultScenario.HANG):
             raise TrainingStopped(JobOutcome("failed", trouble=FaultScenario.HANG))
 
@@ -246,9 +248,9 @@ class Training:
         return index < self._bad_from_start or self._context.capacity.is_bad(self.job.pool, hosts[index])
 
     def _seconds_left(self) -> float:
-        if not self.job.longest_hours:
+        if not self.job.max_hours:
             return math.inf
-        return 3600 * self.job.longest_hours - self.job.running_ms(self._jobs.now()) / 1000
+        return 3600 * self.job.max_hours - self.job.running_ms(self._jobs.now()) / 1000
 
     def _cannot_upload(self, error: ObjectError) -> JobOutcome:
         return JobOutcome("failed", (TaskEnd(self._nodes[0].task, 1, f"cannot upload: {error}"),), FaultScenario.CODE)

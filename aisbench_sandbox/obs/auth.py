@@ -18,8 +18,8 @@ from aisbench_sandbox.obs.requests import ObsRequest, http_date, whole_number
 
 Dialect = Literal["amz", "obs"]
 
-_MOST_SKEW = timedelta(minutes=15)
-_LONGEST_URL = timedelta(days=7)
+_MAX_SKEW = timedelta(minutes=15)
+_MAX_URL_AGE = timedelta(days=7)
 _UNSIGNED = "UNSIGNED-PAYLOAD"
 _V2 = re.compile(r"(AWS|OBS) ([^:\s]+):(\S+)")
 _V4 = re.compile(
@@ -135,13 +135,13 @@ def _v4_url(request: ObsRequest, keys: Mapping[str, str], now: datetime) -> Send
     names = ("X-Amz-Credential", "X-Amz-SignedHeaders", "X-Amz-Signature", "X-Amz-Date", "X-Amz-Expires")
     credential, signed, signature, date, expires = (request.value(name) or "" for name in names)
     instant, seconds = _iso_date(date), whole_number(expires)
-    if not instant or seconds is None or seconds > _LONGEST_URL.total_seconds():
+    if not instant or seconds is None or seconds > _MAX_URL_AGE.total_seconds():
         raise ObjectError("AuthorizationQueryParametersError", "X-Amz-Date or X-Amz-Expires cannot be understood.")
     unsigned = tuple(pair for pair in request.query if pair[0] != "X-Amz-Signature")
     payload = request.value("X-Amz-Content-Sha256") or _UNSIGNED
     claim = _V4Claim(credential, signed, signature, instant, payload)
     sender = _v4_sender(replace(request, query=unsigned), claim, keys)
-    if not -_MOST_SKEW <= now - instant <= timedelta(seconds=seconds):
+    if not -_MAX_SKEW <= now - instant <= timedelta(seconds=seconds):
         raise ObjectError("AccessDenied", "Request has expired")
     return sender
 
@@ -192,7 +192,7 @@ def _compare(expected: str, signature: str) -> None:
 
 
 def _check_skew(instant: datetime, now: datetime) -> None:
-    if abs(now - instant) > _MOST_SKEW:
+    if abs(now - instant) > _MAX_SKEW:
         message = "The difference between the request time and the current time is too large."
         raise ObjectError("RequestTimeTooSkewed", message)
 

@@ -16,7 +16,7 @@ SIGNED_TRAILER = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER"
 STREAMS = ("STREAMING-AWS4-HMAC-SHA256-PAYLOAD", SIGNED_TRAILER, UNSIGNED_TRAILER)
 
 _HEAD = re.compile(rb"([0-9a-fA-F]{1,10})(?:;chunk-signature=([0-9a-f]{64}))?")
-_LONGEST_LINE = 4096
+_MAX_LINE = 4096
 _NOTHING = sha256(b"").hexdigest()
 _TRAILER_SIGNATURE = "x-amz-trailer-signature"
 
@@ -88,7 +88,7 @@ class Chunks:
             return True
         end = self._waiting.find(b"\r\n")
         if end < 0:
-            if len(self._waiting) > _LONGEST_LINE:
+            if len(self._waiting) > _MAX_LINE:
                 raise _malformed()
             return False
         head = _HEAD.fullmatch(self._waiting, 0, end)

@@ -95,7 +95,7 @@ def walk(root: str, prefix: str = "", after: str = "") -> Iterator[tuple[str, st
             stack.pop()
 
 
-def rolled_up(key: str, prefix: str, delimiter: str) -> str:
+def common_prefix(key: str, prefix: str, delimiter: str) -> str:
     """The common prefix that represents the key in a listing, or the key itself."""
     end = key.find(delimiter, len(prefix)) if delimiter else -1
     return key if end < 0 else key[: end + len(delimiter)]

@@ -74,14 +74,14 @@ class Objects:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._staging = root / ".drafts"
-        self._born = root / ".buckets"
+        self._created = root / ".buckets"
         self._lock = threading.RLock()  # held for renames and lookups, not while bytes are received
         self._appending = threading.Lock()  # one append at a time; acquired before the other lock
-        self._forgetters: list[Callable[[str], None]] = []
+        self._on_deleted: list[Callable[[str], None]] = []
         self._latest = 0
         self._numbers = itertools.count()
         shutil.rmtree(self._staging, ignore_errors=True)
-        for folder in (self._staging, self._born):
+        for folder in (self._staging, self._created):
             folder.mkdir(parents=True, exist_ok=True)
         self._metadata = MetadataJournal(root / ".notes.jsonl")
 
@@ -94,7 +94,7 @@ class Objects:
             except FileExistsError as error:
                 message = "Your previous request to create the named bucket succeeded and you already own it."
                 raise ObjectError("BucketAlreadyOwnedByYou", message) from error
-            (self._born / bucket).touch()
+            (self._created / bucket).touch()
 
     def delete_bucket(self, bucket: str) -> None:
         with self._lock:
@@ -102,17 +102,17 @@ class Objects:
             if next(object_paths.walk(folder), None):
                 raise ObjectError("BucketNotEmpty", "The bucket you tried to delete is not empty.")
             shutil.rmtree(folder)
-            (self._born / bucket).unlink(missing_ok=True)
-        for forget in self._forgetters:
-            forget(bucket)
+            (self._created / bucket).unlink(missing_ok=True)
+        for callback in self._on_deleted:
+            callback(bucket)
 
-    def when_deleted(self, forget: Callable[[str], None]) -> None:
+    def on_deleted(self, callback: Callable[[str], None]) -> None:
         """Call this with the name of every deleted bucket."""
-        self._forgetters.append(forget)
+        self._on_deleted.append(callback)
 
     def buckets(self) -> tuple[BucketInfo, ...]:
         names = sorted(entry.name for entry in self.root.iterdir() if self.has_bucket(entry.name))
-        born = (self._born / name if (self._born / name).exists() else self.root / name for name in names)
+        born = (self._created / name if (self._created / name).exists() else self.root / name for name in names)
         return tuple(BucketInfo(name, _utc(path.stat().st_mtime_ns)) for name, path in zip(names, born, strict=True))
 
     def has_bucket(self, bucket: str) -> bool:
@@ -214,7 +214,7 @@ class Objects:
         entries: dict[str, StoredObject | None] = {}
         limit = max(0, min(max_keys, _PAGE)) if len(prefix) <= _KEY_BYTES else 0
         for key, path in object_paths.walk(self.require_bucket(bucket), prefix, marker) if limit else ():
-            name = object_paths.rolled_up(key, prefix, delimiter)
+            name = object_paths.common_prefix(key, prefix, delimiter)
             if name in entries or name <= marker:
                 continue
             if len(entries) == limit:

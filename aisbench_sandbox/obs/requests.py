@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from aisbench_sandbox.obs.objects import ObjectError
 
-_MOST_DIGITS = 18
+_MAX_DIGITS = 18
 _MOVED = re.compile(
     r"(x-amz-(checksum-|sdk-checksum-|meta-|tagging|acl|storage-class)|content-(type|md5)$)", re.IGNORECASE
 )
@@ -87,7 +87,7 @@ def decoded(text: str) -> str:
 
 def whole_number(text: str) -> int | None:
     """A decimal number without sign, or None."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else None
 
 
 def http_date(text: str) -> datetime | None:

@@ -34,12 +34,12 @@ _STATUS = {
     "SignatureDoesNotMatch": 403,
 }
 # A parser turns these into plain spaces or line feeds unless they are escaped.
-_KEPT = {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
+_ESCAPES = {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
 
 
 def element(name: str, *content: object) -> str:
     """An XML element; its content is elements made by this function, or text, which is escaped."""
-    inside = "".join(part if isinstance(part, _Xml) else escape(str(part), _KEPT) for part in content)
+    inside = "".join(part if isinstance(part, _Xml) else escape(str(part), _ESCAPES) for part in content)
     return _Xml(f"<{name}>{inside}</{name}>")
 
 
@@ -235,7 +235,7 @@ def _about(about: Mapping[str, object], encoding: str, *, truncated: bool) -> li
 def _contents(stat: StoredObject, key: str) -> str:
     """Formatted as one string for speed: a page has a thousand of them."""
     return _Xml(
-        f"<Contents><Key>{escape(key, _KEPT)}</Key><LastModified>{_iso(stat.modified)}</LastModified>"
+        f"<Contents><Key>{escape(key, _ESCAPES)}</Key><LastModified>{_iso(stat.modified)}</LastModified>"
         f"<ETag>&quot;{stat.etag}&quot;</ETag><Size>{stat.size}</Size>{_OWNER_ELEMENT}"
         "<StorageClass>STANDARD</StorageClass></Contents>"
     )

@@ -9,7 +9,7 @@ from aisbench_sandbox.obs import responses as responses
 from aisbench_sandbox.obs.calls import TAGGING, Call
 from aisbench_sandbox.obs.objects import ObjectError
 
-_MOST, _LONGEST_KEY, _LONGEST_VALUE = 10, 128, 256
+_MAX_TAGS, _MAX_KEY, _MAX_VALUE = 10, 128, 256
 
 
 def get(call: Call) -> Response:
@@ -55,13 +55,13 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 
 
 def _checked(tags: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    if len(tags) > _MOST:
-        raise ObjectError("BadRequest", f"An object has at most {_MOST} tags.")
+    if len(tags) > _MAX_TAGS:
+        raise ObjectError("BadRequest", f"An object has at most {_MAX_TAGS} tags.")
     if len({key for key, _ in tags}) < len(tags):
         raise ObjectError("InvalidTag", "Two tags have the same key.")
     for key, value in tags:
-        if not 1 <= len(key) <= _LONGEST_KEY or len(value) > _LONGEST_VALUE:
+        if not 1 <= len(key) <= _MAX_KEY or len(value) > _MAX_VALUE:
             raise ObjectError(
-                "InvalidTag", f"A tag's key has 1 to {_LONGEST_KEY} characters, its value at most {_LONGEST_VALUE}."
+                "InvalidTag", f"A tag's key has 1 to {_MAX_KEY} characters, its value at most {_MAX_VALUE}."
             )
     return tags

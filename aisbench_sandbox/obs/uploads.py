@@ -13,14 +13,14 @@ from hashlib import md5
 from pathlib import Path
 
 from aisbench_sandbox.files import write_atomically
-from aisbench_sandbox.obs.object_paths import rolled_up
+from aisbench_sandbox.obs.object_paths import common_prefix
 from aisbench_sandbox.obs.objects import ObjectError, Objects, StoredObject
 from aisbench_sandbox.obs.staging import StagedObject
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _ABOUT = "upload.json"
-_MOST_PARTS = 10_000
-_LEAST_BYTES = 100 * 1024  # of every part but the last
+_MAX_PARTS = 10_000
+_MIN_BYTES = 100 * 1024  # of every part but the last
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Uploads:
         for folder in self._folder.iterdir():
             if not (folder / _ABOUT).is_file():  # left by a crash
                 shutil.rmtree(folder)
-        objects.when_deleted(self._forget)
+        objects.on_deleted(self._forget)
 
     def start(self, bucket: str, key: str, headers: Mapping[str, str]) -> str:
         """Start an upload and return its id. NoSuchBucket."""
@@ -101,8 +101,8 @@ class Uploads:
 
     def part(self, bucket: str, key: str, upload_id: str, number: int, staged: StagedObject) -> str:
         """Store one part, replacing one with the same number; returns its ETag. NoSuchUpload."""
-        if not 1 <= number <= _MOST_PARTS:
-            raise ObjectError("InvalidArgument", f"A part number is 1 to {_MOST_PARTS}.")
+        if not 1 <= number <= _MAX_PARTS:
+            raise ObjectError("InvalidArgument", f"A part number is 1 to {_MAX_PARTS}.")
         with self._lock:
             self.require(bucket, key, upload_id)
             staged.finish(time.time_ns())
@@ -170,8 +170,8 @@ class Uploads:
             if number not in there or there[number].name[6:] != etag:
                 raise ObjectError("InvalidPart", f"Part {number} was not uploaded, or its ETag is another one.")
         chosen = [there[number] for number in numbers]
-        if any(part.stat().st_size < _LEAST_BYTES for part in chosen[:-1]):
-            raise ObjectError("EntityTooSmall", f"Every part but the last has at least {_LEAST_BYTES} bytes.")
+        if any(part.stat().st_size < _MIN_BYTES for part in chosen[:-1]):
+            raise ObjectError("EntityTooSmall", f"Every part but the last has at least {_MIN_BYTES} bytes.")
         return chosen
 
 
@@ -183,7 +183,7 @@ def upload_page(
     The uploads are in the order of `Uploads.pending`."""
     entries: dict[tuple[str, str], Upload | None] = {}
     for upload in uploads:
-        name = rolled_up(upload.key, prefix, delimiter)
+        name = common_prefix(upload.key, prefix, delimiter)
         position = (name, "" if name != upload.key else upload.upload_id)
         behind = name > after[0] if not after[1] or not position[1] else position > after
         if not behind or position in entries:

@@ -7,7 +7,7 @@ from typing import Any
 from aisbench_sandbox.catalogue import ENGINES, InstanceType, find_engine, fits
 from aisbench_sandbox.refusals import Refused
 
-USUAL_CODE_DIR = "/home/ma-user/modelarts/user-job-dir"
+DEFAULT_CODE_DIR = "/home/ma-user/modelarts/user-job-dir"
 _RESERVED_DIRS = ("/home/ma-user/modelarts", "/home/ma-user/modelarts-dev", "/home/ma-user/infer")
 
 
@@ -67,7 +67,7 @@ def _may_hold_code(path: object) -> bool:
     tidy = posixpath.normpath(path)
     is_reserved = tidy == "/home/ma-user" or any(f"{tidy}/".startswith(f"{reserved}/") for reserved in _RESERVED_DIRS)
     # The console itself sends the default directory, so it is allowed although it is inside a reserved one.
-    return tidy.startswith("/home/") and (tidy == USUAL_CODE_DIR or not is_reserved)
+    return tidy.startswith("/home/") and (tidy == DEFAULT_CODE_DIR or not is_reserved)
 
 
 def _is_absolute(path: object) -> bool:

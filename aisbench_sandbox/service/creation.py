@@ -13,11 +13,11 @@ from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service.algorithms import check_directories, check_fit, completed_engine
 from aisbench_sandbox.service.limits import check_metadata, check_spec
 
-MOST_FILES = 1000
-MOST_BYTES = 5 * 1024**3
-MOST_LEVELS = 32
-MOST_VARIABLE_NAME = 8192
-MOST_VARIABLE_TEXT = 4096
+MAX_FILES = 1000
+MAX_BYTES = 5 * 1024**3
+MAX_LEVELS = 32
+MAX_VARIABLE_NAME = 8192
+MAX_VARIABLE_TEXT = 4096
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -81,7 +81,7 @@ def _check_environments(environments: Mapping[str, Any]) -> None:
     if len(environments) > 100:
         raise _invalid("algorithm.environments", "at most 100 variables")
     for name, value in environments.items():
-        fits = len(name) <= MOST_VARIABLE_NAME and isinstance(value, str) and len(value) <= MOST_VARIABLE_TEXT
+        fits = len(name) <= MAX_VARIABLE_NAME and isinstance(value, str) and len(value) <= MAX_VARIABLE_TEXT
         if not fits or not _VARIABLE.fullmatch(name):
             raise _invalid(f"algorithm.environments.{name[:64]}", "letters, digits and _; a text of 4,096 at most")
 
@@ -130,8 +130,8 @@ def _check_resource(resource: Mapping[str, Any], find_pool: Callable[[str], Dedi
     nodes = resource.get("node_count")
     if not isinstance(nodes, int) or isinstance(nodes, bool) or nodes < 1:
         raise _invalid("spec.resource.node_count", "a whole number from 1")
-    if nodes > flavor.most_nodes:
-        raise Refused(400, "ModelArts.2793", f"node_count {nodes} exceeds max_num {flavor.most_nodes} of the flavor.")
+    if nodes > flavor.max_nodes:
+        raise Refused(400, "ModelArts.2793", f"node_count {nodes} exceeds max_num {flavor.max_nodes} of the flavor.")
     return flavor
 
 
@@ -177,11 +177,11 @@ def _check_code(algorithm: Mapping[str, Any], objects: Objects) -> None:
 
 
 def _check_code_size(prefix: str, keys: Mapping[str, int]) -> None:
-    if len(keys) > MOST_FILES:
-        raise Refused(400, "ModelArts.2759", f"The code directory holds more than {MOST_FILES} files.")
-    if max(key.removeprefix(prefix).count("/") for key in keys) > MOST_LEVELS:
-        raise Refused(400, "ModelArts.2760", f"The code directory is more than {MOST_LEVELS} levels deep.")
-    if sum(keys.values()) > MOST_BYTES:
+    if len(keys) > MAX_FILES:
+        raise Refused(400, "ModelArts.2759", f"The code directory holds more than {MAX_FILES} files.")
+    if max(key.removeprefix(prefix).count("/") for key in keys) > MAX_LEVELS:
+        raise Refused(400, "ModelArts.2760", f"The code directory is more than {MAX_LEVELS} levels deep.")
+    if sum(keys.values()) > MAX_BYTES:
         raise Refused(400, "ModelArts.2761", "The code directory is larger than 5 GB.")
 
 
@@ -200,7 +200,7 @@ def _sizes(objects: Objects, bucket: str, prefix: str) -> dict[str, int]:
     """Sizes in bytes by key, without folder markers; only as many as are needed to see that there are too many."""
     sizes: dict[str, int] = {}
     marker = ""
-    while objects.has_bucket(bucket) and len(sizes) <= MOST_FILES:
+    while objects.has_bucket(bucket) and len(sizes) <= MAX_FILES:
         page = objects.list(bucket, prefix, marker)
         sizes |= {stat.key: stat.size for stat in page.objects if not stat.key.endswith("/")}
         if not page.truncated:

@@ -13,7 +13,7 @@ from aisbench_sandbox.jobs import Clock
 from aisbench_sandbox.service.auth import NotSigned, WrongSignature, access_key_of, verify
 from aisbench_sandbox.service.lockout import Lockout
 
-MOST_BYTES = 10 * 1024 * 1024
+MAX_BYTES = 10 * 1024 * 1024
 
 
 class Gateway:
@@ -34,7 +34,7 @@ class Gateway:
         try:
             async for chunk in request.stream():
                 body += chunk
-                if len(body) > MOST_BYTES:
+                if len(body) > MAX_BYTES:
                     return await refusal(413, "APIGW.0201", "Request entity too large")(scope, receive, send)
         except ClientDisconnect:  # the client is gone
             return None

@@ -7,8 +7,8 @@ from typing import Any
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service import parameters
 
-MOST_VOLUMES = 8
-MOST_RETRIES = 128
+MAX_VOLUMES = 8
+MAX_RETRIES = 128
 NOTIFIED = (
     "JobStarted",
     "JobCompleted",
@@ -48,8 +48,8 @@ def check_annotations(annotations: Mapping[str, Any]) -> None:
         if key in _TRUE and value not in ("true", "false"):
             raise parameters.invalid(f"metadata.annotations.{key}", '"true"')
     retries = annotations.get("fault-tolerance/job-retry-num")
-    if retries is not None and not (re.fullmatch(r"[0-9]{1,3}", retries) and 1 <= int(retries) <= MOST_RETRIES):
-        raise parameters.invalid("metadata.annotations.fault-tolerance/job-retry-num", f'"1" to "{MOST_RETRIES}"')
+    if retries is not None and not (re.fullmatch(r"[0-9]{1,3}", retries) and 1 <= int(retries) <= MAX_RETRIES):
+        raise parameters.invalid("metadata.annotations.fault-tolerance/job-retry-num", f'"1" to "{MAX_RETRIES}"')
 
 
 def check_spec(spec: Mapping[str, Any]) -> None:
@@ -65,8 +65,8 @@ def check_spec(spec: Mapping[str, Any]) -> None:
 
 def _check_volumes(volumes: Sequence[Mapping[str, Any]]) -> None:
     mounted = [_mounted(volume) for volume in volumes]
-    if len(volumes) > MOST_VOLUMES:
-        raise parameters.invalid("spec.volumes", f"at most {MOST_VOLUMES}")
+    if len(volumes) > MAX_VOLUMES:
+        raise parameters.invalid("spec.volumes", f"at most {MAX_VOLUMES}")
     if len(set(mounted)) < len(mounted):
         raise parameters.invalid("spec.volumes", "each local_path once")
 
@@ -85,7 +85,7 @@ def _mounted(volume: Mapping[str, Any]) -> str:
         raise parameters.invalid(f"spec.volumes.{_VOLUMES[kinds[0]]}", "a path; for nfs, address:/path")
     for name, value in (("local_path", path), (_VOLUMES[kinds[0]], remote)):
         if parameters.has_long_name(value):
-            raise parameters.invalid(f"spec.volumes.{name}", f"names of at most {parameters.MOST_NAME_BYTES} bytes")
+            raise parameters.invalid(f"spec.volumes.{name}", f"names of at most {parameters.MAX_NAME_BYTES} bytes")
     parameters.flag(source, "read_only")
     return path
 

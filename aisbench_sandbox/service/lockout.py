@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 
-MOST_FAILURES = 5
+MAX_FAILURES = 5
 SECONDS = 300.0
 
 
@@ -40,7 +40,7 @@ class Lockout:
             if not self._on:
                 return
             self._failures[access_key] = self._failures.get(access_key, 0) + 1
-            if self._failures[access_key] >= MOST_FAILURES:
+            if self._failures[access_key] >= MAX_FAILURES:
                 self._until[access_key] = self._clock() + SECONDS
                 del self._failures[access_key]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-MOST_LINE_BYTES = 64 * 1024
+MAX_LINE_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def oldest_first(log: Path, base: int | None, count: int) -> Lines:
 def _numbered(log: Path, last: int | None) -> Iterator[tuple[int, str]]:
     with log.open("rb") as stream:
         for number, line in enumerate(islice(stream, last), 1):
-            yield number, line[:MOST_LINE_BYTES].decode("utf-8", "replace").rstrip("\r\n")
+            yield number, line[:MAX_LINE_BYTES].decode("utf-8", "replace").rstrip("\r\n")
 
 
 def _lines(numbered: tuple[tuple[int, str], ...]) -> Lines:

@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from aisbench_sandbox.refusals import Refused
 
-MOST_NAME_BYTES = 255
+MAX_NAME_BYTES = 255
 
 
 def json_object(request: Request) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def flag(body: Mapping[str, Any], name: str) -> bool:
 
 def has_long_name(path: str) -> bool:
     """Whether a path has a component that is too long for file systems."""
-    return any(len(name.encode()) > MOST_NAME_BYTES for name in path.split("/"))
+    return any(len(name.encode()) > MAX_NAME_BYTES for name in path.split("/"))
 
 
 def is_count(value: object, least: int = 1, most: float = math.inf) -> bool:

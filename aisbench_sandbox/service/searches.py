@@ -12,9 +12,9 @@ from aisbench_sandbox.service import parameters
 from aisbench_sandbox.service.grouping.tags import TagCondition, read_conditions
 from aisbench_sandbox.service.hosts import hosts_of
 
-MOST_PER_PAGE = 50
-MOST_HOSTS = 10
-MOST_TIME = timedelta(days=31)
+MAX_PER_PAGE = 50
+MAX_HOSTS = 10
+MAX_TIME = timedelta(days=31)
 USER_ID = "sandbox-user"
 
 _FIELDS: Mapping[str, Callable[[Job], str]] = {
@@ -84,8 +84,8 @@ def read_search(body: Mapping[str, Any], now: int, *, counts_pages: bool) -> Sea
     offset, limit = 0 if offset is None else offset, 10 if limit is None else limit
     if not parameters.is_count(offset, 0, 2**31 - 1):
         raise parameters.invalid("offset", "0 or more")
-    if not parameters.is_count(limit, 1, MOST_PER_PAGE):
-        raise parameters.invalid("limit", f"1 to {MOST_PER_PAGE}")
+    if not parameters.is_count(limit, 1, MAX_PER_PAGE):
+        raise parameters.invalid("limit", f"1 to {MAX_PER_PAGE}")
     order, sort_by = parameters.text(body, "order") or "desc", parameters.text(body, "sort_by") or "create_time"
     if order not in ("asc", "desc") or sort_by not in _SORTS:
         raise Refused(400, "ModelArts.2790", f"Invalid sorting: {sort_by} {order}.", f"Sort by {', '.join(_SORTS)}.")
@@ -136,7 +136,7 @@ def _is_time(value: str) -> bool:
 
 
 def _hosts(body: Mapping[str, Any]) -> list[str]:
-    hosts = parameters.texts(body.get("host_ips"), "host_ips", MOST_HOSTS)
+    hosts = parameters.texts(body.get("host_ips"), "host_ips", MAX_HOSTS)
     try:
         return [str(ipaddress.ip_address(host)) for host in hosts]
     except ValueError as error:
@@ -145,7 +145,7 @@ def _hosts(body: Mapping[str, Any]) -> list[str]:
 
 def _within_a_month(search: Search, now: int) -> Search:
     """Searches by tags or hosts cover at most 31 days: the requested ones, or the last ones."""
-    longest = MOST_TIME // timedelta(milliseconds=1)
+    longest = MAX_TIME // timedelta(milliseconds=1)
     spans = [values for key, operator, values in search.filters if (key, operator) == ("create_time", "between")]
     if not spans:
         return replace(

@@ -15,7 +15,7 @@ from aisbench_sandbox.service.parameters import number, word
 from aisbench_sandbox.service.stages import stages_json
 from aisbench_sandbox.service.training_jobs import LINK_SECONDS
 
-MOST_LINES = 500
+MAX_LINES = 500
 LEVELS = ("Info", "Error", "Warning")
 SOURCES = ("K8S", "Job", "Task")
 _SAVED = "application/octet-stream"
@@ -53,7 +53,7 @@ def parse_line_range(request: Request, least: int) -> tuple[int | None, int, str
     """Base line, number of lines, and order. Raises Refused (2764)."""
     base = number(request, "base_line", 0, 0) if request.query_params.get("base_line") else None
     order = word(request.query_params.get("order") or "desc", "order", ("desc", "asc"))
-    return base, number(request, "lines", 50, least, MOST_LINES), order
+    return base, number(request, "lines", 50, least, MAX_LINES), order
 
 
 def log_by_lines(services: Services, request: Request) -> Response:

@@ -20,9 +20,9 @@ from aisbench_sandbox.service.resources.quotas import Quotas
 from aisbench_sandbox.service.searches import Search
 from aisbench_sandbox.service.updates import updated
 
-MOST_PREVIEW_BYTES = 5 * 1024 * 1024
+MAX_PREVIEW_BYTES = 5 * 1024 * 1024
 LINK_SECONDS = 300
-MOST_DELETED = 100
+MAX_DELETED = 100
 LEGACY = "legacy"
 """The key of the v1 data in a job's body; the newer API does not show such jobs."""
 
@@ -111,9 +111,9 @@ class TrainingJobs:
 
     def stop(self, job_id: str) -> Job:
         """Stop a job. Raises Refused if it has ended."""
-        return self.halt(self.job(job_id))
+        return self.stop_job(self.job(job_id))
 
-    def halt(self, job: Job) -> Job:
+    def stop_job(self, job: Job) -> Job:
         """Stop this job. Raises Refused if it has ended."""
         stopping = self.jobs.change(job.job_id, _terminating)
         self._engine.stop(job.job_id)
@@ -131,9 +131,9 @@ class TrainingJobs:
 
     def delete(self, job_id: str) -> None:
         """Delete a job, and end it if it runs. Raises Refused if there is none."""
-        self.forget(self.job(job_id))
+        self.delete_job(self.job(job_id))
 
-    def forget(self, job: Job) -> None:
+    def delete_job(self, job: Job) -> None:
         """Delete this job, and end it if it runs."""
         if not job.has_ended:
             self.jobs.change(job.job_id, lambda now: now if now.has_ended else now.terminating())
@@ -143,22 +143,22 @@ class TrainingJobs:
     def delete_all(self, body: Mapping[str, Any]) -> None:
         """Delete many jobs of one workspace, all or none. Raises Refused."""
         entries = parameters.entries(body, "jobs")
-        if not 1 <= len(entries) <= MOST_DELETED:
-            raise parameters.invalid("jobs", f"1 to {MOST_DELETED} jobs")
+        if not 1 <= len(entries) <= MAX_DELETED:
+            raise parameters.invalid("jobs", f"1 to {MAX_DELETED} jobs")
         ids = [parameters.text(parameters.block(entry, "metadata"), "id", 1) for entry in entries]
         jobs = [self.job(job_id) for job_id in dict.fromkeys(ids)]
         if len({job.body["metadata"]["workspace_id"] for job in jobs}) > 1:
             raise parameters.invalid("jobs", "jobs of one workspace")
         for job in jobs:
-            self.forget(job)
+            self.delete_job(job)
 
     def log_preview(self, job_id: str, task: str) -> tuple[str, int]:
         """The newest part of a task's log as text, and the log's size in bytes. Raises NothingRecorded."""
         file = self.log_file(job_id, task)
         size = file.stat().st_size
         with file.open("rb") as stream:
-            stream.seek(max(0, size - MOST_PREVIEW_BYTES))
-            return stream.read(MOST_PREVIEW_BYTES).decode("utf-8", "replace"), size
+            stream.seek(max(0, size - MAX_PREVIEW_BYTES))
+            return stream.read(MAX_PREVIEW_BYTES).decode("utf-8", "replace"), size
 
     def log_file(self, job_id: str, task: str) -> Path:
         """The sandbox's copy of a task's log. Raises NothingRecorded."""

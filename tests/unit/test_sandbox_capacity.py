@@ -38,8 +38,8 @@ def test_the_plan_that_a_sandbox_is_started_with_replaces_what_was_kept(tmp_path
 def test_bad_public_nodes_are_handed_out_once(tmp_path: Path) -> None:
     capacity = Capacity(tmp_path / "capacity.json", Plan(bad_public_nodes=3), 16)
 
-    assert [capacity.hand_out("", 2) for _ in range(3)] == [2, 1, 0]
-    assert capacity.hand_out("pool-a", 2) == 0
+    assert [capacity.take_bad_nodes("", 2) for _ in range(3)] == [2, 1, 0]
+    assert capacity.take_bad_nodes("pool-a", 2) == 0
 
 
 @pytest.mark.parametrize(

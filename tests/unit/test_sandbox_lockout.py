@@ -1,6 +1,6 @@
 """When an access key is locked, and when no longer."""
 
-from aisbench_sandbox.service.lockout import MOST_FAILURES, SECONDS, Lockout
+from aisbench_sandbox.service.lockout import MAX_FAILURES, SECONDS, Lockout
 
 
 class Clock:
@@ -22,14 +22,14 @@ def test_a_key_is_locked_for_five_minutes_and_then_has_five_tries_again() -> Non
     clock = Clock()
     lockout = Lockout(clock)
     lockout.switch(True)
-    fail(lockout, "AK", MOST_FAILURES)
+    fail(lockout, "AK", MAX_FAILURES)
     clock.now += SECONDS - 1
     assert lockout.is_locked("AK")
 
     clock.now += 1
 
     assert not lockout.is_locked("AK")
-    fail(lockout, "AK", MOST_FAILURES - 1)
+    fail(lockout, "AK", MAX_FAILURES - 1)
     assert not lockout.is_locked("AK")
     lockout.failed("AK")
     assert lockout.is_locked("AK")
@@ -39,20 +39,20 @@ def test_only_failures_in_a_row_count_and_only_of_the_same_key() -> None:
     lockout = Lockout(Clock())
     lockout.switch(True)
 
-    fail(lockout, "AK", MOST_FAILURES - 1)
+    fail(lockout, "AK", MAX_FAILURES - 1)
     lockout.succeeded("AK")
-    fail(lockout, "AK", MOST_FAILURES - 1)
-    fail(lockout, "OTHER", MOST_FAILURES)
+    fail(lockout, "AK", MAX_FAILURES - 1)
+    fail(lockout, "OTHER", MAX_FAILURES)
 
     assert (lockout.is_locked("AK"), lockout.is_locked("OTHER")) == (False, True)
 
 
 def test_nothing_is_counted_while_it_is_off_and_switching_it_forgets() -> None:
     lockout = Lockout(Clock())
-    fail(lockout, "AK", 2 * MOST_FAILURES)
+    fail(lockout, "AK", 2 * MAX_FAILURES)
     lockout.switch(True)
     assert not lockout.is_locked("AK")
-    fail(lockout, "AK", MOST_FAILURES)
+    fail(lockout, "AK", MAX_FAILURES)
 
     lockout.switch(False)
 

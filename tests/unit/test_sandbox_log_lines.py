@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aisbench_sandbox.service.log_lines import MOST_LINE_BYTES, newest_first, oldest_first
+from aisbench_sandbox.service.log_lines import MAX_LINE_BYTES, newest_first, oldest_first
 
 
 @pytest.fixture
@@ -45,8 +45,8 @@ def test_an_empty_log_and_half_a_character_are_read(tmp_path: Path) -> None:
     log.write_bytes(b"")
     assert newest_first(log, None, 5).texts == oldest_first(log, None, 5).texts == ()
 
-    log.write_bytes("第一行".encode()[:-1] + b"\r\n" + b"x" * (MOST_LINE_BYTES + 10))
+    log.write_bytes("第一行".encode()[:-1] + b"\r\n" + b"x" * (MAX_LINE_BYTES + 10))
 
     first, second = oldest_first(log, None, 5).texts
     assert first == "第一\ufffd"
-    assert len(second) == MOST_LINE_BYTES
+    assert len(second) == MAX_LINE_BYTES

@@ -39,7 +39,7 @@ def test_a_log_without_end_keeps_its_beginning_and_its_newest_part(tmp_path: Pat
         assert output.stat().st_size <= LIMIT + 2 * TAIL
 
     log.gather([output], final=True)
-    log.say("[end] exit code 0")
+    log.add_line("[end] exit code 0")
 
     text = (tmp_path / "log").read_text()
     assert text.startswith("line 00000000 ")
@@ -57,7 +57,7 @@ def test_a_process_own_file_keeps_its_beginning_and_its_newest_part_too(tmp_path
         log.gather([output])
     log.gather([output], final=True)
 
-    text = log.whole(output).read_text()
+    text = log.complete_file(output).read_text()
 
     assert text.startswith("line 00000000 ")
     assert text.endswith(lines(119_999, 1))
@@ -84,7 +84,7 @@ def test_a_line_of_the_platforms_begins_a_line(tmp_path: Path, output: Path) -> 
     append(output, "no end")
 
     log.gather([output], final=True)
-    log.say("[end] exit code 0")
+    log.add_line("[end] exit code 0")
 
     assert (tmp_path / "log").read_text() == "no end\n[ModelArts Service Log][end] exit code 0\n"
 
@@ -96,7 +96,7 @@ def test_a_short_log_is_whole(tmp_path: Path, output: Path) -> None:
     log.gather([output], final=True)
 
     assert (tmp_path / "log").read_text() == lines(0, 100)
-    assert log.whole(output) == output
+    assert log.complete_file(output) == output
 
 
 def test_a_long_log_is_not_stored_anew_for_every_line(tmp_path: Path, output: Path) -> None:

@@ -13,14 +13,14 @@ from aisbench_sandbox.engine.boot.launch import (
 )
 from aisbench_sandbox.engine.node.layout import Node
 
-_OLDEST = (2, 3)
-_USUAL_SECONDS = "600"
+_MIN_VERSION = (2, 3)
+_DEFAULT_SECONDS = "600"
 _STARTER = Path(__file__).with_name("msrun_node.py")
 
 
 def launches(node: Node, environment: Mapping[str, str]) -> list[Launch]:
     """One msrun; an image without it fails as in the cloud."""
-    if not image_has(node, "mindspore", _OLDEST):
+    if not image_has(node, "mindspore", _MIN_VERSION):
         image = node.job.algorithm["engine"].get("engine_version")
         reason = f"msrun: command not found. The image {image} has no MindSpore 2.3.0 or later"
         return [refusal(node, NOT_FOUND, reason)]
@@ -43,6 +43,6 @@ def _options(node: Node, environment: Mapping[str, str]) -> list[str]:
         f"--master_port={node.port}",
         f"--log_dir={node.log / 'mindspore' / 'log'}",
         "--join=True",
-        f"--cluster_time_out={environment.get('MSRUN_CLUSTER_TIME_OUT') or _USUAL_SECONDS}",
+        f"--cluster_time_out={environment.get('MSRUN_CLUSTER_TIME_OUT') or _DEFAULT_SECONDS}",
         *([f"--rank_table_file={node.rank_table}"] if by_table else []),
     ]

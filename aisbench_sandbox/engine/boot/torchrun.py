@@ -13,13 +13,13 @@ from aisbench_sandbox.engine.boot.launch import (
 )
 from aisbench_sandbox.engine.node.layout import Node
 
-_OLDEST = (1, 11)
+_MIN_VERSION = (1, 11)
 _HINT = "PyTorch is not installed in the sandbox's Python: install the extra torch."
 
 
 def launches(node: Node, environment: Mapping[str, str]) -> list[Launch]:
     """One torchrun; an image without it fails as in the cloud."""
-    if not image_has(node, "pytorch", _OLDEST):
+    if not image_has(node, "pytorch", _MIN_VERSION):
         image = node.job.algorithm["engine"].get("engine_version")
         reason = f"torchrun: command not found. The image {image} has no PyTorch 1.11 or later"
         return [refusal(node, NOT_FOUND, reason)]

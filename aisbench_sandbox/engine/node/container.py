@@ -27,7 +27,7 @@ _SYSTEM = frozenset(("bin", "etc", "gnu", "nix", "opt", "sbin", "snap", "sys", "
 """The system directories that a container sees, read-only. Nothing else of the machine's root is visible."""
 _NOT_FOR_VOLUMES = _SYSTEM | {"boot", "dev", "proc", "root", "run", "srv", "var"}
 _PACKAGES = ("site-packages", "dist-packages")
-_LONGEST_SECONDS = 60
+_TIMEOUT_SECONDS = 60
 _CHECK = """
 import os, socket
 assert os.getuid() == 1000 and os.path.isdir("/cache") and os.path.isdir("/home/ma-user/probe"), "not built"
@@ -233,7 +233,7 @@ def _try(root: Path) -> str:
     command = [sys.executable, "-I", "-S", launcher.__file__, str(os.getpid()), *view.command(root / "ma-user", check)]
     try:
         ended = subprocess.run(
-            command, capture_output=True, text=True, timeout=_LONGEST_SECONDS, check=False, env={"PATH": os.defpath}
+            command, capture_output=True, text=True, timeout=_TIMEOUT_SECONDS, check=False, env={"PATH": os.defpath}
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"namespaces cannot be tried here: {error}"

@@ -13,7 +13,7 @@ from aisbench_sandbox.engine.node.container import Containers, Visibility, why_n
 from aisbench_sandbox.engine.node.job_user import JobUser, job_user
 
 SWITCH = "--dangerously-expose-keys-to-jobs"
-_LONGEST_SECONDS = 60
+_TIMEOUT_SECONDS = 60
 _CHECK = """
 import os, sys
 work, needed, hidden = sys.argv[1], *(argument.splitlines() for argument in sys.argv[2:])
@@ -77,13 +77,13 @@ def isolation(wish: Containers, data: Path, visibility: Visibility) -> Isolation
     if user is None:
         return Isolation(work, visibility, why, f"they run as your own user, without containers ({why})")
     reachable = _reachable(data)
-    exposed = _why_not_apart(user, reachable, visibility)
+    exposed = _why_user_is_not_enough(user, reachable, visibility)
     if exposed:
         return Isolation(work, visibility, why, f"they run as root, without containers ({why}); {exposed}")
     return Isolation(reachable, visibility, why, user=user)
 
 
-def _why_not_apart(user: JobUser, work: Path, visibility: Visibility) -> str:
+def _why_user_is_not_enough(user: JobUser, work: Path, visibility: Visibility) -> str:
     """Empty if this user can run jobs and can read nothing that has to be hidden, else why not."""
     lists = ("\n".join(map(str, paths)) for paths in (visibility.readable, visibility.hidden))
     check = [sys.executable, "-I", "-S", "-c", _CHECK, str(work), *lists]
@@ -91,7 +91,7 @@ def _why_not_apart(user: JobUser, work: Path, visibility: Visibility) -> str:
     command = [sys.executable, "-I", "-S", launcher.__file__, str(os.getpid()), *as_user]
     try:
         ended = subprocess.run(
-            command, capture_output=True, text=True, timeout=_LONGEST_SECONDS, check=False, env={"PATH": os.defpath}
+            command, capture_output=True, text=True, timeout=_TIMEOUT_SECONDS, check=False, env={"PATH": os.defpath}
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"another user cannot be tried here: {error}"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from aisbench_sandbox.engine.node.container import ContainerView, host_path
 
-_MOST_LINKS = 40
+_MAX_LINKS = 40
 """The number of links that Linux follows before it reports a loop."""
 
 
@@ -14,7 +14,7 @@ def source(root: Path, view: ContainerView | None, file: Path) -> Path | None:
 
     With a view, links are paths inside the container."""
     path = file
-    for _ in range(_MOST_LINKS):
+    for _ in range(_MAX_LINKS):
         if root not in path.parents:
             return None
         link = _first_link(root, path)

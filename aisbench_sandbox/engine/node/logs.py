@@ -10,7 +10,7 @@ LOG_LIMIT = 100 << 20
 TAIL = 1 << 20
 """How many of the newest bytes beyond the limit are kept; they are appended at the end."""
 _READ = 1 << 20
-_LONGEST_LINE = 1 << 16
+_MAX_LINE = 1 << 16
 
 
 class ProcessOutput:
@@ -27,7 +27,7 @@ class ProcessOutput:
         self.skipped = 0
         self._head = file.with_name(f".{file.name}.head")
 
-    def news(self, *, final: bool, is_full: Callable[[], bool]) -> Iterator[bytes]:
+    def read_new(self, *, final: bool, is_full: Callable[[], bool]) -> Iterator[bytes]:
         """The whole lines added since the last call; an incomplete line waits for its end, or for the final call.
 
         Once the log `is_full`, only the newest of them."""
@@ -43,11 +43,11 @@ class ProcessOutput:
                 stream.seek(self._done)
                 chunk = stream.read(min(_READ, end - self._done))
                 is_last = self._done + len(chunk) == end
-                whole = chunk if final and is_last else _whole_lines(chunk)
-                if not whole:
+                complete_file = chunk if final and is_last else _whole_lines(chunk)
+                if not complete_file:
                     break
-                self._done += len(whole)
-                yield whole.decode("utf-8", "replace").encode()
+                self._done += len(complete_file)
+                yield complete_file.decode("utf-8", "replace").encode()
 
     def trim(self) -> None:
         """Truncate what was read if it exceeds the limit; the beginning and the newest part are kept."""
@@ -63,7 +63,7 @@ class ProcessOutput:
         os.truncate(self._file, 0)
         self._done = 0
 
-    def whole(self) -> Path:
+    def complete_file(self) -> Path:
         """The file to show when the process has ended: complete, or its beginning and its newest part."""
         if not self._left_out or not _is_own(self._file):
             return self._file
@@ -92,7 +92,7 @@ class BoundedLog:
         """The file's size in bytes."""
         return self._size
 
-    def say(self, text: str) -> None:
+    def add_line(self, text: str) -> None:
         """Add a line of the platform."""
         self._write_line(f"[ModelArts Service Log]{text}")
 
@@ -107,7 +107,7 @@ class BoundedLog:
         """Append what the node's processes have printed since the last call."""
         for output in outputs:
             printed = self._printed.setdefault(output, ProcessOutput(output, self._limit // 4))
-            for lines in printed.news(final=final, is_full=self._is_full):
+            for lines in printed.read_new(final=final, is_full=self._is_full):
                 self._add(lines)
             if self._is_full():
                 printed.trim()
@@ -116,9 +116,9 @@ class BoundedLog:
             self._write(_gap(self._left_out + skipped - len(self._tail)) + self._tail)
             self._left_out, self._tail = 0, b""
 
-    def whole(self, output: Path) -> Path:
+    def complete_file(self, output: Path) -> Path:
         """The file to show of one process that has ended."""
-        return self._printed[output].whole() if output in self._printed else output
+        return self._printed[output].complete_file() if output in self._printed else output
 
     def _is_full(self) -> bool:
         return self._size >= self._limit
@@ -127,7 +127,7 @@ class BoundedLog:
         if not self._is_full():
             self._write(lines)
             if self._is_full():
-                self.say(f"the log has {self._size} bytes: of what follows, the newest part is added at the end")
+                self.add_line(f"the log has {self._size} bytes: of what follows, the newest part is added at the end")
             return
         self._left_out += len(lines)
         self._tail = (self._tail + lines)[-TAIL:]
@@ -153,4 +153,4 @@ def _gap(size: int) -> bytes:
 
 def _whole_lines(chunk: bytes) -> bytes:
     end = chunk.rfind(b"\n") + 1
-    return chunk[:end] if end or len(chunk) < _LONGEST_LINE else chunk
+    return chunk[:end] if end or len(chunk) < _MAX_LINE else chunk

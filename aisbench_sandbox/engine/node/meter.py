@@ -50,7 +50,7 @@ class Meter:
 
     def sample(self, now: float) -> dict[str, dict[str, tuple[float, ...]]]:
         """All measurements so far, by task and metric; the current minute's value is its average up to now."""
-        self._turn_minute(now)
+        self._start_minute(now)
         memory = self._read()
         elapsed = max(now - self._began - 60 * self._minute, 0.05) * (os.cpu_count() or 1)
         for task, used in self._used().items():
@@ -71,7 +71,7 @@ class Meter:
             return None
         return Activity(sum(self._transferred.values()), sum(self._used().values()))
 
-    def _turn_minute(self, now: float) -> None:
+    def _start_minute(self, now: float) -> None:
         minute = int((now - self._began) // 60)
         if minute > self._minute:
             self._minute = minute

@@ -17,7 +17,7 @@ from aisbench_sandbox.engine.node.job_user import JobUser
 
 _LAUNCHER = Path(__file__).with_name("launcher.py")
 PROC = Path("/proc")
-_USUAL_UMASK = 0o022
+_JOB_UMASK = 0o022
 """The umask of a job in the cloud; the sandbox's own is stricter."""
 
 
@@ -71,7 +71,7 @@ def start(
             env={"PATH": os.defpath},
             pass_fds=[variables.fileno()],
             start_new_session=True,
-            umask=_USUAL_UMASK,
+            umask=_JOB_UMASK,
         )
     return Process(task, label, popen, serves)
 

@@ -50,7 +50,7 @@ class NodeRun:
         self._objects = objects
         self.task = f"worker-{node.index}"
         self._log = NodeLog(objects, jobs.log_file(node.job.job_id, node.index), node.job.log_object(node.index))
-        self._prints: list[Path] = []
+        self._output_files: list[Path] = []
         self._logged_once: set[str] = set()
         self._environment: Mapping[str, str] = environment(node)
         self._exported_environment = node.root / "tmp" / ".pre-start.environment"
@@ -75,8 +75,8 @@ class NodeRun:
     def prepare(self) -> None:
         """Download code and inputs, and existing outputs where requested. Raises NodeFailed."""
         self._node.make_folders()
-        self._say_what_this_is()
-        self._say_what_is_mounted()
+        self._log_environment()
+        self._log_mounts()
         if self._job.algorithm.get("code_dir"):
             self._add_event("code_started")
             self._download(self._job.algorithm["code_dir"], self._node.code, "code")
@@ -94,7 +94,7 @@ class NodeRun:
         file = self._find(_REQUIREMENTS)
         if not file:
             return []
-        self.say(f"[init] pip install -r {_REQUIREMENTS}")
+        self.add_line(f"[init] pip install -r {_REQUIREMENTS}")
         self._add_event("requirements_started", file=_REQUIREMENTS)
         self._installing_since = time.monotonic()
         command = [str(self._node.python), "-m", "pip", "install", "-r", str(file)]
@@ -103,12 +103,12 @@ class NodeRun:
 
     def pre_start(self) -> list[Process]:
         """Start ma-pre-start.sh and then ma-pre-start.py, if they exist beside the boot file."""
-        self._note_installed()
+        self._record_installed()
         scripts = [self._beside_boot_file(f"ma-pre-start.{kind}") for kind in ("sh", "py")]
         names = [script.name for script in scripts if script and script.exists()]
         if not names:
             return []
-        self.say(f"[init] run {' and '.join(names)}")
+        self.add_line(f"[init] run {' and '.join(names)}")
         script, program = map(str, scripts)
         export = str(self._exported_environment)
         command = ["/usr/bin/env", "bash", "-c", _PRE_START, script, export, program]
@@ -122,7 +122,7 @@ class NodeRun:
             self._node.convert_rank_table()
         else:
             self._table.start()
-        self.say(f"[init] run {self._what_runs()} with {len(self._node.arguments())} arguments")
+        self.add_line(f"[init] run {self._program_name()} with {len(self._node.arguments())} arguments")
         if self._syncs:
             text = f"start the periodic upload task, upload period = {UPLOAD_SECONDS:g} seconds "
             self._log.report(datetime.fromtimestamp(self._jobs.now() / 1000, UTC).astimezone(), text, "obs/upload")
@@ -131,7 +131,7 @@ class NodeRun:
 
     def sync_log(self, *, final: bool = False) -> None:
         """Update the log in OBS. Raises ObjectError if OBS refuses."""
-        self._log.gather(self._prints, final=final)
+        self._log.gather(self._output_files, final=final)
         self._log.export(final=final)
 
     def sync_outputs(self) -> None:
@@ -140,7 +140,7 @@ class NodeRun:
             try:
                 sync.run()
             except ObjectError as error:
-                self._say_once(f"[output] {name}: not uploaded yet: {error}")
+                self._log_once(f"[output] {name}: not uploaded yet: {error}")
 
     def finish(self, code: int) -> None:
         """Log how the node's task ended, and upload the rest.
@@ -148,28 +148,28 @@ class NodeRun:
         Raises ObjectError if OBS refuses something, after everything else was uploaded."""
         self._table.cancel()
         refused: list[ObjectError] = []
-        self._log.gather(self._prints, final=True)
-        if self._prints:
+        self._log.gather(self._output_files, final=True)
+        if self._output_files:
             self._add_event("task_finished", code=str(code))
             if self._syncs:
                 self._add_event("output_started")
             for name, sync in self._syncs:
                 refused += self._upload(name, sync)
-        self.say(f"[end] exit code {code}")
+        self.add_line(f"[end] exit code {code}")
         self._log.export(final=True)
-        for output in self._prints:
+        for output in self._output_files:
             if "-proc-rank-" in output.name:  # the node's log has the others
-                self._log.export_beside(self._log.whole(output))
+                self._log.export_beside(self._log.complete_file(output))
         self._log.export_tree(self._node.log, f"modelarts-job-{self._job.job_id}", self._node.source)
         if refused:
             raise refused[0]
 
-    def say(self, text: str) -> None:
+    def add_line(self, text: str) -> None:
         """Add a line of the platform to the log."""
-        self._log.say(text)
+        self._log.add_line(text)
 
     def _start(self, launch: Launch) -> Process:
-        output = self._print_file(launch.output)
+        output = self._add_output_file(launch.output)
         variables = {**self._environment, **launch.environment}
         where = (launch.folder, output, self._node.view)
         return processes.start(
@@ -183,13 +183,13 @@ class NodeRun:
         )
 
     def _run(self, label: str, command: list[str], folder: Path, variables: Mapping[str, str]) -> Process:
-        output = self._print_file(f"{label.partition('.')[0]}.txt")
+        output = self._add_output_file(f"{label.partition('.')[0]}.txt")
         where = (folder, output, self._node.view)
         return processes.start(self.task, label, command, variables, *where, user=self._node.site.user)
 
-    def _print_file(self, name: str) -> Path:
+    def _add_output_file(self, name: str) -> Path:
         output = self._node.prints / name
-        self._prints.append(output)
+        self._output_files.append(output)
         return output
 
     def _take_exports(self) -> None:
@@ -198,20 +198,20 @@ class NodeRun:
             pairs = (line.partition("=") for line in lines if "=" in line)
             self._environment = {name: value for name, _, value in pairs if name not in _SHELL_OWN}
 
-    def _say_what_this_is(self) -> None:
+    def _log_environment(self) -> None:
         cards, why = self._job.flavor.cards, self._node.site.without_containers
         where = f"without containers ({why}): paths are found through variables only" if why else "in containers"
         image = self._job.algorithm["engine"].get("image_url")
         if image:
-            self.say(f"[init] AISBench sandbox: the image {image} is not used: all programs are this machine's")
-        self.say(f"[init] AISBench sandbox: {cards} card{'s' * (cards > 1)} on this machine, {where}")
+            self.add_line(f"[init] AISBench sandbox: the image {image} is not used: all programs are this machine's")
+        self.add_line(f"[init] AISBench sandbox: {cards} card{'s' * (cards > 1)} on this machine, {where}")
 
-    def _say_what_is_mounted(self) -> None:
+    def _log_mounts(self) -> None:
         for share in self._node.shares:
             how = f"at {share.local}" if self._node.view else "nowhere: that needs containers"
-            self.say(f"[init] mount {share.remote} {how}")
+            self.add_line(f"[init] mount {share.remote} {how}")
 
-    def _what_runs(self) -> str:
+    def _program_name(self) -> str:
         return "the command" if self._job.algorithm.get("command") else self._node.boot_file.name
 
     def _beside_boot_file(self, name: str) -> Path | None:
@@ -231,7 +231,7 @@ class NodeRun:
         self._node.hand_over()
         return {**settings, "PIP_CONFIG_FILE": str(self._pip_settings)}
 
-    def _note_installed(self) -> None:
+    def _record_installed(self) -> None:
         if self._installing_since:
             self._pip_settings.unlink(missing_ok=True)
             seconds = f"{time.monotonic() - self._installing_since:.3f}"
@@ -242,17 +242,17 @@ class NodeRun:
         with suppress(OSError):  # the job has just ended and its directories are removed
             self._node.complete_platform_table()
 
-    def _say_once(self, text: str) -> None:
+    def _log_once(self, text: str) -> None:
         if text not in self._logged_once:
             self._logged_once.add(text)
-            self.say(text)
+            self.add_line(text)
 
     def _fetch(self, name: str, sync: OutputSync) -> None:
         try:
             count = sync.fetch()
         except (TransferError, ObjectError, OSError) as error:
             raise NodeFailed(TaskEnd(self.task, 1, f"cannot download the output {name}: {error}")) from error
-        self.say(f"[init] download {name}: {count} objects of before")
+        self.add_line(f"[init] download {name}: {count} objects of before")
 
     def _upload(self, name: str, sync: OutputSync) -> list[ObjectError]:
         """Upload an output; returns the error if OBS refused something."""
@@ -261,20 +261,20 @@ class NodeRun:
             sync.run()
         except ObjectError as error:
             self._add_event("output_failed", name=name, seconds=f"{time.monotonic() - began:.3f}", reason=str(error))
-            self.say(f"[end] cannot upload {name}: {error}")
+            self.add_line(f"[end] cannot upload {name}: {error}")
             return [error]
         self._add_event("output_done", name=name, seconds=f"{time.monotonic() - began:.3f}")
         return []
 
     def _download(self, path: str, folder: Path, event_prefix: str, **facts: str) -> None:
         began = time.monotonic()
-        self.say(f"[init] download {facts.get('name', 'code_url')}: s3://{'/'.join(bucket_and_key(path))}")
+        self.add_line(f"[init] download {facts.get('name', 'code_url')}: s3://{'/'.join(bucket_and_key(path))}")
         try:
             download(self._objects, path, folder)
         except (TransferError, ObjectError, OSError) as error:
             reason = f"cannot download {path}: {error}"
             self._add_event(f"{event_prefix}_failed", reason=reason, **facts)
-            self.say(f"[init] {reason}")
+            self.add_line(f"[init] {reason}")
             raise NodeFailed(TaskEnd(self.task, 1, reason)) from error
         self._add_event(f"{event_prefix}_done", seconds=f"{time.monotonic() - began:.3f}", **facts)
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from aisbench_sandbox.engine.node.container import volume
 from aisbench_sandbox.engine.node.job_user import job_user
 
-MOST_NAME = 255
+MAX_NAME_BYTES = 255
 """The length limit of a file name, in bytes."""
 
 
@@ -37,7 +37,11 @@ def shares(root: Path, volumes: Sequence[Mapping[str, Any]]) -> Iterator[Share]:
 def _folder_name(remote: str) -> str:
     """One name for the whole address: in nested directories, a job's links could redirect another share."""
     name = quote(remote, safe="")
-    return name if len(name) <= MOST_NAME else f"{name[: MOST_NAME - 65]}-{hashlib.sha256(remote.encode()).hexdigest()}"
+    return (
+        name
+        if len(name) <= MAX_NAME_BYTES
+        else f"{name[: MAX_NAME_BYTES - 65]}-{hashlib.sha256(remote.encode()).hexdigest()}"
+    )
 
 
 def make_folder(share: Share) -> None:

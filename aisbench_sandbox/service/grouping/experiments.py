@@ -32,7 +32,7 @@ class Experiments:
         made = {"id": str(uuid.uuid4()), "name": name, "description": description, "workspace_id": workspace}
 
         def step(stored: Json) -> None:
-            _refuse_duplicate(stored, name, workspace)
+            _check_name_unused(stored, name, workspace)
             stored[made["id"]] = {**made, "create_time": now, "update_time": now, "serial": 0}
 
         self._store.change(_STORE, step)
@@ -58,7 +58,7 @@ class Experiments:
         def step(stored: Json) -> None:
             entry = _require(stored, experiment_id)
             if changes.get("name", entry["name"]) != entry["name"]:
-                _refuse_duplicate(stored, changes["name"], entry["workspace_id"])
+                _check_name_unused(stored, changes["name"], entry["workspace_id"])
             entry.update(changes, update_time=self._now())
 
         self._store.change(_STORE, step)
@@ -125,7 +125,7 @@ def _id_of(stored: Mapping[str, Any], name: str, workspace: str) -> str | None:
     return next((key for key, entry in stored.items() if (entry["name"], entry["workspace_id"]) == wanted), None)
 
 
-def _refuse_duplicate(stored: Mapping[str, Any], name: str, workspace: str) -> None:
+def _check_name_unused(stored: Mapping[str, Any], name: str, workspace: str) -> None:
     if _id_of(stored, name, workspace) is not None:
         message = f"Duplicate training experiment (name: {name})."
         raise Refused(400, "ModelArts.2841", message, "Use another name.")

@@ -13,7 +13,7 @@ from aisbench_sandbox.service.grouping.tags import all_tags, read_conditions, re
 from aisbench_sandbox.service.job_calls import job_id_of
 from aisbench_sandbox.service.parameters import entries, flag, invalid, json_object, number, text
 
-MOST_SHOWN = 1000
+MAX_SHOWN = 1000
 
 
 def add(services: Services, request: Request) -> Response:
@@ -39,13 +39,13 @@ def show(services: Services, request: Request) -> Response:
 def show_all(services: Services, request: Request) -> Response:
     tags = all_tags(services.jobs.all())
     offset = number(request, "offset", 0, 0)
-    return answer(200, {"tags": tags[offset : offset + number(request, "limit", MOST_SHOWN, 1, MOST_SHOWN)]})
+    return answer(200, {"tags": tags[offset : offset + number(request, "limit", MAX_SHOWN, 1, MAX_SHOWN)]})
 
 
 def jobs_by_tags(services: Services, request: Request) -> Response:
     jobs = _jobs(services, json_object(request))
     offset = number(request, "offset", 0, 0)
-    page = jobs[offset : offset + number(request, "limit", MOST_SHOWN, 1, MOST_SHOWN)]
+    page = jobs[offset : offset + number(request, "limit", MAX_SHOWN, 1, MAX_SHOWN)]
     return answer(200, {"resources": [_resource(job) for job in page], "total_count": len(jobs)})
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from aisbench_sandbox.job import Job
 from aisbench_sandbox.service import parameters
 
-MOST_CONDITIONS = 10
+MAX_CONDITIONS = 10
 
 _KEY = re.compile(r"[\w.:=+\-@]([\w .:=+\-@]*[\w.:=+\-@])?")
 _VALUE = re.compile(r"[\w ./:=+\-@]*")
@@ -51,8 +51,8 @@ def read_tags(body: Mapping[str, Any]) -> dict[str, str]:
 def read_conditions(body: Mapping[str, Any]) -> tuple[TagCondition, ...]:
     """The tags to search for: at most 10 keys with 10 values. Raises Refused (2788)."""
     conditions = [_condition(entry) for entry in parameters.entries(body, "tags")]
-    if len(conditions) > MOST_CONDITIONS or len({condition.key for condition in conditions}) < len(conditions):
-        raise parameters.invalid("tags", f"at most {MOST_CONDITIONS} keys, each once")
+    if len(conditions) > MAX_CONDITIONS or len({condition.key for condition in conditions}) < len(conditions):
+        raise parameters.invalid("tags", f"at most {MAX_CONDITIONS} keys, each once")
     return tuple(conditions)
 
 
@@ -71,7 +71,7 @@ def tags_json(tags: Mapping[str, str]) -> list[dict[str, str]]:
 
 
 def _condition(entry: Mapping[str, Any]) -> TagCondition:
-    values = parameters.texts(entry.get("values"), "tags.values", MOST_CONDITIONS)
+    values = parameters.texts(entry.get("values"), "tags.values", MAX_CONDITIONS)
     return TagCondition(_key(entry), tuple(_value(value) for value in values if value))
 
 

@@ -9,7 +9,7 @@ from aisbench_sandbox.job import Job
 from aisbench_sandbox.refusals import Refused
 
 MINUTE = 60_000
-MOST_POINTS = 1440
+MAX_POINTS = 1440
 PERIODS = ("60", "300", "900", "3600")
 _RANGE = re.compile(r"(-1|\d{1,15})\.(-1|\d{1,15})\.(\d{1,6})")
 
@@ -54,9 +54,9 @@ def read_span(text: str, period: str, now: int) -> Span:
     if start < 0:
         start = max(0, end - length)
     span = Span(start, end, int(period) * 1000)
-    if not 0 <= (span.end - span.start) // span.period <= MOST_POINTS:
+    if not 0 <= (span.end - span.start) // span.period <= MAX_POINTS:
         message = f"Invalid query parameter: time_range={text}."
-        raise Refused(400, "ModelArts.2764", message, f"Ask for at most {MOST_POINTS} points.")
+        raise Refused(400, "ModelArts.2764", message, f"Ask for at most {MAX_POINTS} points.")
     return span
 
 

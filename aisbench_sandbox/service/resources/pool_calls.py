@@ -14,7 +14,7 @@ from aisbench_sandbox.service.resources import pool_responses as responses
 from aisbench_sandbox.service.resources.monitoring import PERIODS, STATISTICS, monitor_json, read_span
 from aisbench_sandbox.service.resources.responses import machine_json, resource_flavor_json
 
-MOST_SHOWN = 500
+MAX_SHOWN = 500
 _STATUSES = ("Queue", "Pending", "Abnormal", "Terminating", "Creating", "Running", "Completed", "Terminated", "Failed")
 
 
@@ -40,7 +40,7 @@ def pool(services: Services, request: Request) -> Response:
 def nodes(services: Services, request: Request) -> Response:
     start = number(request, "continue", 0, 0) if request.query_params.get("continue") else 0
     return answer(
-        200, responses.nodes_json(_pool(services, request), start, number(request, "limit", 500, 0, MOST_SHOWN))
+        200, responses.nodes_json(_pool(services, request), start, number(request, "limit", 500, 0, MAX_SHOWN))
     )
 
 
@@ -50,7 +50,7 @@ def workloads(services: Services, request: Request) -> Response:
     status = word(query.get("status", ""), "status", ("", *_STATUSES))
     word(query.get("sort", ""), "sort", ("", "create_time"))
     ascending = word(query.get("ascend") or "false", "ascend", ("true", "false")) == "true"
-    offset, limit = number(request, "offset", 0, 0), number(request, "limit", MOST_SHOWN, 0, MOST_SHOWN)
+    offset, limit = number(request, "offset", 0, 0), number(request, "limit", MAX_SHOWN, 0, MAX_SHOWN)
     jobs = responses.jobs_in(_pool(services, request), services.jobs.jobs.all()) if kind in ("", "train") else []
     queue = _queue(jobs)
     listed = [responses.workload_json(job, queue.get(job.job_id, 0), services.now()) for job in jobs]
@@ -98,7 +98,7 @@ def capacity(services: Services, request: Request) -> Response:
 def resource_flavors(_: Services, request: Request) -> Response:
     start = number(request, "continue", 0, 0) if request.query_params.get("continue") else 0
     flavors = list(FLAVORS.values())
-    page = flavors[start : start + number(request, "limit", MOST_SHOWN, 0, MOST_SHOWN)]
+    page = flavors[start : start + number(request, "limit", MAX_SHOWN, 0, MAX_SHOWN)]
     left = max(0, len(flavors) - start - len(page))
     metadata = {"continue": str(start + len(page)) if left else "", "remainingItemCount": left}
     items = [resource_flavor_json(flavor) for flavor in page]

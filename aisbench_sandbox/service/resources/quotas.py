@@ -8,7 +8,7 @@ from aisbench_sandbox.service import parameters
 from aisbench_sandbox.service.json_store import JsonStore
 
 MOST = 2**31 - 1
-USUAL_JOBS = 10_000
+DEFAULT_JOBS = 10_000
 
 # resource: (least, most) of its quota
 _RANGES = {
@@ -27,9 +27,9 @@ class Quotas:
         self._count = count
 
     @property
-    def most_jobs(self) -> int:
+    def max_jobs(self) -> int:
         """The maximum number of jobs."""
-        return int(self._store.read("quotas").get("job-num", {}).get("quota", USUAL_JOBS))
+        return int(self._store.read("quotas").get("job-num", {}).get("quota", DEFAULT_JOBS))
 
     @property
     def used(self) -> int:
@@ -38,13 +38,13 @@ class Quotas:
 
     def check(self) -> None:
         """Raises Refused (2815) if no further job may be created."""
-        if self._count() >= self.most_jobs:
-            message = f"The number of training jobs has reached the quota of {self.most_jobs}."
+        if self._count() >= self.max_jobs:
+            message = f"The number of training jobs has reached the quota of {self.max_jobs}."
             raise Refused(400, "ModelArts.2815", message, "Delete jobs that are no longer needed, or raise the quota.")
 
     def shown(self) -> list[dict[str, Any]]:
         """The quotas as the API lists them."""
-        return [{"resource": "job-num", "quota": self.most_jobs, "used": self._count()}]
+        return [{"resource": "job-num", "quota": self.max_jobs, "used": self._count()}]
 
     def set(self, body: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Change quotas; returns them as given. Raises Refused (2788)."""

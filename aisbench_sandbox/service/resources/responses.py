@@ -14,7 +14,7 @@ def flavor_json(flavor: InstanceType) -> Json:
         "flavor_id": flavor.flavor_id,
         "flavor_name": flavor.name,
         "flavor_type": flavor.kind,
-        "max_num": flavor.most_nodes,
+        "max_num": flavor.max_nodes,
         "pool_id": "",
         "support_engines": json.dumps(sorted({engine.name for engine in ENGINES if fits(engine.name, flavor)})),
         "billing": {"code": flavor.flavor_id, "unit_num": 1},
@@ -27,7 +27,7 @@ def machine_json(flavor: InstanceType) -> Json:
     """A node of this type; cores and GB are pretended, cards are real processes."""
     cores, gigabytes = {"Ascend": (24, 90), "GPU": (8, 64)}.get(flavor.kind, (1, 2))
     info: Json = {
-        "max_num": flavor.most_nodes,
+        "max_num": flavor.max_nodes,
         "cpu": {"arch": "arm" if flavor.kind == "Ascend" else "x86", "core_num": flavor.cards * cores},
         "memory": {"size": flavor.cards * gigabytes, "unit": "GB"},
         "disk": {"size": 10 if flavor.kind == "CPU" else 3200, "unit": "GB"},

@@ -14,10 +14,10 @@ from aisbench_sandbox.service.gateway import answer
 from aisbench_sandbox.service.parameters import json_object, number, word
 from aisbench_sandbox.service.task_calls import lines_json, parse_line_range
 from aisbench_sandbox.service.v1 import responses
-from aisbench_sandbox.service.v1.requests import wrong
+from aisbench_sandbox.service.v1.requests import invalid_argument
 
-MOST_PER_PAGE = 1000
-MOST_PAGES = 65535
+MAX_PER_PAGE = 1000
+MAX_PAGES = 65535
 
 _SORTS = ("job_name", "job_desc", "status", "duration", "version_count", "create_time")
 
@@ -36,15 +36,15 @@ def show_all(services: Services, request: Request) -> Response:
     order = word(query.get("order") or "asc", "order", ("asc", "desc"))
     search = query.get("search_content", "")
     if len(search) > 64:
-        raise wrong("search_content has at most 64 characters")
+        raise invalid_argument("search_content has at most 64 characters")
     jobs = [job for job in services.legacy.all() if job.workspace == (query.get("workspace_id") or "0")]
     listed = [responses.listed_json(job, services.now()) for job in jobs if search in job.name]
     if query.get("status"):
         statuses = _statuses(query["status"])
         listed = [job for job in listed if job["status"] in statuses]
     listed.sort(key=itemgetter(sort_by), reverse=order == "desc")
-    size, page = number(request, "per_page", 10, 1, MOST_PER_PAGE), number(request, "page", 1, 1, MOST_PAGES)
-    quota = services.quotas.most_jobs
+    size, page = number(request, "per_page", 10, 1, MAX_PER_PAGE), number(request, "page", 1, 1, MAX_PAGES)
+    quota = services.quotas.max_jobs
     counts = {"quotas": quota, "job_total_count": len(listed), "job_count_limit": max(0, quota - services.quotas.used)}
     return answer(200, {"is_success": True, **counts, "jobs": listed[(page - 1) * size : page * size]})
 
@@ -52,7 +52,7 @@ def show_all(services: Services, request: Request) -> Response:
 def versions(services: Services, request: Request) -> Response:
     services.jobs.refresh()
     job = services.legacy.job(_job_id(request))
-    size, page = number(request, "per_page", 10, 1, MOST_PER_PAGE), number(request, "page", 0, 0, MOST_PAGES)
+    size, page = number(request, "per_page", 10, 1, MAX_PER_PAGE), number(request, "page", 0, 0, MAX_PAGES)
     newest_first = list(reversed(job.versions))
     shown = newest_first[(page - 1) * size : page * size] if page else newest_first
     return answer(200, responses.versions_json(job, shown, services.now()))
@@ -99,7 +99,7 @@ def log_by_lines(services: Services, request: Request) -> Response:
     base, count, order = parse_line_range(request, 0)
     log = services.jobs.jobs.log_file(job_version.job_id, names.index(wanted)) if wanted in names else None
     if log is None or not log.exists():
-        raise wrong(f"there is no log file {wanted or '(none)'}")
+        raise invalid_argument(f"there is no log file {wanted or '(none)'}")
     return answer(200, {"is_success": True, **lines_json(_lines(log, base, count, order))})
 
 
@@ -134,7 +134,7 @@ def _lines(log: Path, base: int | None, count: int, order: str) -> log_lines.Lin
 def _statuses(text: str) -> frozenset[int]:
     parts = text.split(",")
     if not all(part.isascii() and part.isdigit() and len(part) < 3 for part in parts):
-        raise wrong("status is a number, or several with commas between them")
+        raise invalid_argument("status is a number, or several with commas between them")
     return frozenset(int(part) for part in parts)
 
 
@@ -153,7 +153,7 @@ def _version_id(request: Request) -> int:
 def _id(request: Request, name: str) -> int:
     text = request.path_params[name]
     if not (text.isascii() and text.isdigit() and len(text) <= 18):
-        raise wrong(f"{name} {text} is no number")
+        raise invalid_argument(f"{name} {text} is no number")
     return int(text)
 
 

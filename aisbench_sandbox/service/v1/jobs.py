@@ -12,7 +12,7 @@ from aisbench_sandbox.service import parameters
 from aisbench_sandbox.service.creation import is_name
 from aisbench_sandbox.service.json_store import JsonStore
 from aisbench_sandbox.service.training_jobs import LEGACY, TrainingJobs
-from aisbench_sandbox.service.v1.requests import in_the_old_container, translated, wrong
+from aisbench_sandbox.service.v1.requests import create_request, invalid_argument, with_v1_code_dir
 
 _STORE = "legacy"
 _NOT_FOUND = "ModelArts.0105"
@@ -48,7 +48,7 @@ class LegacyJobs:
         """A new job with its first version, unless the request wants none. Raises Refused."""
         name = body.get("job_name")
         if not is_name(name):
-            raise wrong("job_name has 1 to 64 letters, digits, hyphens and underscores")
+            raise invalid_argument("job_name has 1 to 64 letters, digits, hyphens and underscores")
         config = parameters.block(body, "config")
         made = {
             "name": name,
@@ -75,7 +75,7 @@ class LegacyJobs:
         previous = config.get("pre_version_id", body.get("pre_version_id"))
         existing = [facts_of(version)["version_id"] for version in job.versions]
         if not isinstance(previous, int) or isinstance(previous, bool) or previous not in existing:
-            raise wrong(f"pre_version_id {previous} is no version of the job")
+            raise invalid_argument(f"pre_version_id {previous} is no version of the job")
         with self._making:
             accepted = self._accepted(self._entries()[str(job_id)], config)
             if body.get("job_desc") is not None:
@@ -116,29 +116,29 @@ class LegacyJobs:
 
     def stop(self, job_id: int, version_id: int) -> None:
         """Stop a version. Raises Refused if it has ended."""
-        self._jobs.halt(self.version(job_id, version_id)[1])
+        self._jobs.stop_job(self.version(job_id, version_id)[1])
 
     def delete_version(self, job_id: int, version_id: int) -> None:
         """Delete a version, and end it if it runs. Raises Refused."""
-        self._jobs.forget(self.version(job_id, version_id)[1])
+        self._jobs.delete_job(self.version(job_id, version_id)[1])
 
     def delete(self, job_id: int) -> None:
         """Delete a job and all its versions. Raises Refused."""
         for version in self.job(job_id).versions:
-            self._jobs.forget(version)
+            self._jobs.delete_job(version)
         self._store.change(_STORE, lambda stored: stored["jobs"].pop(str(job_id), None))
 
     def _accepted(self, job: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
-        self._refuse_shared_output(config)
-        body = translated(str(job["name"]), str(job["description"]), str(job["workspace"]), config)
+        self._check_output_unused(config)
+        body = create_request(str(job["name"]), str(job["description"]), str(job["workspace"]), config)
         return self._jobs.admit(body)
 
-    def _refuse_shared_output(self, config: Mapping[str, Any]) -> None:
+    def _check_output_unused(self, config: Mapping[str, Any]) -> None:
         """Two jobs that run at once would overwrite each other's results."""
         for job in self._jobs.jobs.all():
             used = job.body.get(LEGACY, {}).get("config", {}).get("train_url")
             if used and used == config.get("train_url") and not job.has_ended:
-                raise wrong(f"train_url {used} is the output of a job that has not ended")
+                raise invalid_argument(f"train_url {used} is the output of a job that has not ended")
 
     def _add_version(self, job_id: int, accepted: Mapping[str, Any], config: Mapping[str, Any], previous: int) -> None:
         version_id = self._number("last_version")
@@ -157,7 +157,7 @@ class LegacyJobs:
         self._jobs.add(
             {
                 **accepted,
-                "algorithm": in_the_old_container(accepted),
+                "algorithm": with_v1_code_dir(accepted),
                 # No name in the newer API has a slash.
                 "metadata": {**accepted["metadata"], "name": f"{job['name']}/{facts['version_name']}"},
                 "log_prefix": f"{resource_id}-job-{job['name']}-",

@@ -16,12 +16,12 @@ CODE_PARENT = "/home/work/user-job-dir"
 _TEXTS = ("app_url", "boot_file_url", "data_url", "train_url", "log_url", "user_image_url", "user_command")
 
 
-def wrong(message: str) -> Refused:
+def invalid_argument(message: str) -> Refused:
     """The error for an argument (0101)."""
     return Refused(400, "ModelArts.0101", f"Invalid argument: {message}.")
 
 
-def translated(name: str, description: str, workspace: str, config: Mapping[str, Any]) -> dict[str, Any]:
+def create_request(name: str, description: str, workspace: str, config: Mapping[str, Any]) -> dict[str, Any]:
     """The create request of the newer API for this configuration. Raises Refused."""
     texts = {key: parameters.text(config, key, most=4096) for key in _TEXTS}
     texts["pool_id"] = pool_of(config)
@@ -46,11 +46,11 @@ def pool_of(config: Mapping[str, Any]) -> str:
     """The dedicated pool, which the documents spell in two ways. Raises Refused."""
     named = {name for key in ("pool_id", "poolId") if (name := parameters.text(config, key, most=4096))}
     if len(named) > 1:
-        raise wrong("pool_id and poolId name two pools")
+        raise invalid_argument("pool_id and poolId name two pools")
     return named.pop() if named else ""
 
 
-def mounted(config: Mapping[str, Any]) -> list[dict[str, Any]]:
+def nfs_shares(config: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The NFS shares, given as volumes or as nas_… fields. Raises Refused."""
     shares = [nfs for volume in parameters.entries(config, "volumes") if (nfs := parameters.block(volume, "nfs"))]
     kind, share, path = (
@@ -59,11 +59,11 @@ def mounted(config: Mapping[str, Any]) -> list[dict[str, Any]]:
     if not (kind or share or path):
         return shares
     if kind.lower() not in ("nfs", "") or not share or not path:
-        raise wrong("nas_type is nfs, and nas_share_addr and nas_mount_path go with it")
+        raise invalid_argument("nas_type is nfs, and nas_share_addr and nas_mount_path go with it")
     return [*shares, {"src_path": share, "dest_path": path}]
 
 
-def in_the_old_container(accepted: Mapping[str, Any]) -> dict[str, Any]:
+def with_v1_code_dir(accepted: Mapping[str, Any]) -> dict[str, Any]:
     """The accepted request, with the code where older images have it."""
     return {**accepted["algorithm"], "local_code_dir": CODE_PARENT}
 
@@ -71,10 +71,10 @@ def in_the_old_container(accepted: Mapping[str, Any]) -> dict[str, Any]:
 def _check_data(config: Mapping[str, Any]) -> None:
     sources = [key for key in ("data_url", "dataset_id", "data_source") if config.get(key)]
     if len(sources) > 1:
-        raise wrong(f"{' and '.join(sources)} cannot be used together")
+        raise invalid_argument(f"{' and '.join(sources)} cannot be used together")
     for source in parameters.entries(config, "data_source"):
         if source.get("type") not in ("obs", "dataset"):
-            raise wrong("the type of data_source is obs or dataset")
+            raise invalid_argument("the type of data_source is obs or dataset")
 
 
 def _urls(texts: Mapping[str, str]) -> dict[str, str]:
@@ -84,7 +84,7 @@ def _urls(texts: Mapping[str, str]) -> dict[str, str]:
         if texts[key]:
             bucket, path = bucket_and_key(texts[key])
             if not bucket:
-                raise wrong(f"{key} is no OBS path: {texts[key]}")
+                raise invalid_argument(f"{key} is no OBS path: {texts[key]}")
             urls[key] = f"s3://{bucket}/{path}"
     return urls
 
@@ -94,9 +94,9 @@ def _parameters(config: Mapping[str, Any]) -> dict[str, str]:
     for entry in parameters.entries(config, "parameter"):
         label, value = entry.get("label"), entry.get("value", "")
         if not isinstance(label, str) or not label or label in labels:
-            raise wrong("every parameter has a label of its own")
+            raise invalid_argument("every parameter has a label of its own")
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise wrong(f"the value of {label}")
+            raise invalid_argument(f"the value of {label}")
         labels[label] = str(value)
     return labels
 
@@ -104,7 +104,7 @@ def _parameters(config: Mapping[str, Any]) -> dict[str, str]:
 def _resource(config: Mapping[str, Any], pool_id: str) -> dict[str, Any]:
     resource: dict[str, Any] = {"node_count": config.get("worker_server_num")}
     if pool_id and config.get("spec_id") is not None:
-        raise wrong("spec_id and pool_id cannot be used together")
+        raise invalid_argument("spec_id and pool_id cannot be used together")
     if pool_id:
         return {**resource, "pool_id": pool_id, "flavor_id": "modelarts.pool.visual.8xlarge"}
     flavor = _numbered(tuple(FLAVORS.values()), config.get("spec_id"), "spec_id")
@@ -114,13 +114,13 @@ def _resource(config: Mapping[str, Any], pool_id: str) -> dict[str, Any]:
 def _volumes(config: Mapping[str, Any]) -> list[dict[str, Any]]:
     for volume in parameters.entries(config, "volumes"):
         if not parameters.block(volume, "nfs") and not parameters.block(volume, "host_path"):
-            raise wrong("a volume is nfs or host_path")
+            raise invalid_argument("a volume is nfs or host_path")
     volumes = []
-    for nfs in mounted(config):
+    for nfs in nfs_shares(config):
         parameters.text(nfs, "id", most=1024)  # of the file system; the address says the same
         for name in ("src_path", "dest_path"):
             if parameters.has_long_name(parameters.text(nfs, name, most=1024)):
-                raise wrong(f"{name} has a name of more than {parameters.MOST_NAME_BYTES} bytes")
+                raise invalid_argument(f"{name} has a name of more than {parameters.MAX_NAME_BYTES} bytes")
         places = {"nfs_server_path": nfs.get("src_path"), "local_path": nfs.get("dest_path")}
         volumes.append({"nfs": {**places, "read_only": parameters.flag(nfs, "read_only")}})
     return volumes
@@ -128,5 +128,5 @@ def _volumes(config: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _numbered(offered: Sequence[T], number: object, name: str) -> T:
     if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= len(offered):
-        raise wrong(f"{name} is a number from 1 to {len(offered)}")
+        raise invalid_argument(f"{name} is a number from 1 to {len(offered)}")
     return offered[number - 1]

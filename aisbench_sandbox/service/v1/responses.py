@@ -8,7 +8,7 @@ from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service.resources.responses import flavor_json
 from aisbench_sandbox.service.v1.engines import OFFERED
 from aisbench_sandbox.service.v1.jobs import LegacyJob, facts_of
-from aisbench_sandbox.service.v1.requests import mounted, pool_of
+from aisbench_sandbox.service.v1.requests import nfs_shares, pool_of
 
 Json = dict[str, Any]
 
@@ -100,7 +100,7 @@ def specs_json() -> Json:
     for number, flavor in enumerate(FLAVORS.values(), 1):
         offer = flavor_json(flavor)
         machine, extra = _machine(offer["flavor_info"]), {"attributes": offer["attributes"]}
-        specs.append({"spec_id": number, **machine, "spec_code": flavor.flavor_id, "max_num": flavor.most_nodes})
+        specs.append({"spec_id": number, **machine, "spec_code": flavor.flavor_id, "max_num": flavor.max_nodes})
         specs[-1] |= {"unit_num": 1, "storage": "", "interface_type": 1, "no_resource": False, **extra}
     return {"is_success": True, "spec_total_count": len(specs), "specs": specs}
 
@@ -163,7 +163,7 @@ def _machine(info: Json) -> Json:
 
 
 def _nas(config: Json) -> Json:
-    shares = mounted(config)
+    shares = nfs_shares(config)
     if not shares:
         return {"nas_type": "", "nas_share_addr": "", "nas_mount_path": ""}
     first = shares[0]
