@@ -60,9 +60,9 @@ def test_a_clone_says_while_one_edits_what_it_changes(console: ConsoleProcess, w
     nodes.press("Enter")
     visit.rest()
 
-    assert {"Field": "Nodes", "Original": "1", "Now": "3"} in visit.rows("Differences from the original")
+    assert {"Field": "Nodes", "Original": "1", "Now": "3"} in visit.rows("Changes from the original")
     visit.picture("clone")
-    visit.page.get_by_role("button", name="Back to the original").click()
+    visit.page.get_by_role("button", name="Reset to the original").click()
     expect(nodes).to_have_value("1")
     assert visit.troubles() == []
 
@@ -92,7 +92,7 @@ def test_a_run_is_reproduced_after_one_saw_what_is_not_as_it_was(console: Consol
     assert len([run for run in ledger.page() if run.spec.workload == "quickstart_digits"]) == 2
     visit.page.get_by_role("button", name="Clone into a draft").click()
     expect(visit.page.get_by_role("link", name="Draft of run r")).to_be_visible()
-    expect(visit.page.get_by_text("Nothing differs from the original")).to_be_visible()
+    expect(visit.page.get_by_text("Same as the original")).to_be_visible()
     assert visit.troubles() == []
 
 
@@ -108,7 +108,7 @@ def test_tags_lead_to_a_view_that_a_short_address_opens(console: ConsoleProcess,
 
     visit.open("/leaderboard?show=runs&tag=night")
     visit.page.get_by_role("button", name="Saved views").click()
-    visit.page.get_by_role("textbox", name="Save what is shown as").fill("Nightly")
+    visit.page.get_by_role("textbox", name="Save the current view as").fill("Nightly")
     visit.page.get_by_role("button", name="Save this view").click()
     expect(visit.page.get_by_text("Saved as Nightly")).to_be_visible()
     visit.picture("saved-view")

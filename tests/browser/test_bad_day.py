@@ -74,7 +74,7 @@ def test_a_launch_into_a_region_that_is_gone_waits_for_it(
     visit.keyed("launch").get_by_role("button").click()
 
     dialog = visit.page.get_by_role("dialog")
-    expect(dialog).to_contain_text("The region does not answer now")
+    expect(dialog).to_contain_text("The region does not answer")
     visit.picture("bad-day-launch")
     visit.keyed("launch-yes").get_by_role("button").click()
     expect(visit.page.get_by_role("alert").filter(has_text="Retrying (attempt")).to_be_visible()
@@ -123,7 +123,7 @@ def test_a_killed_console_comes_back_with_the_run_and_the_page_reconnects(
     visit.settle()
     expect(visit.page.get_by_role("heading", level=1)).to_contain_text(run_id)
     expect(visit.page.locator(".stMarkdownBadge", has_text="Running")).to_be_visible()
-    expect(visit.page.get_by_role("alert").filter(has_text="Nobody follows")).to_have_count(0)
+    expect(visit.page.get_by_role("alert").filter(has_text="No follower is running")).to_have_count(0)
 
 
 def healthy_page_of_an_unhealthy_region(visit: Visit) -> None:

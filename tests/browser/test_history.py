@@ -36,16 +36,16 @@ def test_what_is_chosen_is_in_the_address_and_a_mark_outlives_a_reload(
     visit.open("/history")
     expect(visit.page.get_by_role("alert").filter(has_text="Regression")).to_be_visible()
 
-    visit.page.get_by_text("Versions", exact=True).click()
+    visit.page.get_by_text("Version", exact=True).click()
     expect(visit.page).to_have_url(re.compile("along=version"))
     visit.rest()
     visit.page.get_by_role("button", name="Mark as baseline").click()
     expect(visit.page.get_by_text("marked by console")).to_be_visible()
     visit.reload()
 
-    expect(visit.page.get_by_role("radio", name="Versions")).to_be_checked()
+    expect(visit.page.get_by_role("radio", name="Version")).to_be_checked()
     expect(visit.page.get_by_text("marked by console")).to_be_visible()
     assert next(row["Verdict"] for row in visit.rows("Tests")) == "Regression"
-    visit.page.get_by_role("button", name="Remove the mark").click()
-    expect(visit.page.get_by_text("None is marked")).to_be_visible()
+    visit.page.get_by_role("button", name="Remove mark").click()
+    expect(visit.page.get_by_text("No baseline is marked")).to_be_visible()
     assert visit.troubles() == []

@@ -58,7 +58,7 @@ def test_somebody_comes_over_with_an_old_configuration(
     choose(visit, file)
     line = line_of(file.read_text("gbk"), "'job_description_prefix'")
     expect(visit.page.get_by_role("dialog")).to_contain_text(f"line {line} · session_config_v2.job_description_prefix")
-    visit.keyed("import-keys").get_by_text("Write the keys").click()
+    visit.keyed("import-keys").get_by_text("Also write the keys").click()
     visit.rest()
     visit.keyed("import-save").get_by_role("button").click()
     expect(visit.page.get_by_text("and its keys are saved")).to_be_visible()

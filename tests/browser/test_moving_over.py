@@ -87,7 +87,7 @@ def read_in(visit: Visit, file: Path, code: Path) -> None:
     folder.fill(str(code))
     folder.press("Enter")
     visit.rest()
-    visit.keyed("import-keys").get_by_text("Write the keys").click()
+    visit.keyed("import-keys").get_by_text("Also write the keys").click()
     visit.rest()
     visit.keyed("import-save").get_by_role("button").click()
     expect(visit.page.get_by_text("and its keys are saved")).to_be_visible()
@@ -120,7 +120,7 @@ def launch(visit: Visit) -> None:
 def stop_by_name(visit: Visit) -> None:
     """Ask the region for its jobs, find this one by its name, and stop it."""
     visit.open(f"/runs?q={JOB}")
-    visit.page.get_by_text("Jobs of the region, by name").click()
+    visit.page.get_by_text("Jobs in the region").click()
     ask = visit.keyed("jobs-ask").get_by_role("button")
     expect(ask).to_be_visible()
     visit.rest()

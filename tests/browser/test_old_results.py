@@ -53,11 +53,11 @@ def test_somebody_brings_the_results_of_years(alone: ConsoleProcess, window: Ope
     expect(visit.page.get_by_role("heading", level=1, name="Import results")).to_be_visible()
 
     hand_over(visit, old_files(tmp_path))
-    assert visit.column("Found results (3)", "Model") == ["BERT-large", "ResNet-50 v1.5", "net"]
+    assert visit.column("Results (3)", "Model") == ["BERT-large", "ResNet-50 v1.5", "net"]
     expect(visit.page.get_by_text("Not read (1)")).to_be_visible()
     visit.keyed("old-save").get_by_role("button").click()
-    expect(visit.page.get_by_text("Imported: 3. Here already: 0.")).to_be_visible()
-    visit.page.get_by_role("link", name="See them on the leaderboard").click()
+    expect(visit.page.get_by_text("Imported: 3. Already here: 0.")).to_be_visible()
+    visit.page.get_by_role("link", name="Show on the leaderboard").click()
 
     expect(visit.page.get_by_role("heading", level=1, name="Leaderboard")).to_be_visible()
     visit.rest()
@@ -75,11 +75,11 @@ def test_the_same_files_again_are_all_here(alone: ConsoleProcess, window: OpenWi
     visit.open("/import")
     hand_over(visit, old_files(tmp_path)[:2])
     visit.keyed("old-save").get_by_role("button").click()
-    expect(visit.page.get_by_text("Here already:")).to_be_visible()
+    expect(visit.page.get_by_text("Already here:")).to_be_visible()
 
     hand_over(visit, old_files(tmp_path)[:2])
 
-    assert all("here as i-" in state for state in visit.column("Found results (2)", "State"))
+    assert all("here as i-" in state for state in visit.column("Results (2)", "State"))
 
 
 @pytest.mark.parametrize("person", [*PEOPLE])

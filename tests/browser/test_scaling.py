@@ -39,14 +39,14 @@ def test_versions_are_laid_over_each_other_and_a_reload_keeps_them(console: Cons
     visit = window(console)
     visit.open("/scaling?at=32")
     expect(visit.page.get_by_text("At 32 nodes about")).to_be_visible()
-    assert visit.column("Every number", "Nodes") == ["1", "2", "4", "8"]
+    assert visit.column("All numbers", "Nodes") == ["1", "2", "4", "8"]
 
     visit.pick(visit.keyed("curve").get_by_role("combobox"), NEW)
     expect(visit.page).to_have_url(re.compile("curve=.*curve="))
     visit.reload()
 
-    assert visit.column("Every number", "Version and hardware") == [OLD] * 4 + [NEW] * 2
-    assert visit.column("What other numbers of nodes would bring", "Basis") == ["extrapolated"] * 3
+    assert visit.column("All numbers", "Version and hardware") == [OLD] * 4 + [NEW] * 2
+    assert visit.column("Prediction for other node counts", "Basis") == ["extrapolated"] * 3
     expect(visit.page.get_by_label(re.compile("^Throughput over the number of nodes"))).to_be_visible()
     assert_fits(visit)
     assert grave_violations(visit) == []
@@ -59,7 +59,7 @@ def test_a_slow_card_is_found_on_the_map_and_in_the_list(console: ConsoleProcess
     visit.open("/compare?ids=slow&ids=old1-0")
 
     expect(visit.page.get_by_text("Stragglers: 1")).to_be_visible()
-    (listed,) = visit.rows("Stragglers, the slowest first")
+    (listed,) = visit.rows("Stragglers, slowest first")
     assert (listed["Node"], listed["Card"], listed["Rank"]) == ("1", "5", "13")
     expect(visit.page.get_by_label(re.compile("^Each card.s throughput against"))).to_be_visible()
     assert_fits(visit)

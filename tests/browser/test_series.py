@@ -31,7 +31,7 @@ def test_a_draft_becomes_a_series_that_is_measured_while_the_page_looks_on(
     visit.rest()
 
     fill(visit, "Repeats", "2")
-    fill(visit, "Jobs at a time", "2")
+    fill(visit, "Parallel jobs", "2")
     fill(visit, "Budget in node hours", "5")
     expect(visit.page).to_have_url(re.compile("budget=5"))
     assert_fits(visit)

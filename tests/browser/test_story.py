@@ -144,7 +144,7 @@ def watch_another_one_reload_and_stop_it(visit: Visit) -> None:
     assert last_epoch(log(visit).inner_text()) > last_epoch(before)
     stop(visit, run_id)
     assert events(visit, "stopped")[:5] == ["launched: 2 x 2 cards, profile sandbox", *LINE[:4]]
-    visit.page.get_by_role("link", name="See it on the leaderboard").click()
+    visit.page.get_by_role("link", name="Show on the leaderboard").click()
     expect(visit.table("Table of runs")).to_contain_text(run_id)
 
 
@@ -166,7 +166,7 @@ def stop(visit: Visit, run_id: str) -> None:
     card.get_by_role("button", name="Stop…").click()
     expect(visit.page.get_by_role("dialog")).to_contain_text(run_id)
     visit.picture("stop")
-    visit.page.get_by_role("button", name="Stop it").click()
+    visit.page.get_by_role("button", name="Stop run").click()
     expect(visit.page.get_by_role("dialog")).to_have_count(0)
     visit.rest()
     card.get_by_role("link", name=re.compile(run_id)).click()
@@ -184,7 +184,7 @@ def launch_the_same_on_one_node(visit: Visit) -> str:
 
 def find_on_the_leaderboard(visit: Visit, on_one_node: str, on_two_nodes: str) -> None:
     """From the finished run to its row; marked as a rehearsal."""
-    visit.page.get_by_role("link", name="See it on the leaderboard").click()
+    visit.page.get_by_role("link", name="Show on the leaderboard").click()
     expect(visit.page.get_by_role("heading", level=1, name="Leaderboard")).to_be_visible()
     visit.rest()
     assert {on_one_node, on_two_nodes} <= set(visit.column("Table of runs", "Run"))
@@ -201,14 +201,14 @@ def compare(visit: Visit, on_one_node: str, on_two_nodes: str) -> None:
     """Tick both rows, and see what differs first, whether they may be compared, and how they scale."""
     for row in (0, 1):
         visit.tick(row)
-    visit.page.get_by_role("link", name="Compare the 2 chosen").click()
+    visit.page.get_by_role("link", name="Compare 2 rows").click()
     expect(visit.page.get_by_role("heading", level=1, name="Compare")).to_be_visible()
     expect(visit.page.get_by_role("heading", name="Scaling over nodes")).to_be_visible()
     visit.rest()
     headings = [each.inner_text() for each in visit.page.get_by_role("heading", level=2).all()]
-    assert headings[0] == "What differs"
+    assert headings[0] == "Differences"
     expect(visit.page.get_by_text("Comparable only per")).to_be_visible()
-    differing = visit.column("What differs", "Field")
+    differing = visit.column("Differences", "Field")
     assert "Nodes" in differing
     assert not {"Workload", "Model", "Flavor"} & set(differing)
     for run_id in (on_one_node, on_two_nodes):
@@ -276,7 +276,7 @@ def last_epoch(log: str) -> int:
 def events(visit: Visit, last: str) -> list[str]:
     """What happened to the run that is shown, once the last thing happened."""
     expect(visit.table("Timeline")).to_contain_text(last)
-    return visit.column("Timeline", "What happened")
+    return visit.column("Timeline", "Event")
 
 
 def chart(visit: Visit) -> Locator:

@@ -36,7 +36,7 @@ def test_what_was_typed_is_there_after_a_reload_until_it_is_saved(used: ConsoleP
     visit = window(used)
     open_dialog(visit, seeds.DONE_RUN)
     visit.page.get_by_role("textbox", name="Cooling").fill("liquid")
-    expect(visit.page.get_by_text("Not saved yet: 1")).to_be_visible()
+    expect(visit.page.get_by_text("Unsaved changes: 1")).to_be_visible()
     visit.rest()
 
     open_dialog(visit, seeds.DONE_RUN)

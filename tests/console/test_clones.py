@@ -47,15 +47,15 @@ def test_a_clone_shows_what_is_changed_while_one_edits(open_page: OpenPage, digi
     app = open_page("live", run=RUN)
     app.button(key="clone-one").click().run()
     assert app.title[0].value == "Configure"
-    assert "Nothing differs from the original." in texts(app)
+    assert "Same as the original." in texts(app)
     app = open_page("configure", draft=CLONE, profile="sandbox")
 
     app.number_input(key="spec.node_count").set_value(3).run()
 
     assert changes(app) == {"Nodes": ("1", "3")}
-    assert "**Fields that differ from the original: 1**" in texts(app)
+    assert "**Fields changed from the original: 1**" in texts(app)
     app.button(key="begin-again").click().run()
-    assert "Nothing differs from the original." in texts(app)
+    assert "Same as the original." in texts(app)
     stored = Ledger(digits / "ledger.sqlite3").draft(CLONE)
     assert stored
     assert from_yaml(stored).node_count == 1
@@ -81,8 +81,8 @@ def test_a_clone_of_an_imported_result_says_what_is_not_known(open_page: OpenPag
 
     assert not app.exception
     assert changes(app) == {"Profile": ("beijing", "sandbox")}
-    assert any("Not known of the original" in each.label for each in app.expander)
-    assert "does not tell these: Framework version, Parameters" in texts(app)
+    assert any("Unknown in the original" in each.label for each in app.expander)
+    assert "does not contain these: Framework version, Parameters" in texts(app)
 
 
 def test_compare_and_the_leaderboard_lead_to_drafts_too(open_page: OpenPage, used: Path) -> None:

@@ -217,7 +217,7 @@ def test_a_region_that_does_not_answer_is_no_all_clear(open_page: OpenPage) -> N
     app = open_page("configure")
 
     assert "so flavor and cards per node were not checked" in texts(app)
-    assert "Nothing to complain about" not in texts(app)
+    assert "No problems found" not in texts(app)
 
 
 def test_a_new_draft_has_all_cards_while_the_region_does_not_answer(open_page: OpenPage, data_dir: Path) -> None:

@@ -91,7 +91,7 @@ def test_a_draft_that_changed_since_the_question_is_shown_before_it_is_launched(
     app.button(key="launch-yes").click().run()
 
     assert before == []
-    assert "has changed since this question was opened" in refused
+    assert "has changed since this dialog was opened" in refused
     assert "node_count: 5" in shown
     assert [each.spec.node_count for each in ledger.page()] == [5]
 

@@ -33,7 +33,7 @@ def test_a_report_of_nothing_cannot_be_had(open_page: OpenPage, used: Path) -> N
     app = open_page("leaderboard", region="cn-north-9", q="no run is called so")
 
     assert buttons(app)["Download the report"] is False
-    assert "about up to 200 runs. Chosen now: 0." in texts(app)
+    assert "for up to 200 runs. Selected: 0." in texts(app)
 
 
 def test_compared_runs_of_one_kind_become_a_report(open_page: OpenPage, used: Path) -> None:
@@ -42,4 +42,4 @@ def test_compared_runs_of_one_kind_become_a_report(open_page: OpenPage, used: Pa
     one_kind = open_page("compare", ids=["run-n1-0", "run-n2-0"])
 
     assert buttons(one_kind) == {"Download the report": True}
-    assert "Chosen now: 2." in texts(one_kind)
+    assert "Selected: 2." in texts(one_kind)

@@ -47,7 +47,7 @@ def test_the_newest_version_is_compared_with_the_one_before_it(open_page: OpenPa
     app = open_page("history")
 
     assert "No change" in texts(app)
-    assert "**r1.12** (runs: 3) against **r1.11** (runs: 3) – the version before" in texts(app).replace("\\", "")
+    assert "**r1.12** (runs: 3) against **r1.11** (runs: 3) – previous version" in texts(app).replace("\\", "")
     assert verdicts(app).loc["Throughput (samples/s)", "Verdict"] == "No change"
     assert "Tests in this answer: 4" in texts(app)
     assert "in 90 of 100 cases" in texts(app)
@@ -93,7 +93,7 @@ def test_every_run_is_a_dot_and_a_row_beside_the_changes_of_level(open_page: Ope
     assert len([row for row in drawn(app) if row.get("ring") == 2]) == 3
     changes, runs = table(app, 1), table(app, 2)
     assert list(changes["Since run"]) == ["r1.11-0"]
-    assert list(changes["New there"]) == ["Framework version r1.11"]
+    assert list(changes["First seen there"]) == ["Framework version r1.11"]
     assert list(runs["Run"])[:4] == ["r1.12-2", "r1.12-1", "r1.12-0", "r1.11-2"]
     assert list(runs["Counted as"])[:4] == ["Candidate", "Candidate", "Candidate", "Baseline"]
 
@@ -105,7 +105,7 @@ def test_versions_are_drawn_side_by_side_and_any_metric_can_be_looked_at(
 
     app = open_page("history", along="version", metric="duration_s")
 
-    assert "Ran for (s)" in app.get("vega_lite_chart")[0].proto.spec
+    assert "Duration (s)" in app.get("vega_lite_chart")[0].proto.spec
     assert "ticks are the means of versions" in texts(app)
     assert app.query_params["metric"] in ("duration_s", ["duration_s"])
 
@@ -129,13 +129,13 @@ def test_a_group_with_one_run_says_that_it_is_not_enough(open_page: OpenPage, wa
     app = open_page("history", nodes="4")
 
     assert "Not enough data" in texts(app)
-    assert "It takes 6 runs to search" in texts(app)
+    assert "This takes at least 6 runs" in texts(app)
     assert "two valid runs on each side" in texts(app)
 
 
 def test_a_version_is_marked_as_the_baseline_and_unmarked(open_page: OpenPage, warehouse: Warehouse) -> None:
     app = open_page("history")
-    assert "None is marked" in texts(app)
+    assert "No baseline is marked" in texts(app)
 
     app.selectbox(key="baseline-choice").set_value("r1.10").run()
     app.button(key="mark-baseline").click().run()
@@ -196,7 +196,7 @@ def test_a_group_that_tells_no_time_says_so_instead_of_naming_a_version(open_pag
 
     app = open_page("history")
 
-    assert "No run of this group tells its time" in texts(app)
+    assert "No run of this group has a known time" in texts(app)
     assert "One version only" not in texts(app)
 
 

@@ -98,7 +98,7 @@ def test_the_same_package_again_uses_the_workload_that_is_there(open_page: OpenP
     upload(open_page("configure"), packed(files(FULL))).button(key="import-make").click().run()
 
     app = upload(open_page("configure"), packed(files(FULL)))
-    assert f"{WORKLOAD.replace('_', chr(92) + '_')} was made of this very code" in app.info[0].value
+    assert f"{WORKLOAD.replace('_', chr(92) + '_')} was created from the same code" in app.info[0].value
     app.button(key="import-make").click().run()
 
     assert own(data_dir) == [WORKLOAD]

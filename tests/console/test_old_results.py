@@ -34,7 +34,7 @@ def test_nothing_is_stored_before_the_button_is_pressed(open_page: OpenPage, dat
     app = upload(open_page("import"), ("bert.log", BERT), ("resnet.log", RESNET))
 
     assert not app.exception
-    assert "Found results (2)" in texts(app)
+    assert "Results (2)" in texts(app)
     assert imported(data_dir) == []
 
 
@@ -43,8 +43,8 @@ def test_old_logs_are_stored_and_the_leaderboard_is_one_click_away(open_page: Op
 
     app.button(key="old-save").click().run()
 
-    assert "Imported: 2. Here already: 0." in texts(app)
-    (link,) = [link for link in app.page_link if link.label == "See them on the leaderboard"]
+    assert "Imported: 2. Already here: 0." in texts(app)
+    (link,) = [link for link in app.page_link if link.label == "Show on the leaderboard"]
     assert "region=imported&origin=imported" in link.proto.query_string
     assert [row.workload for row in imported(data_dir)] == ["mindspore_bert", "mindspore_resnet"]
     assert {row.validity for row in imported(data_dir)} == {Validity.CLAIMED}
@@ -56,7 +56,7 @@ def test_the_same_log_again_says_that_it_is_here(open_page: OpenPage, data_dir: 
     app = upload(open_page("import"), ("copy.log", BERT))
     app.button(key="old-save").click().run()
 
-    assert "Imported: 0. Here already: 1." in texts(app)
+    assert "Imported: 0. Already here: 1." in texts(app)
     assert len(imported(data_dir)) == 1
 
 
@@ -84,7 +84,7 @@ def test_results_of_a_rehearsal_profile_stay_apart(open_page: OpenPage, data_dir
 def test_files_without_a_result_are_named_with_the_reason(open_page: OpenPage, data_dir: Path) -> None:
     app = upload(open_page("import"), ("empty.log", "nothing here\n"))
 
-    assert "No result was found" in texts(app)
+    assert "No results found" in texts(app)
     assert list(app.dataframe[0].value["File"]) == ["empty.log"]
     assert imported(data_dir) == []
 
@@ -117,7 +117,7 @@ def test_a_table_s_columns_are_shown_with_their_meanings(open_page: OpenPage, da
     app = upload(open_page("import"), ("old.csv", TABLE))
 
     assert not app.exception
-    assert any("Columns of the tables (6)" in each.label for each in app.expander)
+    assert any("Table columns (6)" in each.label for each in app.expander)
 
 
 def test_a_correction_of_columns_is_carried_out_and_the_rest_stays() -> None:

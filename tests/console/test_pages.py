@@ -71,7 +71,7 @@ def test_no_address_makes_a_page_fail(
     app = open_page(name, **query)
 
     assert not app.exception
-    assert "inside the console" not in texts(app)
+    assert "Internal error" not in texts(app)
     assert "inf" not in texts(app).split()
 
 

@@ -80,7 +80,7 @@ def test_an_imported_run_is_shown_with_its_origin_and_its_block(open_page: OpenP
 def test_the_moment_of_an_import_is_not_shown_as_the_runs_own(open_page: OpenPage, imported: Path) -> None:
     Warehouse(imported / "warehouse.duckdb").record(a.imported("undated", created_at=a.T0 + timedelta(days=1)))
 
-    assert tables(open_page("live", run="undated"))["Began"] == "–"
+    assert tables(open_page("live", run="undated"))["Started"] == "–"
 
 
 def test_a_mode_that_the_file_does_not_tell_is_not_shown_as_one(open_page: OpenPage, imported: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_comparison_names_what_an_imported_run_does_not_tell(open_page: OpenPa
 
     app = open_page("compare", ids=["here", OLD])
 
-    assert "Imported results do not tell: Parameters." in texts(app)
+    assert "Unknown for imported results: Parameters." in texts(app)
 
 
 def test_scaling_of_imported_runs_names_what_they_do_not_tell(open_page: OpenPage, imported: Path) -> None:
@@ -134,7 +134,7 @@ def test_scaling_of_imported_runs_names_what_they_do_not_tell(open_page: OpenPag
     app = open_page("compare", ids=OLD)
 
     assert "Scaling over nodes" in texts(app)
-    assert "Imported results do not tell: Parameters." in texts(app)
+    assert "Unknown for imported results: Parameters." in texts(app)
 
 
 def test_the_system_of_an_imported_result_can_be_described(open_page: OpenPage, imported: Path) -> None:

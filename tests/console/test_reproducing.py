@@ -43,7 +43,7 @@ def test_what_is_the_same_is_shown_before_the_launch(open_page: OpenPage, digits
     found = aspects(app)
     assert found["Code (SHA-256)"] == "≠ different"
     assert found["Nodes"] == "= same"
-    assert found["Manifest (SHA-256)"] == "? not known"
+    assert found["Manifest (SHA-256)"] == "? unknown"
     assert next(iter(found)) == "Code (SHA-256)"
     assert "**Not identical.**" in texts(app)
     ledger = Ledger(digits / "ledger.sqlite3")
@@ -73,9 +73,9 @@ def test_a_result_is_compared_with_the_originals_group(open_page: OpenPage, used
         record = replace(a.record(run_id, throughputs=[cards] * 8), launched=Launched("m", original))
         warehouse.record(record)
 
-    assert "**within** what 3 runs" in texts(open_page("live", run="again"))
-    assert "**outside** what 3 runs" in texts(open_page("live", run="slow"))
-    assert "Reproduces gone, which the warehouse does not hold" in texts(open_page("live", run="lost"))
+    assert "**within** the range expected from 3 runs" in texts(open_page("live", run="again"))
+    assert "**outside** the range expected from 3 runs" in texts(open_page("live", run="slow"))
+    assert "Reproduces gone, which is not in the warehouse" in texts(open_page("live", run="lost"))
 
 
 def test_results_that_are_not_comparable_get_no_ratio(open_page: OpenPage, used: Path) -> None:

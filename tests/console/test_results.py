@@ -121,7 +121,7 @@ def test_chosen_rows_lead_to_a_comparison(open_page: OpenPage, used: Path) -> No
     app.session_state["runs-table"] = {"selection": {"rows": [0, 1], "columns": [], "cells": []}}
     app.run()
 
-    link = next(link for link in app.page_link if link.label == "Compare the 2 chosen")
+    link = next(link for link in app.page_link if link.label == "Compare 2 rows")
     assert link.proto.query_string.count("ids=") == 2
 
 
@@ -134,13 +134,13 @@ def test_chosen_rows_of_the_leaderboard_are_compared_as_rows(open_page: OpenPage
     app.session_state["groups"] = {"selection": {"rows": chosen, "columns": [], "cells": []}}
     app.run()
 
-    link = next(link for link in app.page_link if link.label == "Compare the 2 chosen")
+    link = next(link for link in app.page_link if link.label == "Compare 2 rows")
     assert parse_qsl(link.proto.query_string)[:3] == [("ids", "run-n1-1"), ("ids", "run-n2-0"), ("by", "rows")]
     compared = open_page("compare", ids=["run-n1-0", "run-n2-1"], by="rows")
     metrics = next(each.value for each in compared.dataframe if "Metric" in each.value).set_index("Metric")
     assert metrics.loc["Throughput (samples/s)"].iloc[0] == "8,000"
     assert metrics.loc["Throughput (samples/s)"].iloc[1].startswith("15,650 ")
-    assert "medians over its valid runs (in order: 3, 2)" in texts(compared)
+    assert "medians of its valid runs (in order: 3, 2)" in texts(compared)
 
 
 def test_a_comparison_begins_with_what_differs(open_page: OpenPage, used: Path) -> None:
@@ -173,10 +173,12 @@ def test_a_ratio_has_an_interval_from_the_runs_like_these(open_page: OpenPage, u
 
     app = open_page("compare", ids=["run-n1-0", "run-n2-0"])
 
-    groups = next(each.value for each in app.dataframe if "Runs like" in each.value).set_index("Runs like")
+    groups = next(each.value for each in app.dataframe if "Configuration of" in each.value).set_index(
+        "Configuration of"
+    )
     assert list(groups["Runs counted"]) == [3, 2]
     ratio = groups.loc["run-n2-0"]
-    assert ratio["Ratio, 95 % from"] < ratio["Ratio to the baseline's"] < ratio["Ratio, 95 % to"]
+    assert ratio["Ratio, 95 % from"] < ratio["Ratio to the baseline"] < ratio["Ratio, 95 % to"]
     assert groups.loc["run-n1-0", "Note"] == "the baseline's own group"
 
 
@@ -185,7 +187,7 @@ def test_runs_that_are_fewer_than_two_are_asked_for(open_page: OpenPage, used: P
 
     app = open_page("compare", ids="run-n1-0")
 
-    assert "Pick at least two runs" in texts(app)
+    assert "Choose at least two runs" in texts(app)
 
 
 def test_a_run_that_the_warehouse_does_not_have_is_a_sentence(open_page: OpenPage, used: Path) -> None:
@@ -202,7 +204,7 @@ def test_a_run_that_an_address_names_twice_is_compared_once(open_page: OpenPage,
 
     app = open_page("compare", ids=["run-n1-0", "run-n1-0"])
 
-    assert "Pick at least two runs" in texts(app)
+    assert "Choose at least two runs" in texts(app)
 
 
 def test_choosing_runs_changes_the_url(open_page: OpenPage, used: Path) -> None:
@@ -229,7 +231,7 @@ def test_a_comparison_leads_to_the_history_of_its_baseline(open_page: OpenPage, 
     assert used.exists()
 
     app = open_page("compare", ids=["run-n2-0", "run-n1-0"])
-    way = next(link for link in app.page_link if link.label == "History of the first run and its like")
+    way = next(link for link in app.page_link if link.label == "History of the first run's configuration")
     history = open_page("history", **dict(parse_qsl(way.proto.query_string)))
 
     assert "2×8" in history.selectbox(key="group").format_func(history.selectbox(key="group").value)

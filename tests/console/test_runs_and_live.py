@@ -26,8 +26,8 @@ def test_active_runs_come_first_with_how_far_they_are(open_page: OpenPage, used:
 def test_a_running_job_says_since_when_it_runs(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
 
-    assert "The job runs since" in texts(open_page("live", run=RETRYING_RUN))
-    assert "The job runs since" not in texts(open_page("live", run=FAILED_RUN))
+    assert "Running since" in texts(open_page("live", run=RETRYING_RUN))
+    assert "Running since" not in texts(open_page("live", run=FAILED_RUN))
 
 
 def test_a_run_is_stopped_only_after_the_question(open_page: OpenPage, used: Path) -> None:
@@ -122,7 +122,7 @@ def test_the_log_of_the_node_in_the_url_is_shown(open_page: OpenPage, used: Path
     first = open_page("live", run=RETRYING_RUN)
     second = open_page("live", run=RETRYING_RUN, node="1")
 
-    assert "There is no log of node 0" in texts(first)
+    assert "No log for node 0" in texts(first)
     assert "step 2" in second.code[0].value
 
 
@@ -132,7 +132,7 @@ def test_a_failed_run_says_why_and_a_completed_one_leads_on(open_page: OpenPage,
     failed, done = open_page("live", run=FAILED_RUN), open_page("live", run=DONE_RUN)
 
     assert "throughput\\_3.json holds nan" in failed.error[0].value
-    assert "See it on the leaderboard" in texts_of_links(done)
+    assert "Show on the leaderboard" in texts_of_links(done)
 
 
 def test_a_completed_run_shows_what_was_measured(open_page: OpenPage, used: Path) -> None:
@@ -194,6 +194,6 @@ def test_a_run_that_a_person_stopped_is_no_fault_that_has_to_be_mended(open_page
 
     app = open_page("live", run="r-stopped")
 
-    assert "This run was stopped, so there is no complete result to judge." in texts(app)
+    assert "This run was stopped, so there is no complete result to validate." in texts(app)
     assert [each.value for each in app.error] == []
-    assert "Mend the cause" not in texts(app)
+    assert "Fix the cause" not in texts(app)

@@ -83,7 +83,9 @@ def test_a_run_leads_to_its_own_curve(open_page: OpenPage, warehouse: Warehouse)
     assert "run" not in app.query_params
 
 
-@pytest.mark.parametrize(("run", "said"), [("alone", "lies on no curve"), ("nobody", "has no run nobody")])
+@pytest.mark.parametrize(
+    ("run", "said"), [("alone", "is on no curve"), ("nobody", "Run nobody is not in the warehouse")]
+)
 def test_a_run_without_a_curve_is_a_sentence(open_page: OpenPage, warehouse: Warehouse, run: str, said: str) -> None:
     assert warehouse.revision()
 
@@ -108,14 +110,14 @@ def test_of_one_curve_the_numbers_stand_without_its_name_and_what_lies_beside_th
 
     app = open_page("scaling")
 
-    numbers = next(each.value for each in app.dataframe if "Beside the law (%)" in each.value)
+    numbers = next(each.value for each in app.dataframe if "Deviation from the law (%)" in each.value)
     assert list(numbers.columns)[:6] == [
         "Nodes",
         "Runs counted",
         "Median (samples/s)",
         "Speed-up",
         "Efficiency (%)",
-        "Beside the law (%)",
+        "Deviation from the law (%)",
     ]
 
 

@@ -93,7 +93,7 @@ def test_each_row_says_whether_it_counts_and_what_to_do_in_the_reader_s_language
     chinese = open_page("series", series=series.series_id, lang="zh")
     listed = open_page("series")
 
-    assert "Do the repeats count?" in texts(english)
+    assert "Repeatability" in texts(english)
     assert "AISBench Console (aisbench/1)" in texts(english)
     assert "5 valid runs · found\\: 2 of 3 runs" in texts(english)
     assert "要求：5 次有效运行 · 实际：3 次运行中有 2 次" in texts(chinese)

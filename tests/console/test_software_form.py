@@ -35,7 +35,7 @@ def test_packages_that_lie_ready_are_chosen_by_name_where_they_belong(open_page:
     app = open_page("configure")
 
     assert app.selectbox(key="spec.update.cann").options == [
-        "as the image has it",
+        "as in the image",
         f"nnae 5.0.2.1 · aarch64 ({NNAE})",
         f"toolkit 5.0.2.1 · x86_64 ({TOOLKIT})",
     ]
@@ -61,7 +61,7 @@ def test_a_package_that_does_not_fit_is_named_in_the_form_and_forbids_the_launch
 def test_log_levels_are_chosen_by_name_with_their_number(open_page: OpenPage, data_dir: Path) -> None:
     app = open_page("configure")
     assert app.selectbox(key="spec.log_levels.cann").options == [
-        "as the image has it", "debug (0)", "info (1)", "warning (2)", "error (3)", "none (4)",
+        "as in the image", "debug (0)", "info (1)", "warning (2)", "error (3)", "none (4)",
     ]  # fmt: skip
 
     app.selectbox(key="spec.log_levels.cann").select_index(4).run()

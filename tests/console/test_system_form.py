@@ -47,10 +47,10 @@ def test_the_button_says_how_much_is_stated_and_the_dialog_what_the_job_says(cor
     dialog(app)
 
     assert label == "System description · 6 of 33"
-    assert app.progress[-1].text == "6 of 33 fields stated, 6 of them by the job"
+    assert app.progress[-1].text == "6 of 33 fields set, 6 of them from the job"
     assert app.number_input(key=key("number_of_nodes")).value is None
     assert app.number_input(key=key("number_of_nodes")).placeholder == "1"
-    assert "The job says: modelarts.kat1.8xlarge" in texts(app)
+    assert "From the job: modelarts.kat1.8xlarge" in texts(app)
     assert app.button(key="system-save").disabled
 
 
@@ -74,7 +74,7 @@ def test_what_is_typed_survives_a_reload_and_is_saved_when_asked(core: Core, ope
 def test_changes_can_be_discarded(core: Core, open_page: OpenPage) -> None:
     app = dialog(open_page("live", run=DONE_RUN))
     app.selectbox(key=key("division")).set_value("open").run()
-    warned = "Not saved yet: 1" in texts(app)
+    warned = "Unsaved changes: 1" in texts(app)
 
     app.button(key="system-discard").click().run()
 
@@ -121,7 +121,7 @@ def test_a_description_is_kept_for_new_runs(core: Core, open_page: OpenPage) -> 
     app.button(key="system-keep").click().run()
 
     assert core.systems.of(Kept("beijing", "modelarts.kat1.8xlarge")).stated.values == {"cooling": "air"}
-    assert "New runs take it over" in texts(app)
+    assert "Used for new runs" in texts(app)
 
 
 def test_a_value_that_contradicts_the_job_is_said_beside_its_field(core: Core, open_page: OpenPage) -> None:

@@ -50,7 +50,7 @@ def test_compare_tells_each_number_with_its_own_unit(open_page: OpenPage) -> Non
 
     metrics = next(each.value for each in app.dataframe if "Metric" in each.value).set_index("Metric")
     assert list(metrics.loc["Throughput"]) == ["8,000 samples/s", "310 sentences/s"]
-    peers = next(each.value for each in app.dataframe if "Runs like" in each.value).set_index("Runs like")
+    peers = next(each.value for each in app.dataframe if "Configuration of" in each.value).set_index("Configuration of")
     assert list(peers["Mean (see unit)"]) == [8_050, 320]
     assert list(peers["Unit"]) == ["samples/s", "sentences/s"]
     cards = next(each.value for each in app.dataframe if "Median card" in each.value).set_index("Run")
@@ -78,9 +78,9 @@ def test_rows_that_differ_in_a_parameter_alone_say_so(open_page: OpenPage, data_
 
     assert list(table(app)["Parameters"]) == ["batch_size=512", "batch_size=256"]
     assert list(table(app)["Rank"]) == ["1", "1"]
-    assert "A rank counts within one benchmark only" in texts(app)
+    assert "Ranks are within one benchmark" in texts(app)
     assert any("batch_size=512" in str(row.get("name")) for row in drawn(app))
-    for page, label in (("scaling", "Same question"), ("history", "Same question on the same hardware")):
+    for page, label in (("scaling", "Benchmark"), ("history", "Configuration")):
         options = next(each.options for each in open_page(page).selectbox if each.label == label)
         assert sum("batch_size=512" in option for option in options) == 1
 
@@ -89,7 +89,7 @@ def test_a_parameter_that_never_ends_is_cut_where_questions_are_chosen(open_page
     speed: dict[str, int | str] = {"epoch_size": 90, "batch_size": 256, "note": "x" * 10_000}
     Warehouse(data_dir / "warehouse.duckdb").rebuild([a.record("usual"), a.record("long", speed_parameters=speed)])
 
-    for page, label in (("scaling", "Same question"), ("history", "Same question on the same hardware")):
+    for page, label in (("scaling", "Benchmark"), ("history", "Configuration")):
         options = next(each.options for each in open_page(page).selectbox if each.label == label)
         assert sum("note=xxx" in option for option in options) == 1
         assert max(map(len, options)) < 300
@@ -105,4 +105,4 @@ def test_bars_carry_the_rank_of_their_row_on_any_page(open_page: OpenPage, data_
     labels = [row["name"].split(" · ")[0] for chart in (0, 1) for row in drawn(app, chart) if "rank" in row]
     assert list(table(app)["Rank"]) == [*map(str, range(51, 61)), "1"]
     assert labels == [*(f"{rank}. resnet50_v1.5" for rank in range(51, 61)), "1. bert_large"]
-    assert "one benchmark only" in texts(app)
+    assert "within one benchmark" in texts(app)

@@ -10,7 +10,7 @@ from tests.console.test_results import table
 from tests.records import record
 
 FIX = "What to do: Find the rank without a usable number in the logs"
-BY = "Judged by AISBench Console (aisbench/1) · division: not stated, judged as open"
+BY = "Ruleset: AISBench Console (aisbench/1) · division: not stated, treated as open"
 
 
 def test_live_compare_history_and_the_lists_say_what_a_result_is_worth_and_why(open_page: OpenPage, used: Path) -> None:
@@ -21,9 +21,9 @@ def test_live_compare_history_and_the_lists_say_what_a_result_is_worth_and_why(o
 
     assert BY in texts(live)
     (bad, good) = next(each.value for each in compared.dataframe if "Division" in each.value).to_dict("records")
-    assert (bad["Run"], bad["Verdict"], bad["Judged by"]) == ("run-bad", "invalid", "aisbench/1")
+    assert (bad["Run"], bad["Validity"], bad["Ruleset"]) == ("run-bad", "invalid", "aisbench/1")
     assert "V03" in bad["Failed checks"]
-    assert (good["Verdict"], good["Division"]) == ("valid", "not stated, judged as open")
+    assert (good["Validity"], good["Division"]) == ("valid", "not stated, treated as open")
     assert FIX in texts(compared)
     assert "Validity" in texts(compared)
     assert ":green-badge[valid]" in texts(runs)
@@ -54,9 +54,9 @@ def test_the_leaderboard_can_be_judged_by_another_ruleset_and_narrowed_to_a_verd
     groups = open_page("leaderboard", invalid="1", ruleset="t-cesa-1169-2021", lang="zh")
 
     assert set(table(usual)["Validity"]) == {"invalid"}
-    assert "Stored verdicts are by aisbench/1" in texts(usual)
+    assert "Stored validity is by aisbench/1" in texts(usual)
     assert "valid" not in set(table(strict)["Validity"])
-    assert "Judged by: t-cesa-1169-2021 T/CESA 1169-2021 (rules inferred without the standard's text)" in texts(strict)
+    assert "Ruleset: t-cesa-1169-2021 T/CESA 1169-2021 (rules inferred without the standard's text)" in texts(strict)
     assert "（规则为推断，未依据标准原文）" in texts(groups)
 
     assert "处理办法：在运行页面填写系统描述" in texts(groups)
