@@ -12,6 +12,7 @@ from aisbench_core.warehouse.boards import ASPECTS, BoardPage, BoardRow
 from aisbench_core.warehouse.filters import order, parameters, standings_of
 from aisbench_core.warehouse.rows import aware
 from aisbench_core.warehouse.sorts import BOARD_SORTS
+from aisbench_core.warehouse.standings import KEYS
 from aisbench_core.warehouse.values import BoardQuery
 
 
@@ -34,8 +35,7 @@ GROUPED = f"""
             mean + coalesce(margin, 0) as high,
             {_OTHERS}
         from numbers where {{shown}}
-        window alike as (partition by region, rehearsal, fingerprint, framework_version, flavor, pool_id, node_count,
-            cards_per_node, synthetic_data, throughput_unit, origin))
+        window alike as (partition by {", ".join(name for name in KEYS if name not in ASPECTS.values())}))
 """
 """The standings called `numbers`, as far as they are `shown`, with what follows from their numbers."""
 

@@ -46,10 +46,7 @@ TOLERANCE = 1e-9
 """Sums depend on the order of what is added, in their last digits."""
 
 _INFO = tuple(key.stored_name for key in KEYS if key.stored_name not in LATER_KEYS)
-_OF_SPEC = (
-    "workload", "framework_version", "mode", "engine_version", "flavor", "pool_id", "node_count", "cards_per_node",
-    "api",
-)  # fmt: skip
+_OF_SPEC = tuple(name for name in RUNS if name in RunSpec.model_fields)
 
 Cells = dict[str, Any]
 Progress = Callable[[int, int], None]

@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import Any
 
 from aisbench_core.model import TESTER_FIELDS, Origin, Remarks, RunSpec
+from aisbench_core.model.columns import RUNS, stored_in
 from aisbench_core.model.system import known_from_job
 from aisbench_core.warehouse.claims import as_recorded
 from aisbench_core.warehouse.judging import Verdict
@@ -18,18 +19,10 @@ from aisbench_core.warehouse.remarks import imported_note
 from aisbench_core.warehouse.rows import hashed, sha256_of
 
 _NOT_HASHED = frozenset(
-    {
-        "system",
-        "system_from_job",
-        "system_fields",
-        "tester",
-        "launch",
-        "group_id",
-        "image",
-        "record_sha256",
-        "detail_data",
-    }
+    {"record_sha256", *(each.stored_name for each in stored_in(RUNS) if each.stored and each.stored.since > 1)}
 )
+"""What came after the hash follows from what it covers, or is covered by itself."""
+
 _NOT_MEASURED = frozenset({*Verdict._fields, "problems_data"})
 
 Cells = Mapping[str, Any]

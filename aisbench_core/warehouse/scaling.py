@@ -27,10 +27,10 @@ from aisbench_core.warehouse.scalings import (
     ScalingQuery,
     ScalingQuestion,
 )
+from aisbench_core.warehouse.standings import KEYS
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 
-LINE = """region, rehearsal, fingerprint, framework_version, flavor, pool_id, cards_per_node, synthetic_data,
-    throughput_unit, accelerator, image, code_sha256, dataset_sha256, origin"""
+LINE = ", ".join(name for name in KEYS if name != "node_count")
 """What is equal along one curve: everything but the node count."""
 
 POINTS = f"""

@@ -6,7 +6,7 @@ columns; then what is told of these runs only. All columns of one run cost as mu
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -24,8 +24,9 @@ from aisbench_core.warehouse.filters import (
 )
 from aisbench_core.warehouse.listed import ListedRun, ListPage
 from aisbench_core.warehouse.rows import aware
+from aisbench_core.warehouse.schema import RESULTS
 from aisbench_core.warehouse.sorts import RUN_SORTS
-from aisbench_core.warehouse.standings import current
+from aisbench_core.warehouse.standings import MARKED, current
 from aisbench_core.warehouse.values import BoardQuery, Validity
 
 NAMES = {
@@ -37,22 +38,13 @@ NAMES = {
 }
 """Columns that lists call otherwise."""
 
-_OF_RUNS = (
-    "created_at", "created_by", "title", "framework", "state", "ended_at", "queue_s", "duration_s", "parameters",
-    "tags",
-)  # fmt: skip
-_OF_RESULTS = (
-    "throughput", "per_node", "per_card", "accuracy", "rank_cv", "average_power", "validity", "failed_checks",
-    "warned_checks",
-)  # fmt: skip
-_OF_GROUPS = (
-    "region", "rehearsal", "synthetic_data", "workload", "model", "framework_version", "throughput_definition",
-    "throughput_unit", "dataset", "mode", "flavor", "pool_id", "node_count", "cards_per_node", "fingerprint", "origin",
-)  # fmt: skip
+_FIELDS = tuple(field.name for field in fields(ListedRun))
+
+_OF_GROUPS = tuple(name for name in _FIELDS if name in MARKED)
 """The same in all runs of a group, of which there are few."""
 
-_FIELDS = ("run_id", *_OF_RUNS, *_OF_RESULTS, *_OF_GROUPS)
-"""Those of ListedRun, in their order."""
+_OF_RESULTS = tuple(name for name in _FIELDS[1:] if NAMES.get(name, name) in RESULTS)
+_OF_RUNS = tuple(name for name in _FIELDS[1:] if name not in (*_OF_GROUPS, *_OF_RESULTS))
 
 _PLACE = "run_id, runs.rowid, results.rowid"
 _TOLD = ", ".join(NAMES.get(name, name) for name in ("run_id", "group_id", *_OF_RUNS, *_OF_RESULTS))

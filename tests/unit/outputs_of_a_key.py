@@ -1,0 +1,114 @@
+"""What a copy of the product (its first argument) says of a key that only the copy knows, as JSON.
+
+test_change_cost.py runs it where that copy is found before the product itself."""
+
+import csv
+import io
+import json
+import sqlite3
+import sys
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from aisbench_core.history.columns import guessed
+from aisbench_core.mlflow.exporting import MlflowExport
+from aisbench_core.model import RunRecord, TrainResultInfo
+from aisbench_core.warehouse import BoardQuery, Export, ExportTable, Warehouse
+from aisbench_core.warehouse.migrations import STEPS, migrate
+from aisbench_core.warehouse.reading import reader
+from aisbench_core.warehouse.sorts import BOARD_SORTS
+from pages._ui.leaderboard.rows import median_cells
+from pages._ui.shell.words import Language, Words, catalogue
+from tests import records as a
+from tests.unit import test_export_docs, test_open_docs
+
+VALUE = 250.0
+HERE = BoardQuery("cn-north-9", sort="cpu_power_w")
+
+
+def main(copy: Path) -> None:
+    """Print what every output says."""
+    warehouse = Warehouse(copy / "warehouse.duckdb")
+    old, new = a.record("old"), a.record("new")
+    warehouse.record_many([old, _with_key(new), _with_key(replace(new, run=replace(new.run, run_id="other")))])
+    [row] = warehouse.leaderboard(HERE).rows
+    metrics = {each.name: each for each in warehouse.compare(["new", "other"]).metrics}
+    pages = [Words(language, catalogue(language)) for language in Language]
+    exported = _export(warehouse, ExportTable.RUNS)
+    found: dict[str, Any] = {
+        "record": vars_of(_with_key(new))["cpu_power"],
+        "csv": float(next(line["cpu_power_w"] for line in exported if line["run_id"] == "new")),
+        "series csv": float(_export(warehouse, ExportTable.SERIES)[0]["cpu_power_w"]),
+        "leaderboard": row.cpu_power_w if "cpu_power_w" in BOARD_SORTS else None,  # type: ignore[attr-defined]  # there
+        "compare": metrics["cpu_power_w"].values[1].value,
+        "import": VALUE if guessed(["CPU watt"]) == {"CPU watt": "cpu_power"} else None,
+        "mlflow": _mlflow(warehouse, copy / "mlflow.db"),
+        "heads": [next(iter(median_cells(row, t))) for t in pages],
+        "run page": "cpu_power" in {field.name for field in fields(TrainResultInfo)},
+        "documents": _documents(),
+        "migrated": _migrated(copy / "before.duckdb"),
+        "hashes": _hashes(warehouse),
+    }
+    with reader(warehouse.place).cursor() as cur:
+        for name, asked in {
+            "table": "select cpu_power from results where run_id = 'new'",
+            "v_runs": "select cpu_power_w from v_runs where run_id = 'new'",
+            "v_groups": "select cpu_power_w from v_groups",
+        }.items():
+            [(found[name],)] = cur.execute(asked).fetchall()
+    print(json.dumps(found))
+
+
+def _with_key(record: RunRecord) -> RunRecord:
+    assert record.result is not None
+    info = replace(record.result.info, cpu_power=VALUE)  # type: ignore[call-arg]  # the copy has it
+    return replace(record, result=replace(record.result, info=info))
+
+
+def vars_of(record: RunRecord) -> dict[str, Any]:
+    """The keys of a record's block."""
+    assert record.result is not None
+    return {field.name: getattr(record.result.info, field.name) for field in fields(record.result.info)}
+
+
+def _export(warehouse: Warehouse, table: ExportTable) -> list[dict[str, str]]:
+    target = io.BytesIO()
+    warehouse.export(Export(replace(HERE, sort="throughput"), a.T0, table), target)
+    return list(csv.DictReader(io.StringIO(target.getvalue().decode("utf-8-sig"), newline="")))
+
+
+def _mlflow(warehouse: Warehouse, file: Path) -> float:
+    MlflowExport(reader(warehouse.place)).export(BoardQuery("cn-north-9"), file)
+    with sqlite3.connect(file) as con:
+        [(value,)] = con.execute("select distinct value from latest_metrics where key = 'cpu_power_w'").fetchall()
+    return float(value)
+
+
+def _documents() -> list[str]:
+    """The pages that would name the key."""
+    pages = {
+        "export.md": test_export_docs.document(),
+        "open.md": test_open_docs.document(),
+        "warehouse.md": test_export_docs.dictionary(),
+    }
+    return [name for name, text in pages.items() if "cpu_power" in text]
+
+
+def _migrated(file: Path) -> list[str]:
+    with duckdb.connect(file) as con:
+        migrate(con, file, STEPS[:-1])
+        migrate(con, file)
+        asked = "select column_name from duckdb_columns() where table_name = 'results' and column_name like 'cpu%'"
+        return [name for (name,) in con.execute(asked).fetchall()]
+
+
+def _hashes(warehouse: Warehouse) -> dict[str, str]:
+    with warehouse.cursor() as cur:
+        return dict(cur.execute("select run_id, record_sha256 from runs").fetchall())
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
