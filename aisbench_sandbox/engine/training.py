@@ -230,7 +230,7 @@ class Training:
             raise TrainingStopped(JobOutcome("failed", ends, FaultScenario.NODE, faulty))
 
     def _raise_if_hanging(self, hang_detector: HangDetector) -> None:
-        idle_s = hang_detector.seconds(self._meter.activity(), self._clock())
+        idle_s = hang_detector.idle_seconds(self._meter.activity(), self._clock())
         if idle_s < self._context.capacity.plan.hang_s:
             self._hang_reported = False
             return

@@ -1,15 +1,15 @@
-"""Where the object of a key lies on disk, and which keys lie below a folder, in byte order.
+"""Maps keys to files, and lists the keys below a folder in byte order.
 
-Keys read as paths: `runs/7/train.py` is the file `runs/7/train.py` below its bucket's folder, so a person can look
-at what a job wrote, or drop a data set in. What a file system cannot name is spelled with a percent sign, which is
-itself always `%25` (or part of one of these):
+Keys read as paths: `runs/7/train.py` is the file `runs/7/train.py` below its bucket's folder, so a person can inspect
+what a job wrote, or drop a data set in. Names that a file system does not accept are escaped with a percent sign,
+which is itself always `%25` (or part of one of these):
 
     `.` and `..`        `%2E` and `%2E%2E`
     the empty name      `%`        (the key `logs/` is the file `logs/%`)
     a name too long     pieces: every one but the last is a folder whose name ends with `%+`
     `a` beside `a/b`    the later of the two gets a `%` at its end: the file `a` and the folder `a%`
 
-A file whose name is none of these, a symbolic link, a device: not an object.
+Files with other names, symbolic links and devices are not objects.
 """
 
 # Strings and os calls, because Path objects would double the cost of a listing:

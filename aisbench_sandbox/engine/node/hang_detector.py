@@ -21,7 +21,7 @@ class HangDetector:
         self._since = now
         self._last_activity = Activity(0, 0.0)
 
-    def seconds(self, activity: Activity | None, now: float) -> float:
+    def idle_seconds(self, activity: Activity | None, now: float) -> float:
         """Seconds for which the job has been idle; 0 when unknown."""
         if activity is None:
             return 0.0

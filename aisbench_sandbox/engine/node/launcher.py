@@ -1,9 +1,9 @@
-"""Starts one process of a job so that it dies with the sandbox, and in a container if one is described.
+"""Starts one process of a job so that it is killed with the sandbox, in a container if one is described.
 
 `python -I -S launcher.py PARENT PROGRAM ARGS…`, or `… PARENT --container VIEW FOLDER PROGRAM ARGS…` where VIEW is the
-file that `container.py` writes, or `… PARENT --user UID GID PROGRAM ARGS…`. Before those, `--variables N` names an
-open file with the program's environment: what a job sets, such as LD_PRELOAD, must not reach this program, which still
-has all rights. It uses the standard library only and starts in a few hundredths of a second."""
+file that `container.py` writes, or `… PARENT --user UID GID PROGRAM ARGS…`. Before those, `--variables N` is an open
+file with the program's environment: variables set by a job, such as LD_PRELOAD, must not affect this program, which
+still has all privileges. It uses the standard library only and starts in a few hundredths of a second."""
 # importing pathlib would take a good part of this program's run time
 # ruff: noqa: PTH101, PTH102, PTH103, PTH106, PTH110, PTH112, PTH114, PTH115, PTH116, PTH118, PTH120, PTH123, PTH208, PTH211
 
@@ -54,8 +54,8 @@ def _enter(
 ) -> NoReturn:
     """Run the program inside; this process stays outside, waits for it and ends with its code.
 
-    Between the two stands the container's first process: when it ends, or is killed, the system kills all others in
-    there, also those that have left the session. The program is not it, as a first process is deaf to signals."""
+    Between the two is the container's init process: when it exits or is killed, the system kills all others inside,
+    also those that have left the session. The program itself is not init, because init ignores unhandled signals."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _FOR_THE_PROGRAM)
     libc = ctypes.CDLL(None, use_errno=True)
     outside: list[int] | None = view["outside"]

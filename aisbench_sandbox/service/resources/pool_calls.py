@@ -27,7 +27,7 @@ def pools(services: Services, request: Request) -> Response:
     if query.get("workspaceId"):
         wanted["os.modelarts/workspace.id"] = query["workspaceId"]
     items = [item for item in listed if wanted.items() <= item["metadata"]["labels"].items()]
-    # All pools of a plan exist at once, so none is being created and none has failed.
+    # All pools of a plan exist from the start, so none is being created or has failed.
     shown = items if status in ("", "created") else []
     return answer(200, {"apiVersion": "v2", "kind": "PoolList", "items": shown})
 

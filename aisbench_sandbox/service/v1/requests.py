@@ -117,7 +117,7 @@ def _volumes(config: Mapping[str, Any]) -> list[dict[str, Any]]:
             raise invalid_argument("a volume is nfs or host_path")
     volumes = []
     for nfs in nfs_shares(config):
-        parameters.text(nfs, "id", most=1024)  # of the file system; the address says the same
+        parameters.text(nfs, "id", most=1024)  # the file system's id is ignored: the address identifies it
         for name in ("src_path", "dest_path"):
             if parameters.has_long_name(parameters.text(nfs, name, most=1024)):
                 raise invalid_argument(f"{name} has a name of more than {parameters.MAX_NAME_BYTES} bytes")
