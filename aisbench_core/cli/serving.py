@@ -19,6 +19,7 @@ import click
 
 from aisbench_core.cli import shown
 from aisbench_core.errors import AisbenchError
+from aisbench_core.messages import Message
 from aisbench_core.private_files import make_private_folder
 from aisbench_core.read_only import is_read_only, require_writable
 from aisbench_core.secret_files import sandbox_options, scrubbed, secrets_file
@@ -86,7 +87,10 @@ class _Family:
         """Raise AisbenchError if one of them has ended."""
         for name, process in self._members.items():
             if process.poll() is not None:
-                raise AisbenchError(f"{name} has ended with exit code {process.returncode}", "its message stands above")
+                raise AisbenchError(
+                    Message("{program} has ended with exit code {code}", program=name, code=process.returncode),
+                    Message("its message stands above"),
+                )
 
     def wait(self) -> None:
         """Wait until one of them ends."""
@@ -112,7 +116,10 @@ def _start_all(
 ) -> None:
     address = url_of(host, port)
     if _answers(f"{address}/_stcore/health"):
-        raise AisbenchError(f"something answers at {address} already", "is a console running? otherwise use --port")
+        raise AisbenchError(
+            Message("something answers at {address} already", address=address),
+            Message("is a console running? otherwise use --port"),
+        )
     if sandbox:
         require_writable(settings.data_dir)
         folder = settings.data_dir / "sandbox"
@@ -166,7 +173,10 @@ def _until(family: _Family, name: str, ready: Callable[[], bool]) -> None:
     while not ready():
         family.must_live()
         if time.monotonic() > deadline:
-            raise AisbenchError(f"{name} was not ready within {READY_SECONDS:g} s", "look at data/console.log")
+            raise AisbenchError(
+                Message("{program} was not ready within {seconds:g} s", program=name, seconds=READY_SECONDS),
+                Message("look at data/console.log"),
+            )
         pause.wait(LOOK_SECONDS)
 
 

@@ -216,7 +216,7 @@ class Finding:
     fix: tuple[tuple[str, Scalar | None], ...] = ()
 
     @property
-    def sentence(self) -> str:
+    def sentence(self) -> Message:
         """What is said, and what to do, in one line."""
         return Message("{message} ({hint})", message=self.message, hint=self.hint) if self.hint else self.message
 

@@ -14,6 +14,7 @@ from aisbench_core.cli import shown
 from aisbench_core.cli.core import open_core_for_reading, usual_rights
 from aisbench_core.cli.results.results import by_ruleset, filters, full_id, query_of
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
     from aisbench_core.warehouse import ExportFormat
@@ -88,7 +89,7 @@ def copy_to(output: Path, whole: IO[bytes]) -> None:
         with usual_rights(), output.open("wb") as target:
             shutil.copyfileobj(whole, target)
     except OSError as error:
-        raise ConfigError(f"{output} cannot be written: {error.strerror}") from error
+        raise ConfigError(Message("{file} cannot be written: {why}", file=output, why=error.strerror)) from error
 
 
 def _format(kind: str | None, output: Path | None) -> "ExportFormat":

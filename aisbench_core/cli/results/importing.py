@@ -12,6 +12,7 @@ from aisbench_core import formats
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, user
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
     from aisbench_core.core import Core
@@ -101,7 +102,7 @@ def import_results(ctx: click.Context, /, paths: tuple[str, ...], dry_run: bool,
     if len(unread) > UNREAD_SHOWN:
         shown.talk(f"not read: {len(unread) - UNREAD_SHOWN} more; --json names them all")
     if not count:
-        raise ConfigError("no result was found", "docs/import.md says what can be read")
+        raise ConfigError(Message("no result was found"), Message("docs/import.md says what can be read"))
 
 
 def _is_database(path: str) -> bool:
@@ -116,11 +117,15 @@ def _take_over(core: "Core", ctx: click.Context, paths: Sequence[str], dry_run: 
     others = {*said} - {"paths", "dry_run", "as_json"}
     if others:
         option = f"--{min(others).replace('_', '-')}"
-        raise ConfigError(f"a warehouse's runs are taken over as they are, without {option}", "leave it out")
+        raise ConfigError(
+            Message("a warehouse's runs are taken over as they are, without {option}", option=option),
+            Message("leave it out"),
+        )
     for path in paths:
         if not _is_database(path):
             raise ConfigError(
-                f"{path} is no warehouse file", "import warehouse files and other results one after another"
+                Message("{path} is no warehouse file", path=path),
+                Message("import warehouse files and other results one after another"),
             )
     taken = {path: _taken(core, Path(path), dry_run) for path in paths}
     if not as_json and any(each.new for each in taken.values()):

@@ -11,6 +11,7 @@ from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, us
 from aisbench_core.cli.exit_codes import NOT_ENOUGH_DATA, REGRESSION
 from aisbench_core.cli.results.results import full_id, query_of
 from aisbench_core.errors import RunNotFound
+from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
     from aisbench_core.core import Core
@@ -128,7 +129,7 @@ def _group_of(core: "Core", run_id: str) -> "HistoryGroup":
 
     run = core.warehouse.run(run_id)
     if run is None:
-        raise RunNotFound(f"no run {run_id} in the warehouse")
+        raise RunNotFound(Message("no run {run_id} in the warehouse", run_id=run_id))
     return HistoryGroup.of(run)
 
 

@@ -10,6 +10,7 @@ from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core_for_reading
 from aisbench_core.cli.results.comparison import comparison_text
 from aisbench_core.errors import ConfigError, DamagedLedger, RunNotFound
+from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
     from aisbench_core.core import Core
@@ -104,7 +105,9 @@ def _region(core: "Core") -> str:
         return core.regions.profile().region
     regions = core.warehouse.regions()
     if not regions:
-        raise ConfigError("there is no result yet, and no profile that names a region", "give --region")
+        raise ConfigError(
+            Message("there is no result yet, and no profile that names a region"), Message("give --region")
+        )
     return regions[0].region
 
 

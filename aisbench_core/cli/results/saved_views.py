@@ -8,6 +8,7 @@ import click
 from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core, open_core_for_reading
 from aisbench_core.errors import Problem, SpecError
+from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
     from aisbench_core.warehouse.saved import SavedView
@@ -38,7 +39,9 @@ def list_(page: str, as_json: bool) -> None:
 def delete(page: str, name: str) -> None:
     """Delete a saved view, for everybody who shares the warehouse."""
     if not open_core().warehouse.people.delete_view(page, name):
-        raise SpecError("the view", [Problem("name", f"is not among the views of {page}", repr(name))])
+        raise SpecError(
+            Message("the view"), [Problem("name", Message("is not among the views of {page}", page=page), repr(name))]
+        )
     click.echo(f"{page}: {name} is deleted")
 
 

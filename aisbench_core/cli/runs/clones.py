@@ -12,6 +12,7 @@ from aisbench_core.cli.exit_codes import DIFFERENT
 from aisbench_core.cli.results.results import full_id
 from aisbench_core.cli.runs.spec_options import SPEC_FILES, file_spec
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
     from aisbench_core.core import Core
@@ -91,4 +92,4 @@ def _write(output: Path, text: str) -> None:
         with usual_rights():
             output.write_text(text, "utf-8")
     except OSError as error:
-        raise ConfigError(f"{output} cannot be written: {error.strerror}") from error
+        raise ConfigError(Message("{file} cannot be written: {why}", file=output, why=error.strerror)) from error

@@ -10,6 +10,7 @@ from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, profile_option, usual_rights
 from aisbench_core.cli.runs.spec_options import Typed, absolute, comments_in, on_all_cards, read_spec, spec_options
 from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
     from aisbench_core.authoring.upstream.found import ConfigFile, FoundSpec, Imported, LineFinding
@@ -102,7 +103,7 @@ def file_of(file: Path) -> "ConfigFile":
         with file.open("rb") as opened:
             return ConfigFile(file.name, opened.read(MOST_BYTES + 1))
     except OSError as error:
-        raise ConfigError(f"{file} cannot be read: {error.strerror}") from None
+        raise ConfigError(Message("{file} cannot be read: {why}", file=file, why=error.strerror)) from None
 
 
 def write_file(file: Path, text: str) -> None:
@@ -111,7 +112,7 @@ def write_file(file: Path, text: str) -> None:
         with usual_rights():
             file.write_text(text, "utf-8")
     except OSError as error:
-        raise ConfigError(f"{file} cannot be written: {error.strerror}") from None
+        raise ConfigError(Message("{file} cannot be written: {why}", file=file, why=error.strerror)) from None
 
 
 def store(core: "Core", found: "Imported", options: Mapping[str, Any]) -> None:
@@ -133,12 +134,13 @@ def check_store(found: "Imported", options: Mapping[str, Any]) -> None:
     """Raise ConfigError if the options ask for something that is not there."""
     if options["output"] and len(found.specs) != 1:
         raise ConfigError(
-            f"{len(found.specs)} specs were found, and one file is named", "choose one with --job v1 or v2"
+            Message("{count} specs were found, and one file is named", count=len(found.specs)),
+            Message("choose one with --job v1 or v2"),
         )
     if (options["save_profile"] or options["save_keys"]) and not found.profile:
-        raise ConfigError("no profile can be made of this file", "see the findings")
+        raise ConfigError(Message("no profile can be made of this file"), Message("see the findings"))
     if options["save_keys"] and not found.keys:
-        raise ConfigError("there are no keys in this file")
+        raise ConfigError(Message("there are no keys in this file"))
 
 
 def found_answers(found: "Imported") -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from aisbench_core.errors import ConfigError, Problem, SpecError
+from aisbench_core.messages import Message, verbatim
 
 if TYPE_CHECKING:
     from aisbench_core.core import Core
@@ -141,7 +142,13 @@ def _text(source: str) -> str:
     try:
         return Path(source).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"the spec {source} cannot be read: {getattr(error, 'strerror', 'not UTF-8')}") from None
+        raise ConfigError(
+            Message(
+                "the spec {path} cannot be read: {why}",
+                path=source,
+                why=getattr(error, "strerror", Message("not UTF-8")),
+            )
+        ) from None
 
 
 def _split(assignment: str, option: str) -> tuple[str, str]:
@@ -171,7 +178,10 @@ def _assign(answers: Answers, field: str, text: str, core: "Core") -> None:
         others = [channel for channel in answers.get(place, []) if channel["name"] != name]
         answers[place] = [*others, {"name": name, "path": text}]
     else:
-        raise SpecError("--set", [Problem(field, f"only these have names inside: {', '.join(NAMED)}")])
+        raise SpecError(
+            verbatim("--set"),
+            [Problem(field, Message("only these have names inside: {names}", names=", ".join(NAMED)))],
+        )
 
 
 def _parameter(answers: Answers, name: str, text: str, core: "Core") -> "Scalar":
