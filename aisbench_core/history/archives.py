@@ -15,6 +15,7 @@ from aisbench_core.history.found import InputFile, Unread
 from aisbench_core.history.lines import Readable
 from aisbench_core.history.names import is_hidden
 from aisbench_core.history.opened import EXOTIC, Budget, Opened, Passed, TooMuchError, unreadable
+from aisbench_core.messages import Message
 
 MOST_NESTED = 4
 MOST_TAR_HEADER = 1024**2
@@ -25,8 +26,8 @@ MOST_DIRECTORY = 64 * 1024**2
 HARMLESS, MOST_RATIO = 256 * 1024**2, 200
 """What unpacks to more bytes than the first, and to more times its size than the second, is no log: those reach 50."""
 
-_HARD_LINK = "it is a link to another file in the archive, which is not followed"
-_BOMB = f"it unpacks to more than {MOST_RATIO} times its size"
+_HARD_LINK = Message("it is a link to another file in the archive, which is not followed")
+_BOMB = Message("it unpacks to more than {number} times its size", number=MOST_RATIO)
 _MOST_END = 22 + 65535 + 20 + 56
 """A zip's last record with the longest comment, and what stands before it in a large one."""
 
@@ -34,15 +35,15 @@ Wanted = Callable[[str], bool]
 Found = Iterator[Opened | Passed | Unread]
 
 _FOREIGN = {
-    b"7z\xbc\xaf\x27\x1c": "a 7z archive: pack it as .zip or .tar.gz",
-    b"Rar!": "a RAR archive: pack it as .zip or .tar.gz",
-    b"BZh": "compressed with bzip2: pack it as .zip or .tar.gz",
-    b"\xfd7zXZ": "compressed with xz: pack it as .zip or .tar.gz",
-    b"\x28\xb5\x2f\xfd": "compressed with zstd: pack it as .zip or .tar.gz",
-    b"\xd0\xcf\x11\xe0": "a workbook of Excel 97 to 2003: save it as .xlsx or as CSV",
-    b"\x7fELF": "a program",
-    b"%PDF": "a PDF document",
-    b"\x89PNG": "a picture",
+    b"7z\xbc\xaf\x27\x1c": Message("a 7z archive: pack it as .zip or .tar.gz"),
+    b"Rar!": Message("a RAR archive: pack it as .zip or .tar.gz"),
+    b"BZh": Message("compressed with bzip2: pack it as .zip or .tar.gz"),
+    b"\xfd7zXZ": Message("compressed with xz: pack it as .zip or .tar.gz"),
+    b"\x28\xb5\x2f\xfd": Message("compressed with zstd: pack it as .zip or .tar.gz"),
+    b"\xd0\xcf\x11\xe0": Message("a workbook of Excel 97 to 2003: save it as .xlsx or as CSV"),
+    b"\x7fELF": Message("a program"),
+    b"%PDF": Message("a PDF document"),
+    b"\x89PNG": Message("a picture"),
 }
 
 
@@ -65,10 +66,8 @@ def opened(file: BinaryIO, name: str, wanted: Wanted, budget: Budget) -> Found:
 def _guarded(name: str, found: Found) -> Found:
     try:
         yield from found
-    except TooMuchError as error:
-        yield Unread(name, str(error))
-    except (ResultError, *EXOTIC) as error:
-        yield Unread(name, str(error) if isinstance(error, ResultError) else unreadable(error))
+    except (TooMuchError, ResultError, *EXOTIC) as error:
+        yield Unread(name, unreadable(error))
 
 
 def _open(file: InputFile, wanted: Wanted) -> Found:
@@ -83,11 +82,11 @@ def _begun(file: BinaryIO, name: str, wanted: Wanted, budget: Budget) -> Found:
 def _inside(file: Opened, wanted: Wanted, budget: Budget, depth: int) -> Found:
     foreign = next((sentence for magic, sentence in _FOREIGN.items() if file.head.startswith(magic)), "")
     if foreign:
-        yield Unread(file.name, f"it is {foreign}")
+        yield Unread(file.name, Message("it is {kind}", kind=foreign))
     elif not _is_archive(file):
         yield file
     elif depth == MOST_NESTED:
-        yield Unread(file.name, "it lies in too many archives: unpack the outer ones")
+        yield Unread(file.name, Message("it lies in too many archives: unpack the outer ones"))
     elif file.head.startswith(b"PK"):
         yield from _of_zip(file, wanted, budget, depth + 1)
     elif file.head.startswith(b"\x1f\x8b"):
@@ -121,7 +120,7 @@ def _of_zip(file: Opened, wanted: Wanted, budget: Budget, depth: int) -> Found:
             elif stat.S_ISLNK(entry.external_attr >> 16):
                 yield Unread(name, LINK)
             elif entry.flag_bits & 1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                yield Unread(name, "it is encrypted, or compressed in an uncommon way: pack it without")
+                yield Unread(name, Message("it is encrypted, or compressed in an uncommon way: pack it without"))
             elif _is_bomb(entry.file_size, entry.compress_size):
                 yield Unread(name, _BOMB)
             else:
@@ -131,7 +130,7 @@ def _of_zip(file: Opened, wanted: Wanted, budget: Budget, depth: int) -> Found:
 def opened_zip(content: BinaryIO) -> zipfile.ZipFile:
     """The archive in a file. Raises ResultError when its table of contents alone would fill the memory."""
     if _directory_size(content) > MOST_DIRECTORY:
-        raise ResultError(f"its table of contents is larger than {MOST_DIRECTORY // 1024**2} MB")
+        raise ResultError(Message("its table of contents is larger than {number} MB", number=MOST_DIRECTORY // 1024**2))
     return zipfile.ZipFile(content)
 
 
@@ -162,7 +161,7 @@ def _of_tar(file: Opened, wanted: Wanted, budget: Budget, depth: int) -> Found:
             if entry.isdir() or is_hidden(entry.name):
                 continue
             if not entry.isreg():
-                yield Unread(name, LINK if entry.issym() else _HARD_LINK if entry.islnk() else "it is no file")
+                yield Unread(name, LINK if entry.issym() else _HARD_LINK if entry.islnk() else Message("it is no file"))
                 continue
             content = archive.extractfile(entry) if wanted(name) else None
             if content:
@@ -176,7 +175,7 @@ def _member(name: str, content: IO[bytes], wanted: Wanted, budget: Budget, depth
         try:
             yield from _inside(Opened.begin(name, _Metered(content, budget)), wanted, budget, depth)
         except (ResultError, *EXOTIC) as error:
-            yield Unread(name, str(error) if isinstance(error, ResultError) else unreadable(error))
+            yield Unread(name, unreadable(error))
 
 
 class _Metered:
@@ -217,7 +216,7 @@ class _SmallHeader(tarfile.TarInfo):
         if entry.type in (*tarfile.GNU_TYPES, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE) and (
             entry.size > MOST_TAR_HEADER and entry.type != tarfile.GNUTYPE_SPARSE
         ):
-            raise TooMuchError("it holds a name or a note that is larger than any")
+            raise TooMuchError(Message("it holds a name or a note that is larger than any"))
         return entry
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from aisbench_core.errors import ConfigError
 from aisbench_core.history.found import Column
+from aisbench_core.messages import Message
 from aisbench_core.model.columns import KEYS
 
 _NAMES: Mapping[Column, str] = {
@@ -82,7 +83,8 @@ def _meant(header: str, word: str) -> Column | None:
     except ValueError:
         allowed = ", ".join(Column)
         raise ConfigError(
-            f"column {header!r} is mapped to {word!r}, which is no column", f"choose one of: {allowed}"
+            Message("column {header!r} is mapped to {word!r}, which is no column", header=header, word=word),
+            Message("choose one of: {allowed}", allowed=allowed),
         ) from None
 
 

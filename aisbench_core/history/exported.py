@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from aisbench_core.errors import ResultError
 from aisbench_core.history.opened import Opened
 from aisbench_core.history.rows import MOST_ROWS, Row
+from aisbench_core.messages import Message
 
 BEGINNINGS = (
     "schema_version,ruleset_id,ruleset_basis,report_id,series_id,run_id,",
@@ -30,10 +31,10 @@ def exported_rows(file: Opened) -> Iterator[Row]:
         try:
             for number, row in enumerate(csv.reader(text)):
                 if number > MOST_ROWS:
-                    raise ResultError(f"it has more than {MOST_ROWS:,} rows: split it")
+                    raise ResultError(Message("it has more than {number:,} rows: split it", number=MOST_ROWS))
                 yield tuple(row)
         except csv.Error as error:
-            raise ResultError(f"it cannot be read as a table: {error}") from error
+            raise ResultError(Message("it cannot be read as a table: {reason}", reason=error)) from error
         finally:
             text.detach()
 

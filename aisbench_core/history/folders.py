@@ -7,12 +7,13 @@ from pathlib import Path
 from aisbench_core.history.found import InputFile, Unread
 from aisbench_core.history.names import is_hidden
 from aisbench_core.history.opened import MOST_FILES
+from aisbench_core.messages import Message
 
 MOST_DEPTH = 32
 MOST_LINKS = 20
 """Symbolic links of one folder tree that are named; the others are counted."""
 
-LINK = "it is a symbolic link, which is not followed"
+LINK = Message("it is a symbolic link, which is not followed")
 
 
 def walk(folder: Path) -> Iterator[InputFile | Unread]:
@@ -27,11 +28,13 @@ def walk(folder: Path) -> Iterator[InputFile | Unread]:
             with os.scandir(place) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as error:
-            yield Unread(name or folder.name, f"it cannot be listed: {error.strerror}")
+            yield Unread(name or folder.name, Message("it cannot be listed: {reason}", reason=error.strerror))
             continue
         seen += len(entries)
         if seen > MOST_FILES:
-            yield Unread(folder.name, f"it holds more than {MOST_FILES:,} files: name a smaller folder")
+            yield Unread(
+                folder.name, Message("it holds more than {number:,} files: name a smaller folder", number=MOST_FILES)
+            )
             return
         for entry in filter(_is_seen, entries):
             if entry.is_symlink():
@@ -42,11 +45,13 @@ def walk(folder: Path) -> Iterator[InputFile | Unread]:
                 yield _file(entry, name)
         below = [entry for entry in entries if entry.is_dir(follow_symlinks=False) and _is_seen(entry)]
         if below and depth == MOST_DEPTH:
-            yield Unread(name, f"its folders lie more than {MOST_DEPTH} deep")
+            yield Unread(name, Message("its folders lie more than {number} deep", number=MOST_DEPTH))
             continue
         waiting += [(Path(entry.path), f"{name}{entry.name}/", depth + 1) for entry in reversed(below)]
     if links > MOST_LINKS:
-        yield Unread(folder.name, f"symbolic links that are not followed either: {links - MOST_LINKS}")
+        yield Unread(
+            folder.name, Message("symbolic links that are not followed either: {count}", count=links - MOST_LINKS)
+        )
 
 
 def _is_seen(entry: os.DirEntry[str]) -> bool:

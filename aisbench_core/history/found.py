@@ -78,10 +78,13 @@ class FoundResult:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A file, or a part of one, that holds no result, and why: a sentence for a person."""
+    """A file, or a part of one, that holds no result, and why: a sentence for a person.
+
+    `is_foreign`: nothing in it speaks of results at all."""
 
     source: str
     reason: str
+    is_foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)

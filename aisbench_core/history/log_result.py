@@ -9,6 +9,7 @@ from aisbench_core.history.identity import identities, of_ranks
 from aisbench_core.history.log_block import Block
 from aisbench_core.history.log_run import LogRun, stamp
 from aisbench_core.history.packages import told_by
+from aisbench_core.messages import Message
 from aisbench_core.model import TrainResultInfo
 from aisbench_core.results.train_result_info import ReadBlock, is_stamped
 
@@ -18,7 +19,7 @@ def from_block(block: Block, run: LogRun, source: str, number: int) -> FoundResu
     read = block.read(run.zone)
     problems = [*read.problems, *run.problems, *_differences(read.info, run)]
     if not block.is_complete:
-        problems.insert(0, "the block train_result_info is cut off")
+        problems.insert(0, Message("the block train_result_info is cut off"))
     info = replace(
         read.info,
         throughput_ratio=read.info.throughput_ratio or run.throughput,
@@ -83,9 +84,14 @@ def _differences(info: TrainResultInfo, run: LogRun) -> Iterator[str]:
         ("accuracy", info.accuracy, run.accuracy),
     ):
         if block is not None and report is not None and not isclose(block, report, rel_tol=1e-9):
-            yield f"the block's {name} is {block!r}, and the report above it says {report!r}"
+            yield Message(
+                "the block's {name} is {block!r}, and the report above it says {report!r}",
+                name=name,
+                block=block,
+                report=report,
+            )
         if block is None and report is not None:
-            yield f"{name} comes from the report above the block"
+            yield Message("{name} comes from the report above the block", name=name)
 
 
 def _tells_apart(read: ReadBlock) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, tzinfo
 
 from aisbench_core.errors import ResultError
+from aisbench_core.messages import Message
 from aisbench_core.model import Mode, RankResult
 from aisbench_core.results.train_result_info import read_measure, read_time
 
@@ -171,7 +172,7 @@ def _reported(run: LogRun, key: str, text: str) -> float | None:
     try:
         return read_measure(key, text)
     except ResultError as error:
-        run.problems.append(f"the report's {error.message}")
+        run.problems.append(Message("the report's {problem}", problem=error.message))
         return None
 
 

@@ -14,8 +14,9 @@ from aisbench_core.history.lines import MOST_LINE, Readable, decoded, line_at, l
 from aisbench_core.history.log_block import Block
 from aisbench_core.history.log_result import from_block, from_report
 from aisbench_core.history.log_run import LogRun, is_told
+from aisbench_core.messages import Message
 
-NOTHING = "it holds no line train_result_info and no report of upstream's tool"
+NOTHING = Message("it holds no line train_result_info and no report of upstream's tool")
 """Why a log is an Unread that has nothing to do with results."""
 
 MOST_UNREAD = 20
@@ -56,7 +57,7 @@ def read_log(file: Readable, source: str, zone: tzinfo) -> Iterator[FoundResult 
         if isinstance(each, FoundResult) or unread <= MOST_UNREAD:
             yield each
     if not told:
-        yield Unread(source, NOTHING)
+        yield Unread(source, NOTHING, is_foreign=True)
 
 
 def _all(file: Readable, source: str, zone: tzinfo) -> Iterator[FoundResult | Unread]:
@@ -124,7 +125,9 @@ class _Reading:
         self.block = None
         if not block.is_result(self._zone):
             if not block.is_headless:
-                yield Unread(self._source, "a line train_result_info is followed by no values: the log is cut off")
+                yield Unread(
+                    self._source, Message("a line train_result_info is followed by no values: the log is cut off")
+                )
             return
         self._count += 1
         yield from_block(block, self._run, self._source, self._count)
@@ -137,8 +140,8 @@ class _Reading:
             self._count += 1
             yield from_report(run, self._source, self._count)
         elif run.has_begun:
-            which = f"job {run.job}" if run.job_id else "a run"
-            yield Unread(self._source, f"{which} has no result here: it failed, or the log is cut off")
+            which = Message("job {job}", job=run.job) if run.job_id else Message("a run")
+            yield Unread(self._source, Message("{run} has no result here: it failed, or the log is cut off", run=which))
 
 
 def _telling_lines(file: Readable, reading: _Reading) -> Iterator[str]:

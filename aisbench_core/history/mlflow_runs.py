@@ -11,6 +11,7 @@ from aisbench_core.history.identity import identities
 from aisbench_core.history.opened import Opened
 from aisbench_core.history.rows import Row
 from aisbench_core.history.tables import read_rows, table_of
+from aisbench_core.messages import Message
 from aisbench_core.mlflow import words
 from aisbench_core.mlflow.store import Point, Store, StoreRun, opened
 from aisbench_core.model import MetricSample, Mode, RankResult, TrainResultInfo
@@ -83,7 +84,11 @@ def _others(
             yield found
             continue
         place, run = runs[found.number - 1]
-        doubts = () if run.status == _FINISHED else (f"MLflow calls it {run.status.lower() or 'nothing'}",)
+        doubts = (
+            ()
+            if run.status == _FINISHED
+            else (Message("MLflow calls it {status}", status=run.status.lower() or Message("nothing")),)
+        )
         yield replace(
             found,
             number=place,
@@ -162,7 +167,7 @@ def _own(run: StoreRun, source: str, number: int) -> FoundResult:
         started_at=run.started_at,
         ended_at=run.ended_at,
         samples=tuple(_samples(run.history)),
-        problems=() if run.status == _FINISHED else (f"MLflow calls it {run.status.lower()}",),
+        problems=() if run.status == _FINISHED else (Message("MLflow calls it {status}", status=run.status.lower()),),
     )
 
 

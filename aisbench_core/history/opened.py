@@ -15,6 +15,7 @@ from typing import BinaryIO, cast
 
 from aisbench_core.errors import ResultError
 from aisbench_core.history.lines import Readable
+from aisbench_core.messages import Message
 
 MOST_FILES = 200_000
 MOST_BYTES = 16 * 1024**3
@@ -31,6 +32,10 @@ EXOTIC = (*DAMAGED, NotImplementedError, RuntimeError, ValueError, struct.error)
 class TooMuchError(Exception):
     """An archive unpacks to more than anybody's results; reading the rest of it makes no sense."""
 
+    def __init__(self, sentence: Message) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
+
 
 @dataclass(slots=True)
 class Budget:
@@ -44,9 +49,9 @@ class Budget:
         self.bytes_left -= size
         self.files_left -= files
         if self.bytes_left < 0:
-            raise TooMuchError(f"it unpacks to more than {MOST_BYTES // 1024**3} GiB")
+            raise TooMuchError(Message("it unpacks to more than {number} GiB", number=MOST_BYTES // 1024**3))
         if self.files_left < 0:
-            raise TooMuchError(f"it holds more than {MOST_FILES:,} files")
+            raise TooMuchError(Message("it holds more than {number:,} files", number=MOST_FILES))
 
 
 @dataclass(slots=True)
@@ -118,7 +123,9 @@ class Passed:
     name: str
 
 
-def unreadable(error: Exception) -> str:
+def unreadable(error: Exception) -> Message:
     """Why a file cannot be read, as the end of a sentence about it."""
+    if isinstance(error, ResultError | TooMuchError):
+        return error.sentence
     why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return f"it cannot be read: {why or 'it is damaged'}"
+    return Message("it cannot be read: {reason}", reason=why or Message("it is damaged"))

@@ -15,7 +15,7 @@ from aisbench_core.history.archives import Found, Wanted, is_workbook, opened, u
 from aisbench_core.history.exported import exported_rows, is_exported
 from aisbench_core.history.folders import walk
 from aisbench_core.history.found import UPSTREAM_ZONE, FoundResult, InputFile, Table, Unread
-from aisbench_core.history.logs import NOTHING, read_log
+from aisbench_core.history.logs import read_log
 from aisbench_core.history.mlflow_runs import columns_of_store, is_store, read_store
 from aisbench_core.history.names import is_archive, is_database, is_result_file, is_silent, is_table, is_wanted
 from aisbench_core.history.opened import Budget, Opened, Passed, TooMuchError
@@ -23,6 +23,7 @@ from aisbench_core.history.result_folders import ResultFolders
 from aisbench_core.history.rows import Row, sheets
 from aisbench_core.history.stamps import Stamps
 from aisbench_core.history.tables import read_exported, read_table, table_in
+from aisbench_core.messages import Message
 
 Results = Iterator[FoundResult | Unread]
 
@@ -69,7 +70,7 @@ def _in_path(path: Path, wanted: Wanted) -> Found:
     if path.is_dir():
         return unpacked(walk(path), wanted)
     if not path.exists():
-        raise ResultError(f"{path} is not there", "name a file, a folder or an archive")
+        raise ResultError(Message("{path} is not there", path=path), Message("name a file, a folder or an archive"))
     return unpacked(
         [InputFile(path.name, None, lambda: path.open("rb"))], lambda name: name == path.name or wanted(name)
     )
@@ -93,11 +94,13 @@ def _results(files: Found, root: str, mapping: Mapping[str, str], zone: tzinfo) 
                 continue
             yield from stamps.on(_in_file(file, mapping, zone))
         except (ResultError, TooMuchError) as error:
-            yield Unread(file.name, error.message if isinstance(error, ResultError) else str(error))
+            yield Unread(file.name, _reason(error))
     yield from stamps.on(folders.results(root))
     if others:
         kinds = ", ".join(f"{kind} ({count})" for kind, count in others.most_common(5))
-        yield Unread(root, f"{others.total()} files of other kinds were not opened: {kinds}")
+        yield Unread(
+            root, Message("{count} files of other kinds were not opened: {kinds}", count=others.total(), kinds=kinds)
+        )
 
 
 def _in_file(file: Opened, mapping: Mapping[str, str], zone: tzinfo) -> Results:
@@ -112,7 +115,7 @@ def _in_file(file: Opened, mapping: Mapping[str, str], zone: tzinfo) -> Results:
             yield from read_table(rows, source, mapping, zone)
         return
     for found in read_log(file, file.name, zone):
-        if not (isinstance(found, Unread) and found.reason == NOTHING and is_silent(file.name)):
+        if not (isinstance(found, Unread) and found.is_foreign and is_silent(file.name)):
             yield found
 
 
@@ -129,9 +132,9 @@ def _tables(files: Found) -> Iterator[Table | Unread]:
             try:
                 for source, rows in _sheets(file):
                     table = table_in(rows, source)
-                    yield table or Unread(source, "it is empty")
+                    yield table or Unread(source, Message("it is empty"))
             except (ResultError, TooMuchError) as error:
-                yield Unread(file.name, error.message if isinstance(error, ResultError) else str(error))
+                yield Unread(file.name, _reason(error))
 
 
 def _sheets(file: Opened) -> Iterator[tuple[str, Iterator[Row]]]:
@@ -140,3 +143,7 @@ def _sheets(file: Opened) -> Iterator[tuple[str, Iterator[Row]]]:
 
 def _may_hold_tables(name: str) -> bool:
     return is_table(name) or is_archive(name) or is_database(name)
+
+
+def _reason(error: ResultError | TooMuchError) -> str:
+    return error.message if isinstance(error, ResultError) else error.sentence

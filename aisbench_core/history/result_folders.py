@@ -14,6 +14,7 @@ from aisbench_core.history.logs import read_log
 from aisbench_core.history.names import job_of_log, last_part
 from aisbench_core.history.opened import Opened
 from aisbench_core.history.packages import told_by
+from aisbench_core.messages import Message
 from aisbench_core.model import Mode, TrainResultInfo
 from aisbench_core.results.result_files import (
     ACCURACY,
@@ -86,7 +87,12 @@ class ResultFolders:
             elif _OFFLINE_RESULT in folder.contents:
                 yield from read_log(io.BytesIO(folder.contents[_OFFLINE_RESULT]), place + _OFFLINE_RESULT, self._zone)
             elif folder.names - {DATASET, REHEARSAL}:
-                yield Unread(source, f"it holds {', '.join(sorted(folder.names)[:3])}, and no throughput of any rank")
+                yield Unread(
+                    source,
+                    Message(
+                        "it holds {names}, and no throughput of any rank", names=", ".join(sorted(folder.names)[:3])
+                    ),
+                )
 
     def _join_servers(self) -> None:
         """A folder that is named by a number and holds nothing but ranks is one server of the folder around it."""
@@ -103,7 +109,7 @@ def _result(folder: _Folder, source: str) -> FoundResult | Unread:
     files = _files(folder)
     layout = _layout(files)
     if layout is None:
-        return Unread(source, f"it tells of more than {MOST_RANKS:,} ranks")
+        return Unread(source, Message("it tells of more than {number:,} ranks", number=MOST_RANKS))
     collected = read_result_files(files, layout, TrainResultInfo())
     job_id, job_name = min(folder.jobs, default=("", ""))
     values = of_ranks(collected.rank_results, collected.info.accuracy)
@@ -145,7 +151,7 @@ def _is_whole(layout: Layout, folder: _Folder) -> bool:
     return any(last_part(name) == last for name in folder.names)
 
 
-def _beyond(files: ResultFiles, layout: Layout) -> Iterator[str]:
+def _beyond(files: ResultFiles, layout: Layout) -> Iterator[Message]:
     """Files of ranks that the run does not have by its own account: of another run, or the count is wrong."""
     if layout.mode is not Mode.CLUSTER:
         return
@@ -153,7 +159,12 @@ def _beyond(files: ResultFiles, layout: Layout) -> Iterator[str]:
     if beyond:
         named = ", ".join(beyond[:MOST_NAMED])
         more = ", …" if len(beyond) > MOST_NAMED else ""
-        yield f"{RANK_SIZE} tells of {layout.card_count} ranks, and there are more files: {named}{more}"
+        yield Message(
+            "{name} tells of {count} ranks, and there are more files: {files}",
+            name=RANK_SIZE,
+            count=layout.card_count,
+            files=named + more,
+        )
 
 
 def _of_servers(values: Sequence[float | None]) -> tuple[float, ...]:

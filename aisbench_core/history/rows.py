@@ -16,6 +16,7 @@ from aisbench_core.errors import ResultError
 from aisbench_core.history.archives import is_workbook, opened_zip
 from aisbench_core.history.lines import CHUNK, lines
 from aisbench_core.history.opened import EXOTIC, Opened
+from aisbench_core.messages import Message
 
 Row = tuple[str, ...]
 
@@ -55,7 +56,7 @@ def _delimited(file: Opened) -> Iterator[Row]:
     text = lines(file)
     head = list(islice(text, 20))
     if any("\0" in line for line in head):
-        raise ResultError("it is neither text nor an Excel workbook")
+        raise ResultError(Message("it is neither text nor an Excel workbook"))
     counts = {delimiter: sum(line.count(delimiter) for line in head) for delimiter in _DELIMITERS}
     delimiter = max(counts, key=lambda each: counts[each])
     source = _RowLimit(chain(head, text))
@@ -65,7 +66,7 @@ def _delimited(file: Opened) -> Iterator[Row]:
             source.size = 0
             yield tuple(cell.strip() for cell in row[:MOST_COLUMNS])
     except csv.Error as error:
-        raise ResultError(f"it cannot be read as a table: {error}") from error
+        raise ResultError(Message("it cannot be read as a table: {reason}", reason=error)) from error
 
 
 class _RowLimit:
@@ -82,7 +83,12 @@ class _RowLimit:
         line = next(self._lines)
         self.size += len(line)
         if self.size > MOST_ROW:
-            raise ResultError(f"a row of it is longer than {MOST_ROW // 1024**2} MB: a quotation mark is not closed")
+            raise ResultError(
+                Message(
+                    "a row of it is longer than {number} MB: a quotation mark is not closed",
+                    number=MOST_ROW // 1024**2,
+                )
+            )
         return line
 
 
@@ -91,7 +97,9 @@ def _workbook(file: Opened, seconds: float) -> Iterator[tuple[str, Iterator[Row]
         with file.seekable() as content:
             found = _all_sheets(content, seconds)
     except (*EXOTIC, KeyError, TypeError, AttributeError, IndexError, SyntaxError, AssertionError) as error:
-        raise ResultError(f"it cannot be read as a workbook: {error or type(error).__name__}") from error
+        raise ResultError(
+            Message("it cannot be read as a workbook: {reason}", reason=error or type(error).__name__)
+        ) from error
     for name, rows in found:
         yield (name if len(found) > 1 else ""), iter(rows)
 
@@ -100,7 +108,12 @@ def _all_sheets(content: BinaryIO, seconds: float) -> list[tuple[str, list[Row]]
     end = time.monotonic() + seconds
     with opened_zip(content) as archive:
         if sum(entry.file_size for entry in archive.infolist()) > MOST_WORKBOOK:
-            raise ResultError(f"it unpacks to more than {MOST_WORKBOOK // 1024**2} MB: save the sheet as CSV")
+            raise ResultError(
+                Message(
+                    "it unpacks to more than {number} MB: save the sheet as CSV",
+                    number=MOST_WORKBOOK // 1024**2,
+                )
+            )
         _check_parts(archive)
     content.seek(0)
     with _QUIETLY, warnings.catch_warnings():
@@ -117,13 +130,20 @@ def _check_parts(archive: zipfile.ZipFile) -> None:
             while content := part.read(CHUNK):
                 elements += content.count(b"<") - content.count(b"</")
         if elements > MOST_ELEMENTS:
-            raise ResultError(f"it holds more than {MOST_ELEMENTS:,} cells, empty ones included: save the sheet as CSV")
+            raise ResultError(
+                Message(
+                    "it holds more than {number:,} cells, empty ones included: save the sheet as CSV",
+                    number=MOST_ELEMENTS,
+                )
+            )
 
 
 def _in_time(rows: Iterator[Row], end: float, seconds: float) -> Iterator[Row]:
     for row in rows:
         if time.monotonic() > end:
-            raise ResultError(f"reading it takes more than {seconds:g} s: save the sheet as CSV")
+            raise ResultError(
+                Message("reading it takes more than {seconds:g} s: save the sheet as CSV", seconds=seconds)
+            )
         yield row
 
 
@@ -144,7 +164,7 @@ def _sheet(sheet: object) -> Iterator[Row]:
 
 def _check(number: int) -> None:
     if number > MOST_ROWS:
-        raise ResultError(f"it has more than {MOST_ROWS:,} rows: split it")
+        raise ResultError(Message("it has more than {number:,} rows: split it", number=MOST_ROWS))
 
 
 def _text(cell: object) -> str:

@@ -14,6 +14,7 @@ from aisbench_core.history.found import Column, FoundResult, Table, Unread
 from aisbench_core.history.identity import identities
 from aisbench_core.history.packages import told_by
 from aisbench_core.history.rows import Row
+from aisbench_core.messages import Message, joined
 from aisbench_core.model import Mode, TrainResultInfo
 from aisbench_core.model.spec import canonical_json
 from aisbench_core.results.train_result_info import (
@@ -83,7 +84,9 @@ def read_rows(
     """The same for rows whose header is known."""
     columns = chosen(header, mapping)
     if not RESULTS & set(columns.values()):
-        yield Unread(source, f"no column is known to be a throughput or an accuracy: {_listed(header)}")
+        yield Unread(
+            source, Message("no column is known to be a throughput or an accuracy: {columns}", columns=_listed(header))
+        )
         return
     places = {column: header.index(name) for name, column in columns.items()}
     without = 0
@@ -93,7 +96,7 @@ def read_rows(
         if found:
             yield found
     if without:
-        yield Unread(source, f"rows that hold neither a throughput nor an accuracy: {without}")
+        yield Unread(source, Message("rows that hold neither a throughput nor an accuracy: {count}", count=without))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +130,15 @@ def read_exported(rows: Iterator[Row], source: str, zone: tzinfo) -> Iterator[Fo
     places = {column: header.index(name) for name, column in columns.items()}
     for number, row in enumerate(rows, start=1):
         if len(row) != len(header):
-            yield Unread(source, f"row {number} has {len(row)} cells, its header {len(header)}: the file is cut off")
+            yield Unread(
+                source,
+                Message(
+                    "row {number} has {count} cells, its header {expected}: the file is cut off",
+                    number=number,
+                    count=len(row),
+                    expected=len(header),
+                ),
+            )
             continue
         found = _found(_Cells(row, places, header), source, number, zone)
         exported = {name: unguarded(cell) for name, cell in zip(header, row, strict=True) if cell}
@@ -136,8 +147,7 @@ def read_exported(rows: Iterator[Row], source: str, zone: tzinfo) -> Iterator[Fo
 
 def _read_row(cells: _Cells, source: str, number: int, zone: tzinfo) -> FoundResult | None:
     found = _found(cells, source, number, zone)
-    told = [getattr(found.info, key) is not None for key in AS_TEXT]
-    return found if any(told) or any(key in problem for problem in found.problems for key in AS_TEXT) else None
+    return found if any(_told(cells, key) for key in AS_TEXT) else None
 
 
 def _found(cells: _Cells, source: str, number: int, zone: tzinfo) -> FoundResult:
@@ -152,7 +162,7 @@ def _found(cells: _Cells, source: str, number: int, zone: tzinfo) -> FoundResult
         texts[field.name] = texts[field.name] or getattr(package, field.name)
     nodes, cards = _size(cells)
     if cells[Column.VALIDITY] not in ("", "valid", "claimed"):
-        problems.append(f"the table calls it {cells[Column.VALIDITY]}")
+        problems.append(Message("the table calls it {validity}", validity=cells[Column.VALIDITY]))
     identity, values_identity = identities(_distinguishing(cells, told), texts["job_id"])
     return FoundResult(
         source=source,
@@ -200,7 +210,7 @@ def _values(told: Mapping[str, str], zone: tzinfo, problems: list[str]) -> dict[
         try:
             values[key] = read_time(text, zone) if key in TIMES else read_measure(key, text)
         except ResultError as error:
-            problems.append(error.message if key not in TIMES else f"{key}: {error.message}")
+            problems.append(joined(": ", [key, error.message]) if key in TIMES else error.message)
     return values
 
 

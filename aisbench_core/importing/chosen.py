@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from aisbench_core.history.found import FoundResult
+from aisbench_core.messages import Message
 from aisbench_core.model import Mode, RunRecord
 from aisbench_core.warehouse.values import Check, Validity
 
@@ -74,16 +75,16 @@ class Preview:
 def _not_counted(preview: Preview) -> Iterator[str]:
     record = preview.record
     if record.rehearsal:
-        yield "a rehearsal: it joins no measurements, whatever is said about where it was made"
+        yield Message("a rehearsal: it joins no measurements, whatever is said about where it was made")
     if preview.validity is Validity.INCOMPLETE:
-        yield "incomplete: it enters no statistic"
+        yield Message("incomplete: it enters no statistic")
     if preview.validity is Validity.INVALID:
-        yield "invalid: it enters no statistic"
+        yield Message("invalid: it enters no statistic")
     stated = record.imported.stated if record.imported else ()
     if record.imported and record.run.created_at >= record.imported.imported_at:
-        yield "its time is not known: it has no place in a history"
+        yield Message("its time is not known: it has no place in a history")
     if record.run.spec.mode is Mode.CLUSTER and not {"node_count", "cards_per_node"} <= {*stated}:
-        yield "its nodes or cards are not known: it has no place in a scaling curve"
+        yield Message("its nodes or cards are not known: it has no place in a scaling curve")
 
 
 @dataclass(frozen=True, slots=True)

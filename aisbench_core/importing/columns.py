@@ -8,6 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from aisbench_core.errors import ConfigError, Problem, SpecError
 from aisbench_core.history.found import Column
+from aisbench_core.messages import Message
 from aisbench_core.private_files import write_whole
 
 _STORED = TypeAdapter(dict[str, str])
@@ -29,7 +30,9 @@ class Columns:
         try:
             return checked(_STORED.validate_json(self._file.read_bytes()))
         except (OSError, ValidationError, SpecError):
-            raise ConfigError(f"{self._file} cannot be read", "delete it, and say again what columns mean") from None
+            raise ConfigError(
+                Message("{file} cannot be read", file=self._file), Message("delete it, and say again what columns mean")
+            ) from None
 
     def remember(self, mapping: Mapping[str, str]) -> None:
         """Add to what is known. Raises SpecError on a meaning that does not exist."""
@@ -41,10 +44,10 @@ def checked(mapping: Mapping[str, str]) -> dict[str, str]:
     """The same mapping. Raises SpecError, naming the headers, when it speaks of columns that do not exist."""
     allowed = {NOTHING, *Column}
     problems = [
-        Problem(header, f"must be one of {', '.join(Column)}, or empty", repr(column))
+        Problem(header, Message("must be one of {columns}, or empty", columns=", ".join(Column)), repr(column))
         for header, column in mapping.items()
         if column not in allowed
     ]
     if problems:
-        raise SpecError("column mapping", problems)
+        raise SpecError(Message("column mapping"), problems)
     return dict(mapping)

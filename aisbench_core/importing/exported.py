@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from aisbench_core.history.found import FoundResult
 from aisbench_core.importing.chosen import UNSAID, Choices, Said, Where
+from aisbench_core.messages import Message
 from aisbench_core.model import (
     CollectedResult,
     Imported,
@@ -167,7 +168,12 @@ def _objections(cells: Cells) -> tuple[str, ...]:
     """What the console that exported the row had against it; what it found good is not believed."""
     if cells.get("validity") != "invalid":
         return ()
-    return (f"the console that exported it calls it invalid: {cells.get('failed_checks') or 'no check is named'}",)
+    return (
+        Message(
+            "the console that exported it calls it invalid: {reason}",
+            reason=cells.get("failed_checks") or Message("no check is named"),
+        ),
+    )
 
 
 def _note(cells: Cells) -> str:

@@ -19,6 +19,7 @@ from aisbench_core.importing.chosen import UNSAID, Choices, Preview, Saved, Wher
 from aisbench_core.importing.columns import Columns, checked
 from aisbench_core.importing.obs_files import files_below, obs_path
 from aisbench_core.importing.records import Catalogue
+from aisbench_core.messages import Message
 from aisbench_core.model import Clock, RunRecord
 from aisbench_core.read_only import require_writable
 from aisbench_core.regions import Regions
@@ -71,7 +72,9 @@ class History:
 
         Raises ConfigError on a profile that does not exist, SpecError when both are named."""
         if profile and region:
-            raise SpecError("where they belong", [Problem("region", "a profile names its own", repr(region))])
+            raise SpecError(
+                Message("where they belong"), [Problem("region", Message("a profile names its own"), repr(region))]
+            )
         if profile:
             place = self._regions.profile(profile)
             return Where(UNSAID if place.rehearsal else place.region, place.rehearsal, place.name)
@@ -105,7 +108,7 @@ class History:
         meanings = self._meanings(mapping)
         with files_below(self._connect(profile).objects, place) as files:
             if not files:
-                yield Unread(directory, "there is no object below it")
+                yield Unread(directory, Message("there is no object below it"))
             yield from read_files(files, directory, meanings, zone)
 
     def tables(self, path: Path) -> Iterator[Table | Unread]:

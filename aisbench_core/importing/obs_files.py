@@ -12,6 +12,7 @@ from typing import BinaryIO
 from aisbench_core.cloud.ports import ObjectStat, ObjectStore
 from aisbench_core.errors import Problem, SpecError
 from aisbench_core.history.found import InputFile
+from aisbench_core.messages import Message
 
 SCHEME = "obs://"
 
@@ -26,7 +27,10 @@ def obs_path(text: str) -> str:
     """`obs://bucket/directory` as OBS paths are written here: `/bucket/directory/`. Raises SpecError."""
     place = text.strip().removeprefix(SCHEME).strip("/")
     if not text.strip().startswith(SCHEME) or not place:
-        raise SpecError("directory in OBS", [Problem("path", f"must begin with {SCHEME}bucket/", repr(text))])
+        raise SpecError(
+            Message("directory in OBS"),
+            [Problem("path", Message("must begin with {scheme}bucket/", scheme=SCHEME), repr(text))],
+        )
     return f"/{place}/"
 
 

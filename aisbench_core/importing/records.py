@@ -10,6 +10,7 @@ from aisbench_core.errors import Problem, SpecError
 from aisbench_core.history.found import FoundResult
 from aisbench_core.importing.chosen import UNSAID, Choices, Said, Where
 from aisbench_core.importing.exported import exported_record, is_whole
+from aisbench_core.messages import Message, joined
 from aisbench_core.model import (
     CollectedResult,
     Imported,
@@ -34,13 +35,13 @@ NAMELESS = "unknown"
 def check(choices: Choices) -> None:
     """Raises SpecError when what a person says cannot be so."""
     problems = [
-        Problem(name, f"must be 1 to {most}", str(getattr(said, name)))
+        Problem(name, Message("must be 1 to {most}", most=most), str(getattr(said, name)))
         for said in (choices.about_all, *choices.about.values())
         for name, most in MOST.items()
         if not _is_size(getattr(said, name), most)
     ]
     if problems:
-        raise SpecError("what you say about the results", problems)
+        raise SpecError(Message("what you say about the results"), problems)
 
 
 def start_of_id(found: FoundResult) -> str:
@@ -140,7 +141,7 @@ def _is_size(value: int | None, most: int) -> bool:
 def _impossible(found: FoundResult) -> list[str]:
     """Sizes that no job has."""
     return [
-        f"{name} is {getattr(found, name)}; allowed: 1 to {most}"
+        Message("{name} is {found}; allowed: 1 to {most}", name=name, found=getattr(found, name), most=most)
         for name, most in MOST.items()
         if not _is_size(getattr(found, name), most)
     ]
@@ -201,9 +202,13 @@ def _run(found: FoundResult, spec: RunSpec, where: Where, who: str, now: datetim
         next_step_at=begun,
         job_name=found.job_name,
         job_id=found.job_id,
-        detail="" if measured else "; ".join(found.problems) or "no throughput was found",
+        detail="" if measured else _why_nothing(found),
         ended_at=end,
     )
+
+
+def _why_nothing(found: FoundResult) -> Message:
+    return joined("; ", found.problems) if found.problems else Message("no throughput was found")
 
 
 def _facts(found: FoundResult, said: Said, workload: Workload | None, version: str) -> WorkloadFacts:

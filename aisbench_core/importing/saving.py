@@ -18,6 +18,7 @@ from aisbench_core.errors import ResultError, WarehouseBusy
 from aisbench_core.history.found import FoundResult
 from aisbench_core.importing.chosen import Saved
 from aisbench_core.importing.records import run_id_of, start_of_id
+from aisbench_core.messages import Message
 from aisbench_core.model import RunRecord
 from aisbench_core.results.record import read_outline, write_record
 from aisbench_core.results.stated import read_stated, write_stated
@@ -133,7 +134,9 @@ def _turn(runs_dir: Path) -> Iterator[None]:
         with FileLock(runs_dir.parent / LOCK, timeout=TURN_S):
             yield
     except Timeout as error:
-        raise WarehouseBusy(f"another import has been storing results for {TURN_S:.0f} s", "try again") from error
+        raise WarehouseBusy(
+            Message("another import has been storing results for {seconds:.0f} s", seconds=TURN_S), Message("try again")
+        ) from error
 
 
 def _names(found: FoundResult) -> list[str]:

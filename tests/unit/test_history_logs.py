@@ -207,7 +207,9 @@ def test_a_header_without_values_is_told() -> None:
 def test_a_log_of_something_else_holds_nothing() -> None:
     (unread,) = found_in("INFO: hello\nthroughput is fine\naccuracy: good\n")
 
-    assert unread == Unread("run.log", "it holds no line train_result_info and no report of upstream's tool")
+    assert unread == Unread(
+        "run.log", "it holds no line train_result_info and no report of upstream's tool", is_foreign=True
+    )
 
 
 @pytest.mark.parametrize("value", ["0", "-3", "nan", "fast", "1e400", ""])
