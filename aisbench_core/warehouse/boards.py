@@ -73,6 +73,7 @@ class BoardRow:
     median_run_id: str | None = None
     accuracy: float | None = None
     differs_in: str = ""
+    average_power_w: float | None = None
 
     @property
     def system(self) -> str:

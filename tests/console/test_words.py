@@ -26,6 +26,7 @@ from aisbench_core.model import (
     SeriesState,
     SystemStatus,
 )
+from aisbench_core.model.columns import medians
 from aisbench_core.report.words import ReportLanguage
 from aisbench_core.reproducing.values import Sameness
 from aisbench_core.statistics.amdahl import Misfit
@@ -51,6 +52,9 @@ def _family(section: str, values: Iterable[str]) -> set[str]:
     return {f"{section}.{value}" for value in values}
 
 
+MEDIANS = [column.name for column in medians()]
+"""They have a label of their own."""
+
 NAMED_BY_VALUES = (
     _family("state", RunState)
     | _family("mode", Mode)
@@ -75,7 +79,7 @@ NAMED_BY_VALUES = (
     | _family("trend", ["not_measured", "not_a_finite_number", "time_not_known", "another_accelerator", "other_data"])
     | _family("board", ["aspect_image", "aspect_code"])
     | _family("compare", [f"by_{each}" for each in ComparedBy])
-    | _family("sort", [*BOARD_SORTS, *HISTORY_SORTS, *RUN_SORTS, *RunSort])
+    | _family("sort", [*BOARD_SORTS, *HISTORY_SORTS, *RUN_SORTS, *RunSort]) - _family("sort", MEDIANS)
     | _family("why", [*KINDS, *TELLING, "size", "question", "parameter"])
     | _family("peers", ["per_run", "per_node", "per_card"])
     | _family("listing", ["down", "up"])

@@ -127,7 +127,8 @@ POWER = (
     Column("power_source", TEXT, "where the power comes from", in_view=False, exported=Exported("power", wording=OURS,
         sql="case when average_power is not null or max_power is not null then 'train_result_info' end")),
     Column("average_power_w", NUMBER, "mean power, as an imported source says; not measured of launched runs", "W",
-        label="Mean power", stored=result(4, name="average_power"), exported=Exported("power"), mlflow=METRIC, key=Key(
+        label="Mean power", stored=result(4, name="average_power"), exported=Exported("power"), mlflow=METRIC,
+        compared=LOWER, median_since=12, key=Key(
             "average power, avg power, mean power, average power w, power, 平均功率, 平均功耗, 功耗, 功率",
             zero_is_unmeasured=True)),
     Column("max_power_w", NUMBER, "highest power; the same", "W", label="Max. power",
