@@ -13,7 +13,7 @@ from pages._ui.shell.navigation import HISTORY
 from pages._ui.shell.words import words
 
 t = words()
-saved_views.show_title(HISTORY, t("trend.title"))
+saved_views.show_title(HISTORY, t("history.title"))
 regions = asked(core().warehouse.regions)
 if not regions:
     show_unrecorded()

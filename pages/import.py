@@ -7,8 +7,8 @@ from pages._ui.imports.earlier_imports import show_imports
 from pages._ui.shell.words import words
 
 t = words()
-st.title(t("history.title"))
-st.markdown(t("history.what"))
+st.title(t("import_results.title"))
+st.markdown(t("import_results.what"))
 import_results.choose_source()
 if import_results.has_read():
     import_results.show_tables()

@@ -19,7 +19,7 @@ from pages._ui.shell.navigation import SCALING
 from pages._ui.shell.words import words
 
 t = words()
-saved_views.show_title(SCALING, t("grow.title"))
+saved_views.show_title(SCALING, t("scaling.title"))
 regions = asked(core().warehouse.regions)
 if not regions:
     show_unrecorded()

@@ -42,7 +42,7 @@ from pages._ui.shell.words import Language, Words, catalogue, first_language
 from tests import records as a
 
 PAGES = Path(__file__).parents[2] / "pages"
-KEY = re.compile(r"[a-z]+\.(?!py$)[a-z_]*[a-z]")
+KEY = re.compile(r"[a-z_]+\.(?!py$)[a-z_]*[a-z]")
 
 FROM_DATA = ("field.", "metric.", "unit.", "sample.", "by.")
 """Names that come from specs, the warehouse, the ledger and the platform; without a text they are shown as they are."""
@@ -60,7 +60,7 @@ NAMED_BY_VALUES = (
     | _family("mode", Mode)
     | _family("level", Level)
     | _family("validity", Validity)
-    | _family("verdict", [verdict.name.lower() for verdict in Verdict])
+    | _family("comparability", [verdict.name.lower() for verdict in Verdict])
     | _family("menu", [page.stem for page in navigation.ICONS])
     | _family("menu", [f"{page.stem}_help" for page in navigation.ICONS])
     | _family("origin", ["every", *Origin])
@@ -75,8 +75,8 @@ NAMED_BY_VALUES = (
     | _family("level_name", [*CannLevel, *MindSporeLevel])
     | _family("outcome", [outcome.name.lower() for outcome in Outcome])
     | _family("rule", [rule.name.lower() for rule in Rule])
-    | _family("trend", ["along_time", "along_version", "baseline", "candidate"])
-    | _family("trend", ["not_measured", "not_a_finite_number", "time_not_known", "another_accelerator", "other_data"])
+    | _family("history", ["along_time", "along_version", "baseline", "candidate"])
+    | _family("history", ["not_measured", "not_a_finite_number", "time_not_known", "another_accelerator", "other_data"])
     | _family("board", ["aspect_image", "aspect_code"])
     | _family("compare", [f"by_{each}" for each in ComparedBy])
     | _family("sort", [*BOARD_SORTS, *HISTORY_SORTS, *RUN_SORTS, *RunSort]) - _family("sort", MEDIANS)
@@ -85,9 +85,9 @@ NAMED_BY_VALUES = (
     | _family("listing", ["down", "up"])
     | _family("series", [f"state_{each.name.lower()}" for each in SeriesState])
     | _family("series", [f"cell_{each.name.lower()}" for each in CellState])
-    | _family("grow", [f"misfit_{misfit.name.lower()}" for misfit in Misfit])
-    | _family("grow", ["why_invalid", "why_incomplete", "why_nodes_not_known"])
-    | _family("worth", [f"division_{each}" for each in ("closed", "open", "rehearsal", "not_stated")])
+    | _family("scaling", [f"misfit_{misfit.name.lower()}" for misfit in Misfit])
+    | _family("scaling", ["why_invalid", "why_incomplete", "why_nodes_not_known"])
+    | _family("validity", [f"division_{each}" for each in ("closed", "open", "rehearsal", "not_stated")])
     | _family("board", ["model", "workload", "version", "flavor", "nodes", "tag"])
 )
 

@@ -28,7 +28,7 @@ KINDS = ("throughput_definition", "throughput_unit", "mode", "dataset", "region"
 def show_comparability(comparison: Comparison) -> None:
     """The verdict, a sentence for each field behind it, and what is equal."""
     t = words()
-    text = t(f"verdict.{comparison.verdict.name.lower()}", by=t.unit(comparison.normalise_by))
+    text = t(f"comparability.{comparison.verdict.name.lower()}", by=t.unit(comparison.normalise_by))
     reasons = "".join(f"\n- {reason}" for reason in _reasons(comparison, t))
     SHOWN[comparison.verdict](f"**{text}**\n{reasons}" if reasons else f"**{text}**")
     st.caption(_equal(comparison, t))

@@ -123,7 +123,7 @@ def show_scaling(run: RunRow) -> None:
     st.header(t("compare.scaling"))
     charts.draw(charts.scaling(curve, t), text=t("compare.scaling"))
     st.caption(t("compare.scaling_legend"))
-    link(SCALING, t("grow.open"), selection_of(run, curve))
+    link(SCALING, t("scaling.open"), selection_of(run, curve))
     if run.origin is Origin.IMPORTED:
         st.caption(t("compare.unknown", fields=t.field("parameters")))
     rows = [

@@ -45,13 +45,13 @@ def _cells(each: Peers, unit: str, own: Mapping[str, str], t: Words) -> dict[str
         t("peers.like"): each.run_id,
         t("board.runs"): group.count if group else 0,
         **own,
-        t("grow.mean", unit=unit): rounded(group.mean if group else None),
+        t("scaling.mean", unit=unit): rounded(group.mean if group else None),
         t("peers.ratio"): ratio,
         t("peers.ratio_low"): low,
         t("peers.ratio_high"): high,
         t("peers.note"): t("peers.baselines") if each.is_baselines else MISSING,
-        t("grow.low", unit=unit): rounded(group.ci_low if group else None),
-        t("grow.high", unit=unit): rounded(group.ci_high if group else None),
+        t("scaling.low", unit=unit): rounded(group.ci_low if group else None),
+        t("scaling.high", unit=unit): rounded(group.ci_high if group else None),
     }
 
 

@@ -15,9 +15,9 @@ CHOSEN = "baseline-choice"
 def show_baseline(history: History) -> None:
     """The group's mark, and how to set and unset it."""
     t = words()
-    st.header(t("trend.baseline_of_group"))
+    st.header(t("history.baseline_of_group"))
     marked = history.row.baseline
-    st.markdown(_told(marked, t) if marked else t("trend.not_marked"))
+    st.markdown(_told(marked, t) if marked else t("history.not_marked"))
     firsts: dict[str, str] = {}
     for run in history.runs:
         if run.values and run.version(history.field):
@@ -27,9 +27,9 @@ def show_baseline(history: History) -> None:
     left, middle, right = st.columns([3, 2, 2], vertical_alignment="bottom")
     version = left.selectbox(t.field(history.field), list(firsts), format_func=short, key=CHOSEN)
     with errors_shown():
-        if middle.button(t("trend.mark"), key="mark-baseline", icon=":material/flag:", help=t("trend.mark_help")):
+        if middle.button(t("history.mark"), key="mark-baseline", icon=":material/flag:", help=t("history.mark_help")):
             _mark(firsts[version], history.field)
-        if marked and right.button(t("trend.unmark"), key="unmark-baseline", icon=":material/flag_2:"):
+        if marked and right.button(t("history.unmark"), key="unmark-baseline", icon=":material/flag_2:"):
             core().warehouse.unmark_baseline(marked.group.id)
             st.rerun()
 
@@ -41,5 +41,5 @@ def _mark(run_id: str, field: VersionField) -> None:
 
 def _told(marked: Baseline, t: Words) -> str:
     names = ", ".join(plain(short(name)) for name in marked.names)
-    what = t.field(marked.field) if marked.field else t("trend.single_runs")
-    return t("trend.marked", what=what, names=names, who=plain(marked.marked_by), at=when(marked.marked_at))
+    what = t.field(marked.field) if marked.field else t("history.single_runs")
+    return t("history.marked", what=what, names=names, who=plain(marked.marked_by), at=when(marked.marked_at))

@@ -52,17 +52,17 @@ def choose_group(query: BoardQuery) -> GroupRow | None:
     t = words()
     page = asked(core().warehouse.groups, query)
     if not page.rows:
-        st.info(t("trend.no_group"), icon=":material/search:")
+        st.info(t("history.no_group"), icon=":material/search:")
         return None
     rows = {row.group.id: row for row in page.rows}
     prints = tuple(row.group.fingerprint for row in page.rows)
     apart = asked(core().warehouse.apart.parameters, query.region, prints, rehearsal=page.rehearsal)
     wanted = st.query_params.get("group", "")
     if wanted and wanted not in rows:
-        st.info(t("trend.unknown_group"), icon=":material/search:")
+        st.info(t("history.unknown_group"), icon=":material/search:")
     chosen = st.selectbox(
-        t("trend.group"),
-        help=t("trend.group_help"),
+        t("history.group"),
+        help=t("history.group_help"),
         **address.option(
             "group",
             list(rows),
@@ -73,7 +73,7 @@ def choose_group(query: BoardQuery) -> GroupRow | None:
         ),
     )
     if page.total > len(rows):
-        st.caption(t("trend.more_groups", shown=len(rows), total=page.total))
+        st.caption(t("history.more_groups", shown=len(rows), total=page.total))
     if clipped(rows[chosen].model) != rows[chosen].model:
         st.caption(plain(rows[chosen].model))
     return rows[chosen]
@@ -103,17 +103,17 @@ def choose_metric(history: History) -> MetricHistory | None:
     t = words()
     metrics = {metric.name: metric for metric in history.metrics}
     if not metrics:
-        st.info(t("trend.nothing_measured"), icon=":material/info:")
+        st.info(t("history.nothing_measured"), icon=":material/info:")
         return None
     left, right = st.columns(2)
     chosen = left.selectbox(
-        t("trend.metric"),
+        t("history.metric"),
         **address.option("metric", list(metrics), next(iter(metrics)), lambda each: t(f"metric.{each}"), always=True),
     )
     right.radio(
-        t("trend.along"),
+        t("history.along"),
         horizontal=True,
-        **address.option("along", ALONG, ALONG[0], lambda each: t(f"trend.along_{each}")),
+        **address.option("along", ALONG, ALONG[0], lambda each: t(f"history.along_{each}")),
     )
     return metrics[chosen]
 
@@ -121,13 +121,13 @@ def choose_metric(history: History) -> MetricHistory | None:
 def _choose_field(t: Words) -> VersionField | None:
     options = [USUAL, *VersionField]
     chosen = st.selectbox(
-        t("trend.by"),
-        help=t("trend.by_help"),
+        t("history.by"),
+        help=t("history.by_help"),
         **address.option(
             "by",
             options,
             USUAL,
-            lambda each: t("trend.by_usual") if each == USUAL else t.field(each),
+            lambda each: t("history.by_usual") if each == USUAL else t.field(each),
             forgets=["against"],
         ),
     )
@@ -138,10 +138,10 @@ def _choose_baseline(history: History, t: Words) -> str:
     versions = list(dict.fromkeys(run.version(history.field) for run in history.runs if run.values))
     options = [USUAL, *(version for version in versions if version)]
     chosen: str = st.selectbox(
-        t("trend.against"),
-        help=t("trend.against_help"),
+        t("history.against"),
+        help=t("history.against_help"),
         **address.option(
-            "against", options, USUAL, lambda each: t("trend.against_usual") if each == USUAL else short(each)
+            "against", options, USUAL, lambda each: t("history.against_usual") if each == USUAL else short(each)
         ),
     )
     return chosen
@@ -156,7 +156,7 @@ def _group_title(row: GroupRow, apart: Mapping[str, str], t: Words) -> str:
         t("runs.size", nodes=group.node_count, cards=group.cards_per_node),
         t("board.synthetic") if group.synthetic_data else row.dataset,
         t(f"origin.{group.origin}"),
-        t("trend.group_claimed" if group.origin is Origin.IMPORTED else "trend.group_runs", valid=row.valid),
+        t("history.group_claimed" if group.origin is Origin.IMPORTED else "history.group_runs", valid=row.valid),
         group.fingerprint[:8],
     ]
     return " · ".join(part for part in parts if part)

@@ -62,16 +62,16 @@ def show_chart(history: History, metric: MetricHistory) -> None:
     t = words()
     name = t(f"metric.{metric.name}")
     if history.older:
-        st.caption(t("trend.older", shown=len(history.runs), older=f"{history.older:,}"))
+        st.caption(t("history.older", shown=len(history.runs), older=f"{history.older:,}"))
     if st.query_params.get("along") == "version":
         charts.draw(
-            trend_charts.over_versions(history, metric, charts.ink(), t), text=t("trend.chart_versions", metric=name)
+            trend_charts.over_versions(history, metric, charts.ink(), t), text=t("history.chart_versions", metric=name)
         )
-        st.caption(t("trend.legend_versions"))
+        st.caption(t("history.legend_versions"))
         return
     drawing = trend_charts.over_time(history, metric, charts.ink(), t)
-    charts.draw(drawing, text=t("trend.chart_time", metric=name))
-    st.caption(t("trend.legend_time"))
+    charts.draw(drawing, text=t("history.chart_time", metric=name))
+    st.caption(t("history.legend_time"))
 
 
 def show_tests(history: History) -> None:
@@ -80,47 +80,47 @@ def show_tests(history: History) -> None:
     judged = history.judgement
     if not judged.metrics and not judged.within:
         return
-    st.header(t("trend.tests"))
+    st.header(t("history.tests"))
     if judged.metrics:
         rows = [_test_cells(metric, t) for metric in judged.metrics]
-        st.dataframe(rows, hide_index=True, alt=t("trend.tests"), height="content")
+        st.dataframe(rows, hide_index=True, alt=t("history.tests"), height="content")
     if judged.within:
-        within = t("trend.within", version=plain(short(judged.candidate)))
+        within = t("history.within", version=plain(short(judged.candidate)))
         st.markdown(within)
         st.dataframe(
             [_test_cells(metric, t) for metric in judged.within], hide_index=True, alt=within, height="content"
         )
-    st.caption(t("trend.tests_legend", tests=judged.tests))
+    st.caption(t("history.tests_legend", tests=judged.tests))
 
 
 def show_changes(metric: MetricHistory) -> None:
     """Where the metric changed its level, and what was new there."""
     t = words()
-    st.header(t("trend.changes", metric=t(f"metric.{metric.name}")))
+    st.header(t("history.changes", metric=t(f"metric.{metric.name}")))
     if not metric.changes:
-        st.markdown(t("trend.no_changes"))
+        st.markdown(t("history.no_changes"))
         return
     rows = [
         {
-            t("trend.since"): change.run_id,
-            t("trend.at"): when(change.at, "%Y-%m-%d %H:%M"),
-            t("trend.way"): t("trend.worse") if change.worse else t("trend.better"),
-            t("trend.change"): signed(change.change),
-            t("trend.before"): _side(metric.name, change.before),
-            t("trend.after"): _side(metric.name, change.after),
+            t("history.since"): change.run_id,
+            t("history.at"): when(change.at, "%Y-%m-%d %H:%M"),
+            t("history.way"): t("history.worse") if change.worse else t("history.better"),
+            t("history.change"): signed(change.change),
+            t("history.before"): _side(metric.name, change.before),
+            t("history.after"): _side(metric.name, change.after),
             "p": p_value(change.p_value),
-            t("trend.new_there"): ", ".join(f"{t.field(b.field)} {short(b.value)}" for b in change.boundaries)
+            t("history.new_there"): ", ".join(f"{t.field(b.field)} {short(b.value)}" for b in change.boundaries)
             or MISSING,
         }
         for change in metric.changes
     ]
-    st.dataframe(rows, hide_index=True, alt=t("trend.changes", metric=t(f"metric.{metric.name}")), height="content")
+    st.dataframe(rows, hide_index=True, alt=t("history.changes", metric=t(f"metric.{metric.name}")), height="content")
 
 
 def show_history_runs(history: History, metric: MetricHistory) -> None:
     """Every run of the group as a row, page by page, the newest first; runs that were left out with the reason."""
     t = words()
-    st.header(t("trend.runs"))
+    st.header(t("history.runs"))
     measured = {metric.name for metric in history.metrics}
     sorts = [
         history_sort
@@ -129,14 +129,14 @@ def show_history_runs(history: History, metric: MetricHistory) -> None:
     ]
     query = BoardQuery(history.row.group.region, include_invalid=st.query_params.get("invalid") == "1")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        query = replace(query, text=choose_text(t("listing.search"), t("trend.search_in")))
+        query = replace(query, text=choose_text(t("listing.search"), t("history.search_in")))
         query = sorted_as_asked(query, sorts, "moment")
     page = page_of(core().warehouse.history_runs, query, history.row)
     if not page.rows:
         st.info(t("board.no_match"), icon=":material/search:")
         return
     rows = [_run_cells(run, history, metric.name, t) for run in page.rows]
-    show_table(rows, t("trend.runs"), seen=ROWS)
+    show_table(rows, t("history.runs"), seen=ROWS)
     show_pages(page.total, query.limit)
     _show_rules(page.rows)
 
@@ -147,7 +147,7 @@ def _show_rules(runs: Sequence[HistoryRun]) -> None:
     show_rules(failed, max(runs, key=lambda run: run.at).ruleset_id)
     t = words()
     stored = ", ".join(id_of(each, t) for each in sorted({run.ruleset_id for run in runs}))
-    st.caption(t("worth.stored_by", rulesets=plain(stored)))
+    st.caption(t("validity.stored_by", rulesets=plain(stored)))
 
 
 def _news(judged: Judgement, t: Words) -> Iterator[str]:
@@ -158,7 +158,7 @@ def _news(judged: Judgement, t: Words) -> Iterator[str]:
     for each in judged.within:
         if each.outcome is judged.outcome and each.difference:
             version = plain(short(judged.candidate))
-            yield t("trend.news_within", version=version, news=_sentence(each, t))
+            yield t("history.news_within", version=version, news=_sentence(each, t))
 
 
 def _sentence(metric: MetricVerdict, t: Words) -> str:
@@ -166,7 +166,7 @@ def _sentence(metric: MetricVerdict, t: Words) -> str:
     if found is None:
         return ""
     return t(
-        "trend.news",
+        "history.news",
         metric=t(f"metric.{metric.name}"),
         change=signed(found.change),
         low=signed(found.ci_low),
@@ -180,7 +180,7 @@ def _basis(history: History, t: Words) -> str:
     if judged.rule is Rule.LEVEL_BEFORE:
         return _single_version(history, t)
     return t(
-        "trend.basis",
+        "history.basis",
         candidate=plain(_versions(judged.candidate)),
         candidate_runs=len(judged.candidate_run_ids),
         baseline=plain(_versions(judged.baseline)),
@@ -192,9 +192,9 @@ def _basis(history: History, t: Words) -> str:
 
 def _single_version(history: History, t: Words) -> str:
     if not any(run.values for run in history.runs):
-        return t("trend.basis_timeless" if any(run.is_timeless for run in history.runs) else "trend.basis_none")
+        return t("history.basis_timeless" if any(run.is_timeless for run in history.runs) else "history.basis_none")
     version = short(history.judgement.candidate)
-    return t("trend.basis_level", version=plain(version) if version else t("trend.version_unknown"))
+    return t("history.basis_level", version=plain(version) if version else t("history.version_unknown"))
 
 
 def _versions(names: str) -> str:
@@ -205,7 +205,7 @@ def _powers(history: History, t: Words) -> Iterator[str]:
     """The power line, of the first metric whose spread is known."""
     metric = next((metric for metric in history.judgement.metrics if metric.power), None)
     if metric is None or metric.power is None:
-        yield t("trend.power_unknown")
+        yield t("history.power_unknown")
         return
     found = metric.power
     values: dict[str, Any] = {
@@ -214,26 +214,26 @@ def _powers(history: History, t: Words) -> Iterator[str]:
         "change": percent(found.change),
         "runs": found.runs or found.runs_each,
     }
-    key = "trend.power" if found.runs else "trend.power_each" if found.runs_each else "trend.power_never"
-    yield t(key, **values) + (f" {t('trend.visible', change=percent(found.visible))}" if found.visible else "")
+    key = "history.power" if found.runs else "history.power_each" if found.runs_each else "history.power_never"
+    yield t(key, **values) + (f" {t('history.visible', change=percent(found.visible))}" if found.visible else "")
 
 
 def _doubts(history: History, t: Words) -> Iterator[str]:
     if history.clock_doubts:
-        yield t("trend.clocks", runs=history.clock_doubts)
+        yield t("history.clocks", runs=history.clock_doubts)
     timeless = sum(run.is_timeless for run in history.runs)
     if timeless:
-        yield t("trend.timeless", runs=timeless)
+        yield t("history.timeless", runs=timeless)
     others = sum(run.is_of_another_system for run in history.runs)
     if others:
-        yield t("trend.other_systems", runs=others)
+        yield t("history.other_systems", runs=others)
     if history.judgement.other_builds:
-        yield t("trend.other_builds", runs=history.judgement.other_builds)
+        yield t("history.other_builds", runs=history.judgement.other_builds)
     if history.judgement.mixed:
-        yield t("trend.mixed", aspects=", ".join(t(f"board.aspect_{each}") for each in history.judgement.mixed))
+        yield t("history.mixed", aspects=", ".join(t(f"board.aspect_{each}") for each in history.judgement.mixed))
     left_out = history.row.runs - history.row.valid
     if left_out:
-        yield t("trend.left_out", runs=left_out)
+        yield t("history.left_out", runs=left_out)
 
 
 def _test_cells(metric: MetricVerdict, t: Words) -> dict[str, Any]:
@@ -242,15 +242,15 @@ def _test_cells(metric: MetricVerdict, t: Words) -> dict[str, Any]:
     name = t(f"metric.{metric.name}")
     return {
         t("compare.metric"): f"{name} ({metric.unit})" if metric.unit else name,
-        t("trend.outcome"): t(f"outcome.{metric.outcome.name.lower()}"),
-        t("trend.change"): signed(found.change) if found else MISSING,
-        t("trend.interval"): interval,
-        t("trend.adjusted"): p_value(metric.adjusted_p),
+        t("history.outcome"): t(f"outcome.{metric.outcome.name.lower()}"),
+        t("history.change"): signed(found.change) if found else MISSING,
+        t("history.interval"): interval,
+        t("history.adjusted"): p_value(metric.adjusted_p),
         "p": p_value(metric.p_value),
-        t("trend.candidate"): _side(metric.name, metric.candidate),
-        t("trend.baseline"): _side(metric.name, metric.baseline),
-        t("trend.test"): str(found.test) if found else MISSING,
-        t("trend.since"): metric.since or MISSING,
+        t("history.candidate"): _side(metric.name, metric.candidate),
+        t("history.baseline"): _side(metric.name, metric.baseline),
+        t("history.test"): str(found.test) if found else MISSING,
+        t("history.since"): metric.since or MISSING,
     }
 
 
@@ -273,10 +273,10 @@ def _run_cells(run: HistoryRun, history: History, name: str, t: Words) -> dict[s
     counts = run.run_id in (*judged.baseline_run_ids, *judged.candidate_run_ids)
     return {
         t("board.run"): run.run_id,
-        t("trend.at"): when(run.at, "%Y-%m-%d %H:%M"),
+        t("history.at"): when(run.at, "%Y-%m-%d %H:%M"),
         t.field("framework_version"): run.framework_version,
         _head(name, t): hundredfold(value) if name in SHARES else rounded(value),
-        t("trend.part"): t(f"trend.{part}") if counts else MISSING,
+        t("history.part"): t(f"history.{part}") if counts else MISSING,
         t("board.validity"): t(f"validity.{run.validity}"),
         t("board.reason"): _reason(run.left_out.get(name, ""), t),
         t("board.by"): run.created_by,
@@ -291,5 +291,5 @@ def _head(name: str, t: Words) -> str:
 
 def _reason(reason: str, t: Words) -> str:
     """Why a number does not count: a sentence of ours, or the ids of the checks that failed."""
-    key = f"trend.{reason.replace(' ', '_')}"
+    key = f"history.{reason.replace(' ', '_')}"
     return t(key) if t.knows(key) else reason

@@ -101,7 +101,7 @@ def _dots(history: History, metric: MetricHistory, ink: str, t: Words) -> Drawin
                 alt.Tooltip("run:N", title=t("charts.run")),
                 alt.Tooltip("version:N", title=t.field(history.field)),
                 alt.Tooltip("value:Q", title=_title(metric, t), format=",.5~g"),
-                alt.Tooltip("at:T", title=t("trend.at"), format="%Y-%m-%d %H:%M"),
+                alt.Tooltip("at:T", title=t("history.at"), format="%Y-%m-%d %H:%M"),
                 alt.Tooltip("by:N", title=t("board.by")),
             ],
         )
@@ -170,8 +170,8 @@ def _changes(base: Drawing, t: Words) -> Drawing:
         shape=alt.ShapeValue("triangle-up", condition={"test": "datum.falls", "value": "triangle-down"}),
         color=alt.ColorValue(BETTER, condition={"test": "datum.worse", "value": WORSE}),
         tooltip=[
-            alt.Tooltip("run:N", title=t("trend.since")),
-            alt.Tooltip("change:Q", title=t("trend.change"), format="+.2%"),
+            alt.Tooltip("run:N", title=t("history.since")),
+            alt.Tooltip("change:Q", title=t("history.change"), format="+.2%"),
             alt.Tooltip("p:Q", title="p", format=".2~g"),
         ],
     )

@@ -35,7 +35,7 @@ def show_imports() -> None:
         key=f"imports-{here}-{total}",  # a tick must not move to another import when one is gone
         on_select="rerun",
         selection_mode="single-row",
-        column_config={t("history.file"): st.column_config.TextColumn(width="large")},
+        column_config={t("import_results.file"): st.column_config.TextColumn(width="large")},
     )
     ticked = chosen["selection"]["rows"]
     one = found[ticked[0]] if ticked and ticked[0] < len(found) else None
@@ -58,7 +58,7 @@ def _cells(each: Import, t: Words) -> dict[str, object]:
     return {
         t("imports.at"): when(each.at),
         t("imports.runs"): each.runs,
-        t("history.file"): each.files,
+        t("import_results.file"): each.files,
         t("field.region"): ", ".join(each.regions),
         t("imports.remarked"): each.remarked,
     }

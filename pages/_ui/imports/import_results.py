@@ -49,22 +49,24 @@ class Read:
 def choose_source() -> None:
     """Where the results are: in files to upload, on the console's machine, or in OBS."""
     t = words()
-    handed, here, there = st.tabs([t("history.upload"), t("history.path"), t("history.obs")])
+    handed, here, there = st.tabs([t("import_results.upload"), t("import_results.path"), t("import_results.obs")])
     with handed:
         files = st.file_uploader(
-            t("history.files"),
+            t("import_results.files"),
             type=KINDS,
             accept_multiple_files=True,
             key="old-files",
             max_upload_size=MOST_MB,
-            help=t("history.files_help", most=MOST_MB, all=MOST_SESSION_BYTES // 1024**2, files=MOST_SESSION_FILES),
+            help=t(
+                "import_results.files_help", most=MOST_MB, all=MOST_SESSION_BYTES // 1024**2, files=MOST_SESSION_FILES
+            ),
         )
         uploads.show_refused(files)
-        if st.button(t("history.read"), key="old-read-files", icon=":material/search:", disabled=not files):
+        if st.button(t("import_results.read"), key="old-read-files", icon=":material/search:", disabled=not files):
             _read(lambda: _results_in(files), _tables_in(files))
     with here:
-        path = st.text_input(t("history.path_label"), key="old-path", help=t("history.path_help")).strip()
-        if st.button(t("history.read"), key="old-read-path", icon=":material/search:", disabled=not path):
+        path = st.text_input(t("import_results.path_label"), key="old-path", help=t("import_results.path_help")).strip()
+        if st.button(t("import_results.read"), key="old-read-path", icon=":material/search:", disabled=not path):
             place = Path(path)
             _read(lambda: core().history.read(place, {}), core().history.tables(place))
     with there:
@@ -73,10 +75,12 @@ def choose_source() -> None:
 
 def _ask_obs(t: Words) -> None:
     left, right = st.columns([1, 3])
-    profile = left.selectbox(t("history.keys"), core().regions.names(), key="old-keys")
-    directory = right.text_input(t("history.obs_label"), key="old-obs", placeholder=f"{OBS}bucket/directory/").strip()
+    profile = left.selectbox(t("import_results.keys"), core().regions.names(), key="old-keys")
+    directory = right.text_input(
+        t("import_results.obs_label"), key="old-obs", placeholder=f"{OBS}bucket/directory/"
+    ).strip()
     ready = bool(profile and directory)
-    if st.button(t("history.read"), key="old-read-obs", icon=":material/search:", disabled=not ready):
+    if st.button(t("import_results.read"), key="old-read-obs", icon=":material/search:", disabled=not ready):
         place = directory if directory.startswith(OBS) else f"{OBS}{directory.lstrip('/')}"
         widgets.remember_choice("old-where", profile)
         _read(lambda: core().history.read_obs(str(profile), place, {}), iter(()))
@@ -113,22 +117,27 @@ def show_unread() -> None:
     read: Read = st.session_state[READ]
     if read.unread:
         opened = not read.results or len(read.unread) <= UNREAD_SHOWN
-        with st.expander(t("history.unread", count=len(read.unread)), expanded=opened, icon=":material/warning:"):
-            rows = [{t("history.file"): each.source, t("history.reason"): t.said(each.reason)} for each in read.unread]
-            st.dataframe(rows, hide_index=True, alt=t("history.unread", count=len(rows)))
+        with st.expander(
+            t("import_results.unread", count=len(read.unread)), expanded=opened, icon=":material/warning:"
+        ):
+            rows = [
+                {t("import_results.file"): each.source, t("import_results.reason"): t.said(each.reason)}
+                for each in read.unread
+            ]
+            st.dataframe(rows, hide_index=True, alt=t("import_results.unread", count=len(rows)))
 
 
 def choose_answers() -> Choices:
     """What a person says about all results; single ones are answered in the preview."""
     t = words()
-    st.header(t("history.all"))
+    st.header(t("import_results.all"))
     profiles = ["", *core().regions.names()]
     workloads = {"": t("import.told")} | {workload.name: workload.name for workload in core().workloads.all()}
     first, second, third, fourth = st.columns(4)
     profile = first.selectbox(
-        t("history.where"),
-        help=t("history.where_help"),
-        **widgets.session_choice("old-where", profiles, "", lambda each: each or t("history.nowhere")),
+        t("import_results.where"),
+        help=t("import_results.where_help"),
+        **widgets.session_choice("old-where", profiles, "", lambda each: each or t("import_results.nowhere")),
     )
     workload = second.selectbox(
         t("field.workload"), **widgets.session_choice("old-load", list(workloads), "", workloads.__getitem__)
@@ -148,7 +157,7 @@ def choose_answers() -> Choices:
         t("field.throughput_definition"),
         key="old-definition",
         placeholder=t("import.told"),
-        help=t("history.definition"),
+        help=t("import_results.definition"),
     )
     said = Said(
         workload=workload or "",
@@ -167,11 +176,11 @@ def show_preview(choices: Choices) -> None:
     """The first results as they would be stored; what a person changes in a row is said of that result only."""
     t = words()
     read: Read = st.session_state[READ]
-    st.header(t("history.found", count=len(read.results)))
+    st.header(t("import_results.found", count=len(read.results)))
     if not read.results:
-        st.info(t("history.nothing"), icon=":material/info:")
+        st.info(t("import_results.nothing"), icon=":material/info:")
         return
-    st.caption(t("history.claims"))
+    st.caption(t("import_results.claims"))
     previews = core().history.preview(read.results[:SHOWN], choices, WHO)
     names = _columns(t)
     st.data_editor(
@@ -180,9 +189,9 @@ def show_preview(choices: Choices) -> None:
         disabled=[name for name in _cells(previews[0], t) if name not in names],
         placeholder=MISSING,
         column_config={
-            t("history.state"): st.column_config.TextColumn(width="medium"),
-            t("history.not_counted"): st.column_config.TextColumn(width="large"),
-            t("history.doubts"): st.column_config.TextColumn(width=table_columns.doubts_width(previews)),
+            t("import_results.state"): st.column_config.TextColumn(width="medium"),
+            t("import_results.not_counted"): st.column_config.TextColumn(width="large"),
+            t("import_results.doubts"): st.column_config.TextColumn(width=table_columns.doubts_width(previews)),
             t("field.mode"): st.column_config.SelectboxColumn(options=[t(f"mode.{each}") for each in Mode]),
             t("field.node_count"): st.column_config.NumberColumn(min_value=1, max_value=4096, step=1),
             t("field.cards_per_node"): st.column_config.NumberColumn(min_value=1, max_value=64, step=1),
@@ -190,10 +199,10 @@ def show_preview(choices: Choices) -> None:
         key=f"old-preview-{st.session_state.get(ROUND, 0)}",
         on_change=_changed,
         args=(tuple(preview.found.identity for preview in previews),),
-        alt=t("history.found", count=len(read.results)),
+        alt=t("import_results.found", count=len(read.results)),
     )
     if len(read.results) > SHOWN:
-        st.caption(t("history.first", count=SHOWN))
+        st.caption(t("import_results.first", count=SHOWN))
 
 
 def show_save(choices: Choices) -> None:
@@ -201,16 +210,16 @@ def show_save(choices: Choices) -> None:
     t = words()
     read: Read = st.session_state[READ]
     if read.results and st.button(
-        t("history.save", count=len(read.results)), key="old-save", type="primary", icon=":material/save:"
+        t("import_results.save", count=len(read.results)), key="old-save", type="primary", icon=":material/save:"
     ):
         st.session_state[SAVED] = (_save(read.results, choices), choices.where)
         st.rerun()
     if SAVED in st.session_state:
         saved, where = st.session_state[SAVED]
-        st.success(t("history.saved", new=len(saved.new), known=saved.known), icon=":material/check:")
+        st.success(t("import_results.saved", new=len(saved.new), known=saved.known), icon=":material/check:")
         if saved.corrected:
-            st.info(t("history.corrected", count=saved.corrected), icon=":material/edit:")
-        link(LEADERBOARD, t("history.go"), _board(where))
+            st.info(t("import_results.corrected", count=saved.corrected), icon=":material/edit:")
+        link(LEADERBOARD, t("import_results.go"), _board(where))
 
 
 def _save(results: Sequence[FoundResult], choices: Choices) -> Saved:
@@ -218,7 +227,7 @@ def _save(results: Sequence[FoundResult], choices: Choices) -> Saved:
     bar, total = st.progress(0.0), len(results)
 
     def told(done: int) -> None:
-        bar.progress(done / total, text=t("history.saving", done=done, total=total))
+        bar.progress(done / total, text=t("import_results.saving", done=done, total=total))
 
     return core().history.save(results, choices, WHO, told)
 
@@ -235,7 +244,7 @@ def _read(again: Callable[[], Iterator[FoundResult | Unread]], tables: Iterator[
     t = words()
     results: list[FoundResult] = []
     unread: list[Unread] = []
-    with st.spinner(t("history.reading")):
+    with st.spinner(t("import_results.reading")):
         bar = st.empty()
         for each in again():
             if isinstance(each, Unread):
@@ -243,7 +252,7 @@ def _read(again: Callable[[], Iterator[FoundResult | Unread]], tables: Iterator[
                 continue
             results.append(each)
             if len(results) % TOLD_EVERY == 0:
-                bar.caption(t("history.so_far", count=len(results)))
+                bar.caption(t("import_results.so_far", count=len(results)))
         bar.empty()
         known = tuple(table for table in tables if isinstance(table, Table))
     st.session_state[READ] = Read(tuple(results), tuple(unread), known, again)
@@ -260,20 +269,20 @@ def _columns(t: Words) -> dict[str, str]:
 
 def _standing(preview: Preview, t: Words) -> str:
     if preview.duplicate_of:
-        return t("history.duplicate", file=preview.duplicate_of)
-    return t("history.here", run=preview.here) if preview.here else t("history.new")
+        return t("import_results.duplicate", file=preview.duplicate_of)
+    return t("import_results.here", run=preview.here) if preview.here else t("import_results.new")
 
 
 def _cells(preview: Preview, t: Words) -> dict[str, object]:
     run, facts = preview.record.run, preview.record.workload
     stated = preview.record.imported.stated if preview.record.imported else ()
     return {
-        t("history.state"): _standing(preview, t),
+        t("import_results.state"): _standing(preview, t),
         t.field("model"): facts.model,
-        t("history.doubts"): "; ".join(map(t.said, preview.found.problems)) or MISSING,
+        t("import_results.doubts"): "; ".join(map(t.said, preview.found.problems)) or MISSING,
         t("board.validity"): t(f"validity.{preview.validity}"),
-        t("history.not_counted"): table_columns.not_counted(preview, t) or MISSING,
-        t("history.file"): preview.found.place,
+        t("import_results.not_counted"): table_columns.not_counted(preview, t) or MISSING,
+        t("import_results.file"): preview.found.place,
         t.field("framework_version"): run.spec.framework_version,
         t.field("mode"): t(f"mode.{run.spec.mode}") if "mode" in stated else None,
         t.field("node_count"): run.spec.node_count if "node_count" in stated else None,

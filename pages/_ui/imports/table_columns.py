@@ -20,27 +20,27 @@ def show(tables: Sequence[Table]) -> dict[str, str]:
     if not headers:
         return {}
     known = {header: str(table.mapping.get(header, NOTHING)) for header, (table, _) in headers.items()}
-    with st.expander(t("history.columns", count=len(headers)), expanded=not any(known.values())):
-        st.markdown(t("history.columns_help"))
+    with st.expander(t("import_results.columns", count=len(headers)), expanded=not any(known.values())):
+        st.markdown(t("import_results.columns_help"))
         rows = [
             {
-                t("history.header"): header,
-                t("history.meaning"): known[header],
-                t("history.sample"): _sample(*headers[header]),
+                t("import_results.header"): header,
+                t("import_results.meaning"): known[header],
+                t("import_results.sample"): _sample(*headers[header]),
             }
             for header in headers
         ]
         edited = st.data_editor(
             rows,
             hide_index=True,
-            disabled=[t("history.header"), t("history.sample")],
-            column_config={t("history.meaning"): st.column_config.SelectboxColumn(options=[NOTHING, *Column])},
+            disabled=[t("import_results.header"), t("import_results.sample")],
+            column_config={t("import_results.meaning"): st.column_config.SelectboxColumn(options=[NOTHING, *Column])},
             key="old-columns",
-            alt=t("history.columns", count=len(headers)),
+            alt=t("import_results.columns", count=len(headers)),
         )
-        if not st.button(t("history.apply"), key="old-apply", icon=":material/check:"):
+        if not st.button(t("import_results.apply"), key="old-apply", icon=":material/check:"):
             return {}
-        said = {row[t("history.header")]: row[t("history.meaning")] or NOTHING for row in edited}
+        said = {row[t("import_results.header")]: row[t("import_results.meaning")] or NOTHING for row in edited}
         return {header: meaning for header, meaning in said.items() if meaning != known[header]}
 
 

@@ -116,13 +116,13 @@ def choose_worth(query: BoardQuery) -> BoardQuery:
     if not query.include_invalid:
         return query
     chosen = st.radio(
-        t("worth.worth"),
+        t("validity.worth"),
         horizontal=True,
         **address.option(
             "worth",
             [EVERY, *Validity],
             EVERY,
-            lambda each: t("worth.every") if each == EVERY else t(f"validity.{each}"),
+            lambda each: t("validity.every") if each == EVERY else t(f"validity.{each}"),
             forgets=["page"],
         ),
     )

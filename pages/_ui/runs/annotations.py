@@ -29,12 +29,12 @@ def show_remarks(run_id: str) -> None:
         known = core().remarks.of(run_id)
         with st.container(horizontal=True, vertical_alignment="center", key="remarks"):
             show_tags(known.tags)
-            with st.popover(t("remarks.edit"), icon=":material/sell:"):
+            with st.popover(t("annotations.edit"), icon=":material/sell:"):
                 _form(run_id, known)
         _say()
         if known.noted and known.note:
             st.markdown("  \n".join(plain(line) for line in known.note.split("\n")))
-            st.caption(t("remarks.noted", who=plain(known.noted.who), at=when(known.noted.at)))
+            st.caption(t("annotations.noted", who=plain(known.noted.who), at=when(known.noted.at)))
 
 
 def show_tags(tags: tuple[str, ...]) -> None:
@@ -48,9 +48,9 @@ def _form(run_id: str, known: Remarks) -> None:
     if st.session_state.get(SEEN, ("",))[0] != run_id:
         _begin(run_id, known)
     tags, note = (widgets.field(each, st.session_state[_typed(each)], partial(_type, each)) for each in (TAGS, NOTE))
-    st.text_input(t("remarks.tags"), help=t("remarks.tags_help"), **tags)
-    st.text_area(t("remarks.note"), help=t("remarks.note_help"), height=140, **note)
-    st.button(t("remarks.save"), key="remark-save", type="primary", on_click=_save, args=(run_id,))
+    st.text_input(t("annotations.tags"), help=t("annotations.tags_help"), **tags)
+    st.text_area(t("annotations.note"), help=t("annotations.note_help"), height=140, **note)
+    st.button(t("annotations.save"), key="remark-save", type="primary", on_click=_save, args=(run_id,))
 
 
 def _begin(run_id: str, known: Remarks) -> None:

@@ -38,11 +38,11 @@ def show_verdict_of(row: RunRow) -> None:
     """The verdict with its ruleset and division, and every check that is not fulfilled with what to do."""
     t = words()
     ruleset = ruleset_of(row.ruleset_id)
-    st.caption(t("worth.by", ruleset=plain(name_of(ruleset, row.ruleset_id, t)), division=_division(row, t)))
+    st.caption(t("validity.by", ruleset=plain(name_of(ruleset, row.ruleset_id, t)), division=_division(row, t)))
     if not row.reasons:
         return
     if row.state is RunState.STOPPED:
-        st.info(t("worth.stopped"), icon=":material/stop_circle:")
+        st.info(t("validity.stopped"), icon=":material/stop_circle:")
     opened = row.state is not RunState.STOPPED and (not row.validity.counts or len(row.reasons) <= OPENED)
     with st.expander(_counted(row, t), expanded=opened, icon=CHECKS):
         for check in row.reasons:
@@ -52,11 +52,11 @@ def show_verdict_of(row: RunRow) -> None:
 def show_verdicts(runs: Sequence[RunRow]) -> None:
     """The verdicts of several runs that are looked at together: a row for each, and what to do about their checks."""
     t = words()
-    st.header(t("worth.title"))
-    show_table([_verdict_cells(row, t) for row in runs], t("worth.title"))
+    st.header(t("validity.title"))
+    show_table([_verdict_cells(row, t) for row in runs], t("validity.title"))
     for row in runs:
         if row.reasons:
-            with st.expander(t("worth.checks_of", run=plain(row.run_id), checks=_counted(row, t)), icon=CHECKS):
+            with st.expander(t("validity.checks_of", run=plain(row.run_id), checks=_counted(row, t)), icon=CHECKS):
                 for check in row.reasons:
                     show_check(check, ruleset_of(row.ruleset_id), t, row)
 
@@ -68,21 +68,21 @@ def show_rules(rule_ids: Iterable[str], ruleset_id: str) -> None:
     named = [rule_id for rule_id in sorted(set(rule_ids)) if rule_id in known]
     if not named:
         return
-    with st.expander(t("worth.rules", ruleset=plain(name_of(ruleset, ruleset_id, t))), icon=CHECKS):
+    with st.expander(t("validity.rules", ruleset=plain(name_of(ruleset, ruleset_id, t))), icon=CHECKS):
         for rule_id in named:
             rule = known[rule_id]
             title, fix = t.pick(rule.title, rule.title_zh), t.pick(rule.fix, rule.fix_zh)
-            st.markdown(f"**{rule_id}** {plain(title)}  \n{t('worth.fix', fix=plain(fix))}")
+            st.markdown(f"**{rule_id}** {plain(title)}  \n{t('validity.fix', fix=plain(fix))}")
 
 
 def _verdict_cells(row: RunRow, t: Words) -> dict[str, Any]:
     return {
         t("board.run"): row.run_id,
-        t("worth.worth"): t(f"validity.{row.validity}"),
-        t("worth.failed"): _ids(row, CheckLevel.FAIL),
-        t("worth.warned"): _ids(row, CheckLevel.WARN),
-        t("worth.ruleset"): id_of(row.ruleset_id, t),
-        t("worth.division"): _division(row, t),
+        t("validity.worth"): t(f"validity.{row.validity}"),
+        t("validity.failed"): _ids(row, CheckLevel.FAIL),
+        t("validity.warned"): _ids(row, CheckLevel.WARN),
+        t("validity.ruleset"): id_of(row.ruleset_id, t),
+        t("validity.division"): _division(row, t),
     }
 
 
@@ -92,7 +92,7 @@ def _ids(row: RunRow, level: CheckLevel) -> str:
 
 def _counted(row: RunRow, t: Words) -> str:
     failed = sum(check.level is CheckLevel.FAIL for check in row.reasons)
-    return t("worth.checks", failed=failed, warned=len(row.reasons) - failed)
+    return t("validity.checks", failed=failed, warned=len(row.reasons) - failed)
 
 
 def choose_ruleset() -> str:
@@ -100,14 +100,14 @@ def choose_ruleset() -> str:
     t = words()
     known = core().rulesets.ids()
     chosen = st.selectbox(
-        t("worth.ruleset"),
-        help=t("worth.ruleset_help"),
+        t("validity.ruleset"),
+        help=t("validity.ruleset_help"),
         width=200,
         **address.option(
             "ruleset",
             [STORED, *known],
             STORED,
-            lambda each: t("worth.as_stored") if each == STORED else id_of(each, t),
+            lambda each: t("validity.as_stored") if each == STORED else id_of(each, t),
             forgets=["page"],
         ),
     )
@@ -120,11 +120,11 @@ def show_judged_by(query: BoardQuery) -> None:
     if query.ruleset_id:
         found = ruleset_of(query.ruleset_id)
         title = f"{query.ruleset_id} {t.pick(found.title, found.title_zh)}" if found else query.ruleset_id
-        st.caption(f"{t('worth.ruleset')}: {plain(_with_basis(title, found, t))}")
+        st.caption(f"{t('validity.ruleset')}: {plain(_with_basis(title, found, t))}")
         return
     stored = asked(core().warehouse.facets, query.region, query.rehearsal).rulesets
     if stored:
-        key = "worth.stored_by" if len(stored) == 1 else "worth.several"
+        key = "validity.stored_by" if len(stored) == 1 else "validity.several"
         st.caption(t(key, rulesets=plain(", ".join(id_of(each, t) for each in stored))))
 
 
@@ -160,15 +160,15 @@ def show_check(check: Check, ruleset: Ruleset | None, t: Words, row: RunRow | No
     title = f" {t.pick(rule.title, rule.title_zh)}" if rule else ""
     where = f" ({t.said(check.evidence)})" if check.evidence else ""
     expected, found = (clipped(t.said(text), 600) for text in (check.expected, check.found))
-    said = t("worth.said", expected=expected, found=found)
+    said = t("validity.said", expected=expected, found=found)
     lines = [f"**{check.id}**{plain(title)}", plain(said + where)]
     stopped = row is not None and row.state is RunState.STOPPED
     if stopped:  # a person's wish: nothing is broken
         pass
     elif row and is_of_the_end(check.id, row.validity):
-        lines.append(t("worth.fix", fix=plain(t("worth.fix_end", run=row.run_id))))
+        lines.append(t("validity.fix", fix=plain(t("validity.fix_end", run=row.run_id))))
     elif rule:
-        lines.append(t("worth.fix", fix=plain(t.pick(rule.fix, rule.fix_zh))))
+        lines.append(t("validity.fix", fix=plain(t.pick(rule.fix, rule.fix_zh))))
     box: Any = st.info if stopped else st.error if check.level is CheckLevel.FAIL else st.warning
     box("  \n".join(lines))
 
@@ -187,9 +187,9 @@ def id_of(ruleset_id: str, t: Words) -> str:
 
 def _with_basis(name: str, ruleset: Ruleset | None, t: Words) -> str:
     """The name, and beside it that rules were inferred: the standards' texts are not public."""
-    return t("worth.with_basis", ruleset=name, basis=t.said(ruleset.basis)) if ruleset and ruleset.basis else name
+    return t("validity.with_basis", ruleset=name, basis=t.said(ruleset.basis)) if ruleset and ruleset.basis else name
 
 
 def _division(row: RunRow, t: Words) -> str:
-    known = f"worth.division_{row.division}"
-    return t(known) if t.knows(known) else t("worth.division_not_stated")
+    known = f"validity.division_{row.division}"
+    return t(known) if t.knows(known) else t("validity.division_not_stated")

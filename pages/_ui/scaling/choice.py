@@ -32,11 +32,11 @@ def open_run() -> None:
     t = words()
     row = asked(core().warehouse.run, run_id)
     if row is None:
-        st.info(t("grow.no_run", run=plain(run_id)), icon=":material/search:")
+        st.info(t("scaling.no_run", run=plain(run_id)), icon=":material/search:")
         return
     curve = asked(core().warehouse.curve, row)
     if not curve.points:
-        st.info(t("grow.no_curve", run=plain(run_id)), icon=":material/info:")
+        st.info(t("scaling.no_curve", run=plain(run_id)), icon=":material/info:")
         return
     for name, value in selection_of(row, curve).items():
         st.query_params[name] = value
@@ -72,17 +72,17 @@ def choose_question(query: BoardQuery) -> QuestionRow | None:
     t = words()
     page = asked(core().warehouse.questions, query)
     if not page.rows:
-        st.info(t("grow.no_question"), icon=":material/search:")
+        st.info(t("scaling.no_question"), icon=":material/search:")
         return None
     rows = {row.question.id: row for row in page.rows}
     prints = tuple(row.question.fingerprint for row in page.rows)
     apart = asked(core().warehouse.apart.parameters, query.region, prints, rehearsal=page.rehearsal)
     wanted = st.query_params.get("question", "")
     if wanted and wanted not in rows:
-        st.info(t("grow.unknown_question"), icon=":material/search:")
+        st.info(t("scaling.unknown_question"), icon=":material/search:")
     chosen = st.selectbox(
-        t("grow.question"),
-        help=t("grow.question_help"),
+        t("scaling.question"),
+        help=t("scaling.question_help"),
         **address.option(
             "question",
             list(rows),
@@ -93,7 +93,7 @@ def choose_question(query: BoardQuery) -> QuestionRow | None:
         ),
     )
     if page.total > len(rows):
-        st.caption(t("grow.more_questions", shown=len(rows), total=page.total))
+        st.caption(t("scaling.more_questions", shown=len(rows), total=page.total))
     return rows[chosen]
 
 
@@ -103,9 +103,9 @@ def choose_curves(every: Sequence[Scaling], names: Mapping[str, str]) -> list[Sc
     curves = {curve.query.id: curve for curve in every if curve.points}
     _open_earlier(curves)
     chosen = st.multiselect(
-        t("grow.curves", most=MOST_CURVES),
+        t("scaling.curves", most=MOST_CURVES),
         max_selections=MOST_CURVES,
-        help=t("grow.curves_help"),
+        help=t("scaling.curves_help"),
         **address.several(
             "curve",
             list(curves),
@@ -122,7 +122,7 @@ def choose_nodes(curves: Sequence[Scaling]) -> int:
     t = words()
     usual = 2 * max(curve.largest for curve in curves)
     nodes = st.number_input(
-        t("grow.ahead_to"),
+        t("scaling.ahead_to"),
         min_value=1.0,
         max_value=float(MOST_NODES),
         step=1.0,
@@ -140,7 +140,7 @@ def curve_names(curves: Sequence[Scaling], t: Words) -> Mapping[str, str]:
 
 
 def _curve_name(query: ScalingQuery, apart: str, t: Words) -> str:
-    cards = t("grow.cards", cards=query.cards_per_node)
+    cards = t("scaling.cards", cards=query.cards_per_node)
     parts = (query.framework_version, hardware(query), apart, cards, _imported(query.origin, t))
     return " · ".join(part for part in parts if part)
 
@@ -155,7 +155,7 @@ def _open_earlier(curves: Mapping[str, Scaling]) -> None:
 
 def _title(row: QuestionRow, apart: Mapping[str, str], t: Words) -> str:
     data = t("board.synthetic") if row.question.synthetic_data else row.dataset
-    key = "grow.node_counts_claimed" if row.question.origin is Origin.IMPORTED else "grow.node_counts"
+    key = "scaling.node_counts_claimed" if row.question.origin is Origin.IMPORTED else "scaling.node_counts"
     counts = t(key, counts=row.node_counts, runs=row.runs)
     told = clipped(apart.get(row.question.fingerprint, ""), 80)
     imported = _imported(row.question.origin, t)

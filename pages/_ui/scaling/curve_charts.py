@@ -97,7 +97,7 @@ def _against_ideal(
         for point in curve.points
     ]
     tips = [
-        alt.Tooltip("curve:N", title=t("grow.curve")),
+        alt.Tooltip("curve:N", title=t("scaling.curve")),
         alt.Tooltip("nodes:Q", title=t("charts.nodes")),
         tip,
     ]
@@ -159,7 +159,7 @@ def _sizes(curve: Scaling, nodes: int) -> list[int]:
 
 def _ideal(curves: Named, base_value: Callable[[Scaling], float], t: Words) -> Drawing:
     values = [
-        {"curve": name, "nodes": point.node_count, "value": base_value(curve) * point.ideal, "what": t("grow.ideal")}
+        {"curve": name, "nodes": point.node_count, "value": base_value(curve) * point.ideal, "what": t("scaling.ideal")}
         for name, curve in curves
         for point in curve.points
     ]
@@ -195,12 +195,12 @@ def _scale(curves: Named, *, zero: bool) -> alt.Scale:
 
 def _colour(curves: Named, t: Words) -> alt.Color:
     legend = alt.Legend(orient="bottom", columns=1, labelLimit=340, symbolType="circle")
-    return alt.Color("curve:N", title=t("grow.curve"), sort=[name for name, _ in curves], legend=legend)
+    return alt.Color("curve:N", title=t("scaling.curve"), sort=[name for name, _ in curves], legend=legend)
 
 
 def _tips(unit: str, t: Words) -> list[Any]:
     return [
-        alt.Tooltip("curve:N", title=t("grow.curve")),
+        alt.Tooltip("curve:N", title=t("scaling.curve")),
         alt.Tooltip("nodes:Q", title=t("charts.nodes")),
         alt.Tooltip("value:Q", title=t("board.median", unit=unit), format=",.5~g"),
         alt.Tooltip("runs:Q", title=t("board.runs")),

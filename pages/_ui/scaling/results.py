@@ -29,48 +29,50 @@ def show_law(curves: Sequence[Scaling], nodes: int, names: Names) -> None:
             st.warning(text, icon=":material/question_mark:")
         else:
             st.info(text, icon=":material/trending_up:")
-    st.caption(t("grow.law_legend"))
+    st.caption(t("scaling.law_legend"))
 
 
 def show_scaling_charts(curves: Sequence[Scaling], nodes: int, names: Names) -> None:
     """Throughput with every single run; then speed-up and efficiency, each against ideal."""
     t = words()
     named = [(names[curve.query.id], curve) for curve in curves]
-    charts.draw(curve_charts.throughput(named, nodes, t), text=t("grow.chart_throughput"))
-    st.caption(t("grow.legend"))
+    charts.draw(curve_charts.throughput(named, nodes, t), text=t("scaling.chart_throughput"))
+    st.caption(t("scaling.legend"))
     sampled = sum(point.runs - len(point.dots) for curve in curves for point in curve.points)
     if sampled:
-        st.caption(t("grow.sampled", hidden=sampled))
+        st.caption(t("scaling.sampled", hidden=sampled))
     left, right = st.columns(2, gap="large")
     with left:
         st.header(t("charts.speed_up"))
-        charts.draw(curve_charts.speed_up(named, nodes, t), text=t("grow.chart_speed_up"))
+        charts.draw(curve_charts.speed_up(named, nodes, t), text=t("scaling.chart_speed_up"))
     with right:
         st.header(t("charts.efficiency"))
-        charts.draw(curve_charts.efficiency(named, nodes, t), text=t("grow.chart_efficiency"))
+        charts.draw(curve_charts.efficiency(named, nodes, t), text=t("scaling.chart_efficiency"))
 
 
 def show_numbers(curves: Sequence[Scaling], names: Names) -> None:
     """Everything that the charts show, as numbers."""
     t = words()
-    st.header(t("grow.numbers"))
+    st.header(t("scaling.numbers"))
     rows = [
-        {t("grow.curve"): names[curve.query.id], **_cells(curve, point, t)}
+        {t("scaling.curve"): names[curve.query.id], **_cells(curve, point, t)}
         for curve in curves
         for point in curve.points
     ]
-    if len({row[t("grow.curve")] for row in rows}) == 1:  # it is named above, and would push numbers out of sight
-        rows = [{title: cell for title, cell in row.items() if title != t("grow.curve")} for row in rows]
-    show_table(rows, t("grow.numbers"), widths={t("grow.curve"): "medium"})
+    if len({row[t("scaling.curve")] for row in rows}) == 1:  # it is named above, and would push numbers out of sight
+        rows = [{title: cell for title, cell in row.items() if title != t("scaling.curve")} for row in rows]
+    show_table(rows, t("scaling.numbers"), widths={t("scaling.curve"): "medium"})
 
 
 def show_predictions(curves: Sequence[Scaling], nodes: int, names: Names) -> None:
     """What the law says of the asked number of nodes, and of double steps on the way there and beyond."""
     t = words()
-    rows = [{t("grow.curve"): names[curve.query.id], **row} for curve in curves for row in _foretold(curve, nodes, t)]
+    rows = [
+        {t("scaling.curve"): names[curve.query.id], **row} for curve in curves for row in _foretold(curve, nodes, t)
+    ]
     if rows:
-        st.header(t("grow.predicted"))
-        show_table(rows, t("grow.predicted"), widths={t("grow.curve"): "medium"})
+        st.header(t("scaling.predicted"))
+        show_table(rows, t("scaling.predicted"), widths={t("scaling.curve"): "medium"})
 
 
 def show_left_out(every: Sequence[Scaling]) -> None:
@@ -79,39 +81,39 @@ def show_left_out(every: Sequence[Scaling]) -> None:
     names = curve_names(every, t)
     rows = [
         {
-            t("grow.curve"): names[curve.query.id],
+            t("scaling.curve"): names[curve.query.id],
             t("charts.nodes"): each.node_count,
-            t("grow.left_out_runs"): each.runs,
-            t("board.reason"): t(f"grow.why_{each.why.replace(' ', '_')}"),
+            t("scaling.left_out_runs"): each.runs,
+            t("board.reason"): t(f"scaling.why_{each.why.replace(' ', '_')}"),
         }
         for curve in every
         for each in curve.left_out
     ]
-    st.caption(t("grow.only"))
+    st.caption(t("scaling.only"))
     if rows:
-        with st.expander(t("grow.left_out", runs=sum(each.runs for curve in every for each in curve.left_out))):
-            show_table(rows, t("grow.why"))
+        with st.expander(t("scaling.left_out", runs=sum(each.runs for curve in every for each in curve.left_out))):
+            show_table(rows, t("scaling.why"))
 
 
 def _law(curve: Scaling, nodes: int, t: Words) -> Iterator[str]:
     fit, base = curve.fit, curve.base_nodes or 1
     if fit.misfit:
         worst = max((abs(beside) for _, beside in fit.residuals), default=None)
-        yield t(f"grow.misfit_{fit.misfit.name.lower()}", worst=percent(worst))
+        yield t(f"scaling.misfit_{fit.misfit.name.lower()}", worst=percent(worst))
         return
     share = fit.serial
     if share is None or share.high is None:
         return
     values = {"share": percent(share.value), "low": percent(share.low), "high": percent(share.high)}
-    yield t("grow.share", parallel=percent(1 - share.value), **values)
+    yield t("scaling.share", parallel=percent(1 - share.value), **values)
     ahead = fit.speed_up(nodes, base)
     if ahead:
         found = {"low": f"{ahead.low:.3g}", "high": f"{ahead.high:.3g}", "nodes": nodes, "base": base}
-        key = "grow.extrapolated" if nodes > curve.largest else "grow.interpolated"
+        key = "scaling.extrapolated" if nodes > curve.largest else "scaling.interpolated"
         yield t(key, largest=curve.largest, **found)
     limit = fit.limit(base)
     if limit and limit.high:
-        yield t("grow.limit", low=f"{limit.low:.3g}", high=f"{limit.high:.3g}", base=base)
+        yield t("scaling.limit", low=f"{limit.low:.3g}", high=f"{limit.high:.3g}", base=base)
 
 
 def _cells(curve: Scaling, point: ScalingPoint, t: Words) -> dict[str, Any]:
@@ -123,13 +125,13 @@ def _cells(curve: Scaling, point: ScalingPoint, t: Words) -> dict[str, Any]:
         t("board.runs"): point.runs,
         t("board.median", unit=unit): rounded(point.throughput),
         t("charts.speed_up"): rounded(point.speed_up),
-        t("grow.efficiency"): rounded(point.efficiency * 100),
-        t("grow.beside"): rounded(beside * 100, 3) if beside is not None else None,
-        t("grow.by_law"): rounded(law.value if law else None),
-        t("grow.ideal"): rounded(point.ideal),
-        t("grow.mean", unit=unit): rounded(point.mean),
-        t("grow.low", unit=unit): rounded(point.ci_low),
-        t("grow.high", unit=unit): rounded(point.ci_high),
+        t("scaling.efficiency"): rounded(point.efficiency * 100),
+        t("scaling.beside"): rounded(beside * 100, 3) if beside is not None else None,
+        t("scaling.by_law"): rounded(law.value if law else None),
+        t("scaling.ideal"): rounded(point.ideal),
+        t("scaling.mean", unit=unit): rounded(point.mean),
+        t("scaling.low", unit=unit): rounded(point.ci_low),
+        t("scaling.high", unit=unit): rounded(point.ci_high),
     }
 
 
@@ -142,10 +144,10 @@ def _foretold(curve: Scaling, nodes: int, t: Words) -> Iterator[dict[str, Any]]:
             ideal = size / base
             yield {
                 t("charts.nodes"): size,
-                t("grow.about"): rounded(found.value),
-                t("grow.at_least"): rounded(found.low),
-                t("grow.at_most"): rounded(found.high),
-                t("grow.ideal"): rounded(ideal),
-                t("grow.efficiency"): rounded(found.value / ideal * 100),
-                t("grow.basis"): t("grow.beyond") if size > curve.largest else MISSING,
+                t("scaling.about"): rounded(found.value),
+                t("scaling.at_least"): rounded(found.low),
+                t("scaling.at_most"): rounded(found.high),
+                t("scaling.ideal"): rounded(ideal),
+                t("scaling.efficiency"): rounded(found.value / ideal * 100),
+                t("scaling.basis"): t("scaling.beyond") if size > curve.largest else MISSING,
             }

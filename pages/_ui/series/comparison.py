@@ -67,13 +67,13 @@ def _cells(pair: RowPair, t: Words) -> dict[str, Any]:
     beside = pair.difference
     return {
         t("series.row"): row_title(pair.candidate.asked, t),
-        t("trend.outcome"): _outcome(pair, t),
-        t("trend.change"): signed(beside.change) if beside else MISSING,
-        t("trend.interval"): f"{signed(beside.ci_low)} … {signed(beside.ci_high)}" if beside else MISSING,
-        t("trend.adjusted"): p_value(pair.adjusted_p),
+        t("history.outcome"): _outcome(pair, t),
+        t("history.change"): signed(beside.change) if beside else MISSING,
+        t("history.interval"): f"{signed(beside.ci_low)} … {signed(beside.ci_high)}" if beside else MISSING,
+        t("history.adjusted"): p_value(pair.adjusted_p),
         t("against.needed"): _needed(pair, t),
-        t("trend.candidate"): _side(pair.candidate),
-        t("trend.baseline"): _side(pair.baseline),
+        t("history.candidate"): _side(pair.candidate),
+        t("history.baseline"): _side(pair.baseline),
         t("series.unit"): pair.candidate.unit,
     }
 
@@ -102,4 +102,4 @@ def _needed(pair: RowPair, t: Words) -> str:
 
 def _field(each: FieldValues, t: Words) -> dict[str, Any]:
     before, now = (field_text(value, t) for value in each.values)
-    return {t("compare.field"): field_name(each.field, t), t("trend.baseline"): before, t("trend.candidate"): now}
+    return {t("compare.field"): field_name(each.field, t), t("history.baseline"): before, t("history.candidate"): now}

@@ -70,7 +70,7 @@ def _series(series_id: str, had_ended: bool) -> None:
         show_matrix(matrix)
         st.header(t("series.statistics"))
         show_statistics(matrix)
-        st.header(t("judged.title"))
+        st.header(t("repeatability.title"))
         show_series_verdicts(matrix)
         with st.expander(t("series.attempts"), expanded=matrix.lost > 0):
             show_attempts(matrix)

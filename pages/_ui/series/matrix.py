@@ -76,7 +76,7 @@ def word_of(row: MatrixRow, t: Words) -> str:
     """Whether a row's runs may be taken together, in a word."""
     if row.verdict is None:
         return MISSING
-    return t("judged.counts" if row.verdict.counts else "judged.counts_not")
+    return t("repeatability.counts" if row.verdict.counts else "repeatability.counts_not")
 
 
 def _table(matrix: Matrix, repeats: range, t: Words) -> str:
@@ -110,7 +110,7 @@ def _statistics(row: MatrixRow, t: Words) -> dict[str, str]:
         t("series.row"): row_title(row.asked, t),
         t("series.cards"): nodes_and_cards(row.asked.node_count, row.asked.spec.cards_per_node),
         t("series.n"): t("series.n_of", valid=found.count if found else 0, cells=len(row.cells)),
-        t("judged.verdict"): word_of(row, t),
+        t("repeatability.verdict"): word_of(row, t),
         t("series.mean"): number(found.mean if found else None),
         t("series.median"): number(row.median),
         t("series.sd"): number(found.sd if found else None),

@@ -16,11 +16,11 @@ def show_series_verdicts(matrix: Matrix) -> None:
     t = words()
     judged = [(row, row.verdict) for row in matrix.rows if row.verdict]
     if not judged:
-        st.caption(t("judged.none"))
+        st.caption(t("repeatability.none"))
         return
     ruleset_id = judged[0][1].ruleset_id
     ruleset = ruleset_of(ruleset_id)
-    st.caption(t("judged.by", ruleset=plain(name_of(ruleset, ruleset_id, t))))
+    st.caption(t("repeatability.by", ruleset=plain(name_of(ruleset, ruleset_id, t))))
     for row, verdict in judged:
         wrong = [*verdict.of_level(CheckLevel.FAIL), *verdict.of_level(CheckLevel.WARN)]
         label = _label(row, verdict, t)
@@ -34,5 +34,5 @@ def show_series_verdicts(matrix: Matrix) -> None:
 
 def _label(row: MatrixRow, verdict: SeriesVerdict, t: Words) -> str:
     failed, warned = (len(verdict.of_level(level)) for level in (CheckLevel.FAIL, CheckLevel.WARN))
-    wrong = f": {t('worth.checks', failed=failed, warned=warned)}" if failed or warned else ""
+    wrong = f": {t('validity.checks', failed=failed, warned=warned)}" if failed or warned else ""
     return f"{plain(row_title(row.asked, t))} · **{word_of(row, t)}**{plain(wrong)}"

@@ -48,7 +48,7 @@ def show_list() -> None:
             st.caption(series_facts(matrix, t))
             show_progress(matrix)
             if any(row.verdict for row in matrix.rows):
-                st.caption(t("judged.rows", counting=matrix.counting, rows=len(matrix.rows)))
+                st.caption(t("repeatability.rows", counting=matrix.counting, rows=len(matrix.rows)))
     if pages > 1:
         st.pagination(**address.pagination("page", pages))
 

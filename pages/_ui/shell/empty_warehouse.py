@@ -21,7 +21,7 @@ def show_unrecorded() -> NoReturn:
     else:
         st.info(t("board.empty"), icon=":material/info:")
     link(CONFIGURE, t("live.go_configure"), {})
-    link(IMPORT, t("history.open"), {})
+    link(IMPORT, t("import_results.open"), {})
     st.stop()
 
 
