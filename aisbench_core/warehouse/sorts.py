@@ -1,6 +1,6 @@
 """What answers can be sorted by."""
 
-from aisbench_core.model.columns import COLUMNS, medians
+from aisbench_core.model.columns import COLUMNS, Kind, medians
 
 BOARD_SORTS = (
     "throughput",
@@ -38,5 +38,6 @@ HISTORY_SORTS = (
 )
 """What the runs of a history can be sorted by; "moment" is the start by the cloud's clock."""
 
-RUN_SORTS = tuple(column.field for column in COLUMNS if column.sortable)
-"""What a run list can be sorted by; "throughput" is the run's own."""
+_MENU_ORDER = (Kind.TIME, Kind.NUMBER, Kind.INTEGER, Kind.TEXT)
+RUN_SORTS = tuple(column.field for kind in _MENU_ORDER for column in COLUMNS if column.sortable and column.kind is kind)
+"""What a run list can be sorted by, times and numbers first; "throughput" is the run's own."""

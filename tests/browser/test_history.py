@@ -36,7 +36,7 @@ def test_what_is_chosen_is_in_the_address_and_a_mark_outlives_a_reload(
     visit.open("/history")
     expect(visit.page.get_by_role("alert").filter(has_text="Regression")).to_be_visible()
 
-    visit.page.get_by_text("Version", exact=True).click()
+    visit.page.get_by_role("radiogroup").get_by_text("Version", exact=True).click()
     expect(visit.page).to_have_url(re.compile("along=version"))
     visit.rest()
     visit.page.get_by_role("button", name="Mark as baseline").click()

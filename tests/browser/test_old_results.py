@@ -79,7 +79,7 @@ def test_the_same_files_again_are_all_here(alone: ConsoleProcess, window: OpenWi
 
     hand_over(visit, old_files(tmp_path)[:2])
 
-    assert all("here as i-" in state for state in visit.column("Results (2)", "State"))
+    assert all("stored as i-" in state for state in visit.column("Results (2)", "State"))
 
 
 @pytest.mark.parametrize("person", [*PEOPLE])
