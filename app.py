@@ -21,7 +21,7 @@ from aisbench_core.settings import load_settings
 from aisbench_core.web.browser_cookie import BrowserCookie
 from aisbench_core.web.front_door import FrontDoor, FrontDoorMiddleware
 from aisbench_core.web.listening import SWITCH, require_permission, url_of
-from aisbench_core.web.origins import ConsoleNames, Origin
+from aisbench_core.web.origins import ConsoleNames, WebOrigin
 from aisbench_core.web.upload_store import UploadStore
 from aisbench_core.web.uploads import UploadMiddleware
 from aisbench_core.wiring import open_core
@@ -65,7 +65,7 @@ def content_security_policy(host: str) -> str:
 def front_door() -> FrontDoor:
     """Who may pass, as the settings, Streamlit's configuration and the words behind `streamlit run app.py --` say."""
     settings = load_settings()
-    names = ConsoleNames(str(st.get_option("server.address") or ""), Origin.parse(settings.public_url.rstrip("/")))
+    names = ConsoleNames(str(st.get_option("server.address") or ""), WebOrigin.parse(settings.public_url.rstrip("/")))
     return FrontDoor(names, settings.allow_network_access_without_sign_in or SWITCH in sys.argv)
 
 

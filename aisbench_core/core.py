@@ -22,7 +22,7 @@ from aisbench_core.authoring.upstream.configs import Configs
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.doctor.examination import Doctor
 from aisbench_core.errors import DamagedLedger, Problem, SpecError, StaleRun, full_disks_named
-from aisbench_core.importing.history import History
+from aisbench_core.importing.history import ResultImport
 from aisbench_core.job_secrets import JobSecrets
 from aisbench_core.messages import Message
 from aisbench_core.mlflow.exporting import MlflowExport
@@ -111,7 +111,7 @@ class Core:
         series_files = SeriesFiles(settings.series_dir)
         self.storage = Storage(settings, warehouse, self.files, series_files)
         self.doctor = Doctor(settings, look, clock)
-        self.history = History(settings, warehouse, workloads, self.regions, connect, clock)
+        self.history = ResultImport(settings, warehouse, workloads, self.regions, connect, clock)
         self.clones = Clones(ledger, warehouse, workloads)
         self.series = SeriesDesk(
             ledger,

@@ -27,7 +27,7 @@ class ServiceHealth:
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class StoredSizes:
     """What the console has stored: bytes (None where nothing is here), runs (None when the ledger cannot be used), and
     the bytes left on the disk."""
 
@@ -45,7 +45,7 @@ class Health:
 
     services: tuple[ServiceHealth, ...]
     followed: Beat | None
-    sizes: Sizes
+    sizes: StoredSizes
     read_only: bool
     ledger_error: AisbenchError | None = None
 
@@ -94,10 +94,10 @@ def _asked(name: str, address: str, ask: Callable[[], object]) -> ServiceHealth:
     return ServiceHealth(name, address, True, (time.perf_counter() - start) * 1000)
 
 
-def _sizes(settings: Settings, runs: int | None) -> Sizes:
+def _sizes(settings: Settings, runs: int | None) -> StoredSizes:
     free = shutil.disk_usage(settings.data_dir).free
     warehouse = None if settings.has_team_warehouse else _size(settings.warehouse_path)
-    return Sizes(_size(settings.ledger_path), warehouse, runs, free)
+    return StoredSizes(_size(settings.ledger_path), warehouse, runs, free)
 
 
 def _size(file: Path) -> int | None:

@@ -20,7 +20,7 @@ class OfferedFlavors:
 
     def store(self, profile: Profile, flavors: tuple[Flavor, ...]) -> None:
         """Remember what the region of the profile offers; nothing is written while that stays the same."""
-        entry = {**_region_key(profile), "flavors": [asdict(each) for each in flavors]}
+        entry = {**_region_key(profile), "flavors": [asdict(flavor) for flavor in flavors]}
         known = self._read()
         if known.get(profile.name) != entry:
             text = json.dumps({**known, profile.name: entry}, ensure_ascii=False, indent=1)

@@ -17,7 +17,7 @@ from aisbench_core.settings import (
 )
 from aisbench_core.warehouse import Warehouse, log_state
 from aisbench_core.warehouse.compacting import Compacted
-from aisbench_core.warehouse.integrity import Checked, Damage
+from aisbench_core.warehouse.integrity import Damage, IntegrityReport
 from aisbench_core.warehouse.moving import Moved, Told, unheard
 from aisbench_core.warehouse.team import Access, Bucket, TeamPlace, team_place
 
@@ -69,7 +69,7 @@ class Storage:
             )
         return self._warehouse.move_to(Warehouse(place), told)
 
-    def check(self, *, mend: bool = False, told: Told = unheard) -> Checked:
+    def check(self, *, mend: bool = False, told: Told = unheard) -> IntegrityReport:
         """Read and compute everything again, and compare it with the records in the folders of this machine, damaged
         ones named.
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from aisbench_core.authoring.packages.importing import Packages
-from aisbench_core.authoring.packages.intake import LIMITS, Limits
-from aisbench_core.authoring.packages.package import Answers, Described, Package
+from aisbench_core.authoring.packages.intake import LIMITS, PackageLimits
+from aisbench_core.authoring.packages.package import Answers, Package, PackagedWorkload
 from aisbench_core.authoring.upstream.found import LineFinding
 from aisbench_core.authoring.workloads import Workload, Workloads
 from aisbench_core.settings import Settings
@@ -29,7 +29,7 @@ class Door:
         """A package of this name; see `files` for its contents."""
         return self.packages.unpack(f"{name}.tar.gz", io.BytesIO(packed(files(**contents))))
 
-    def described(self, name: str = NAME, answers: Answers = NO_ANSWERS, **contents: Any) -> Described:
+    def described(self, name: str = NAME, answers: Answers = NO_ANSWERS, **contents: Any) -> PackagedWorkload:
         """What a package makes."""
         return self.packages.describe(self.opened(name, **contents), answers)
 
@@ -40,7 +40,7 @@ class Door:
         return self.workloads.get(made.name)
 
 
-def said(described: Described, rule: str) -> list[LineFinding]:
+def said(described: PackagedWorkload, rule: str) -> list[LineFinding]:
     """The findings of one rule."""
     return [each for each in described.findings if each.rule == rule]
 
@@ -50,12 +50,12 @@ def kept(folder: Path) -> str:
     return "".join(file.read_bytes().decode("latin-1") for file in folder.rglob("*") if file.is_file())
 
 
-def opener(data_dir: Path, limits: Limits = LIMITS) -> Packages:
+def opener(data_dir: Path, limits: PackageLimits = LIMITS) -> Packages:
     """The door for packages over an empty data folder."""
     return Packages(Settings(data_dir=data_dir), Workloads(data_dir), limits)
 
 
-def unpacked(data_dir: Path, content: bytes, limits: Limits = LIMITS) -> Package:
+def unpacked(data_dir: Path, content: bytes, limits: PackageLimits = LIMITS) -> Package:
     """The package of an archive."""
     return opener(data_dir, limits).unpack(SOURCE, io.BytesIO(content))
 

@@ -30,7 +30,7 @@ def _change(answers: dict[str, Any], field: str, value: Scalar | None) -> None:
         answers[place] = others if value is None else (*others, name)
     elif place in CHANNELS:
         channels = answers.get(place, ())
-        answers[place] = [{**each, "path": value} if each["name"] == name else each for each in channels]
+        answers[place] = [{**channel, "path": value} if channel["name"] == name else channel for channel in channels]
     else:
         kept = {key: each for key, each in answers.get(place, {}).items() if key != name}
         answers[place] = kept if value is None else {**kept, name: value}

@@ -14,13 +14,13 @@ from aisbench_core.authoring import (
     preflight_rules_v1,
     preflight_rules_workload,
 )
-from aisbench_core.authoring.rules import Rule, Subject, subject_of
+from aisbench_core.authoring.rules import PreflightRule, Subject, subject_of
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.job_secrets import JobSecrets
 from aisbench_core.model import Finding, Flavor, Level, RunSpec
 from aisbench_core.settings import Profile
 
-RULES: tuple[Rule[Subject], ...] = (
+RULES: tuple[PreflightRule[Subject], ...] = (
     *preflight_rules_workload.RULES,
     *preflight_rules_secrets.RULES,
     *preflight_rules_code.RULES,

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from aisbench_core.at_once import answers
 from aisbench_core.authoring.preflight_rules_paths import is_path
 from aisbench_core.authoring.preflight_rules_resources import POOL_FLAVOR, cards_flavor, nodes_cards, nodes_most
-from aisbench_core.authoring.rules import Complaint, Fix, Rule, Source, Subject, rule, subject_of
+from aisbench_core.authoring.rules import Complaint, Fix, PreflightRule, Source, Subject, rule, subject_of
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cloud.ports import ObjectStore, TrainingService
 from aisbench_core.errors import CloudNotFound, CloudRejected
@@ -217,7 +217,7 @@ def online_pool_free(subject: OnlineSubject) -> Iterator[Complaint]:
             )
 
 
-RULES: tuple[Rule[OnlineSubject], ...] = (
+RULES: tuple[PreflightRule[OnlineSubject], ...] = (
     online_bucket,
     online_region,
     online_input,
@@ -231,7 +231,7 @@ RULES: tuple[Rule[OnlineSubject], ...] = (
 )
 """Every rule that asks the cloud; the rules about cards and nodes are looked at again with the region's own flavors."""
 
-AGAIN: tuple[Rule[Subject], ...] = (nodes_cards, nodes_most, cards_flavor)
+AGAIN: tuple[PreflightRule[Subject], ...] = (nodes_cards, nodes_most, cards_flavor)
 
 
 OnProgress = Callable[[int, int], None]
@@ -256,7 +256,7 @@ def online(
     What is not answered within `seconds` is a warning. Raises CloudError when the cloud cannot be asked."""
     offline = subject_of(spec, profile, workloads, training.flavors())
     subject = OnlineSubject(offline, objects, training)
-    groups: dict[str, list[Rule[OnlineSubject]]] = {}
+    groups: dict[str, list[PreflightRule[OnlineSubject]]] = {}
     for each in RULES:  # online.pool and online.pool-free share an answer, so they are asked one after the other
         groups.setdefault(each.rule_id.partition("-")[0], []).append(each)
     known: dict[str, list[Finding]] = {}
@@ -269,11 +269,11 @@ def online(
     return asked + [finding for rule in AGAIN for finding in rule.findings(offline)]
 
 
-def _findings(rules: Sequence[Rule[OnlineSubject]], subject: OnlineSubject) -> list[Finding]:
+def _findings(rules: Sequence[PreflightRule[OnlineSubject]], subject: OnlineSubject) -> list[Finding]:
     return [finding for rule in rules for finding in rule.findings(subject)]
 
 
-def _late(rules: Sequence[Rule[OnlineSubject]], seconds: float) -> list[Finding]:
+def _late(rules: Sequence[PreflightRule[OnlineSubject]], seconds: float) -> list[Finding]:
     message = Message("this could not be looked at: the region did not answer within {seconds:g} s", seconds=seconds)
     return [
         Finding(rule.rule_id, Level.WARNING, rule.field, message, Message("try again"), source=str(rule.source))

@@ -9,7 +9,7 @@ from typing import Literal
 from aisbench_core.authoring import pre_start
 from aisbench_core.authoring.preflight_rules_resources import accelerator
 from aisbench_core.authoring.rules import Complaint, Source, Subject, rule
-from aisbench_core.authoring.software import FIELDS, PATTERNS, Package, package_of, platform_of
+from aisbench_core.authoring.software import FIELDS, PATTERNS, PackageFile, package_of, platform_of
 from aisbench_core.messages import Message
 from aisbench_core.model import Level
 
@@ -159,7 +159,7 @@ def log_levels_reach(subject: Subject) -> Iterator[Complaint]:
         )
 
 
-def _packages(subject: Subject) -> list[tuple[str, Package]]:
+def _packages(subject: Subject) -> list[tuple[str, PackageFile]]:
     found = ((field, package_of(path)) for field, path in subject.spec.update.packages.items())
     return [(field, package) for field, package in found if package]
 

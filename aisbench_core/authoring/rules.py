@@ -46,7 +46,7 @@ class Complaint(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rule(Generic[S]):
+class PreflightRule(Generic[S]):
     """One thing that preflight looks at. `check` gives one complaint for each place that breaks the rule."""
 
     rule_id: str
@@ -70,9 +70,9 @@ class Rule(Generic[S]):
 
 def rule(
     rule_id: str, level: Level, field: str, source: Source
-) -> Callable[[Callable[[S], Iterable[Complaint]]], Rule[S]]:
+) -> Callable[[Callable[[S], Iterable[Complaint]]], PreflightRule[S]]:
     """Make a rule of a checking function."""
-    return lambda check: Rule(rule_id, level, field, source, check)
+    return lambda check: PreflightRule(rule_id, level, field, source, check)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ CANN, MINDSPORE, PROTOBUF = "cann", "mindspore", "protobuf"
 """The fields of a spec's `update`."""
 
 
-class Kind(StrEnum):
+class PackageKind(StrEnum):
     """What a package is. CANN comes as one of the first three."""
 
     NNAE = "nnae"
@@ -21,9 +21,9 @@ class Kind(StrEnum):
 
 
 FIELDS = {
-    CANN: (Kind.NNAE, Kind.NNRT, Kind.TOOLKIT),
-    MINDSPORE: (Kind.MINDSPORE,),
-    PROTOBUF: (Kind.PROTOBUF,),
+    CANN: (PackageKind.NNAE, PackageKind.NNRT, PackageKind.TOOLKIT),
+    MINDSPORE: (PackageKind.MINDSPORE,),
+    PROTOBUF: (PackageKind.PROTOBUF,),
 }
 """Which kinds each field takes."""
 
@@ -45,11 +45,11 @@ _ENGINE_PYTHON = re.compile(r"-py(?:thon)?_?([0-9]+\.[0-9]+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Package:
+class PackageFile:
     """A package by its file's name. An empty architecture or Python version means that any will do."""
 
     name: str
-    kind: Kind
+    kind: PackageKind
     version: str
     architecture: str = ""
     python: str = ""
@@ -67,14 +67,14 @@ class Platform:
     python: str = ""
 
 
-def package_of(path: str) -> Package | None:
+def package_of(path: str) -> PackageFile | None:
     """What a file's name says; None if it is not named as such packages are."""
     name = PurePath(path).name
     if found := _RUN.fullmatch(name):
-        return Package(name, Kind(found[1]), found[2], found[3])
+        return PackageFile(name, PackageKind(found[1]), found[2], found[3])
     if found := _WHEEL.fullmatch(name):
-        kind = Kind.PROTOBUF if found[1] == "protobuf" else Kind.MINDSPORE
-        return Package(name, kind, found[2], _architecture(found[5]), _python(found[3], found[4]))
+        kind = PackageKind.PROTOBUF if found[1] == "protobuf" else PackageKind.MINDSPORE
+        return PackageFile(name, kind, found[2], _architecture(found[5]), _python(found[3], found[4]))
     return None
 
 
@@ -104,7 +104,7 @@ class SoftwareShelf:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def offered(self, field: str) -> Sequence[tuple[str, Package]]:
+    def offered(self, field: str) -> Sequence[tuple[str, PackageFile]]:
         """The packages that one field of `update` takes: absolute path and what the name says, by name."""
         files = sorted(self.folder.iterdir()) if self.folder.is_dir() else []
         found = [(str(file), package_of(file.name)) for file in files if file.is_file()]

@@ -8,7 +8,7 @@ from aisbench_core.cloud import replies, sdk_replies
 from aisbench_core.cloud.job_logs import NOTHING_YET, log_paths
 from aisbench_core.cloud.job_pages import PAGE, JobFilter, JobPages
 from aisbench_core.cloud.sdk_body import job_arguments
-from aisbench_core.cloud.sdk_calls import Lacking, SdkCalls
+from aisbench_core.cloud.sdk_calls import MissingFeature, SdkCalls
 from aisbench_core.errors import CloudNotFound, CloudRejected
 from aisbench_core.messages import Message
 from aisbench_core.model import Engine, Flavor, JobEvent, JobRequest, JobStatus, LogPreview, MetricSample, Pool
@@ -125,7 +125,7 @@ class ModelArtsSdk:
 
 
 def _is_nothing(error: CloudRejected) -> bool:
-    return isinstance(error, Lacking) or error.code in NOTHING_YET
+    return isinstance(error, MissingFeature) or error.code in NOTHING_YET
 
 
 def _nothing(_reply: Any) -> None:

@@ -8,7 +8,7 @@ from itertools import islice
 
 from aisbench_core.cloud import v1_replies
 from aisbench_core.cloud.v1_calls import PAGE, V1Calls
-from aisbench_core.cloud.v1_replies import Version
+from aisbench_core.cloud.v1_replies import JobVersion
 from aisbench_core.cloud.v1_requests import V1Requests
 from aisbench_core.errors import CloudNotFound, CloudRejected, CloudUnavailable
 from aisbench_core.messages import Message
@@ -44,7 +44,7 @@ class ModelArtsV1:
     ) -> None:
         """`request_seconds`: time-out of one request. Nothing is sent yet. `open_calls`: who carries the questions."""
         self._calls = open_calls(profile, credentials, request_seconds)
-        self._versions: dict[str, Version] = {}  # as they were last looked at: nodes, start and log names stay
+        self._versions: dict[str, JobVersion] = {}  # as they were last looked at: nodes, start and log names stay
 
     def create(self, job: JobRequest) -> JobStatus:
         """Create the job, or the next version of the one that has exactly this name.
@@ -116,7 +116,7 @@ class ModelArtsV1:
         operation = Message("delete job {job_id}", job_id=job_id)
         try:
             versions = self._calls.versions(operation, job_id)
-            if any(each.status.job_id != job_id for each in versions):
+            if any(version.status.job_id != job_id for version in versions):
                 self._calls.delete_version(operation, job_id)
             else:
                 self._calls.delete_job(operation, job_id)
@@ -184,18 +184,18 @@ class ModelArtsV1:
         if not versions:
             raise CloudUnavailable(Message("the job exists, but shows no version yet"), operation=operation)
         output = v1_replies.directory(job.outputs[0].path)
-        again = next((each for each in versions if output in each.status.outputs), None)
+        again = next((version for version in versions if output in version.status.outputs), None)
         if again is not None:
             return again.status
-        previous = max(each.number for each in versions)
+        previous = max(version.number for version in versions)
         return self._calls.create_version(operation, known.job_id, previous, job)
 
-    def _look(self, operation: Message, job_id: str) -> Version:
+    def _look(self, operation: Message, job_id: str) -> JobVersion:
         version = self._calls.version(operation, job_id)
         self._versions[job_id] = replace(version, metrics={})
         return version
 
-    def _known(self, operation: Message, job_id: str) -> Version:
+    def _known(self, operation: Message, job_id: str) -> JobVersion:
         """The version as it was last looked at."""
         return self._versions.get(job_id) or self._look(operation, job_id)
 
@@ -224,7 +224,7 @@ class ModelArtsV1:
         return status.has_ended or status.phase == Phase.TERMINATING
 
 
-def _log_name(version: Version, node: int) -> str:
+def _log_name(version: JobVersion, node: int) -> str:
     return f"{version.resource_id}-job-{version.status.name}-{node}.log"
 
 

@@ -213,7 +213,7 @@ class Refusals:
             if sign.casefold() in text.casefold():
                 what = Message("{place} cannot be reached: {reason}", place=self._place, reason=sentence)
                 return CloudUnavailable(what, operation=operation, hint=hint)
-        ours = next((each for each in error.args if isinstance(each, Message)), None)
+        ours = next((arg for arg in error.args if isinstance(arg, Message)), None)
         reason = ours or self._sentence(text) or type(error).__name__
         what = Message("{place} broke off: {reason}", place=self._place, reason=reason)
         return CloudUnavailable(what, operation=operation, hint=_AGAIN)

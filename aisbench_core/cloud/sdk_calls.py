@@ -28,7 +28,7 @@ _STATUS = re.compile(r"\(([45][0-9]{2})\)|\b(?:status|code)\W{1,3}([45][0-9]{2})
 Value = TypeVar("Value")
 
 
-class Lacking(CloudRejected):
+class MissingFeature(CloudRejected):
     """The installed package does not have what the documents say."""
 
 
@@ -141,7 +141,7 @@ class SdkCalls:
             )
             return ConfigError(what, INSTALL)
         if failure["lacking"]:
-            return Lacking(
+            return MissingFeature(
                 Message("the installed package modelarts is not as documented: {reason}", reason=failure["text"]),
                 operation=operation,
                 hint=Message("install a newer wheel, or set api: v2"),

@@ -5,9 +5,9 @@ from typing import Any
 
 from aisbench_core.cloud import sdk_replies, v1_replies
 from aisbench_core.cloud.sdk_body import version_arguments
-from aisbench_core.cloud.sdk_calls import Lacking, SdkCalls
+from aisbench_core.cloud.sdk_calls import MissingFeature, SdkCalls
 from aisbench_core.cloud.v1_calls import CHOOSE_ENGINE, CHOOSE_FLAVOR, LONGEST_SEARCH, PAGE, chosen, numbers
-from aisbench_core.cloud.v1_replies import Version
+from aisbench_core.cloud.v1_replies import JobVersion
 from aisbench_core.messages import Message
 from aisbench_core.model import Engine, Flavor, JobRequest, JobStatus
 from aisbench_core.settings import Credentials, Profile
@@ -33,12 +33,12 @@ class SdkV1Calls:
             asked["search_content"] = search[:LONGEST_SEARCH]
         return self._calls.ask(operation, "v1_jobs", v1_replies.listing, **asked)
 
-    def versions(self, operation: Message, job_id: str) -> list[Version]:
+    def versions(self, operation: Message, job_id: str) -> list[JobVersion]:
         """All versions of a job."""
         job, _ = numbers(operation, job_id)
         return self._calls.ask(operation, "v1_versions", v1_replies.versions, job_id=job)
 
-    def version(self, operation: Message, job_id: str) -> Version:
+    def version(self, operation: Message, job_id: str) -> JobVersion:
         """One version, with its metrics where the package passes them on."""
         job, version = numbers(operation, job_id)
         return self._calls.ask(
@@ -90,7 +90,7 @@ class SdkV1Calls:
             if name not in names:
                 return ""
             return self._calls.ask(operation, "v1_log", v1_replies.log_text, **of, log_file=name)
-        except Lacking:
+        except MissingFeature:
             return ""
 
     def flavors(self) -> Sequence[Flavor]:
@@ -108,9 +108,9 @@ class SdkV1Calls:
         """The package finds the numbers of flavor and image by itself; what it does when there is none is not told."""
         spec = job.spec
         if not spec.pool_id:
-            chosen(operation, spec.flavor, [each.flavor_id for each in self.flavors()], CHOOSE_FLAVOR)
+            chosen(operation, spec.flavor, [flavor.flavor_id for flavor in self.flavors()], CHOOSE_FLAVOR)
         if not spec.image_url:
-            offered = [f"{each.name} {each.version}" for each in self.engines()]
+            offered = [f"{engine.name} {engine.version}" for engine in self.engines()]
             chosen(operation, f"{spec.engine_name} {spec.engine_version}", offered, CHOOSE_ENGINE)
 
 

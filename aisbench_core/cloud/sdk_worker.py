@@ -41,7 +41,7 @@ class Sdk:
     ) -> object:
         if files:
             asked["training_files"] = _call(_part("train_params"), "TrainingFiles", **files)
-        asked["outputs"] = [_call(_part("train_params"), "OutputData", **each) for each in outputs]
+        asked["outputs"] = [_call(_part("train_params"), "OutputData", **output) for output in outputs]
         asked["session"] = self._session
         made = _call(_part("estimatorV2"), "Estimator", **asked)
         given = [_call(_part("train_params"), "InputData", **each) for each in inputs]

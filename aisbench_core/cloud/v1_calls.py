@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from aisbench_core.cloud.v1_replies import Version
+from aisbench_core.cloud.v1_replies import JobVersion
 from aisbench_core.errors import CloudNotFound, CloudRejected
 from aisbench_core.messages import Message
 from aisbench_core.model import Engine, Flavor, JobRequest, JobStatus, Pool
@@ -23,10 +23,10 @@ class V1Calls(Protocol):
 
         `statuses`: only jobs with these numbers, with commas between them, where that can be asked for."""
 
-    def versions(self, operation: Message, job_id: str) -> list[Version]:
+    def versions(self, operation: Message, job_id: str) -> list[JobVersion]:
         """All versions of a job."""
 
-    def version(self, operation: Message, job_id: str) -> Version:
+    def version(self, operation: Message, job_id: str) -> JobVersion:
         """One version, with its metrics."""
 
     def create(self, operation: Message, job: JobRequest) -> JobStatus:

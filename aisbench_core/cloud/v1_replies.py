@@ -47,7 +47,7 @@ _ASCEND = re.compile(r"kat1\.(?P<cards>[0-9]*)xlarge|kat1|snt[0-9]|d910|ascend|n
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class JobVersion:
     """One version in full: what it does, and the name under which the cloud keeps its logs."""
 
     status: JobStatus
@@ -76,12 +76,12 @@ def made(reply: Json, node_count: int) -> JobStatus:
     return _status(reply, str(reply["job_id"]), reply["version_id"], node_count)
 
 
-def version(reply: Json, job: str, name: str = "") -> Version:
+def version(reply: Json, job: str, name: str = "") -> JobVersion:
     """One version, alone or in the list of a job's versions (which tells the job's name beside it)."""
     count = int(reply.get("worker_server_num") or 1)
     status = _status({"job_name": name, **reply}, job, reply["version_id"], count)
     output = str(reply.get("train_url") or "")
-    return Version(
+    return JobVersion(
         status=replace(status, outputs=(directory(output),) if output else ()),
         number=int(reply["version_id"]),
         resource_id=str(reply["resource_id"]),
@@ -89,7 +89,7 @@ def version(reply: Json, job: str, name: str = "") -> Version:
     )
 
 
-def versions(reply: Json) -> list[Version]:
+def versions(reply: Json) -> list[JobVersion]:
     """All versions of a job."""
     job, name = str(reply["job_id"]), str(reply["job_name"])
     return [version(each, job, name) for each in reply.get("versions") or ()]
@@ -138,7 +138,7 @@ def engines(reply: Json) -> list[Engine]:
 
 def engine_numbers(reply: Json) -> dict[str, int]:
     """The preset images' numbers, by name and version."""
-    return {f"{each.name} {each.version}": int(each.engine_id) for each in engines(reply)}
+    return {f"{engine.name} {engine.version}": int(engine.engine_id) for engine in engines(reply)}
 
 
 def flavor(spec: Json) -> Flavor:

@@ -8,7 +8,7 @@ from aisbench_core.cloud import pools, v1_replies
 from aisbench_core.cloud.modelarts_client import Caller
 from aisbench_core.cloud.v1_body import configuration
 from aisbench_core.cloud.v1_calls import CHOOSE_ENGINE, CHOOSE_FLAVOR, LONGEST_SEARCH, PAGE, chosen, numbers
-from aisbench_core.cloud.v1_replies import Version
+from aisbench_core.cloud.v1_replies import JobVersion
 from aisbench_core.messages import Message
 from aisbench_core.model import Engine, Flavor, JobRequest, JobStatus, Pool
 from aisbench_core.settings import Credentials, Profile
@@ -52,11 +52,11 @@ class V1Requests:
             workspace_id=self._workspace_id,
         )
 
-    def versions(self, operation: Message, job_id: str) -> list[Version]:
+    def versions(self, operation: Message, job_id: str) -> list[JobVersion]:
         """All versions of a job."""
         return self._read(operation, VERSIONS, v1_replies.versions, job_id)
 
-    def version(self, operation: Message, job_id: str) -> Version:
+    def version(self, operation: Message, job_id: str) -> JobVersion:
         """One version, with its metrics."""
         job = job_id.partition("/")[0]
         return self._read(operation, VERSION, lambda reply: v1_replies.version(reply, job), job_id)

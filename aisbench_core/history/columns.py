@@ -5,60 +5,63 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 
 from aisbench_core.errors import ConfigError
-from aisbench_core.history.found import Column
+from aisbench_core.history.found import ColumnMeaning
 from aisbench_core.messages import Message
 from aisbench_core.model.columns import KEYS
 
-_NAMES: Mapping[Column, str] = {
-    Column.MODEL: "model, model name, 模型, 模型名称, 网络, 网络模型, network, net",
-    Column.WORKLOAD: "workload, 负载, 测试负载, 业务, 用例, testcase, case",
-    Column.FRAMEWORK: "framework, 框架, 训练框架, ai framework, ai框架",
-    Column.FRAMEWORK_VERSION: (
+_NAMES: Mapping[ColumnMeaning, str] = {
+    ColumnMeaning.MODEL: "model, model name, 模型, 模型名称, 网络, 网络模型, network, net",
+    ColumnMeaning.WORKLOAD: "workload, 负载, 测试负载, 业务, 用例, testcase, case",
+    ColumnMeaning.FRAMEWORK: "framework, 框架, 训练框架, ai framework, ai框架",
+    ColumnMeaning.FRAMEWORK_VERSION: (
         "framework version, 框架版本, 版本, version, mindspore version, mindspore版本, 训练框架版本"
     ),
-    Column.MODE: "mode, 模式, 运行模式, test mode type, singleserver mode, 单服务器模式",
-    Column.NODE_COUNT: (
+    ColumnMeaning.MODE: "mode, 模式, 运行模式, test mode type, singleserver mode, 单服务器模式",
+    ColumnMeaning.NODE_COUNT: (
         "node count, nodes, node, num nodes, node num, servers, server count, "
         "train instance count, 节点数, 节点数量, 节点, 机器数, 服务器数, "
         "服务器数量, 训练节点数, 实例数"
     ),
-    Column.CARDS_PER_NODE: (
+    ColumnMeaning.CARDS_PER_NODE: (
         "cards per node, device num, devices per node, npus per node, 单机卡数, 每节点卡数, 单节点卡数, 每机卡数"
     ),
-    Column.CARD_COUNT: (
+    ColumnMeaning.CARD_COUNT: (
         "card count, cards, card, num cards, rank size, ranksize, world size, "
         "npus, devices, 卡数, 总卡数, 卡数量, npu数"
     ),
-    Column.FLAVOR: ("flavor, train instance type, instance type, 规格, 资源规格, 实例规格, 训练规格, 机型"),
-    Column.ENGINE_VERSION: "engine version, engine, 引擎, 引擎版本, 镜像, 镜像版本",
-    Column.ACCELERATOR: ("accelerator, device, chip, npu, gpu, 加速卡, 芯片, 芯片型号, 硬件, 处理器"),
-    Column.DATASET: "dataset, dataset name, data set, 数据集, 数据集名称",
-    Column.JOB_ID: "job id, jobid, 作业id, 任务id, 训练作业id",
-    Column.JOB_NAME: "job name, jobname, job, 作业, 作业名, 作业名称, 任务名, 任务名称",
-    Column.WORKPATH: "workpath, work path, 工作目录, 路径",
-    Column.CREATED_BY: ("created by, user, tester, owner, operator, 测试人, 测试人员, 执行人, 负责人, 用户"),
-    Column.NOTE: "note, notes, remark, remarks, comment, comments, 备注, 说明",
-    Column.RUN_ID: "run id",
-    Column.DIVISION: "division, divsion",
-    Column.VALIDITY: "validity, 有效性",
-    Column.RESOURCE_UTIL_PCT: "npu util avg pct",
+    ColumnMeaning.FLAVOR: ("flavor, train instance type, instance type, 规格, 资源规格, 实例规格, 训练规格, 机型"),
+    ColumnMeaning.ENGINE_VERSION: "engine version, engine, 引擎, 引擎版本, 镜像, 镜像版本",
+    ColumnMeaning.ACCELERATOR: ("accelerator, device, chip, npu, gpu, 加速卡, 芯片, 芯片型号, 硬件, 处理器"),
+    ColumnMeaning.DATASET: "dataset, dataset name, data set, 数据集, 数据集名称",
+    ColumnMeaning.JOB_ID: "job id, jobid, 作业id, 任务id, 训练作业id",
+    ColumnMeaning.JOB_NAME: "job name, jobname, job, 作业, 作业名, 作业名称, 任务名, 任务名称",
+    ColumnMeaning.WORKPATH: "workpath, work path, 工作目录, 路径",
+    ColumnMeaning.CREATED_BY: ("created by, user, tester, owner, operator, 测试人, 测试人员, 执行人, 负责人, 用户"),
+    ColumnMeaning.NOTE: "note, notes, remark, remarks, comment, comments, 备注, 说明",
+    ColumnMeaning.RUN_ID: "run id",
+    ColumnMeaning.DIVISION: "division, divsion",
+    ColumnMeaning.VALIDITY: "validity, 有效性",
+    ColumnMeaning.RESOURCE_UTIL_PCT: "npu util avg pct",
 }
 
 _UNIT = re.compile(r"[(\[（【](?:([^)\]）】]*+)[)\]）】]|[^)\]）】]*+\Z)")
 """What stands in brackets; one that is never closed takes all that follows, so that nothing is read twice."""
 
-_PERCENT = {Column.ACCURACY: Column.ACCURACY_PCT, Column.RESOURCE_UTIL_RATIO: Column.RESOURCE_UTIL_PCT}
+_PERCENT = {
+    ColumnMeaning.ACCURACY: ColumnMeaning.ACCURACY_PCT,
+    ColumnMeaning.RESOURCE_UTIL_RATIO: ColumnMeaning.RESOURCE_UTIL_PCT,
+}
 
 LONGEST_HEADER = 256
 """In characters; what is longer is a cell that somebody wrote a text into."""
 
-RESULTS = frozenset({Column.THROUGHPUT_RATIO, Column.ACCURACY, Column.ACCURACY_PCT})
+RESULTS = frozenset({ColumnMeaning.THROUGHPUT_RATIO, ColumnMeaning.ACCURACY, ColumnMeaning.ACCURACY_PCT})
 """A table without any of these holds no results."""
 
 
-def guessed(headers: Sequence[str]) -> dict[str, Column]:
+def guessed(headers: Sequence[str]) -> dict[str, ColumnMeaning]:
     """What each header is taken for; of several that mean the same, the first one counts."""
-    found: dict[str, Column] = {}
+    found: dict[str, ColumnMeaning] = {}
     for header in headers:
         column = _column(header)
         if column and column not in found.values():
@@ -66,7 +69,7 @@ def guessed(headers: Sequence[str]) -> dict[str, Column]:
     return found
 
 
-def chosen(headers: Sequence[str], mapping: Mapping[str, str]) -> dict[str, Column]:
+def chosen(headers: Sequence[str], mapping: Mapping[str, str]) -> dict[str, ColumnMeaning]:
     """The guess with what somebody chose in its place. Raises ConfigError when a chosen word is no column."""
     theirs = {header: _meant(header, mapping[header]) for header in headers if header in mapping}
     taken = set(theirs.values())
@@ -75,20 +78,20 @@ def chosen(headers: Sequence[str], mapping: Mapping[str, str]) -> dict[str, Colu
     return {header: column for header, column in both.items() if column}
 
 
-def _meant(header: str, word: str) -> Column | None:
+def _meant(header: str, word: str) -> ColumnMeaning | None:
     if not word:
         return None
     try:
-        return Column(word)
+        return ColumnMeaning(word)
     except ValueError:
-        allowed = ", ".join(Column)
+        allowed = ", ".join(ColumnMeaning)
         raise ConfigError(
             Message("column {header!r} is mapped to {word!r}, which is no column", header=header, word=word),
             Message("choose one of: {allowed}", allowed=allowed),
         ) from None
 
 
-def _column(header: str) -> Column | None:
+def _column(header: str) -> ColumnMeaning | None:
     if len(header) > LONGEST_HEADER:
         return None
     words = _words(header)
@@ -106,13 +109,13 @@ def _words(header: str) -> str:
     return " ".join(re.sub(r"[\s_\-%:*#]+", " ", text).split())
 
 
-def _by_name() -> dict[str, Column]:
-    found = {_words(column): column for column in Column}
+def _by_name() -> dict[str, ColumnMeaning]:
+    found = {_words(column): column for column in ColumnMeaning}
     found |= {_words(name): column for column, names in _NAMES.items() for name in names.split(",")}
     for key in KEYS:
         exported = (key.exported.name if key.exported else "") or key.name
         names = [exported, *(name for name in (key.key.headers if key.key else "").split(",") if name)]
-        found |= {_words(name): Column(key.stored_name) for name in names}
+        found |= {_words(name): ColumnMeaning(key.stored_name) for name in names}
     return found
 
 

@@ -98,7 +98,7 @@ class InputFile:
     open: Callable[[], BinaryIO]
 
 
-class Column(StrEnum):
+class ColumnMeaning(StrEnum):
     """What a column of a table can mean. Units as in TrainResultInfo; `*_pct` are percent. Times are local."""
 
     MODEL = "model"
@@ -150,5 +150,5 @@ class Table:
 
     source: str
     columns: tuple[str, ...]
-    mapping: Mapping[str, Column]
+    mapping: Mapping[str, ColumnMeaning]
     sample: tuple[tuple[str, ...], ...] = ()

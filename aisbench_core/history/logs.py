@@ -61,18 +61,18 @@ def read_log(file: Readable, source: str, zone: tzinfo) -> Iterator[FoundResult 
 
 
 def _all(file: Readable, source: str, zone: tzinfo) -> Iterator[FoundResult | Unread]:
-    reading = _Reading(source, zone)
+    reading = _LogReading(source, zone)
     for line in _telling_lines(file, reading):
         yield from _stamped(reading.take(line), reading)
     yield from _stamped(reading.end(), reading)
 
 
-def _stamped(found: Iterator[FoundResult | Unread], reading: "_Reading") -> Iterator[FoundResult | Unread]:
+def _stamped(found: Iterator[FoundResult | Unread], reading: "_LogReading") -> Iterator[FoundResult | Unread]:
     for each in found:
         yield replace(each, rehearsal=True) if isinstance(each, FoundResult) and reading.is_rehearsal else each
 
 
-class _Reading:
+class _LogReading:
     """One log while it is being read: the run that its lines speak of, and the block that they are in."""
 
     def __init__(self, source: str, zone: tzinfo) -> None:
@@ -144,7 +144,7 @@ class _Reading:
             yield Unread(self._source, Message("{run} has no result here: it failed, or the log is cut off", run=which))
 
 
-def _telling_lines(file: Readable, reading: _Reading) -> Iterator[str]:
+def _telling_lines(file: Readable, reading: _LogReading) -> Iterator[str]:
     """The lines that hold one of the words, and, while a block is being read, every line."""
     for window in windows(file):
         words, place = _Words(window), 0

@@ -8,7 +8,7 @@ FRAMEWORKS = {"mindspore": "MindSpore", "tensorflow": "TensorFlow", "pytorch": "
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PackageNameFacts:
     """What a package's name tells; empty where it tells nothing."""
 
     workload: str = ""
@@ -17,12 +17,12 @@ class Told:
     framework_version: str = ""
 
 
-def told_by(*paths: str) -> Told:
+def told_by(*paths: str) -> PackageNameFacts:
     """What the first of these paths that lies in a package tells."""
     for path in paths:
         package = package_name(path)
         if package:
             workload = package.workload.removeprefix("train_")
             framework, _, model = workload.partition("_")
-            return Told(workload, model, FRAMEWORKS.get(framework, framework), package.framework_version)
-    return Told()
+            return PackageNameFacts(workload, model, FRAMEWORKS.get(framework, framework), package.framework_version)
+    return PackageNameFacts()

@@ -10,7 +10,7 @@ from typing import Any, cast
 from aisbench_core.errors import ResultError
 from aisbench_core.history.columns import RESULTS, chosen, guessed
 from aisbench_core.history.exported import unguarded
-from aisbench_core.history.found import Column, FoundResult, Table, Unread
+from aisbench_core.history.found import ColumnMeaning, FoundResult, Table, Unread
 from aisbench_core.history.identity import identities
 from aisbench_core.history.packages import told_by
 from aisbench_core.history.rows import Row
@@ -39,22 +39,22 @@ _NOTHING = frozenset(
 _GROUPED = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?")
 _SINGLE = re.compile(r"single|单", re.I)
 _TEXTS = (
-    Column.MODEL,
-    Column.WORKLOAD,
-    Column.FRAMEWORK,
-    Column.FRAMEWORK_VERSION,
-    Column.FLAVOR,
-    Column.ENGINE_VERSION,
-    Column.ACCELERATOR,
-    Column.DATASET,
-    Column.JOB_ID,
-    Column.JOB_NAME,
-    Column.WORKPATH,
-    Column.CREATED_BY,
-    Column.NOTE,
-    Column.RUN_ID,
+    ColumnMeaning.MODEL,
+    ColumnMeaning.WORKLOAD,
+    ColumnMeaning.FRAMEWORK,
+    ColumnMeaning.FRAMEWORK_VERSION,
+    ColumnMeaning.FLAVOR,
+    ColumnMeaning.ENGINE_VERSION,
+    ColumnMeaning.ACCELERATOR,
+    ColumnMeaning.DATASET,
+    ColumnMeaning.JOB_ID,
+    ColumnMeaning.JOB_NAME,
+    ColumnMeaning.WORKPATH,
+    ColumnMeaning.CREATED_BY,
+    ColumnMeaning.NOTE,
+    ColumnMeaning.RUN_ID,
 )
-_PERCENT = {Column.ACCURACY_PCT: "accuracy", Column.RESOURCE_UTIL_PCT: "resource_util_ratio"}
+_PERCENT = {ColumnMeaning.ACCURACY_PCT: "accuracy", ColumnMeaning.RESOURCE_UTIL_PCT: "resource_util_ratio"}
 
 
 def table_in(rows: Iterator[Row], source: str) -> Table | None:
@@ -104,10 +104,10 @@ class _Cells:
     """A row's cells by what they mean; what is not there is empty text."""
 
     row: Row
-    places: Mapping[Column, int]
+    places: Mapping[ColumnMeaning, int]
     header: Sequence[str]
 
-    def __getitem__(self, column: Column) -> str:
+    def __getitem__(self, column: ColumnMeaning) -> str:
         place = self.places.get(column, len(self.row))
         text = self.row[place] if place < len(self.row) else ""
         text = unguarded(text).strip()
@@ -161,8 +161,8 @@ def _found(cells: _Cells, source: str, number: int, zone: tzinfo) -> FoundResult
     for field in fields(package):
         texts[field.name] = texts[field.name] or getattr(package, field.name)
     nodes, cards = _size(cells)
-    if cells[Column.VALIDITY] not in ("", "valid", "claimed"):
-        problems.append(Message("the table calls it {validity}", validity=cells[Column.VALIDITY]))
+    if cells[ColumnMeaning.VALIDITY] not in ("", "valid", "claimed"):
+        problems.append(Message("the table calls it {validity}", validity=cells[ColumnMeaning.VALIDITY]))
     identity, values_identity = identities(_distinguishing(cells, told), texts["job_id"])
     return FoundResult(
         source=source,
@@ -175,7 +175,7 @@ def _found(cells: _Cells, source: str, number: int, zone: tzinfo) -> FoundResult
         mode=_mode(cells),
         node_count=nodes,
         cards_per_node=cards,
-        rehearsal=cells[Column.DIVISION] == "rehearsal",
+        rehearsal=cells[ColumnMeaning.DIVISION] == "rehearsal",
         started_at=info.total_start_time,
         ended_at=info.total_end_time,
         problems=tuple(problems),
@@ -186,7 +186,7 @@ def _found(cells: _Cells, source: str, number: int, zone: tzinfo) -> FoundResult
 
 def _told(cells: _Cells, key: str) -> str:
     """A value's text as upstream would write it: without groups of digits, percent as a share."""
-    for column in (Column(key), *(column for column, name in _PERCENT.items() if name == key)):
+    for column in (ColumnMeaning(key), *(column for column, name in _PERCENT.items() if name == key)):
         text = cells[column]
         if text and key in TIMES:
             return text
@@ -216,21 +216,21 @@ def _values(told: Mapping[str, str], zone: tzinfo, problems: list[str]) -> dict[
 
 def _distinguishing(cells: _Cells, told: Mapping[str, str]) -> dict[str, object]:
     """What makes a row another run than its neighbours. Notes and people may be mended later without making one."""
-    if cells[Column.RUN_ID]:
-        return {"run_id": cells[Column.RUN_ID]}
+    if cells[ColumnMeaning.RUN_ID]:
+        return {"run_id": cells[ColumnMeaning.RUN_ID]}
     others = (
-        Column.MODEL,
-        Column.WORKLOAD,
-        Column.FRAMEWORK_VERSION,
-        Column.NODE_COUNT,
-        Column.FLAVOR,
-        Column.WORKPATH,
+        ColumnMeaning.MODEL,
+        ColumnMeaning.WORKLOAD,
+        ColumnMeaning.FRAMEWORK_VERSION,
+        ColumnMeaning.NODE_COUNT,
+        ColumnMeaning.FLAVOR,
+        ColumnMeaning.WORKPATH,
     )
     return {**normal(told), **{str(column): cells[column] for column in others}}
 
 
 def _mode(cells: _Cells) -> Mode | None:
-    text = cells[Column.MODE]
+    text = cells[ColumnMeaning.MODE]
     if not text:
         return None
     return Mode.SINGLE_SERVER if _SINGLE.search(text) or text.lower() == "true" else Mode.CLUSTER
@@ -238,7 +238,8 @@ def _mode(cells: _Cells) -> Mode | None:
 
 def _size(cells: _Cells) -> tuple[int | None, int | None]:
     nodes, cards, total = (
-        _count(cells[column]) for column in (Column.NODE_COUNT, Column.CARDS_PER_NODE, Column.CARD_COUNT)
+        _count(cells[column])
+        for column in (ColumnMeaning.NODE_COUNT, ColumnMeaning.CARDS_PER_NODE, ColumnMeaning.CARD_COUNT)
     )
     if total and nodes and not cards and total % nodes == 0:
         cards = total // nodes

@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from aisbench_core.errors import ConfigError, Problem, SpecError
-from aisbench_core.history.found import Column
+from aisbench_core.history.found import ColumnMeaning
 from aisbench_core.messages import Message
 from aisbench_core.private_files import write_whole
 
@@ -42,9 +42,9 @@ class Columns:
 
 def checked(mapping: Mapping[str, str]) -> dict[str, str]:
     """The same mapping. Raises SpecError, naming the headers, when it speaks of columns that do not exist."""
-    allowed = {NOTHING, *Column}
+    allowed = {NOTHING, *ColumnMeaning}
     problems = [
-        Problem(header, Message("must be one of {columns}, or empty", columns=", ".join(Column)), repr(column))
+        Problem(header, Message("must be one of {columns}, or empty", columns=", ".join(ColumnMeaning)), repr(column))
         for header, column in mapping.items()
         if column not in allowed
     ]

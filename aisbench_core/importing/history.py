@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.errors import Problem, SpecError, full_disks_named
-from aisbench_core.history.found import UPSTREAM_ZONE, Column, FoundResult, InputFile, Table, Unread
+from aisbench_core.history.found import UPSTREAM_ZONE, ColumnMeaning, FoundResult, InputFile, Table, Unread
 from aisbench_core.history.names import is_result_file
 from aisbench_core.history.reading import columns_of, columns_of_stream, read_files, read_path, read_stream
 from aisbench_core.importing import records, saving
@@ -44,7 +44,7 @@ UPLOADED = "uploaded files"
 """What the folder is called that handed-over result files come from."""
 
 
-class History:
+class ResultImport:
     """Old results on their way into the warehouse. Threads may share it."""
 
     def __init__(
@@ -136,7 +136,7 @@ class History:
         if isinstance(table, Unread):
             return table
         said = {header: column for header, column in self.columns.known().items() if header in table.columns}
-        known = {header: Column(column) for header, column in said.items() if column}
+        known = {header: ColumnMeaning(column) for header, column in said.items() if column}
         guessed = {header: column for header, column in table.mapping.items() if header not in said}
         return replace(table, mapping=guessed | known)
 

@@ -67,7 +67,7 @@ class Catalogue:
         for workload in self.workloads:
             if name and workload.name == name:
                 return workload
-        same = [each for each in self.workloads if not name and _alike(each, said)]
+        same = [workload for workload in self.workloads if not name and _alike(workload, said)]
         return same[0] if len(same) == 1 else None
 
 
@@ -125,7 +125,7 @@ def _answers(found: FoundResult, choices: Choices) -> Said:
             told = replace(told, workload="", framework="" if said.framework else told.framework)
         if said.workload and not said.model:
             told = replace(told, model="", framework="")
-        told = replace(told, **{each.name: value for each in fields(Said) if (value := getattr(said, each.name))})
+        told = replace(told, **{field.name: value for field in fields(Said) if (value := getattr(said, field.name))})
     return told
 
 

@@ -89,12 +89,12 @@ class Here:
         """For each result the source of the same one before it, by the rules for those that are stored; or empty."""
         seen, sources = Here(self._warehouse), dict[str, str]()
         found = []
-        for each in results:
-            name = "" if self.name(each) else seen.name(each)
+        for result in results:
+            name = "" if self.name(result) else seen.name(result)
             found.append(sources.get(name, ""))
             if not name:
-                seen.add(each)
-                sources[run_id_of(each)] = each.source
+                seen.add(result)
+                sources[run_id_of(result)] = result.source
         return found
 
     def add(self, found: FoundResult) -> None:
@@ -167,9 +167,9 @@ def _says_else(now: RunRecord, folder: RunFolder) -> bool:
 
 def _kept(records: Sequence[RunRecord], warehouse: Warehouse, runs_dir: Path, replace: bool) -> list[str]:
     """The runs that were stored; what another machine has stored since we looked leaves nothing here."""
-    folders = {each.run.run_id: RunFolder(runs_dir / each.run.run_id).path for each in records}
+    folders = {record.run.run_id: RunFolder(runs_dir / record.run.run_id).path for record in records}
     ours = {run_id for run_id, folder in folders.items() if not folder.exists()}
-    written = [_written(each, runs_dir) for each in records]
+    written = [_written(record, runs_dir) for record in records]
     if replace:
         warehouse.record_many(written)
         return list(folders)

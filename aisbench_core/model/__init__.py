@@ -1,6 +1,6 @@
 """The nouns of the product: specs, runs, jobs and results. No I/O happens here."""
 
-from aisbench_core.model.differences import Difference, differences, flat, not_known
+from aisbench_core.model.differences import FieldDifference, differences, flat, not_known
 from aisbench_core.model.job import (
     ENDED_PHASES,
     Engine,
@@ -103,10 +103,10 @@ __all__ = [
     "Channel",
     "Clock",
     "CollectedResult",
-    "Difference",
     "Division",
     "Engine",
     "Event",
+    "FieldDifference",
     "Finding",
     "Flavor",
     "Frozen",

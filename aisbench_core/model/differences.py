@@ -12,7 +12,7 @@ TOLD = ("parameters", "environments")
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class FieldDifference:
     """One field that is not the same; None on the side that does not set it."""
 
     field: str
@@ -26,13 +26,13 @@ def flat(spec: RunSpec, fields: Collection[str] | None = None) -> dict[str, obje
     return {name: value for name, value in _flat(answers) if value is not None}
 
 
-def differences(original: RunSpec, now: RunSpec, known: Collection[str] | None = None) -> tuple[Difference, ...]:
+def differences(original: RunSpec, now: RunSpec, known: Collection[str] | None = None) -> tuple[FieldDifference, ...]:
     """The fields in which `now` is another spec. `known`: the only fields that the original is known to have set.
 
     90, 90.0 and "90" are different answers of a person."""
     before, after = flat(original, known), flat(now, known)
     return tuple(
-        Difference(name, before.get(name), after.get(name))
+        FieldDifference(name, before.get(name), after.get(name))
         for name in dict.fromkeys([*before, *after])
         if canonical_json(before.get(name)) != canonical_json(after.get(name))
     )

@@ -53,13 +53,13 @@ class Remarks:
     @property
     def tags(self) -> tuple[str, ...]:
         """The tags that the run has, sorted."""
-        last = {each.text: each.kind for each in self.changes if each.kind is not RemarkKind.NOTE}
+        last = {change.text: change.kind for change in self.changes if change.kind is not RemarkKind.NOTE}
         return tuple(sorted(tag for tag, kind in last.items() if kind is RemarkKind.TAG))
 
     @property
     def noted(self) -> Remark | None:
         """The change that the note was written with."""
-        return next((each for each in reversed(self.changes) if each.kind is RemarkKind.NOTE), None)
+        return next((change for change in reversed(self.changes) if change.kind is RemarkKind.NOTE), None)
 
     @property
     def note(self) -> str:
@@ -68,7 +68,9 @@ class Remarks:
 
     def timeline(self, run_id: str) -> list[Event]:
         """The changes as what happened to the run."""
-        return [Event(run_id, each.at, "person", Level.INFO, _sentence(each), each.who) for each in self.changes]
+        return [
+            Event(run_id, change.at, "person", Level.INFO, _sentence(change), change.who) for change in self.changes
+        ]
 
 
 NOTHING = Remarks()

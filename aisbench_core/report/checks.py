@@ -59,13 +59,13 @@ def _table(checks: Sequence[Check], say: Speaker) -> Markup:
         list(map(say, ("check", "level", "expected", "found", "evidence"))),
         [
             (
-                cell(each.id),
-                cell(say(each.level), str(each.level)),
+                cell(check.id),
+                cell(say(check.level), str(check.level)),
                 *(
                     cell(say.sentence(text, MOST_LETTERS) if text else "")
-                    for text in (each.expected, each.found, each.evidence)
+                    for text in (check.expected, check.found, check.evidence)
                 ),
             )
-            for each in checks
+            for check in checks
         ],
     )

@@ -85,7 +85,7 @@ def _sha256(found: Reported) -> str:
 
 
 def _checks(checks: Sequence[Check]) -> list[list[str]]:
-    return [[each.id, each.level, each.expected, each.found, each.evidence] for each in checks]
+    return [[check.id, check.level, check.expected, check.found, check.evidence] for check in checks]
 
 
 def _told(cells: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from aisbench_core.report.markup import Markup, element, joined
 
 def table(heads: Sequence[object], rows: Iterable[Sequence[Markup]]) -> Markup:
     """A table whose header is printed again on each page; the cells are made by `cell` and its like."""
-    head = element("thead", element("tr", *(element("th", each, scope="col") for each in heads)))
+    head = element("thead", element("tr", *(element("th", head, scope="col") for head in heads)))
     return element("table", head, element("tbody", *(element("tr", *row) for row in rows)))
 
 

@@ -13,7 +13,7 @@ from aisbench_core.reproducing import aspects
 from aisbench_core.reproducing.aspects import known
 from aisbench_core.reproducing.clones import Clones
 from aisbench_core.reproducing.results import repeated
-from aisbench_core.reproducing.values import Aspect, Check, Original, Repeated, Sameness
+from aisbench_core.reproducing.values import Aspect, Original, Repeated, ReproductionCheck, Sameness
 from aisbench_core.running.code import files_beside, read_code
 from aisbench_core.running.launch_facts import LaunchFacts, read_facts
 from aisbench_core.running.ledger import Ledger
@@ -53,7 +53,7 @@ class Reproductions:
         self._clones = clones
         self._launch = launch
 
-    def check(self, run_id: str, profile: str = "") -> Check:
+    def check(self, run_id: str, profile: str = "") -> ReproductionCheck:
         """What is the same now and what is not; asks the region what it offers, and launches nothing.
 
         `profile`: where to run; by default where the original ran, or else the settings' own. Raises RunNotFound, and
@@ -71,9 +71,9 @@ class Reproductions:
             *self._of_data(row, now),
             self._of_system(original, now, place),
         )
-        return Check(original, spec, place.name, found)
+        return ReproductionCheck(original, spec, place.name, found)
 
-    def launch(self, check: Check, who: str, token: str = "") -> Run:
+    def launch(self, check: ReproductionCheck, who: str, token: str = "") -> Run:
         """Launch what was checked; the new run remembers which one it reproduces. Raises SpecError as a launch does."""
         return self._launch(check.spec, check.profile, who, token, check.original.run_id)
 

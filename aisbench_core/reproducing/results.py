@@ -3,7 +3,7 @@
 from aisbench_core.model import RunState
 from aisbench_core.reproducing.values import Repeated, Sameness
 from aisbench_core.statistics.summary import expected_of_one
-from aisbench_core.warehouse import BoardQuery, RunRow, Verdict, Warehouse
+from aisbench_core.warehouse import BoardQuery, Comparability, RunRow, Warehouse
 from aisbench_core.warehouse.histories import HistoryGroup
 
 MOST = 1000
@@ -15,7 +15,7 @@ def repeated(warehouse: Warehouse, original: RunRow, run: RunRow) -> Repeated:
     compared = warehouse.compare([original.run_id, run.run_id])
     throughputs = _group(warehouse, original)
     expected = expected_of_one(throughputs)
-    comparable = compared.verdict is Verdict.COMPARABLE and run.state is RunState.COMPLETED
+    comparable = compared.verdict is Comparability.COMPARABLE and run.state is RunState.COMPLETED
     measured = original.throughput is not None and run.throughput is not None and original.throughput > 0
     return Repeated(
         original=original,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from aisbench_core.model import RunSpec
-from aisbench_core.warehouse.compared import Verdict
+from aisbench_core.warehouse.compared import Comparability
 from aisbench_core.warehouse.values import RunRow
 
 
@@ -43,7 +43,7 @@ class Aspect:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ReproductionCheck:
     """What a run would be that is to give the result of the original again, against what that was."""
 
     original: Original
@@ -53,7 +53,7 @@ class Check:
 
     def having(self, sameness: Sameness) -> list[Aspect]:
         """The aspects of one kind."""
-        return [each for each in self.aspects if each.sameness is sameness]
+        return [aspect for aspect in self.aspects if aspect.sameness is sameness]
 
     @property
     def identical(self) -> bool | None:
@@ -73,7 +73,7 @@ class Repeated:
 
     original: RunRow
     run: RunRow
-    verdict: Verdict
+    verdict: Comparability
     not_comparable: Sequence[str]
     ratio: float | None
     runs: int

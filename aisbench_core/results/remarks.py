@@ -24,7 +24,7 @@ def read_remarks(folder: Path) -> Remarks:
 def add_remarks(folder: Path, remarks: Iterable[Remark]) -> None:
     """Keep those that the folder does not hold yet."""
     known = set(read_remarks(folder).changes)
-    new = [each for each in remarks if each not in known]
+    new = [remark for remark in remarks if remark not in known]
     if new:
         _append(folder / FILE, b"".join(_REMARK.dump_json(each) + b"\n" for each in sorted(new)))
 

@@ -45,7 +45,7 @@ class Levels(Frozen):
         return self.closed if division is Division.CLOSED else self.open
 
 
-class Rule(Levels):
+class ValidityRule(Levels):
     """What every rule says, whatever it looks at."""
 
     title: Annotated[Text, Field(description="what has to be so")]
@@ -65,25 +65,25 @@ else:
     Required = Literal["throughput", "throughput_definition", *REQUIRED]
 
 
-class Fields(Rule):
+class Fields(ValidityRule):
     """V01."""
 
     required: Annotated[tuple[Required, ...], Field(description="what a result must hold")]
 
 
-class Times(Rule):
+class Times(ValidityRule):
     """V02."""
 
     inside_total: Annotated[bool, Field(description="whether every period must lie inside total")] = False
 
 
-class Agreement(Rule):
+class Agreement(ValidityRule):
     """V04."""
 
     tolerance: Annotated[Share, Field(description="how far apart they may be, as a share")]
 
 
-class Stragglers(Rule):
+class Stragglers(ValidityRule):
     """V05."""
 
     share: Annotated[Share, Field(description="of the run's median card, below which a card is a straggler")]
@@ -97,7 +97,7 @@ class Target(Frozen):
     inferred: Annotated[bool, Field(description="whether it was inferred")] = False
 
 
-class Accuracy(Rule):
+class Accuracy(ValidityRule):
     """V06."""
 
     below_target: Annotated[Levels, Field(description="what a missed target does")]
@@ -106,43 +106,43 @@ class Accuracy(Rule):
     ] = Field(default_factory=dict)
 
 
-class ServerAccuracy(Rule):
+class ServerAccuracy(ValidityRule):
     """V07."""
 
     most_apart: Annotated[Share, Field(description="how far the servers' accuracies may be apart")]
 
 
-class Definitions(Rule):
+class Definitions(ValidityRule):
     """V16."""
 
     allowed: Annotated[tuple[str, ...], Field(description="the definitions that count; none named: every one")] = ()
 
 
-class Power(Rule):
+class PowerRule(ValidityRule):
     """V19."""
 
     tolerance: Annotated[Share, Field(description="how far energy may be from average power x time, as a share")]
 
 
-class Description(Rule):
+class Description(ValidityRule):
     """V21."""
 
     fields: Annotated[int, Field(ge=0, le=33, description="how many of the 33 fields must be filled in")] = 33
 
 
-class Durations(Rule):
+class Durations(ValidityRule):
     """V23."""
 
     tolerance: Annotated[Share, Field(description="how far they may be apart, as a share")]
 
 
-class Clock(Rule):
+class Clock(ValidityRule):
     """V26."""
 
     ahead_s: Annotated[Count, Field(description="seconds that clocks may differ")]
 
 
-class RunCount(Rule):
+class RunCount(ValidityRule):
     """V08."""
 
     runs: Annotated[Count, Field(description="valid runs that a series needs")]
@@ -151,25 +151,25 @@ class RunCount(Rule):
     )
 
 
-class Missed(Rule):
+class Missed(ValidityRule):
     """V09."""
 
     most: Annotated[Count, Field(description="runs of a series that may miss the target")]
 
 
-class Outliers(Rule):
+class Outliers(ValidityRule):
     """V22."""
 
     deviations: Annotated[float, Field(gt=0, allow_inf_nan=False, description="median absolute deviations")]
 
 
-class Spread(Rule):
+class SpreadRule(ValidityRule):
     """V27."""
 
     most: Annotated[Share, Field(description="the largest coefficient of variation")]
 
 
-class Apart(Rule):
+class Apart(ValidityRule):
     """V29."""
 
     days: Annotated[Count, Field(description="between the first and the last run of a series")]
@@ -180,17 +180,17 @@ class RunRules(Frozen):
 
     V01: Fields | None = None
     V02: Times | None = None
-    V03: Rule | None = None
+    V03: ValidityRule | None = None
     V04: Agreement | None = None
     V05: Stragglers | None = None
     V06: Accuracy | None = None
     V07: ServerAccuracy | None = None
-    V15: Rule | None = None
+    V15: ValidityRule | None = None
     V16: Definitions | None = None
-    V19: Power | None = None
+    V19: PowerRule | None = None
     V21: Description | None = None
     V23: Durations | None = None
-    V25: Rule | None = None
+    V25: ValidityRule | None = None
     V26: Clock | None = None
 
 
@@ -199,14 +199,14 @@ class SeriesRules(Frozen):
 
     V08: RunCount | None = None
     V09: Missed | None = None
-    V11: Rule | None = None
-    V12: Rule | None = None
-    V14: Rule | None = None
+    V11: ValidityRule | None = None
+    V12: ValidityRule | None = None
+    V14: ValidityRule | None = None
     V22: Outliers | None = None
-    V27: Spread | None = None
-    V28: Rule | None = None
+    V27: SpreadRule | None = None
+    V28: ValidityRule | None = None
     V29: Apart | None = None
-    V30: Rule | None = None
+    V30: ValidityRule | None = None
 
 
 class Ruleset(Frozen):
@@ -245,7 +245,7 @@ class Ruleset(Frozen):
         return Message("{count} of {total} rules inferred without the standard's text", count=inferred, total=rules)
 
     @cached_property
-    def rules(self) -> Mapping[str, Rule]:
+    def rules(self) -> Mapping[str, ValidityRule]:
         """Every rule by its id, in the order of the ids."""
         return dict(sorted((rule_id, rule) for rule_id, rule in [*self.run, *self.series] if rule is not None))
 

@@ -116,7 +116,9 @@ class Collecting:
             total_end_time=_first_end(folder) or self.clock(),
         )
         found = collect(cloud.objects, places.output_path(run, cloud.profile), run.spec, info)
-        problems = (masked(each, self._secret_values(run)) for each in found.problems)  # they quote what a job wrote
+        problems = (
+            masked(problem, self._secret_values(run)) for problem in found.problems
+        )  # they quote what a job wrote
         found = replace(found, problems=tuple(problems))
         nothing = not found.rank_results and found.info.accuracy is None
         return None if nothing and run.verdict is not RunState.COMPLETED else found

@@ -12,7 +12,7 @@ QUIET_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Pause:
+class _Backoff:
     since: datetime
     seconds: float
 
@@ -23,7 +23,7 @@ class LogPace:
     def __init__(self, first_seconds: float) -> None:
         """`first_seconds`: between two requests for a log that grows, while few jobs run."""
         self._first_seconds = first_seconds
-        self._pauses: dict[str, _Pause] = {}
+        self._pauses: dict[str, _Backoff] = {}
         self._guard = threading.Lock()
 
     def is_due(self, run_id: str, now: datetime) -> bool:
@@ -37,7 +37,7 @@ class LogPace:
         with self._guard:
             before = self._pauses.get(run_id)
             longer = self._first_seconds if grew or before is None else 2 * before.seconds
-            self._pauses[run_id] = _Pause(now, min(longer, max(QUIET_SECONDS, self._first_seconds)))
+            self._pauses[run_id] = _Backoff(now, min(longer, max(QUIET_SECONDS, self._first_seconds)))
 
     def forget(self, run_id: str) -> None:
         """The job has ended."""

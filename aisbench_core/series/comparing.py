@@ -8,10 +8,10 @@ from aisbench_core.errors import Problem, SpecError
 from aisbench_core.messages import Message
 from aisbench_core.model import SeriesRow
 from aisbench_core.series.matrix import Matrix, MatrixRow
-from aisbench_core.statistics.difference import Difference, difference
+from aisbench_core.statistics.difference import MeanDifference, difference
 from aisbench_core.statistics.discovery import adjusted
 from aisbench_core.statistics.power import Power
-from aisbench_core.warehouse.compared import Comparison, FieldValues, Verdict
+from aisbench_core.warehouse.compared import Comparability, Comparison, FieldValues
 from aisbench_core.warehouse.histories import Outcome
 from aisbench_core.warehouse.regression import ALPHA, EFFECT, gravest, power_of
 
@@ -29,9 +29,9 @@ class RowPair:
 
     baseline: MatrixRow
     candidate: MatrixRow
-    verdict: Verdict | None = None
+    verdict: Comparability | None = None
     reasons: tuple[str, ...] = ()
-    difference: Difference | None = None
+    difference: MeanDifference | None = None
     adjusted_p: float | None = None
     power: Power | None = None
     outcome: Outcome = Outcome.NOT_ENOUGH
@@ -96,8 +96,8 @@ def _pair(old: MatrixRow, new: MatrixRow, found: Comparison | None) -> RowPair:
     if found is None:
         return RowPair(old, new)
     if len(old.codes) > 1 or len(new.codes) > 1:  # one interval over several systems means nothing
-        return RowPair(old, new, Verdict.NOT_COMPARABLE, ("code_sha256",))
-    comparable = found.verdict is Verdict.COMPARABLE
+        return RowPair(old, new, Comparability.NOT_COMPARABLE, ("code_sha256",))
+    comparable = found.verdict is Comparability.COMPARABLE
     beside = difference(old.values, new.values) if comparable else None
     power = power_of(old.summary, new.summary) if comparable else None
     return RowPair(old, new, found.verdict, found.reasons, beside, power=power)
@@ -109,7 +109,7 @@ def _settled(pairs: Sequence[RowPair]) -> tuple[RowPair, ...]:
     return tuple(_decided(pair, pair.difference, next(chances)) if pair.difference else pair for pair in pairs)
 
 
-def _decided(pair: RowPair, found: Difference, chance: float) -> RowPair:
+def _decided(pair: RowPair, found: MeanDifference, chance: float) -> RowPair:
     outcome = Outcome.NO_CHANGE
     if chance <= ALPHA and abs(found.change) >= EFFECT:
         outcome = Outcome.IMPROVEMENT if found.change > 0 else Outcome.REGRESSION

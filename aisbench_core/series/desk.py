@@ -58,13 +58,13 @@ class SeriesDesk:
         self._stop_run = stop_run
         self._clock = clock
 
-    def plan(self, spec: RunSpec, answers: Mapping[str, Any], profile: str = "") -> planning.Draft:
+    def plan(self, spec: RunSpec, answers: Mapping[str, Any], profile: str = "") -> planning.SeriesDraft:
         """What a person's answers mean, with findings and estimate; nothing is stored.
 
         `answers` are the fields of SeriesPlan but the spec; None is not answered. Raises SpecError, ConfigError."""
         return self._drafted(planning.plan_of(spec, answers), profile)
 
-    def online(self, draft: planning.Draft, profile: str = "") -> tuple[planning.Checked, ...]:
+    def online(self, draft: planning.SeriesDraft, profile: str = "") -> tuple[planning.RowFinding, ...]:
         """What the region says against the rows with the most nodes, which ask for the most, in each version and image.
 
         Raises CloudError when it cannot be asked."""
@@ -187,7 +187,7 @@ class SeriesDesk:
         """What a follower does for series."""
         return Admitting(self._ledger, self._launch, self._clock)
 
-    def _drafted(self, plan: SeriesPlan, profile: str) -> planning.Draft:
+    def _drafted(self, plan: SeriesPlan, profile: str) -> planning.SeriesDraft:
         place = self._regions.profile(profile)
         return planning.drafted(plan, place, self._workloads, self._regions.known_flavors(place), self._secrets)
 
@@ -240,7 +240,7 @@ def _hours(budget: float | None) -> Message:
     return Message("none") if budget is None else Message("{hours:.4g} node hours", hours=budget)
 
 
-def _problem(found: planning.Checked) -> Problem:
+def _problem(found: planning.RowFinding) -> Problem:
     finding: Finding = found.finding
     if found.everywhere:
         return Problem(finding.field, finding.sentence)

@@ -23,7 +23,7 @@ def standing_of(series: Series, places: Places, rows: Mapping[str, RunRow], now:
     for run_id, cell in places:
         if run_id in rows:
             tried[cell].append(run_id)
-    attempts = [each for planned in first for each in _attempts(planned, tried[planned.cell])]
+    attempts = [attempt for planned in first for attempt in _attempts(planned, tried[planned.cell])]
     runs = {
         attempt.run_id: _run(rows[attempt.run_id], series.rows[attempt.row].spec)
         for attempt in attempts

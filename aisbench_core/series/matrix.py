@@ -180,14 +180,16 @@ def _row(
     valid = [tried for cell in cells if (tried := cell.counted)]
     values = [tried.throughput for tried in valid if tried.throughput is not None]
     unit = valid[-1].unit if valid else ""
-    verdict = next((verdicts[each.run_id] for each in attempts if each.run_id in verdicts), None)
+    verdict = next((verdicts[attempt.run_id] for attempt in attempts if attempt.run_id in verdicts), None)
     return MatrixRow(asked, cells, unit, summary(values), median(values) if values else None, verdict)
 
 
 def _cells(attempts: Sequence[Attempt], runs: Mapping[str, Run], recorded: Mapping[str, RunRow]) -> Iterator[Cell]:
     for index, repeat in sorted({(attempt.cell, attempt.repeat) for attempt in attempts}):
         tries = (
-            _tried(each, runs.get(each.run_id), recorded.get(each.run_id)) for each in attempts if each.cell == index
+            _tried(attempt, runs.get(attempt.run_id), recorded.get(attempt.run_id))
+            for attempt in attempts
+            if attempt.cell == index
         )
         yield Cell(index, repeat, tuple(tries))
 

@@ -20,7 +20,7 @@ WHAT = Message("the series")
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class RowFinding:
     """A finding, and which rows it is about; `everywhere` when that is all of them."""
 
     finding: Finding
@@ -29,7 +29,7 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class SeriesEstimate:
     """What a series may take, by the person's own hours per run.
 
     `wall_hours`: when that many jobs are always active. `cost` is None where the profile has no price."""
@@ -42,16 +42,16 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class SeriesDraft:
     """A plan before it is launched: its rows, what is wrong with them, and what they may take."""
 
     plan: SeriesPlan
     rows: tuple[SeriesRow, ...]
-    findings: tuple[Checked, ...]
-    estimate: Estimate
+    findings: tuple[RowFinding, ...]
+    estimate: SeriesEstimate
 
     @property
-    def errors(self) -> tuple[Checked, ...]:
+    def errors(self) -> tuple[RowFinding, ...]:
         """What forbids the launch."""
         return tuple(found for found in self.findings if found.finding.level is Level.ERROR)
 
@@ -69,11 +69,11 @@ def plan_of(spec: RunSpec, answers: Mapping[str, Any]) -> SeriesPlan:
 
 def drafted(
     plan: SeriesPlan, profile: Profile, workloads: Workloads, flavors: Sequence[Flavor], secrets: JobSecrets
-) -> Draft:
+) -> SeriesDraft:
     """A plan with its rows, preflight's findings about each of them, and the estimate. Asks no cloud."""
     rows = rows_of(plan, profile, workloads)
     findings = checked(rows, lambda spec: preflight.preflight(spec, profile, workloads, flavors, secrets))
-    return Draft(plan, rows, findings, _estimate(plan, rows, profile))
+    return SeriesDraft(plan, rows, findings, _estimate(plan, rows, profile))
 
 
 def rows_of(plan: SeriesPlan, profile: Profile, workloads: Workloads) -> tuple[SeriesRow, ...]:
@@ -119,22 +119,22 @@ def _left_to(spec: RunSpec, workloads: Workloads) -> dict[str, Any]:
     return {"engine_name": "", "engine_version": "", "boot_file": boot_file, "parameters": kept}
 
 
-def checked(rows: Sequence[SeriesRow], findings_of: Callable[[RunSpec], Sequence[Finding]]) -> tuple[Checked, ...]:
+def checked(rows: Sequence[SeriesRow], findings_of: Callable[[RunSpec], Sequence[Finding]]) -> tuple[RowFinding, ...]:
     """Every row's findings; one that several rows share is said once."""
     about: dict[Finding, list[SeriesRow]] = {}
     for row in rows:
         for finding in findings_of(row.spec):
             about.setdefault(finding, []).append(row)
     ordered = preflight.worst_first(list(about))
-    return tuple(Checked(each, tuple(about[each]), len(about[each]) == len(rows)) for each in ordered)
+    return tuple(RowFinding(each, tuple(about[each]), len(about[each]) == len(rows)) for each in ordered)
 
 
-def _estimate(plan: SeriesPlan, rows: Sequence[SeriesRow], profile: Profile) -> Estimate:
+def _estimate(plan: SeriesPlan, rows: Sequence[SeriesRow], profile: Profile) -> SeriesEstimate:
     hours, cells = plan.hours_per_run, len(rows) * plan.repeats
     costs = list(_costs(plan, rows, profile))
-    cost = None if None in costs else sum(each for each in costs if each is not None)
+    cost = None if None in costs else sum(cost for cost in costs if cost is not None)
     node_hours = sum(row.node_count for row in rows) * plan.repeats * hours
-    return Estimate(cells, node_hours, math.ceil(cells / plan.parallel) * hours, cost, profile.currency)
+    return SeriesEstimate(cells, node_hours, math.ceil(cells / plan.parallel) * hours, cost, profile.currency)
 
 
 def _costs(plan: SeriesPlan, rows: Sequence[SeriesRow], profile: Profile) -> Iterator[float | None]:

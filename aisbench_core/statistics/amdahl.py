@@ -59,7 +59,7 @@ class SizeRuns:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class IntervalEstimate:
     """A number between the two ends of its 95 % interval; `high` None: without an upper end."""
 
     value: float
@@ -76,25 +76,25 @@ class AmdahlFit:
     With `misfit`, `serial` and what follows from it are None; the residuals stay, where there are any."""
 
     misfit: Misfit | None
-    serial: Estimate | None = None
+    serial: IntervalEstimate | None = None
     one_node: float | None = None
     residuals: tuple[tuple[int, float], ...] = ()
     misfit_p: float | None = None
 
-    def speed_up(self, nodes: int, base: int) -> Estimate | None:
+    def speed_up(self, nodes: int, base: int) -> IntervalEstimate | None:
         """T(nodes) / T(base) by the law. It falls with the serial share, so its interval is that of the share."""
         if self.serial is None or self.serial.high is None:
             return None
         share = self.serial
-        return Estimate(*(_speed_up(each, nodes, base) for each in (share.value, share.high or 0.0, share.low)))
+        return IntervalEstimate(*(_speed_up(each, nodes, base) for each in (share.value, share.high or 0.0, share.low)))
 
-    def limit(self, base: int) -> Estimate | None:
+    def limit(self, base: int) -> IntervalEstimate | None:
         """What speed_up comes to with ever more nodes; None where the serial share may be 0 and nothing is known."""
         share = self.serial
         if share is None or not share.value or not share.high:
             return None
         value, low = (_slowness(each, base) / each for each in (share.value, share.high))
-        return Estimate(value, low, _slowness(share.low, base) / share.low if share.low else None)
+        return IntervalEstimate(value, low, _slowness(share.low, base) / share.low if share.low else None)
 
 
 def amdahl(sizes: Sequence[SizeRuns]) -> AmdahlFit:
@@ -103,14 +103,14 @@ def amdahl(sizes: Sequence[SizeRuns]) -> AmdahlFit:
     The interval holds every share whose sum of squares is not larger than the best one's by more than t² variances:
     Student's t at 95 %, the variance of single runs around the law, or that of the node counts around it where these
     lie beside it by more than the runs explain."""
-    if len({each.nodes for each in sizes}) < LEAST_SIZES:
+    if len({size.nodes for size in sizes}) < LEAST_SIZES:
         return AmdahlFit(Misfit.TOO_FEW)
     cost = _Cost(sizes)
     best = _lowest(cost)
     spare = cost.runs - len(sizes)
     between, within = cost(best), cost.within
     chance = _chance(between, len(sizes) - 2, within, spare) if spare else None
-    fitted = [cost.log_one_node(best) - math.log(_slowness(best, each.nodes)) for each in sizes]
+    fitted = [cost.log_one_node(best) - math.log(_slowness(best, size.nodes)) for size in sizes]
     residuals = tuple((each.nodes, math.expm1(each.log_mean - law)) for each, law in zip(sizes, fitted, strict=True))
     if _is_misfit(max(abs(beside) for _, beside in residuals), chance):
         return AmdahlFit(Misfit.NOT_AMDAHL, residuals=residuals, misfit_p=chance)
@@ -122,7 +122,7 @@ def amdahl(sizes: Sequence[SizeRuns]) -> AmdahlFit:
     if high < 0 or low > 1:
         beyond = Misfit.FASTER_THAN_IDEAL if high < 0 else Misfit.SLOWER_WITH_NODES
         return AmdahlFit(beyond, residuals=residuals, misfit_p=chance)
-    serial = Estimate(*(min(1.0, max(0.0, share)) for share in (best, low, high)))
+    serial = IntervalEstimate(*(min(1.0, max(0.0, share)) for share in (best, low, high)))
     return AmdahlFit(None, serial, math.exp(cost.log_one_node(best)), residuals, chance)
 
 
@@ -130,11 +130,11 @@ class _Cost:
     """The sum of squares between node counts and the law, as a function of the serial share; T(1) is the best one."""
 
     def __init__(self, sizes: Sequence[SizeRuns]) -> None:
-        self._nodes = np.array([each.nodes for each in sizes], dtype=float)
-        self._weights = np.array([each.runs for each in sizes], dtype=float)
-        self._logs = np.array([each.log_mean for each in sizes])
+        self._nodes = np.array([size.nodes for size in sizes], dtype=float)
+        self._weights = np.array([size.runs for size in sizes], dtype=float)
+        self._logs = np.array([size.log_mean for size in sizes])
         self.runs = int(self._weights.sum())
-        self.within = sum(each.log_squares for each in sizes)
+        self.within = sum(size.log_squares for size in sizes)
         self.smallest = -(1 - 1e-9) / (float(self._nodes.max()) - 1)  # below, the law would give negative times
 
     def log_one_node(self, share: float) -> float:

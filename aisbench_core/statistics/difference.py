@@ -32,7 +32,7 @@ class TTest(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class MeanDifference:
     """`change` = mean(candidate) / mean(baseline) - 1, with its 95 % interval; `p_value` is two-sided.
 
     The interval is formed on the scale of ln(candidate / baseline), each side's spread as a share of its own mean: a
@@ -50,7 +50,7 @@ class Difference:
     test: TTest
 
 
-def difference(baseline: Sequence[float], candidate: Sequence[float]) -> Difference | None:
+def difference(baseline: Sequence[float], candidate: Sequence[float]) -> MeanDifference | None:
     """The candidate against the baseline; None with fewer than LEAST values on a side, or a baseline of mean 0.
 
     Zeros on both sides are no difference.
@@ -60,7 +60,7 @@ def difference(baseline: Sequence[float], candidate: Sequence[float]) -> Differe
     if min(len(baseline), len(candidate)) < LEAST:
         return None
     if not any((*baseline, *candidate)):
-        return Difference(0.0, 0.0, 0.0, 1.0, TTest.POOLED)
+        return MeanDifference(0.0, 0.0, 0.0, 1.0, TTest.POOLED)
     if fmean(baseline) == 0:
         return None
     test = _fitting(baseline, candidate)
@@ -72,9 +72,9 @@ def difference(baseline: Sequence[float], candidate: Sequence[float]) -> Differe
     change, p_value = gap / base, _p_value(gap, error, df)
     if min(base, fmean(candidate)) <= 0:
         margin = abs(critical(0.05, df) * error / base)
-        return Difference(change, change - margin, change + margin, p_value, test)
+        return MeanDifference(change, change - margin, change + margin, p_value, test)
     factor = _factor(baseline, candidate, test)
-    return Difference(change, (1 + change) / factor - 1, (1 + change) * factor - 1, p_value, test)
+    return MeanDifference(change, (1 + change) / factor - 1, (1 + change) * factor - 1, p_value, test)
 
 
 def _factor(baseline: Sequence[float], candidate: Sequence[float], test: TTest) -> float:

@@ -78,7 +78,7 @@ class Described:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StatedFields:
     """What files of the upstream tool state, by field, and what may be said about them."""
 
     values: Mapping[str, str | int]

@@ -12,7 +12,7 @@ from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 from aisbench_core.model import COUNTS, SYSTEM_FIELDS, TESTER_FIELDS, Division, Finding, SystemStatus, stated_of
 from aisbench_core.results.stated import SYSTEM_FILE, TESTER_FILE
-from aisbench_core.system.described import Found, finding
+from aisbench_core.system.described import StatedFields, finding
 from aisbench_core.value_errors import value_complaint
 
 Entry = tuple[str, object]
@@ -27,7 +27,7 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def read(files: Sequence[ConfigFile]) -> Found:
+def read(files: Sequence[ConfigFile]) -> StatedFields:
     """What the files state. Raises ConfigError for a file that is no JSON object."""
     values: dict[str, str | int] = {}
     findings: list[Finding] = []
@@ -36,7 +36,7 @@ def read(files: Sequence[ConfigFile]) -> Found:
         of_tester = _is_of_tester(file.name, entries)
         for key, value in entries:
             findings += _take(values, key, _field(key, of_tester=of_tester), value)
-    return Found(values, tuple(findings))
+    return StatedFields(values, tuple(findings))
 
 
 def _entries(file: ConfigFile) -> list[Entry]:

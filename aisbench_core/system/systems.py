@@ -33,7 +33,7 @@ from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.places import RunFolder
 from aisbench_core.settings import Settings, load_profile
 from aisbench_core.system import reading
-from aisbench_core.system.described import Described, Found, Kept, finding
+from aisbench_core.system.described import Described, Kept, StatedFields, finding
 from aisbench_core.value_errors import value_complaint
 
 Where = str | Kept
@@ -81,11 +81,11 @@ class Systems:
             self._follow_up(self._run(where), before, after, who)
         return self.of(where)
 
-    def read(self, files: Sequence[ConfigFile]) -> Found:
+    def read(self, files: Sequence[ConfigFile]) -> StatedFields:
         """What upstream's system.json and config.json state; nothing is stored. Raises ConfigError."""
         return reading.read(files)
 
-    def bring(self, where: Where, found: Found, who: str) -> tuple[Finding, ...]:
+    def bring(self, where: Where, found: StatedFields, who: str) -> tuple[Finding, ...]:
         """State what was found in files; gives what else there is to say. Raises SpecError."""
         left = [name for name in OF_EACH_RUN if name in found.values] if isinstance(where, Kept) else []
         self.state(where, {name: value for name, value in found.values.items() if name not in left}, who)

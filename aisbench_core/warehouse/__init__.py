@@ -2,12 +2,12 @@
 
 from aisbench_core.warehouse.boards import BoardPage, BoardRow
 from aisbench_core.warehouse.compared import (
+    Comparability,
     Comparison,
     FieldValues,
     MetricComparison,
     MetricValue,
     RunVerdict,
-    Verdict,
 )
 from aisbench_core.warehouse.exports import Export, ExportFormat, ExportTable
 from aisbench_core.warehouse.facade import Warehouse
@@ -34,6 +34,7 @@ __all__ = [
     "BoardRow",
     "Check",
     "CheckLevel",
+    "Comparability",
     "Comparison",
     "Export",
     "ExportFormat",
@@ -54,6 +55,5 @@ __all__ = [
     "SeriesVerdict",
     "Validation",
     "Validity",
-    "Verdict",
     "Warehouse",
 ]

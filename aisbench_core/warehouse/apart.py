@@ -19,7 +19,7 @@ Facts = Mapping[str, object]
 _DECIDED = ("mode", "dataset", "throughput_definition", "throughput_unit", "synthetic_data")
 
 
-class Apart:
+class Distinguishing:
     """Answers for one warehouse; raises as the warehouse's own methods do."""
 
     def __init__(self, connection: Connection | Lake) -> None:

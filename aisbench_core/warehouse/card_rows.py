@@ -20,8 +20,8 @@ def server_rows(record: RunRecord) -> list[list[object]]:
     servers = result.server_results or _sums(result.rank_results, record.run.spec)
     measured = not result.synthetic_data
     return [
-        [record.run.run_id, each.server, finite(each.throughput), finite(each.accuracy) if measured else None]
-        for each in servers
+        [record.run.run_id, server.server, finite(server.throughput), finite(server.accuracy) if measured else None]
+        for server in servers
     ]
 
 

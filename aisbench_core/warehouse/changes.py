@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from aisbench_core.statistics import steps
 from aisbench_core.statistics.summary import Summary, summary
-from aisbench_core.warehouse.histories import Boundary, Change, HistoryRun, Level, MetricHistory, VersionField
+from aisbench_core.warehouse.histories import Boundary, Change, HistoryRun, MetricHistory, RunLevel, VersionField
 from aisbench_core.warehouse.regression import THROUGHPUT, TRACKED, Tracked, of_one_build, versions_of
 
 
@@ -54,9 +54,9 @@ def _metric_history(
     )
 
 
-def _level(metric: Tracked, runs: Sequence[HistoryRun], field: VersionField) -> Level:
+def _level(metric: Tracked, runs: Sequence[HistoryRun], field: VersionField) -> RunLevel:
     label = ", ".join(dict.fromkeys(run.version(field) for run in runs))
-    return Level(label, runs[0].at, runs[-1].at, _summary(metric, runs))
+    return RunLevel(label, runs[0].at, runs[-1].at, _summary(metric, runs))
 
 
 def _change(

@@ -11,13 +11,13 @@ from aisbench_core.messages import Message
 from aisbench_core.model import Mode, Origin, columns
 from aisbench_core.model.columns import Compared, compared
 from aisbench_core.warehouse.compared import (
+    Comparability,
     ComparedBy,
     Comparison,
     FieldValues,
     MetricComparison,
     MetricValue,
     RunVerdict,
-    Verdict,
 )
 from aisbench_core.warehouse.peers import medians, peers
 from aisbench_core.warehouse.runs import Asked, asked_for, by_ids, rank_results
@@ -48,7 +48,7 @@ METRICS = sorted(
 """The numbers of a run that can be put beside another's, throughputs first."""
 
 _DECIDES = {"": "throughput", "node": "per_node", "card": "per_card"}
-_SEVERITY = (Verdict.COMPARABLE, Verdict.NORMALISED, Verdict.NOT_COMPARABLE)
+_SEVERITY = (Comparability.COMPARABLE, Comparability.NORMALISED, Comparability.NOT_COMPARABLE)
 
 
 def compare(cur: DuckDBPyConnection, run_ids: Sequence[str], by: ComparedBy = ComparedBy.RUNS) -> Comparison:
@@ -141,12 +141,12 @@ def _verdict(base: RunRow, base_speed: Speed, run: RunRow, speed: Speed, unknown
     told = tuple(name for name in _MAY_BE_UNKNOWN if name in unknown and run.run_id != base.run_id)
     decisive = _decisive(base, run, unknown) + _different_speed(base_speed, speed)
     if decisive:
-        return RunVerdict(run.run_id, Verdict.NOT_COMPARABLE, decisive, unknown=told)
+        return RunVerdict(run.run_id, Comparability.NOT_COMPARABLE, decisive, unknown=told)
     if "cards_per_node" not in unknown and base.cards_per_node != run.cards_per_node:
-        return RunVerdict(run.run_id, Verdict.NORMALISED, ("cards_per_node",), "card", told)
+        return RunVerdict(run.run_id, Comparability.NORMALISED, ("cards_per_node",), "card", told)
     if base.mode is Mode.CLUSTER and "node_count" not in unknown and base.node_count != run.node_count:
-        return RunVerdict(run.run_id, Verdict.NORMALISED, ("node_count",), "node", told)
-    return RunVerdict(run.run_id, Verdict.COMPARABLE, unknown=told)
+        return RunVerdict(run.run_id, Comparability.NORMALISED, ("node_count",), "node", told)
+    return RunVerdict(run.run_id, Comparability.COMPARABLE, unknown=told)
 
 
 def _unknown(run: RunRow, asked: Asked) -> frozenset[str]:
@@ -156,9 +156,9 @@ def _unknown(run: RunRow, asked: Asked) -> frozenset[str]:
     return frozenset(name for name in _MAY_BE_UNKNOWN if name not in asked.spec)
 
 
-def _normalise_by(worst: Verdict, verdicts: Sequence[RunVerdict]) -> str:
+def _normalise_by(worst: Comparability, verdicts: Sequence[RunVerdict]) -> str:
     """Per card is fair wherever per node is, but not the other way round."""
-    needed = {one.normalise_by for one in verdicts} if worst is Verdict.NORMALISED else set()
+    needed = {one.normalise_by for one in verdicts} if worst is Comparability.NORMALISED else set()
     return "card" if "card" in needed else "node" if needed else ""
 
 
@@ -187,7 +187,7 @@ def _metric(
     metric: columns.Column,
     runs: Sequence[RunRow],
     verdicts: Sequence[RunVerdict],
-    worst: Verdict,
+    worst: Comparability,
     normalise_by: str,
 ) -> MetricComparison:
     base: float | None = getattr(runs[0], metric.field)
@@ -200,7 +200,7 @@ def _metric(
         _common_unit(runs) if is_rate else "" if is_share else metric.unit,
         values,
         metric.compared is Compared.HIGHER_IS_BETTER,
-        decides=worst is not Verdict.NOT_COMPARABLE and metric.field == _DECIDES[normalise_by],
+        decides=worst is not Comparability.NOT_COMPARABLE and metric.field == _DECIDES[normalise_by],
         is_rate=is_rate,
         is_share=is_share,
     )
@@ -210,8 +210,8 @@ def _common_unit(runs: Sequence[RunRow]) -> str:
     return runs[0].throughput_unit if len({run.throughput_unit for run in runs}) == 1 else ""
 
 
-def _against(base: float | None, value: float | None, verdict: Verdict) -> MetricValue:
-    if base is None or value is None or verdict is Verdict.NOT_COMPARABLE:
+def _against(base: float | None, value: float | None, verdict: Comparability) -> MetricValue:
+    if base is None or value is None or verdict is Comparability.NOT_COMPARABLE:
         return MetricValue(value)
     ratio = value / base if base else math.inf
     return MetricValue(value, value - base, ratio if math.isfinite(ratio) else None)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from aisbench_core.model import RankResult, ServerResult
-from aisbench_core.statistics.difference import Difference
+from aisbench_core.statistics.difference import MeanDifference
 from aisbench_core.statistics.summary import Summary
 from aisbench_core.warehouse.values import RunRow
 
@@ -31,7 +31,7 @@ class ComparedBy(StrEnum):
     ROWS = "rows"
 
 
-class Verdict(StrEnum):
+class Comparability(StrEnum):
     """Whether two runs can be compared: as they are, per card or per node only, or not at all."""
 
     COMPARABLE = "comparable"
@@ -78,14 +78,14 @@ class RunVerdict:
     `unknown` are fields that would decide it, too, if both runs knew them."""
 
     run_id: str
-    verdict: Verdict
+    verdict: Comparability
     reasons: tuple[str, ...] = ()
     normalise_by: str = ""
     unknown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class ServerSpread:
     """How far the values of servers lie apart: their summary, and the smallest and the largest of them."""
 
     summary: Summary
@@ -98,8 +98,8 @@ class Servers:
     """A single-server run, server by server, and the spread over those that have a number; None where none has."""
 
     results: tuple[ServerResult, ...]
-    throughput: Spread | None
-    accuracy: Spread | None
+    throughput: ServerSpread | None
+    accuracy: ServerSpread | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Peers:
     summary: Summary | None
     dots: tuple[RunDot, ...]
     is_baselines: bool
-    difference: Difference | None
+    difference: MeanDifference | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class Comparison:
     differences: tuple[FieldValues, ...]
     same: tuple[FieldValues, ...]
     metrics: tuple[MetricComparison, ...]
-    verdict: Verdict
+    verdict: Comparability
     reasons: tuple[str, ...]
     normalise_by: str
     verdicts: tuple[RunVerdict, ...]

@@ -31,7 +31,7 @@ from aisbench_core.warehouse import (
     snapshots,
     verdicts,
 )
-from aisbench_core.warehouse.apart import Apart
+from aisbench_core.warehouse.apart import Distinguishing
 from aisbench_core.warehouse.boards import BoardPage, BoardRow
 from aisbench_core.warehouse.compared import ComparedBy, Comparison, RankMap, RankSpread, RunDot, Servers
 from aisbench_core.warehouse.connection import PATIENCE_S, Connection
@@ -48,7 +48,7 @@ from aisbench_core.warehouse.recorder import Recorder
 from aisbench_core.warehouse.runs import Asked
 from aisbench_core.warehouse.scalings import QuestionPage, Scaling, ScalingQuestion
 from aisbench_core.warehouse.stored_series import StoredSeries
-from aisbench_core.warehouse.taking import Taking
+from aisbench_core.warehouse.taking import WarehouseMerge
 from aisbench_core.warehouse.team import TeamPlace
 from aisbench_core.warehouse.values import BoardQuery, Facets, RegionFacts, RunPage, RunRow
 
@@ -74,8 +74,8 @@ class Warehouse:
         self._connection = Lake(place, patience_s) if isinstance(place, TeamPlace) else Connection(place, patience_s)
         self.record = Recorder(self._connection, self._judge).record
         self.people = People(self._connection)
-        self.apart = Apart(self._connection)
-        self.taking = Taking(self._connection, self._judge)
+        self.apart = Distinguishing(self._connection)
+        self.taking = WarehouseMerge(self._connection, self._judge)
         self.imports = Imports(self._connection, self._judge)
         self.series = StoredSeries(self._connection, self._judge_of, self._under)
 
@@ -117,7 +117,9 @@ class Warehouse:
         """Write everything of this moment into one file for others. Raises ConfigError when it cannot be written."""
         return snapshots.take(self._connection, target, at, replace=replace)
 
-    def check(self, records: Iterable[RunRecord], told: Told = unheard, *, mend: bool = False) -> integrity.Checked:
+    def check(
+        self, records: Iterable[RunRecord], told: Told = unheard, *, mend: bool = False
+    ) -> integrity.IntegrityReport:
         """Read and compute everything again, and compare it with the runs' folders; `mend` standings first."""
         return integrity.check(self._connection, records, compacting.loose(self._connection), told, mend=mend)
 

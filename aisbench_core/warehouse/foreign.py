@@ -25,7 +25,7 @@ _MB = 1024**2
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ReadLimits:
     """What reading one file may take: seconds, bytes of memory, and bytes that are written."""
 
     seconds: float
@@ -33,17 +33,17 @@ class Limits:
     written: int = 1024 * _MB
 
     @classmethod
-    def of(cls, size: int) -> "Limits":
+    def of(cls, size: int) -> "ReadLimits":
         """Those of a file of so many bytes: a file of 10,000 runs takes a few seconds."""
         return cls(seconds=120 + size / _MB, written=1024 * _MB + 64 * size)
 
 
-def copy_rows(file: Path, draft: Path, patience_s: float = PATIENCE_S, limits: Limits | None = None) -> str:
+def copy_rows(file: Path, draft: Path, patience_s: float = PATIENCE_S, limits: ReadLimits | None = None) -> str:
     """Write the rows of a warehouse file into a new file, in our newest schema, and return the file's revision.
 
     The folder of `draft` must hold nothing else. The file may be in use; it is only read. Raises WarehouseBusy,
     DiskError, and WarehouseError when it is no warehouse, of a newer version, or holds what no warehouse holds."""
-    limits = limits or Limits.of(_size(file))
+    limits = limits or ReadLimits.of(_size(file))
     revision = revision_of(file)
     asked = {"file": str(file), "draft": str(draft), "patience_s": patience_s, **asdict(limits)}
     try:
@@ -66,7 +66,7 @@ def _size(file: Path) -> int:
     return file.stat().st_size if file.exists() else 0
 
 
-def _check(file: Path, limits: Limits, done: "subprocess.CompletedProcess[bytes]") -> None:
+def _check(file: Path, limits: ReadLimits, done: "subprocess.CompletedProcess[bytes]") -> None:
     try:
         answer = json.loads(done.stdout)
     except ValueError:
@@ -75,7 +75,7 @@ def _check(file: Path, limits: Limits, done: "subprocess.CompletedProcess[bytes]
         raise _ERRORS.get(answer["error"], WarehouseError)(answer["message"], answer["hint"])
 
 
-def _ended(file: Path, limits: Limits, code: int) -> WarehouseError:
+def _ended(file: Path, limits: ReadLimits, code: int) -> WarehouseError:
     """It has said nothing: the system has ended it, or the engine has given up."""
     if -code in _TIME_IS_UP:
         return _too_slow(file, limits)
@@ -88,7 +88,7 @@ _TIME_IS_UP = (9, 24)
 _HINT = Message("ask whoever made it for a snapshot: `aisbench warehouse snapshot FILE`")
 
 
-def _too_slow(file: Path, limits: Limits) -> WarehouseError:
+def _too_slow(file: Path, limits: ReadLimits) -> WarehouseError:
     return WarehouseError(
         Message("{file} cannot be read within {seconds:.0f} s", file=file, seconds=limits.seconds), _HINT
     )

@@ -224,8 +224,8 @@ def _rules_of(table: str, column: str, kind: str) -> Iterator[_Rule]:
     if not may_be_empty and column != "group_id":
         yield table, column, f"{column} is null", "a value"
     if (table, column) in _WORDS:
-        words = [str(each) for each in _WORDS[table, column]]
-        listed = ", ".join(f"'{each}'" for each in words)
+        words = [str(word) for word in _WORDS[table, column]]
+        listed = ", ".join(f"'{word}'" for word in words)
         yield table, column, f"{column} not in ({listed})", ", ".join(filter(None, words))
     if table == "runs" and column in _SIZES:
         yield table, column, f"{column} < 1", "1 or more"

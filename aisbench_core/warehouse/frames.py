@@ -85,7 +85,7 @@ class OpenWarehouse:
 
     def views(self) -> pd.DataFrame:
         """Every column of every view: view, column, unit and meaning."""
-        told = [(view.name, each.name, each.unit, each.meaning) for view in VIEWS for each in view.columns]
+        told = [(view.name, column.name, column.unit, column.meaning) for view in VIEWS for column in view.columns]
         return pd.DataFrame(told, columns=["view", "column", "unit", "meaning"])
 
     def regions(self) -> pd.DataFrame:
@@ -158,13 +158,13 @@ class OpenWarehouse:
         with self._reader.cursor() as cur:
             run = _run(cur, run_id)
             query = BoardQuery(run.region, rehearsal=run.rehearsal, fingerprint=run.fingerprint, limit=ALL)
-            row = next(each for each in history.groups(cur, query).rows if each.group == HistoryGroup.of(run))
+            row = next(row for row in history.groups(cur, query).rows if row.group == HistoryGroup.of(run))
             told = history.history(cur, row, None, (), include_invalid=include_invalid)
         plain = ("run_id", "at", "created_by", "framework_version", "engine_version", "code_sha256", "validity")
         rows = [
-            [str(value) if isinstance(value := getattr(each, name), Validity) else value for name in plain]
-            + [each.values.get(metric.name) for metric in TRACKED]
-            for each in told.runs
+            [str(value) if isinstance(value := getattr(run, name), Validity) else value for name in plain]
+            + [run.values.get(metric.name) for metric in TRACKED]
+            for run in told.runs
         ]
         frame = pd.DataFrame(rows, columns=[*plain, *(metric.name for metric in TRACKED)])
         frame = frame.rename(columns={"at": "at_utc"})
@@ -198,7 +198,7 @@ def _value(name: str, value: Any) -> Any:
 
 
 def _region(cur: Cursor) -> str:
-    found = sorted({each.region for each in facets.regions(cur)})
+    found = sorted({region.region for region in facets.regions(cur)})
     if len(found) > 1:
         raise SpecError("filters", [Problem("region", f"must be one of {', '.join(found)}")])
     return found[0] if found else ""

@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from aisbench_core.model import Mode, Origin, canonical_json
-from aisbench_core.statistics.difference import Difference
+from aisbench_core.statistics.difference import MeanDifference
 from aisbench_core.statistics.power import Power
 from aisbench_core.statistics.summary import Summary
 from aisbench_core.warehouse.values import RunRow, Validity
@@ -34,7 +34,7 @@ class Outcome(StrEnum):
     NOT_ENOUGH = "not enough data"
 
 
-class Rule(StrEnum):
+class BaselineReason(StrEnum):
     """Why these runs are the baseline."""
 
     ASKED = "asked for"
@@ -172,7 +172,7 @@ class Boundary:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class RunLevel:
     """Runs that belong together, as a version or between two changes; their mean has a 95 % interval from 2 on."""
 
     label: str
@@ -204,8 +204,8 @@ class MetricHistory:
     name: str
     unit: str
     higher_is_better: bool
-    levels: tuple[Level, ...]
-    versions: tuple[Level, ...]
+    levels: tuple[RunLevel, ...]
+    versions: tuple[RunLevel, ...]
     changes: tuple[Change, ...]
 
 
@@ -222,7 +222,7 @@ class MetricVerdict:
     outcome: Outcome
     baseline: Summary | None = None
     candidate: Summary | None = None
-    difference: Difference | None = None
+    difference: MeanDifference | None = None
     p_value: float | None = None
     adjusted_p: float | None = None
     power: Power | None = None
@@ -238,7 +238,7 @@ class Judgement:
     `other_builds`: runs of these versions that have another image or code than their newest run. `within`: of the
     newest version, its newest image and code against those before, and the level since a metric's last change."""
 
-    rule: Rule
+    rule: BaselineReason
     field: VersionField
     baseline: str
     candidate: str

@@ -18,6 +18,7 @@ from aisbench_core.warehouse.histories import (
     OTHER_ACCELERATOR,
     OTHER_DATA,
     Baseline,
+    BaselineReason,
     GroupJudgement,
     GroupPage,
     GroupRow,
@@ -27,7 +28,6 @@ from aisbench_core.warehouse.histories import (
     HistoryRun,
     Judgement,
     Regressions,
-    Rule,
     VersionField,
 )
 from aisbench_core.warehouse.regression import GRAVEST, TRACKED, field_of, gravest, judgement, settled
@@ -163,7 +163,7 @@ def regressions(
     decided = settled([each.judgement for each in wanted])
     rows = [replace(each, judgement=found) for each, found in zip(wanted, decided, strict=True)]
     rows.sort(key=lambda each: GRAVEST.index(each.judgement.outcome))
-    launched = [each for each in rows if each.row.group.origin is Origin.LAUNCHED]
+    launched = [row for row in rows if row.row.group.origin is Origin.LAUNCHED]
     outcome = gravest(each.judgement.outcome for each in launched or rows)
     return Regressions(tuple(rows), outcome, decided[0].tests if decided else 0, page.total, page.rehearsal)
 
@@ -182,7 +182,7 @@ def _judged(
     """The runs in the order of time, how many of their clocks are in doubt, and the judgement, not yet settled."""
     mark = row.baseline
     names = tuple(asked) or (mark.names if mark else ())
-    rule = Rule.ASKED if asked else Rule.MARKED
+    rule = BaselineReason.ASKED if asked else BaselineReason.MARKED
     runs, doubts = _runs(cur, row.group, names, include_invalid)
     field = _field(runs, by, names, mark if not asked else None)
     return runs, doubts, judgement(runs, row.group.throughput_unit, field, names, rule)

@@ -48,7 +48,7 @@ class Damage:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class IntegrityReport:
     """How much was looked at, and what was found wrong: nothing, as a rule."""
 
     runs: int
@@ -64,7 +64,7 @@ def check(
     progress: Progress,
     *,
     mend: bool = False,
-) -> Checked:
+) -> IntegrityReport:
     """Read every cell, count rows per run and runs per group, compute again what follows from other cells, the hashes
     of the records too, and compare with the records in the runs' folders.
 
@@ -74,7 +74,7 @@ def check(
     with store.cursor() as cur:
         damages = list(_unreadable(cur))
         if damages:
-            return Checked(0, 0, 0, tuple(damages))
+            return IntegrityReport(0, 0, 0, tuple(damages))
         rows = sum(_count(cur, table) for table in TABLES)
         damages += [*_miscounted(cur), *_orphans(cur), *_wrong_standings(cur)]
         kept = _kept(cur)
@@ -87,10 +87,10 @@ def check(
         damages += _compared(store, record, kept, judge, doubtful)
     damages += map(_changed, changed)
     damages += [Damage(file, "belongs to nothing", "run `aisbench warehouse compact`") for file in loose_files]
-    return Checked(len(kept), rows, compared, tuple(damages))
+    return IntegrityReport(len(kept), rows, compared, tuple(damages))
 
 
-def _changed(found: recompute.Difference) -> Damage:
+def _changed(found: recompute.ColumnMismatch) -> Damage:
     where = f"{found.table}, run {found.run_id}"
     if found.columns == (recompute.HASH,):
         sentence = f"its cells do not give its {recompute.HASH}: one of them was changed since it was recorded"

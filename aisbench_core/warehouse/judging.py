@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from aisbench_core.messages import Message, from_data, to_data, verbatim
 from aisbench_core.model import Division, RunState, canonical_json
-from aisbench_core.rulesets.ruleset import Consequence, Rule, Ruleset
+from aisbench_core.rulesets.ruleset import Consequence, Ruleset, ValidityRule
 from aisbench_core.warehouse.checks import LOOKS, division_of, no_result
 from aisbench_core.warehouse.facts import Facts, facts_of
 from aisbench_core.warehouse.values import Check, CheckLevel, Validity
 
-_Plan = Sequence[tuple[Any, Rule, CheckLevel]]
+_Plan = Sequence[tuple[Any, ValidityRule, CheckLevel]]
 
 
 class Verdict(NamedTuple):

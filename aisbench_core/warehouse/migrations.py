@@ -134,7 +134,7 @@ _RELEASED = (
 
 _STORED = [(column, column.stored) for column in COLUMNS if column.stored]
 
-LATEST = max(len(_RELEASED), *(place.since for _, place in _STORED), *(each.median_since for each in medians()))
+LATEST = max(len(_RELEASED), *(place.since for _, place in _STORED), *(median.median_since for median in medians()))
 
 
 def _step(version: int) -> str:

@@ -9,7 +9,7 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.model.columns import COUNTED, Compared, compared
 from aisbench_core.statistics.difference import difference
 from aisbench_core.statistics.summary import summary
-from aisbench_core.warehouse.compared import MOST_DOTS, Peers, RunDot, RunVerdict, Verdict
+from aisbench_core.warehouse.compared import MOST_DOTS, Comparability, Peers, RunDot, RunVerdict
 from aisbench_core.warehouse.standings import KEYS, MIDDLE, OF_GROUPS, group_id
 from aisbench_core.warehouse.values import RunRow
 
@@ -73,6 +73,6 @@ def medians(cur: DuckDBPyConnection, runs: Sequence[RunRow]) -> tuple[RunRow, ..
 def _peers(one: RunVerdict, group: Sequence[RunDot], base: Sequence[RunDot]) -> Peers:
     values = [dot.throughput for dot in group]
     same = {dot.run_id for dot in group} == {dot.run_id for dot in base}
-    told = not same and one.verdict is not Verdict.NOT_COMPARABLE
+    told = not same and one.verdict is not Comparability.NOT_COMPARABLE
     found = difference([dot.throughput for dot in base], values) if told else None
     return Peers(one.run_id, summary(values), tuple(group[:MOST_DOTS]), same, found)

@@ -72,7 +72,7 @@ class StoredRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class ColumnMismatch:
     """Columns of one table that do not follow from the run's other cells."""
 
     run_id: str
@@ -83,7 +83,7 @@ class Difference:
 HASH = "record_sha256"
 
 
-def differences(store: Connection | Lake, progress: Progress) -> Iterator[Difference]:
+def differences(store: Connection | Lake, progress: Progress) -> Iterator[ColumnMismatch]:
     """What does not fit together, run by run. Others get their turn after each chunk."""
     with store.cursor() as cur:
         run_ids = [run_id for (run_id,) in cur.execute("select distinct run_id from runs order by run_id").fetchall()]
@@ -131,7 +131,7 @@ def _stored(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> list[StoredRun]:
     ]
 
 
-def _differences(stored: StoredRun) -> Iterator[Difference]:
+def _differences(stored: StoredRun) -> Iterator[ColumnMismatch]:
     run_id = stored.run["run_id"]
     for table, cells, computed in (
         ("runs", stored.run, _of_run(stored)),
@@ -139,10 +139,10 @@ def _differences(stored: StoredRun) -> Iterator[Difference]:
     ):
         wrong = tuple(name for name, value in computed.items() if not _is_same(cells[name], value))
         if wrong:
-            yield Difference(run_id, table, wrong)
+            yield ColumnMismatch(run_id, table, wrong)
     found = hashes(stored.run, stored.result, stored.cards, stored.remarks)
     if all(each != stored.run[HASH] for each in found):
-        yield Difference(run_id, "runs", (HASH,))
+        yield ColumnMismatch(run_id, "runs", (HASH,))
 
 
 def _is_same(found: Any, computed: Any) -> bool:
@@ -231,7 +231,7 @@ def _throughput(stored: StoredRun) -> Cells:
     if result["ranks_expected"] is not None:
         whole = CollectedResult(result["ranks_expected"], tuple(cards), TrainResultInfo(), "")
     mode = Mode(run["mode"])
-    sizes = throughput.Sizes(mode, run["node_count"], run["cards_per_node"])
+    sizes = throughput.RunSize(mode, run["node_count"], run["cards_per_node"])
     if run["origin"] == Origin.IMPORTED and whole and not cards:
         found = throughput.reported(result["throughput_ratio"], sizes)
     else:

@@ -14,7 +14,14 @@ from aisbench_core.statistics.difference import difference
 from aisbench_core.statistics.discovery import adjusted
 from aisbench_core.statistics.power import Power, Reporting, power
 from aisbench_core.statistics.summary import Summary, summary
-from aisbench_core.warehouse.histories import HistoryRun, Judgement, MetricVerdict, Outcome, Rule, VersionField
+from aisbench_core.warehouse.histories import (
+    BaselineReason,
+    HistoryRun,
+    Judgement,
+    MetricVerdict,
+    Outcome,
+    VersionField,
+)
 
 EFFECT = 0.01
 """A smaller relative change is no news."""
@@ -53,7 +60,7 @@ GRAVEST = tuple(Outcome)
 
 
 def judgement(
-    runs: Sequence[HistoryRun], unit: str, field: VersionField, names: Sequence[str], rule: Rule
+    runs: Sequence[HistoryRun], unit: str, field: VersionField, names: Sequence[str], rule: BaselineReason
 ) -> Judgement:
     """The newest runs of a group, in the order of time, against its baseline; not yet settled.
 
@@ -69,7 +76,7 @@ def judgement(
     before, newest = versions[-2:]
     baseline = [run for run in counted if run.version(field) == before]
     candidate = [run for run in counted if run.version(field) == newest]
-    return _against(unit, field, Rule.VERSION_BEFORE, baseline, candidate)
+    return _against(unit, field, BaselineReason.VERSION_BEFORE, baseline, candidate)
 
 
 def settled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
@@ -113,7 +120,7 @@ def _named(
 def _against(
     unit: str,
     field: VersionField,
-    rule: Rule,
+    rule: BaselineReason,
     baseline: Sequence[HistoryRun],
     candidate: Sequence[HistoryRun],
 ) -> Judgement:
@@ -144,7 +151,7 @@ def of_one_build(runs: Sequence[HistoryRun], field: VersionField) -> Sequence[Hi
     Runs of several versions, which somebody named together, stay as they are."""
     if len({run.version(field) for run in runs} - {""}) > 1:
         return runs
-    for aspect in (each for each in _ASPECTS.values() if each is not field):
+    for aspect in (aspect for aspect in _ASPECTS.values() if aspect is not field):
         newest = next((run.version(aspect) for run in reversed(runs) if run.version(aspect)), "")
         runs = [run for run in runs if run.version(aspect) in ("", newest)]
     return runs
@@ -203,7 +210,7 @@ def _by_level(every: Sequence[HistoryRun], unit: str, field: VersionField) -> Ju
     ids = tuple(run.run_id for run in runs)
     metrics = tuple(_last_level(each, unit, runs) for each in measured)
     return Judgement(
-        Rule.LEVEL_BEFORE,
+        BaselineReason.LEVEL_BEFORE,
         field,
         version,
         version,
@@ -264,7 +271,7 @@ def _settled(one: Judgement, chances: Iterator[float], tests: int) -> Judgement:
     )
     # That nothing changed within the candidate says nothing of how it compares.
     changed = (each for each in within if each.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT))
-    outcome = gravest(each.outcome for each in (*metrics, *changed))
+    outcome = gravest(metric.outcome for metric in (*metrics, *changed))
     return replace(one, metrics=metrics, within=within, outcome=outcome, tests=tests)
 
 

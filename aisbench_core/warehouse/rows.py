@@ -87,7 +87,7 @@ def rows_of(record: RunRecord, judge: Judge) -> Rows:
 
 def remark_rows(run_id: str, remarks: Remarks) -> list[list[object]]:
     """The changes as rows."""
-    return [[run_id, _utc(each.at), each.who, each.kind.value, each.text] for each in remarks.changes]
+    return [[run_id, _utc(change.at), change.who, change.kind.value, change.text] for change in remarks.changes]
 
 
 def ended_as(record: RunRecord) -> RunState:

@@ -136,8 +136,8 @@ class LeftOut:
 def systems(curves: Iterable[ScalingQuery]) -> Mapping[str, str]:
     """What tells each curve from others of the same version and hardware, by its id, as "code=1a2b3c4d"."""
     alike: dict[str, list[ScalingQuery]] = {}
-    for each in curves:
-        alike.setdefault(each.id_of_any_system, []).append(each)
+    for curve in curves:
+        alike.setdefault(curve.id_of_any_system, []).append(curve)
     return {each.id: _system(each, some) for some in alike.values() for each in some}
 
 

@@ -65,7 +65,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundRuns:
     """The places of a page's runs, in their order."""
 
     places: Sequence[Place]
@@ -86,12 +86,12 @@ def search(cur: DuckDBPyConnection, query: BoardQuery, few: int = FEW) -> ListPa
     return ListPage(tuple(rows), total, rehearsal=bool(chosen["rehearsal"]))
 
 
-def places(cur: DuckDBPyConnection, query: BoardQuery) -> Found:
+def places(cur: DuckDBPyConnection, query: BoardQuery) -> FoundRuns:
     """Where the runs of a query's page lie, and how many runs it chooses in all."""
     chosen = parameters(cur, query)
     groups, total = _groups(cur, query, chosen)
     found = _sorted(cur, query, chosen, groups, _PLACE)
-    return Found([Place(*row) for row in found], total, rehearsal=bool(chosen["rehearsal"]))
+    return FoundRuns([Place(*row) for row in found], total, rehearsal=bool(chosen["rehearsal"]))
 
 
 def _sorted(

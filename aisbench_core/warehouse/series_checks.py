@@ -21,9 +21,9 @@ from aisbench_core.rulesets.ruleset import (
     Consequence,
     Missed,
     Outliers,
-    Rule,
     RunCount,
-    Spread,
+    SpreadRule,
+    ValidityRule,
 )
 from aisbench_core.warehouse.checks import NONE, listed, target_of
 from aisbench_core.warehouse.filters import CHOSEN, parameters
@@ -142,7 +142,7 @@ def _verdict(members: Members, judge: Judge) -> SeriesVerdict:
 
 def _checks(members: Members, judge: Judge, division: Division) -> Iterator[Check]:
     for rule_id, look in LOOKS.items():
-        rule: Rule | None = judge.ruleset.rules.get(rule_id)
+        rule: ValidityRule | None = judge.ruleset.rules.get(rule_id)
         level = rule.of(division) if rule else Consequence.OFF
         found = look(members, rule, judge) if level is not Consequence.OFF else None
         if found:
@@ -173,7 +173,7 @@ def _misses(member: Member, judge: Judge) -> bool:
     return target is not None and member.accuracy is not None and member.accuracy < target
 
 
-def _same(members: Members, _: Rule, __: Judge) -> tuple[bool, str, str, str] | None:
+def _same(members: Members, _: ValidityRule, __: Judge) -> tuple[bool, str, str, str] | None:
     names, counted = (*_SAME, "code_sha256", "synthetic_data"), _counted(members)
     differing = [name for name in names if len({getattr(member, name) for member in counted}) > 1]
     found = "; ".join(differing) or Message("all are")
@@ -185,14 +185,14 @@ def _counted(members: Members) -> Members:
     return [member for member in members if member.valid]
 
 
-def _seeds(members: Members, _: Rule, __: Judge) -> tuple[bool, str, str, str]:
+def _seeds(members: Members, _: ValidityRule, __: Judge) -> tuple[bool, str, str, str]:
     seeds = [member.seed for member in members]
     unique = None not in seeds and len(set(seeds)) == len(seeds)
     found = joined(", ", [seed or NONE for seed in seeds])
     return unique, Message("a seed of its own for each run"), found, ""
 
 
-def _data(members: Members, _: Rule, __: Judge) -> tuple[bool, str, str, str] | None:
+def _data(members: Members, _: ValidityRule, __: Judge) -> tuple[bool, str, str, str] | None:
     known = sorted({member.dataset_sha256 for member in _counted(members)})
     if not known:
         return None
@@ -211,7 +211,7 @@ def _outliers(members: Members, rule: Outliers, _: Judge) -> tuple[bool, str, st
     return not far, expected, Message("{count} outside", count=len(far)), listed(far)
 
 
-def _spread(members: Members, rule: Spread, _: Judge) -> tuple[bool, str, str, str] | None:
+def _spread(members: Members, rule: SpreadRule, _: Judge) -> tuple[bool, str, str, str] | None:
     """Of the valid runs, and of all that measured a throughput: who leaves runs out gets a small one."""
     every = [member.throughput for member in members if member.throughput]
     valid = [member.throughput for member in members if member.throughput and member.valid]
@@ -236,7 +236,7 @@ def _spread(members: Members, rule: Spread, _: Judge) -> tuple[bool, str, str, s
     return max(of_valid or 0, of_every) <= rule.most, expected, found, ""
 
 
-def _order(members: Members, _: Rule, __: Judge) -> tuple[bool, str, str, str]:
+def _order(members: Members, _: ValidityRule, __: Judge) -> tuple[bool, str, str, str]:
     beside = [after.run_id for before, after in pairwise(members) if after.began < before.ended]
     found = Message("{count} began before the one before ended", count=len(beside))
     return not beside, Message("one run after another"), found, listed(beside)
@@ -252,7 +252,7 @@ def _apart(members: Members, rule: Apart, _: Judge) -> tuple[bool, str, str, str
     )
 
 
-def _copies(members: Members, _: Rule, __: Judge) -> tuple[bool, str, str, str]:
+def _copies(members: Members, _: ValidityRule, __: Judge) -> tuple[bool, str, str, str]:
     """By what the cards did, and by the text of the result; a copy may carry other times in its text.
 
     An earlier run with the same cards may be anywhere: in another row, in another series, or in none. What is imported

@@ -7,7 +7,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import ServerResult
 from aisbench_core.statistics.summary import summary
-from aisbench_core.warehouse.compared import Servers, Spread
+from aisbench_core.warehouse.compared import Servers, ServerSpread
 
 
 def servers(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, Servers]:
@@ -24,11 +24,11 @@ def servers(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, Server
 
 
 def _servers(results: Sequence[ServerResult]) -> Servers:
-    throughputs = [each.throughput for each in results if each.throughput is not None]
-    accuracies = [each.accuracy for each in results if each.accuracy is not None]
+    throughputs = [result.throughput for result in results if result.throughput is not None]
+    accuracies = [result.accuracy for result in results if result.accuracy is not None]
     return Servers(tuple(results), _spread(throughputs), _spread(accuracies))
 
 
-def _spread(values: Sequence[float]) -> Spread | None:
+def _spread(values: Sequence[float]) -> ServerSpread | None:
     told = summary(values)
-    return Spread(told, min(values), max(values)) if told else None
+    return ServerSpread(told, min(values), max(values)) if told else None

@@ -68,7 +68,7 @@ _NUMBERS = {
     "per_card": "median(throughput_per_card) filter (where counted is not null)",
     "best_accuracy": "max(accuracy_measured) filter (where counted is not null)",
     "median_accuracy": "median(accuracy_measured) filter (where counted is not null)",
-    **{each.name: f"median({each.stored_name}) filter (where counted is not null)" for each in medians()},
+    **{median.name: f"median({median.stored_name}) filter (where counted is not null)" for median in medians()},
 }
 
 MIDDLE = """quantile_disc(struct_pack(speed := counted, id := run_id, accuracy := accuracy_measured), 0.5)
@@ -146,7 +146,7 @@ def current(cur: DuckDBPyConnection) -> str:
 
 _SUMS = (
     "throughput", "best", "mean", "sd", "olympic_mean", "per_node", "per_card", "best_accuracy", "median_accuracy",
-    "accuracy", *(each.name for each in medians()),
+    "accuracy", *(median.name for median in medians()),
 )  # fmt: skip
 """What may differ in its last digits, because sums depend on their order."""
 

@@ -70,7 +70,7 @@ def is_database(file: Path) -> bool:
         return content.read(_MAGIC_AT + len(_MAGIC))[_MAGIC_AT:] == _MAGIC
 
 
-class Taking:
+class WarehouseMerge:
     """What one warehouse takes over; every method raises as the warehouse's own do."""
 
     def __init__(self, connection: Connection | Lake, judge: Judge) -> None:

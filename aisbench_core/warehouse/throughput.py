@@ -33,7 +33,7 @@ class Throughput:
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class RunSize:
     """Of a run: its mode and how large it is; None where an imported result does not tell."""
 
     mode: Mode
@@ -66,17 +66,17 @@ def throughput(record: RunRecord) -> Throughput:
     """Computed from the cards; what an imported result reports, where it says nothing of cards."""
     result, spec = record.result, record.run.spec
     if record.imported is None:
-        return computed(result, Sizes(spec.mode, spec.node_count, spec.cards_per_node))
+        return computed(result, RunSize(spec.mode, spec.node_count, spec.cards_per_node))
     stated = record.imported.stated
     nodes = spec.node_count if "node_count" in stated else None
     if result and not result.rank_results:
         cards = spec.cards_per_node if "cards_per_node" in stated else None
-        return reported(result.info.throughput_ratio, Sizes(spec.mode, nodes, cards))
-    found = computed(result, Sizes(spec.mode, spec.node_count, spec.cards_per_node))
+        return reported(result.info.throughput_ratio, RunSize(spec.mode, nodes, cards))
+    found = computed(result, RunSize(spec.mode, spec.node_count, spec.cards_per_node))
     return found if nodes or spec.mode is Mode.SINGLE_SERVER else replace(found, per_node=None)
 
 
-def reported(total: float | None, sizes: Sizes) -> Throughput:
+def reported(total: float | None, sizes: RunSize) -> Throughput:
     """A mean over servers is one server's; what needs a count that is not known is not known either."""
     if total is None or not is_usable(total):
         return Throughput(AS_REPORTED)
@@ -86,7 +86,7 @@ def reported(total: float | None, sizes: Sizes) -> Throughput:
     return Throughput(AS_REPORTED, total, per_node, per_card)
 
 
-def computed(result: CollectedResult | None, sizes: Sizes) -> Throughput:
+def computed(result: CollectedResult | None, sizes: RunSize) -> Throughput:
     """Sum over ranks in cluster mode; in single-server mode the mean over servers of each server's sum."""
     cluster = sizes.mode is Mode.CLUSTER
     formula = SUM_OVER_RANKS if cluster else MEAN_OVER_SERVERS

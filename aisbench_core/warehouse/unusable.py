@@ -15,5 +15,5 @@ ERRORS = (duckdb.InternalException, duckdb.FatalException)
 
 def leave(*connections: duckdb.DuckDBPyConnection) -> None:
     """Never close them, not even when the program ends: their memory is lost, which is better than the process."""
-    for each in connections:
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(each))
+    for connection in connections:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))

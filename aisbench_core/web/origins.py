@@ -17,7 +17,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class WebOrigin:
     """Scheme, name and port: what browsers mean by the same origin."""
 
     scheme: str
@@ -25,13 +25,13 @@ class Origin:
     port: int
 
     @classmethod
-    def parse(cls, text: str) -> "Origin | None":
+    def parse(cls, text: str) -> "WebOrigin | None":
         """An Origin header; None for `null` and whatever else is no origin of a web page."""
         scheme, separator, host = text.partition("://")
         return cls.of(scheme.lower(), host) if separator else None
 
     @classmethod
-    def of(cls, scheme: str, host: str) -> "Origin | None":
+    def of(cls, scheme: str, host: str) -> "WebOrigin | None":
         """The origin of the pages that are served under a Host header."""
         match = _HOST.fullmatch(host)
         if match is None or scheme not in _DEFAULT_PORTS:
@@ -44,19 +44,19 @@ class ConsoleNames:
     """The names of one console: its listening address, and the origin that browsers see of a proxy before it."""
 
     address: str
-    proxy: Origin | None = None
+    proxy: WebOrigin | None = None
 
     def is_addressed_by(self, host: str) -> bool:
         """Whether a Host header names this console."""
-        origin = Origin.of("http", host)
+        origin = WebOrigin.of("http", host)
         return origin is not None and self._is_ours(origin.name)
 
     def is_own_page(self, origin: str, scheme: str, host: str) -> bool:
         """Whether a page of this origin is the console's own, as it was addressed by scheme and Host."""
-        page = Origin.parse(origin)
+        page = WebOrigin.parse(origin)
         if page is None or not self.is_addressed_by(host):
             return False
-        return page in (Origin.of(scheme, host), self.proxy)
+        return page in (WebOrigin.of(scheme, host), self.proxy)
 
     def _is_ours(self, name: str) -> bool:
         if is_loopback(name) or (self.proxy and name == self.proxy.name):

@@ -89,7 +89,7 @@ class UploadStore:
             raise UploadRefusedError(403, "The data folder is read-only: nothing can be stored in it.")
         path = self.folder / session / file
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        others = [each.stat().st_size for each in path.parent.iterdir() if each != path]
+        others = [file.stat().st_size for file in path.parent.iterdir() if file != path]
         if sum(others) + size > MOST_SESSION_BYTES:
             held, most = size_text(sum(others)), size_text(MOST_SESSION_BYTES)
             reason = Message(

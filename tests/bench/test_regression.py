@@ -16,7 +16,7 @@ import pytest
 from asv.step_detect import detect_steps
 
 from aisbench_core.statistics.steps import steps
-from aisbench_core.warehouse.histories import HistoryRun, Outcome, Rule, VersionField
+from aisbench_core.warehouse.histories import BaselineReason, HistoryRun, Outcome, VersionField
 from aisbench_core.warehouse.regression import judgement, settled
 from aisbench_core.warehouse.values import Validity
 from tests.records import T0
@@ -151,7 +151,7 @@ def _z(before: Sequence[float], value: float) -> float:
 
 
 def _verdict(runs: Sequence[HistoryRun]) -> Outcome:
-    found = judgement(runs, "samples/s", VersionField.FRAMEWORK, (), Rule.VERSION_BEFORE)
+    found = judgement(runs, "samples/s", VersionField.FRAMEWORK, (), BaselineReason.VERSION_BEFORE)
     return settled([found])[0].outcome
 
 
@@ -201,7 +201,7 @@ def _outcomes(made: np.random.Generator, case: Case, drop: float) -> dict[str, O
         )
         for run in runs
     ]
-    found = settled([judgement(whole, "samples/s", VersionField.FRAMEWORK, (), Rule.VERSION_BEFORE)])[0]
+    found = settled([judgement(whole, "samples/s", VersionField.FRAMEWORK, (), BaselineReason.VERSION_BEFORE)])[0]
     return {metric.name: metric.outcome for metric in found.metrics}
 
 

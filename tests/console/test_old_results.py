@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.history.found import Column, Table
+from aisbench_core.history.found import ColumnMeaning, Table
 from aisbench_core.importing.chosen import Said
 from aisbench_core.model import Mode, Origin
 from aisbench_core.warehouse import BoardQuery, RunRow, Validity, Warehouse
@@ -121,11 +121,11 @@ def test_a_table_s_columns_are_shown_with_their_meanings(open_page: OpenPage, da
 
 
 def test_a_correction_of_columns_is_carried_out_and_the_rest_stays() -> None:
-    table = Table("old.csv", ("a", "b"), {"a": Column.MODEL})
+    table = Table("old.csv", ("a", "b"), {"a": ColumnMeaning.MODEL})
 
     (after,) = corrected([table], {"b": "throughput_ratio"})
 
-    assert after.mapping == {"a": Column.MODEL, "b": Column.THROUGHPUT_RATIO}
+    assert after.mapping == {"a": ColumnMeaning.MODEL, "b": ColumnMeaning.THROUGHPUT_RATIO}
 
 
 @pytest.mark.parametrize("language", list(Language))

@@ -31,9 +31,9 @@ from aisbench_core.report.words import ReportLanguage
 from aisbench_core.reproducing.values import Sameness
 from aisbench_core.statistics.amdahl import Misfit
 from aisbench_core.system import described
-from aisbench_core.warehouse.compared import ComparedBy, Verdict
+from aisbench_core.warehouse.compared import Comparability, ComparedBy
 from aisbench_core.warehouse.exports import ExportTable
-from aisbench_core.warehouse.histories import Outcome, Rule
+from aisbench_core.warehouse.histories import BaselineReason, Outcome
 from aisbench_core.warehouse.sorts import BOARD_SORTS, HISTORY_SORTS, RUN_SORTS
 from aisbench_core.warehouse.values import Validity
 from pages._ui.compare.comparability import KINDS, TELLING
@@ -60,7 +60,7 @@ NAMED_BY_VALUES = (
     | _family("mode", Mode)
     | _family("level", Level)
     | _family("validity", Validity)
-    | _family("comparability", [verdict.name.lower() for verdict in Verdict])
+    | _family("comparability", [verdict.name.lower() for verdict in Comparability])
     | _family("menu", [page.stem for page in navigation.ICONS])
     | _family("menu", [f"{page.stem}_help" for page in navigation.ICONS])
     | _family("origin", ["every", *Origin])
@@ -74,7 +74,7 @@ NAMED_BY_VALUES = (
     | _family("system", [f"group_{group}" for group in GROUPS])
     | _family("level_name", [*CannLevel, *MindSporeLevel])
     | _family("outcome", [outcome.name.lower() for outcome in Outcome])
-    | _family("rule", [rule.name.lower() for rule in Rule])
+    | _family("rule", [rule.name.lower() for rule in BaselineReason])
     | _family("history", ["along_time", "along_version", "baseline", "candidate"])
     | _family("history", ["not_measured", "not_a_finite_number", "time_not_known", "another_accelerator", "other_data"])
     | _family("board", ["aspect_image", "aspect_code"])

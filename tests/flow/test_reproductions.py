@@ -9,7 +9,7 @@ import pytest
 
 from aisbench_core.errors import ConfigError, RunNotFound
 from aisbench_core.model import Launched, RunState
-from aisbench_core.reproducing.values import Check, Sameness
+from aisbench_core.reproducing.values import ReproductionCheck, Sameness
 from aisbench_core.system.described import Kept
 from tests import records as a
 from tests.flow.command_line import CommandLine
@@ -23,7 +23,7 @@ def bench(sandbox: SandboxProcess, tmp_path: Path) -> Bench:
     return bench_on(sandbox, tmp_path / "data")
 
 
-def verdicts(check: Check) -> dict[str, Sameness]:
+def verdicts(check: ReproductionCheck) -> dict[str, Sameness]:
     return {each.name: each.sameness for each in check.aspects}
 
 

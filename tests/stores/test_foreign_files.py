@@ -12,7 +12,7 @@ import pytest
 import aisbench_core
 from aisbench_core.errors import ResultError, WarehouseError
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.foreign import Limits, copy_rows
+from aisbench_core.warehouse.foreign import ReadLimits, copy_rows
 from aisbench_core.warehouse.taking import Taken
 from tests import records as a
 from tests.foreign_files import KINDS, SECRET, Kind, changed, failure
@@ -150,7 +150,7 @@ def test_groups_are_counted_from_the_rows_whatever_the_file_says_of_them(theirs:
 
 def test_what_takes_too_long_is_given_up(theirs: Path, tmp_path: Path) -> None:
     changed(theirs, "insert into events select 'run-0', now()::TIMESTAMP, '', 'info', '', '' from range(5_000_000)")
-    limits = Limits(seconds=1.0)
+    limits = ReadLimits(seconds=1.0)
     start = time.monotonic()
 
     with pytest.raises(WarehouseError, match=r"cannot be read within 1 s"):
@@ -166,7 +166,7 @@ def test_more_rows_than_may_be_written_are_named(theirs: Path, tmp_path: Path) -
     )
 
     with pytest.raises(WarehouseError, match=r"theirs\.duckdb holds more than 0\.00195 GiB of rows"):
-        copy_rows(theirs, tmp_path / "draft.duckdb", 0.0, Limits(60.0, written=2 * 1024**2))
+        copy_rows(theirs, tmp_path / "draft.duckdb", 0.0, ReadLimits(60.0, written=2 * 1024**2))
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -15,7 +15,7 @@ import pytest
 
 from aisbench_core.core import Core
 from aisbench_core.errors import ConfigError
-from aisbench_core.history.found import Column, FoundResult, Table, Unread
+from aisbench_core.history.found import ColumnMeaning, FoundResult, Table, Unread
 from aisbench_core.history.reading import columns_of, read_path, read_stream
 from aisbench_core.importing.chosen import Choices
 from aisbench_core.mlflow.exporting import MlflowExport
@@ -99,7 +99,7 @@ def test_columns_are_guessed_shown_and_corrected(tmp_path: Path) -> None:
 
     assert isinstance(table, Table)
     assert table.source == "mlflow.db!resnet speed"
-    assert table.mapping["nodes"] is Column.NODE_COUNT
+    assert table.mapping["nodes"] is ColumnMeaning.NODE_COUNT
     assert "batch_size" in table.columns
     assert [each.info.accuracy for each in results] == [None, None, None, 0.5]  # its latest loss is no number
 

@@ -7,7 +7,7 @@ import pytest
 
 from aisbench_core.errors import RunNotFound, SpecError
 from aisbench_core.model import Mode, RunRecord, RunState
-from aisbench_core.warehouse import Comparison, MetricComparison, ScalingQuestion, Verdict, Warehouse
+from aisbench_core.warehouse import Comparability, Comparison, MetricComparison, ScalingQuestion, Warehouse
 from tests import records as a
 
 
@@ -28,7 +28,7 @@ def ratios(comparison: Comparison, name: str) -> list[float | None]:
 def test_equal_runs_differ_in_nothing_but_their_numbers(warehouse: Warehouse) -> None:
     comparison = compared(warehouse, a.record("a"), a.record("b", throughputs=[1100.0] * 8))
 
-    assert comparison.verdict is Verdict.COMPARABLE
+    assert comparison.verdict is Comparability.COMPARABLE
     assert comparison.differences == ()
     assert comparison.reasons == ()
     assert ratios(comparison, "throughput") == [1.0, 1.1]
@@ -53,7 +53,7 @@ def test_differences_come_with_every_value_and_the_rest_is_told_apart(warehouse:
         "inputs.data_url": (None, None, "/bucket/imagenet/"),
     }
     assert "parameters.batch_size" in {field.field for field in comparison.same}
-    assert comparison.verdict is Verdict.COMPARABLE
+    assert comparison.verdict is Comparability.COMPARABLE
 
 
 def test_changed_code_is_a_difference_that_may_be_compared(warehouse: Warehouse) -> None:
@@ -63,13 +63,13 @@ def test_changed_code_is_a_difference_that_may_be_compared(warehouse: Warehouse)
     comparison = compared(warehouse, a.record("a"), changed)
 
     assert [field.field for field in comparison.differences] == ["code_sha256"]
-    assert comparison.verdict is Verdict.COMPARABLE
+    assert comparison.verdict is Comparability.COMPARABLE
 
 
 def test_one_and_two_nodes_are_compared_per_node(warehouse: Warehouse) -> None:
     comparison = compared(warehouse, a.record("one"), a.record("two", node_count=2, throughputs=[900.0] * 16))
 
-    assert comparison.verdict is Verdict.NORMALISED
+    assert comparison.verdict is Comparability.NORMALISED
     assert (comparison.normalise_by, comparison.reasons) == ("node", ("node_count",))
     assert ratios(comparison, "throughput") == [1.0, 1.8]
     assert ratios(comparison, "per_node") == [1.0, 0.9]
@@ -82,7 +82,7 @@ def test_other_numbers_of_cards_are_compared_per_card(warehouse: Warehouse) -> N
         warehouse, a.record("eight"), a.record("four", cards_per_node=4, flavor="f4"), a.record("two", node_count=2)
     )
 
-    assert (comparison.verdict, comparison.normalise_by) == (Verdict.NORMALISED, "card")
+    assert (comparison.verdict, comparison.normalise_by) == (Comparability.NORMALISED, "card")
     assert ratios(comparison, "per_card") == [1.0, 1.0, 1.0]
     assert metric(comparison, "per_card").decides
 
@@ -92,7 +92,7 @@ def test_single_servers_are_comparable_whatever_their_number(warehouse: Warehous
 
     comparison = compared(warehouse, a.record("a", mode=single), a.record("b", mode=single, node_count=2))
 
-    assert comparison.verdict is Verdict.COMPARABLE
+    assert comparison.verdict is Comparability.COMPARABLE
 
 
 OTHER_QUESTIONS: list[tuple[dict[str, Any], str]] = [
@@ -117,7 +117,7 @@ def test_there_is_no_ratio_between_answers_to_different_questions(warehouse: War
     for other, reason in others:
         comparison = warehouse.compare(["a", other.run.run_id])
 
-        assert comparison.verdict is Verdict.NOT_COMPARABLE, reason
+        assert comparison.verdict is Comparability.NOT_COMPARABLE, reason
         assert reason in comparison.reasons
         for one in comparison.metrics:
             assert (one.values[1].difference, one.values[1].ratio, one.decides) == (None, None, False), reason
@@ -130,12 +130,12 @@ def test_each_run_has_a_verdict_of_its_own_and_the_worst_one_counts(warehouse: W
     )
 
     assert [one.verdict for one in comparison.verdicts] == [
-        Verdict.COMPARABLE,
-        Verdict.COMPARABLE,
-        Verdict.NORMALISED,
-        Verdict.NOT_COMPARABLE,
+        Comparability.COMPARABLE,
+        Comparability.COMPARABLE,
+        Comparability.NORMALISED,
+        Comparability.NOT_COMPARABLE,
     ]
-    assert comparison.verdict is Verdict.NOT_COMPARABLE
+    assert comparison.verdict is Comparability.NOT_COMPARABLE
     assert ratios(comparison, "throughput") == [1.0, 1.0, 2.0, None]
 
 
@@ -148,8 +148,8 @@ def test_other_data_is_another_question_only_when_both_are_known(warehouse: Ware
     unknown = compared(warehouse, with_data("a", "1" * 64), with_data("b", ""))
     known = compared(warehouse, with_data("a", "1" * 64), with_data("b", "2" * 64))
 
-    assert unknown.verdict is Verdict.COMPARABLE
-    assert (known.verdict, known.reasons) == (Verdict.NOT_COMPARABLE, ("dataset_sha256",))
+    assert unknown.verdict is Comparability.COMPARABLE
+    assert (known.verdict, known.reasons) == (Comparability.NOT_COMPARABLE, ("dataset_sha256",))
 
 
 def test_what_was_not_measured_has_neither_value_nor_ratio(warehouse: Warehouse) -> None:

@@ -10,7 +10,7 @@ import pytest
 from aisbench_core.errors import RunNotFound, SpecError
 from aisbench_core.model import RunRecord, RunState
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.histories import GroupRow, History, Outcome, Rule, VersionField
+from aisbench_core.warehouse.histories import BaselineReason, GroupRow, History, Outcome, VersionField
 from aisbench_core.warehouse.history import MOST_RUNS
 from tests import records as a
 
@@ -181,7 +181,7 @@ def test_a_long_history_shows_its_newest_runs_and_the_baseline(warehouse: Wareho
     assert (len(newest.runs), newest.older) == (MOST_RUNS, 20)
     assert newest.runs[-1].run_id == f"run-{MOST_RUNS + 19}"
     assert with_old.judgement.baseline_run_ids == ("run-0", "run-1")
-    assert (with_old.judgement.rule, len(with_old.runs)) == (Rule.ASKED, MOST_RUNS)
+    assert (with_old.judgement.rule, len(with_old.runs)) == (BaselineReason.ASKED, MOST_RUNS)
 
 
 # --- verdicts on many groups ------------------------------------------------------------------------
@@ -232,11 +232,11 @@ def test_a_marked_version_stays_the_baseline_until_it_is_unmarked(warehouse: War
 
     assert (marked.names, warehouse.baselines()) == (("r1.10",), [marked])
     history = only_history(warehouse)
-    assert (history.judgement.rule, history.judgement.baseline) == (Rule.MARKED, "r1.10")
+    assert (history.judgement.rule, history.judgement.baseline) == (BaselineReason.MARKED, "r1.10")
     assert history.row.baseline == marked
     assert warehouse.unmark_baseline(marked.group.id)
     assert not warehouse.unmark_baseline(marked.group.id)
-    assert only_history(warehouse).judgement.rule is Rule.VERSION_BEFORE
+    assert only_history(warehouse).judgement.rule is BaselineReason.VERSION_BEFORE
 
 
 def test_a_new_mark_takes_the_place_of_the_old_one(warehouse: Warehouse) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from aisbench_core.model import Mode, Origin, RunRecord
 from aisbench_core.results.record import read_record, write_record
-from aisbench_core.warehouse import BoardQuery, CheckLevel, Export, RunRow, Validity, Verdict, Warehouse
+from aisbench_core.warehouse import BoardQuery, CheckLevel, Comparability, Export, RunRow, Validity, Warehouse
 from aisbench_core.warehouse.record import CHUNK
 from tests import records as a
 
@@ -108,7 +108,7 @@ def test_a_comparison_with_an_imported_run_says_what_is_not_known(warehouse: War
 
     comparison = warehouse.compare(["new", "old"])
 
-    assert comparison.verdict is Verdict.COMPARABLE
+    assert comparison.verdict is Comparability.COMPARABLE
     assert comparison.unknown == ("parameters", "cards_per_node")
     assert "origin" in {field.field for field in comparison.differences}
 
@@ -118,7 +118,7 @@ def test_what_is_known_to_differ_still_forbids_a_ratio(warehouse: Warehouse) -> 
 
     comparison = warehouse.compare(["new", "old"])
 
-    assert comparison.verdict is Verdict.NOT_COMPARABLE
+    assert comparison.verdict is Comparability.NOT_COMPARABLE
     assert comparison.reasons == ("mode",)
 
 
@@ -131,7 +131,7 @@ def test_two_definitions_that_nobody_knows_are_not_the_same(warehouse: Warehouse
 
     comparison = warehouse.compare(["old", "older"])
 
-    assert comparison.verdict is Verdict.NOT_COMPARABLE
+    assert comparison.verdict is Comparability.NOT_COMPARABLE
     assert comparison.reasons == ("throughput_definition",)
 
 

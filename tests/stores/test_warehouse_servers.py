@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from aisbench_core.model import Mode, RunRecord, ServerResult
-from aisbench_core.warehouse import Verdict, Warehouse
+from aisbench_core.warehouse import Comparability, Warehouse
 from aisbench_core.warehouse.migrations import STEPS, migrate
 from aisbench_core.warehouse.values import BoardQuery
 from tests import records as a
@@ -118,7 +118,7 @@ def test_single_servers_never_get_a_ratio_against_a_cluster(warehouse: Warehouse
 
     comparison = warehouse.compare(ids)
 
-    assert comparison.verdict is Verdict.NOT_COMPARABLE
+    assert comparison.verdict is Comparability.NOT_COMPARABLE
     assert "mode" in comparison.reasons
     cells = [cell for metric in comparison.metrics for cell in metric.values[1:]]
     assert all((cell.ratio, cell.difference) == (None, None) for cell in cells)
@@ -135,7 +135,7 @@ def test_an_imported_result_that_does_not_tell_its_mode_gets_no_ratio_against_si
 
     comparison = warehouse.compare(["alone", "silent"])
 
-    assert comparison.verdict is Verdict.NOT_COMPARABLE
+    assert comparison.verdict is Comparability.NOT_COMPARABLE
     assert "mode" in comparison.reasons
 
 
@@ -145,7 +145,7 @@ def test_single_servers_of_different_number_are_compared_as_they_are(warehouse: 
 
     comparison = warehouse.compare(["fewer", "alone"])
 
-    assert comparison.verdict is Verdict.COMPARABLE
+    assert comparison.verdict is Comparability.COMPARABLE
     assert next(metric for metric in comparison.metrics if metric.decides).values[1].ratio == pytest.approx(220 / 210)
 
 

@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import pytest
 
-from aisbench_core.history.found import Column as TableColumn
+from aisbench_core.history.found import ColumnMeaning as TableColumn
 from aisbench_core.messages import labels_in_chinese
 from aisbench_core.model import TrainResultInfo
 from aisbench_core.model.columns import COLUMNS, KEYS, Compared, by_field, compared, medians, stored_in

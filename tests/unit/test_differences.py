@@ -1,6 +1,6 @@
 """How two specs differ, field by field."""
 
-from aisbench_core.model import Difference, RunSpec, differences, flat, not_known
+from aisbench_core.model import FieldDifference, RunSpec, differences, flat, not_known
 from tests.records import spec
 
 
@@ -18,12 +18,12 @@ def test_each_field_that_differs_is_named_as_people_name_it() -> None:
     )
 
     assert differences(original, now) == (
-        Difference("parameters.batch_size", 256, 128),
-        Difference("inputs.data_url", "/b/data/", "/b/other/"),
-        Difference("node_count", 1, 2),
-        Difference("environments.GLOG_v", "2", None),
-        Difference("inputs.data_url.access_method", None, "env"),
-        Difference("log_levels.cann", None, "error"),
+        FieldDifference("parameters.batch_size", 256, 128),
+        FieldDifference("inputs.data_url", "/b/data/", "/b/other/"),
+        FieldDifference("node_count", 1, 2),
+        FieldDifference("environments.GLOG_v", "2", None),
+        FieldDifference("inputs.data_url.access_method", None, "env"),
+        FieldDifference("log_levels.cann", None, "error"),
     )
 
 

@@ -8,7 +8,7 @@ from aisbench_core.errors import ConfigError
 from aisbench_core.settings import load_settings
 from aisbench_core.web.front_door import FrontDoor
 from aisbench_core.web.listening import is_loopback, require_permission, url_of
-from aisbench_core.web.origins import ConsoleNames, Origin
+from aisbench_core.web.origins import ConsoleNames, WebOrigin
 
 UUID = "01234567-89ab-cdef-0123-456789abcdef"
 HOME = "127.0.0.1:8501"
@@ -39,7 +39,7 @@ def refused(
         "headers": headers,
         "server": (reached, 8501),
     }
-    refusal = FrontDoor(ConsoleNames(listening, Origin.parse(public_url)), network).refusal(scope)
+    refusal = FrontDoor(ConsoleNames(listening, WebOrigin.parse(public_url)), network).refusal(scope)
     return refusal and refusal[0]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from aisbench_core.errors import ConfigError
 from aisbench_core.history.columns import guessed
-from aisbench_core.history.found import Column, FoundResult, Table, Unread
+from aisbench_core.history.found import ColumnMeaning, FoundResult, Table, Unread
 from aisbench_core.history.reading import columns_of, columns_of_stream, read_path, read_stream
 from aisbench_core.model import Mode
 from aisbench_core.warehouse.exporting.runs import RUNS
@@ -89,12 +89,12 @@ def test_columns_are_told_with_what_they_are_taken_for() -> None:
     assert isinstance(table, Table)
     assert table.columns == ("模型名称", "框架版本", "节点数", "吞吐率（samples/s）", "精度(%)", "平均功耗")
     assert table.mapping == {
-        "模型名称": Column.MODEL,
-        "框架版本": Column.FRAMEWORK_VERSION,
-        "节点数": Column.NODE_COUNT,
-        "吞吐率（samples/s）": Column.THROUGHPUT_RATIO,
-        "精度(%)": Column.ACCURACY_PCT,
-        "平均功耗": Column.AVERAGE_POWER,
+        "模型名称": ColumnMeaning.MODEL,
+        "框架版本": ColumnMeaning.FRAMEWORK_VERSION,
+        "节点数": ColumnMeaning.NODE_COUNT,
+        "吞吐率（samples/s）": ColumnMeaning.THROUGHPUT_RATIO,
+        "精度(%)": ColumnMeaning.ACCURACY_PCT,
+        "平均功耗": ColumnMeaning.AVERAGE_POWER,
     }
     assert table.sample[0] == ("bert", "r1.3", "2", "450.58", "71.39%", "0")
 
@@ -167,10 +167,10 @@ def exported(**cells: str) -> str:
 def test_the_header_of_our_own_export_is_understood() -> None:
     mapping = guessed(COLUMNS)
 
-    assert mapping["throughput_reported"] is Column.THROUGHPUT_RATIO
-    assert mapping["prepare_start_utc"] is Column.PREPARE_START_TIME
-    assert mapping["npu_util_avg_pct"] is Column.RESOURCE_UTIL_PCT
-    assert mapping["power_efficiency"] is Column.EFFICIENTCY
+    assert mapping["throughput_reported"] is ColumnMeaning.THROUGHPUT_RATIO
+    assert mapping["prepare_start_utc"] is ColumnMeaning.PREPARE_START_TIME
+    assert mapping["npu_util_avg_pct"] is ColumnMeaning.RESOURCE_UTIL_PCT
+    assert mapping["power_efficiency"] is ColumnMeaning.EFFICIENTCY
     assert {"throughput_cluster", "accuracy_target", "efficiency_pct", "total_s"}.isdisjoint(mapping)
 
 

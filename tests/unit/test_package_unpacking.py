@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aisbench_core.authoring.packages.intake import MOST_LEVELS, Limits
+from aisbench_core.authoring.packages.intake import MOST_LEVELS, PackageLimits
 from aisbench_core.errors import ConfigError
 from tests.package_door import SOURCE, left_behind, opener, unpacked
 from tests.upstream_package import files, member, packed
@@ -85,16 +85,20 @@ def test_an_archive_is_refused_that_has(tmp_path: Path, outside: Path, what: str
 @pytest.mark.parametrize(
     ("limits", "contents", "sentence"),
     [
-        (Limits(entries=7), files(), "more than 7 entries"),
-        (Limits(file_bytes=2000), files(big="x" * 2001), "has 2,001 bytes; allowed: 2,000"),
-        (Limits(total_bytes=30_000), files(big="x" * 20_000, other="y" * 20_000), "more than 30,000 bytes"),
-        (Limits(free_bytes=100_000), files(bomb="\0" * 4_000_000), "more than 200 times its size"),
-        (Limits(free_bytes=100_000), {"not_code/x": b"\0" * 4_000_000, **files()}, "more than 200 times its size"),
+        (PackageLimits(entries=7), files(), "more than 7 entries"),
+        (PackageLimits(file_bytes=2000), files(big="x" * 2001), "has 2,001 bytes; allowed: 2,000"),
+        (PackageLimits(total_bytes=30_000), files(big="x" * 20_000, other="y" * 20_000), "more than 30,000 bytes"),
+        (PackageLimits(free_bytes=100_000), files(bomb="\0" * 4_000_000), "more than 200 times its size"),
+        (
+            PackageLimits(free_bytes=100_000),
+            {"not_code/x": b"\0" * 4_000_000, **files()},
+            "more than 200 times its size",
+        ),
     ],
     ids=["entries", "one file", "all files", "ratio", "ratio of what is not code"],
 )
 def test_an_archive_that_would_fill_the_disk_is_refused(
-    tmp_path: Path, limits: Limits, contents: dict[str, bytes], sentence: str
+    tmp_path: Path, limits: PackageLimits, contents: dict[str, bytes], sentence: str
 ) -> None:
     with pytest.raises(ConfigError, match=re.escape(sentence)):
         unpacked(tmp_path, packed(contents), limits)

@@ -9,7 +9,7 @@ import pytest
 from aisbench_core.authoring import preflight_online
 from aisbench_core.authoring.preflight import RULES, preflight
 from aisbench_core.authoring.preflight_rules_names import LONGEST_NAME
-from aisbench_core.authoring.rules import Rule
+from aisbench_core.authoring.rules import PreflightRule
 from aisbench_core.model import Level, RunSpec
 from aisbench_core.settings import HOME
 from tests.unit.good_specs import DATA, WORKLOADS, changed, code_folder, found, good_spec, only, profile
@@ -221,7 +221,7 @@ def test_a_rule_names_the_field_what_was_found_and_what_is_allowed(
 
 
 def test_every_rule_has_an_id_of_its_own_and_a_sentence() -> None:
-    rules: list[Rule[Any]] = [*RULES, *preflight_online.RULES]
+    rules: list[PreflightRule[Any]] = [*RULES, *preflight_online.RULES]
 
     assert len({rule.rule_id for rule in rules}) == len(rules)
     assert all(rule.summary.endswith(".") for rule in rules)
@@ -270,7 +270,7 @@ def document() -> str:
     return HEAD + "\n".join(_table(RULES)) + "\n" + ONLINE + "\n".join(_table(preflight_online.RULES)) + "\n"
 
 
-def _table(rules: Iterable[Rule[Any]]) -> Iterator[str]:
+def _table(rules: Iterable[PreflightRule[Any]]) -> Iterator[str]:
     yield "| rule | level | field | what must hold | who says so |"
     yield "|---|---|---|---|---|"
     for rule in rules:

@@ -6,7 +6,15 @@ from typing import Any
 import pytest
 
 from aisbench_core.authoring.fixes import fixed
-from aisbench_core.authoring.software import CANN, Kind, Package, Platform, SoftwareShelf, package_of, platform_of
+from aisbench_core.authoring.software import (
+    CANN,
+    PackageFile,
+    PackageKind,
+    Platform,
+    SoftwareShelf,
+    package_of,
+    platform_of,
+)
 from aisbench_core.model import Level, RunSpec
 from tests.unit.good_specs import changed, code_folder, found, good_spec, only
 
@@ -170,7 +178,7 @@ def test_levels_reach_a_custom_image_by_the_newer_api_only(resnet: RunSpec) -> N
 @pytest.mark.parametrize(
     ("name", "package"),
     [
-        (NNAE, Package(NNAE, Kind.NNAE, "5.0.2.1", "aarch64")),
+        (NNAE, PackageFile(NNAE, PackageKind.NNAE, "5.0.2.1", "aarch64")),
         ("Ascend-cann-nnrt_8.0.0_linux-x86_64.run", ("nnrt", "8.0.0", "x86_64", "")),
         ("Ascend-cann-toolkit_8.0.RC1.alpha001_linux-aarch64.run", ("toolkit", "8.0.RC1.alpha001", "aarch64", "")),
         (MINDSPORE, ("MindSpore", "1.5.0", "aarch64", "3.7")),
@@ -185,8 +193,8 @@ def test_levels_reach_a_custom_image_by_the_newer_api_only(resnet: RunSpec) -> N
         (f"{NNAE}\n", None),
     ],
 )
-def test_what_a_package_is_stands_in_its_name(name: str, package: Package | tuple[str, ...] | None) -> None:
-    expected = Package(name, Kind(package[0]), *package[1:]) if isinstance(package, tuple) else package
+def test_what_a_package_is_stands_in_its_name(name: str, package: PackageFile | tuple[str, ...] | None) -> None:
+    expected = PackageFile(name, PackageKind(package[0]), *package[1:]) if isinstance(package, tuple) else package
 
     assert package_of(f"/some/where/{name}") == expected
 

@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aisbench_core.warehouse.changes import boundaries, metric_histories
-from aisbench_core.warehouse.histories import HistoryRun, Judgement, MetricVerdict, Outcome, Rule, VersionField
+from aisbench_core.warehouse.histories import (
+    BaselineReason,
+    HistoryRun,
+    Judgement,
+    MetricVerdict,
+    Outcome,
+    VersionField,
+)
 from aisbench_core.warehouse.regression import field_of, judgement, settled
 from aisbench_core.warehouse.values import Validity
 from tests.records import T0
@@ -41,7 +48,7 @@ def noise(seed: int, count: int, level: float = 100.0, sd: float = 1.0) -> list[
 
 
 def judged(found: Sequence[HistoryRun], names: Sequence[str] = (), field: VersionField = FRAMEWORK) -> Judgement:
-    rule = Rule.MARKED if names else Rule.VERSION_BEFORE
+    rule = BaselineReason.MARKED if names else BaselineReason.VERSION_BEFORE
     return settled([judgement(found, "samples/s", field, names, rule)])[0]
 
 
@@ -58,7 +65,7 @@ def test_a_drop_of_three_percent_in_three_runs_is_a_regression() -> None:
 
     metric = only(found)
     assert found.outcome is metric.outcome is Outcome.REGRESSION
-    assert (found.rule, found.baseline, found.candidate) == (Rule.VERSION_BEFORE, "r1", "r2")
+    assert (found.rule, found.baseline, found.candidate) == (BaselineReason.VERSION_BEFORE, "r1", "r2")
     assert metric.baseline
     assert metric.candidate
     assert (metric.baseline.count, metric.candidate.count, metric.since) == (20, 3, "r2-0")
@@ -149,7 +156,7 @@ def test_a_marked_version_is_the_baseline_of_all_later_ones() -> None:
         runs(noise(1, 5)) + runs(noise(2, 5, level=99), "r2", 5) + runs(noise(3, 5, level=90), "r3", 10), ["r1"]
     )
 
-    assert (found.rule, found.baseline, found.candidate) == (Rule.MARKED, "r1", "r3")
+    assert (found.rule, found.baseline, found.candidate) == (BaselineReason.MARKED, "r1", "r3")
     assert found.outcome is Outcome.REGRESSION
 
 
@@ -188,7 +195,7 @@ def test_with_one_version_the_last_change_of_level_is_judged() -> None:
     found = judged(runs(noise(1, 20) + noise(2, 8, level=95)))
 
     metric = only(found)
-    assert (found.rule, metric.outcome, metric.since) == (Rule.LEVEL_BEFORE, Outcome.REGRESSION, "r1-20")
+    assert (found.rule, metric.outcome, metric.since) == (BaselineReason.LEVEL_BEFORE, Outcome.REGRESSION, "r1-20")
     assert metric.candidate
     assert metric.candidate.count == 8
 
@@ -234,7 +241,9 @@ def test_one_doubtful_test_among_many_counts_for_less_than_alone() -> None:
     quiet = [runs(noise(seed, 20)) + runs(noise(seed + 50, 3), "r2", 20) for seed in range(10, 29)]
 
     alone = judged(doubtful)
-    among = settled([judgement(each, "", FRAMEWORK, (), Rule.VERSION_BEFORE) for each in (doubtful, *quiet)])[0]
+    among = settled([judgement(each, "", FRAMEWORK, (), BaselineReason.VERSION_BEFORE) for each in (doubtful, *quiet)])[
+        0
+    ]
 
     assert (alone.outcome, alone.tests) == (Outcome.REGRESSION, 1)
     assert (among.outcome, among.tests) == (Outcome.NO_CHANGE, 20)

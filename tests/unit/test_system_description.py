@@ -22,7 +22,7 @@ from aisbench_core.model import (
     stated_of,
 )
 from aisbench_core.results.stated import file_text
-from aisbench_core.system.described import RULES, Described, Found
+from aisbench_core.system.described import RULES, Described, StatedFields
 from aisbench_core.system.reading import read
 from tests.records import spec
 
@@ -37,13 +37,13 @@ other_software_stack operating_system sw_notes
 """
 
 
-def found(content: Any, name: str = "system.json") -> Found:
+def found(content: Any, name: str = "system.json") -> StatedFields:
     """What one file states."""
     text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
     return read([ConfigFile(name, text.encode())])
 
 
-def rules(what: Found) -> list[tuple[str, str]]:
+def rules(what: StatedFields) -> list[tuple[str, str]]:
     return [(each.rule, each.field) for each in what.findings]
 
 
@@ -87,7 +87,7 @@ def test_what_was_written_is_read_again() -> None:
 
     again = read(files)
 
-    assert again == Found(stated.values, ())
+    assert again == StatedFields(stated.values, ())
 
 
 def test_keys_are_known_by_their_words_wherever_they_stand() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aisbench_core.authoring.upstream.found import Hints, Imported
+from aisbench_core.authoring.upstream.found import Hints, ImportedConfig
 from aisbench_core.authoring.upstream.meaning import understand
 from aisbench_core.errors import ConfigError
 from aisbench_core.model import Api, Channel, Level, RunSpec
@@ -287,7 +287,7 @@ def test_the_local_code_directory_is_asked_for_and_taken() -> None:
 
 
 def test_the_findings_stand_in_the_order_of_the_file() -> None:
-    found: Imported = imported(v2(inputs="1", job_name="2", train_instance_count="'3'"))
+    found: ImportedConfig = imported(v2(inputs="1", job_name="2", train_instance_count="'3'"))
 
     lines = [each.line for each in found.findings if each.line]
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from aisbench_core.authoring.upstream.configs import Configs
-from aisbench_core.authoring.upstream.found import ConfigFile, Exported
+from aisbench_core.authoring.upstream.found import ConfigFile, ExportedConfig
 from aisbench_core.authoring.upstream.reading import read
 from aisbench_core.errors import ConfigError
 from aisbench_core.model import Level, LogLevels, Mode, RunSpec
@@ -39,7 +39,7 @@ def levels(script: str) -> LogLevels:
     return found
 
 
-def exported(spec: RunSpec, place: Path) -> Exported:
+def exported(spec: RunSpec, place: Path) -> ExportedConfig:
     settings = Settings(data_dir=place / "data")
     save_profile(settings, profile())
     return Configs(settings, WORKLOADS).write(spec, profile().name)
@@ -143,5 +143,5 @@ def test_a_spec_without_any_of_it_has_no_script(resnet: RunSpec, tmp_path: Path)
     assert exported(resnet, tmp_path).script == ""
 
 
-def said_by(out: Exported) -> list[Any]:
+def said_by(out: ExportedConfig) -> list[Any]:
     return [each for each in out.findings if each.rule == "config.pre-start"]

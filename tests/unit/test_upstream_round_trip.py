@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from aisbench_core.authoring.specfile import from_yaml, to_yaml
 from aisbench_core.authoring.upstream.configs import Configs
-from aisbench_core.authoring.upstream.found import FoundSpec, Imported
+from aisbench_core.authoring.upstream.found import FoundSpec, ImportedConfig
 from aisbench_core.authoring.upstream.writing import write
 from aisbench_core.errors import ConfigError, SpecError
 from aisbench_core.model import AccessMethod, Api, Channel, Level, Mode, NfsVolume, RunSpec
@@ -75,7 +75,7 @@ def written(name: str, values: Mapping[str, Any]) -> str:
     return f"{name} = ed({{\n{''.join(lines)}}})\n"
 
 
-def same(found: Imported) -> tuple[Profile | None, tuple[FoundSpec, ...]]:
+def same(found: ImportedConfig) -> tuple[Profile | None, tuple[FoundSpec, ...]]:
     """What has to be the same after going out and in again."""
     return found.profile, found.specs
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 
 from aisbench_core.authoring.specfile import comments_of, from_yaml, to_yaml
 from aisbench_core.authoring.upstream.configs import Configs
-from aisbench_core.authoring.upstream.found import ConfigFile, Hints, Imported
+from aisbench_core.authoring.upstream.found import ConfigFile, Hints, ImportedConfig
 from aisbench_core.model import Api, RunSpec
 from aisbench_core.settings import Profile, Settings
 from tests.unit.good_specs import profile as other_profile
@@ -27,7 +27,7 @@ def configs(tmp_path: Path) -> Configs:
     return found
 
 
-def read(configs: Configs, files: list[ConfigFile], version: str = "") -> Imported:
+def read(configs: Configs, files: list[ConfigFile], version: str = "") -> ImportedConfig:
     return configs.understand(configs.read(files), Hints(framework_version=version))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from aisbench_core.authoring.upstream.found import Imported
+from aisbench_core.authoring.upstream.found import ImportedConfig
 from aisbench_core.model import Level
 from tests.unit.upstream_files import V1_ENGINE, V2_ENGINE, imported, line_of, one, said, v2
 
@@ -33,12 +33,12 @@ def package_of(workload: str, version: str) -> str:
     return f"/opt/train_huawei_train_mindspore_{workload}-Ais-Benchmark-Stubs-aarch64-1.0-{version}_modelarts/code"
 
 
-def version_in(found: Imported) -> str:
+def version_in(found: ImportedConfig) -> str:
     (each,) = found.specs
     return each.spec.framework_version
 
 
-def contradictions(found: Imported) -> list[str]:
+def contradictions(found: ImportedConfig) -> list[str]:
     return [each.message for each in said(found, "config.contradiction")]
 
 

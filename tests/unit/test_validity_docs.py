@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from aisbench_core.rulesets.ruleset import Rule, Ruleset, RunRules, SeriesRules
+from aisbench_core.rulesets.ruleset import Ruleset, RunRules, SeriesRules, ValidityRule
 from aisbench_core.rulesets.shelf import Rulesets, shipped
 from aisbench_core.settings import HOME
 from aisbench_core.warehouse.checks import LOOKS
@@ -41,8 +41,8 @@ def _rules(kind: type[RunRules] | type[SeriesRules]) -> Iterator[str]:
             yield f"| {rule_id} | {rule.title} | {rule.closed} | {rule.open} | {_settings(rule)} | {rule.fix} |\n"
 
 
-def _settings(rule: Rule) -> str:
-    own = rule.model_dump(mode="json", exclude=set(Rule.model_fields))
+def _settings(rule: ValidityRule) -> str:
+    own = rule.model_dump(mode="json", exclude=set(ValidityRule.model_fields))
     return ", ".join(f"`{name}: {json.dumps(value)}`" for name, value in own.items() if value not in ({}, []))
 
 

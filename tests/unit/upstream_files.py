@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from aisbench_core.authoring.upstream.found import ConfigFile, Document, Hints, Imported, LineFinding
+from aisbench_core.authoring.upstream.found import ConfigFile, Document, Hints, ImportedConfig, LineFinding
 from aisbench_core.authoring.upstream.meaning import understand
 from aisbench_core.authoring.upstream.reading import read
 from aisbench_core.authoring.workloads import Workloads
@@ -99,17 +99,17 @@ def document(text: str | bytes, shell: str | None = None, pre_start: str | None 
     return read([ConfigFile("modelarts_config.py", content), *given])
 
 
-def imported(text: str | bytes, shell: str | None = None, pre_start: str | None = None, **hints: Any) -> Imported:
+def imported(text: str | bytes, shell: str | None = None, pre_start: str | None = None, **hints: Any) -> ImportedConfig:
     """What the files mean with the workloads that are shipped."""
     return understand(document(text, shell, pre_start), WORKLOADS, Hints(**hints))
 
 
-def said(found: Imported | Document, rule: str) -> list[LineFinding]:
+def said(found: ImportedConfig | Document, rule: str) -> list[LineFinding]:
     """The findings of one rule."""
     return [each for each in found.findings if each.rule == rule]
 
 
-def one(found: Imported | Document, rule: str) -> LineFinding:
+def one(found: ImportedConfig | Document, rule: str) -> LineFinding:
     """The only finding of a rule."""
     (finding,) = said(found, rule)
     return finding

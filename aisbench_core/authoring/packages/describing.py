@@ -11,7 +11,7 @@ from aisbench_core.authoring.packages.package import Answers, Package
 from aisbench_core.authoring.upstream.found import Assigned, LineFinding, finding
 from aisbench_core.authoring.upstream.keys import APIS, LISTS
 from aisbench_core.authoring.upstream.session import boot_file_of, typed
-from aisbench_core.authoring.upstream.taking import Taking
+from aisbench_core.authoring.upstream.taking import ConfigReader
 from aisbench_core.authoring.upstream.telling import release_of
 from aisbench_core.authoring.workloads import Workload, Workloads
 from aisbench_core.messages import Message
@@ -33,7 +33,7 @@ _ENDING = re.compile(r"\.(tar\.gz|tgz|tar)$")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PackageConfig:
     """What the configuration of a package says about the job that the upstream tool would run."""
 
     boot_file: str = ""
@@ -43,15 +43,15 @@ class Told:
     parameters: tuple[tuple[str, Scalar, str, int], ...] = ()
 
 
-def told_by(package: Package) -> Told:
+def told_by(package: Package) -> PackageConfig:
     """The dict that config.sh names, else that for V2, else the one there is."""
     jobs = {APIS[job.name]: job for job in _jobs(package)}
     wanted = (package.document.shell.api if package.document else None) or Api.V2
     job = jobs.get(wanted) or next(iter(jobs.values()), None)
     if job is None:
-        return Told()
+        return PackageConfig()
     engines = [jobs[api].text("framework_version") for api in (Api.V2, Api.V1) if api in jobs]
-    return Told(
+    return PackageConfig(
         boot_file=boot_file_of(job),
         engine_name=job.text("framework_type"),
         engine_version=next((engine for engine in engines if engine), ""),
@@ -67,7 +67,7 @@ def suggested_name(package: Package) -> str:
     return _OTHER_LETTERS.sub("_", text).strip("_-")[:LONGEST_NAME] or "package"
 
 
-def version_told(package: Package, told: Told) -> str:
+def version_told(package: Package, told: PackageConfig) -> str:
     """The framework version that name or engine tell."""
     return package.name.framework_version if package.name else release_of(told.engine_version) or UNKNOWN
 
@@ -78,11 +78,11 @@ def known_workload(package: Package, version: str, workloads: Workloads) -> Work
     if name is None or name.company != PUBLISHER:
         return None
     names = (name.workload, name.workload.removeprefix("train_"))
-    shipped = (each for each in workloads.all() if not each.is_own)
+    shipped = (workload for workload in workloads.all() if not workload.is_own)
     return next((each for each in shipped if each.name in names and version in each.versions), None)
 
 
-def manifest_of(package: Package, answers: Answers, told: Told, known: Workload | None) -> dict[str, Any]:
+def manifest_of(package: Package, answers: Answers, told: PackageConfig, known: Workload | None) -> dict[str, Any]:
     """The manifest as it is written; what it needs and nobody told is empty."""
     version = version_told(package, told)
     edition = known.edition(version) if known else None
@@ -109,7 +109,7 @@ def manifest_of(package: Package, answers: Answers, told: Told, known: Workload 
     }
 
 
-def left_open(package: Package, told: Told, known: Workload | None) -> Iterator[LineFinding]:
+def left_open(package: Package, told: PackageConfig, known: Workload | None) -> Iterator[LineFinding]:
     """What the manifest does not say because nobody knows it."""
     if package.name is None:
         message = Message(
@@ -142,10 +142,10 @@ def missing(package: Package, manifest: Mapping[str, Any]) -> Iterator[LineFindi
         yield finding("package.engine", "engine_version", Message("nothing tells it"), hint=hint)
 
 
-def _jobs(package: Package) -> Sequence[Taking]:
+def _jobs(package: Package) -> Sequence[ConfigReader]:
     dicts: Mapping[str, Assigned] = package.document.dicts if package.document else {}
     found = [dicts[name] for name in APIS if name in dicts and dicts[name].entries]
-    return [Taking(each, []) for each in found]  # its findings are those of the import that follows
+    return [ConfigReader(each, []) for each in found]  # its findings are those of the import that follows
 
 
 def _title(package: Package, answers: Answers) -> str:
@@ -155,7 +155,7 @@ def _title(package: Package, answers: Answers) -> str:
     return f"{name.workload} {name.framework_version} ({name.company})"
 
 
-def _framework_and_model(package: Package, told: Told) -> tuple[str, str]:
+def _framework_and_model(package: Package, told: PackageConfig) -> tuple[str, str]:
     named = _TRAIN.fullmatch(package.name.workload) if package.name else None
     engine = re.match(r"[A-Za-z]+", told.engine_version)
     framework = named[1] if named else engine[0].lower() if engine else UNKNOWN
@@ -163,7 +163,7 @@ def _framework_and_model(package: Package, told: Told) -> tuple[str, str]:
     return FRAMEWORKS.get(framework, framework), model
 
 
-def _dataset(told: Told) -> dict[str, Any]:
+def _dataset(told: PackageConfig) -> dict[str, Any]:
     """An input that the configuration names is needed; nobody knows what it must hold."""
     return {"name": UNKNOWN, "optional": not told.inputs}
 
@@ -183,7 +183,7 @@ def _origin(package: Package) -> dict[str, str]:
     return {"name": package.source, **told, "sha256": package.sha256}
 
 
-def _parameters(told: Told, known: Mapping[str, Parameter]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _parameters(told: PackageConfig, known: Mapping[str, Parameter]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Those of the configuration; without any, those that the shipped manifest knows."""
     if not told.parameters:
         yield from ((name, _plain(parameter)) for name, parameter in known.items())

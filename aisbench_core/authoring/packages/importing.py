@@ -12,12 +12,12 @@ from typing import IO, Any
 
 from aisbench_core.authoring.manifest import Manifest
 from aisbench_core.authoring.packages import describing, opening
-from aisbench_core.authoring.packages.intake import LIMITS, Intake, Limits
+from aisbench_core.authoring.packages.intake import LIMITS, Intake, PackageLimits
 from aisbench_core.authoring.packages.keeping import conflict, keep
-from aisbench_core.authoring.packages.package import Answers, Described, Made, Package
+from aisbench_core.authoring.packages.package import Answers, Made, Package, PackagedWorkload
 from aisbench_core.authoring.packages.unpacking import take_folder, unpack
 from aisbench_core.authoring.upstream import meaning
-from aisbench_core.authoring.upstream.found import FoundSpec, Hints, Imported, LineFinding, finding
+from aisbench_core.authoring.upstream.found import FoundSpec, Hints, ImportedConfig, LineFinding, finding
 from aisbench_core.authoring.workloads import Workload, Workloads
 from aisbench_core.documents import parse
 from aisbench_core.errors import ConfigError, SpecError
@@ -38,7 +38,7 @@ _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{describing.LONGEST_NAME - 1}}
 class Packages:
     """Workloads from packages. A package is opened, described as often as a person likes, then made or dropped."""
 
-    def __init__(self, settings: Settings, workloads: Workloads, limits: Limits = LIMITS) -> None:
+    def __init__(self, settings: Settings, workloads: Workloads, limits: PackageLimits = LIMITS) -> None:
         self._settings = settings
         self._workloads = workloads
         self._limits = limits
@@ -61,7 +61,7 @@ class Packages:
 
     def describe(
         self, package: Package, answers: Answers, flavors: Sequence[Flavor] = (), flavor: str = ""
-    ) -> Described:
+    ) -> PackagedWorkload:
         """The workload that it makes and what its configuration means, or what is missing. Nothing is stored.
 
         `flavors`: the region's; `flavor`: the one of a job that names none."""
@@ -81,9 +81,9 @@ class Packages:
         imported = self._imported(package, workload, version, answers)
         findings += _other_architecture(package, imported, flavors, flavor)
         imported = replace(imported, findings=(*findings, *imported.findings))
-        return Described(name, workload, manifest, imported, existing.name if existing else "")
+        return PackagedWorkload(name, workload, manifest, imported, existing.name if existing else "")
 
-    def make(self, package: Package, described: Described) -> Made:
+    def make(self, package: Package, described: PackagedWorkload) -> Made:
         """The workload, kept in `data/workloads/`; one that was made of the same package before is used as it is.
 
         Raises ConfigError when it is not described to its end, or when another workload took its name meanwhile."""
@@ -123,7 +123,7 @@ class Packages:
                 shutil.rmtree(forgotten, ignore_errors=True)
 
     def _made_of(self, package: Package) -> Workload | None:
-        own = (each for each in self._workloads.all() if each.package)
+        own = (workload for workload in self._workloads.all() if workload.package)
         return next((each for each in own if each.package and each.package.sha256 == package.sha256), None)
 
     def _workload(
@@ -141,21 +141,21 @@ class Packages:
             findings += [
                 finding(
                     "package.manifest",
-                    each.field,
-                    Message("{problem} ({found})", problem=each.message, found=each.found),
+                    problem.field,
+                    Message("{problem} ({found})", problem=problem.message, found=problem.found),
                 )
-                for each in error.problems
+                for problem in error.problems
             ]
             return None
         place = {"folder": self._settings.own_workloads_dir / name, "shipped_dir": self._settings.workloads_dir}
         return Workload.model_validate({**manifest, "name": name, **place})
 
-    def _imported(self, package: Package, workload: Workload | None, version: str, answers: Answers) -> Imported:
+    def _imported(self, package: Package, workload: Workload | None, version: str, answers: Answers) -> ImportedConfig:
         if workload is None:
-            return Imported(None, None, (), ())
+            return ImportedConfig(None, None, (), ())
         own = FoundSpec("", RunSpec(workload=workload.name), {})
         if package.document is None:
-            return Imported(None, None, (own,), ())
+            return ImportedConfig(None, None, (own,), ())
         known = version if version in workload.versions else ""
         hints = Hints(workload.name, known, "", "", answers.profile)
         imported = meaning.understand(package.document, self._workloads.joined_by(workload), hints)
@@ -179,14 +179,14 @@ def _name_problems(settings: Settings, name: str) -> Iterator[LineFinding]:
 
 
 def _other_architecture(
-    package: Package, imported: Imported, flavors: Sequence[Flavor], flavor: str
+    package: Package, imported: ImportedConfig, flavors: Sequence[Flavor], flavor: str
 ) -> Iterator[LineFinding]:
     """A word about each thing that says another architecture than the package's name."""
     if package.name is None:
         return
     wanted, job = package.name.architecture, imported.first
     chosen = (job.spec.flavor if job else "") or flavor
-    offered = [each for each in flavors if each.flavor_id == chosen] or flavors
+    offered = [flavor for flavor in flavors if flavor.flavor_id == chosen] or flavors
     told = sorted({each.architecture for each in offered if each.architecture})
     hint = Message(
         "look at what the code brings along: .whl, .run and .so files only work on the one that they were built for"

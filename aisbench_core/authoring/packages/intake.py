@@ -29,7 +29,7 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PackageLimits:
     """How much of a package is taken.
 
     `ratio`: unpacked bytes for each byte of the archive, once more than `free_bytes` are unpacked. `header_bytes`: what
@@ -43,7 +43,7 @@ class Limits:
     header_bytes: int = 1024**2
 
 
-LIMITS = Limits()
+LIMITS = PackageLimits()
 
 
 class Intake:
@@ -52,7 +52,7 @@ class Intake:
     Whatever could leave the folder, replace another entry or fill the disk raises ConfigError; what was written until
     then is for the caller to remove."""
 
-    def __init__(self, folder: Path, limits: Limits = LIMITS) -> None:
+    def __init__(self, folder: Path, limits: PackageLimits = LIMITS) -> None:
         self.configs: dict[str, bytes] = {}
         self.root: str | None = None
         self.recoded: list[str] = []

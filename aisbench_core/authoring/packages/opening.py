@@ -24,7 +24,7 @@ def base_of(folder: Path) -> Path:
     """The folder that holds code/code: the one that is named, or the only one in it. Raises ConfigError."""
     if (folder / "code" / "code").is_dir():
         return folder
-    inside = [each for each in sorted(folder.iterdir()) if (each / "code" / "code").is_dir()]
+    inside = [file for file in sorted(folder.iterdir()) if (file / "code" / "code").is_dir()]
     if len(inside) == 1:
         return inside[0]
     if inside:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aisbench_core.authoring.upstream.found import Document, Imported, LineFinding, PackageName
+from aisbench_core.authoring.upstream.found import Document, ImportedConfig, LineFinding, PackageName
 from aisbench_core.authoring.workloads import Workload
 from aisbench_core.model import Level
 
@@ -45,7 +45,7 @@ class Package:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class PackagedWorkload:
     """The workload that a package makes, and its name; None, with findings that say why, while it makes none.
 
     `existing` names the workload that was made of the same package before; empty: none was."""
@@ -53,7 +53,7 @@ class Described:
     name: str
     workload: Workload | None
     manifest: Mapping[str, Any]
-    imported: Imported
+    imported: ImportedConfig
     existing: str = ""
 
     @property

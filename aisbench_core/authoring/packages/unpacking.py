@@ -18,7 +18,7 @@ from aisbench_core.authoring.packages.intake import (
     LINK,
     UNSAFE,
     Intake,
-    Limits,
+    PackageLimits,
     refused,
 )
 from aisbench_core.errors import ConfigError
@@ -28,7 +28,7 @@ BROKEN = (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, ValueError)
 """What the standard library says about an archive that is none, or is cut off, or was made to confuse it."""
 
 
-def unpack(packed: IO[bytes], intake: Intake, limits: Limits = LIMITS) -> None:
+def unpack(packed: IO[bytes], intake: Intake, limits: PackageLimits = LIMITS) -> None:
     """Take every entry of a .tar.gz. Raises ConfigError for one that cannot be read, or that goes too far."""
     packed.seek(0)
     try:
@@ -63,7 +63,7 @@ def take_folder(base: Path, intake: Intake) -> None:
 class _Measured:
     """The unpacked bytes of an archive as tarfile reads them: forwards only, counted, and in small pieces."""
 
-    def __init__(self, plain: IO[bytes] | gzip.GzipFile, packed: IO[bytes], limits: Limits) -> None:
+    def __init__(self, plain: IO[bytes] | gzip.GzipFile, packed: IO[bytes], limits: PackageLimits) -> None:
         self._plain = plain
         self._packed = packed
         self._limits = limits

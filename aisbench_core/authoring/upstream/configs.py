@@ -4,7 +4,14 @@ from collections.abc import Mapping, Sequence
 
 from aisbench_core.authoring.rules import subject_of
 from aisbench_core.authoring.upstream import meaning, reading, writing
-from aisbench_core.authoring.upstream.found import ConfigFile, Document, Exported, FoundSpec, Hints, Imported
+from aisbench_core.authoring.upstream.found import (
+    ConfigFile,
+    Document,
+    ExportedConfig,
+    FoundSpec,
+    Hints,
+    ImportedConfig,
+)
 from aisbench_core.authoring.upstream.keys import OUTPUT
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.model import Channel, RunSpec
@@ -23,13 +30,13 @@ class Configs:
         """What the files hold, without executing anything. Raises ConfigError for files that cannot be read."""
         return reading.read(files)
 
-    def understand(self, document: Document, hints: Hints) -> Imported:
+    def understand(self, document: Document, hints: Hints) -> ImportedConfig:
         """What it means: profile, keys and specs, with findings. Nothing is stored.
 
         Raises ConfigError when a workload or version that the hints name does not exist."""
         return meaning.understand(document, self._workloads, hints)
 
-    def write(self, spec: RunSpec, profile: str, comments: Mapping[str, str] | None = None) -> Exported:
+    def write(self, spec: RunSpec, profile: str, comments: Mapping[str, str] | None = None) -> ExportedConfig:
         """The configuration of the job that a launch of the spec with this profile would create.
 
         A spec that was imported gives its file back: nothing is added, and `comments` stand above the parameters.
@@ -44,7 +51,7 @@ class Configs:
             known = subject.workload.edition(subject.spec.framework_version).parameters
             whole, notes = _placed(subject.spec, place), {name: each.help for name, each in known.items()}
         text = writing.write([FoundSpec("", whole, notes)], place)
-        return Exported(text, tuple(writing.left_out(whole)), writing.script(whole))
+        return ExportedConfig(text, tuple(writing.left_out(whole)), writing.script(whole))
 
     def save_profile(self, profile: Profile, replace: bool = False) -> bool:
         """Write a profile's file; False if it is there already. Raises ConfigError for another one of that name."""

@@ -60,7 +60,7 @@ def finding(rule: str, field: str, message: Message, line: int = 0, hint: Hint =
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class NotLiteral:
     """Stands for a value that is no literal; a finding says so."""
 
 
@@ -68,7 +68,7 @@ class Unread:
 class Literal:
     """A value as the file has it, the line where it begins, and the comment that belongs to it."""
 
-    value: "str | bool | int | float | SecretStr | Unread | tuple[Literal, ...] | Mapping[str, Literal] | None"
+    value: "str | bool | int | float | SecretStr | NotLiteral | tuple[Literal, ...] | Mapping[str, Literal] | None"
     line: int
     comment: str = ""
 
@@ -147,7 +147,7 @@ class FoundSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportedConfig:
     """What a configuration means here. Keys are apart: a profile never holds them."""
 
     profile: Profile | None
@@ -165,17 +165,17 @@ class Imported:
     def first(self) -> FoundSpec | None:
         """The spec that the upstream tool would run by config.sh; else the one for V2, else any."""
         wanted = self.api or Api.V2
-        return next((each for each in self.specs if each.spec.api is wanted), self.specs[0] if self.specs else None)
+        return next((spec for spec in self.specs if spec.spec.api is wanted), self.specs[0] if self.specs else None)
 
-    def only(self, api: Api) -> "Imported":
+    def only(self, api: Api) -> "ImportedConfig":
         """The same without the other interface's spec and the findings about its dict."""
         others = tuple(f"{name}." for name, other in APIS.items() if other is not api)
         findings = tuple(each for each in self.findings if not f"{each.field}.".startswith(others))
-        return replace(self, specs=tuple(each for each in self.specs if each.spec.api is api), findings=findings)
+        return replace(self, specs=tuple(spec for spec in self.specs if spec.spec.api is api), findings=findings)
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportedConfig:
     """A modelarts_config.py, and what of the spec has no place in it.
 
     `script`: the ma-pre-start.sh for beside the boot file, where the spec needs one; otherwise empty."""

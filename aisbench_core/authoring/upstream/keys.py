@@ -25,7 +25,7 @@ INPUT, OUTPUT = "data_url", "train_url"
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class ConfigKey:
     """One key of a file, and what it becomes here (for docs/upstream.md)."""
 
     name: str
@@ -33,51 +33,54 @@ class Key:
 
 
 ACCESS_KEYS = (
-    Key("access_key", "`access_key` in the credentials file, if you agree"),
-    Key("secret_access_key", "`secret_key` in the credentials file, if you agree"),
-    Key("server", "profile: `obs_server`"),
-    Key("region_name", "profile: `region`, and the profile's suggested name"),
-    Key("project_id", "profile: `project_id`"),
-    Key("iam_endpoint", "profile: `iam_endpoint`, when all three endpoints are set"),
-    Key("obs_endpoint", "profile: `obs_endpoint`, when all three endpoints are set"),
-    Key("modelarts_endpoint", "profile: `modelarts_endpoint`, when all three endpoints are set"),
+    ConfigKey("access_key", "`access_key` in the credentials file, if you agree"),
+    ConfigKey("secret_access_key", "`secret_key` in the credentials file, if you agree"),
+    ConfigKey("server", "profile: `obs_server`"),
+    ConfigKey("region_name", "profile: `region`, and the profile's suggested name"),
+    ConfigKey("project_id", "profile: `project_id`"),
+    ConfigKey("iam_endpoint", "profile: `iam_endpoint`, when all three endpoints are set"),
+    ConfigKey("obs_endpoint", "profile: `obs_endpoint`, when all three endpoints are set"),
+    ConfigKey("modelarts_endpoint", "profile: `modelarts_endpoint`, when all three endpoints are set"),
 )
 
 JOB_KEYS = (
-    Key("inputs", "spec: the path of input `data_url`"),
-    Key("code_dir", "nothing: code is uploaded below the profile's prefix; `boot_file` becomes relative to it"),
-    Key("boot_file", "spec: `boot_file`; tells the workload"),
-    Key("job_name", "spec: `name`; the run's id is added"),
-    Key("framework_type", "spec: `engine_name`"),
-    Key("framework_version", "spec: `engine_version`; tells `framework_version`"),
-    Key("pool_id", "spec: `pool_id`"),
-    Key("train_instance_type", "spec: `flavor`; tells `cards_per_node`"),
-    Key("train_instance_count", "spec: `node_count`"),
-    Key("nas_type", "nothing: `nfs` is the only type"),
-    Key("nas_share_addr", "spec: `volumes`, `server_path`"),
-    Key("nas_mount_path", "spec: `volumes`, `local_path`"),
-    Key("out_base_url", "spec: the path of output `train_url`; its bucket is the profile's `bucket`"),
-    Key("job_description_prefix", "spec: `description`"),
+    ConfigKey("inputs", "spec: the path of input `data_url`"),
+    ConfigKey("code_dir", "nothing: code is uploaded below the profile's prefix; `boot_file` becomes relative to it"),
+    ConfigKey("boot_file", "spec: `boot_file`; tells the workload"),
+    ConfigKey("job_name", "spec: `name`; the run's id is added"),
+    ConfigKey("framework_type", "spec: `engine_name`"),
+    ConfigKey("framework_version", "spec: `engine_version`; tells `framework_version`"),
+    ConfigKey("pool_id", "spec: `pool_id`"),
+    ConfigKey("train_instance_type", "spec: `flavor`; tells `cards_per_node`"),
+    ConfigKey("train_instance_count", "spec: `node_count`"),
+    ConfigKey("nas_type", "nothing: `nfs` is the only type"),
+    ConfigKey("nas_share_addr", "spec: `volumes`, `server_path`"),
+    ConfigKey("nas_mount_path", "spec: `volumes`, `local_path`"),
+    ConfigKey("out_base_url", "spec: the path of output `train_url`; its bucket is the profile's `bucket`"),
+    ConfigKey("job_description_prefix", "spec: `description`"),
 )
 
 SHELL_KEYS = (
-    Key("PYTHON_COMMAND", "nothing: the image brings its Python"),
-    Key("SINGLESERVER_MODE", "spec: `mode`"),
-    Key("MODELARTS_VERSION", "which of the two specs is offered first"),
+    ConfigKey("PYTHON_COMMAND", "nothing: the image brings its Python"),
+    ConfigKey("SINGLESERVER_MODE", "spec: `mode`"),
+    ConfigKey("MODELARTS_VERSION", "which of the two specs is offered first"),
 )
 
 PRE_START_KEYS = (
-    Key("GLOG_v", "spec: `log_levels.mindspore`"),
-    Key("ASCEND_GLOBAL_LOG_LEVEL", "spec: `log_levels.cann`"),
-    Key("ASCEND_GLOBAL_EVENT_ENABLE", "spec: `log_levels.events`"),
-    Key("ASCEND_SLOG_PRINT_TO_STDOUT", "spec: `log_levels.stdout`"),
-    Key("SINGLESERVER_MODE", "spec: `mode`, where config.sh does not say"),
+    ConfigKey("GLOG_v", "spec: `log_levels.mindspore`"),
+    ConfigKey("ASCEND_GLOBAL_LOG_LEVEL", "spec: `log_levels.cann`"),
+    ConfigKey("ASCEND_GLOBAL_EVENT_ENABLE", "spec: `log_levels.events`"),
+    ConfigKey("ASCEND_SLOG_PRINT_TO_STDOUT", "spec: `log_levels.stdout`"),
+    ConfigKey("SINGLESERVER_MODE", "spec: `mode`, where config.sh does not say"),
 )
 
 
-def keys_of(name: str) -> tuple[Key, ...]:
+def keys_of(name: str) -> tuple[ConfigKey, ...]:
     """The keys of one dict, in the order in which they are written."""
     if name == ACCESS:
         return ACCESS_KEYS
     plural, label = LISTS[name]
-    return (Key(plural, f"spec: `parameters`, each by its `{label}`; text becomes what the workload wants"), *JOB_KEYS)
+    return (
+        ConfigKey(plural, f"spec: `parameters`, each by its `{label}`; text becomes what the workload wants"),
+        *JOB_KEYS,
+    )

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from pydantic import SecretStr
 
-from aisbench_core.authoring.upstream.found import LineFinding, Literal, Unread, finding
+from aisbench_core.authoring.upstream.found import LineFinding, Literal, NotLiteral, finding
 from aisbench_core.authoring.upstream.keys import SECRET
 from aisbench_core.authoring.upstream.source import Comments
 from aisbench_core.errors import ConfigError
@@ -102,7 +102,7 @@ class Literals:
         if value is not None:
             message = Message("is no literal text, and nothing is executed; the key is not imported")
             self.findings.append(finding("config.literal-key", field, message, node.lineno))
-        return Literal(None if value is None else Unread(), node.lineno)
+        return Literal(None if value is None else NotLiteral(), node.lineno)
 
     def _plain(self, node: ast.expr, field: str) -> Literal:
         if isinstance(node, ast.BinOp):
@@ -140,7 +140,7 @@ class Literals:
         )
         hint: Hint = Message("write the value itself") if field else ""
         self.findings.append(finding("config.literal", field, message, node.lineno, hint))
-        return Literal(Unread(), node.lineno)
+        return Literal(NotLiteral(), node.lineno)
 
     def _constructs(self, function: ast.expr) -> bool:
         name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")

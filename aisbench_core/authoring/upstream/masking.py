@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from pydantic import SecretStr
 
-from aisbench_core.authoring.upstream.found import Assigned, LineFinding, Literal, Unread, finding
+from aisbench_core.authoring.upstream.found import Assigned, LineFinding, Literal, NotLiteral, finding
 from aisbench_core.authoring.upstream.keys import ACCESS, SECRET
 from aisbench_core.messages import Message
 
@@ -42,7 +42,7 @@ def _without(literal: Literal, secrets: Collection[str], field: str, findings: l
     if isinstance(value, str) and _holds(value, secrets):
         message = Message("repeats a key of access_config, and is left out")
         findings.append(finding("config.secret", field, message, literal.line))
-        return Literal(Unread(), literal.line, comment)
+        return Literal(NotLiteral(), literal.line, comment)
     if isinstance(value, tuple):
         inner = (_without(each, secrets, f"{field}[{index}]", findings) for index, each in enumerate(value))
         return Literal(tuple(inner), literal.line, comment)

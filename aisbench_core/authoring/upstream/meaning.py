@@ -4,11 +4,11 @@ import re
 
 from pydantic import SecretStr
 
-from aisbench_core.authoring.upstream.found import Assigned, Document, FoundSpec, Hints, Imported, LineFinding
+from aisbench_core.authoring.upstream.found import Assigned, Document, FoundSpec, Hints, ImportedConfig, LineFinding
 from aisbench_core.authoring.upstream.keys import ACCESS, APIS, ENDPOINTS, SECRET
 from aisbench_core.authoring.upstream.packages import package_name
 from aisbench_core.authoring.upstream.session import spec_of
-from aisbench_core.authoring.upstream.taking import Taking
+from aisbench_core.authoring.upstream.taking import ConfigReader
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.documents import parse
 from aisbench_core.errors import SpecError
@@ -20,19 +20,19 @@ _FIELDS = {"obs_server": "server", "region": "region_name"}
 """Fields of a profile that the file calls otherwise."""
 
 
-def understand(document: Document, workloads: Workloads, hints: Hints) -> Imported:
+def understand(document: Document, workloads: Workloads, hints: Hints) -> ImportedConfig:
     """Profile, keys and specs of a configuration. Raises ConfigError when a hint names what does not exist."""
     findings = list(document.findings)
     assigned = document.dicts.get(ACCESS, Assigned(ACCESS, 0, {}))
-    access = Taking(assigned, findings)
+    access = ConfigReader(assigned, findings)
     keys = _keys(access, document.name)
     package = package_name(hints.package)
-    jobs = [Taking(each, findings) for name in APIS if (each := document.dicts.get(name)) and each.entries]
+    jobs = [ConfigReader(each, findings) for name in APIS if (each := document.dicts.get(name)) and each.entries]
     specs = [spec_of(job, workloads, hints, package, document.shell) for job in jobs]
     bucket = next((bucket for job in jobs if (bucket := _bucket(job.text("out_base_url")))), "")
     profile = _profile(access, bucket, hints)
-    found: tuple[FoundSpec, ...] = tuple(each for each in specs if each)
-    return Imported(profile, keys, found, _once(findings), document.shell.api)
+    found: tuple[FoundSpec, ...] = tuple(spec for spec in specs if spec)
+    return ImportedConfig(profile, keys, found, _once(findings), document.shell.api)
 
 
 def _once(findings: list[LineFinding]) -> tuple[LineFinding, ...]:
@@ -40,7 +40,7 @@ def _once(findings: list[LineFinding]) -> tuple[LineFinding, ...]:
     return tuple(sorted(dict.fromkeys(findings), key=lambda each: each.line or 1 << 30))
 
 
-def _keys(access: Taking, source: str) -> Credentials | None:
+def _keys(access: ConfigReader, source: str) -> Credentials | None:
     pair: list[SecretStr | None] = [access.secret(name) for name in SECRET]
     if pair[0] and pair[1]:
         return Credentials(access_key=pair[0], secret_key=pair[1], source=source)
@@ -50,7 +50,7 @@ def _keys(access: Taking, source: str) -> Credentials | None:
     return None
 
 
-def _profile(access: Taking, bucket: str, hints: Hints) -> Profile | None:
+def _profile(access: ConfigReader, bucket: str, hints: Hints) -> Profile | None:
     region = access.text("region_name")
     answers = {
         "name": hints.profile or _suggested(region),
@@ -72,7 +72,7 @@ def _profile(access: Taking, bucket: str, hints: Hints) -> Profile | None:
         return None
 
 
-def _endpoints(access: Taking) -> dict[str, str]:
+def _endpoints(access: ConfigReader) -> dict[str, str]:
     """The three addresses of a private cloud; the upstream tool uses them only when all are set."""
     given = {name: text for name in ENDPOINTS if (text := access.text(name))}
     if len(given) == len(ENDPOINTS):

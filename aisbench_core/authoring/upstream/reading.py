@@ -11,8 +11,8 @@ from aisbench_core.authoring.upstream.found import (
     Document,
     LineFinding,
     Literal,
+    NotLiteral,
     ShellConfig,
-    Unread,
     finding,
 )
 from aisbench_core.authoring.upstream.keys import DICTS, keys_of
@@ -98,7 +98,7 @@ def _assigned(statement: ast.stmt, literals: Literals) -> Assigned | None:
 
 
 def _no_dict(read: Literal, name: str, literals: Literals) -> dict[str, Literal]:
-    if not isinstance(read.value, Unread):
+    if not isinstance(read.value, NotLiteral):
         literals.findings.append(finding("config.type", name, Message("must be a dict"), read.line))
     return {}
 

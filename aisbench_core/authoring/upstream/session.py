@@ -10,7 +10,7 @@ from aisbench_core.authoring.preflight_rules_resources import cards_in_name
 from aisbench_core.authoring.upstream.found import FoundSpec, Hints, PackageName, ShellConfig
 from aisbench_core.authoring.upstream.keys import APIS, INPUT, LISTS, NAS, OUTPUT
 from aisbench_core.authoring.upstream.literals import shown
-from aisbench_core.authoring.upstream.taking import Taking
+from aisbench_core.authoring.upstream.taking import ConfigReader
 from aisbench_core.authoring.upstream.telling import version_of, workload_of
 from aisbench_core.authoring.workloads import Workload, Workloads
 from aisbench_core.documents import parse
@@ -44,7 +44,7 @@ _WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
 
 
 def spec_of(
-    taking: Taking, workloads: Workloads, hints: Hints, package: PackageName | None, shell: ShellConfig
+    taking: ConfigReader, workloads: Workloads, hints: Hints, package: PackageName | None, shell: ShellConfig
 ) -> FoundSpec | None:
     """The spec, with findings for what cannot be taken over; None when nobody can tell the workload.
 
@@ -104,7 +104,7 @@ def _float(text: str) -> Scalar:
     return number if math.isfinite(number) else text
 
 
-def boot_file_of(taking: Taking) -> str:
+def boot_file_of(taking: ConfigReader) -> str:
     """The boot file relative to the code directory; empty when it is not set or not in there."""
     boot, code = taking.text("boot_file"), taking.text("code_dir")
     if not boot.startswith("/"):
@@ -119,7 +119,11 @@ def boot_file_of(taking: Taking) -> str:
 
 
 def _version(
-    taking: Taking, workload: Workload, parameters: Mapping[str, Scalar], hints: Hints, package: PackageName | None
+    taking: ConfigReader,
+    workload: Workload,
+    parameters: Mapping[str, Scalar],
+    hints: Hints,
+    package: PackageName | None,
 ) -> str:
     engine = taking.text("framework_version")
     found = version_of(workload, engine, parameters, hints, package)
@@ -152,7 +156,7 @@ def _version(
     return found.version
 
 
-def _code_dir(taking: Taking, workload: Workload, hints: Hints) -> str:
+def _code_dir(taking: ConfigReader, workload: Workload, hints: Hints) -> str:
     if not hints.code_dir and not workload.ships_code:
         message = Message("names a directory in OBS; which directory of this machine is to be uploaded?")
         taking.say(
@@ -165,7 +169,7 @@ def _channel(name: str, path: str) -> list[Mapping[str, str]]:
     return [{"name": name, "path": path}] if path else []
 
 
-def _volumes(taking: Taking) -> list[Mapping[str, str]]:
+def _volumes(taking: ConfigReader) -> list[Mapping[str, str]]:
     kind, share, mount = (taking.text(key) for key in NAS)
     if not any((kind, share, mount)):
         return []
@@ -186,7 +190,7 @@ def _volumes(taking: Taking) -> list[Mapping[str, str]]:
     return [{"server_path": share, "local_path": mount}]
 
 
-def _cards(taking: Taking, answers: Mapping[str, Any], workload: Workload) -> int | None:
+def _cards(taking: ConfigReader, answers: Mapping[str, Any], workload: Workload) -> int | None:
     """Cards per node: of the flavor's name, else what the training code is told, else all cards of an Ascend node."""
     told = cards_in_name(answers["flavor"]) or answers["parameters"].get("device_num")
     if type(told) is int and 1 <= told <= 64:
@@ -200,7 +204,7 @@ def _cards(taking: Taking, answers: Mapping[str, Any], workload: Workload) -> in
     return cards
 
 
-def _checked(taking: Taking, answers: Mapping[str, Any]) -> RunSpec:
+def _checked(taking: ConfigReader, answers: Mapping[str, Any]) -> RunSpec:
     """The spec of all answers that it accepts; the others are reported with their line, and left open."""
     given = {field: answer for field, answer in answers.items() if answer not in (None, "", [], {})}
     while True:

@@ -1,15 +1,15 @@
-"""Taking values out of a dict of the file, each of the right type."""
+"""ConfigReader values out of a dict of the file, each of the right type."""
 
 from pydantic import SecretStr
 
-from aisbench_core.authoring.upstream.found import Assigned, LineFinding, Literal, Unread, finding
+from aisbench_core.authoring.upstream.found import Assigned, LineFinding, Literal, NotLiteral, finding
 from aisbench_core.authoring.upstream.literals import shown
 from aisbench_core.errors import Problem
 from aisbench_core.messages import Hint, Message, message_of, verbatim
 from aisbench_core.model import Scalar
 
 
-class Taking:
+class ConfigReader:
     """One dict of the file, asked key by key. What is wrong with a value is a finding, and the value is not taken."""
 
     def __init__(self, assigned: Assigned, findings: list[LineFinding]) -> None:
@@ -21,7 +21,7 @@ class Taking:
     def text(self, key: str) -> str:
         """Text without blanks around it; empty when it is not set (None, '')."""
         found = self._entries.get(key)
-        if found is None or found.value is None or isinstance(found.value, Unread):
+        if found is None or found.value is None or isinstance(found.value, NotLiteral):
             return ""
         if not isinstance(found.value, str):
             self.say("config.type", key, Message("must be text (found {found})", found=_kind(found)))
@@ -31,7 +31,7 @@ class Taking:
     def whole_number(self, key: str) -> int | None:
         """A whole number; None when it is not set."""
         found = self._entries.get(key)
-        if found is None or found.value is None or isinstance(found.value, Unread):
+        if found is None or found.value is None or isinstance(found.value, NotLiteral):
             return None
         if type(found.value) is not int:
             self.say(
@@ -54,7 +54,7 @@ class Taking:
     def parameters(self, key: str, label: str) -> list[tuple[str, Scalar, str, int]]:
         """Name, value, comment and line of each parameter of a list such as `[{'name': …, 'value': …}]`."""
         found = self._entries.get(key)
-        if found is None or found.value is None or isinstance(found.value, Unread):
+        if found is None or found.value is None or isinstance(found.value, NotLiteral):
             return []
         if not isinstance(found.value, tuple):
             self.say("config.type", key, Message("must be a list (found {found})", found=_kind(found)))
@@ -88,18 +88,18 @@ class Taking:
         return self._entries[key].line if key in self._entries else self.line
 
     def _parameter(self, field: str, item: Literal, label: str) -> tuple[str, Scalar, str, int] | None:
-        if isinstance(item.value, Unread):
+        if isinstance(item.value, NotLiteral):
             return None
         entries = item.value if isinstance(item.value, dict) else {}
         name, value = (entries[key].value if key in entries else None for key in (label, "value"))
-        if isinstance(name, Unread):
+        if isinstance(name, NotLiteral):
             return None
         if not isinstance(name, str) or not name.strip() or "value" not in entries or len(entries) > 2:
             message = Message("must be {{'{label}': 'a name', 'value': 'a value'}}", label=label)
             self.say("config.type", field, message, line=item.line)
             return None
         field = f"{field.partition('[')[0]}.{shown(name.strip())}"
-        if isinstance(value, Unread) or value is None:
+        if isinstance(value, NotLiteral) or value is None:
             return None
         if not isinstance(value, str | bool | int | float):
             self.say(

@@ -28,11 +28,12 @@ def workload_of(
         return workloads.get(hints.workload)
     if package:
         names = (package.workload, package.workload.removeprefix("train_"))
-        named = [each for each in workloads.all() if each.name in names]
+        named = [workload for workload in workloads.all() if workload.name in names]
         if named:
             return named[0]
-    fits = sorted(((_fit(each, engine, parameters), each) for each in _candidates(boot_file, engine, workloads)),
-                  key=lambda pair: pair[0], reverse=True)  # fmt: skip
+    candidates = _candidates(boot_file, engine, workloads)
+    pairs = ((_fit(candidate, engine, parameters), candidate) for candidate in candidates)
+    fits = sorted(pairs, key=lambda pair: pair[0], reverse=True)
     if not fits or (len(fits) > 1 and fits[0][0] == fits[1][0]):
         return None
     return fits[0][1]
@@ -49,7 +50,7 @@ class Clue:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class VersionClues:
     """The framework version of a workload, as far as the clues determine it (empty: `possible` are left).
 
     `contradictions`: a clue that does not fit, and one that counts."""
@@ -61,7 +62,7 @@ class Version:
 
 def version_of(
     workload: Workload, engine: str, parameters: Mapping[str, Scalar], hints: Hints, package: PackageName | None
-) -> Version:
+) -> VersionClues:
     """The version that all clues are for; of clues that contradict each other the stronger one counts.
 
     Raises ConfigError if the workload does not have the version that is named."""
@@ -75,7 +76,7 @@ def version_of(
     contradicted = ((clue, next((each for each in accepted if not each.versions & clue.versions), accepted[0]))
                     for clue in others if accepted)  # fmt: skip
     ordered = tuple(version for version in workload.versions if version in possible)
-    return Version(ordered[0] if len(ordered) == 1 else "", ordered, tuple(contradicted))
+    return VersionClues(ordered[0] if len(ordered) == 1 else "", ordered, tuple(contradicted))
 
 
 def release_of(engine: str) -> str:
@@ -111,7 +112,7 @@ def _clues(
 def _names(workload: Workload, parameters: Mapping[str, Scalar]) -> Iterator[Clue]:
     """Parameters that only some versions have."""
     for name in parameters:
-        having = frozenset(each for each in workload.versions if name in workload.edition(each).parameters)
+        having = frozenset(version for version in workload.versions if name in workload.edition(version).parameters)
         if having and len(having) < len(workload.versions):
             yield Clue(Message("parameter {name}", name=name), name, _listed(workload, having), having)
 
@@ -119,7 +120,7 @@ def _names(workload: Workload, parameters: Mapping[str, Scalar]) -> Iterator[Clu
 def _values(workload: Workload, parameters: Mapping[str, Scalar]) -> Iterator[Clue]:
     """Parameters whose value is the default of some versions, while others have another one."""
     for name, value in parameters.items():
-        known = {each: workload.edition(each).parameters.get(name) for each in workload.versions}
+        known = {version: workload.edition(version).parameters.get(name) for version in workload.versions}
         alike = frozenset(each for each, one in known.items() if one and str(one.default) == str(value))
         if alike and len({str(one.default) for one in known.values() if one}) > 1:
             yield Clue(Message("the value of {name}", name=name), name, _listed(workload, alike), alike)
@@ -131,11 +132,11 @@ def _listed(workload: Workload, versions: frozenset[str]) -> str:
 
 def _candidates(boot_file: str, engine: str, workloads: Workloads) -> Iterator[Workload]:
     name = PurePosixPath(boot_file).name
-    for each in workloads.all():
-        boot_files = {each.boot_file, *(edition.boot_file for edition in each.versions.values())}
+    for workload in workloads.all():
+        boot_files = {workload.boot_file, *(edition.boot_file for edition in workload.versions.values())}
         boots = name and name in {PurePosixPath(file).name for file in boot_files if file}
-        if boots and (_is_exact(each, engine) or each.framework.lower() in engine.lower()):
-            yield each
+        if boots and (_is_exact(workload, engine) or workload.framework.lower() in engine.lower()):
+            yield workload
 
 
 def _fit(workload: Workload, engine: str, parameters: Collection[str]) -> tuple[int, bool, bool]:

@@ -202,9 +202,9 @@ def _version(name: str) -> str:
 
 
 def _sides(judged: "Judgement") -> str:
-    from aisbench_core.warehouse.histories import Rule
+    from aisbench_core.warehouse.histories import BaselineReason
 
-    if judged.rule is Rule.LEVEL_BEFORE:
+    if judged.rule is BaselineReason.LEVEL_BEFORE:
         return f"one version ({_version(judged.candidate)}): looking for changes of level over time"
     return (
         f"baseline {_version(judged.baseline)} ({judged.rule}, {len(judged.baseline_run_ids)} runs), "

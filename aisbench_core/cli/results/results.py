@@ -129,7 +129,7 @@ def _board(page: "BoardPage", apart: "Mapping[str, str]") -> str:
     from aisbench_core.model.columns import medians
 
     systems = any(row.system for row in page.rows)
-    measured = [each for each in medians() if any(getattr(row, each.name) is not None for row in page.rows)]
+    measured = [median for median in medians() if any(getattr(row, median.name) is not None for row in page.rows)]
     heads = (
         "rank",
         "workload",

@@ -13,7 +13,7 @@ from aisbench_core.cli.results.results import filters, full_id, query_of, say_wh
 
 if TYPE_CHECKING:
     from aisbench_core.core import Core
-    from aisbench_core.statistics.amdahl import Estimate
+    from aisbench_core.statistics.amdahl import IntervalEstimate
     from aisbench_core.warehouse import BoardQuery, Scaling, ScalingPoint
 
 MOST_QUESTIONS = 50
@@ -198,7 +198,7 @@ def _law(curve: "Scaling") -> Iterator[str]:
 
 
 def _prediction(found: dict[str, object]) -> str:
-    speed_up: Estimate = found["speed_up"]  # type: ignore[assignment]  # see predictions()
+    speed_up: IntervalEstimate = found["speed_up"]  # type: ignore[assignment]  # see predictions()
     note = ", extrapolated" if found["extrapolated"] else ""
     return (
         f"at {found['node_count']} nodes {speed_up.low:.2f} … {speed_up.high:.2f} times "

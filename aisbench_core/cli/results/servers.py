@@ -7,7 +7,7 @@ from aisbench_core import formats
 from aisbench_core.cli import shown
 
 if TYPE_CHECKING:
-    from aisbench_core.warehouse.compared import Servers, Spread
+    from aisbench_core.warehouse.compared import Servers, ServerSpread
 
 
 def servers_text(servers: "Servers | None", unit: str) -> str:
@@ -25,7 +25,7 @@ def _rows(servers: "Servers") -> Iterator[tuple[str, str, str]]:
         yield name, throughput[name], accuracy[name]
 
 
-def _spread(spread: "Spread | None") -> dict[str, str]:
+def _spread(spread: "ServerSpread | None") -> dict[str, str]:
     names = ("mean", "sd", "CV", "lowest", "highest")
     if spread is None:
         return dict.fromkeys(names, formats.MISSING)

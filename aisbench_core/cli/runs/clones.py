@@ -16,7 +16,7 @@ from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
     from aisbench_core.core import Core
-    from aisbench_core.model import Difference, RunSpec
+    from aisbench_core.model import FieldDifference, RunSpec
 
 
 @click.command()
@@ -67,7 +67,7 @@ def diff(first: str, second: str, as_json: bool) -> None:
         click.get_current_context().exit(DIFFERENT)
 
 
-def table(found: "tuple[Difference, ...]", first: str, second: str) -> str:
+def table(found: "tuple[FieldDifference, ...]", first: str, second: str) -> str:
     """One line for each field that is not the same."""
     return shown.table(("field", first, second), [(each.field, text(each.original), text(each.now)) for each in found])
 

@@ -13,7 +13,7 @@ from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
-    from aisbench_core.authoring.upstream.found import ConfigFile, FoundSpec, Imported, LineFinding
+    from aisbench_core.authoring.upstream.found import ConfigFile, FoundSpec, ImportedConfig, LineFinding
     from aisbench_core.core import Core
 
 MASK = "••••"
@@ -115,7 +115,7 @@ def write_file(file: Path, text: str) -> None:
         raise ConfigError(Message("{file} cannot be written: {why}", file=file, why=error.strerror)) from None
 
 
-def store(core: "Core", found: "Imported", options: Mapping[str, Any]) -> None:
+def store(core: "Core", found: "ImportedConfig", options: Mapping[str, Any]) -> None:
     """Do what the options ask for; whatever is asked for and not there is an error before anything is stored."""
     check_store(found, options)
     output, replace = options["output"], options["replace"]
@@ -130,7 +130,7 @@ def store(core: "Core", found: "Imported", options: Mapping[str, Any]) -> None:
         shown.talk(f"written: {output}")
 
 
-def check_store(found: "Imported", options: Mapping[str, Any]) -> None:
+def check_store(found: "ImportedConfig", options: Mapping[str, Any]) -> None:
     """Raise ConfigError if the options ask for something that is not there."""
     if options["output"] and len(found.specs) != 1:
         raise ConfigError(
@@ -143,13 +143,13 @@ def check_store(found: "Imported", options: Mapping[str, Any]) -> None:
         raise ConfigError(Message("there are no keys in this file"))
 
 
-def found_answers(found: "Imported") -> dict[str, Any]:
+def found_answers(found: "ImportedConfig") -> dict[str, Any]:
     """What a configuration means, for an answer in JSON."""
     keys = "found" if found.keys else "none"
     return {"profile": found.profile, "keys": keys, "specs": found.specs, "findings": found.findings}
 
 
-def found_text(found: "Imported") -> str:
+def found_text(found: "ImportedConfig") -> str:
     """The same for a person."""
     blocks = []
     if found.profile:

@@ -12,8 +12,8 @@ from aisbench_core.cli.core import as_json, open_core
 from aisbench_core.cli.runs.configs import check_store, found_answers, found_text, store, talk_about
 
 if TYPE_CHECKING:
-    from aisbench_core.authoring.packages.package import Described, Made, Package
-    from aisbench_core.authoring.upstream.found import Imported
+    from aisbench_core.authoring.packages.package import Made, Package, PackagedWorkload
+    from aisbench_core.authoring.upstream.found import ImportedConfig
     from aisbench_core.core import Core
     from aisbench_core.model import Flavor
 
@@ -68,7 +68,7 @@ def read(place: str, job: str | None, dry_run: bool, as_json: bool, **options: A
         store(core, found, options)
 
 
-def _described(core: "Core", package: "Package", job: str | None, options: dict[str, Any]) -> "Described":
+def _described(core: "Core", package: "Package", job: str | None, options: dict[str, Any]) -> "PackagedWorkload":
     from dataclasses import replace
 
     from aisbench_core.authoring.packages.package import Answers
@@ -82,7 +82,7 @@ def _described(core: "Core", package: "Package", job: str | None, options: dict[
     return replace(described, imported=described.imported.only(Api(job))) if job else described
 
 
-def _made(core: "Core", package: "Package", described: "Described", options: dict[str, Any]) -> "Made":
+def _made(core: "Core", package: "Package", described: "PackagedWorkload", options: dict[str, Any]) -> "Made":
     """The workload, once it is sure that what else was asked for can be done, too."""
     check_store(described.imported, options)
     return core.packages.make(package, described)
@@ -97,7 +97,7 @@ def _region(core: "Core", profile: str, may_be_new: bool) -> "tuple[Sequence[Fla
     return core.regions.flavors_if_reachable(profile), core.regions.profile(profile).flavor
 
 
-def _text(package: "Package", name: str, found: "Imported") -> str:
+def _text(package: "Package", name: str, found: "ImportedConfig") -> str:
     facts = [("name", name or formats.MISSING), ("code", f"{package.entries:,} files, {formats.size(package.size)}")]
     if package.name:
         facts += [

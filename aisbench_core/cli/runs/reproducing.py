@@ -15,7 +15,7 @@ from aisbench_core.cli.runs import following
 if TYPE_CHECKING:
     from aisbench_core.core import Core
     from aisbench_core.model import Run
-    from aisbench_core.reproducing.values import Check, Repeated
+    from aisbench_core.reproducing.values import Repeated, ReproductionCheck
 
 WIDE = 60
 """Letters of a value that a table shows; `--json` has them all."""
@@ -53,7 +53,7 @@ def reproduce(run_id: str, profile: str, launch: bool, wait: bool, as_json: bool
         click.get_current_context().exit(DIFFERENT)
 
 
-def check_text(check: "Check") -> str:
+def check_text(check: "ReproductionCheck") -> str:
     """The aspects as a table, those that are not the same first, and the verdict below it."""
     order = ("different", "not known", "same")
     rows = sorted(check.aspects, key=lambda each: order.index(each.sameness))
@@ -82,7 +82,7 @@ def result_text(found: "Repeated") -> str:
     return f"{sentence}\n{place} what {found.runs} runs of the original's group let expect (95 %): {low} to {high}"
 
 
-def _launched(core: "Core", check: "Check", wait: bool, as_json: bool) -> "Run":
+def _launched(core: "Core", check: "ReproductionCheck", wait: bool, as_json: bool) -> "Run":
     run = core.reproductions.launch(check, user(), secrets.token_hex(8))
     if not as_json:
         click.echo(run.run_id)

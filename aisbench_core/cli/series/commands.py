@@ -16,7 +16,7 @@ from aisbench_core.cli.series.comparison import comparison, comparison_facts
 if TYPE_CHECKING:
     from aisbench_core.core import Core
     from aisbench_core.series.matrix import Matrix
-    from aisbench_core.series.planning import Draft
+    from aisbench_core.series.planning import SeriesDraft
 
 ARGUMENT = click.argument("series_id", metavar="SERIES")
 
@@ -140,7 +140,7 @@ def resume(series_id: str, budget: float, as_json: bool) -> None:
     _answer(core, core.series.resume(series_id, budget, user()), as_json)
 
 
-def _drafted(core: "Core", profile: str, typed: dict[str, Any]) -> "Draft":
+def _drafted(core: "Core", profile: str, typed: dict[str, Any]) -> "SeriesDraft":
     answers = {name: typed.pop(name) for name in ("node_counts", "repeats", "versions", "images", "parallel")}
     answers |= {name: typed.pop(name) for name in ("hours_per_run", "budget", "name")}
     spec = read_spec(Typed(nodes=None, framework_version="", **typed), core)

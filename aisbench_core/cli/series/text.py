@@ -9,12 +9,12 @@ from aisbench_core.cli import shown
 
 if TYPE_CHECKING:
     from aisbench_core.series.matrix import Cell, Matrix, MatrixRow
-    from aisbench_core.series.planning import Checked, Draft
+    from aisbench_core.series.planning import RowFinding, SeriesDraft
 
 Facts = dict[str, object]
 
 
-def draft_facts(draft: "Draft") -> Facts:
+def draft_facts(draft: "SeriesDraft") -> Facts:
     """A series that is not launched, for scripts."""
     return {"plan": draft.plan, "rows": draft.rows, "findings": draft.findings, "estimate": draft.estimate}
 
@@ -72,14 +72,14 @@ def _row_facts(row: "MatrixRow") -> Facts:
     }
 
 
-def finding(found: "Checked") -> str:
+def finding(found: "RowFinding") -> str:
     """One finding on one line, with the rows that it is about."""
     return ("" if found.everywhere else f"{', '.join(row.title for row in found.rows)}: ") + shown.finding(
         found.finding
     )
 
 
-def estimate(draft: "Draft") -> str:
+def estimate(draft: "SeriesDraft") -> str:
     """What the series may take, in one sentence."""
     found = draft.estimate
     cost = "" if found.cost is None else f", about {found.cost:,.2f} {found.currency}"
@@ -90,7 +90,7 @@ def estimate(draft: "Draft") -> str:
     )
 
 
-def planned(draft: "Draft") -> str:
+def planned(draft: "SeriesDraft") -> str:
     """The rows of a series that is not launched."""
     heads = ("row", "nodes × cards", "version", "engine", ">runs")
     rows = [

@@ -47,7 +47,7 @@ COLUMNS = (
 
 def stored_in(table: str) -> tuple[Column, ...]:
     """The columns of a table, in their order there."""
-    found = {each.stored.place: each for each in COLUMNS if each.stored and each.stored.table == table}
+    found = {column.stored.place: column for column in COLUMNS if column.stored and column.stored.table == table}
     return tuple(found[place] for place in sorted(found))
 
 
@@ -65,7 +65,7 @@ LATER_KEYS = frozenset(key.stored_name for key in KEYS if key.stored and key.sto
 
 def medians() -> tuple[Column, ...]:
     """What rows of the leaderboard and of exported series have the median of, beside throughput and accuracy."""
-    return tuple(sorted((each for each in COLUMNS if each.median_since), key=lambda each: each.median_since))
+    return tuple(sorted((column for column in COLUMNS if column.median_since), key=lambda each: each.median_since))
 
 
 def of_mlflow(kind: Mlflow) -> tuple[Column, ...]:

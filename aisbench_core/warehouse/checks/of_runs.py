@@ -21,10 +21,10 @@ from aisbench_core.rulesets.ruleset import (
     Definitions,
     Description,
     Fields,
-    Power,
-    Rule,
+    PowerRule,
     ServerAccuracy,
     Stragglers,
+    ValidityRule,
 )
 from aisbench_core.warehouse.checks.of_times import SECOND, clock, durations, listed, period, times
 from aisbench_core.warehouse.facts import Card, Cards, Facts
@@ -83,7 +83,7 @@ def _out_of_range(facts: Facts) -> Iterator[Message]:
         yield Message("resource_util_ratio is {found}, allowed: at most 1", found=str(share))
 
 
-def _ranks(facts: Facts, _: Rule, level: CheckLevel) -> Check:
+def _ranks(facts: Facts, _: ValidityRule, level: CheckLevel) -> Check:
     if facts.imported and not facts.cards.stored:
         evidence = Message("the imported result holds only its sum")
         return Check("V03", CheckLevel.WARN, Message("a throughput of each card"), NONE, evidence)
@@ -166,7 +166,7 @@ def _server_accuracy(facts: Facts, rule: ServerAccuracy, level: CheckLevel) -> C
     return Check("V07", level if apart else CheckLevel.OK, expected, found)
 
 
-def _code(facts: Facts, _: Rule, level: CheckLevel) -> Check:
+def _code(facts: Facts, _: ValidityRule, level: CheckLevel) -> Check:
     known = CheckLevel.OK if facts.code_sha256 else level
     return Check("V15", known, _HASH_OF_CODE, _theirs(facts.code_sha256))
 
@@ -183,7 +183,7 @@ def _definition(facts: Facts, rule: Definitions, level: CheckLevel) -> Check | N
     return Check("V16", CheckLevel.OK if allowed else level, expected, _theirs(facts.throughput_definition))
 
 
-def _power(facts: Facts, rule: Power, level: CheckLevel) -> Check | None:
+def _power(facts: Facts, rule: PowerRule, level: CheckLevel) -> Check | None:
     if facts.average_power is None:
         return None
     if facts.max_power is not None and facts.average_power > facts.max_power:
@@ -212,7 +212,7 @@ def _description(facts: Facts, rule: Description, level: CheckLevel) -> Check:
     return Check("V21", enough, expected, Message("{count} fields", count=known), _SYSTEM)
 
 
-def _model(facts: Facts, _: Rule, level: CheckLevel) -> Check | None:
+def _model(facts: Facts, _: ValidityRule, level: CheckLevel) -> Check | None:
     if not facts.test_model or not facts.model:
         return None
     same = _letters(facts.test_model) == _letters(

@@ -28,7 +28,7 @@ def _column(column: columns.Column, exported: Exported) -> SheetColumn:
     )
 
 
-_EXPORTED = [(each.exported.group, _column(each, each.exported)) for each in columns.COLUMNS if each.exported]
+_EXPORTED = [(column.exported.group, _column(column, column.exported)) for column in columns.COLUMNS if column.exported]
 
 GROUPS = {
     group: tuple(column for _, column in exported) for group, exported in groupby(_EXPORTED, key=lambda each: each[0])

@@ -164,7 +164,9 @@ SYSTEM = (
     text("dataset_sha256", "hash of the data, where the job tells it"),
 )
 
-MEDIANS = tuple(number(each.name, f"median over the valid runs: {each.meaning}", each.unit) for each in medians())
+MEDIANS = tuple(
+    number(median.name, f"median over the valid runs: {median.meaning}", median.unit) for median in medians()
+)
 
 _RUN = "struct_pack(speed := counted, id := run_id)"
 _MORE = f"""

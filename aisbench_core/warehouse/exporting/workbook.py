@@ -129,7 +129,7 @@ def _explain(page: Any, sheet: Sheet, mark: str, bold: Any) -> None:
     for column, (title, width) in enumerate(_EXPLAINED):
         page.set_column(column, column, width)
         page.write_string(0, column, title, bold)
-    rows = [(each.name, str(each.kind), each.unit, each.meaning.replace("`", "")) for each in sheet.columns]
+    rows = [(column.name, str(column.kind), column.unit, column.meaning.replace("`", "")) for column in sheet.columns]
     for number, row in enumerate([*rows, ("", "", "", mark)], start=1):
         for column, value in enumerate(row):
             page.write_string(number, column, value)

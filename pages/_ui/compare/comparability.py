@@ -6,11 +6,15 @@ import streamlit as st
 
 from aisbench_core.formats import MISSING, clipped
 from aisbench_core.model import Mode, Origin
-from aisbench_core.warehouse.compared import Comparison, FieldValues, Verdict
+from aisbench_core.warehouse.compared import Comparability, Comparison, FieldValues
 from pages._ui.shell.errors import plain
 from pages._ui.shell.words import Words, words
 
-SHOWN = {Verdict.COMPARABLE: st.success, Verdict.NORMALISED: st.warning, Verdict.NOT_COMPARABLE: st.error}
+SHOWN = {
+    Comparability.COMPARABLE: st.success,
+    Comparability.NORMALISED: st.warning,
+    Comparability.NOT_COMPARABLE: st.error,
+}
 
 ALWAYS = ("throughput_definition", "mode", "dataset", "throughput_unit")
 """Fields that are named when they are equal, too: people ask for them first."""

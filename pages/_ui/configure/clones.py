@@ -5,7 +5,7 @@ import streamlit as st
 from aisbench_core.authoring.rules import subject_of
 from aisbench_core.errors import AisbenchError
 from aisbench_core.formats import MISSING
-from aisbench_core.model import Difference, RunSpec, differences, not_known
+from aisbench_core.model import FieldDifference, RunSpec, differences, not_known
 from aisbench_core.reproducing.values import Original
 from pages._ui.configure import drafts
 from pages._ui.shell import navigation
@@ -30,7 +30,7 @@ def show_clone_button(run_id: str, *, key: str, label: str = "") -> None:
         navigation.go(navigation.CONFIGURE, {"draft": draft, **({"profile": original.profile} if known else {})})
 
 
-def show_difference(draft: drafts.Draft, profile: str) -> None:
+def show_difference(draft: drafts.SpecDraft, profile: str) -> None:
     """What the draft changes, if it was made of a run."""
     run_id = drafts.original_id()
     if not run_id:
@@ -44,7 +44,7 @@ def show_difference(draft: drafts.Draft, profile: str) -> None:
         _show(original, draft, profile, words())
 
 
-def _show(original: Original, draft: drafts.Draft, profile: str, t: Words) -> None:
+def _show(original: Original, draft: drafts.SpecDraft, profile: str, t: Words) -> None:
     changed = _changes(original, draft.spec, profile) if draft.spec else ()
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         navigation.link(navigation.LIVE, t("clone.of", run=plain(original.run_id)), {"run": original.run_id})
@@ -68,16 +68,16 @@ def _show(original: Original, draft: drafts.Draft, profile: str, t: Words) -> No
             st.markdown(t("clone.not_known_help", fields=fields))
 
 
-def _changes(original: Original, spec: RunSpec, profile: str) -> tuple[Difference, ...]:
+def _changes(original: Original, spec: RunSpec, profile: str) -> tuple[FieldDifference, ...]:
     """What a launch from here would ask for, against what the run was asked for."""
     place = core().regions.profile(profile) if profile else None
     now = subject_of(spec, place, core().workloads).spec if place else spec
     moved = place is not None and original.profile not in ("", place.name)
-    other = (Difference("profile", original.profile, profile),) if moved else ()
+    other = (FieldDifference("profile", original.profile, profile),) if moved else ()
     return other + differences(original.spec, now, original.known)
 
 
-def _table(changed: tuple[Difference, ...], t: Words) -> None:
+def _table(changed: tuple[FieldDifference, ...], t: Words) -> None:
     rows = [
         {
             t("compare.field"): _name(each.field, t),

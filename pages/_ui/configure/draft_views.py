@@ -17,7 +17,7 @@ from pages._ui.shell.errors import show_error
 from pages._ui.shell.words import words
 
 
-def read_form(draft: drafts.Draft, profile: str) -> Form | None:
+def read_form(draft: drafts.SpecDraft, profile: str) -> Form | None:
     """What the form needs; None, with the reason on the page, when the draft means no spec that a form can show."""
     problem = draft.problem
     try:
@@ -36,7 +36,7 @@ def _show_problem(problem: AisbenchError) -> None:
     st.button(t("configure.discard"), key="discard", icon=":material/restart_alt:", on_click=drafts.discard_draft)
 
 
-def _form(draft: drafts.Draft, spec: RunSpec, profile: str) -> Form:
+def _form(draft: drafts.SpecDraft, spec: RunSpec, profile: str) -> Form:
     workload = core().workloads.get(spec.workload)
     flavors, reason = known_flavors(profile) if profile else ((), "")
     return Form(
@@ -71,7 +71,7 @@ def show_draft_form(form: Form) -> None:
         form_sections.show_more(form)
 
 
-def show_yaml(draft: drafts.Draft) -> None:
+def show_yaml(draft: drafts.SpecDraft) -> None:
     """The draft as YAML; what is typed here shows in the form, and the other way round."""
     t = words()
     store = partial(drafts.store_text, key=drafts.draft_key())

@@ -48,7 +48,7 @@ KEPT_TOO = ("priority", "auto_stop_hours", "retries", "log_path", "log_levels", 
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class SpecDraft:
     """The text as it stands, and what it means: a spec, or the reason why it means none."""
 
     text: str
@@ -83,7 +83,7 @@ def _went_back() -> bool:
     return bool(context and context.is_history_navigation)
 
 
-def read_draft(key: str = "") -> Draft:
+def read_draft(key: str = "") -> SpecDraft:
     """The draft with this key, else the page's; one that was never changed is the first spec for the page's profile.
 
     It is not stored before somebody changes it, so it follows a region that answers only later. Raises ConfigError if
@@ -91,11 +91,11 @@ def read_draft(key: str = "") -> Draft:
     text = core().ledger.draft(key or draft_key())
     if text is None:
         first = first_spec(profile_in_url())
-        return Draft(to_yaml(first), first, None)
+        return SpecDraft(to_yaml(first), first, None)
     try:
-        return Draft(text, from_yaml(text), None)
+        return SpecDraft(text, from_yaml(text), None)
     except AisbenchError as error:
-        return Draft(text, None, error)
+        return SpecDraft(text, None, error)
 
 
 def now(key: str, otherwise: RunSpec) -> RunSpec:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from aisbench_core.authoring.specfile import to_yaml
-from aisbench_core.authoring.upstream.found import FoundSpec, Imported, LineFinding
+from aisbench_core.authoring.upstream.found import FoundSpec, ImportedConfig, LineFinding
 from aisbench_core.errors import AisbenchError
 from aisbench_core.settings import Credentials, Profile
 from pages._ui.configure import drafts
@@ -40,7 +40,7 @@ def show_facts(facts: Sequence[tuple[str, str]], alt: str) -> None:
     st.dataframe(rows, hide_index=True, alt=alt, height="content")
 
 
-def choose_job(found: Imported) -> FoundSpec:
+def choose_job(found: ImportedConfig) -> FoundSpec:
     """The job to make a draft of: the only one, or the one that a person chooses. There is at least one."""
     t = words()
     if len(found.specs) == 1 and not found.specs[0].source:
@@ -53,7 +53,7 @@ def choose_job(found: Imported) -> FoundSpec:
     return sources[chosen]
 
 
-def draft_selection(job: FoundSpec, found: Imported) -> dict[str, str]:
+def draft_selection(job: FoundSpec, found: ImportedConfig) -> dict[str, str]:
     """A new draft of the job, as the URL names it; with the profile, if it was kept."""
     draft = drafts.draft_of(job.spec, to_yaml(job.spec, job.comments))
     kept = found.profile and found.profile.name in core().regions.names()

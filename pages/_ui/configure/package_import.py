@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from aisbench_core.authoring.packages.package import Answers, Described, Package
+from aisbench_core.authoring.packages.package import Answers, Package, PackagedWorkload
 from aisbench_core.authoring.specfile import to_yaml
 from aisbench_core.formats import size
 from aisbench_core.model import Flavor
@@ -75,7 +75,7 @@ def _region() -> tuple[tuple[Flavor, ...], str]:
     return known_flavors(profile)[0], core().regions.profile(profile).flavor
 
 
-def _ask(package: Package, described: Described) -> None:
+def _ask(package: Package, described: PackagedWorkload) -> None:
     """The workload's name; boot file and engine, too, when nothing tells them."""
     t = words()
     st.text_input(t("import.workload_name"), key=NAME, placeholder=described.name, help=t("import.workload_name_help"))
@@ -86,7 +86,7 @@ def _ask(package: Package, described: Described) -> None:
         st.text_input(t("field.engine_version"), key=ENGINE)
 
 
-def _offer(package: Package, described: Described, done: Callable[[], None]) -> None:
+def _offer(package: Package, described: PackagedWorkload, done: Callable[[], None]) -> None:
     t = words()
     st.header(t("import.jobs"))
     job = choose_job(described.imported)

@@ -10,7 +10,7 @@ import streamlit as st
 
 from aisbench_core.authoring.packages.package import Package
 from aisbench_core.authoring.specfile import to_yaml
-from aisbench_core.authoring.upstream.found import ConfigFile, Document, Hints, Imported
+from aisbench_core.authoring.upstream.found import ConfigFile, Document, Hints, ImportedConfig
 from aisbench_core.errors import AisbenchError
 from aisbench_core.web.upload_store import MOST_FILE_BYTES
 from pages._ui.configure.import_findings import (
@@ -172,7 +172,7 @@ def _hints() -> Hints:
     return Hints(workload=workload, package=code, code_dir=code.strip(), profile=profile_name())
 
 
-def _show_job(found: Imported) -> None:
+def _show_job(found: ImportedConfig) -> None:
     job = choose_job(found)
     if st.button(words()("import.use"), key="import-use", type="primary", icon=":material/edit_note:"):
         selection = draft_selection(job, found)

@@ -9,13 +9,13 @@ import streamlit as st
 from aisbench_core.formats import MISSING, number, p_value, percent, short, signed
 from aisbench_core.statistics.summary import Summary
 from aisbench_core.warehouse.histories import (
+    BaselineReason,
     History,
     HistoryRun,
     Judgement,
     MetricHistory,
     MetricVerdict,
     Outcome,
-    Rule,
 )
 from aisbench_core.warehouse.sorts import HISTORY_SORTS
 from aisbench_core.warehouse.values import BoardQuery
@@ -177,7 +177,7 @@ def _sentence(metric: MetricVerdict, t: Words) -> str:
 
 def _basis(history: History, t: Words) -> str:
     judged = history.judgement
-    if judged.rule is Rule.LEVEL_BEFORE:
+    if judged.rule is BaselineReason.LEVEL_BEFORE:
         return _single_version(history, t)
     return t(
         "history.basis",

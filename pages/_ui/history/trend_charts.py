@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from aisbench_core.formats import clipped, short
-from aisbench_core.warehouse.histories import Boundary, Change, History, Level, MetricHistory, VersionField
+from aisbench_core.warehouse.histories import Boundary, Change, History, MetricHistory, RunLevel, VersionField
 from pages._ui.shell.charts import Drawing, chart_of, if_any
 from pages._ui.shell.words import Words
 
@@ -177,7 +177,7 @@ def _changes(base: Drawing, t: Words) -> Drawing:
     )
 
 
-def _band(levels: tuple[Level, ...], index: int) -> dict[str, Any]:
+def _band(levels: tuple[RunLevel, ...], index: int) -> dict[str, Any]:
     """A level reaches to the first run of the next one."""
     level = levels[index]
     end = levels[index + 1].first_at if index + 1 < len(levels) else level.last_at

@@ -6,7 +6,7 @@ from typing import Literal
 
 import streamlit as st
 
-from aisbench_core.history.found import Column, Table
+from aisbench_core.history.found import ColumnMeaning, Table
 from aisbench_core.importing.chosen import Preview
 from pages._ui.shell.words import Words, words
 
@@ -34,7 +34,9 @@ def show(tables: Sequence[Table]) -> dict[str, str]:
             rows,
             hide_index=True,
             disabled=[t("import_results.header"), t("import_results.sample")],
-            column_config={t("import_results.meaning"): st.column_config.SelectboxColumn(options=[NOTHING, *Column])},
+            column_config={
+                t("import_results.meaning"): st.column_config.SelectboxColumn(options=[NOTHING, *ColumnMeaning])
+            },
             key="old-columns",
             alt=t("import_results.columns", count=len(headers)),
         )
@@ -48,7 +50,9 @@ def corrected(tables: Sequence[Table], changed: dict[str, str]) -> Iterator[Tabl
     """The same tables with what a person said of them."""
     for table in tables:
         mapping = {header: column for header, column in table.mapping.items() if header not in changed}
-        own = {header: Column(column) for header, column in changed.items() if column and header in table.columns}
+        own = {
+            header: ColumnMeaning(column) for header, column in changed.items() if column and header in table.columns
+        }
         yield replace(table, mapping=mapping | own)
 
 

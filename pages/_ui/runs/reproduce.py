@@ -6,7 +6,7 @@ import streamlit as st
 
 from aisbench_core.errors import AisbenchError
 from aisbench_core.formats import MISSING, number
-from aisbench_core.reproducing.values import Aspect, Check, Repeated, Sameness
+from aisbench_core.reproducing.values import Aspect, Repeated, ReproductionCheck, Sameness
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.compare.comparability import field_name
 from pages._ui.configure.launch import ask_region
@@ -97,7 +97,7 @@ def _choose_profile(t: Words) -> str:
     return str(chosen)
 
 
-def _verdict(check: Check, t: Words) -> None:
+def _verdict(check: ReproductionCheck, t: Words) -> None:
     counts = {kind: len(check.having(kind)) for kind in ORDER}
     text = t(
         "reproduce.counts",
@@ -114,7 +114,7 @@ def _verdict(check: Check, t: Words) -> None:
         )
 
 
-def _table(check: Check, t: Words) -> None:
+def _table(check: ReproductionCheck, t: Words) -> None:
     rows = [_cells(each, t) for kind in ORDER for each in check.having(kind)]
     st.dataframe(
         rows,
@@ -140,7 +140,7 @@ def _cells(each: Aspect, t: Words) -> dict[str, str]:
     }
 
 
-def _show_launch(check: Check, t: Words) -> None:
+def _show_launch(check: ReproductionCheck, t: Words) -> None:
     """The button that launches. Its second press finds the same token, and with it the same run."""
     token = st.session_state.setdefault(TOKEN, secrets.token_hex(8))
     if st.button(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 import streamlit as st
 
 from aisbench_core.formats import number, percent
-from aisbench_core.warehouse.compared import Servers, Spread
+from aisbench_core.warehouse.compared import Servers, ServerSpread
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.shell.core import asked, core
 from pages._ui.shell.words import Words, words
@@ -48,7 +48,7 @@ def _spreads(found: Mapping[str, Servers], units: Mapping[str, str], t: Words) -
 
 
 def _spread(
-    name: str, spread: Spread | None, servers: int, shown: Callable[[float | None], str], t: Words
+    name: str, spread: ServerSpread | None, servers: int, shown: Callable[[float | None], str], t: Words
 ) -> dict[str, object]:
     told = spread.summary if spread else None
     return {

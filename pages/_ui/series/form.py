@@ -9,7 +9,7 @@ import streamlit as st
 from aisbench_core.errors import AisbenchError, CloudUnavailable
 from aisbench_core.formats import money, nodes_and_cards, number
 from aisbench_core.model import RunSpec
-from aisbench_core.series.planning import Checked, Draft, Estimate
+from aisbench_core.series.planning import RowFinding, SeriesDraft, SeriesEstimate
 from pages._ui.configure import confirmation, drafts
 from pages._ui.configure.launch import MOST_HOURS, choose_profile
 from pages._ui.series.matrix import row_title
@@ -143,7 +143,7 @@ def _number(key: str, label: str, about: str, default: float, most: float, step:
     return entered
 
 
-def _show_draft(spec: RunSpec, draft: Draft, profile: str) -> None:
+def _show_draft(spec: RunSpec, draft: SeriesDraft, profile: str) -> None:
     t = words()
     st.header(t("series.estimate"))
     st.markdown(estimate_text(draft.estimate, draft.plan.parallel, t))
@@ -171,7 +171,7 @@ def _show_draft(spec: RunSpec, draft: Draft, profile: str) -> None:
     _show_launch(spec, draft, profile)
 
 
-def estimate_text(estimate: Estimate, parallel: int, t: Words) -> str:
+def estimate_text(estimate: SeriesEstimate, parallel: int, t: Words) -> str:
     """Runs, node hours, hours on the clock, and the cost where the profile has a price."""
     cost = "" if estimate.cost is None else t("series.cost", cost=money(estimate.cost, estimate.currency))
     return t(
@@ -184,7 +184,7 @@ def estimate_text(estimate: Estimate, parallel: int, t: Words) -> str:
     )
 
 
-def _show_findings(findings: Sequence[Checked]) -> None:
+def _show_findings(findings: Sequence[RowFinding]) -> None:
     t = words()
     for finding in findings:
         where = (
@@ -193,7 +193,7 @@ def _show_findings(findings: Sequence[Checked]) -> None:
         st.markdown(f"**{where}** · {plain(t.field(finding.finding.field))} {finding_text(finding.finding)}")
 
 
-def _show_launch(spec: RunSpec, draft: Draft, profile: str) -> None:
+def _show_launch(spec: RunSpec, draft: SeriesDraft, profile: str) -> None:
     t = words()
     if draft.errors:
         st.markdown(t("configure.blocked"))
@@ -206,7 +206,7 @@ def _show_launch(spec: RunSpec, draft: Draft, profile: str) -> None:
         st.dialog(t("series.launch_title"), on_dismiss=_forget)(_question)(spec, draft, profile, token)
 
 
-def _question(spec: RunSpec, draft: Draft, profile: str, token: str) -> None:
+def _question(spec: RunSpec, draft: SeriesDraft, profile: str, token: str) -> None:
     t = words()
     with errors_shown():
         place = core().regions.profile(profile)
@@ -227,7 +227,7 @@ def _question(spec: RunSpec, draft: Draft, profile: str, token: str) -> None:
             st.rerun()
 
 
-def _online(draft: Draft, profile: str, token: str) -> Sequence[Checked]:
+def _online(draft: SeriesDraft, profile: str, token: str) -> Sequence[RowFinding]:
     """What the region says, asked once per question. One that does not answer now does not forbid a launch."""
     t = words()
     asked, findings = st.session_state.get(ANSWER, ("", ()))
@@ -243,7 +243,7 @@ def _online(draft: Draft, profile: str, token: str) -> Sequence[Checked]:
     return tuple(findings)
 
 
-def _launch(draft: Draft, profile: str, token: str) -> None:
+def _launch(draft: SeriesDraft, profile: str, token: str) -> None:
     """Launch, and lead to the series. The button's second press finds the same token, and with it the same series."""
     series = core().series.launch(draft.plan, profile, WHO, token)
     _forget()
