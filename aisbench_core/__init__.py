@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from aisbench_core.warehouse.frames import OpenWarehouse
+    from aisbench_core.warehouse.open.frames import OpenWarehouse
 
 __all__ = ["open_warehouse"]
 
@@ -21,7 +21,7 @@ def open_warehouse(path: str | Path | None = None) -> "OpenWarehouse":
     from aisbench_core.messages import Message
     from aisbench_core.settings import load_settings
     from aisbench_core.storage import warehouse_place
-    from aisbench_core.warehouse.frames import OpenWarehouse
+    from aisbench_core.warehouse.open.frames import OpenWarehouse
 
     if path is None:
         return OpenWarehouse(warehouse_place(load_settings()))

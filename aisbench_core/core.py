@@ -63,7 +63,7 @@ from aisbench_core.settings import Profile, Settings
 from aisbench_core.storage import Storage
 from aisbench_core.system.systems import Systems
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.reading import reader
+from aisbench_core.warehouse.store.reading import reader
 
 STOP_TRIES = 20
 RUN_ID_LETTERS = 6

@@ -14,7 +14,7 @@ from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.places import RunFolder
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.remarks import check_seen
+from aisbench_core.warehouse.records.annotations import check_seen
 
 
 class RemarkBook:

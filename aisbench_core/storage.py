@@ -15,11 +15,12 @@ from aisbench_core.settings import (
     find_warehouse_password,
     load_profile,
 )
-from aisbench_core.warehouse import Warehouse, log_state
-from aisbench_core.warehouse.compacting import Compacted
-from aisbench_core.warehouse.integrity import Damage, IntegrityReport
-from aisbench_core.warehouse.moving import Moved, Told, unheard
-from aisbench_core.warehouse.team import Access, Bucket, TeamPlace, team_place
+from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.store import log_state
+from aisbench_core.warehouse.store.compacting import Compacted
+from aisbench_core.warehouse.store.integrity import Damage, IntegrityReport
+from aisbench_core.warehouse.store.migrating import Moved, Told, unheard
+from aisbench_core.warehouse.store.team import Access, Bucket, TeamPlace, team_place
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from aisbench_core.running.steps import Cloud
 from aisbench_core.settings import Credentials, Profile, Settings, find_credentials, load_profile, load_settings
 from aisbench_core.storage import warehouse_place
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.reading import Reader, reader
+from aisbench_core.warehouse.store.reading import Reader, reader
 
 LOG_BYTES = 5 * 1024 * 1024
 LOG_FILES = 3

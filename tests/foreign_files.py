@@ -23,8 +23,8 @@ from aisbench_core.history.reading import columns_of, read_path
 from aisbench_core.mlflow.exporting import MlflowExport
 from aisbench_core.mlflow.schema import NEEDED
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.reading import reader
-from aisbench_core.warehouse.schema import TABLES
+from aisbench_core.warehouse.store.reading import reader
+from aisbench_core.warehouse.store.schema import TABLES
 from tests import records as a
 from tests.team_warehouse import with_many_samples
 

@@ -10,7 +10,7 @@ import duckdb
 
 from aisbench_core.model import Event, Level, MetricSample, RunRecord, RunState
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.migrations import LATEST
+from aisbench_core.warehouse.store.migrations import LATEST
 from tests import records as a
 from tests.postgres_server import PostgresServer
 from tests.sandbox_process import SandboxProcess

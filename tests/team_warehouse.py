@@ -8,7 +8,7 @@ import pytest
 from aisbench_core.errors import AisbenchError, WarehouseError
 from aisbench_core.model import MetricSample, RunRecord
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.team import SCHEME, Access, Bucket, TeamPlace, team_place
+from aisbench_core.warehouse.store.team import SCHEME, Access, Bucket, TeamPlace, team_place
 from tests import records as a
 from tests.postgres_server import PASSWORD, PostgresServer
 from tests.sandbox_process import SandboxProcess

@@ -15,7 +15,7 @@ from aisbench_core.formats import MISSING, nodes_and_cards
 
 if TYPE_CHECKING:  # pydantic takes a quarter of a second, and `--help` has no use for it
     from aisbench_core.model import Finding, Run
-    from aisbench_core.warehouse.boards import Hardware
+    from aisbench_core.warehouse.answers.boards import Hardware
 
 MOST_LETTERS = 240
 
@@ -78,7 +78,7 @@ def hardware(flavor: str, nodes: int | None, cards: int | None) -> str:
 
 def where(row: "Hardware") -> str:
     """The hardware of a row, a run or a curve in a few letters."""
-    from aisbench_core.warehouse.boards import hardware
+    from aisbench_core.warehouse.answers.boards import hardware
 
     return clipped(hardware(row)) or MISSING
 

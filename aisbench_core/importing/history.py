@@ -28,10 +28,10 @@ from aisbench_core.running.places import RunFolder
 from aisbench_core.running.steps import Connect
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.imported import Import
-from aisbench_core.warehouse.judging import stored_checks
-from aisbench_core.warehouse.moving import Told
-from aisbench_core.warehouse.taking import Taken, let_go
+from aisbench_core.warehouse.records.imported import Import
+from aisbench_core.warehouse.store.merging import Taken, let_go
+from aisbench_core.warehouse.store.migrating import Told
+from aisbench_core.warehouse.validity.judging import stored_checks
 from aisbench_core.warehouse.values import CheckLevel, Validity
 
 COLUMNS_FILE = "import_columns.json"

@@ -17,8 +17,8 @@ from aisbench_core.messages import Message
 from aisbench_core.mlflow import words
 from aisbench_core.mlflow.schema import REVISION, TABLES
 from aisbench_core.model.columns import Mlflow, of_mlflow
-from aisbench_core.warehouse.reading import Reader
-from aisbench_core.warehouse.telling import ToldRun, told_runs
+from aisbench_core.warehouse.records.full_runs import ToldRun, told_runs
+from aisbench_core.warehouse.store.reading import Reader
 from aisbench_core.warehouse.values import BoardQuery
 
 LONGEST = 6000

@@ -7,7 +7,7 @@ from aisbench_core.report.markup import Markup, element
 from aisbench_core.report.tables import cell, table
 from aisbench_core.report.words import Speaker
 from aisbench_core.warehouse.exporting.reported import ReportedRun
-from aisbench_core.warehouse.series_verdict import SeriesVerdict
+from aisbench_core.warehouse.validity.series_verdict import SeriesVerdict
 from aisbench_core.warehouse.values import Check
 
 MOST_LETTERS = 600

@@ -7,7 +7,7 @@ from itertools import groupby
 from aisbench_core.report import charts
 from aisbench_core.report.markup import Markup, element
 from aisbench_core.report.words import Speaker
-from aisbench_core.warehouse.boards import ASPECTS
+from aisbench_core.warehouse.answers.boards import ASPECTS
 from aisbench_core.warehouse.exporting.reported import Cells, Reported, ReportedRun
 
 

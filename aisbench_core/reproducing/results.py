@@ -4,7 +4,7 @@ from aisbench_core.model import RunState
 from aisbench_core.reproducing.values import Repeated, Sameness
 from aisbench_core.statistics.summary import expected_of_one
 from aisbench_core.warehouse import BoardQuery, Comparability, RunRow, Warehouse
-from aisbench_core.warehouse.histories import HistoryGroup
+from aisbench_core.warehouse.answers.histories import HistoryGroup
 
 MOST = 1000
 """How many runs of the group are looked at, the newest ones."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from aisbench_core.model import RunSpec
-from aisbench_core.warehouse.compared import Comparability
+from aisbench_core.warehouse.answers.compared import Comparability
 from aisbench_core.warehouse.values import RunRow
 
 

@@ -11,9 +11,9 @@ from aisbench_core.series.matrix import Matrix, MatrixRow
 from aisbench_core.statistics.difference import MeanDifference, difference
 from aisbench_core.statistics.discovery import adjusted
 from aisbench_core.statistics.power import Power
-from aisbench_core.warehouse.compared import Comparability, Comparison, FieldValues
-from aisbench_core.warehouse.histories import Outcome
-from aisbench_core.warehouse.regression import ALPHA, EFFECT, gravest, power_of
+from aisbench_core.warehouse.answers.compared import Comparability, Comparison, FieldValues
+from aisbench_core.warehouse.answers.histories import Outcome
+from aisbench_core.warehouse.answers.regression import ALPHA, EFFECT, gravest, power_of
 
 Compare = Callable[[Sequence[str]], Comparison]
 """Puts two runs side by side, by their ids."""

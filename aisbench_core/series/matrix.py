@@ -7,7 +7,7 @@ from statistics import median
 from aisbench_core.model import LOST, Attempt, CellState, Event, Run, RunState, Series, SeriesRow, SeriesState
 from aisbench_core.series.standing import Hold, Standing
 from aisbench_core.statistics.summary import Summary, summary
-from aisbench_core.warehouse.series_verdict import SeriesVerdict
+from aisbench_core.warehouse.validity.series_verdict import SeriesVerdict
 from aisbench_core.warehouse.values import RunRow, Validity
 
 _ENDS = {RunState.FAILED: CellState.FAILED, RunState.STOPPED: CellState.STOPPED}

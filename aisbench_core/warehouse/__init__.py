@@ -1,7 +1,7 @@
 """The results warehouse: records runs in DuckDB and answers leaderboard, comparison, scaling and export."""
 
-from aisbench_core.warehouse.boards import BoardPage, BoardRow
-from aisbench_core.warehouse.compared import (
+from aisbench_core.warehouse.answers.boards import BoardPage, BoardRow
+from aisbench_core.warehouse.answers.compared import (
     Comparability,
     Comparison,
     FieldValues,
@@ -9,11 +9,12 @@ from aisbench_core.warehouse.compared import (
     MetricValue,
     RunVerdict,
 )
+from aisbench_core.warehouse.answers.scalings import Scaling, ScalingPoint, ScalingQuery, ScalingQuestion
+from aisbench_core.warehouse.answers.sorts import BOARD_SORTS, RUN_SORTS
 from aisbench_core.warehouse.exports import Export, ExportFormat, ExportTable
 from aisbench_core.warehouse.facade import Warehouse
-from aisbench_core.warehouse.scalings import Scaling, ScalingPoint, ScalingQuery, ScalingQuestion
-from aisbench_core.warehouse.series_verdict import SeriesVerdict
-from aisbench_core.warehouse.sorts import BOARD_SORTS, RUN_SORTS
+from aisbench_core.warehouse.validity.series_verdict import SeriesVerdict
+from aisbench_core.warehouse.validity.verdicts import Judged, Validation
 from aisbench_core.warehouse.values import (
     BoardQuery,
     Check,
@@ -24,7 +25,6 @@ from aisbench_core.warehouse.values import (
     RunRow,
     Validity,
 )
-from aisbench_core.warehouse.verdicts import Judged, Validation
 
 __all__ = [
     "BOARD_SORTS",

@@ -11,45 +11,41 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.model import RankResult, RunRecord
 from aisbench_core.rulesets.ruleset import DEFAULT
 from aisbench_core.rulesets.shelf import Rulesets
-from aisbench_core.warehouse import (
+from aisbench_core.warehouse.answers import (
     baselines,
     board,
-    compacting,
     compare,
     dots,
     facets,
     histories,
     history,
-    integrity,
-    moving,
     ranks,
-    record,
-    runs,
     scaling,
     search,
     servers,
-    snapshots,
-    verdicts,
 )
-from aisbench_core.warehouse.apart import Distinguishing
-from aisbench_core.warehouse.boards import BoardPage, BoardRow
-from aisbench_core.warehouse.compared import ComparedBy, Comparison, RankMap, RankSpread, RunDot, Servers
-from aisbench_core.warehouse.connection import PATIENCE_S, Connection
+from aisbench_core.warehouse.answers.boards import BoardPage, BoardRow
+from aisbench_core.warehouse.answers.compared import ComparedBy, Comparison, RankMap, RankSpread, RunDot, Servers
+from aisbench_core.warehouse.answers.distinguishing import Distinguishing
+from aisbench_core.warehouse.answers.histories import Baseline, GroupPage, GroupRow, History, Regressions, VersionField
+from aisbench_core.warehouse.answers.listed import ListPage
+from aisbench_core.warehouse.answers.scalings import QuestionPage, Scaling, ScalingQuestion
 from aisbench_core.warehouse.exporting import export, reported
 from aisbench_core.warehouse.exports import Export
-from aisbench_core.warehouse.histories import Baseline, GroupPage, GroupRow, History, Regressions, VersionField
-from aisbench_core.warehouse.imports import Imports
-from aisbench_core.warehouse.judging import Judge
-from aisbench_core.warehouse.lake import Lake
-from aisbench_core.warehouse.listed import ListPage
-from aisbench_core.warehouse.moving import Told, unheard
-from aisbench_core.warehouse.people import People
-from aisbench_core.warehouse.recorder import Recorder
-from aisbench_core.warehouse.runs import Asked
-from aisbench_core.warehouse.scalings import QuestionPage, Scaling, ScalingQuestion
-from aisbench_core.warehouse.stored_series import StoredSeries
-from aisbench_core.warehouse.taking import WarehouseMerge
-from aisbench_core.warehouse.team import TeamPlace
+from aisbench_core.warehouse.records import record, runs
+from aisbench_core.warehouse.records.imports import Imports
+from aisbench_core.warehouse.records.people import People
+from aisbench_core.warehouse.records.recorder import Recorder
+from aisbench_core.warehouse.records.runs import Asked
+from aisbench_core.warehouse.records.stored_series import StoredSeries
+from aisbench_core.warehouse.store import compacting, integrity, migrating, snapshots
+from aisbench_core.warehouse.store.connection import PATIENCE_S, Connection
+from aisbench_core.warehouse.store.lake import Lake
+from aisbench_core.warehouse.store.merging import WarehouseMerge
+from aisbench_core.warehouse.store.migrating import Told, unheard
+from aisbench_core.warehouse.store.team import TeamPlace
+from aisbench_core.warehouse.validity import verdicts
+from aisbench_core.warehouse.validity.judging import Judge
 from aisbench_core.warehouse.values import BoardQuery, Facets, RegionFacts, RunPage, RunRow
 
 
@@ -109,9 +105,9 @@ class Warehouse:
         In a team's warehouse this removes what other people recorded: use `record_many` there."""
         return record.rebuild(self._connection, records, self._judge, others)
 
-    def move_to(self, target: "Warehouse", told: Told, at_once: int | None = None) -> moving.Moved:
+    def move_to(self, target: "Warehouse", told: Told, at_once: int | None = None) -> migrating.Moved:
         """Copy everything into another warehouse, `at_once` runs at a time, and compare. Can be repeated."""
-        return moving.move(self._connection, target._connection, told, at_once)
+        return migrating.move(self._connection, target._connection, told, at_once)
 
     def snapshot(self, target: Path, at: datetime, *, replace: bool = False) -> snapshots.Snapshot:
         """Write everything of this moment into one file for others. Raises ConfigError when it cannot be written."""

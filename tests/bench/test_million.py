@@ -10,11 +10,11 @@ import pytest
 
 from aisbench_core.rulesets.shelf import shipped
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.filters import CHOSEN, parameters
-from aisbench_core.warehouse.judging import Judge
-from aisbench_core.warehouse.rows import rows_of
-from aisbench_core.warehouse.schema import insert
-from aisbench_core.warehouse.standings import counted
+from aisbench_core.warehouse.answers.filters import CHOSEN, parameters
+from aisbench_core.warehouse.answers.group_statistics import counted
+from aisbench_core.warehouse.records.rows import rows_of
+from aisbench_core.warehouse.store.schema import insert
+from aisbench_core.warehouse.validity.judging import Judge
 from tests import records as a
 from tests.bench.figures import put
 from tests.bench.many_runs import GROUPS, REGION, many_runs

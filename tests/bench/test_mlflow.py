@@ -11,7 +11,7 @@ import pytest
 
 from aisbench_core.mlflow.exporting import MlflowExport
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.reading import reader
+from aisbench_core.warehouse.store.reading import reader
 from tests import records as a
 
 ASK = """

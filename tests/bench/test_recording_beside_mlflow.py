@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from aisbench_core.mlflow.exporting import MlflowExport
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.reading import reader
+from aisbench_core.warehouse.store.reading import reader
 from tests.bench.figures import put
 from tests.bench.test_beside_mlflow import PYTHON
 from tests.bench.test_warehouse import finished

@@ -16,8 +16,8 @@ import pytest
 from asv.step_detect import detect_steps
 
 from aisbench_core.statistics.steps import steps
-from aisbench_core.warehouse.histories import BaselineReason, HistoryRun, Outcome, VersionField
-from aisbench_core.warehouse.regression import judgement, settled
+from aisbench_core.warehouse.answers.histories import BaselineReason, HistoryRun, Outcome, VersionField
+from aisbench_core.warehouse.answers.regression import judgement, settled
 from aisbench_core.warehouse.values import Validity
 from tests.records import T0
 

@@ -15,8 +15,8 @@ import pytest
 from aisbench_core.model import MetricSample, RunRecord
 from aisbench_core.rulesets.shelf import shipped
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.judging import Judge
-from aisbench_core.warehouse.rows import rows_of
+from aisbench_core.warehouse.records.rows import rows_of
+from aisbench_core.warehouse.validity.judging import Judge
 from tests import records as a
 
 RUNS = 10_000

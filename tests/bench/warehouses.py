@@ -12,10 +12,11 @@ from pathlib import Path
 from aisbench_core.model import Run
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_rows import insert_run
-from aisbench_core.warehouse import BoardQuery, Warehouse, file_format
-from aisbench_core.warehouse.migrations import LATEST
-from aisbench_core.warehouse.schema import TABLES
-from aisbench_core.warehouse.standings import settle
+from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse.answers.group_statistics import settle
+from aisbench_core.warehouse.store import file_format
+from aisbench_core.warehouse.store.migrations import LATEST
+from aisbench_core.warehouse.store.schema import TABLES
 from tests.bench import many_runs
 
 IMPORTED = 100_000

@@ -12,7 +12,7 @@ from filelock import FileLock
 from aisbench_core.model import Event, Level, Remark, RemarkKind, Run, RunState
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.saved import SavedView
+from aisbench_core.warehouse.records.saved import SavedView
 from tests import records as a
 from tests.browser.console_process import ROOT, ConsoleProcess
 from tests.browser.visit import OpenWindow, Visit

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from aisbench_core.cli import main
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.saved import SavedView
+from aisbench_core.warehouse.records.saved import SavedView
 from tests.console.conftest import OpenPage, texts
 from tests.records import T0
 

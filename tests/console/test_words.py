@@ -31,10 +31,10 @@ from aisbench_core.report.words import ReportLanguage
 from aisbench_core.reproducing.values import Sameness
 from aisbench_core.statistics.amdahl import Misfit
 from aisbench_core.system import described
-from aisbench_core.warehouse.compared import Comparability, ComparedBy
+from aisbench_core.warehouse.answers.compared import Comparability, ComparedBy
+from aisbench_core.warehouse.answers.histories import BaselineReason, Outcome
+from aisbench_core.warehouse.answers.sorts import BOARD_SORTS, HISTORY_SORTS, RUN_SORTS
 from aisbench_core.warehouse.exports import ExportTable
-from aisbench_core.warehouse.histories import BaselineReason, Outcome
-from aisbench_core.warehouse.sorts import BOARD_SORTS, HISTORY_SORTS, RUN_SORTS
 from aisbench_core.warehouse.values import Validity
 from pages._ui.compare.comparability import KINDS, TELLING
 from pages._ui.shell import navigation

@@ -7,7 +7,7 @@ from threading import Event, Thread
 import pytest
 
 from aisbench_core import health
-from aisbench_core.warehouse import compacting
+from aisbench_core.warehouse.store import compacting
 
 LOOKS = 5_000
 

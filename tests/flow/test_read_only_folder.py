@@ -16,7 +16,7 @@ from aisbench_core.private_files import restrict_access
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_copy import temporary_copy
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.migrations import STEPS, migrate
+from aisbench_core.warehouse.store.migrations import STEPS, migrate
 from tests import records as a
 from tests.read_only_folder import by_mode, by_mount, content, run
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.schema import TABLES
-from aisbench_core.warehouse.views import VIEWS
+from aisbench_core.warehouse.open.views import VIEWS
+from aisbench_core.warehouse.store.schema import TABLES
 from tests.foreign_files import changed
 from tests.postgres_server import PostgresServer
 from tests.sandbox_process import SandboxProcess

@@ -12,8 +12,8 @@ import pytest
 import aisbench_core
 from aisbench_core.errors import ResultError, WarehouseError
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.foreign import ReadLimits, copy_rows
-from aisbench_core.warehouse.taking import Taken
+from aisbench_core.warehouse.store.foreign import ReadLimits, copy_rows
+from aisbench_core.warehouse.store.merging import Taken
 from tests import records as a
 from tests.foreign_files import KINDS, SECRET, Kind, changed, failure
 from tests.stored_schemas import file_of

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from aisbench_core.errors import WarehouseError
-from aisbench_core.warehouse.foreign_rules import check_values
+from aisbench_core.warehouse.store.foreign_rules import check_values
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,10 @@ import pytest
 from aisbench_core.errors import DiskError
 from aisbench_core.model import Event, Level
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.warehouse import BoardQuery, Warehouse, connection
-from aisbench_core.warehouse.connection import MERGED_FROM
-from aisbench_core.warehouse.new_file import log_of
+from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse.store import connection
+from aisbench_core.warehouse.store.connection import MERGED_FROM
+from aisbench_core.warehouse.store.new_file import log_of
 from tests import records as a
 from tests.processes import FORKED
 

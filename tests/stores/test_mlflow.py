@@ -23,7 +23,7 @@ from aisbench_core.mlflow.schema import NEEDED, REVISION, TABLES
 from aisbench_core.model import MetricSample, Mode, Remark, RemarkKind, Remarks, RunRecord, ServerResult
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.reading import reader
+from aisbench_core.warehouse.store.reading import reader
 from aisbench_core.wiring import open_core
 from tests import records as a
 

@@ -14,8 +14,8 @@ from aisbench_core.cli import main
 from aisbench_core.errors import SpecError
 from aisbench_core.model import Series
 from aisbench_core.series.comparing import SeriesComparison
-from aisbench_core.warehouse.compared import Comparability
-from aisbench_core.warehouse.histories import Outcome
+from aisbench_core.warehouse.answers.compared import Comparability
+from aisbench_core.warehouse.answers.histories import Outcome
 from tests import records as a
 from tests.series_bench import SeriesBench
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from aisbench_core.errors import SpecError
 from aisbench_core.model import RunState
 from aisbench_core.warehouse import BOARD_SORTS, RUN_SORTS, BoardQuery, BoardRow, Facets, RegionFacts, Warehouse
-from aisbench_core.warehouse.fingerprint import fingerprint
+from aisbench_core.warehouse.records.fingerprint import fingerprint
 from tests import records as a
 
 BOARD = BoardQuery("cn-north-9")

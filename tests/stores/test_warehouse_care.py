@@ -12,8 +12,8 @@ import pytest
 from aisbench_core.model import RunRecord
 from aisbench_core.private_files import draft_of
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.compacting import compact_lake, loose_files
-from aisbench_core.warehouse.lake import Lake
+from aisbench_core.warehouse.store.compacting import compact_lake, loose_files
+from aisbench_core.warehouse.store.lake import Lake
 from tests import records as a
 from tests.processes import FORKED
 from tests.sandbox_process import SandboxProcess

@@ -9,7 +9,7 @@ from aisbench_core.rulesets.shelf import Rulesets
 from aisbench_core.warehouse import Export, ExportFormat, Warehouse
 from aisbench_core.warehouse.exporting import export
 from aisbench_core.warehouse.exporting.parts import parts
-from aisbench_core.warehouse.judging import Judge
+from aisbench_core.warehouse.validity.judging import Judge
 from tests.stores.test_warehouse_export import ALL, NOW, exported, some_runs
 
 

@@ -17,10 +17,10 @@ import pytest
 
 from aisbench_core.errors import WarehouseBusy, WarehouseError
 from aisbench_core.warehouse import BoardQuery, RunRow, Warehouse
-from aisbench_core.warehouse.connection import Connection
-from aisbench_core.warehouse.migrations import LATEST, STEPS, migrate
-from aisbench_core.warehouse.new_file import log_of
-from aisbench_core.warehouse.schema import TABLES
+from aisbench_core.warehouse.store.connection import Connection
+from aisbench_core.warehouse.store.migrations import LATEST, STEPS, migrate
+from aisbench_core.warehouse.store.new_file import log_of
+from aisbench_core.warehouse.store.schema import TABLES
 from tests import records as a
 from tests.processes import FORKED
 

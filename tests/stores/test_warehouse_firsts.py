@@ -7,8 +7,8 @@ import duckdb
 import pytest
 
 from aisbench_core.errors import WarehouseError
-from aisbench_core.warehouse.lake_refusals import is_ours
-from aisbench_core.warehouse.migrations import is_outdated, migrate
+from aisbench_core.warehouse.store.lake_refusals import is_ours
+from aisbench_core.warehouse.store.migrations import is_outdated, migrate
 
 
 class Overtaken:

@@ -11,9 +11,9 @@ import aisbench_core
 from aisbench_core.errors import ConfigError, QueryError, RunNotFound, SpecError
 from aisbench_core.model import Remark, RemarkKind
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.frames import OpenWarehouse
-from aisbench_core.warehouse.sorts import RUN_SORTS
-from aisbench_core.warehouse.views import VIEWS
+from aisbench_core.warehouse.answers.sorts import RUN_SORTS
+from aisbench_core.warehouse.open.frames import OpenWarehouse
+from aisbench_core.warehouse.open.views import VIEWS
 from tests import records as a
 
 

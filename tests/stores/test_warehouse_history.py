@@ -10,8 +10,8 @@ import pytest
 from aisbench_core.errors import RunNotFound, SpecError
 from aisbench_core.model import RunRecord, RunState
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.histories import BaselineReason, GroupRow, History, Outcome, VersionField
-from aisbench_core.warehouse.history import MOST_RUNS
+from aisbench_core.warehouse.answers.histories import BaselineReason, GroupRow, History, Outcome, VersionField
+from aisbench_core.warehouse.answers.history import MOST_RUNS
 from tests import records as a
 
 BOARD = BoardQuery("cn-north-9")

@@ -8,8 +8,9 @@ import pytest
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import RunRecord
-from aisbench_core.warehouse import BoardQuery, Warehouse, history
-from aisbench_core.warehouse.history import MOST_RUNS
+from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse.answers import history
+from aisbench_core.warehouse.answers.history import MOST_RUNS
 from tests import records as a
 
 RUNS = 640

@@ -9,7 +9,7 @@ import pytest
 from aisbench_core.errors import RunNotFound
 from aisbench_core.model import Remark, RemarkKind, RunRecord
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.schema import TABLES
+from aisbench_core.warehouse.store.schema import TABLES
 from tests import records as a
 
 FIRST, SECOND = a.T0, a.T0 + timedelta(days=1)

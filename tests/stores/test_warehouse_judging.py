@@ -22,10 +22,10 @@ from aisbench_core.model import (
 )
 from aisbench_core.rulesets.shelf import Rulesets, shipped
 from aisbench_core.warehouse import BoardQuery, Export, Validity, Warehouse
-from aisbench_core.warehouse.facts import facts_of, stored_facts
-from aisbench_core.warehouse.judging import Judge
-from aisbench_core.warehouse.rows import rows_of
-from aisbench_core.warehouse.schema import RESULTS, RUNS
+from aisbench_core.warehouse.records.facts import facts_of, stored_facts
+from aisbench_core.warehouse.records.rows import rows_of
+from aisbench_core.warehouse.store.schema import RESULTS, RUNS
+from aisbench_core.warehouse.validity.judging import Judge
 from tests import records as a
 
 RULESETS = Rulesets(Path("none")).ids()

@@ -9,8 +9,8 @@ import pytest
 
 from aisbench_core.model import stated_of
 from aisbench_core.warehouse import BoardQuery, Export, Warehouse
-from aisbench_core.warehouse.migrations import LATEST, STEPS, migrate
-from aisbench_core.warehouse.schema import RUNS, TABLES
+from aisbench_core.warehouse.store.migrations import LATEST, STEPS, migrate
+from aisbench_core.warehouse.store.schema import RUNS, TABLES
 from tests import records as a
 
 

@@ -15,8 +15,8 @@ import pytest
 
 from aisbench_core.errors import WarehouseBusy
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.connection import Connection
-from aisbench_core.warehouse.file_queue import queue_of, try_in_turn
+from aisbench_core.warehouse.store.connection import Connection
+from aisbench_core.warehouse.store.file_queue import queue_of, try_in_turn
 from tests import records as a
 from tests.processes import FORKED
 

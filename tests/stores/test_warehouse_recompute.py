@@ -14,7 +14,7 @@ from aisbench_core.results.record import read_record
 from aisbench_core.results.stated import read_stated
 from aisbench_core.running.places import RunFolder
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.recompute import CHUNK
+from aisbench_core.warehouse.store.recompute import CHUNK
 from tests import records as a
 from tests.stores.test_export_round_trip import Console, many_kinds
 from tests.stores.test_mlflow import core_in, sent

@@ -8,7 +8,7 @@ import pytest
 
 from aisbench_core.errors import SpecError
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.saved import SavedView
+from aisbench_core.warehouse.records.saved import SavedView
 from tests.records import T0
 from tests.unit.test_remarks import HOSTILE
 

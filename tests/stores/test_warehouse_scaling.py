@@ -4,7 +4,7 @@ import pytest
 
 from aisbench_core.statistics.amdahl import Misfit
 from aisbench_core.warehouse import BoardQuery, ScalingQuestion, Warehouse
-from aisbench_core.warehouse.scalings import ScalingQuery
+from aisbench_core.warehouse.answers.scalings import ScalingQuery
 from tests import records as a
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from aisbench_core.errors import WarehouseError
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.compacting import compact_lake
-from aisbench_core.warehouse.lake import Lake
-from aisbench_core.warehouse.migrations import LATEST
-from aisbench_core.warehouse.schema import TABLES
+from aisbench_core.warehouse.store.compacting import compact_lake
+from aisbench_core.warehouse.store.lake import Lake
+from aisbench_core.warehouse.store.migrations import LATEST
+from aisbench_core.warehouse.store.schema import TABLES
 from tests import records as a
 from tests.postgres_server import PostgresServer
 from tests.processes import FORKED

@@ -4,8 +4,8 @@ from dataclasses import fields, replace
 
 from aisbench_core.model import Remark, RemarkKind
 from aisbench_core.warehouse import BoardQuery, RunRow, Warehouse
-from aisbench_core.warehouse.listed import ListedRun
-from aisbench_core.warehouse.search import search
+from aisbench_core.warehouse.answers.listed import ListedRun
+from aisbench_core.warehouse.answers.search import search
 from tests import records as a
 
 EVERYTHING = BoardQuery("cn-north-9", include_invalid=True)

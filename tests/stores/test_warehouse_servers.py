@@ -8,7 +8,7 @@ import pytest
 
 from aisbench_core.model import Mode, RunRecord, ServerResult
 from aisbench_core.warehouse import Comparability, Warehouse
-from aisbench_core.warehouse.migrations import STEPS, migrate
+from aisbench_core.warehouse.store.migrations import STEPS, migrate
 from aisbench_core.warehouse.values import BoardQuery
 from tests import records as a
 

@@ -12,11 +12,11 @@ import pytest
 from aisbench_core.errors import ConfigError
 from aisbench_core.private_files import draft_of
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.asking import Question, asked
-from aisbench_core.warehouse.reading import FileReader
-from aisbench_core.warehouse.schema import TABLES
-from aisbench_core.warehouse.team import TeamPlace
-from aisbench_core.warehouse.views import VIEWS
+from aisbench_core.warehouse.open.queries import Question, asked
+from aisbench_core.warehouse.open.views import VIEWS
+from aisbench_core.warehouse.store.reading import FileReader
+from aisbench_core.warehouse.store.schema import TABLES
+from aisbench_core.warehouse.store.team import TeamPlace
 from tests import records as a
 
 

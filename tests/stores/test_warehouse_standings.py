@@ -8,8 +8,9 @@ import duckdb
 import pytest
 
 from aisbench_core.model import RunRecord, RunState
-from aisbench_core.warehouse import BoardQuery, Warehouse, connection
-from aisbench_core.warehouse.standings import COLUMNS, MOST_DUE, TURNS, counted, current, is_turn
+from aisbench_core.warehouse import BoardQuery, Warehouse
+from aisbench_core.warehouse.answers.group_statistics import COLUMNS, MOST_DUE, TURNS, counted, current, is_turn
+from aisbench_core.warehouse.store import connection
 from tests import records as a
 
 BOARD = BoardQuery("cn-north-9", include_invalid=True)

@@ -9,7 +9,7 @@ import pytest
 
 from aisbench_core.model import RunRecord
 from aisbench_core.warehouse import BoardQuery, Export, ScalingQuestion, Warehouse
-from aisbench_core.warehouse.compared import ComparedBy
+from aisbench_core.warehouse.answers.compared import ComparedBy
 from tests import records as a
 
 BOARD = BoardQuery("cn-north-9")

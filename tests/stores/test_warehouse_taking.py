@@ -13,8 +13,8 @@ from aisbench_core.errors import ResultError
 from aisbench_core.model import RunRecord
 from aisbench_core.private_files import draft_of
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.judging import Verdict
-from aisbench_core.warehouse.taking import Taken, kept_runs, let_go
+from aisbench_core.warehouse.store.merging import Taken, kept_runs, let_go
+from aisbench_core.warehouse.validity.judging import Verdict
 from tests import records as a
 from tests.processes import FORKED
 from tests.stores.test_warehouse_care import BOARD, everything, some

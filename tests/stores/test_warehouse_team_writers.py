@@ -13,7 +13,7 @@ import pytest
 
 from aisbench_core.errors import WarehouseError
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.lake import Lake
+from aisbench_core.warehouse.store.lake import Lake
 from tests import records as a
 from tests.postgres_server import PostgresServer
 from tests.processes import FORKED

@@ -12,9 +12,9 @@ import pytest
 from aisbench_core.model import Event, Level, MetricSample, Mode, RunRecord
 from aisbench_core.statistics.summary import summary
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.asking import Question, asked
-from aisbench_core.warehouse.reading import Reader, reader
-from aisbench_core.warehouse.views import VIEWS
+from aisbench_core.warehouse.open.queries import Question, asked
+from aisbench_core.warehouse.open.views import VIEWS
+from aisbench_core.warehouse.store.reading import Reader, reader
 from tests import records as a
 from tests.team_warehouse import TeamWarehouse
 

@@ -17,9 +17,9 @@ from aisbench_core.history.columns import guessed
 from aisbench_core.mlflow.exporting import MlflowExport
 from aisbench_core.model import RunRecord, TrainResultInfo
 from aisbench_core.warehouse import BoardQuery, Export, ExportTable, Warehouse
-from aisbench_core.warehouse.migrations import STEPS, migrate
-from aisbench_core.warehouse.reading import reader
-from aisbench_core.warehouse.sorts import BOARD_SORTS
+from aisbench_core.warehouse.answers.sorts import BOARD_SORTS
+from aisbench_core.warehouse.store.migrations import STEPS, migrate
+from aisbench_core.warehouse.store.reading import reader
 from pages._ui.leaderboard.rows import median_cells
 from pages._ui.shell.words import Language, Words, catalogue
 from tests import records as a

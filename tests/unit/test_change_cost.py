@@ -13,7 +13,7 @@ import pytest
 from aisbench_core.model.columns import RESULTS, stored_in
 from aisbench_core.settings import HOME
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.migrations import LATEST
+from aisbench_core.warehouse.store.migrations import LATEST
 from tests import records as a
 
 pytestmark = pytest.mark.slow
@@ -34,7 +34,7 @@ CHANGES = {
         "    total_end_time: datetime | None = None\n    cpu_power: float | None = None\n",
     ),
     "aisbench_core/warehouse/values.py": ("    energy_j: float", "    cpu_power_w: float | None\n    energy_j: float"),
-    "aisbench_core/warehouse/boards.py": (
+    "aisbench_core/warehouse/answers/boards.py": (
         '    differs_in: str = ""\n',
         '    differs_in: str = ""\n    cpu_power_w: float | None = None\n',
     ),

@@ -109,9 +109,9 @@ ERRORS = {
     node.name for node in ast.walk(ast.parse((CORE / "errors.py").read_text("utf-8"))) if isinstance(node, ast.ClassDef)
 }
 ONLY_TYPED = {
-    "warehouse/foreign_rules.py",
-    "warehouse/foreign_worker.py",
-    "warehouse/frames.py",
+    "warehouse/store/foreign_rules.py",
+    "warehouse/store/foreign_worker.py",
+    "warehouse/open/frames.py",
 }
 """What only the command line and programs of others ask: no page shows what goes wrong there."""
 

@@ -8,9 +8,9 @@ from aisbench_core.history.found import ColumnMeaning as TableColumn
 from aisbench_core.messages import labels_in_chinese
 from aisbench_core.model import TrainResultInfo
 from aisbench_core.model.columns import COLUMNS, KEYS, Compared, by_field, compared, medians, stored_in
-from aisbench_core.warehouse.boards import BoardRow
-from aisbench_core.warehouse.facts import Facts
-from aisbench_core.warehouse.search import NAMES
+from aisbench_core.warehouse.answers.boards import BoardRow
+from aisbench_core.warehouse.answers.search import NAMES
+from aisbench_core.warehouse.records.facts import Facts
 from aisbench_core.warehouse.values import RunRow
 
 

@@ -7,7 +7,7 @@ from aisbench_core.settings import HOME
 from aisbench_core.warehouse.exporting.columns import Sheet
 from aisbench_core.warehouse.exporting.runs import RUNS
 from aisbench_core.warehouse.exporting.series import SERIES
-from aisbench_core.warehouse.schema import TABLES
+from aisbench_core.warehouse.store.schema import TABLES
 
 DOCUMENT = HOME / "docs" / "export.md"
 WAREHOUSE = HOME / "docs" / "warehouse.md"

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 
 from aisbench_core.settings import HOME
-from aisbench_core.warehouse.asking import SECONDS
-from aisbench_core.warehouse.reading import MEMORY
-from aisbench_core.warehouse.sorts import RUN_SORTS
-from aisbench_core.warehouse.view_columns import ViewColumn
-from aisbench_core.warehouse.views import VIEWS
+from aisbench_core.warehouse.answers.sorts import RUN_SORTS
+from aisbench_core.warehouse.open.queries import SECONDS
+from aisbench_core.warehouse.open.view_columns import ViewColumn
+from aisbench_core.warehouse.open.views import VIEWS
+from aisbench_core.warehouse.store.reading import MEMORY
 
 DOCUMENT = HOME / "docs" / "open.md"
 HEAD = "### `v_runs`\n"

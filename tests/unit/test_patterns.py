@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from aisbench_core import chinese, strict_yaml
-from aisbench_core.warehouse import lake_refusals
+from aisbench_core.warehouse.store import lake_refusals
 from tests.pattern_attacks import UsedPattern, attacks, grows_too_fast, used_patterns
 from tests.source_tree import HOME, product
 
@@ -19,7 +19,7 @@ KNOWN_WHEN_RUNNING: dict[str, Callable[[], list[UsedPattern]]] = {
     "aisbench_core/strict_yaml.py: f'(?:{_pattern})\\\\Z'": lambda: [
         UsedPattern("strict_yaml", re.compile(rf"(?:{pattern})\Z"), "match") for _, pattern, _ in strict_yaml._RESOLVERS
     ],
-    "aisbench_core/warehouse/lake_refusals.py: pattern": lambda: [
+    "aisbench_core/warehouse/store/lake_refusals.py: pattern": lambda: [
         UsedPattern("lake_refusals", re.compile(pattern, re.I), "search") for pattern, _ in lake_refusals._ADVICE
     ],
 }

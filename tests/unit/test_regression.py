@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aisbench_core.warehouse.changes import boundaries, metric_histories
-from aisbench_core.warehouse.histories import (
+from aisbench_core.warehouse.answers.changes import boundaries, metric_histories
+from aisbench_core.warehouse.answers.histories import (
     BaselineReason,
     HistoryRun,
     Judgement,
@@ -18,7 +18,7 @@ from aisbench_core.warehouse.histories import (
     Outcome,
     VersionField,
 )
-from aisbench_core.warehouse.regression import field_of, judgement, settled
+from aisbench_core.warehouse.answers.regression import field_of, judgement, settled
 from aisbench_core.warehouse.values import Validity
 from tests.records import T0
 

@@ -7,7 +7,7 @@ import pytest
 from aisbench_core.errors import ConfigError
 from aisbench_core.settings import HOME, Settings, find_warehouse_password
 from aisbench_core.storage import warehouse_place
-from aisbench_core.warehouse.team import TeamPlace
+from aisbench_core.warehouse.store.team import TeamPlace
 
 DATA = "s3://our-bucket/results"
 SECRET = "hunter2"

@@ -19,7 +19,7 @@ from aisbench_core.doctor.diagnosis import CHECKS
 from aisbench_core.model import FIELDS, RunSpec, TrainResultInfo
 from aisbench_core.settings import HOME, Profile, Settings
 from aisbench_core.system import described
-from aisbench_core.warehouse.schema import RESULTS
+from aisbench_core.warehouse.store.schema import RESULTS
 from pages._ui.shell import navigation
 from pages._ui.shell.words import Language, catalogue
 from tests.unit.upstream_manual import NAMED, PARAMETERS

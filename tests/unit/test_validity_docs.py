@@ -8,7 +8,7 @@ from aisbench_core.rulesets.ruleset import Ruleset, RunRules, SeriesRules, Valid
 from aisbench_core.rulesets.shelf import Rulesets, shipped
 from aisbench_core.settings import HOME
 from aisbench_core.warehouse.checks import LOOKS
-from aisbench_core.warehouse.series_checks import LOOKS as OF_SERIES
+from aisbench_core.warehouse.validity.series_checks import LOOKS as OF_SERIES
 
 DOCUMENT = HOME / "docs" / "validity.md"
 RULESETS = "| ruleset | title | edition | rules | inferred |\n|---|---|---|---|---|\n"

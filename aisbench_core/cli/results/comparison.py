@@ -8,7 +8,7 @@ from aisbench_core.cli import shown
 from aisbench_core.cli.results.servers import servers_text
 
 if TYPE_CHECKING:
-    from aisbench_core.warehouse.compared import Comparison, MetricComparison, MetricValue, Peers
+    from aisbench_core.warehouse.answers.compared import Comparison, MetricComparison, MetricValue, Peers
 
 
 def comparison_text(comparison: "Comparison") -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from aisbench_core.core import Core
     from aisbench_core.history.found import FoundResult, Unread
     from aisbench_core.importing.chosen import Choices, Preview
-    from aisbench_core.warehouse.taking import Taken
+    from aisbench_core.warehouse.store.merging import Taken
 
 OBS = "obs://"
 UNREAD_SHOWN = 20
@@ -106,7 +106,7 @@ def import_results(ctx: click.Context, /, paths: tuple[str, ...], dry_run: bool,
 
 
 def _is_database(path: str) -> bool:
-    from aisbench_core.warehouse.taking import is_database
+    from aisbench_core.warehouse.store.merging import is_database
 
     return not path.startswith(OBS) and is_database(Path(path))
 

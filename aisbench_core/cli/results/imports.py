@@ -8,7 +8,7 @@ from aisbench_core.cli import shown
 from aisbench_core.cli.core import as_json, open_core, open_core_for_reading
 
 if TYPE_CHECKING:
-    from aisbench_core.warehouse.imported import Import
+    from aisbench_core.warehouse.records.imported import Import
 
 
 @click.group()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from aisbench_core.statistics.power import Power
     from aisbench_core.statistics.summary import Summary
     from aisbench_core.warehouse import BoardQuery
-    from aisbench_core.warehouse.histories import (
+    from aisbench_core.warehouse.answers.histories import (
         Baseline,
         GroupJudgement,
         HistoryGroup,
@@ -119,13 +119,13 @@ def _judged(core: "Core", query: "BoardQuery", by: "VersionField | None", names:
 
 
 def _field(by: str | None) -> "VersionField | None":
-    from aisbench_core.warehouse.histories import VersionField
+    from aisbench_core.warehouse.answers.histories import VersionField
 
     return VersionField(by) if by else None
 
 
 def _group_of(core: "Core", run_id: str) -> "HistoryGroup":
-    from aisbench_core.warehouse.histories import HistoryGroup
+    from aisbench_core.warehouse.answers.histories import HistoryGroup
 
     run = core.warehouse.run(run_id)
     if run is None:
@@ -135,7 +135,7 @@ def _group_of(core: "Core", run_id: str) -> "HistoryGroup":
 
 def exit_code_of(outcome: "Outcome") -> int:
     """What an answer ends with."""
-    from aisbench_core.warehouse.histories import Outcome
+    from aisbench_core.warehouse.answers.histories import Outcome
 
     return {Outcome.REGRESSION: REGRESSION, Outcome.NOT_ENOUGH: NOT_ENOUGH_DATA}.get(outcome, 0)
 
@@ -202,7 +202,7 @@ def _version(name: str) -> str:
 
 
 def _sides(judged: "Judgement") -> str:
-    from aisbench_core.warehouse.histories import BaselineReason
+    from aisbench_core.warehouse.answers.histories import BaselineReason
 
     if judged.rule is BaselineReason.LEVEL_BEFORE:
         return f"one version ({_version(judged.candidate)}): looking for changes of level over time"
@@ -280,7 +280,7 @@ def _say_what(region: str, found: "Regressions") -> None:
 
 def _not_judged(found: "Regressions") -> str:
     """How many groups say nothing, because the exit code is that of the others."""
-    from aisbench_core.warehouse.histories import Outcome
+    from aisbench_core.warehouse.answers.histories import Outcome
 
     count = sum(group.judgement.outcome is Outcome.NOT_ENOUGH for group in found.groups)
     return f"; not enough data in {count} {'group' if count == 1 else 'groups'}" if count else ""

@@ -80,7 +80,7 @@ def leaderboard(ascending: bool, as_json: bool, **chosen: Any) -> None:
 @as_json
 def compare(run_ids: tuple[str, ...], rows: bool, as_json: bool) -> None:
     """Compare 2 to 8 runs with the first of them: what differs, each metric, and whether that says anything."""
-    from aisbench_core.warehouse.compared import ComparedBy
+    from aisbench_core.warehouse.answers.compared import ComparedBy
 
     core = open_core_for_reading()
     by = ComparedBy.ROWS if rows else ComparedBy.RUNS

@@ -11,7 +11,7 @@ from aisbench_core.errors import Problem, SpecError
 from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
-    from aisbench_core.warehouse.saved import SavedView
+    from aisbench_core.warehouse.records.saved import SavedView
 
 PAGES = ("leaderboard", "compare", "history", "scaling")
 

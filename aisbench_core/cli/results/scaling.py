@@ -65,7 +65,7 @@ def scaling(run_id: str, asked: tuple[int, ...], as_json: bool, **chosen: Any) -
 
 def _only_one(core: "Core", chosen: dict[str, Any], as_json: bool) -> "Scaling | None":
     """The curve that fits; otherwise those that do are listed."""
-    from aisbench_core.warehouse.scalings import systems as apart_by_system
+    from aisbench_core.warehouse.answers.scalings import systems as apart_by_system
 
     query = query_of(core, limit=MOST_QUESTIONS, **chosen)
     page = core.warehouse.questions(query)

@@ -7,7 +7,7 @@ from aisbench_core import formats
 from aisbench_core.cli import shown
 
 if TYPE_CHECKING:
-    from aisbench_core.warehouse.compared import Servers, ServerSpread
+    from aisbench_core.warehouse.answers.compared import Servers, ServerSpread
 
 
 def servers_text(servers: "Servers | None", unit: str) -> str:

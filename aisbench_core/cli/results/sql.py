@@ -20,8 +20,8 @@ from aisbench_core.cli.exit_codes import INTERRUPTED, YOUR_INPUT
 from aisbench_core.cli.results.exporting import SMALL_EXPORT, copy_to
 
 if TYPE_CHECKING:
-    from aisbench_core.warehouse.answers import Cursor
-    from aisbench_core.warehouse.reading import Reader
+    from aisbench_core.warehouse.open.answer_files import Cursor
+    from aisbench_core.warehouse.store.reading import Reader
 
 SHOWN_ROWS = 100
 SHOWN_LETTERS = 60
@@ -81,7 +81,7 @@ def sql(
     QUERY is DuckDB's SQL, or - to read it from stdin. Nothing can be changed, and no file be read or written. Others
     can record meanwhile. `show tables` names the views, `describe v_runs` the columns of one.
     """
-    from aisbench_core.warehouse.asking import Question, asked, has_both
+    from aisbench_core.warehouse.open.queries import Question, asked, has_both
 
     if kind == "parquet" and output is None and sys.stdout.isatty():
         raise click.UsageError("Parquet is no text for a terminal: name a file with -o")
@@ -105,7 +105,7 @@ def sql(
 def _ended_after(seconds: float, reader: "Reader") -> Iterator[None]:
     """Ends the process when the time is up and the engine does not let go: it looks for interrupts between steps, and
     a single step, such as sorting a list of millions, can take minutes."""
-    from aisbench_core.warehouse.asking import too_slow
+    from aisbench_core.warehouse.open.queries import too_slow
 
     def end() -> None:
         reader.remove_copy()
@@ -127,7 +127,7 @@ def _reader(snapshot: Path | None) -> "Reader":
         from aisbench_core.wiring import open_reader
 
         return open_reader()
-    from aisbench_core.warehouse.reading import FileReader
+    from aisbench_core.warehouse.store.reading import FileReader
 
     return FileReader(snapshot, foreign=True)
 
@@ -147,13 +147,13 @@ def _answer(cur: "Cursor", kind: str, output: Path | None, most: int | None) -> 
 
 
 def _write(cur: "Cursor", kind: str, target: IO[bytes], most: int | None) -> bool:
-    from aisbench_core.warehouse import answers
+    from aisbench_core.warehouse.open import answer_files
 
     if kind == "parquet":
-        count = answers.write_parquet(cur, most, target)
+        count = answer_files.write_parquet(cur, most, target)
         shown.talk(_rows(count))
         return False
-    columns, kinds = answers.names(cur), set[object]()
+    columns, kinds = answer_files.names(cur), set[object]()
     place = columns.index("rehearsal") if "rehearsal" in columns else None
 
     def seen(row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -161,13 +161,13 @@ def _write(cur: "Cursor", kind: str, target: IO[bytes], most: int | None) -> boo
             kinds.add(row[place])
         return row
 
-    found = map(seen, answers.rows(cur, most))
+    found = map(seen, answer_files.rows(cur, most))
     if kind == "table":
         told = list(found)
         target.write((shown.table(_heads(columns, told), [_cells(row) for row in told]) + "\n").encode())
         count = len(told)
     else:
-        count = (answers.write_csv if kind == "csv" else answers.write_json)(columns, found, target)
+        count = (answer_files.write_csv if kind == "csv" else answer_files.write_json)(columns, found, target)
     more = most is not None and cur.fetchone() is not None
     shown.talk(_rows(count) + ("; there are more: --limit" if more else ""))
     return {True, False} <= kinds

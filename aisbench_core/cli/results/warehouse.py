@@ -13,8 +13,8 @@ from aisbench_core.cli.core import as_json, open_core, open_core_for_reading
 from aisbench_core.cli.exit_codes import OUR_ERROR
 
 if TYPE_CHECKING:
-    from aisbench_core.warehouse.compacting import Size
-    from aisbench_core.warehouse.integrity import Damage
+    from aisbench_core.warehouse.store.compacting import Size
+    from aisbench_core.warehouse.store.integrity import Damage
 
 NAMED = 20
 """Of what is wrong in the same way, as many are named one by one."""

@@ -27,8 +27,8 @@ from aisbench_core.rulesets.ruleset import (
     ValidityRule,
 )
 from aisbench_core.warehouse.checks.of_times import SECOND, clock, durations, listed, period, times
-from aisbench_core.warehouse.facts import Card, Cards, Facts
-from aisbench_core.warehouse.throughput import AS_REPORTED, is_usable
+from aisbench_core.warehouse.records.facts import Card, Cards, Facts
+from aisbench_core.warehouse.records.throughput import AS_REPORTED, is_usable
 from aisbench_core.warehouse.values import Check, CheckLevel
 
 NOT_NEGATIVE = tuple(

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from aisbench_core.messages import Message, joined
 from aisbench_core.model.columns import PERIODS
 from aisbench_core.rulesets.ruleset import Clock, Durations, Times
-from aisbench_core.warehouse.facts import LONGEST_S, Facts
+from aisbench_core.warehouse.records.facts import LONGEST_S, Facts
 from aisbench_core.warehouse.values import Check, CheckLevel
 
 SECOND = 1_000_000

@@ -6,6 +6,7 @@ from typing import IO
 
 from duckdb import DuckDBPyConnection
 
+from aisbench_core.warehouse.answers.filters import CHOSEN, parameters, worth
 from aisbench_core.warehouse.exporting import csv_file, json_file, parquet_file, workbook
 from aisbench_core.warehouse.exporting.bases import basis_parameters
 from aisbench_core.warehouse.exporting.numbering import report_id
@@ -13,8 +14,7 @@ from aisbench_core.warehouse.exporting.parts import MOST, Parameters, parts
 from aisbench_core.warehouse.exporting.runs import EXPORTED, RUNS
 from aisbench_core.warehouse.exporting.series import SERIES, asked_by
 from aisbench_core.warehouse.exports import Export, ExportFormat, ExportTable
-from aisbench_core.warehouse.filters import CHOSEN, parameters, worth
-from aisbench_core.warehouse.judging import Judge
+from aisbench_core.warehouse.validity.judging import Judge
 
 SHEETS = {ExportTable.RUNS: RUNS, ExportTable.SERIES: SERIES}
 

@@ -9,15 +9,15 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import RankResult
-from aisbench_core.warehouse import series_checks
 from aisbench_core.warehouse.exporting.bases import basis_parameters
 from aisbench_core.warehouse.exporting.columns import Sheet
 from aisbench_core.warehouse.exporting.numbering import report_id
 from aisbench_core.warehouse.exporting.runs import runs_where
 from aisbench_core.warehouse.exporting.series import asked_by, series_where
-from aisbench_core.warehouse.judging import Judge, stored_checks
-from aisbench_core.warehouse.runs import rank_results
-from aisbench_core.warehouse.series_verdict import SeriesVerdict
+from aisbench_core.warehouse.records.runs import rank_results
+from aisbench_core.warehouse.validity import series_checks
+from aisbench_core.warehouse.validity.judging import Judge, stored_checks
+from aisbench_core.warehouse.validity.series_verdict import SeriesVerdict
 from aisbench_core.warehouse.values import Check
 
 Cells = Mapping[str, Any]

@@ -7,10 +7,10 @@ from itertools import groupby
 
 from aisbench_core.model import columns
 from aisbench_core.model.columns import ASKED, SCHEMA, TESTED, Exported, Kind
+from aisbench_core.warehouse.answers.filters import CHOSEN, WORTH
+from aisbench_core.warehouse.answers.scaling import BASES, LINE
 from aisbench_core.warehouse.exporting.columns import CELLS, Sheet, SheetColumn
 from aisbench_core.warehouse.exporting.parts import WITHIN
-from aisbench_core.warehouse.filters import CHOSEN, WORTH
-from aisbench_core.warehouse.scaling import BASES, LINE
 
 _UNITS = {columns.FRACTION: "1", columns.COUNT: ""}
 """How exports write units that views spell out."""

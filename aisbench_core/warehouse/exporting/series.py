@@ -9,15 +9,15 @@ from collections.abc import Mapping, Sequence
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model.columns import medians
-from aisbench_core.warehouse import series_checks
-from aisbench_core.warehouse.board import GROUPED
+from aisbench_core.warehouse.answers.board import GROUPED
+from aisbench_core.warehouse.answers.filters import CHOSEN
+from aisbench_core.warehouse.answers.group_statistics import OLYMPIC_RUNS, counted
+from aisbench_core.warehouse.answers.scaling import BASES, LINE
 from aisbench_core.warehouse.exporting import bases
 from aisbench_core.warehouse.exporting.columns import CELLS, Sheet, flag, integer, number, prose, text, time, word
-from aisbench_core.warehouse.filters import CHOSEN
-from aisbench_core.warehouse.judging import Judge
-from aisbench_core.warehouse.scaling import BASES, LINE
-from aisbench_core.warehouse.series_verdict import SeriesVerdict
-from aisbench_core.warehouse.standings import OLYMPIC_RUNS, counted
+from aisbench_core.warehouse.validity import series_checks
+from aisbench_core.warehouse.validity.judging import Judge
+from aisbench_core.warehouse.validity.series_verdict import SeriesVerdict
 from aisbench_core.warehouse.values import CheckLevel
 
 SCHEMA = "aisbench-compliance-series/1"

@@ -6,7 +6,7 @@ import streamlit as st
 
 from aisbench_core.formats import MISSING, clipped
 from aisbench_core.model import Mode, Origin
-from aisbench_core.warehouse.compared import Comparability, Comparison, FieldValues
+from aisbench_core.warehouse.answers.compared import Comparability, Comparison, FieldValues
 from pages._ui.shell.errors import plain
 from pages._ui.shell.words import Words, words
 

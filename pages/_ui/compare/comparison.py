@@ -6,9 +6,9 @@ import streamlit as st
 
 from aisbench_core.formats import MISSING, difference, number, percent
 from aisbench_core.model import Origin
-from aisbench_core.warehouse.compared import ComparedBy, Comparison, FieldValues, MetricComparison, MetricValue
-from aisbench_core.warehouse.histories import HistoryGroup
-from aisbench_core.warehouse.listed import ListedRun
+from aisbench_core.warehouse.answers.compared import ComparedBy, Comparison, FieldValues, MetricComparison, MetricValue
+from aisbench_core.warehouse.answers.histories import HistoryGroup
+from aisbench_core.warehouse.answers.listed import ListedRun
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 from pages._ui.compare.comparability import field_name, field_text
 from pages._ui.configure.clones import show_clone_button

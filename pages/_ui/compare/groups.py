@@ -7,7 +7,7 @@ import altair as alt
 import streamlit as st
 
 from aisbench_core.formats import MISSING
-from aisbench_core.warehouse.compared import Comparison, Peers
+from aisbench_core.warehouse.answers.compared import Comparison, Peers
 from pages._ui.leaderboard.rows import common_unit, own_unit
 from pages._ui.shell import charts
 from pages._ui.shell.charts import AXIS, BAR, Drawing, chart_of, ink

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from aisbench_core.formats import short
-from aisbench_core.warehouse.histories import Baseline, History, VersionField
+from aisbench_core.warehouse.answers.histories import Baseline, History, VersionField
 from pages._ui.shell.core import WHO, core
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when

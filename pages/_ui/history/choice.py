@@ -6,7 +6,7 @@ import streamlit as st
 
 from aisbench_core.formats import clipped, short
 from aisbench_core.model import Origin
-from aisbench_core.warehouse.histories import GroupRow, History, MetricHistory, VersionField
+from aisbench_core.warehouse.answers.histories import GroupRow, History, MetricHistory, VersionField
 from aisbench_core.warehouse.values import BoardQuery, RegionFacts
 from pages._ui.leaderboard.board import filter_by
 from pages._ui.shell import address

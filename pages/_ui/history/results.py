@@ -8,7 +8,7 @@ import streamlit as st
 
 from aisbench_core.formats import MISSING, number, p_value, percent, short, signed
 from aisbench_core.statistics.summary import Summary
-from aisbench_core.warehouse.histories import (
+from aisbench_core.warehouse.answers.histories import (
     BaselineReason,
     History,
     HistoryRun,
@@ -17,7 +17,7 @@ from aisbench_core.warehouse.histories import (
     MetricVerdict,
     Outcome,
 )
-from aisbench_core.warehouse.sorts import HISTORY_SORTS
+from aisbench_core.warehouse.answers.sorts import HISTORY_SORTS
 from aisbench_core.warehouse.values import BoardQuery
 from pages._ui.history import trend_charts
 from pages._ui.runs.validity import id_of, show_rules

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from aisbench_core.formats import clipped, short
-from aisbench_core.warehouse.histories import Boundary, Change, History, MetricHistory, RunLevel, VersionField
+from aisbench_core.warehouse.answers.histories import Boundary, Change, History, MetricHistory, RunLevel, VersionField
 from pages._ui.shell.charts import Drawing, chart_of, if_any
 from pages._ui.shell.words import Words
 

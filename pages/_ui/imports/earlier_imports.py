@@ -3,7 +3,7 @@
 import streamlit as st
 
 from aisbench_core.errors import AisbenchError
-from aisbench_core.warehouse.imported import Import
+from aisbench_core.warehouse.records.imported import Import
 from pages._ui.shell import address
 from pages._ui.shell.callbacks import whole
 from pages._ui.shell.core import core

@@ -9,9 +9,9 @@ import streamlit as st
 from aisbench_core.formats import MISSING
 from aisbench_core.model import Origin
 from aisbench_core.rulesets.ruleset import DEFAULT
-from aisbench_core.warehouse.boards import BoardRow
-from aisbench_core.warehouse.compared import ComparedBy
-from aisbench_core.warehouse.sorts import BOARD_SORTS, RUN_SORTS
+from aisbench_core.warehouse.answers.boards import BoardRow
+from aisbench_core.warehouse.answers.compared import ComparedBy
+from aisbench_core.warehouse.answers.sorts import BOARD_SORTS, RUN_SORTS
 from aisbench_core.warehouse.values import BoardQuery, RegionFacts, RunRow, Validity
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.leaderboard import chart

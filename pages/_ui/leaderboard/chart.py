@@ -6,8 +6,8 @@ from typing import Any
 import altair as alt
 
 from aisbench_core.formats import clipped
-from aisbench_core.warehouse.boards import BoardRow
-from aisbench_core.warehouse.compared import RunDot
+from aisbench_core.warehouse.answers.boards import BoardRow
+from aisbench_core.warehouse.answers.compared import RunDot
 from pages._ui.shell.charts import AXIS, BAR, LEGEND, Drawing, chart_of, if_any, ink, row_name
 from pages._ui.shell.words import Words
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from aisbench_core.formats import MISSING, duration, nodes_and_cards
 from aisbench_core.model.columns import medians
-from aisbench_core.warehouse.boards import BoardRow, hardware
+from aisbench_core.warehouse.answers.boards import BoardRow, hardware
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.runs.validity import reasons
 from pages._ui.shell.formats import hundredfold, rounded, when

@@ -6,7 +6,7 @@ from typing import Any
 import altair as alt
 
 from aisbench_core.formats import number
-from aisbench_core.warehouse.compared import RankCell, RankMap, RankSpread
+from aisbench_core.warehouse.answers.compared import RankCell, RankMap, RankSpread
 from pages._ui.shell.charts import AXIS, BAR, LEGEND, Drawing, chart_of, ink
 from pages._ui.shell.words import Words
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from aisbench_core.formats import number
-from aisbench_core.warehouse.compared import RankMap
+from aisbench_core.warehouse.answers.compared import RankMap
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.runs import rank_charts
 from pages._ui.shell import address, charts

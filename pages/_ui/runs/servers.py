@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 import streamlit as st
 
 from aisbench_core.formats import number, percent
-from aisbench_core.warehouse.compared import Servers, ServerSpread
+from aisbench_core.warehouse.answers.compared import Servers, ServerSpread
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.shell.core import asked, core
 from pages._ui.shell.words import Words, words

@@ -6,8 +6,8 @@ import streamlit as st
 
 from aisbench_core.formats import clipped
 from aisbench_core.model import Origin
-from aisbench_core.warehouse.boards import hardware
-from aisbench_core.warehouse.scalings import QuestionRow, Scaling, ScalingQuery, ScalingQuestion, systems
+from aisbench_core.warehouse.answers.boards import hardware
+from aisbench_core.warehouse.answers.scalings import QuestionRow, Scaling, ScalingQuery, ScalingQuestion, systems
 from aisbench_core.warehouse.values import BoardQuery, RegionFacts, RunRow
 from pages._ui.leaderboard.board import filter_by, kind_id
 from pages._ui.shell import address

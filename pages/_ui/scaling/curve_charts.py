@@ -5,7 +5,7 @@ from typing import Any
 
 import altair as alt
 
-from aisbench_core.warehouse.scalings import Scaling
+from aisbench_core.warehouse.answers.scalings import Scaling
 from pages._ui.shell.charts import Drawing, chart_of, if_any
 from pages._ui.shell.words import Words
 

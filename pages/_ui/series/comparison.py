@@ -7,7 +7,7 @@ import streamlit as st
 from aisbench_core.formats import MISSING, number, p_value, percent, signed
 from aisbench_core.series.comparing import RowPair, SeriesComparison
 from aisbench_core.series.matrix import Matrix, MatrixRow
-from aisbench_core.warehouse.compared import FieldValues
+from aisbench_core.warehouse.answers.compared import FieldValues
 from pages._ui.compare.comparability import field_name, field_text
 from pages._ui.history.results import SHOWN
 from pages._ui.series.matrix import row_title

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from aisbench_core.series.matrix import Matrix, MatrixRow
-from aisbench_core.warehouse.series_verdict import SeriesVerdict
+from aisbench_core.warehouse.validity.series_verdict import SeriesVerdict
 from aisbench_core.warehouse.values import CheckLevel
 from pages._ui.runs.validity import name_of, ruleset_of, show_check
 from pages._ui.series.matrix import row_title, word_of

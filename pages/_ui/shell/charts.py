@@ -11,9 +11,9 @@ import streamlit as st
 from aisbench_core.formats import nodes_and_cards
 from aisbench_core.model import MetricSample, Origin, RankResult
 from aisbench_core.model.columns import by_field
-from aisbench_core.warehouse.boards import BoardRow, hardware
-from aisbench_core.warehouse.compared import MetricComparison
-from aisbench_core.warehouse.scalings import Scaling
+from aisbench_core.warehouse.answers.boards import BoardRow, hardware
+from aisbench_core.warehouse.answers.compared import MetricComparison
+from aisbench_core.warehouse.answers.scalings import Scaling
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.shell.words import Words
 

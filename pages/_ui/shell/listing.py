@@ -9,8 +9,8 @@ from typing import Concatenate, ParamSpec, TypeVar
 import streamlit as st
 
 from aisbench_core.model.columns import by_field
-from aisbench_core.warehouse.boards import BoardPage
-from aisbench_core.warehouse.histories import HistoryPage
+from aisbench_core.warehouse.answers.boards import BoardPage
+from aisbench_core.warehouse.answers.histories import HistoryPage
 from aisbench_core.warehouse.values import BoardQuery, RunPage
 from pages._ui.shell import address
 from pages._ui.shell.core import asked

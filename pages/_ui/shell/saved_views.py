@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from aisbench_core.errors import AisbenchError
-from aisbench_core.warehouse.saved import SavedView
+from aisbench_core.warehouse.records.saved import SavedView
 from pages._ui.shell import address
 from pages._ui.shell.callbacks import whole
 from pages._ui.shell.core import WHO, asked, core

@@ -1,0 +1,38 @@
+"""What there is to choose from."""
+
+from dataclasses import replace
+
+from duckdb import DuckDBPyConnection
+
+from aisbench_core.warehouse.answers.filters import KIND, kind
+from aisbench_core.warehouse.answers.group_statistics import current
+from aisbench_core.warehouse.values import Facets, RegionFacts
+
+_REGIONS = "select region, rehearsal, sum(recorded)::BIGINT from {standings} group by all order by rehearsal, region"
+
+_FACETS = f"""
+    select
+        list(distinct model order by model), list(distinct workload order by workload),
+        list(distinct framework_version order by framework_version), list(distinct flavor order by flavor),
+        list(distinct node_count order by node_count) filter (where node_count is not null),
+        list_sort(list_distinct(flatten(list(string_split(ruleset_ids, ';')))))
+    from {{standings}} where {KIND}
+"""
+
+_TAGS = f"""
+    select distinct unnest(from_json(tags, '["VARCHAR"]')) as tag
+    from runs where {KIND} and run_id in (select run_id from remarks where kind = 'tag') order by tag
+"""
+
+
+def regions(cur: DuckDBPyConnection) -> list[RegionFacts]:
+    """Measurements first, then rehearsals; by name."""
+    return [RegionFacts(*row) for row in cur.execute(_REGIONS.format(standings=current(cur))).fetchall()]
+
+
+def facets(cur: DuckDBPyConnection, region: str, rehearsal: bool | None) -> Facets:
+    """Every value that occurs in the region, of each field that can be filtered."""
+    chosen = kind(cur, region, rehearsal)
+    tags = tuple(tag for (tag,) in cur.execute(_TAGS, chosen).fetchall())
+    row = cur.execute(_FACETS.format(standings=current(cur)), chosen).fetchone()
+    return replace(Facets(*(tuple(values or ()) for values in row)), tags=tags) if row else Facets()

@@ -1,0 +1,75 @@
+"""Cards by node: how far they lie apart, which of them straggle, and a map of them that stays small."""
+
+from collections.abc import Mapping, Sequence
+
+from duckdb import DuckDBPyConnection
+
+from aisbench_core.warehouse.answers.compared import RankCell, RankMap, RankSpread, Straggler
+from aisbench_core.warehouse.records.throughput import STRAGGLER_SHARE
+
+MOST_CELLS = 1_500
+"""So many cells of a map at most; of more cards, nodes become cells, and of more nodes, neighbours share one."""
+
+MOST_STRAGGLERS = 50
+"""So many stragglers are listed, the slowest ones; all of them are counted."""
+
+_CARDS = """
+    cards as (
+        select run_id, rank, throughput,
+            case when mode = 'cluster' and cards_per_node > 0 then rank // cards_per_node else server end as node,
+            case when mode = 'cluster' and cards_per_node > 0 then rank % cards_per_node else rank end as card
+        from (from rank_results where run_id in (select unnest($run_ids::VARCHAR[])))
+        join (from runs where run_id in (select unnest($run_ids::VARCHAR[]))) using (run_id)
+        where throughput is not null)
+"""
+"""In cluster mode ranks are counted through over all nodes; a single server counts its own. Each table is asked for the
+ids by itself, by which the engine passes over most of its rows."""
+
+_SPREADS = f"""
+    with {_CARDS},
+    middle as (select run_id, median(throughput) * {STRAGGLER_SHARE} as floor from cards group by run_id)
+    select run_id, count(*), count(distinct node), min(throughput), quantile_cont(throughput, 0.25),
+        median(throughput), quantile_cont(throughput, 0.75), max(throughput),
+        count(*) filter (where throughput < floor)
+    from cards join middle using (run_id) group by run_id
+"""
+
+_CELLS = f"""
+    with {_CARDS}
+    select min(node) as first_node, max(node) as last_node, case when $by_card then card end as card,
+        median(throughput), min(throughput), count(*), count(*) filter (where throughput < $floor)
+    from cards group by node // $nodes_per_cell, case when $by_card then card end
+    order by first_node, card
+"""
+
+_SLOWEST = f"""
+    with {_CARDS}
+    select node, card, rank, throughput from cards where throughput < $floor
+    order by throughput, node, card limit {MOST_STRAGGLERS}
+"""
+
+
+def spreads(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> Mapping[str, RankSpread]:
+    """How far the cards of each run lie apart; runs without single cards are left out."""
+    found = cur.execute(_SPREADS, {"run_ids": list(run_ids)}).fetchall()
+    return {run_id: RankSpread(*values) for run_id, *values in found}
+
+
+def rank_map(cur: DuckDBPyConnection, run_id: str) -> RankMap | None:
+    """One run's cards by node, as at most MOST_CELLS cells; None when nothing is known of single cards."""
+    spread = spreads(cur, [run_id]).get(run_id)
+    if spread is None:
+        return None
+    by_card = spread.ranks <= MOST_CELLS
+    nodes_per_cell = 1 if by_card else -(-spread.nodes // MOST_CELLS)
+    floor = spread.median * STRAGGLER_SHARE
+    asked = {"run_ids": [run_id], "floor": floor}
+    cells = cur.execute(_CELLS, asked | {"by_card": by_card, "nodes_per_cell": nodes_per_cell}).fetchall()
+    slowest = cur.execute(_SLOWEST, asked).fetchall() if spread.stragglers else []
+    return RankMap(
+        run_id,
+        spread,
+        floor,
+        tuple(RankCell(*values) for values in cells),
+        tuple(Straggler(node, card, rank, value, value / spread.median) for node, card, rank, value in slowest),
+    )

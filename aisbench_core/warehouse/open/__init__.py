@@ -1,0 +1,1 @@
+"""The warehouse for others: views for analysts, SQL, and data frames."""

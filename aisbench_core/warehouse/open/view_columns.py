@@ -1,0 +1,211 @@
+"""The columns that analysts read: their stable names, the SQL that fills them, their units and what they mean.
+
+A unit of "throughput_unit" is the workload's own, which the column of that name tells (samples/s as a rule). NULL is
+"not measured" or "not known"; 0 is a measurement. Times are UTC.
+"""
+
+from dataclasses import dataclass
+
+from aisbench_core.model import columns as catalogue
+from aisbench_core.model.columns import COUNTED, FRACTION, UNIT, UTC
+from aisbench_core.warehouse.answers.board import FIELDS, t95
+from aisbench_core.warehouse.answers.group_statistics import OLYMPIC_RUNS
+from aisbench_core.warehouse.records.throughput import STRAGGLER_SHARE
+
+
+@dataclass(frozen=True, slots=True)
+class ViewColumn:
+    """One column of a view: its name for ever, the SQL behind it, its unit (empty: none) and its meaning."""
+
+    name: str
+    sql: str
+    unit: str
+    meaning: str
+
+
+def _same(name: str, meaning: str, unit: str = "") -> ViewColumn:
+    return ViewColumn(name, name, unit, meaning)
+
+
+_MODE = "`cluster`, or `single_server`: each server trains alone"
+
+_FIRST = (
+    "run_id", "region", "rehearsal", "synthetic_data", "origin", "source", "workload", "model", "framework",
+    "framework_version", "dataset", "throughput_definition", "mode", "title", "engine_version", "accelerator",
+    "flavor", "pool_id", "node_count", "cards_per_node", "card_count", "state", "detail", "validity",
+    "failed_checks", "warned_checks", "throughput", "throughput_per_node", "throughput_per_card",
+    "throughput_unit", "throughput_reported", "formula_id", "ranks_expected", "ranks_found", "rank_cv",
+    "straggler_ranks", "accuracy", "accuracy_reported", "accuracy_target", "converged", "average_power_w",
+    "max_power_w", "energy_j", "power_efficiency", "resource_util", "npu_util_avg_pct", "queue_s", "duration_s",
+    "prepare_s", "dataload_s", "proc_s", "total_s", "began_at_utc", "created_at_utc", "submitted_at_utc",
+    "started_at_utc", "ended_at_utc", "imported_at_utc", "created_by", "profile", "api", "job_id", "job_name",
+    "series_id", "series_index", "fingerprint", "tags", "note", "spec", "speed_parameters", "system", "tester",
+    "spec_sha256", "image", "code_sha256", "dataset_sha256", "record_sha256",
+)  # fmt: skip
+"""How v_runs began when it was first released; what came later stands behind, in the order of the catalogue."""
+
+_SAID = {
+    column.name: ViewColumn(column.name, column.view_sql or column.value, column.unit, column.meaning)
+    for column in catalogue.COLUMNS
+    if column.in_view
+}
+
+RUNS = tuple(_SAID[name] for name in dict.fromkeys([*_FIRST, *_SAID]))
+
+
+def _of_run(*names: str) -> tuple[ViewColumn, ...]:
+    """The same of a run, wherever a row is about one or about several that have it in common."""
+    return tuple(_SAID[name] for name in names)
+
+
+KIND = _of_run("region", "rehearsal", "synthetic_data")
+QUESTION = _of_run("workload", "model", "framework", "framework_version", "dataset", "throughput_definition")
+HARDWARE = _of_run("accelerator", "flavor", "pool_id", "node_count", "cards_per_node")
+
+_GROUP_MEANINGS = {
+    "mode": (f"{_MODE}; `cluster` too where imported results do not tell", ""),
+    "runs": ("valid runs, in rows of imported results claimed ones; every statistic is over them", "1"),
+    "invalid": ("runs with a failed check", "1"),
+    "incomplete": ("runs that did not complete, or have no result", "1"),
+    "throughput": ("median", UNIT),
+    "best": ("the fastest run", UNIT),
+    "olympic_mean": ("mean without the fastest and the slowest; from 5 runs on", UNIT),
+    "mean": ("mean", UNIT),
+    "ci_low": ("lower end of the mean's 95 % confidence interval; from 2 runs on", UNIT),
+    "ci_high": ("its upper end", UNIT),
+    "cv": ("coefficient of variation of the throughput; from 2 runs on", FRACTION),
+    "per_node": ("median throughput per node", UNIT),
+    "per_card": ("median throughput per card", UNIT),
+    "best_accuracy": ("highest accuracy", FRACTION),
+    "median_accuracy": ("median accuracy", FRACTION),
+    "differs_in": (
+        "in which of `accelerator`, `image`, `code` and `data` rows differ that look like this one, separated by `;`",
+        "",
+    ),
+    "median_run_id": ("the id of the run in the middle by throughput, the slower one of two", ""),
+    "accuracy": ("what that run reached", FRACTION),
+    "best_run_id": ("the fastest run's id", ""),
+    "best_by": ("who launched or imported the fastest run", ""),
+    "best_at": ("when the fastest run ended, or began", UTC),
+    "latest_run_id": ("the newest run's id", ""),
+    "latest_at": ("when the newest run began", UTC),
+    "reason": ("why there is no valid run", ""),
+    "rank_from": ("the best place it may hold among rows of equal `fingerprint`, unit, region and kind", "1"),
+    "rank_to": ("the worst such place; the same unless confidence intervals overlap", "1"),
+} | {
+    column.name: (column.meaning, column.unit)
+    for column in (*KIND, *QUESTION, *HARDWARE, *_of_run("title", "throughput_unit", "fingerprint", "origin"))
+}
+_GROUP_MEANINGS |= {
+    column.name: (column.meaning, column.unit) for column in _of_run("image", "code_sha256", "dataset_sha256")
+}
+
+_GROUP_MEANINGS |= {
+    column.name: (f"median over the valid runs: {column.meaning}", column.unit) for column in catalogue.medians()
+}
+
+_ENDS = {"best_at": "best_at_utc", "latest_at": "latest_at_utc"}
+
+GROUPS = tuple(
+    ViewColumn(_ENDS.get(name, name), sql, unit, meaning)
+    for name, sql in ({"region": "region"} | FIELDS).items()
+    if name in _GROUP_MEANINGS
+    for meaning, unit in [_GROUP_MEANINGS[name]]
+)
+
+_OF_RUN = (*_of_run("run_id"), *KIND, *(each for each in (*QUESTION[:4], *HARDWARE[1:2], *HARDWARE[3:])))
+_SHARE = "{0}.throughput / median({0}.throughput) over (partition by runs.run_id)"
+_RANKS_SHARE = _SHARE.format("rank_results")
+
+_COUNTED = f"throughput_cluster) filter (where {COUNTED}"
+
+_COUNT = f"count(*) filter (where {COUNTED})"
+_MARGIN = f"{t95(_COUNT)} * stddev_samp({_COUNTED}) / sqrt({_COUNT})"
+_OLYMPIC = f"""case when {_COUNT} >= {OLYMPIC_RUNS}
+    then (sum({_COUNTED}) - max({_COUNTED}) - min({_COUNTED})) / ({_COUNT} - 2) end"""
+_VALID = f"case when origin = 'launched' then {_COUNT} end"
+
+SERIES = (
+    _same("series_id", "the series"),
+    *KIND,
+    *QUESTION[:4],
+    *_of_run("image", "flavor", "node_count", "cards_per_node", "throughput_unit"),
+    ViewColumn("runs", "count(*)", "1", "runs that ended"),
+    ViewColumn("valid", _VALID, "1", "valid ones; NULL for imported ones, of which nobody knows"),
+    ViewColumn("throughput", f"median({_COUNTED})", UNIT, "median of the valid, or claimed, runs, as all below"),
+    ViewColumn("best", f"max({_COUNTED})", UNIT, "the fastest run"),
+    ViewColumn("mean", f"avg({_COUNTED})", UNIT, "mean"),
+    ViewColumn("sd", f"stddev_samp({_COUNTED})", UNIT, "sample standard deviation; from 2 runs on"),
+    ViewColumn(
+        "cv", f"stddev_samp({_COUNTED}) / avg({_COUNTED})", FRACTION, "coefficient of variation; from 2 runs on"
+    ),
+    ViewColumn("ci_low", f"avg({_COUNTED}) - {_MARGIN}", UNIT, "lower end of the mean's 95 % interval; from 2 runs on"),
+    ViewColumn("ci_high", f"avg({_COUNTED}) + {_MARGIN}", UNIT, "its upper end"),
+    ViewColumn("olympic_mean", _OLYMPIC, UNIT, "mean without the fastest and the slowest; from 5 runs on"),
+    ViewColumn("first_at_utc", "min(created_at)", UTC, "when the first run was launched"),
+    ViewColumn("last_at_utc", "max(coalesce(ended_at, created_at))", UTC, "when the last run ended"),
+    _same("origin", "`launched` here or `imported`, whose statistics are over claimed runs"),
+)
+
+RANKS = (
+    *_OF_RUN,
+    _same("server", "the server, from 0; 0 in cluster mode"),
+    _same("rank", "the card, from 0"),
+    ViewColumn("throughput", "rank_results.throughput", UNIT, "the card's throughput"),
+    _same("throughput_unit", "its unit"),
+    ViewColumn("share_of_median", _RANKS_SHARE, FRACTION, "the same over the run's median card"),
+    ViewColumn("is_straggler", f"{_RANKS_SHARE} < {STRAGGLER_SHARE}", "", f"below {STRAGGLER_SHARE:.0%} of the median"),
+)
+
+SERVERS = (
+    *_OF_RUN,
+    _same("server", "the server, from 0"),
+    ViewColumn("throughput", "server_results.throughput", UNIT, "the sum over the server's cards"),
+    _same("throughput_unit", "its unit"),
+    ViewColumn("accuracy", "server_results.accuracy", FRACTION, "what the server reached"),
+)
+
+EVENTS = (
+    *_OF_RUN,
+    _same("at_utc", "when", UTC),
+    ViewColumn("source", "events.source", "", "who says so: `console`, `follower`, `cloud`, …"),
+    _same("level", "`info`, `warning` or `error`"),
+    _same("message", "what happened, in one sentence"),
+    _same("actor", "the person, where one did it"),
+)
+
+METRICS = (
+    *_OF_RUN,
+    _same("at_utc", "when", UTC),
+    _same("node", "the node, from 0"),
+    _same("name", "the platform's name of the metric, such as `npuUtil`"),
+    _same("value", "in the platform's unit of that metric: percent for every name with `Util` or `Usage`"),
+)
+
+CHECKS = (
+    *_OF_RUN,
+    _same("validity", "what the run's result is worth"),
+    ViewColumn("check_id", "checked.id", "", "the check, see docs/validity.md"),
+    ViewColumn("level", "checked.level", "", "`ok`, `warn` or `fail`"),
+    ViewColumn("expected", "checked.expected", "", "what the check expects"),
+    ViewColumn("found", "checked.found", "", "what it found"),
+    ViewColumn("evidence", "checked.evidence", "", "where"),
+)
+
+SCALING = (
+    *KIND,
+    *_of_run("workload", "model", "framework_version", "flavor", "pool_id", "cards_per_node", "fingerprint"),
+    _same("origin", "`launched` here or `imported`: claims, unverified, which scale among themselves only"),
+    _same("node_count", "nodes", "1"),
+    _same("runs", "valid runs in cluster mode, of imported results claimed ones", "1"),
+    _same("throughput", "their median", UNIT),
+    _same("throughput_unit", "its unit"),
+    _same("base_nodes", "the smallest number of nodes that was measured", "1"),
+    ViewColumn("speed_up", "throughput / base_throughput", "1", "throughput over that of `base_nodes`"),
+    ViewColumn(
+        "efficiency",
+        "throughput * base_nodes / (base_throughput * node_count)",
+        FRACTION,
+        "speed-up over the ideal one",
+    ),
+)

@@ -1,0 +1,1 @@
+"""Runs and what belongs to them, as they are stored and read back."""

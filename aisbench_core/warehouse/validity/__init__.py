@@ -1,0 +1,1 @@
+"""Whether stored results and series are valid, by a ruleset."""
