@@ -80,11 +80,11 @@ class Clouds:
 
     def _open(self, profile: Profile, keys: Credentials, api: Api) -> Cloud:
         # The SDKs take a second to load, which commands that only read results should not pay.
-        from aisbench_core.cloud.modelarts_sdk import ModelArtsSdk
-        from aisbench_core.cloud.modelarts_v1 import ModelArtsV1
-        from aisbench_core.cloud.modelarts_v2 import ModelArtsV2
-        from aisbench_core.cloud.obs import ObsStore
-        from aisbench_core.cloud.sdk_v1_calls import SdkV1Calls
+        from aisbench_core.cloud.modelarts_package.sdk_v1_calls import SdkV1Calls
+        from aisbench_core.cloud.modelarts_package.service import ModelArtsSdk
+        from aisbench_core.cloud.modelarts_v1.service import ModelArtsV1
+        from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
+        from aisbench_core.cloud.obs.objects import ObsStore
 
         seconds = self._request_seconds
         objects = ObsStore(profile, keys, self._settings.transfers, seconds)

@@ -7,8 +7,8 @@ FORKED.set_forkserver_preload(
     [
         "aisbench_core.cli",
         "aisbench_core.wiring",
-        "aisbench_core.cloud.modelarts_v2",
-        "aisbench_core.cloud.obs",
+        "aisbench_core.cloud.modelarts_v2.service",
+        "aisbench_core.cloud.obs.objects",
         "tests.team_warehouse",
     ]
 )

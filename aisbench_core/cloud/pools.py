@@ -5,8 +5,8 @@ from typing import Any
 
 from huaweicloudsdkmodelarts.v1 import ListPoolsRequest
 
-from aisbench_core.cloud import replies
 from aisbench_core.cloud.modelarts_client import Caller
+from aisbench_core.cloud.modelarts_v2 import replies
 from aisbench_core.messages import Message
 from aisbench_core.model import Pool
 

@@ -5,7 +5,7 @@ from functools import partial
 
 from aisbench_core.at_once import answers
 from aisbench_core.cloud.addresses import proxy_for, split
-from aisbench_core.cloud.looks import trust_of_modelarts, trust_of_obs, way_to_obs
+from aisbench_core.cloud.probes import trust_of_modelarts, trust_of_obs, way_to_obs
 from aisbench_core.doctor import machine
 from aisbench_core.doctor.diagnosis import CHECKS, Diagnosis, State
 from aisbench_core.doctor.names import hosts_of, is_private, look_at_name

@@ -4,7 +4,7 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 
 from aisbench_core.cloud.addresses import is_loopback, proxy_for, split
-from aisbench_core.cloud.looks import addresses_of
+from aisbench_core.cloud.probes import addresses_of
 from aisbench_core.doctor.diagnosis import Diagnosis, State
 from aisbench_core.settings import Profile
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from http.client import HTTPException
 
 from aisbench_core.cloud.addresses import Proxy, is_loopback, split
-from aisbench_core.cloud.looks import Look, look
+from aisbench_core.cloud.probes import Look, look
 from aisbench_core.doctor.diagnosis import Diagnosis, State
 from aisbench_core.model import Clock
 

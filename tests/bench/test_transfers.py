@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from obs import ObsClient
 
-from aisbench_core.cloud.obs import ObsStore
+from aisbench_core.cloud.obs.objects import ObsStore
 from aisbench_core.settings import Credentials, Profile, Settings
 from tests.bench.quick_obs import LATENCY_S
 from tests.contract.region import sandbox_region

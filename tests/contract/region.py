@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 
-from aisbench_core.cloud.modelarts_sdk import ModelArtsSdk
-from aisbench_core.cloud.modelarts_v1 import ModelArtsV1
-from aisbench_core.cloud.modelarts_v2 import ModelArtsV2
-from aisbench_core.cloud.obs import ObsStore
+from aisbench_core.cloud.modelarts_package.sdk_v1_calls import SdkV1Calls
+from aisbench_core.cloud.modelarts_package.service import ModelArtsSdk
+from aisbench_core.cloud.modelarts_v1.service import ModelArtsV1
+from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
+from aisbench_core.cloud.obs.objects import ObsStore
 from aisbench_core.cloud.ports import TrainingService
-from aisbench_core.cloud.sdk_v1_calls import SdkV1Calls
 from aisbench_core.model import Api, Channel, JobRequest, JobStatus, RunSpec
 from aisbench_core.settings import Credentials, Profile, find_credentials, load_profile, load_settings
 from tests.sandbox_process import SandboxProcess

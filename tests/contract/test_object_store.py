@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.cloud.obs import BIG, SMALL
+from aisbench_core.cloud.obs.objects import BIG, SMALL
 from aisbench_core.errors import CloudNotFound, CloudRejected, ConfigError
 from tests.contract.region import Region
 

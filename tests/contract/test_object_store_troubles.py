@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.cloud.obs import ObsStore
+from aisbench_core.cloud.obs.objects import ObsStore
 from aisbench_core.errors import AuthFailed, CloudError, CloudUnavailable
 from aisbench_core.settings import Credentials
 from tests.contract.answering import answering

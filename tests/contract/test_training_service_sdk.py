@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.cloud.modelarts_sdk import ModelArtsSdk
-from aisbench_core.cloud.modelarts_v2 import ModelArtsV2
+from aisbench_core.cloud.modelarts_package.service import ModelArtsSdk
+from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
 from aisbench_core.model import AccessMethod, Channel, Flavor, JobRequest, NfsVolume, Phase
 from tests.contract.answering import answering
 from tests.contract.region import Region, sdk_region
@@ -226,7 +226,7 @@ def test_the_stand_in_takes_no_argument_that_the_documents_do_not_have(sdk_venv:
 
 
 PROGRAM = """
-from aisbench_core.cloud.sdk_process import SdkProcess
+from aisbench_core.cloud.modelarts_package.sdk_process import SdkProcess
 
 process = SdkProcess({python!r})
 print(process._process.pid, flush=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.cloud.modelarts_sdk import ModelArtsSdk
+from aisbench_core.cloud.modelarts_package.service import ModelArtsSdk
 from aisbench_core.errors import AuthFailed, CloudNotFound, CloudRejected, CloudUnavailable, ConfigError
 from aisbench_core.model import JobStatus
 from aisbench_core.settings import Credentials, Profile

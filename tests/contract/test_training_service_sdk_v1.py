@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.cloud.modelarts_v1 import ModelArtsV1
-from aisbench_core.cloud.sdk_v1_calls import SdkV1Calls
+from aisbench_core.cloud.modelarts_package.sdk_v1_calls import SdkV1Calls
+from aisbench_core.cloud.modelarts_v1.service import ModelArtsV1
 from aisbench_core.errors import AuthFailed, CloudRejected
 from aisbench_core.model import Api, Channel, JobRequest, NfsVolume, Phase
 from aisbench_core.settings import Credentials

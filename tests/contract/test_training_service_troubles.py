@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.cloud.modelarts_v2 import ModelArtsV2
+from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
 from aisbench_core.errors import AuthFailed, CloudError, CloudUnavailable
 from aisbench_core.model import Phase
 from aisbench_core.settings import Credentials

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from aisbench_core.cloud.modelarts_v1 import ModelArtsV1
+from aisbench_core.cloud.modelarts_v1.service import ModelArtsV1
 from aisbench_core.errors import AuthFailed, CloudRejected, CloudUnavailable, JobGone
 from aisbench_core.model import Api
 from aisbench_core.settings import Credentials

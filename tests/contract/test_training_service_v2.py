@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.cloud.modelarts_v2 import ModelArtsV2
+from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
 from aisbench_core.errors import CloudError, CloudRejected, JobNameTaken
 from tests.contract.certificates import self_signed, serving_tls
 from tests.contract.region import Region

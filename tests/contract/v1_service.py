@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from aisbench_core.cloud.modelarts_v1 import ModelArtsV1
+from aisbench_core.cloud.modelarts_v1.service import ModelArtsV1
 from tests.contract.region import Region
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from aisbench_core.authoring.workloads import Workload
-from aisbench_core.cloud.modelarts_v2 import ModelArtsV2
-from aisbench_core.cloud.obs import ObsStore
+from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
+from aisbench_core.cloud.obs.objects import ObsStore
 from aisbench_core.model import JobRequest, JobStatus, RunSpec
 from aisbench_core.settings import Profile, Settings, find_credentials
 from tests.sandbox_process import SandboxProcess

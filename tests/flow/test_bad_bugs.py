@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.cloud.modelarts_v2 import ModelArtsV2
+from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
 from aisbench_core.core import Core
 from aisbench_core.model import JobRequest, JobStatus, Run, RunState
 from aisbench_core.running.ledger import Ledger

@@ -11,7 +11,7 @@ from shutil import copytree
 
 import pytest
 
-from aisbench_core.cloud.obs import ObsStore
+from aisbench_core.cloud.obs.objects import ObsStore
 from aisbench_core.cloud.ports import OnProgress
 from aisbench_core.core import Core
 from aisbench_core.model import RunState

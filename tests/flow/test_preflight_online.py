@@ -7,8 +7,8 @@ import pytest
 from aisbench_core.authoring.fixes import fixed
 from aisbench_core.authoring.preflight_online import online
 from aisbench_core.authoring.workloads import Workloads
-from aisbench_core.cloud.modelarts_v2 import ModelArtsV2
-from aisbench_core.cloud.obs import ObsStore
+from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
+from aisbench_core.cloud.obs.objects import ObsStore
 from aisbench_core.errors import CloudUnavailable
 from aisbench_core.model import Channel, Finding, Level, RunSpec
 from aisbench_core.settings import HOME, Profile, Settings, find_credentials

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from aisbench_core.cloud.modelarts_v2 import ModelArtsV2
+from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
 from aisbench_core.errors import CloudRejected, CloudUnavailable, SpecError
 from aisbench_core.model import JobEvent, JobRequest, JobStatus, RunState
 from aisbench_core.running.steps import Cloud

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.cloud import replies
+from aisbench_core.cloud.modelarts_v2 import replies
 from aisbench_core.model import Engine, Flavor, JobEvent, LogPreview, MetricSample, Pool, TaskStatus
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

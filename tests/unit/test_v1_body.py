@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from aisbench_core.cloud.v1_body import configuration
+from aisbench_core.cloud.modelarts_v1.v1_body import configuration
 from aisbench_core.model import Channel, JobRequest, NfsVolume, RunSpec
 
 SPEC = RunSpec(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.cloud import v1_replies
+from aisbench_core.cloud.modelarts_v1 import v1_replies
 from aisbench_core.model import ENDED_PHASES, Flavor, MetricSample, Phase
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

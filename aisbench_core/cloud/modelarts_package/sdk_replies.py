@@ -5,7 +5,8 @@ A reply of another form raises ValueError, TypeError or KeyError."""
 import re
 from typing import Any
 
-from aisbench_core.cloud import replies, v1_replies
+from aisbench_core.cloud.modelarts_v1 import v1_replies
+from aisbench_core.cloud.modelarts_v2 import replies
 from aisbench_core.model import Engine, Flavor, LogPreview
 
 _ASCEND = re.compile(r"(?:kat1|pool\.visual)\.(?P<cards>[0-9]*)xlarge|kat1|snt[0-9]|d910|ascend|npu", re.IGNORECASE)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from aisbench_core.cloud.v1_replies import JobVersion
+from aisbench_core.cloud.modelarts_v1.v1_replies import JobVersion
 from aisbench_core.errors import CloudNotFound, CloudRejected
 from aisbench_core.messages import Message
 from aisbench_core.model import Engine, Flavor, JobRequest, JobStatus, Pool

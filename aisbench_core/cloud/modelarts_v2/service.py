@@ -20,11 +20,12 @@ from huaweicloudsdkmodelarts.v1 import (
     StopTrainingJobRequest,
 )
 
-from aisbench_core.cloud import pools, replies
-from aisbench_core.cloud.job_body import job_body
-from aisbench_core.cloud.job_logs import NOTHING_YET, log_paths
+from aisbench_core.cloud import pools
 from aisbench_core.cloud.job_pages import PAGE, JobFilter, JobPages
 from aisbench_core.cloud.modelarts_client import Caller
+from aisbench_core.cloud.modelarts_v2 import replies
+from aisbench_core.cloud.modelarts_v2.job_body import job_body
+from aisbench_core.cloud.modelarts_v2.job_logs import NOTHING_YET, log_paths
 from aisbench_core.errors import CloudNotFound, CloudRejected
 from aisbench_core.messages import Message
 from aisbench_core.model import Engine, Flavor, JobEvent, JobRequest, JobStatus, LogPreview, MetricSample, Pool

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any, TypeVar
 
+from aisbench_core.cloud.modelarts_package.sdk_process import SdkProcess
 from aisbench_core.cloud.refusals import Refusals
-from aisbench_core.cloud.sdk_process import SdkProcess
 from aisbench_core.errors import AisbenchError, CloudRejected, ConfigError
 from aisbench_core.messages import Message
 from aisbench_core.sdk_package import INSTALL, is_installed, place_of, python_of

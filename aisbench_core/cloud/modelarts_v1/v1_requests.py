@@ -4,11 +4,19 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from aisbench_core.cloud import pools, v1_replies
+from aisbench_core.cloud import pools
 from aisbench_core.cloud.modelarts_client import Caller
-from aisbench_core.cloud.v1_body import configuration
-from aisbench_core.cloud.v1_calls import CHOOSE_ENGINE, CHOOSE_FLAVOR, LONGEST_SEARCH, PAGE, chosen, numbers
-from aisbench_core.cloud.v1_replies import JobVersion
+from aisbench_core.cloud.modelarts_v1 import v1_replies
+from aisbench_core.cloud.modelarts_v1.v1_body import configuration
+from aisbench_core.cloud.modelarts_v1.v1_calls import (
+    CHOOSE_ENGINE,
+    CHOOSE_FLAVOR,
+    LONGEST_SEARCH,
+    PAGE,
+    chosen,
+    numbers,
+)
+from aisbench_core.cloud.modelarts_v1.v1_replies import JobVersion
 from aisbench_core.messages import Message
 from aisbench_core.model import Engine, Flavor, JobRequest, JobStatus, Pool
 from aisbench_core.settings import Credentials, Profile

@@ -12,11 +12,11 @@ from typing import Any
 
 from obs import PutObjectHeader
 
-from aisbench_core.cloud import obs_multipart
-from aisbench_core.cloud.obs_client import open_client
+from aisbench_core.cloud.concurrency import spread
+from aisbench_core.cloud.obs import multipart
+from aisbench_core.cloud.obs.client import open_client
 from aisbench_core.cloud.ports import ObjectStat, OnProgress
 from aisbench_core.cloud.refusals import Refusals
-from aisbench_core.cloud.spread import spread
 from aisbench_core.errors import CloudNotFound, CloudRejected, ConfigError
 from aisbench_core.messages import Message
 from aisbench_core.private_files import abandoned, draft_of
@@ -177,7 +177,7 @@ class ObsStore:
 
     def _put_parts(self, bucket: str, key: str, source: Path, size: int) -> ObjectStat:
         path = f"/{bucket}/{key}"
-        obs_multipart.send(self._client, self._body, bucket, key, source, size)
+        multipart.send(self._client, self._body, bucket, key, source, size)
         stat = self.head(path)
         if stat is None or stat.size != size:
             raise self._refusals.garbled(_storing(path), None, Message("the parts make an object of another size"))

@@ -6,10 +6,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
 
-from aisbench_core.cloud import v1_replies
-from aisbench_core.cloud.v1_calls import PAGE, V1Calls
-from aisbench_core.cloud.v1_replies import JobVersion
-from aisbench_core.cloud.v1_requests import V1Requests
+from aisbench_core.cloud.modelarts_v1 import v1_replies
+from aisbench_core.cloud.modelarts_v1.v1_calls import PAGE, V1Calls
+from aisbench_core.cloud.modelarts_v1.v1_replies import JobVersion
+from aisbench_core.cloud.modelarts_v1.v1_requests import V1Requests
 from aisbench_core.errors import CloudNotFound, CloudRejected, CloudUnavailable
 from aisbench_core.messages import Message
 from aisbench_core.model import (

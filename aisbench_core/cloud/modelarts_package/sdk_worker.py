@@ -187,7 +187,7 @@ def _serve(line: socket.socket) -> None:
 
 
 if __name__ == "__main__":
-    # The folder of this file holds modules of ours; one of them has the name of a package that `modelarts` needs.
+    # Modules beside this file must not hide packages that `modelarts` imports.
     here = Path(__file__).resolve().parent
     sys.path[:] = [place for place in sys.path if Path(place or ".").resolve() != here]
     _serve(socket.socket(fileno=int(sys.argv[1])))

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from aisbench_core.cloud import replies, sdk_replies
-from aisbench_core.cloud.job_logs import NOTHING_YET, log_paths
 from aisbench_core.cloud.job_pages import PAGE, JobFilter, JobPages
-from aisbench_core.cloud.sdk_body import job_arguments
-from aisbench_core.cloud.sdk_calls import MissingFeature, SdkCalls
+from aisbench_core.cloud.modelarts_package import sdk_replies
+from aisbench_core.cloud.modelarts_package.sdk_body import job_arguments
+from aisbench_core.cloud.modelarts_package.sdk_calls import MissingFeature, SdkCalls
+from aisbench_core.cloud.modelarts_v2 import replies
+from aisbench_core.cloud.modelarts_v2.job_logs import NOTHING_YET, log_paths
 from aisbench_core.errors import CloudNotFound, CloudRejected
 from aisbench_core.messages import Message
 from aisbench_core.model import Engine, Flavor, JobEvent, JobRequest, JobStatus, LogPreview, MetricSample, Pool

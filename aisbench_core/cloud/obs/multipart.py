@@ -7,8 +7,8 @@ from typing import Any
 
 from obs import CompleteMultipartUploadRequest, CompletePart
 
-from aisbench_core.cloud.obs_client import SharedClient
-from aisbench_core.cloud.spread import spread
+from aisbench_core.cloud.concurrency import spread
+from aisbench_core.cloud.obs.client import SharedClient
 from aisbench_core.errors import CloudError
 from aisbench_core.messages import Message
 

@@ -3,11 +3,19 @@
 from collections.abc import Sequence
 from typing import Any
 
-from aisbench_core.cloud import sdk_replies, v1_replies
-from aisbench_core.cloud.sdk_body import version_arguments
-from aisbench_core.cloud.sdk_calls import MissingFeature, SdkCalls
-from aisbench_core.cloud.v1_calls import CHOOSE_ENGINE, CHOOSE_FLAVOR, LONGEST_SEARCH, PAGE, chosen, numbers
-from aisbench_core.cloud.v1_replies import JobVersion
+from aisbench_core.cloud.modelarts_package import sdk_replies
+from aisbench_core.cloud.modelarts_package.sdk_body import version_arguments
+from aisbench_core.cloud.modelarts_package.sdk_calls import MissingFeature, SdkCalls
+from aisbench_core.cloud.modelarts_v1 import v1_replies
+from aisbench_core.cloud.modelarts_v1.v1_calls import (
+    CHOOSE_ENGINE,
+    CHOOSE_FLAVOR,
+    LONGEST_SEARCH,
+    PAGE,
+    chosen,
+    numbers,
+)
+from aisbench_core.cloud.modelarts_v1.v1_replies import JobVersion
 from aisbench_core.messages import Message
 from aisbench_core.model import Engine, Flavor, JobRequest, JobStatus
 from aisbench_core.settings import Credentials, Profile

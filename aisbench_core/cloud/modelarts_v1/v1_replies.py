@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from aisbench_core.cloud.replies import NOT_MEASURED, Json, moment, seconds
+from aisbench_core.cloud.modelarts_v2.replies import NOT_MEASURED, Json, moment, seconds
 from aisbench_core.model import ENDED_PHASES, Engine, Flavor, JobStatus, MetricSample, Phase
 
 _STATUSES = (

@@ -1,0 +1,1 @@
+"""ModelArts training jobs through the package `modelarts`, in a process of its own."""

@@ -1,0 +1,1 @@
+"""ModelArts training jobs through the older API (v1)."""

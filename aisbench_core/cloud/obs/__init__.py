@@ -1,0 +1,1 @@
+"""OBS through its SDK: objects, uploads in parts, and the client below them."""
