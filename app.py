@@ -1,4 +1,4 @@
-"""The server object of `streamlit run app.py`: who may pass, security headers, a follower while nobody else follows.
+"""The server of `streamlit run app.py`: access, security headers, and a follower while no other process follows.
 
 The entry script lies in pages/_ui, where it has no `pages/` folder beside it: with one, Streamlit would answer the
 first deep link to a fresh server by running that page alone, past the entry.
@@ -29,13 +29,13 @@ from pages._ui.shell.errors import show_script_error
 
 
 class SecurityHeaders:
-    """Nothing is loaded from elsewhere, nobody frames the console, and types are not guessed."""
+    """Headers for every response: nothing is loaded from other hosts, no frames, no guessing of types."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request as before, with the headers added."""
+        """Pass the request on, and add the headers to the response."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -54,7 +54,7 @@ class SecurityHeaders:
 
 
 def content_security_policy(host: str) -> str:
-    """The policy for pages served at `host`: older browsers do not count a web socket to it as 'self'."""
+    """The policy for pages served at `host`, with its web sockets, which older browsers do not count as 'self'."""
     sockets = f" ws://{host} wss://{host}" if re.fullmatch(r"[A-Za-z0-9.\-_:\[\]]+", host) else ""
     return (
         "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; "  # Streamlit and Vega compile expressions
@@ -63,7 +63,7 @@ def content_security_policy(host: str) -> str:
 
 
 def front_door() -> FrontDoor:
-    """Who may pass, as the settings, Streamlit's configuration and the words behind `streamlit run app.py --` say."""
+    """Who may reach the console, by settings, Streamlit's configuration and arguments after `run app.py --`."""
     settings = load_settings()
     names = ConsoleNames(str(st.get_option("server.address") or ""), WebOrigin.parse(settings.public_url.rstrip("/")))
     return FrontDoor(names, settings.allow_network_access_without_sign_in or SWITCH in sys.argv)
@@ -71,18 +71,18 @@ def front_door() -> FrontDoor:
 
 @cache
 def uploads() -> UploadStore:
-    """Where this process keeps what is uploaded."""
+    """Where this process stores uploads."""
     return UploadStore.create(load_settings().data_dir, lambda session: get_instance().is_active_session(session))
 
 
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
-    """Say where the console is, and follow runs while it is up, unless another process already does."""
+    """Print the console's address, and follow runs while it is up, unless another process does."""
     door = front_door()
     require_permission(door.names.address, door.network)
     scheme = "https" if st.get_option("server.sslCertFile") else "http"
     print(f"AISBench console: {url_of(door.names.address, st.get_option('server.port'), scheme)}", flush=True)
-    with private_umask(), open_core().following(), closing(uploads()):
+    with private_umask(), open_core().following.in_background(), closing(uploads()):
         yield
 
 

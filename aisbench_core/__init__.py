@@ -1,4 +1,4 @@
-"""The core of the AISBench console: authoring, running, collecting and comparing training benchmarks.
+"""The core of AISBench Console: configures, runs, collects and compares training benchmarks.
 
 For notebooks and programs of others: `aisbench_core.open_warehouse()`.
 """
@@ -13,18 +13,18 @@ __all__ = ["open_warehouse"]
 
 
 def open_warehouse(path: str | Path | None = None) -> "OpenWarehouse":
-    """The results as pandas DataFrames, read-only: of a file (a warehouse, a snapshot), or of the settings' warehouse.
+    """Open a results warehouse read-only, to query it as pandas DataFrames: a file, a snapshot, or the settings' own.
 
-    To be closed, or used in `with`. Safe beside a running console. Raises ConfigError when there is no such file, or
+    Close it, or use it in `with`. Safe beside a running console. Raises ConfigError when there is no such file, or
     when the settings cannot be used."""
     from aisbench_core.errors import ConfigError
     from aisbench_core.messages import Message
     from aisbench_core.settings import load_settings
-    from aisbench_core.storage import warehouse_place
+    from aisbench_core.storage import warehouse_location
     from aisbench_core.warehouse.open.frames import OpenWarehouse
 
     if path is None:
-        return OpenWarehouse(warehouse_place(load_settings()))
+        return OpenWarehouse(warehouse_location(load_settings()))
     if not Path(path).is_file():
         raise ConfigError(
             Message("{path} is no file", path=path),

@@ -1,13 +1,11 @@
-"""What the core says, in Chinese.
+"""Translates sentences that were stored before Messages were: English text without a template.
 
-The core speaks English only, also in what it stores: findings of checks, events, details, errors. The catalogue in
-`aisbench_core/texts/` holds its sentences as they stand in the code, with `{}` where a value differs from case to case
-({n}: a number, {w}: one word, {k}: a key of the result block, {f}: a file of records, {v}: a variable), and beside each
-of them the Chinese one. A sentence is found again by its shape, so it needs no id, and old records are translated, too.
-What is not known stays English.
+The patterns in `aisbench_core/texts/` are those sentences, with `{}` for values ({n}: a number, {w}: a word, {k}: a key
+of the result block, {f}: a file of records, {v}: a variable), each with its Chinese. New sentences are Messages, whose
+Chinese is in `messages/zh.po`; no pattern is ever added here.
 
-Only whole sentences of ours are translated. What files and programs of others say can stand alone, or as a value in our
-sentences, and looks like anything: it stays as it is, byte for byte.
+Only whole sentences of ours are translated. Text of other programs can look like anything, alone or as a value in our
+sentences: it stays as it is, byte for byte.
 """
 
 import re
@@ -19,9 +17,9 @@ from pathlib import Path
 import yaml
 
 TEXTS = Path(__file__).parent / "texts"
-PLACE = re.compile(r"\{([nwkfv]?)\}")
-"""Where a sentence of the catalogue has a value. The Chinese one names them {0}, {1}, …; {0:said} is Chinese, too,
-where it is a sentence of ours, and {0:word} also where it is a single word of ours: nobody else's text stands there."""
+# A value in a pattern. The Chinese refers to values as {0}, {1}, …; {0:said} is translated, too, if it is a sentence of
+# ours, and {0:word} even if it is a single word: there it cannot be anybody else's text.
+PLACEHOLDER = re.compile(r"\{([nwkfv]?)\}")
 
 KINDS = {
     "n": re.compile(r"-?\d[\d.,]*(?:e[+-]?\d+)?%?|-?inf|nan"),
@@ -35,47 +33,46 @@ KINDS = {
     "name": re.compile(r"\S+|'[^']*'|\"[^\"]*\""),
 }
 
+# What may precede a colon: a field, a file, a run; not an exception's class, which begins a program's message.
 NAME = re.compile(r"(?!\w*(?:Error|Exception|Warning)\b)[\w.\[\]/@-]+")
-"""What may stand before a colon: a field, a file, a run; no kind of error, which begins what a program says."""
 
+# A quoted name and a predicate.
 QUOTED = re.compile(r"((?:'[^']*'|\"[^\"]*\")) (.+)", re.DOTALL)
-"""A quoted name, and what is said of it."""
 
+# States whose reason is always the cloud's message.
 QUOTING = frozenset({"queued", "running"})
-"""States whose reason is always what the cloud says of the job."""
 
 MARKS = (": ", "; ", " (")
+# Longer text is no sentence of ours but another program's, and matching it would take long.
 MOST_LETTERS, MOST_PARTS = 1000, 12
-"""What is longer is no sentence of ours but what somebody's file or program said, and would take long to look at."""
 
+# Words of its own that make a sentence recognisable as ours; "all" and "running" can be anybody's.
 CLEAR_WORDS = 2
-"""So many words of a sentence's own tell it from what others say; "all" and "running" can be anybody's."""
 
+# The same for a sentence that begins with a value of more than a name: "the stack is empty" can be anybody's.
 CLEAR_AFTER_TEXT = 3
-"""So many, where the sentence begins with a value that is more than a name: "the stack is empty" can be anybody's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence of the catalogue that has values: the texts between them, and what kind each of them is."""
+    """A pattern: the texts between its values, and the kind of each value."""
 
     texts: tuple[str, ...]
     kinds: tuple[str, ...]
     chinese: str
     is_clear: bool
 
-    def of(self, said: str) -> str | None:
-        """What this says in Chinese, if it is this sentence and there is no doubt what its values are."""
-        values = self._values(said)
+    def of(self, sentence: str) -> str | None:
+        """The sentence in Chinese, if it matches and its values are unambiguous."""
+        values = self._values(sentence)
         return self.chinese.format(*map(_Value, values)) if values else None
 
-    def _values(self, said: str) -> Sequence[str] | None:
-        """None unless each text between values has exactly one place: else a value holds such a text itself, and nobody
-        can say where it ends."""
+    def _values(self, sentence: str) -> Sequence[str] | None:
+        """None unless each text between values occurs once: otherwise a value contains it, and its end is ambiguous."""
         first, last = self.texts[0], self.texts[-1]
-        if not (said.startswith(first) and said.endswith(last) and len(said) > len(first) + len(last)):
+        if not (sentence.startswith(first) and sentence.endswith(last) and len(sentence) > len(first) + len(last)):
             return None
-        middle = said[len(first) : len(said) - len(last)]
+        middle = sentence[len(first) : len(sentence) - len(last)]
         between = self.texts[1:-1]
         values = _split(middle, between)
         if values is None or not (self._is_certain(values) or values == _split_from_end(middle, between)):
@@ -84,7 +81,7 @@ class Sentence:
         return values if fitting else None
 
     def _is_certain(self, values: Sequence[str]) -> bool:
-        """Whether each value ends where it does because a number or a word has no blanks, or no such text follows."""
+        """Whether the end of each value is certain: numbers and words have no blanks, or the text occurs only once."""
         rest = values[-1]
         for value, kind, mark in reversed(list(zip(values, self.kinds, self.texts[1:-1], strict=False))):
             if not (kind in ("n", "w") and " " in mark) and mark in rest:
@@ -96,22 +93,22 @@ class Sentence:
 def _split(text: str, between: Sequence[str]) -> list[str] | None:
     parts = []
     for mark in between:
-        place = text.find(mark, 1)  # a value is not empty
-        if place < 0:
+        start = text.find(mark, 1)  # a value is not empty
+        if start < 0:
             return None
-        parts.append(text[:place])
-        text = text[place + len(mark) :]
+        parts.append(text[:start])
+        text = text[start + len(mark) :]
     return [*parts, text]
 
 
 def _split_from_end(text: str, between: Sequence[str]) -> list[str] | None:
     parts = []
     for mark in reversed(between):
-        place = text.rfind(mark, 0, len(text) - 1)
-        if place < 0:
+        start = text.rfind(mark, 0, len(text) - 1)
+        if start < 0:
             return None
-        parts.append(text[place + len(mark) :])
-        text = text[:place]
+        parts.append(text[start + len(mark) :])
+        text = text[:start]
     return [text, *reversed(parts)]
 
 
@@ -125,26 +122,26 @@ class _Value(str):
 
 
 @lru_cache(maxsize=4096)
-def in_chinese(said: str) -> str:
-    """A sentence of the core in Chinese; every other text stays as it is."""
-    return _exact().get(said) or _clear(said) or said
+def in_chinese(sentence: str) -> str:
+    """A stored sentence of ours in Chinese; any other text unchanged."""
+    return _exact().get(sentence) or _clear(sentence) or sentence
 
 
 def event_in_chinese(message: str, source: str) -> str:
-    """What an event says, in Chinese. The cloud's own words stay as they are: its events, and why a job waits or runs.
+    """A stored event in Chinese. The cloud's text stays as it is: its events, and why a job waits or runs.
 
-    What the follower says begins with a state or a step, also where somebody else's words come after it."""
+    Events of the follower begin with a state or a step, which is translated even before somebody else's text."""
     if source == "cloud":
         return message
-    head, colon, what = message.partition(": ")
+    head, colon, reason = message.partition(": ")
     if source == "follower" and colon and head in _heads():
-        return f"{_exact()[head]}：{what if head in QUOTING else _clear(what) or what}"
+        return f"{_exact()[head]}：{reason if head in QUOTING else _clear(reason) or reason}"
     return in_chinese(message)
 
 
 @cache
 def catalogue() -> dict[str, str]:
-    """Every sentence with its Chinese one."""
+    """All patterns with their Chinese."""
     return {
         english: chinese
         for file in sorted(TEXTS.glob("*.zh.yaml"))
@@ -154,62 +151,67 @@ def catalogue() -> dict[str, str]:
 
 @cache
 def _exact() -> dict[str, str]:
-    """The sentences that have no values."""
-    return {english: chinese for english, chinese in catalogue().items() if not PLACE.search(english)}
+    """The patterns without values."""
+    return {english: chinese for english, chinese in catalogue().items() if not PLACEHOLDER.search(english)}
 
 
 @lru_cache(maxsize=4096)
-def _clear(said: str) -> str | None:
-    """The Chinese of a sentence, or of sentences joined as the core joins them, that cannot be anybody else's."""
-    if len(said) > MOST_LETTERS or sum(map(said.count, MARKS)) > MOST_PARTS:
+def _clear(sentence: str) -> str | None:
+    """The Chinese of a sentence, or of joined sentences, that cannot be anybody else's."""
+    if len(sentence) > MOST_LETTERS or sum(map(sentence.count, MARKS)) > MOST_PARTS:
         return None
     return (
-        _headed(said) or _sentence(said) or _after_name(said) or _with_hint(said) or _listed(said) or _after_colon(said)
+        _headed(sentence)
+        or _sentence(sentence)
+        or _after_name(sentence)
+        or _with_hint(sentence)
+        or _listed(sentence)
+        or _after_colon(sentence)
     )
 
 
-def _ours(said: str) -> str | None:
-    """The same, also of what could be anybody's: where what stands beside it is clearly ours."""
-    return _exact().get(said) or _sentence(said) or _shaped_as(said, clear=False) or _clear(said)
+def _ours(sentence: str) -> str | None:
+    """The same, also for text that could be anybody's: for use beside text that is clearly ours."""
+    return _exact().get(sentence) or _sentence(sentence) or _shaped_as(sentence, clear=False) or _clear(sentence)
 
 
-def _headed(said: str) -> str | None:
-    """`running: what happened`: a state or a step, and a sentence of ours."""
-    head, colon, what = said.partition(": ")
-    told = _clear(what) if colon and head in _heads() else None
-    return f"{_exact()[head]}：{told}" if told else None
+def _headed(sentence: str) -> str | None:
+    """`running: reason`: a state or a step, and a sentence of ours."""
+    head, colon, reason = sentence.partition(": ")
+    translated = _clear(reason) if colon and head in _heads() else None
+    return f"{_exact()[head]}：{translated}" if translated else None
 
 
 @cache
 def _heads() -> frozenset[str]:
-    """States and steps, which no file's name begins with."""
+    """States and steps."""
     return frozenset(_exact().keys() & yaml.safe_load((TEXTS / "states.zh.yaml").read_text("utf-8")).keys())
 
 
-def _sentence(said: str) -> str | None:
-    exact = _exact().get(said)
-    if exact is not None and _own_words(said) >= CLEAR_WORDS:
+def _sentence(sentence: str) -> str | None:
+    exact = _exact().get(sentence)
+    if exact is not None and _own_words(sentence) >= CLEAR_WORDS:
         return exact
-    return _shaped_as(said, clear=True)
+    return _shaped_as(sentence, clear=True)
 
 
-def _shaped_as(said: str, *, clear: bool) -> str | None:
+def _shaped_as(sentence: str, *, clear: bool) -> str | None:
     return next(
-        (found for each in _shaped() if each.is_clear is clear and (found := each.of(said)) is not None),
+        (chinese for shape in _shaped() if shape.is_clear is clear and (chinese := shape.of(sentence)) is not None),
         None,
     )
 
 
 @cache
 def _shaped() -> tuple[Sentence, ...]:
-    """Sentences with values; those with the most words of their own first, which are the most particular ones."""
-    with_values = [(english, chinese) for english, chinese in catalogue().items() if PLACE.search(english)]
-    ordered = sorted(with_values, key=lambda pair: -len(PLACE.sub("", pair[0])))
+    """Patterns with values, the most specific ones (with most words of their own) first."""
+    with_values = [(english, chinese) for english, chinese in catalogue().items() if PLACEHOLDER.search(english)]
+    ordered = sorted(with_values, key=lambda pair: -len(PLACEHOLDER.sub("", pair[0])))
     return tuple(_shape(english, chinese) for english, chinese in ordered)
 
 
 def _shape(english: str, chinese: str) -> Sentence:
-    parts = PLACE.split(english)  # its own words, the kind of a value, and so on
+    parts = PLACEHOLDER.split(english)  # its own words, the kind of a value, and so on
     texts, kinds = tuple(parts[::2]), tuple(parts[1::2])
     # "3 cells" and "ann@host (process 3)" are clear enough; "run fast" and "x is 3" are not
     needed = 1 if "n" in kinds and "" not in kinds and ("w" not in kinds or "(" in english) else CLEAR_WORDS
@@ -219,58 +221,58 @@ def _shape(english: str, chinese: str) -> Sentence:
 
 
 def _own_words(english: str) -> int:
-    return len(re.findall(r"[A-Za-z]{2,}", PLACE.sub("", english)))
+    return len(re.findall(r"[A-Za-z]{2,}", PLACEHOLDER.sub("", english)))
 
 
-def _with_hint(said: str) -> str | None:
-    """`message (hint)`, as errors are written in one line; of two sentences of ours."""
-    if not said.endswith(")"):
+def _with_hint(sentence: str) -> str | None:
+    """`message (hint)`: an error on one line, of two sentences of ours."""
+    if not sentence.endswith(")"):
         return None
-    for place in _places(said, " ("):
-        if told := _both(said[:place], said[place + 2 : -1]):
-            return f"{told[0]}（{told[1]}）"
+    for position in _positions(sentence, " ("):
+        if translated := _both(sentence[:position], sentence[position + 2 : -1]):
+            return f"{translated[0]}（{translated[1]}）"
     return None
 
 
-def _listed(said: str) -> str | None:
+def _listed(sentence: str) -> str | None:
     """`one; another`, where each is ours."""
-    parts = said.split("; ")
-    told = _both(*parts) if len(parts) > 1 else None
-    return "；".join(told) if told else None
+    parts = sentence.split("; ")
+    translated = _both(*parts) if len(parts) > 1 else None
+    return "；".join(translated) if translated else None
 
 
 def _both(*parts: str) -> list[str] | None:
-    """The Chinese of texts that stand side by side; nothing unless each of them is ours, and one of them clearly."""
+    """The Chinese of adjacent texts; None unless all are ours, and one of them clearly."""
     if not any(map(_clear, parts)):
         return None
-    told = [found for part in parts if (found := _ours(part))]
-    return told if len(told) == len(parts) else None
+    translated = [chinese for part in parts if (chinese := _ours(part))]
+    return translated if len(translated) == len(parts) else None
 
 
-def _after_colon(said: str) -> str | None:
-    """`where: what`: a sentence of ours and what somebody says, or a name or word of ours and a sentence of ours."""
-    for place in _places(said, ": "):
-        where, what = said[:place], said[place + 2 :]
-        chinese, told = _sentence(where), _clear(what)
-        if told:
+def _after_colon(sentence: str) -> str | None:
+    """`where: what`: a sentence of ours and anybody's text, or a name or word of ours and a sentence of ours."""
+    for position in _positions(sentence, ": "):
+        where, reason = sentence[:position], sentence[position + 2 :]
+        chinese, translated = _sentence(where), _clear(reason)
+        if translated:
             named = where if NAME.fullmatch(where) else None
             before = chinese or _exact().get(where) or named or _shaped_as(where, clear=False)
         else:
             before = chinese
         if before:
-            return f"{before}：{told or what}"
+            return f"{before}：{translated or reason}"
     return None
 
 
-def _after_name(said: str) -> str | None:
-    """`'name' is so`: the name stays as it is."""
-    found = QUOTED.fullmatch(said)
-    told = _sentence(found[2]) if found else None
-    return f"{found[1]} {told}" if found and told else None
+def _after_name(sentence: str) -> str | None:
+    """`'name' predicate`: the name stays as it is."""
+    match = QUOTED.fullmatch(sentence)
+    translated = _sentence(match[2]) if match else None
+    return f"{match[1]} {translated}" if match and translated else None
 
 
-def _places(said: str, mark: str) -> Iterator[int]:
-    place = said.find(mark)
-    while place > 0:
-        yield place
-        place = said.find(mark, place + 1)
+def _positions(sentence: str, mark: str) -> Iterator[int]:
+    position = sentence.find(mark)
+    while position > 0:
+        yield position
+        position = sentence.find(mark, position + 1)

@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 from aisbench_core import strict_yaml
 from aisbench_core.errors import ConfigError, Problem, SpecError
 from aisbench_core.messages import Message
-from aisbench_core.value_errors import refusal, value_complaint
+from aisbench_core.value_errors import refusal, value_error
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -27,8 +27,8 @@ class NotYaml(ConfigError):
         self.line = line
 
 
+# Names whose values are keys or passwords, more likely than not.
 SECRET_NAME = re.compile(r"(^|[_.-])(ak|sk)$|(?<!\[)key|token|passw|secret|credential", re.IGNORECASE)
-"""Names whose values are keys or passwords, more likely than not."""
 
 
 def _with_scheme(address: str) -> str:
@@ -58,7 +58,7 @@ def _parsed(file: Path, _changed_ns: int, _size: int) -> dict[str, Any]:
     return parse_yaml(file.read_text("utf-8"), file.name)
 
 
-def parse_yaml(text: str, what: str) -> dict[str, Any]:
+def parse_yaml(text: str, title: str) -> dict[str, Any]:
     """YAML text that holds one mapping. Raises NotYaml, naming the line, if it does not."""
     try:
         answers = strict_yaml.load(text) or {}
@@ -66,20 +66,20 @@ def parse_yaml(text: str, what: str) -> dict[str, Any]:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         problem = error.problem
         raise NotYaml(
-            Message("{what} is not YAML: line {line}: {problem}", what=what, line=line, problem=problem), line
+            Message("{what} is not YAML: line {line}: {problem}", what=title, line=line, problem=problem), line
         ) from None
     except yaml.YAMLError as error:
-        raise NotYaml(Message("{what} is not YAML: {problem}", what=what, problem=_first_line(error))) from None
+        raise NotYaml(Message("{what} is not YAML: {problem}", what=title, problem=_first_line(error))) from None
     if not isinstance(answers, dict):
-        found = type(answers).__name__
-        raise NotYaml(Message("{what} must hold `key: value` lines, and it holds a {found}", what=what, found=found))
+        kind = type(answers).__name__
+        raise NotYaml(Message("{what} must hold `key: value` lines, and it holds a {found}", what=title, found=kind))
     return answers
 
 
 def _first_line(error: yaml.YAMLError) -> str:
     """A character that YAML forbids, or a document that is too long, which is a sentence of ours."""
-    said = error.args[0] if error.args else None
-    return said if isinstance(said, Message) else str(error).splitlines()[0]
+    message = error.args[0] if error.args else None
+    return message if isinstance(message, Message) else str(error).splitlines()[0]
 
 
 def read_private(file: Path) -> dict[str, Any]:
@@ -116,25 +116,25 @@ def _private_yaml(file: Path) -> dict[str, Any]:
         ) from None
 
 
-def parse_private(model: type[Model], answers: Mapping[str, Any], what: str) -> Model:
+def parse_private(model: type[Model], answers: Mapping[str, Any], title: Message) -> Model:
     """As `parse`, and names that are not the model's are not repeated: somebody may have swapped name and value."""
     unknown = [name for name in answers if name not in model.model_fields]
     if unknown:
-        complaint = Message(
-            "{count} of its names are not known; allowed: {allowed}",
+        problem = Message(
+            "{count} keys are unknown; allowed: {allowed}",
             count=len(unknown),
             allowed=", ".join(model.model_fields),
         )
-        raise SpecError(what, [Problem("document", complaint)])
-    return parse(model, answers, what)
+        raise SpecError(title, [Problem("document", problem)])
+    return parse(model, answers, title)
 
 
-def parse(model: type[Model], answers: Mapping[str, Any], what: str) -> Model:
+def parse(model: type[Model], answers: Mapping[str, Any], title: Message) -> Model:
     """The document as a value. Raises SpecError with one problem per field; secrets are not repeated."""
     try:
         return model.model_validate(answers)
     except ValidationError as error:
-        raise SpecError(what, [_problem(model, detail) for detail in error.errors()]) from None
+        raise SpecError(title, [_problem(model, detail) for detail in error.errors()]) from None
 
 
 def _problem(model: type[BaseModel], detail: ErrorDetails) -> Problem:
@@ -142,13 +142,13 @@ def _problem(model: type[BaseModel], detail: ErrorDetails) -> Problem:
     if detail["type"] == "extra_forbidden":
         allowed = ", ".join(_part_of(model, detail["loc"][:-1]).model_fields)
         return Problem(field, Message("is not a known key; allowed: {allowed}", allowed=allowed))
-    found = "" if isinstance(detail["input"], dict) else repr(detail["input"])[:80]
+    text = "" if isinstance(detail["input"], dict) else repr(detail["input"])[:80]
     secret = SECRET_NAME.search(field)
-    return Problem(field, value_complaint(detail), "" if secret else found)
+    return Problem(field, value_error(detail), "" if secret else text)
 
 
-def _part_of(model: type[BaseModel], place: Iterable[Any]) -> type[BaseModel]:
-    for step in place:
+def _part_of(model: type[BaseModel], location: Iterable[Any]) -> type[BaseModel]:
+    for step in location:
         field = model.model_fields.get(step)
         model = (_model_in(field.annotation) if field else None) or model
     return model
@@ -157,4 +157,4 @@ def _part_of(model: type[BaseModel], place: Iterable[Any]) -> type[BaseModel]:
 def _model_in(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((found for found in map(_model_in, get_args(annotation)) if found), None)
+    return next((inner for inner in map(_model_in, get_args(annotation)) if inner), None)

@@ -30,13 +30,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from aisbench_core.messages import Message, joined, message_of
+from aisbench_core.messages import Hint, Message, joined
 
 
 class AisbenchError(Exception):
     """Something that a person can understand and act on: what happened, and a hint at what to do."""
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    def __init__(self, message: Message, hint: Hint = "") -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
@@ -49,7 +49,7 @@ class AisbenchError(Exception):
     @property
     def what(self) -> Message:
         """What happened, without what to do."""
-        return message_of(self.message)
+        return self.message
 
     def __str__(self) -> str:
         return str(self.sentence)
@@ -68,7 +68,7 @@ class Problem:
     """One thing wrong with one field: where, what was found, and what is allowed."""
 
     field: str
-    message: str
+    message: Message
     found: str = ""
 
     @property
@@ -87,7 +87,7 @@ class Problem:
 class SpecError(AisbenchError):
     """A document of a person (spec, profile, manifest) has unknown keys, wrong types or values out of range."""
 
-    def __init__(self, what: str, problems: Sequence[Problem], hint: str = "") -> None:
+    def __init__(self, what: Message, problems: Sequence[Problem], hint: Hint = "") -> None:
         listed = joined("; ", (problem.sentence for problem in problems))
         super().__init__(joined(": ", [what, listed]), hint)
         self.problems = tuple(problems)
@@ -124,8 +124,8 @@ class DamagedLedger(AisbenchError):
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
 
 
+# What Python's tempfile says, as a file that is not there.
 _NO_TEMPORARY_FOLDER = "No usable temporary directory"
-"""What Python's tempfile says, as a file that is not there."""
 
 _ROOM_FOR_COPIES = Message("free space on this machine, or set TMPDIR to a folder on another disk")
 
@@ -170,13 +170,13 @@ class CloudError(AisbenchError):
 
     def __init__(
         self,
-        message: str,
+        message: Message,
         *,
         operation: str,
         status: int | None = None,
         code: str = "",
         request_id: str = "",
-        hint: str = "",
+        hint: Hint = "",
     ) -> None:
         super().__init__(message, hint)
         self.operation = operation

@@ -1,20 +1,20 @@
-"""Values as people read them: the same on pages, in the command line and in printed reports."""
+"""Formats values for people: the same on pages, in the command line and in reports."""
 
 import re
 
+# Stands for what was not measured, or is not known.
 MISSING = "–"
-"""What was not measured, or is not known."""
 
+# Significant digits of a measured number, and of a share in percent.
 DIGITS, PERCENT_DIGITS = 5, 4
-"""Significant digits of a measured number, and of a share in percent."""
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def decimal(value: float, digits: int = DIGITS) -> str:
-    """A number with so many significant digits, all of its whole part and no zeros at its end: 1,234.5 or 30,123.
+    """A number with this many significant digits, its whole integer part and no trailing zeros: 1,234.5 or 30,123.
 
-    What is very small is no 0, and what is very large no line of digits: these have an exponent."""
+    Very small and very large numbers have an exponent, so that none becomes 0 or a line of digits."""
     if not value:
         return "0"
     if not 1e-3 <= abs(value) < 1e15:
@@ -45,7 +45,7 @@ def difference(value: float) -> str:
 
 
 def p_value(value: float | None) -> str:
-    """A p-value with three digits, so that 0.0104 is not taken for 0.01; below a millionth it says only that."""
+    """A p-value with three digits, so that 0.0104 does not become 0.01; `< 0.000001` below a millionth."""
     if value is None:
         return MISSING
     return "< 0.000001" if value < 1e-6 else f"{value:.3g}"

@@ -1,4 +1,4 @@
-"""Whether things work: can the cloud be reached, who follows, how much is stored."""
+"""Health checks: whether the cloud can be reached, who follows, how much is stored."""
 
 import shutil
 import time
@@ -7,29 +7,29 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from aisbench_core.cloud.ports import Cloud, Connect
 from aisbench_core.errors import AisbenchError, CloudNotFound
-from aisbench_core.messages import Message
+from aisbench_core.messages import Hint, Message
 from aisbench_core.read_only import is_read_only
 from aisbench_core.running.ledger import Beat, Ledger
-from aisbench_core.running.steps import Cloud, Connect
 from aisbench_core.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceHealth:
-    """One service of a region: whether it answered properly, its address, how long it took, what it said if not."""
+    """One service of a region: its address, whether it answered, the latency, and the error if it did not."""
 
     name: str
     address: str
     ok: bool
     milliseconds: float | None
-    sentence: str = ""
+    sentence: Hint = ""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredSizes:
-    """What the console has stored: bytes (None where nothing is here), runs (None when the ledger cannot be used), and
-    the bytes left on the disk."""
+    """Stored data: bytes (None if there is none on this machine), runs (None if the ledger cannot be used), and free
+    bytes on the disk."""
 
     ledger: int | None
     warehouse: int | None
@@ -39,7 +39,7 @@ class StoredSizes:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """One look at everything. `ledger_error`: why the ledger says neither who follows nor how many runs there are.
+    """The outcome of all checks. `ledger_error`: why neither the follower nor the number of runs is known.
 
     `read_only`: nothing can be stored in the data folder."""
 
@@ -50,13 +50,23 @@ class Health:
     ledger_error: AisbenchError | None = None
 
 
-def look(settings: Settings, profile: str, connect: Connect, ledger: Ledger) -> Health:
-    """Ask both services of a profile for something cheap, and measure what is stored."""
-    services, read_only = _services(profile, connect), is_read_only(settings.data_dir)
-    try:
-        return Health(services, ledger.last_beat(), _sizes(settings, ledger.count()), read_only)
-    except AisbenchError as error:
-        return Health(services, None, _sizes(settings, None), read_only, error)
+class HealthChecks:
+    """Checks of this console and of the regions that it uses."""
+
+    def __init__(self, settings: Settings, connect: Connect, ledger: Ledger) -> None:
+        self._settings = settings
+        self._connect = connect
+        self._ledger = ledger
+
+    def check(self, profile: str = "") -> Health:
+        """Send a cheap request to both services of a profile, and measure what is stored."""
+        settings = self._settings
+        services = _services(profile or settings.profile, self._connect)
+        read_only = is_read_only(settings.data_dir)
+        try:
+            return Health(services, self._ledger.last_beat(), _sizes(settings, self._ledger.count()), read_only)
+        except AisbenchError as error:
+            return Health(services, None, _sizes(settings, None), read_only, error)
 
 
 def _services(profile: str, connect: Connect) -> tuple[ServiceHealth, ...]:
@@ -101,7 +111,7 @@ def _sizes(settings: Settings, runs: int | None) -> StoredSizes:
 
 
 def _size(file: Path) -> int | None:
-    """A database's file and what still waits in its write-ahead log, which whoever writes may take away at any time."""
+    """Bytes of a database's file and of its write-ahead log, which a writer may delete at any time."""
     sizes = [size for name in ("", "-wal", ".wal") if (size := _bytes(Path(f"{file}{name}"))) is not None]
     return sum(sizes) if sizes else None
 

@@ -1,4 +1,4 @@
-"""Values of a job's secret environment variables: where they come from, and that no error repeats them.
+"""Values of a job's secret environment variables: looks them up, and masks them in errors and logs.
 
 A spec holds the variables' names only. Values are read when a job is created, and are written nowhere else.
 """
@@ -17,18 +17,18 @@ from aisbench_core.settings import SECRETS, Settings, environment
 PREFIX = "AISBENCH_SECRET_"
 LONGEST_VALUE = 4096
 MASK = "***"
+# How much of a value is left at least where a text that is cut off ends in it, and of one that is masked in logs.
 FEWEST_LETTERS = 4
-"""How much of a value is left at least where a text that is cut off ends in it, and of one that is masked in logs."""
 
 
 @dataclass(frozen=True, slots=True)
 class JobSecrets:
-    """Looks values up: first in this process' environment, then in the credentials file."""
+    """Looks up values: first in the process environment, then in the credentials file."""
 
     settings: Settings
 
     def values(self, profile: str, names: Collection[str]) -> dict[str, str]:
-        """The values of these variables. Raises ConfigError, which repeats none, if one cannot be used."""
+        """The values of these variables. Raises ConfigError, without the value, if one cannot be used."""
         return {name: self.value(profile, name) for name in names}
 
     def value(self, profile: str, name: str) -> str:
@@ -65,12 +65,12 @@ class JobSecrets:
         return value
 
     def available_values(self, profile: str, names: Collection[str]) -> list[str]:
-        """The values of those variables that have one: what texts about a job must not repeat."""
-        found = []
+        """The values of those variables that have one: what must be masked in texts about the job."""
+        available = []
         for name in names:
             with suppress(ConfigError):
-                found.append(self.value(profile, name))
-        return found
+                available.append(self.value(profile, name))
+        return available
 
     def _stored(self, profile: str) -> Mapping[str, object]:
         file = self.settings.credentials_path
@@ -81,15 +81,16 @@ class JobSecrets:
 
 @contextmanager
 def masked_errors(values: Collection[str]) -> Iterator[None]:
-    """Whatever is raised repeats none of these values: services send back what they were asked.
+    """A context whose errors have these values masked: services echo requests.
 
-    A bug becomes a RuntimeError with the same traceback, for its own text may hold a value."""
+    A bug becomes a RuntimeError with the same traceback, because its own text may contain a value."""
     try:
         yield
     except AisbenchError as error:
         if not values:
             raise
-        error.message, error.hint = masked(error.message, values), masked(error.hint, values)
+        error.message = masked(error.message, values)
+        error.hint = masked(error.hint, values) if error.hint else ""
         error.args = (error.message,)
         raise error from None
     except Exception as error:
@@ -104,9 +105,9 @@ def masked(text: Message, values: Collection[str]) -> Message: ...
 @overload
 def masked(text: str, values: Collection[str]) -> str: ...
 def masked(text: str, values: Collection[str]) -> str:
-    """The text without these values, however they are quoted, and without the start of one that was cut off.
+    """The text with these values masked, in any quoting, and with a truncated value at its end masked.
 
-    A Message stays one; where a secret stands across several of its values, only its English text is left."""
+    A Message stays one; if a secret spans several of its values, only its English text is left."""
     if not isinstance(text, Message):
         return _masked(text, values)
     done = text.with_texts(lambda value: _masked(value, values))
@@ -123,14 +124,14 @@ def _masked(text: str, values: Collection[str]) -> str:
 
 
 def _without_start(text: str, forms: Sequence[str]) -> str:
-    """The text without the start of one of these forms at its end."""
+    """The text without a truncated form at its end."""
     starts = (form[:length] for form in forms for length in range(len(form) - 1, FEWEST_LETTERS - 1, -1))
     longest = max((start for start in starts if text.endswith(start)), key=len, default="")
     return text.removesuffix(longest) + MASK if longest else text
 
 
 def byte_forms(values: Collection[str]) -> list[bytes]:
-    """These values as they may stand in a log, longest first; none so short that it is part of other words."""
+    """The values as they may appear in a log, longest first; without short ones, which are parts of other words."""
     forms = {
         form.encode(errors="surrogateescape")
         for value in values
@@ -141,7 +142,7 @@ def byte_forms(values: Collection[str]) -> list[bytes]:
 
 
 def masked_bytes(content: bytes, forms: Sequence[bytes]) -> bytes:
-    """The bytes, as many of them, without these forms, and without the start of one at the end: the rest may follow."""
+    """Bytes of the same length with these forms masked, and a truncated one at the end: the rest may follow."""
     for form in forms:
         content = content.replace(form, b"*" * len(form))
     for form in forms:
@@ -155,4 +156,4 @@ def masked_bytes(content: bytes, forms: Sequence[bytes]) -> bytes:
 def _forms(value: str) -> Iterator[str]:
     quoted = (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], repr(value)[1:-1])
     for form in quoted:
-        yield from (each for each in (form, " ".join(form.split())) if each)
+        yield from (variant for variant in (form, " ".join(form.split())) if variant)

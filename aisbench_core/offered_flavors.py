@@ -1,4 +1,4 @@
-"""What regions offered when they last answered: a file, so that a new draft is the same while a region is away."""
+"""Instance types that regions offered when they last answered, cached in a file for drafts made while offline."""
 
 import json
 from contextlib import suppress
@@ -13,38 +13,38 @@ from aisbench_core.settings import Profile
 
 
 class OfferedFlavors:
-    """The instance types of each profile's region. A file that is damaged is as good as none: it is written anew."""
+    """The instance types of each profile's region. A damaged file counts as none, and is replaced."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
     def store(self, profile: Profile, flavors: tuple[Flavor, ...]) -> None:
-        """Remember what the region of the profile offers; nothing is written while that stays the same."""
+        """Store what the profile's region offers; nothing is written if that has not changed."""
         entry = {**_region_key(profile), "flavors": [asdict(flavor) for flavor in flavors]}
-        known = self._read()
-        if known.get(profile.name) != entry:
-            text = json.dumps({**known, profile.name: entry}, ensure_ascii=False, indent=1)
-            with suppress(AisbenchError, OSError):  # a full disk is named by what has to be stored
+        stored = self._read()
+        if stored.get(profile.name) != entry:
+            text = json.dumps({**stored, profile.name: entry}, ensure_ascii=False, indent=1)
+            with suppress(AisbenchError, OSError):  # a cache: a full disk is reported by what must be stored
                 write_whole(self._file, text.encode())
 
     def of(self, profile: Profile) -> tuple[Flavor, ...]:
-        """What the region of the profile offered; nothing if it was never asked, or the profile has another one now."""
+        """What the profile's region offered; empty if it never answered, or if the profile names another region now."""
         entry = self._read().get(profile.name)
         if not isinstance(entry, dict) or {name: entry.get(name) for name in _region_key(profile)} != _region_key(
             profile
         ):
             return ()
         try:
-            return tuple(Flavor(**each) for each in entry["flavors"])
+            return tuple(Flavor(**values) for values in entry["flavors"])
         except (KeyError, TypeError):
             return ()
 
     def _read(self) -> dict[str, Any]:
         try:
-            found = json.loads(self._file.read_bytes())
+            stored = json.loads(self._file.read_bytes())
         except (OSError, ValueError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return stored if isinstance(stored, dict) else {}
 
 
 def _region_key(profile: Profile) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Files that only their owner reads, and that survive a kill or a power cut whole: the old text or the new one."""
+"""Files readable by their owner only, replaced atomically and durably."""
 
 import hashlib
 import os
@@ -21,7 +21,7 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 @contextmanager
 def private_umask() -> Iterator[int]:
-    """Whatever this process makes is for its owner only; gives the umask that the process was started with."""
+    """Set a umask that leaves rights to the owner only; returns the umask that the process was started with."""
     before = os.umask(PRIVATE_UMASK)
     try:
         yield before
@@ -30,9 +30,9 @@ def private_umask() -> Iterator[int]:
 
 
 def write_whole(file: Path, content: bytes, mode: int = FILE_MODE) -> None:
-    """Replace a file at once, and have it on the disk when this returns. Raises DiskError on a full disk.
+    """Replace a file atomically and durably. Raises DiskError on a full disk.
 
-    After a kill or a power cut it is the old one or the new one; what a killed writer left beside it goes."""
+    After a kill or a power cut it is the old or the new one; drafts of killed writers are deleted."""
     draft = draft_of(file)
     try:
         file.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
@@ -48,9 +48,9 @@ def write_whole(file: Path, content: bytes, mode: int = FILE_MODE) -> None:
 
 
 def sync(path: Path) -> None:
-    """Have a file, or the names in a folder, on the disk as they are now.
+    """fsync a file, or the entries of a folder.
 
-    Some file systems cannot do so for folders, and keep them in order by themselves."""
+    Some file systems cannot sync folders, and do not need it."""
     handle = os.open(path, os.O_RDONLY)
     try:
         with suppress(OSError):
@@ -60,34 +60,34 @@ def sync(path: Path) -> None:
 
 
 def draft_of(path: Path) -> Path:
-    """Where a file is written that is to come into this place: a name of this thread's own, which tells who writes."""
+    """The draft that is written before it replaces a file; its name identifies host, process and thread."""
     return path.with_name(f".{path.name}.{_here()}.{os.getpid()}.{threading.get_ident()}.new")
 
 
 def abandoned(folder: Path) -> list[Path]:
-    """What processes of this machine that have died were writing into a folder, with its logs.
+    """Drafts in a folder, with their WAL files, of dead processes of this machine.
 
-    Whether those of other machines live nobody here can know, and a folder may be shared with them."""
+    Drafts of other machines, which may share the folder, are left alone: their writers may be alive."""
     named = re.compile(rf"\..+\.{_here()}\.(\d+)\.\d+\.new(\.wal)?")
-    found = ((draft, named.fullmatch(draft.name)) for draft in folder.glob(".*.new*"))
-    return [draft for draft, by in found if by and not _lives(int(by[1]))]
+    matches = ((draft, named.fullmatch(draft.name)) for draft in folder.glob(".*.new*"))
+    return [draft for draft, by in matches if by and not _lives(int(by[1]))]
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make the folder, for its owner only, unless it is there."""
+    """Create the folder, for its owner only, unless it exists."""
     folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
 
 
 def make_private_file(file: Path) -> None:
-    """Make an empty file, for its owner only, unless it is there: databases give their logs the same rights."""
+    """Create an empty file, for its owner only, unless it exists: databases copy its mode to their WAL files."""
     with suppress(FileExistsError):
         os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE))
 
 
 def restrict_access(paths: Iterable[Path]) -> None:
-    """Take the rights of everybody but the owner from these files and folders, as far as they are ours."""
+    """Remove all rights but the owner's from these files and folders, if they are ours."""
     for path in paths:
-        with suppress(OSError):  # gone meanwhile, or somebody else's
+        with suppress(OSError):  # deleted meanwhile, or another user's
             facts = path.lstat()
             if facts.st_mode & _OTHERS and facts.st_uid == os.geteuid() and not stat.S_ISLNK(facts.st_mode):
                 path.chmod(stat.S_IMODE(facts.st_mode) & ~_OTHERS)
@@ -118,6 +118,6 @@ def _lives(process: int) -> bool:
         os.kill(process, 0)
     except (OverflowError, ProcessLookupError):
         return False
-    except PermissionError:  # somebody else's
+    except PermissionError:  # another user's process
         return True
     return True

@@ -1,4 +1,4 @@
-"""Profiles and keys as files: written when a person asks for it, and never over something else."""
+"""Writes profiles and keys as files, on request only, and never over different ones."""
 
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ def save_keys(settings: Settings, profile: str, keys: Credentials, replace: bool
 def _known(settings: Settings, name: str) -> Profile | None:
     try:
         return load_profile(settings, name)
-    except AisbenchError:  # a broken file is certainly another profile
+    except AisbenchError:  # a file that cannot be read is not the same profile
         return None
 
 

@@ -1,4 +1,4 @@
-"""Folders that can be read and not written: whether one is, and the one error of everything that would store there."""
+"""Read-only folders: whether one is, and the error of everything that would store there."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ from aisbench_core.messages import Message
 
 
 def is_read_only(folder: Path) -> bool:
-    """Whether the folder is there and nothing can be stored in it. It is asked anew each time: mounts change."""
+    """Whether the folder exists and nothing can be stored in it. Never cached: mounts change."""
     return os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK)  # noqa: PTH112  # is_dir raises where this is False
 
 

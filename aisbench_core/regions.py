@@ -1,21 +1,21 @@
-"""Where runs can go: profiles, their keys, and what their regions offer."""
+"""Profiles, their keys, and what their regions offer."""
 
 from collections.abc import Sequence
 
+from aisbench_core.cloud.ports import Connect
 from aisbench_core.errors import AisbenchError
 from aisbench_core.model import Flavor
 from aisbench_core.offered_flavors import OfferedFlavors
-from aisbench_core.running.steps import Connect
 from aisbench_core.settings import Profile, Settings, find_credentials, load_profile, profile_names
 
 
 class Regions:
     """Every profile of this console. Threads may share it."""
 
-    def __init__(self, settings: Settings, look: Connect) -> None:
-        """`look` leads to a cloud for a person who waits for the answer."""
+    def __init__(self, settings: Settings, interactive: Connect) -> None:
+        """`interactive`: connects with the short timeout for a person who waits."""
         self._settings = settings
-        self._look = look
+        self._interactive = interactive
         self._offered = OfferedFlavors(settings.data_dir / "flavors.json")
         self._flavors: dict[str, tuple[Profile, tuple[Flavor, ...]]] = {}
 
@@ -28,34 +28,34 @@ class Regions:
         return profile_names(self._settings)
 
     def credentials_summary(self, profile: str = "") -> str:
-        """Which key a profile uses, masked, and where it was found; or why none can be used."""
+        """The profile's access key, masked, and its source; or why there is none."""
         try:
-            found = find_credentials(self._settings, self.profile(profile))
+            credentials = find_credentials(self._settings, self.profile(profile))
         except AisbenchError as error:
             return error.sentence
-        return f"{found.masked} ({found.source})"
+        return f"{credentials.masked} ({credentials.source})"
 
     def flavors(self, profile: str = "") -> Sequence[Flavor]:
-        """The region's instance types; asked for once, and again when the profile has changed.
+        """The region's instance types; requested once, and again when the profile has changed.
 
         Raises CloudError, ConfigError."""
-        place = self.profile(profile)
-        known = self.known_flavors(place)
-        if not known:
-            known = tuple(self._look(place.name).training.flavors())
-            self._flavors[place.name] = (place, known)
-            self._offered.store(place, known)
-        return known
+        chosen = self.profile(profile)
+        offered = self.known_flavors(chosen)
+        if not offered:
+            offered = tuple(self._interactive(chosen.name).training.flavors())
+            self._flavors[chosen.name] = (chosen, offered)
+            self._offered.store(chosen, offered)
+        return offered
 
     def last_flavors(self, profile: str) -> tuple[Flavor, ...]:
-        """The instance types that the region offered when it last answered; asks nobody."""
-        place = self.profile(profile)
-        return self.known_flavors(place) or self._offered.of(place)
+        """The instance types that the region offered when it last answered; sends no request."""
+        chosen = self.profile(profile)
+        return self.known_flavors(chosen) or self._offered.of(chosen)
 
-    def known_flavors(self, place: Profile) -> tuple[Flavor, ...]:
-        """The instance types that were asked for since the profile changed; asks nobody."""
-        asked, flavors = self._flavors.get(place.name, (place, ()))
-        return flavors if asked == place else ()
+    def known_flavors(self, chosen: Profile) -> tuple[Flavor, ...]:
+        """The instance types requested since the profile changed; sends no request."""
+        offered_for, flavors = self._flavors.get(chosen.name, (chosen, ()))
+        return flavors if offered_for == chosen else ()
 
     def flavors_if_reachable(self, profile: str) -> Sequence[Flavor]:
         """The instance types, or none while the region does not answer."""

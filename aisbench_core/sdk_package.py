@@ -1,4 +1,4 @@
-"""Where the package `modelarts` is, which `api: sdk` and `sdk-v1` need. It is looked for, never imported."""
+"""Locates the package `modelarts`, which `api: sdk` and `sdk-v1` need, without importing it."""
 
 import sys
 from collections.abc import Iterator
@@ -23,14 +23,16 @@ def is_installed(profile: Profile) -> bool:
     """Whether the package is where the profile says, or else beside the console."""
     if profile.sdk_venv:
         return any(_in_venv(profile, f"{PACKAGE}/__init__.py"))
-    found = find_spec(PACKAGE)
-    return found is not None and found.origin is not None  # a mere folder of that name has no origin
+    spec = find_spec(PACKAGE)
+    return (
+        spec is not None and spec.origin is not None
+    )  # a plain folder of that name is a namespace package, which has no origin
 
 
 def installed_version(profile: Profile) -> str:
-    """Its version; empty when it does not tell."""
+    """Its version; empty if its metadata has none."""
     if profile.sdk_venv:
-        names = (place.name.removesuffix(".dist-info") for place in _in_venv(profile, f"{PACKAGE}-*.dist-info"))
+        names = (folder.name.removesuffix(".dist-info") for folder in _in_venv(profile, f"{PACKAGE}-*.dist-info"))
         return next((name.partition("-")[2] for name in names), "")
     try:
         return version(PACKAGE)
@@ -38,13 +40,13 @@ def installed_version(profile: Profile) -> str:
         return ""
 
 
-def place_of(profile: Profile) -> Message:
-    """Where it is looked for, for a person."""
+def package_path(profile: Profile) -> Message:
+    """Where the package is searched, as a text."""
     return verbatim(profile.sdk_venv) if profile.sdk_venv else Message("the console's own environment")
 
 
 def python_of(profile: Profile) -> str:
-    """The Python that can import it."""
+    """The Python executable that can import it."""
     return str(_venv(profile) / "bin" / "python") if profile.sdk_venv else sys.executable
 
 

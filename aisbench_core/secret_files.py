@@ -1,4 +1,4 @@
-"""Where keys lie: files of the console and variables of its environment; and what others get of both."""
+"""Where keys are stored: files and environment variables of the console, and which of them other programs get."""
 
 import re
 import tomllib
@@ -18,7 +18,7 @@ _CLOUDS = ("AISBENCH_", "AWS_", "HUAWEICLOUD_", "OBS_", "S3_")
 
 
 def scrubbed(environment: Mapping[str, str]) -> dict[str, str]:
-    """What a program needs that has no business with keys: a list of names, not of everything but some."""
+    """Variables that a program without keys gets: an allow list, because nobody knows all names of secrets."""
     return {
         name: value
         for name, value in environment.items()
@@ -27,7 +27,7 @@ def scrubbed(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def holds_keys(environment: Mapping[str, str]) -> bool:
-    """Whether keys of an account stand in these variables, where programs of the same user can read them."""
+    """Whether these variables contain keys of an account, where programs of the same user can read them."""
     return any(value and _is_key(name.upper()) for name, value in environment.items())
 
 
@@ -54,7 +54,7 @@ def streamlit_secrets(home: Path) -> dict[str, Any]:
 
 
 def sandbox_options(private: Iterable[Path], keys: Iterable[Path], environment: Mapping[str, str]) -> list[str]:
-    """What a sandbox beside the console is told: what jobs must not see, and where real keys are."""
+    """What a sandbox beside the console must know: variables to hide from jobs, and the paths of real keys."""
     hidden = [word for path in private for word in ("--hide", str(path))]
     real = [word for path in keys for word in ("--real-keys", str(path))]
     return [*hidden, *real, *(["--beside-real-keys"] if holds_keys(environment) else [])]

@@ -26,7 +26,7 @@ def _from_home(path: Path) -> Path:
     try:
         return HOME / path.expanduser()
     except RuntimeError:  # ~name of somebody who is not known here
-        raise ValueError(Message("names the home directory of an unknown user")) from None
+        raise ValueError(Message("refers to the home directory of an unknown user")) from None
 
 
 Folder = Annotated[Path, AfterValidator(_from_home)]
@@ -38,30 +38,33 @@ class Settings(Frozen):
 
     model_config = ConfigDict(allow_inf_nan=False)
 
-    data_dir: Annotated[Folder, Field(description="Where runs, ledger and warehouse live.")] = HOME / "data"
-    workloads_dir: Annotated[Folder, Field(description="Where the shipped workloads are found.")] = HOME / "workloads"
-    profile: Annotated[str, Field(description="The profile to use when none is named.")] = "sandbox"
-    language: Annotated[str, Field(pattern="^(en|zh)$", description="The console's first language: en or zh.")] = "en"
-    host: Annotated[str, Field(description="The address the console listens on.")] = "127.0.0.1"
-    port: Annotated[int, Field(ge=0, le=65535, description="The console's port.")] = 8501
-    allow_network_access_without_sign_in: Annotated[bool, Field(description="Serve other machines, too.")] = False
-    public_url: Annotated[str, Field(pattern=r"^(https?://[^/\s]+/?)?$", description="A proxy: http(s)://name.")] = ""
+    data_dir: Annotated[Folder, Field(description="Folder of runs, ledger and warehouse.")] = HOME / "data"
+    workloads_dir: Annotated[Folder, Field(description="Folder of the included workloads.")] = HOME / "workloads"
+    profile: Annotated[str, Field(description="Default profile.")] = "sandbox"
+    language: Annotated[str, Field(pattern="^(en|zh)$", description="Default language of the console.")] = "en"
+    host: Annotated[str, Field(description="Address that the console listens on.")] = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535, description="Port of the console.")] = 8501
+    allow_network_access_without_sign_in: Annotated[bool, Field(description="Let other machines connect.")] = False
+    public_url: Annotated[
+        str, Field(pattern=r"^(https?://[^/\s]+/?)?$", description="Address behind a reverse proxy.")
+    ] = ""
     warehouse: Annotated[
-        str, Field(description="Results: a file (none: warehouse.duckdb in data_dir), or a team's ducklake:postgres:….")
+        str,
+        Field(description="Results: a file (none: warehouse.duckdb in data_dir), or ducklake:postgres:… of a team."),
     ] = ""
-    warehouse_data: Annotated[str, Field(description="A team warehouse's files: s3://bucket/prefix.")] = ""
+    warehouse_data: Annotated[str, Field(description="Files of a team warehouse: s3://bucket/prefix.")] = ""
     warehouse_profile: Annotated[
-        str, Field(description="The profile whose OBS and keys lead to warehouse_data; none: profile.")
+        str, Field(description="Profile with OBS and keys for warehouse_data; none: profile.")
     ] = ""
-    ruleset: Annotated[str, Field(description="What judges results: see `aisbench ruleset list`.")] = "aisbench/1"
-    poll_seconds: Annotated[float, Field(gt=0, le=600, description="Seconds between looks at a job.")] = 5.0
+    ruleset: Annotated[str, Field(description="Decides validity: see `aisbench ruleset list`.")] = "aisbench/1"
+    poll_seconds: Annotated[float, Field(gt=0, le=600, description="Polling interval of jobs.")] = 5.0
     retry_first_seconds: Annotated[float, Field(gt=0, description="Delay before the first retry.")] = 2.0
-    retry_most_seconds: Annotated[float, Field(gt=0, description="The longest delay between retries.")] = 300.0
-    tick_seconds: Annotated[float, Field(gt=0, le=60, description="Seconds between looks at the ledger.")] = 0.5
-    follower_threads: Annotated[int, Field(ge=1, le=64, description="Steps of different runs at once.")] = 8
-    transfers: Annotated[int, Field(ge=1, le=256, description="Objects moved at once, up or down.")] = 32
-    request_seconds: Annotated[float, Field(gt=0, description="Time-out of one request to the cloud.")] = 60.0
-    look_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False, description="Time-out while a person waits.")] = 8.0
+    retry_most_seconds: Annotated[float, Field(gt=0, description="Longest delay between retries.")] = 300.0
+    tick_seconds: Annotated[float, Field(gt=0, le=60, description="Polling interval of the ledger.")] = 0.5
+    follower_threads: Annotated[int, Field(ge=1, le=64, description="Runs worked on at once.")] = 8
+    transfers: Annotated[int, Field(ge=1, le=256, description="Concurrent uploads or downloads.")] = 32
+    request_seconds: Annotated[float, Field(gt=0, description="Time-out of a request to the cloud.")] = 60.0
+    look_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False, description="Time-out while a user waits.")] = 8.0
 
     @property
     def ledger_path(self) -> Path:
@@ -136,34 +139,32 @@ class Profile(Frozen):
 
     model_config = ConfigDict(allow_inf_nan=False)
 
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$", description="the file's name; need not be given")]
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,39}$", description="the file's name; can be omitted")]
     region: Annotated[str, Field(min_length=1, description="the region's id, as the cloud writes it")]
-    project_id: Annotated[str, Field(min_length=1, description="the project's id in that region (My Credentials)")]
-    obs_server: Annotated[str, Field(min_length=1, description="OBS address, with scheme and port if not the usual")]
+    project_id: Annotated[str, Field(min_length=1, description="the project's id in the region (My Credentials)")]
+    obs_server: Annotated[str, Field(min_length=1, description="OBS address, with scheme, and port if not the default")]
     modelarts_endpoint: Annotated[Address, Field(description="empty: https://modelarts.<region>.myhuaweicloud.com")] = (
         ""
     )
-    iam_endpoint: Annotated[Address, Field(description="told to the package of api sdk; else IAM is never called")] = ""
-    obs_endpoint: Annotated[
-        Address, Field(description="private clouds: told to the package of api sdk; else not used")
+    iam_endpoint: Annotated[
+        Address, Field(description="for the package of api sdk only; IAM is not called otherwise")
     ] = ""
-    bucket: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", description="must be there already")]
-    prefix: Annotated[str, Field(description="directory in the bucket under which everything of ours lives")] = (
-        "aisbench"
-    )
-    api: Annotated[Api, Field(description="what creates jobs: an API, v1 being the older, or a package")] = Api.V2
-    sdk_venv: Annotated[str, Field(description="api sdk, sdk-v1: the virtual environment that holds the package")] = ""
-    workspace_id: Annotated[str, Field(description="the ModelArts workspace; 0 is the default one")] = "0"
-    pool_id: Annotated[str, Field(description="the dedicated pool of specs that name neither pool nor flavor")] = ""
-    flavor: Annotated[str, Field(description="the flavor of specs that name neither pool nor flavor")] = ""
-    verify_tls: Annotated[bool, Field(description="whether certificates are checked")] = True
-    credentials_file: Annotated[str, Field(description="a 0600 file with access_key and secret_key")] = ""
-    rehearsal: Annotated[bool, Field(description="its results are rehearsals, never measurements")] = False
-    caution: Annotated[str, Field(description="what Health and the doctor warn of; a sandbox writes it")] = ""
-    currency: Annotated[str, Field(description="of the prices below")] = "CNY"
+    obs_endpoint: Annotated[Address, Field(description="private clouds: for the package of api sdk only")] = ""
+    bucket: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", description="an existing bucket")]
+    prefix: Annotated[str, Field(description="directory in the bucket for everything the console writes")] = "aisbench"
+    api: Annotated[Api, Field(description="how jobs are created: by API v2, the older v1, or a package")] = Api.V2
+    sdk_venv: Annotated[str, Field(description="api sdk, sdk-v1: virtual environment of the package")] = ""
+    workspace_id: Annotated[str, Field(description="ModelArts workspace; 0 is the default one")] = "0"
+    pool_id: Annotated[str, Field(description="dedicated pool for specs with neither pool nor flavor")] = ""
+    flavor: Annotated[str, Field(description="flavor for specs with neither pool nor flavor")] = ""
+    verify_tls: Annotated[bool, Field(description="verify certificates")] = True
+    credentials_file: Annotated[str, Field(description="a file with access_key and secret_key, mode 0600")] = ""
+    rehearsal: Annotated[bool, Field(description="results are rehearsals, not measurements")] = False
+    caution: Annotated[str, Field(description="a warning for Health and the doctor, written by the sandbox")] = ""
+    currency: Annotated[str, Field(description="currency of the prices")] = "CNY"
     price_per_node_hour: Annotated[
         dict[str, Annotated[float, Field(ge=0)]],
-        Field(default_factory=dict, description="the user's own numbers, by flavor"),
+        Field(default_factory=dict, description="your prices by flavor"),
     ]
 
     @property
@@ -218,9 +219,9 @@ def load_profile(settings: Settings, name: str) -> Profile:
     """One profile. Raises ConfigError if there is none of that name, SpecError if the file is not acceptable."""
     files = _profile_files(settings)
     if name not in files:
-        known = ", ".join(sorted(files)) or Message("none")
+        names = ", ".join(sorted(files)) or Message("none")
         raise ConfigError(
-            Message("there is no profile named {name!r}; known profiles: {known}", name=name, known=known),
+            Message("there is no profile named {name!r}; known profiles: {known}", name=name, known=names),
             Message("start the sandbox with `make run` or `aisbench-sandbox`, or write data/profiles/<name>.yaml"),
         )
     answers = {"name": name, **read_yaml(files[name])}

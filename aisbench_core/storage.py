@@ -1,12 +1,14 @@
-"""Which warehouse the settings mean, and what looks after it."""
+"""The warehouse of the settings, and its maintenance."""
 
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 
+from aisbench_core.changes import log_change
 from aisbench_core.cloud.addresses import proxy_for, split
 from aisbench_core.errors import ConfigError, ResultError
 from aisbench_core.messages import Message
+from aisbench_core.model import Actor
 from aisbench_core.running.run_files import RunFiles
 from aisbench_core.running.series_files import SeriesFiles
 from aisbench_core.settings import (
@@ -16,23 +18,22 @@ from aisbench_core.settings import (
     load_profile,
 )
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.store import log_state
-from aisbench_core.warehouse.store.compacting import Compacted
+from aisbench_core.warehouse.store import Compacted, Progress, log_state, no_progress
 from aisbench_core.warehouse.store.integrity import Damage, IntegrityReport
-from aisbench_core.warehouse.store.migrating import Moved, Told, unheard
-from aisbench_core.warehouse.store.team import Access, Bucket, TeamPlace, team_place
+from aisbench_core.warehouse.store.migrating import Moved
+from aisbench_core.warehouse.store.team import Access, Bucket, TeamLocation, team_location
 
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """How many runs were stored, and what is wrong with the files of those that could not be."""
+    """The number of runs stored, and the errors of those whose files could not be read."""
 
     runs: int
     unread: tuple[ResultError, ...] = ()
 
 
 class Storage:
-    """Looks after the warehouse. Every method raises WarehouseError when it cannot be used."""
+    """Maintains the warehouse. Every method raises WarehouseError when it cannot be used."""
 
     def __init__(self, settings: Settings, warehouse: Warehouse, files: RunFiles, series: SeriesFiles) -> None:
         self._settings = settings
@@ -40,60 +41,65 @@ class Storage:
         self._files = files
         self._series = series
 
-    def rebuild(self) -> Rebuilt:
+    def rebuild(self, actor: Actor) -> Rebuilt:
         """Store every run of this machine and the plan of every series anew.
 
         What else a file holds of runs goes, a team's stays. Runs that were taken over from other warehouses are stored
         again where they are missing. What is stored of a run whose folder is damaged stays."""
+        log_change(actor, "rebuild of the warehouse")
         unread: dict[str, ResultError] = {}
         if not self._settings.has_team_warehouse:
             log_state.forget(self._settings.warehouse_path)
         self._warehouse.series.keep(list(self._series.all(unread.__setitem__)))
-        taken = self._settings.taken_dir
+        imported = self._settings.taken_dir
         records = self._files.records(unread.__setitem__)
         if self._settings.has_team_warehouse:
             count = self._warehouse.record_many(records)
         else:
-            count = self._warehouse.rebuild(records, chain(self._warehouse.taking.claims(taken), unread))
-        self._warehouse.taking.again(taken)
+            count = self._warehouse.rebuild(records, chain(self._warehouse.merging.claims(imported), unread))
+        self._warehouse.merging.restore(imported)
         return Rebuilt(count, tuple(unread.values()))
 
-    def move(self, to: str, data: str, told: Told) -> Moved:
+    def move(self, to: str, data: str, on_progress: Progress, actor: Actor) -> Moved:
         """Copy everything into another warehouse, named as the setting `warehouse` names one. Can be repeated.
 
         `data`: where a team's files go; without it, where the settings say. Raises ConfigError."""
-        named = {"warehouse": to, "warehouse_data": data or self._settings.warehouse_data}
-        place = warehouse_place(self._settings.model_copy(update=named))
-        if str(place) == str(self._warehouse.place):
+        changed = {"warehouse": to, "warehouse_data": data or self._settings.warehouse_data}
+        location = warehouse_location(self._settings.model_copy(update=changed))
+        if str(location) == str(self._warehouse.location):
             raise ConfigError(
-                Message("{warehouse} is the warehouse that is in use", warehouse=place), Message("name another one")
+                Message("{warehouse} is the warehouse that is in use", warehouse=location), Message("name another one")
             )
-        return self._warehouse.move_to(Warehouse(place), told)
+        log_change(actor, f"copy of the warehouse to {location}")
+        return self._warehouse.move_to(Warehouse(location), on_progress)
 
-    def check(self, *, mend: bool = False, told: Told = unheard) -> IntegrityReport:
+    def check(self, actor: Actor, *, mend: bool = False, on_progress: Progress = no_progress) -> IntegrityReport:
         """Read and compute everything again, and compare it with the records in the folders of this machine, damaged
         ones named.
 
-        `mend`: first count anew what is kept of groups of runs. `told`: how many of how many were computed."""
+        `mend`: first compute the statistics of groups anew. `on_progress` gets how many runs of how many are done."""
+        if mend:
+            log_change(actor, "repair of the warehouse")
         unread: dict[str, ResultError] = {}
-        found = self._warehouse.check(self._files.records(unread.__setitem__), mend=mend, told=told)
+        report = self._warehouse.check(self._files.records(unread.__setitem__), mend=mend, on_progress=on_progress)
         damages = (Damage(f"run {run_id}", error.message, error.hint) for run_id, error in unread.items())
-        return replace(found, damages=(*found.damages, *damages))
+        return replace(report, damages=(*report.damages, *damages))
 
-    def compact(self) -> Compacted:
-        """Make it small and quick again."""
+    def compact(self, actor: Actor) -> Compacted:
+        """Rewrite it without the space of deleted rows."""
+        log_change(actor, "compaction of the warehouse")
         return self._warehouse.compact()
 
 
-def warehouse_place(settings: Settings) -> Path | TeamPlace:
-    """The file or the team's place. Raises ConfigError when the settings say neither properly."""
+def warehouse_location(settings: Settings) -> Path | TeamLocation:
+    """The warehouse's file, or the team's location. Raises ConfigError when the settings are invalid."""
     if not settings.has_team_warehouse:
         return settings.warehouse_path
-    return team_place(settings.warehouse, settings.warehouse_data, lambda: _access(settings))
+    return team_location(settings.warehouse, settings.warehouse_data, lambda: _access(settings))
 
 
 def _access(settings: Settings) -> Access:
-    """What opens a team's warehouse, looked up anew each time: keys may have been changed."""
+    """Credentials of a team's warehouse; never cached, because keys may change."""
     profile = load_profile(settings, settings.warehouse_profile or settings.profile)
     keys = find_credentials(settings, profile)
     address = split(profile.obs_server)

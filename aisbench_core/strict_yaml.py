@@ -1,4 +1,4 @@
-"""YAML as people expect it: the words of YAML 1.2, no key twice, no aliases, no tags.
+"""YAML 1.2 scalars, without duplicate keys, aliases and tags.
 
 YAML 1.1, which PyYAML reads by default, takes `1e-4` for text, `no` for false, `1:30` for 90 and a date for a
 date, and it silently keeps the last of two equal keys. A hyperparameter must not change its meaning that way.
@@ -82,7 +82,7 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes what either version of YAML would take for something else than text."""
+    """Quotes text that either version of YAML would read as another type."""
 
     def represent_text(self, text: str) -> yaml.ScalarNode:
         # PyYAML folds text at these four, and reads the last three back as something else.

@@ -1,4 +1,4 @@
-"""What is wrong with a value that somebody wrote, as pydantic finds it: its sentences and ours as Messages."""
+"""pydantic's validation errors as Messages."""
 
 from collections.abc import Callable, Mapping
 
@@ -12,7 +12,7 @@ def refusal(sentence: Message) -> PydanticCustomError:
     return PydanticCustomError("ours", "{sentence}", {"sentence": sentence})
 
 
-def value_complaint(error: ErrorDetails) -> Message:
+def value_error(error: ErrorDetails) -> Message:
     """What one of the errors of a ValidationError says, beginning with a small letter."""
     kind, context = error["type"], error.get("ctx", {})
     if kind in _PLAIN:
@@ -22,6 +22,7 @@ def value_complaint(error: ErrorDetails) -> Message:
     return verbatim(error["msg"][:1].lower() + error["msg"][1:])
 
 
+# By pydantic's own names.
 _PLAIN: Mapping[str, Message] = {
     "missing": Message("field required"),
     "string_type": Message("input should be a valid string"),
@@ -38,7 +39,6 @@ _PLAIN: Mapping[str, Message] = {
     "list_type": Message("input should be a valid list"),
     "tuple_type": Message("input should be a valid tuple"),
 }
-"""By pydantic's own names."""
 
 _COLLECTIONS: Mapping[str, Message] = {
     "Dictionary": Message("dictionary"),

@@ -1,4 +1,4 @@
-"""Puts the real parts together; the only place that names concrete adapters."""
+"""Composes the services; the only module that names concrete adapters."""
 
 import logging
 import os
@@ -7,24 +7,45 @@ from datetime import UTC, datetime
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 
+from aisbench_core.annotations import AnnotationService
+from aisbench_core.authoring.software import SoftwarePackages
 from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.cloud.ports import Cloud, Connect
 from aisbench_core.core import Core
 from aisbench_core.data_folder import prepare_data_folder
+from aisbench_core.doctor.examination import Doctor
+from aisbench_core.health import HealthChecks
+from aisbench_core.importing.service import ResultImport
+from aisbench_core.job_secrets import JobSecrets
+from aisbench_core.mlflow.exporting import MlflowExport
 from aisbench_core.model import Api, Clock
+from aisbench_core.preflight.service import Preflight
 from aisbench_core.private_files import FILE_MODE
 from aisbench_core.read_only import is_read_only
-from aisbench_core.rulesets.shelf import Rulesets
+from aisbench_core.regions import Regions
+from aisbench_core.report.reports import Reports
+from aisbench_core.reproducing.clones import Clones
+from aisbench_core.reproducing.reproductions import Reproductions
+from aisbench_core.rulesets.registry import Rulesets
+from aisbench_core.running.following import Following
+from aisbench_core.running.jobs import Jobs
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.steps import Cloud
+from aisbench_core.running.run_files import RunFiles
+from aisbench_core.running.runs import Runs
+from aisbench_core.running.series_files import SeriesFiles
+from aisbench_core.series.service import SeriesService
 from aisbench_core.settings import Credentials, Profile, Settings, find_credentials, load_profile, load_settings
-from aisbench_core.storage import warehouse_place
+from aisbench_core.storage import Storage, warehouse_location
+from aisbench_core.system.systems import Systems
+from aisbench_core.upstream.configs.service import Configs
+from aisbench_core.upstream.packages.service import Packages
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.store.reading import Reader, reader
 
 LOG_BYTES = 5 * 1024 * 1024
 LOG_FILES = 3
 
-__all__ = ["Core", "open_core", "open_reader", "utc_now"]
+__all__ = ["Core", "compose", "open_core", "open_reader", "utc_now"]
 
 
 def utc_now() -> datetime:
@@ -33,50 +54,96 @@ def utc_now() -> datetime:
 
 
 def open_core(settings: Settings | None = None, clock: Clock = utc_now) -> Core:
-    """The core with real parts. Raises ConfigError or SpecError when the settings cannot be used.
+    """The services of the settings. Raises ConfigError or SpecError when the settings cannot be used.
 
-    Over a data folder that is read-only everything can be read, and whatever stores something raises ReadOnlyFolder."""
+    With a read-only data folder everything can be read, and whatever stores something raises ReadOnlyFolder."""
     settings = settings or load_settings()
     prepare_data_folder(settings)
     _log_to_file(settings)
-    return Core(
+    return compose(
         settings,
         Ledger(settings.ledger_path),
-        Warehouse(warehouse_place(settings), rulesets=Rulesets(settings.rulesets_dir), ruleset_id=settings.ruleset),
-        Workloads(settings.workloads_dir, settings.own_workloads_dir),
+        Warehouse(warehouse_location(settings), rulesets=Rulesets(settings.rulesets_dir), ruleset_id=settings.ruleset),
         Clouds(settings, settings.request_seconds),
         Clouds(settings, settings.look_seconds),
         clock,
     )
 
 
+def compose(
+    settings: Settings, ledger: Ledger, warehouse: Warehouse, connect: Connect, interactive: Connect, clock: Clock
+) -> Core:
+    """The services over these stores. `connect` has the follower's timeouts, `interactive` those for a person who
+    waits."""
+    workloads = Workloads(settings.workloads_dir, settings.own_workloads_dir)
+    regions, secrets = Regions(settings, interactive), JobSecrets(settings)
+    preflight = Preflight(settings, workloads, regions, secrets, interactive)
+    systems = Systems(settings, ledger, warehouse.record, clock)
+    runs = Runs(settings, ledger, workloads, regions, preflight, systems.take_over, clock)
+    files, series_files = RunFiles(settings.runs_dir, ledger), SeriesFiles(settings.series_dir)
+    series = SeriesService(ledger, series_files, warehouse, workloads, regions, secrets, preflight, runs, clock)
+    reading = reader(warehouse.location)
+    clones = Clones(ledger, warehouse, workloads)
+    return Core(
+        settings=settings,
+        clock=clock,
+        regions=regions,
+        health=HealthChecks(settings, interactive, ledger),
+        doctor=Doctor(settings, interactive, clock),
+        workloads=workloads,
+        configs=Configs(settings, workloads),
+        packages=Packages(settings, workloads),
+        software=SoftwarePackages(settings.software_dir),
+        preflight=preflight,
+        ledger=ledger,
+        runs=runs,
+        files=files,
+        series=series,
+        jobs=Jobs(ledger, interactive, runs),
+        following=Following(
+            settings, ledger, workloads, runs.launches, secrets, connect, series.record, series.admission, clock
+        ),
+        systems=systems,
+        annotations=AnnotationService(settings, ledger, warehouse, clock),
+        warehouse=warehouse,
+        reader=reading,
+        storage=Storage(settings, warehouse, files, series_files),
+        rulesets=Rulesets(settings.rulesets_dir),
+        imports=ResultImport(settings, warehouse, workloads, regions, connect, clock),
+        clones=clones,
+        reproductions=Reproductions(settings, ledger, warehouse, workloads, regions, systems, clones, runs),
+        reports=Reports(warehouse, clock),
+        mlflow=MlflowExport(reading),
+    )
+
+
 def open_reader() -> Reader:
-    """What reads the warehouse of the settings, in whatever state ledger and data folder are. Raises ConfigError."""
-    return reader(warehouse_place(load_settings()))
+    """A reader of the settings' warehouse that needs neither ledger nor data folder. Raises ConfigError."""
+    return reader(warehouse_location(load_settings()))
 
 
 class Clouds:
-    """The cloud of each profile; adapters are kept for as long as profile and keys stay the same."""
+    """Clouds by profile; adapters are reused until the profile or its keys change."""
 
     def __init__(self, settings: Settings, request_seconds: float) -> None:
         self._settings = settings
         self._request_seconds = request_seconds
         self._guard = threading.Lock()
-        self._known: dict[tuple[str, Api], tuple[Profile, Credentials, Cloud]] = {}
+        self._opened: dict[tuple[str, Api], tuple[Profile, Credentials, Cloud]] = {}
 
     def __call__(self, profile: str, api: Api | None = None) -> Cloud:
         """The cloud of a profile. Raises ConfigError when the profile or its keys cannot be used.
 
         `api`: the one that a run was launched with; None means the profile's own."""
-        place = load_profile(self._settings, profile)
-        keys = find_credentials(self._settings, place)
-        way = api or place.api
+        loaded = load_profile(self._settings, profile)
+        keys = find_credentials(self._settings, loaded)
+        chosen_api = api or loaded.api
         with self._guard:
-            known = self._known.get((profile, way))
-            if known is None or known[:2] != (place, keys):
-                known = (place, keys, self._open(place, keys, way))
-                self._known[profile, way] = known
-            return known[2]
+            opened = self._opened.get((profile, chosen_api))
+            if opened is None or opened[:2] != (loaded, keys):
+                opened = (loaded, keys, self._open(loaded, keys, chosen_api))
+                self._opened[profile, chosen_api] = opened
+            return opened[2]
 
     def _open(self, profile: Profile, keys: Credentials, api: Api) -> Cloud:
         # The SDKs take a second to load, which commands that only read results should not pay.
@@ -104,7 +171,7 @@ class _LogFile(RotatingFileHandler):
         return TextIOWrapper(open(self.baseFilename, "ab", opener=_private), "utf-8")  # logging closes it
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # logging's name
-        """A line that a full disk has no room for is lost in silence: who only reads is not disturbed by it."""
+        """Drop lines that a full disk has no room for: reading must still work."""
 
 
 def _private(path: str, flags: int) -> int:
@@ -112,7 +179,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def _log_to_file(settings: Settings) -> None:
-    """Everything of ours that is worth a line goes to data/console.log."""
+    """Log to data/console.log."""
     log = logging.getLogger("aisbench_core")
     if any(isinstance(handler, RotatingFileHandler) for handler in log.handlers):
         return

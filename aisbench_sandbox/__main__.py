@@ -1,6 +1,5 @@
 """The command `aisbench-sandbox`: an emulated region (OBS and ModelArts) on this machine."""
 
-import ipaddress
 import sys
 from pathlib import Path
 
@@ -9,6 +8,7 @@ from pydantic import ValidationError
 
 from aisbench_core.private_files import private_umask
 from aisbench_sandbox.capacity import Plan
+from aisbench_sandbox.connections import is_loopback
 from aisbench_sandbox.engine.engine import GRACE_SECONDS, MANY_CARDS, EngineLimits, default_cards
 from aisbench_sandbox.engine.node.container import Containers
 from aisbench_sandbox.engine.node.isolation import SWITCH, RealKeys
@@ -87,7 +87,7 @@ def main(
     """Pretend to be a ModelArts region on this machine, and really run its training jobs here.
 
     Writes profile.yaml and credentials.yaml into the data folder; ends with SIGTERM or Ctrl-C."""
-    if not (allow_remote or _is_loopback(host)):
+    if not (allow_remote or is_loopback(host)):
         raise click.UsageError(
             f"{host} can be reached by others, and whoever has the keys runs programs here: add --allow-remote"
         )
@@ -98,6 +98,7 @@ def main(
         plan = _plan(capacity) if capacity else None
         wish = Containers(container)
         protected = Protected((*hide, *real_keys), RealKeys(beside_real_keys, real_keys, expose))
+        # Keys, objects and logs are for the user who starts it.
         with private_umask():
             serve(Options(data, host, modelarts_port, obs_port, kind, limits, wish, plan, protected), _say, _warn)
     except CannotStart as error:
@@ -108,24 +109,19 @@ def main(
 def _plan(file: Path) -> Plan:
     try:
         return Plan.model_validate_json(file.read_bytes())
+    # A wrong option, so that click exits with 2 and shows the usage.
     except ValidationError as error:
         raise click.UsageError(f"--capacity {file}: {error}") from error
 
 
 def _say(line: str) -> None:
     click.echo(line)
+    # Into a pipe Python writes in blocks, and whoever has started the sandbox waits for this line.
     sys.stdout.flush()
 
 
 def _warn(line: str) -> None:
     click.echo(f"aisbench-sandbox: {line}", err=True)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
-"""The sandbox's admin API: injected faults, latency, capacity, request counts, scripts. It needs no signature."""
+"""The sandbox's unsigned admin API: injected faults, latency, capacity, request counts, scripts."""
 
 import asyncio
-import ipaddress
 import json
 import re
 import time
@@ -18,12 +17,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from aisbench_sandbox.capacity import Capacity, Plan
 from aisbench_sandbox.clocks import http_date
+from aisbench_sandbox.connections import is_loopback
 from aisbench_sandbox.engine.engine import JobEngine
 from aisbench_sandbox.engine.scripted import Script
 from aisbench_sandbox.faults import Fault, Route, Service, inject_fault
 from aisbench_sandbox.service.gateway import target
 from aisbench_sandbox.service.lockout import Lockout
 
+# Requests are counted by route, not by job.
 _IDS = (
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "{id}"),
     (re.compile(r"worker-\d+"), "{task}"),
@@ -104,6 +105,7 @@ class Admin:
                 return await app(scope, receive, send)
             scope = {**scope, "state": dict(scope.get("state", {}))}  # else a clock offset would outlive its request
             send = _dated(scope, send)
+            # Counted first, so that requests which get a fault are counted, too.
             self.counts[service][_label(service, scope)] += 1
             await asyncio.sleep(self.latency.seconds(service, scope))
             fault = self._next_fault(service, scope)
@@ -116,6 +118,7 @@ class Admin:
     def _next_fault(self, service: Service, scope: Scope) -> Fault | None:
         for fault in self.faults:
             if fault.fits(service, scope["method"], target(scope)):
+                # Without a lock: all requests meet here in the one event loop.
                 fault.times -= 1
                 return fault
         return None
@@ -136,6 +139,7 @@ def admin_app(admin: Admin, wipe: Callable[[], None], engine: JobEngine, capacit
     """The routes under /_sandbox. `wipe` deletes all jobs and objects."""
 
     async def reset(_: Request) -> Response:
+        # It ends processes and waits for them.
         await asyncio.to_thread(wipe)
         admin.reset()
         return JSONResponse({})
@@ -199,6 +203,7 @@ def _job_addresses(engine: JobEngine, capacity: Capacity) -> list[Address]:
     async def put_capacity(request: Request) -> Response:
         plan = Plan.model_validate_json(await request.body())
         await asyncio.to_thread(capacity.set, plan)
+        # A new plan may let waiting jobs run, or take nodes from running ones.
         await asyncio.to_thread(engine.refresh)
         return await get_capacity(request)
 
@@ -226,15 +231,7 @@ def _is_local_program(request: Request) -> bool:
     # A web page can send requests to this port, by DNS rebinding even with a local name; browsers send these headers.
     if "origin" in request.headers or "sec-fetch-site" in request.headers or request.client is None:
         return False
-    name = request.url.hostname or ""
-    return ipaddress.ip_address(request.client.host).is_loopback and (name == "localhost" or _is_loopback(name))
-
-
-def _is_loopback(name: str) -> bool:
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
+    return is_loopback(request.client.host) and is_loopback(request.url.hostname or "")
 
 
 def _label(service: Service, scope: Scope) -> str:
@@ -242,6 +239,7 @@ def _label(service: Service, scope: Scope) -> str:
     method: str = scope["method"]
     path: str = scope["path"]
     if service == "obs":
+        # A bucket's name without a key; a key contains a slash after it.
         return "LIST" if method == "GET" and "/" not in path.strip("/") else method
     text = _PREFIX.sub("", path, count=1)
     for pattern, name in _IDS:

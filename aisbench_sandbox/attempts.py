@@ -1,4 +1,4 @@
-"""The attempts of a job: when and where each one ran, and how it ended. A restarted job has several."""
+"""The attempts of a job: when and where each one ran, and how it ended; a restarted job has several."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,6 +9,7 @@ from typing import Any
 class FaultScenario(StrEnum):
     """Why an attempt ended early, in the API's words where it has them."""
 
+    # SDK, RecoverRecord.fault_scenario; the last two are ours and not shown there.
     CODE = "job_failed"
     NODE = "node_fault"
     HANG = "job_hanged"
@@ -19,6 +20,7 @@ class FaultScenario(StrEnum):
 class Recovery(StrEnum):
     """How the platform recovers the job; "with taint" avoids the faulty nodes."""
 
+    # SDK, RunningRecord.end_recover. Processes are never restarted in place here.
     ELSEWHERE = "job_reschedule_with_taint"
     AGAIN = "job_reschedule"
 

@@ -22,6 +22,7 @@ class DedicatedPool(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    # The cloud's names have 36 to 63 characters (SDK, ListPoolNodesRequest); here a plan may have shorter ones.
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,62}$")]
     flavor: str
     nodes: Annotated[int, Field(ge=0, le=1000)]
@@ -63,7 +64,9 @@ class Plan(BaseModel):
 
     pools: tuple[DedicatedPool, ...] = ()
     bad_public_nodes: Annotated[int, Field(ge=0, le=1000)] = 0
+    # A guess: the training guide (5.4) does not say how long "several periods of detection" are.
     hang_s: Annotated[float, Field(gt=0)] = 1800.0
+    # 30 minutes, training guide 5.2.1.
     requeue_s: Annotated[float, Field(gt=0)] = 1800.0
 
     @model_validator(mode="after")
@@ -82,6 +85,7 @@ class Capacity:
         self._first = first or Plan()
         self._lock = threading.Lock()
         self._public = (Host(_PUBLIC_HOST, public_cards),)
+        # A plan that is given at the start replaces the stored one.
         stored = Plan.model_validate_json(file.read_bytes()) if first is None and file.exists() else None
         self._plan = stored or self._first
 
@@ -117,6 +121,7 @@ class Capacity:
     def take_bad_nodes(self, pool: str, count: int) -> int:
         """How many of the `count` public nodes assigned to a job are bad; each bad node is used up once."""
         with self._lock:
+            # Only outside of pools: in a pool, the plan says which nodes are bad.
             bad = min(count, self._plan.bad_public_nodes) if pool == PUBLIC else 0
             if bad:
                 self._store(self._plan.model_copy(update={"bad_public_nodes": self._plan.bad_public_nodes - bad}))
@@ -135,6 +140,7 @@ class Capacity:
             )
 
     def _store(self, plan: Plan) -> None:
+        # The file first, so that memory and disk agree when the disk is full.
         write_atomically(self._file, plan.model_dump_json().encode())
         self._plan = plan
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 ASCEND, PYTORCH, TENSORFLOW = "Ascend-Powered-Engine", "PyTorch", "TensorFlow"
+# Engines whose boot files are started by mpirun.
 MPI_ENGINES = ("Horovod", "MPI", "MindSpore-GPU")
-"""Engines whose boot files are started by mpirun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,16 @@ FLAVORS = {
     )
 }
 
+# API reference, Creating a Training Job: spec.resource.flavor_id for dedicated pools.
+# The share of a node that a job in a dedicated pool takes; these are not public instance types.
 POOL_FLAVORS = {
     f"modelarts.pool.visual.{size}": InstanceType(
         f"modelarts.pool.visual.{size}", f"Dedicated pool: {cards} of a node's cards", "Ascend", cards, 1000
     )
     for size, cards in (("xlarge", 1), ("2xlarge", 2), ("4xlarge", 4), ("8xlarge", 8), ("16xlarge", 16))
 }
-"""The share of a node that a job in a dedicated pool takes; these are not public instance types."""
 
+# Training guide, table 3-1, and names in newer documents; the list differs by region.
 _ASCEND = (
     "mindspore_1.3.0-cann_5.0.2-py_3.7-euler_2.8.3-aarch64",
     "mindspore_1.5.1-cann_5.0.3-py_3.7-euler_2.8.3-aarch64",

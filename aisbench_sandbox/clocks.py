@@ -12,6 +12,8 @@ Scope = MutableMapping[str, Any]
 
 def set_clock_offset(scope: Scope, seconds: float) -> None:
     """Set the clock's offset in seconds for this request; positive is late."""
+    # In the scope, because the fault is found before the request is read, and the date is checked by the service
+    # behind it.
     scope.setdefault("state", {})[_OFF] = seconds
 
 

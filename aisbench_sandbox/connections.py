@@ -1,12 +1,21 @@
-"""HTTP connections that can be dropped: what a client sees when the network fails rather than the service."""
+"""HTTP connections: from which addresses they come, and how they break when the network fails, not the service."""
 
 import asyncio
+import ipaddress
 from typing import Any
 
 from starlette.types import Receive, Scope
 from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host's name or address is this machine's own."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 class CuttableConnection(H11Protocol):
@@ -25,7 +34,9 @@ class CuttableConnection(H11Protocol):
 async def cut(scope: Scope, receive: Receive) -> None:
     """Close the request's connection without an answer, and wait until it is closed."""
     connection: CuttableConnection = scope["state"]["connection"]
+    # abort drops what is still to be sent; close, below, sends it first.
     connection.transport.abort()
+    # If the application returned while the connection is open, uvicorn would answer 500.
     while (await receive())["type"] != "http.disconnect":
         pass
 

@@ -7,7 +7,8 @@ LANGUAGES = ("zh-cn", "en-us")
 
 _Texts = tuple[str, str, str]
 
-# kind: (level, Simplified Chinese, English); the fields in braces are the event's facts.
+# kind: (level, Simplified Chinese, English); the fields in braces are the event's facts. The Chinese texts are those of
+# the training guide, 4.3, the English ones follow the examples of the API reference.
 _JOB: Mapping[str, _Texts] = {
     "created": ("Info", "训练作业创建成功", "Training job is created."),
     "queued": (
@@ -86,6 +87,7 @@ _TASK: Mapping[str, _Texts] = {
         "Upload training output(parameter name: {name}) failed. Cause: {reason}",
     ),
 }
+# Training guide 4.3: `[worker-0] [耗时： 秒] …`.
 _TIME_USED = ("[耗时：{seconds}秒]", "[time used: {seconds}s]")
 
 
@@ -102,6 +104,7 @@ class PlatformEvent:
     @property
     def level(self) -> str:
         """Info, Warning or Error; a task that ends with a non-zero code is an error."""
+        # The API reference's example shows such an event as an error.
         if self.kind == "task_finished" and self.facts["code"] != "0":
             return "Error"
         return self._texts[0]

@@ -16,6 +16,7 @@ from aisbench_sandbox.service.gateway import refusal
 
 Service = Literal["obs", "modelarts"]
 
+# A body that trickles rather than one that comes late: what read timeouts do not notice.
 _PIECES = 20
 # Default error codes of the training service by HTTP status.
 _CODES = {401: "APIGW.0301", 403: "ModelArts.0203", 404: "ModelArts.2836", 405: "ModelArts.2803", 429: "ModelArts.2799"}
@@ -85,6 +86,7 @@ async def inject_fault(fault: Fault, app: ASGIApp, scope: Scope, receive: Receiv
     if fault.clock_s:
         set_clock_offset(scope, fault.clock_s)
     if fault.drop:
+        # The request was carried out and its answer lost: a client has to look before it repeats it.
         if fault.drop == "after":
             await app(scope, receive, _discard)
         return await cut(scope, receive)
@@ -108,6 +110,7 @@ async def _truncated(fault: Fault, app: ASGIApp, scope: Scope, receive: Receive,
         nonlocal left
         part = message.get("body", b"")[:left]
         left -= len(part)
+        # Content-Length stays that of the whole body, so the client can tell that some is missing.
         if message["type"] == "http.response.start":
             await send(message)
         elif part:
@@ -124,6 +127,7 @@ def _slowly(send: Send, seconds: float) -> Send:
         body = message.get("body", b"")
         if message["type"] != "http.response.body" or not body:
             return await send(message)
+        # Rounded up, so that there are at most as many pieces.
         size = -(-len(body) // _PIECES)
         for start in range(0, len(body), size):
             await asyncio.sleep(seconds / _PIECES)

@@ -104,6 +104,7 @@ class Job:
     @property
     def priority(self) -> int:
         """1 to 3; 3 goes first. Only dedicated pools have priorities; other jobs count as 1."""
+        # Training guide 5.5 and table 4-6.
         return int(self._schedule.get("priority") or 1) if self.pool else 1
 
     @property
@@ -129,12 +130,14 @@ class Job:
     @property
     def is_checked_first(self) -> bool:
         """Whether its nodes' environment is checked before it starts."""
+        # Training guide 5.2.1 and table 4-18: no check without restarts, and none if the job switches it off.
         return self.max_retries > 0 and (self.algorithm.get("environments") or {}).get("MA_SKIP_IMAGE_DETECT") != "0"
 
     @property
     def tasks(self) -> tuple[str, ...]:
         """worker-0, worker-1 and so on, one per node; TensorFlow has a parameter server on each of several nodes."""
         workers = tuple(f"worker-{node}" for node in range(self.node_count))
+        # Starting a Preset Image's Boot File: one parameter server per worker, from two nodes on.
         if self.node_count > 1 and self.algorithm.get("engine", {}).get("engine_name") == "TensorFlow":
             return (*(f"ps-{node}" for node in range(self.node_count)), *workers)
         return workers
@@ -161,12 +164,14 @@ class Job:
 
     def running_ms(self, now: int) -> int:
         """How long it has run; time in the queue does not count."""
+        # Waiting does not count, as for automatic stop in the training guide (table 4-6).
         return sum((attempt.ended_at or now) - attempt.started_at for attempt in self.attempts)
 
     def log_object(self, node: int) -> str:
         """The OBS path of a node's log, or empty."""
         # Jobs of the older API (v1) bring the prefix of their logs' names.
         prefix = self.body.get("log_prefix") or f"modelarts-job-{self.job_id}-worker-"
+        # Training guide, table 4-9 and below it.
         return f"{self.log_path}{prefix}{node}.log" if self.log_path else ""
 
     def channels(self, kind: str) -> tuple[DataChannel, ...]:
@@ -186,9 +191,11 @@ class Job:
 
     def running(self, at: int, hosts: tuple[str, ...] = ()) -> "Job":
         """The job, running on these nodes; unchanged if its stop was requested meanwhile."""
+        # Between the scheduler's decision and this change, a person may have stopped it.
         if self.phase not in WAITING:
             return self
         attempts = (*self.attempts, JobAttempt(at, hosts))
+        # The first start stays: measurements count their minutes from it.
         started_at = self.started_at or at
         return replace(self, phase=JobPhase.RUNNING, started_at=started_at, attempts=attempts).with_event(at, "running")
 
@@ -209,6 +216,7 @@ class Job:
 
     def ended(self, at: int, ends: tuple[TaskEnd, ...], kind: str = "", **facts: str) -> "Job":
         """The job after its processes ended: completed if every task returned 0, terminated if a stop was requested."""
+        # Whatever its exit codes: processes that are asked to end rarely return 0.
         if self.phase is JobPhase.TERMINATING:
             return replace(self, ends=ends).terminated(at)
         failed = [end for end in ends if end.exit_code]

@@ -12,9 +12,7 @@ from typing import Any
 from aisbench_sandbox.attempts import JobAttempt, read_attempt
 from aisbench_sandbox.events import PlatformEvent
 from aisbench_sandbox.files import write_atomically
-from aisbench_sandbox.job import ENDED, DataChannel, Job, JobPhase, TaskEnd
-
-__all__ = ["ENDED", "Clock", "DataChannel", "Job", "JobPhase", "JobStore", "TaskEnd"]
+from aisbench_sandbox.job import Job, JobPhase, TaskEnd
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +39,7 @@ class JobStore:
         with self._lock:
             if self.has_name(body["metadata"]["name"]):
                 return None
+            # Ids in the cloud are UUIDs, too.
             job = Job(str(uuid.uuid4()), body, self._unused_time(), script=script)
             return self._store(job.with_event(job.created_at, "created"))
 
@@ -51,6 +50,7 @@ class JobStore:
 
     def find(self, job_id: str) -> Job | None:
         """The job, if there is one."""
+        # Without the lock: one look-up in a dict is atomic, and jobs are immutable.
         return self._jobs.get(job_id)
 
     def all(self) -> list[Job]:
@@ -69,6 +69,7 @@ class JobStore:
         with self._lock:
             for job in self.all():
                 changed = step(job)
+                # By identity: every stored change rewrites a file.
                 if changed is not job:
                     self._store(changed)
 
@@ -76,6 +77,7 @@ class JobStore:
         """Delete the job and its files, if they still exist."""
         with self._lock:
             job = self._jobs.pop(job_id, None)
+            # Also if the job is unknown here, such as one whose file was damaged.
             self._file(job_id).unlink(missing_ok=True)
             if job is not None:
                 self.remove_logs(job)
@@ -95,6 +97,7 @@ class JobStore:
         return max(self.now(), newest + 1)
 
     def _store(self, job: Job) -> Job:
+        # The file first: if the disk is full, the change has not happened.
         write_atomically(self._file(job.job_id), json.dumps(asdict(job), ensure_ascii=False).encode())
         self._jobs[job.job_id] = job
         return job

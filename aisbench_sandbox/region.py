@@ -86,6 +86,7 @@ class Region:
         self._store = JsonStore(location.data / "service")
         self._make_bucket()
         self._capacity = Capacity(location.data / "capacity.json", plan, limits.cards)
+        # Last, because it goes on with the jobs of a previous sandbox at once.
         self._engine = self._make_engine(kind, limits, containers, protected)
 
     def modelarts_app(self) -> ASGIApp:
@@ -107,6 +108,7 @@ class Region:
             self._counts_pages,
         )
         app = self._admin.wrap(modelarts_app(services, PROJECT, self.keys, self._admin.lockout), "modelarts")
+        # Beside the wrapped service, so that faults and latency never keep a test from ending them.
         return _side_by_side(app, LocalOnly(admin_app(self._admin, self._wipe, self._engine, self._capacity)))
 
     def obs_app(self) -> ASGIApp:
@@ -133,6 +135,7 @@ class Region:
             # Nothing costs money here; the prices only make the cost estimate visible.
             "price_per_node_hour": {flavor.flavor_id: 1.0 * flavor.cards for flavor in FLAVORS.values()},
         }
+        # At each start: with port 0 the addresses change.
         write_atomically(self.location.data / "profile.yaml", yaml.safe_dump(profile, sort_keys=False).encode())
 
     def close(self) -> None:
@@ -143,6 +146,7 @@ class Region:
         return self._admin.readings.offset == "pages"
 
     def _wipe(self) -> None:
+        # Before the objects go, into which the jobs would still write.
         self._engine.end_all()
         for job in self._jobs.all():
             self._jobs.remove(job.job_id)
@@ -150,6 +154,7 @@ class Region:
         remove_tree(self.location.data / "shares")
         self._capacity.reset()
         for bucket in self._objects.buckets():
+            # From the beginning each time: what was listed is gone.
             while page := self._objects.list(bucket.name).objects:
                 for stat in page:
                     self._objects.delete(bucket.name, stat.key)
@@ -183,6 +188,7 @@ class Region:
                 self._capacity,
                 limits.grace,
                 site,
+                # Asked for each job: a file of real keys may be filled at any time.
                 lambda: protected.keys.why_no_jobs(isolated),
             )
         )

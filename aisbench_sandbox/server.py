@@ -48,6 +48,7 @@ def serve(options: Options, say: Callable[[str], None], warn: Callable[[str], No
     Raises CannotStart."""
     data = options.data.resolve()
     make_private_folder(data)
+    # A folder from before may be open to others.
     restrict_access([data])
     with (
         _alone_in(data),
@@ -70,10 +71,13 @@ async def _answer(region: Region, modelarts: socket.socket, obs: socket.socket, 
         asyncio.create_task(server.serve(sockets=[listener]))
         for server, listener in zip(servers, (modelarts, obs), strict=True)
     ]
+    # In the event loop, where it may touch the servers.
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, _end, servers)
+    # uvicorn has no event for this.
     while not all(server.started for server in servers):
         await asyncio.sleep(0.005)
+    # Only now do the addresses in it answer.
     region.write_profile()
     location = region.location
     say(f"sandbox ready: {NAME}, ModelArts {location.modelarts_url}, OBS {location.obs_url}, data {location.data}")
@@ -93,6 +97,7 @@ def _server(app: ASGIApp) -> _Server:
         uvicorn.Config(
             app,
             http=CuttableConnection,
+            # Neither is used, and importing them takes time.
             ws="none",
             lifespan="off",
             log_level="warning",
@@ -100,6 +105,7 @@ def _server(app: ASGIApp) -> _Server:
             server_header=False,
             date_header=False,  # a fault may offset the region's clock
             headers=[("server", NAME)],
+            # uvicorn's 5 s would close connections that clients keep between two polls.
             timeout_keep_alive=60,
             timeout_graceful_shutdown=_LAST_ANSWERS_SECONDS,
         )
@@ -113,6 +119,7 @@ def _end(servers: list[_Server]) -> None:
 
 @contextlib.contextmanager
 def _alone_in(data: Path) -> Iterator[None]:
+    # The system frees it when its holder dies, even by kill -9.
     lock = FileLock(data / "sandbox.lock")
     try:
         lock.acquire(timeout=0)
@@ -129,6 +136,7 @@ def _listening(host: str, port: int, option: str) -> Iterator[socket.socket]:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sets TCP_NODELAY only on sockets with this protocol number; else an answer waits 40 ms for an ACK
     with socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP) as listener:
+        # A restarted sandbox gets its port back, although old connections are still closing.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listener.bind((host, port))

@@ -2,46 +2,36 @@
 
 import streamlit as st
 
+from pages._ui.compare import comparison as parts
 from pages._ui.compare.comparability import show_comparability
-from pages._ui.compare.comparison import (
-    choose_compared,
-    choose_runs,
-    link_history,
-    show_clones,
-    show_differences,
-    show_metric_charts,
-    show_metrics,
-    show_scaling,
-)
 from pages._ui.compare.groups import show_peers
-from pages._ui.leaderboard.board import LEAST_COMPARED
+from pages._ui.leaderboard.board import MIN_COMPARED
 from pages._ui.runs.servers import show_servers
 from pages._ui.runs.validity import show_verdicts
 from pages._ui.shell import saved_views
-from pages._ui.shell.core import asked, core
+from pages._ui.shell.core import cached, core
 from pages._ui.shell.downloads import show_report
 from pages._ui.shell.navigation import COMPARE
-from pages._ui.shell.words import words
+from pages._ui.shell.words import t
 
-t = words()
 saved_views.show_title(COMPARE, t("compare.title"))
-run_ids = choose_runs()
+run_ids = parts.choose_runs()
 saved_views.show_missing()
-if len(run_ids) < LEAST_COMPARED:
-    row = asked(core().warehouse.run, run_ids[0]) if run_ids else None
+if len(run_ids) < MIN_COMPARED:
+    row = cached(core().warehouse.run, run_ids[0]) if run_ids else None
     if row:
-        show_scaling(row)
+        parts.show_scaling(row)
     st.stop()
 
-comparison = asked(core().warehouse.compare, tuple(run_ids), choose_compared())
+comparison = cached(core().warehouse.compare, tuple(run_ids), parts.choose_compared())
 show_comparability(comparison)
-show_clones(comparison.runs)
-show_differences(comparison)
-show_metrics(comparison)
+parts.show_clones(comparison.runs)
+parts.show_differences(comparison)
+parts.show_metrics(comparison)
 show_peers(comparison)
-show_metric_charts(comparison)
+parts.show_metric_charts(comparison)
 show_verdicts(comparison.runs)
 show_servers(comparison.servers, {run.run_id: run.throughput_unit for run in comparison.runs})
-show_scaling(comparison.runs[0])
-link_history(comparison.runs[0])
+parts.show_scaling(comparison.runs[0])
+parts.link_history(comparison.runs[0])
 show_report(comparison.runs)

@@ -1,29 +1,21 @@
-"""Health: where this console runs things, whether the cloud answers, who follows, and how much is stored."""
+"""Health: whether the cloud answers, whether a follower is running, and how much is stored."""
 
 import streamlit as st
 
 from pages._ui.configure.launch import choose_profile
+from pages._ui.shell import health
 from pages._ui.shell.core import core
-from pages._ui.shell.health import (
-    show_cloud,
-    show_console,
-    show_follower_health,
-    show_manifests,
-    show_profile_health,
-    show_sizes,
-)
-from pages._ui.shell.words import words
+from pages._ui.shell.words import t
 
-t = words()
 st.title(t("health.title"))
-show_console()
-show_manifests()
+health.show_console()
+health.show_manifests()
 profile = choose_profile()
 with st.spinner(t("health.asking")):
-    health = core().health(profile or "")
-show_follower_health(health)
+    report = core().health.check(profile)
+health.show_follower_health(report)
 if profile:
-    show_cloud(health, profile)
-show_sizes(health)
+    health.show_cloud(report, profile)
+health.show_sizes(report)
 if profile:
-    show_profile_health(profile)
+    health.show_profile_health(profile)

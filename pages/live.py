@@ -2,15 +2,14 @@
 
 import streamlit as st
 
-from pages._ui.runs.cards import ask_before_stopping
+from pages._ui.runs.cards import show_stop_dialog
 from pages._ui.runs.live import follow_all, follow_one
-from pages._ui.shell.words import words
+from pages._ui.shell.words import t
 
-t = words()
 run_id = st.query_params.get("run", "")
 if run_id:
     follow_one(run_id)
 else:
     st.title(t("live.title"))
     follow_all()
-ask_before_stopping()
+show_stop_dialog()

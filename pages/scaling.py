@@ -1,45 +1,33 @@
-"""Scaling: how throughput grows with the number of nodes, against ideal, and what more nodes would bring."""
+"""Scaling: throughput over the number of nodes against ideal scaling, with a prediction for more nodes."""
 
 import streamlit as st
 
-from pages._ui.leaderboard.board import choose_kind, show_kind
-from pages._ui.scaling.choice import (
-    choose_curves,
-    choose_nodes,
-    choose_question,
-    choose_scaling_query,
-    curve_names,
-    open_run,
-)
-from pages._ui.scaling.results import show_law, show_left_out, show_numbers, show_predictions, show_scaling_charts
+from pages._ui.scaling import choice, results
 from pages._ui.shell import saved_views
-from pages._ui.shell.core import asked, core
-from pages._ui.shell.empty_warehouse import show_unrecorded
+from pages._ui.shell.core import cached, core
+from pages._ui.shell.empty_warehouse import recorded_regions
+from pages._ui.shell.filters import choose_facets, choose_region, show_rehearsal
 from pages._ui.shell.navigation import SCALING
-from pages._ui.shell.words import words
+from pages._ui.shell.words import t
 
-t = words()
 saved_views.show_title(SCALING, t("scaling.title"))
-regions = asked(core().warehouse.regions)
-if not regions:
-    show_unrecorded()
-
-open_run()
-kind = choose_kind(regions)
-query = choose_scaling_query(kind)
+regions = recorded_regions()
+choice.open_run()
+region = choose_region(regions)
+query = choose_facets(region, "model", "workload", "flavor", limit=choice.MAX_CONFIGURATIONS)
 saved_views.show_missing()
-show_kind(kind)
-question = choose_question(query)
-if question is None:
+show_rehearsal(region)
+row = choice.choose_configuration(query)
+if row is None:
     st.stop()
 
-every = asked(core().warehouse.scaling, question.question)
-names = curve_names([curve for curve in every if curve.points], t)
-curves = choose_curves(every, names)
+scalings = cached(core().warehouse.scaling, row.configuration)
+names = choice.curve_names([scaling for scaling in scalings if scaling.points])
+curves = choice.choose_curves(scalings, names)
 if curves:
-    nodes = choose_nodes(curves)
-    show_law(curves, nodes, names)
-    show_scaling_charts(curves, nodes, names)
-    show_numbers(curves, names)
-    show_predictions(curves, nodes, names)
-show_left_out(every)
+    nodes = choice.choose_nodes(curves)
+    results.show_law(curves, nodes, names)
+    results.show_scaling_charts(curves, nodes, names)
+    results.show_numbers(curves, names)
+    results.show_predictions(curves, nodes, names)
+results.show_left_out(scalings)

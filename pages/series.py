@@ -5,9 +5,8 @@ import streamlit as st
 from pages._ui.series.form import show_series_form
 from pages._ui.series.live import follow_series
 from pages._ui.series.series_list import show_list
-from pages._ui.shell.words import words
+from pages._ui.shell.words import t
 
-t = words()
 series_id = st.query_params.get("series", "")
 if series_id:
     follow_series(series_id)

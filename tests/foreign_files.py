@@ -18,10 +18,11 @@ import duckdb
 
 import aisbench_core
 from aisbench_core.errors import AisbenchError
-from aisbench_core.history.found import Unread
-from aisbench_core.history.reading import columns_of, read_path
+from aisbench_core.importing.readers.reading import columns_of, read_path
+from aisbench_core.importing.readers.results import Unread
+from aisbench_core.messages import verbatim
 from aisbench_core.mlflow.exporting import MlflowExport
-from aisbench_core.mlflow.schema import NEEDED
+from aisbench_core.mlflow.schema import REQUIRED
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.store.reading import reader
 from aisbench_core.warehouse.store.schema import TABLES
@@ -161,7 +162,7 @@ _BREAKS = [_view, _retyped, _valued, _valued, _defaulted, _generated, _shadowed,
 def _read_warehouse(file: Path, folder: Path) -> str:
     """Take its runs over, and read all of them as every page does; then ask it as a snapshot."""
     warehouse = Warehouse(folder / "ours.duckdb")
-    warehouse.taking.take(file, folder / "taken", frozenset(), lambda _done, _of: None, a.T0)
+    warehouse.merging.merge(file, folder / "taken", frozenset(), lambda _done, _of: None, a.T0)
     query = BoardQuery("cn-north-9", include_invalid=True)
     told = [repr(warehouse.leaderboard(query)), repr(warehouse.runs(query)), repr(warehouse.check([]))]
     with aisbench_core.open_warehouse(file) as opened:
@@ -176,7 +177,7 @@ def _read_warehouse(file: Path, folder: Path) -> str:
 def _make_store(file: Path) -> None:
     warehouse = Warehouse(file.with_suffix(".duckdb"))
     warehouse.record_many([*a.records([8000.0, 8100.0]), with_many_samples("long")])
-    found = reader(warehouse.place)
+    found = reader(warehouse.location)
     try:
         MlflowExport(found).export(BoardQuery("cn-north-9"), file, replace=True)
     finally:
@@ -205,9 +206,9 @@ def _break_store(file: Path, chance: random.Random, _: Path) -> None:
 
 
 def _sqlite(chance: random.Random) -> Sequence[str]:
-    table = chance.choice([*NEEDED, "alembic_version"])
-    column = chance.choice(NEEDED.get(table, ("version_num",)))
-    columns = ", ".join(NEEDED.get(table, ("version_num",)))
+    table = chance.choice([*REQUIRED, "alembic_version"])
+    column = chance.choice(REQUIRED.get(table, ("version_num",)))
+    columns = ", ".join(REQUIRED.get(table, ("version_num",)))
     endless = "with recursive n(i) as (select 1 union all select i + 1 from n) select i from n"
     drop = [f"create table before_it as select {columns} from {table}", f"drop table {table}"]
     return chance.choice(
@@ -231,7 +232,7 @@ def _read_store(file: Path, _: Path) -> str:
     results = list(read_path(file))
     told = [repr(list(columns_of(file))), *map(repr, results)]
     if all(isinstance(each, Unread) for each in results):
-        raise AisbenchError(f"{results}")
+        raise AisbenchError(verbatim(f"{results}"))
     return "".join(told)
 
 

@@ -4,15 +4,15 @@ import hashlib
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from aisbench_core.history.found import FoundResult
+from aisbench_core.importing.readers.results import ParsedResult
 from aisbench_core.model import Mode, TrainResultInfo
 
 ENDED = datetime(2022, 7, 12, 7, 29, 13, tzinfo=UTC)
 
 
-def found(values: str = "resnet", job: str = "", **changes: object) -> FoundResult:
+def found(values: str = "resnet", job: str = "", **changes: object) -> ParsedResult:
     """A result of these values, in a log that knows this job or none."""
-    usual = FoundResult(
+    usual = ParsedResult(
         source="logs/run1.log",
         number=1,
         identity=_sha256(f"{values} of {job}"),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from aisbench_core.cloud.ports import ObjectStat, OnProgress
 from aisbench_core.errors import CloudNotFound
+from aisbench_core.messages import verbatim
 
 
 class MemoryStore:
@@ -28,7 +29,7 @@ class MemoryStore:
 
     def read(self, path: str, start: int = 0) -> bytes:
         if path not in self.contents:
-            raise CloudNotFound(f"{path} is not there", operation=f"read {path}")
+            raise CloudNotFound(verbatim(f"{path} is not there"), operation=f"read {path}")
         return self.contents[path][start:]
 
     def read_many(self, paths: Iterable[str]) -> Mapping[str, bytes]:
@@ -42,7 +43,7 @@ class MemoryStore:
 
     def location(self, bucket: str) -> str:
         if not any(path.startswith(f"/{bucket}/") for path in self.contents):
-            raise CloudNotFound(f"{bucket} is not there", operation=f"look where {bucket} is")
+            raise CloudNotFound(verbatim(f"{bucket} is not there"), operation=f"get the region of {bucket}")
         return "memory"
 
     def head(self, path: str) -> ObjectStat | None:

@@ -4,12 +4,13 @@ import io
 from pathlib import Path
 from typing import Any
 
-from aisbench_core.authoring.packages.importing import Packages
-from aisbench_core.authoring.packages.intake import LIMITS, PackageLimits
-from aisbench_core.authoring.packages.package import Answers, Package, PackagedWorkload
-from aisbench_core.authoring.upstream.found import LineFinding
 from aisbench_core.authoring.workloads import Workload, Workloads
 from aisbench_core.settings import Settings
+from aisbench_core.upstream.configs.contents import LineFinding
+from aisbench_core.upstream.packages.entries import LIMITS, PackageLimits
+from aisbench_core.upstream.packages.package import Answers, Package, PackagedWorkload
+from aisbench_core.upstream.packages.service import Packages
+from tests.actors import TESTER
 from tests.upstream_package import NAME, files, packed
 
 NO_ANSWERS = Answers()
@@ -36,7 +37,7 @@ class Door:
     def made(self, name: str = NAME, answers: Answers = NO_ANSWERS, **contents: Any) -> Workload:
         """The workload of a package, as it is read from its folder."""
         package = self.opened(name, **contents)
-        made = self.packages.make(package, self.packages.describe(package, answers))
+        made = self.packages.make(package, self.packages.describe(package, answers), actor=TESTER)
         return self.workloads.get(made.name)
 
 

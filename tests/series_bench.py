@@ -1,6 +1,6 @@
 """Series without a region: cells are admitted as a follower does it, and tests say how their runs end."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -8,11 +8,11 @@ from typing import Any
 
 from aisbench_core.core import Core
 from aisbench_core.model import Run, RunSpec, RunState, Series
-from aisbench_core.series.admitting import Admitting
 from aisbench_core.series.matrix import Matrix
 from aisbench_core.settings import Settings
 from aisbench_core.wiring import open_core, utc_now
 from tests import records as a
+from tests.actors import named
 from tests.flow.following import PERSON, MovableClock
 
 SPEC = RunSpec(workload="quickstart_digits", cards_per_node=2)
@@ -34,7 +34,7 @@ class SeriesBench:
 
     core: Core
     clock: MovableClock
-    admitting: Admitting
+    admit_cells: Callable[[], None]
 
     @classmethod
     def on(cls, data_dir: Path) -> "SeriesBench":
@@ -46,21 +46,21 @@ class SeriesBench:
         clock = MovableClock(utc_now())
         settings = Settings(data_dir=data_dir, profile="quiet", request_seconds=2, look_seconds=1)
         core = open_core(settings, clock)
-        return cls(core, clock, core.series.admitting())
+        return cls(core, clock, core.series.admission())
 
     def launch(self, spec: RunSpec = SPEC, answers: Mapping[str, Any] | None = None, **more: Any) -> Series:
         """A new series, some seconds after the last."""
         self.clock.move(5)
         plan = self.core.series.plan(spec, {**(answers or {}), **more}).plan
-        return self.core.series.launch(plan, "", PERSON)
+        return self.core.series.launch(plan, "", named(PERSON))
 
     def look(self, series: Series) -> Matrix:
         """The series as it stands."""
-        return self.core.series.look(series.series_id)
+        return self.core.series.matrix(series.series_id)
 
     def admit(self) -> list[Run]:
         """Launch what there is room for; the active runs, by series and cell."""
-        self.admitting.admit()
+        self.admit_cells()
         return sorted(self.core.ledger.active(), key=lambda run: (run.series_id, run.series_index or 0))
 
     def start(self, run: Run) -> Run:

@@ -1,14 +1,20 @@
-"""Warehouses as each schema version left them: a file and a team's catalogue, compressed, with the same three runs.
+"""Stores as each schema version left them: warehouses as a file and a team's catalogue, with the same three runs, and
+ledgers as SQL.
 
-`python -m tests.stored_schemas` stores those of the newest schema, before another step is added to the migrations."""
+`python -m tests.stored_schemas` stores those of the newest schemas, before they are changed."""
 
 import gzip
+import sqlite3
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 
-from aisbench_core.model import Event, Level, MetricSample, RunRecord, RunState
+from aisbench_core.model import Attempt, Event, Level, MetricSample, Progress, RunRecord, RunState, Series, SeriesPlan
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.ledger_schema import VERSION
+from aisbench_core.running.ledger_series import SeriesLedger
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.store.migrations import LATEST
 from tests import records as a
@@ -33,6 +39,26 @@ def runs() -> list[RunRecord]:
     ]
 
 
+def fill_ledger(file: Path) -> None:
+    """What every stored ledger holds, as far as it has tables and columns for it; never changed either."""
+    ledger = Ledger(file)
+    series = Series("s-1", SeriesPlan(spec=a.spec(), name="scaling"), (), "beijing", a.T0, "ann", 12.5)
+    attempts = [Attempt("s-1", number, 1, 0, number, "ann", a.T0) for number in (1, 2)]
+    ledger.add(replace(a.run("r-1"), state=RunState.RUNNING, version=0), event("submitted"), token="dialog-1")
+    ledger.add(replace(a.run("r-2"), detail="the job ended as Failed", version=0), event("failed", "r-2"))
+    ledger.set_progress(Progress("r-1", RunState.RUNNING, 3, 90, "epochs", a.T0))
+    ledger.save_draft("configure/quickstart_digits", "epochs: 3\n", a.T0)
+    ledger.beat("follower", a.T0)
+    SeriesLedger(ledger).add(series, attempts, event("launched", "s-1"), token="dialog-2")
+    SeriesLedger(ledger).admit(attempts[0], replace(a.run("r-3"), series_id="s-1", version=0), event("admitted", "r-3"))
+    SeriesLedger(ledger).set_trouble("s-1", "the budget is used up")
+
+
+def event(message: str, run_id: str = "r-1") -> Event:
+    """Something that happened."""
+    return Event(run_id, a.T0, "follower", Level.INFO, message, "ann")
+
+
 def file_of(version: int) -> Path:
     """The stored file of a schema version."""
     return FOLDER / f"schema-{version}.duckdb.gz"
@@ -43,11 +69,29 @@ def catalogue_of(version: int) -> Path:
     return FOLDER / f"schema-{version}.sql.gz"
 
 
+def ledger_of(version: int) -> Path:
+    """The stored ledger of a schema version, as SQL."""
+    return FOLDER / f"ledger-{version}.sql"
+
+
+def unpack_file(version: int, target: Path) -> Path:
+    """Put the stored file of a schema version in a place."""
+    target.write_bytes(gzip.decompress(file_of(version).read_bytes()))
+    return target
+
+
 def main() -> None:
-    """Store the newest schema."""
+    """Store the newest schemas."""
     with tempfile.TemporaryDirectory() as folder:
+        _store_ledger(Path(folder) / "ledger.sqlite3")
         _store_file(Path(folder) / "warehouse.duckdb")
         _store_catalogue(Path(folder))
+
+
+def _store_ledger(file: Path) -> None:
+    fill_ledger(file)
+    with sqlite3.connect(file) as con:
+        ledger_of(VERSION).write_text("\n".join([*con.iterdump(), f"PRAGMA user_version = {VERSION};", ""]), "utf-8")
 
 
 def _store_file(file: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from aisbench_core.errors import AisbenchError, WarehouseError
 from aisbench_core.model import MetricSample, RunRecord
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.store.team import SCHEME, Access, Bucket, TeamPlace, team_place
+from aisbench_core.warehouse.store.team import SCHEME, Access, Bucket, TeamLocation, team_location
 from tests import records as a
 from tests.postgres_server import PASSWORD, PostgresServer
 from tests.sandbox_process import SandboxProcess
@@ -32,13 +32,13 @@ class TeamWarehouse:
         return cls(database, address, f"s3://{obs.bucket}/{database}", Access(PASSWORD, bucket))
 
     @property
-    def place(self) -> TeamPlace:
+    def location(self) -> TeamLocation:
         """What the product makes of the settings."""
-        return team_place(f"{SCHEME}{self.address}", self.data_path, lambda: self.access)
+        return team_location(f"{SCHEME}{self.address}", self.data_path, lambda: self.access)
 
     def open(self, patience_s: float = 60.0) -> Warehouse:
         """The warehouse; it connects when it is first asked."""
-        return Warehouse(self.place, patience_s)
+        return Warehouse(self.location, patience_s)
 
 
 def with_many_samples(run_id: str) -> RunRecord:

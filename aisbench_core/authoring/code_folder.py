@@ -1,25 +1,25 @@
-"""How large a code directory is; the walk ends as soon as the cloud's limits are passed."""
+"""The size of a code directory, measured no further than the cloud's limits."""
 
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+# ModelArts refuses larger code directories with 2759, 2761 and 2760.
 MOST_ENTRIES = 1_000
 MOST_BYTES = 5 * 1024**3
 MOST_LEVELS = 32
-LEFT_OUT = frozenset(
+# Names that are never uploaded and do not count: leftovers of tools, and files with keys.
+NEVER_UPLOADED = frozenset(
     {"__pycache__", ".git", ".DS_Store", ".ipynb_checkpoints", "credentials.yaml", "secrets.toml", ".huaweicloud"}
 )
-"""What is never uploaded: leftovers of tools, and the files that keys are kept in."""
-"""Names that are never uploaded, so they do not count."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeFolder:
-    """What a walk has seen: files and directories, bytes, levels of directories, the first place that it could
-    not read, and the first link to a directory.
+    """Files and directories, bytes and levels of a code directory; the first entry that is unreadable, and the first
+    link to a directory.
 
-    When a limit is passed the walk stops there, so the numbers are then only lower bounds."""
+    The numbers are lower bounds once `over_limit` is true."""
 
     entries: int = 0
     size: int = 0
@@ -29,41 +29,42 @@ class CodeFolder:
 
     @property
     def over_limit(self) -> bool:
-        """Whether one of the limits is passed."""
+        """Whether a limit is exceeded."""
         return self.entries > MOST_ENTRIES or self.size > MOST_BYTES or self.levels > MOST_LEVELS
 
 
 def measure(folder: Path) -> CodeFolder:
-    """Walk a directory. Links to directories are not followed, as the upload does not follow them either."""
-    seen = CodeFolder()
-    waiting = [(folder, 1)]
-    while waiting and not seen.over_limit:
-        here, level = waiting.pop()
+    """Walk a directory until a limit is exceeded. Links to directories are not followed: the upload ignores them."""
+    total = CodeFolder()
+    pending = [(folder, 1)]
+    # Preflight runs at every change of a form and must take < 50 ms, also for a home directory given by mistake.
+    while pending and not total.over_limit:
+        directory, level = pending.pop()
         try:
-            with os.scandir(here) as entries:
+            with os.scandir(directory) as entries:
                 for entry in entries:
-                    if entry.name in LEFT_OUT:
+                    if entry.name in NEVER_UPLOADED:
                         continue
-                    seen = _counted(seen, entry, level)
-                    if seen.over_limit:
+                    total = _add(total, entry, level)
+                    if total.over_limit:
                         break
                     if entry.is_dir(follow_symlinks=False):
-                        waiting.append((Path(entry.path), level + 1))
+                        pending.append((Path(entry.path), level + 1))
         except OSError as error:
-            seen = replace(seen, unreadable=seen.unreadable or f"{here}: {error.strerror}")
-    return seen
+            total = replace(total, unreadable=total.unreadable or f"{directory}: {error.strerror}")
+    return total
 
 
-def _counted(seen: CodeFolder, entry: os.DirEntry[str], level: int) -> CodeFolder:
+def _add(total: CodeFolder, entry: os.DirEntry[str], level: int) -> CodeFolder:
     if entry.is_dir(follow_symlinks=False):
-        return replace(seen, entries=seen.entries + 1, levels=max(seen.levels, level))
+        return replace(total, entries=total.entries + 1, levels=max(total.levels, level))
     if entry.is_dir():
-        return replace(seen, linked=seen.linked or entry.path)
+        return replace(total, linked=total.linked or entry.path)
     try:
         entry.name.encode()  # OBS stores names in UTF-8
         size = entry.stat().st_size
         readable = os.access(entry.path, os.R_OK)
     except (OSError, UnicodeEncodeError):
         size, readable = 0, False
-    unreadable = seen.unreadable or ("" if readable else entry.path.encode(errors="backslashreplace").decode())
-    return replace(seen, entries=seen.entries + 1, size=seen.size + size, unreadable=unreadable)
+    unreadable = total.unreadable or ("" if readable else entry.path.encode(errors="backslashreplace").decode())
+    return replace(total, entries=total.entries + 1, size=total.size + size, unreadable=unreadable)

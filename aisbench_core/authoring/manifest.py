@@ -1,4 +1,4 @@
-"""What a `workload.yaml` may say: the manifest's models, checked field by field."""
+"""The models of `workload.yaml`, the manifest of a workload."""
 
 import math
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ PythonFile = Annotated[str, Field(pattern=r"^([\w-]+/)*[\w-]+\.py$")]
 
 
 class ParameterType(StrEnum):
-    """What kind of value a parameter takes. An int is also a float; nothing else passes for something else."""
+    """The type of a parameter. An int is also a valid float; there are no other conversions."""
 
     INT = "int"
     FLOAT = "float"
@@ -25,9 +25,9 @@ class ParameterType(StrEnum):
     BOOL = "bool"
 
     def fits(self, value: Scalar) -> bool:
-        """Whether the value is of this kind: `90` is an int and a float, `"90"` and `true` are neither."""
+        """Whether the value has this type: `90` is an int and a float, `"90"` and `true` are neither."""
         if self is ParameterType.FLOAT:
-            return type(value) in (int, float)
+            return type(value) in (int, float)  # not isinstance: True is an int
         return type(value).__name__ == self.value
 
 
@@ -48,7 +48,7 @@ class Parameter(Frozen):
     @field_validator("choices")
     @classmethod
     def _choices_fit(cls, choices: tuple[Value, ...], info: ValidationInfo) -> tuple[Value, ...]:
-        kind = info.data.get("type")
+        kind = info.data.get("type")  # missing if it is invalid itself, which is reported already
         wrong = [choice for choice in choices if kind and not kind.fits(choice)]
         if wrong:
             raise refusal(Message("{values} is not of type {kind}", values=shown(wrong), kind=kind))
@@ -59,26 +59,27 @@ class Parameter(Frozen):
     def _only_numbers_have_a_range(cls, bound: float | None, info: ValidationInfo) -> float | None:
         kind = info.data.get("type")
         if bound is not None and kind in (ParameterType.STR, ParameterType.BOOL):
-            raise refusal(Message("is for numbers, and the type is {kind}", kind=kind))
+            raise refusal(Message("applies to numbers, but the type is {kind}", kind=kind))
         return bound
 
     @field_validator("default")
     @classmethod
     def _default_is_allowed(cls, default: Value, info: ValidationInfo) -> Value:
+        # Only if the fields before it are valid: otherwise this would be a second message about the same mistake.
         if {"type", "choices", "minimum", "maximum"} <= info.data.keys():
             limits = (info.data["choices"], info.data["minimum"], info.data["maximum"])
-            complaint = _complaint(default, info.data["type"], *limits)
-            if complaint:
-                raise refusal(complaint)
+            problem = _problem(default, info.data["type"], *limits)
+            if problem:
+                raise refusal(problem)
         return default
 
-    def complaint(self, value: Scalar) -> Message | Literal[""]:
-        """What is wrong with the value, naming what is allowed; empty if nothing is."""
-        return _complaint(value, self.type, self.choices, self.minimum, self.maximum)
+    def problem(self, value: Scalar) -> Message | Literal[""]:
+        """What is wrong with the value, and what is allowed; empty if it is valid."""
+        return _problem(value, self.type, self.choices, self.minimum, self.maximum)
 
     @property
     def allowed(self) -> Message:
-        """The allowed values as a person reads them."""
+        """The allowed values, for display."""
         if self.choices:
             return Message("one of {choices}", choices=shown(self.choices))
         values = _range(self.minimum, self.maximum)
@@ -86,12 +87,12 @@ class Parameter(Frozen):
 
 
 class VersionEdition(Frozen):
-    """What one framework version of a workload has of its own."""
+    """The settings of one framework version of a workload."""
 
     throughput_definition: Annotated[str, Field(description="how throughput is computed: a key of `definitions`")]
     engine_name: Annotated[str, Field(description="preset image family; empty: the workload's")] = ""
     engine_version: Annotated[str, Field(min_length=1, description="preset image version")]
-    boot_file: Annotated[PythonFile | None, Field(description="when it differs from the workload's")] = None
+    boot_file: Annotated[PythonFile | None, Field(description="if it differs from the workload's")] = None
     parameters: Annotated[
         dict[Name, Parameter], Field(default_factory=dict, description="added to, or replacing, the workload's")
     ]
@@ -99,33 +100,35 @@ class VersionEdition(Frozen):
 
 
 class Definition(Frozen):
-    """How a throughput is computed. Numbers of different definitions are never divided by each other."""
+    """How a throughput is computed. Results with different definitions are not comparable."""
 
     text: Annotated[str, Field(min_length=1, description="the formula per rank, in English")]
     text_zh: Annotated[str, Field(description="the same in Chinese")] = ""
 
 
 class DatasetLayout(Frozen):
-    """The data a workload trains on, and how its directory must look."""
+    """The data set of a workload, and the layout of its directory."""
 
     name: Annotated[str, Field(min_length=1, description="the data set's name")]
     input: Annotated[Name, Field(description="name of the input channel")] = "data_url"
     required: Annotated[tuple[str, ...], Field(description="entries of the directory; directories end with `/`")] = ()
     optional: Annotated[bool, Field(description="whether the workload runs without an input")] = False
-    synthetic_without: Annotated[bool, Field(description="whether it then makes up data (marked as such)")] = False
+    synthetic_without: Annotated[
+        bool, Field(description="whether it then generates data; results are marked as synthetic")
+    ] = False
 
 
 class QualityTarget(Frozen):
-    """The accuracy that a run must reach to count, and who says so."""
+    """The accuracy that a valid run must reach, and its source."""
 
     value: Annotated[float, Field(gt=0, le=1, description="the least value of the metric, 0 to 1")]
     metric: Annotated[str, Field(min_length=1, description="what `accuracy.json` holds")]
     source: Annotated[str, Field(min_length=1, description="who set it; `inferred` if no rule was found")]
-    note: Annotated[str, Field(description="what the inference rests on")] = ""
+    note: Annotated[str, Field(description="basis of the inference")] = ""
 
 
 class PackageOrigin(Frozen):
-    """The package of the upstream tool that a workload was made of; written by the import."""
+    """The ais-bench package that a workload was imported from; written by the import."""
 
     name: Annotated[str, Field(min_length=1, description="the package's file or folder")]
     company: Annotated[str, Field(description="whose package it is")] = ""
@@ -155,39 +158,37 @@ class Manifest(Frozen):
     versions: Annotated[
         dict[str, VersionEdition], Field(min_length=1, description="framework versions, oldest first; last: default")
     ]
-    package: Annotated[PackageOrigin | None, Field(description="the package that it was made of, if any")] = None
+    package: Annotated[PackageOrigin | None, Field(description="the package that it was imported from, if any")] = None
 
     @field_validator("versions")
     @classmethod
     def _versions_agree(cls, versions: dict[str, VersionEdition], info: ValidationInfo) -> dict[str, VersionEdition]:
         for version, edition in versions.items():
-            _must_be_known(f"{version}.throughput_definition", [edition.throughput_definition], info, "definitions")
-            _must_be_known(f"{version}.omits", edition.omits, info, "parameters")
+            _require(f"{version}.throughput_definition", [edition.throughput_definition], info, "definitions")
+            _require(f"{version}.omits", edition.omits, info, "parameters")
         return versions
 
 
 def shown(values: Iterable[Scalar]) -> str:
-    """Values as they are written in YAML, so that "90" and 90 look different."""
+    """Values as in YAML, so that "90" and 90 look different."""
     return ", ".join(str(value).lower() if isinstance(value, bool) else repr(value) for value in values)
 
 
-def _must_be_known(field: str, names: Iterable[str], info: ValidationInfo, place: str) -> None:
-    known = info.data.get(place)
+def _require(field: str, names: Iterable[str], info: ValidationInfo, section: str) -> None:
+    entries = info.data.get(section)
     for name in names:
-        if known is not None and name not in known:
-            names_known = ", ".join(known) or Message("none")
-            raise refusal(
-                Message(
-                    "{field}: {name!r} is not among {place}: {known}",
-                    field=field,
-                    name=name,
-                    place=place,
-                    known=names_known,
-                )
+        if entries is not None and name not in entries:
+            problem = Message(
+                "{field}: {name!r} is not among {place}: {known}",
+                field=field,
+                name=name,
+                place=section,
+                known=", ".join(entries) or Message("none"),
             )
+            raise refusal(problem)
 
 
-def _complaint(
+def _problem(
     value: Scalar, kind: ParameterType, choices: tuple[Value, ...], minimum: float | None, maximum: float | None
 ) -> Message | Literal[""]:
     if not kind.fits(value):

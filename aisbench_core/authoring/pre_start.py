@@ -1,4 +1,4 @@
-"""The script ma-pre-start.sh that the console puts beside a boot file: variables, and packages to install.
+"""Writes ma-pre-start.sh, the script beside a boot file that sets variables and installs packages.
 
 The platform runs it on each node before the boot file, in the shell whose environment the boot file inherits."""
 
@@ -10,27 +10,26 @@ from pathlib import Path, PurePosixPath
 from aisbench_core.model import RunSpec
 
 SCRIPT = "ma-pre-start.sh"
-OWN = "ma-pre-start.own.sh"
-"""The name under which the person's own script is uploaded when the console writes one."""
+OWN = "ma-pre-start.own.sh"  # the uploaded name of the user's own script, if the console writes one as well
 
-FOLDER = "run"
-"""Where packages lie, beside the boot file."""
+FOLDER = "run"  # the directory for packages, beside the boot file
 
+# The beginning of every script that the console writes.
 HEAD = """#!/bin/bash
 # Written by the AISBench console for one spec; it runs before the boot file, in the same shell.
 """
-"""How a script of the console's own begins."""
 
 _HEAD = f"""{HEAD}# shellcheck disable=SC2016  # names are meant as they are written
 
 aisbench_end() {{
-    printf '[aisbench] %s; the job ends here, because it would not measure what was asked for\\n' "$1" >&2
+    printf '[aisbench] %s; the job ends here, because it would not measure the requested software\\n' "$1" >&2
     exit 1
 }}
 """
 
+# Finds the script's directory: by its own path, or by the platform's, because not every shell sets BASH_SOURCE.
 _FIND = """
-for aisbench_here in "${BASH_SOURCE[0]%/*}" @PLACES@ .; do
+for aisbench_here in "${BASH_SOURCE[0]%/*}" @PATHS@ .; do
     [ -f "$aisbench_here/@SCRIPT@" ] && break
 done
 case $aisbench_here in
@@ -38,8 +37,8 @@ case $aisbench_here in
     *) aisbench_here=$PWD/$aisbench_here ;;
 esac
 """
-"""Found by the script's own path, else where the platform puts the code: not every shell tells a script's path."""
 
+# The installer of CANN needs root, and some images run jobs as another user, with sudo.
 _AS_ROOT = """
 aisbench_as_root() {
     if [ "$(id -u)" -ne 0 ] && command -v sudo >/dev/null; then
@@ -52,32 +51,33 @@ aisbench_as_root() {
 
 
 def is_needed(spec: RunSpec) -> bool:
-    """Whether the console writes a script for this spec. Images of one's own are started without any."""
+    """Whether the console writes a script for this spec. Custom images do not run one."""
+    # A boot file in the spec means a preset image.
     return bool(spec.code_dir and spec.boot_file and (spec.variables or spec.update.packages))
 
 
 def beside(spec: RunSpec, name: str) -> str:
-    """The path of a file beside the boot file, below the code directory."""
+    """The path of a file beside the boot file, relative to the code directory."""
     return str(PurePosixPath(spec.boot_file).parent / name)
 
 
 def own_script(spec: RunSpec) -> Path | None:
-    """The person's own script beside the boot file, if there is one."""
+    """The user's own script beside the boot file, if any."""
     file = _code_dir(spec) / beside(spec, SCRIPT)
     return file if file.is_file() else None
 
 
 def packages(spec: RunSpec) -> dict[str, Path]:
-    """The packages to upload, by their path below the code directory."""
+    """The packages to upload, by their path relative to the code directory."""
     files = (Path(path) for path in spec.update.packages.values())
     return {beside(spec, f"{FOLDER}/{file.name}"): file for file in files}
 
 
 def script(spec: RunSpec, *, with_own: bool) -> str:
-    """The script: variables, then protobuf, MindSpore and CANN, then the person's own script, then the variables again.
+    """The script: variables, protobuf, MindSpore and CANN, the user's own script, and the variables again.
 
-    So neither an installation nor the own script changes what the spec says. A package that cannot be installed ends
-    the job. `with_own`: there is such a script, uploaded as ma-pre-start.own.sh."""
+    The variables come twice so that neither an installation nor the user's script overrides the spec. A package that
+    cannot be installed ends the job. `with_own`: the user's script is uploaded as ma-pre-start.own.sh."""
     return "".join(_parts(spec, with_own))
 
 
@@ -87,37 +87,40 @@ def _code_dir(spec: RunSpec) -> Path:
 
 def _parts(spec: RunSpec, with_own: bool) -> Iterator[str]:
     update = spec.update.packages
+    # One call of pip for both wheels, so that MindSpore gets this protobuf and not another one.
     wheels = [Path(update[field]).name for field in ("protobuf", "mindspore") if field in update]
     yield _HEAD
     if spec.variables:
         exports = "".join(f"    export {name}={shlex.quote(value)}\n" for name, value in spec.variables.items())
         yield f"\naisbench_variables() {{\n{exports}}}\naisbench_variables\n"
     if update or with_own:
-        yield _FIND.replace("@PLACES@", _code_places(spec)).replace("@SCRIPT@", SCRIPT)
+        yield _FIND.replace("@PATHS@", _remote_folder(spec)).replace("@SCRIPT@", SCRIPT)
     if wheels:
         yield _install_wheels(wheels)
     if "cann" in update:
         yield _AS_ROOT + _install_cann(Path(update["cann"]).name)
     if with_own:
+        # Sourced, not executed: its exports must reach the boot file.
         yield f'\n# The script of the code directory itself.\n# shellcheck source=/dev/null\n. "$aisbench_here/{OWN}"\n'
         if spec.variables:
             yield "aisbench_variables\n"
 
 
-def _code_places(spec: RunSpec) -> str:
-    """Where the directory of the boot file is on a node, as the platform says."""
+def _remote_folder(spec: RunSpec) -> str:
+    """The boot file's directory on a node; the platform downloads the code below MA_JOB_DIR."""
     name = _code_dir(spec).resolve().name or "code"
-    place = shlex.quote(str(PurePosixPath(name) / PurePosixPath(spec.boot_file).parent))
-    return f'"${{MA_JOB_DIR:-.}}"/{place}'
+    path = shlex.quote(str(PurePosixPath(name) / PurePosixPath(spec.boot_file).parent))
+    return f'"${{MA_JOB_DIR:-.}}"/{path}'
 
 
 def _install_wheels(names: list[str]) -> str:
     files = " ".join(_package(name) for name in names)
-    told = shlex.quote(f"pip could not install {' and '.join(names)}")
+    failure = shlex.quote(f"pip could not install {' and '.join(names)}")
+    # stdin is closed, so that pip cannot wait for an answer that nobody gives.
     return (
         f"\necho {shlex.quote('[aisbench] install ' + ' and '.join(names))}\n"
         f'"${{MA_SCRIPT_INTERPRETER:-python}}" -m pip install --disable-pip-version-check -- {files} </dev/null \\\n'
-        f"    || aisbench_end {told}\n"
+        f"    || aisbench_end {failure}\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""Spec files: a RunSpec as YAML that a person writes, reads and keeps beside the results."""
+"""Spec files: a RunSpec as YAML."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,7 @@ from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 from aisbench_core.model import RunSpec
 
-WHAT = Message("the spec")
+SPEC = Message("the spec")
 
 _PARAMETERS = "parameters"
 _COMMENT = re.compile(r"  # ?(.*)")
@@ -17,11 +17,12 @@ _ENTRY = re.compile(r"  (?=[^ #])")
 
 
 def to_yaml(spec: RunSpec, comments: Mapping[str, str] | None = None) -> str:
-    """The spec as YAML in the model's order; fields at their defaults are left out. `from_yaml` gives it back.
+    """The spec as YAML in the model's order, without fields at their defaults; the inverse of `from_yaml`.
 
-    `comments` stand above the parameters of their names."""
+    `comments` are written above the parameters that they are named after."""
     answers = spec.model_dump(mode="json", exclude_defaults=True)
     text = strict_yaml.dump(answers)
+    # YAML libraries drop comments, so that parameters are written one by one.
     if not comments or _PARAMETERS not in answers:
         return text
     lines = "".join(_parameter(name, value, comments.get(name, "")) for name, value in answers[_PARAMETERS].items())
@@ -33,15 +34,15 @@ def to_yaml(spec: RunSpec, comments: Mapping[str, str] | None = None) -> str:
 
 
 def from_yaml(text: str) -> RunSpec:
-    """The spec that the text describes.
+    """Parse a spec.
 
-    Raises ConfigError, naming the line, if it is not YAML or has a key twice; SpecError, with one problem per
-    field, if a field is unknown, of the wrong type or out of range."""
-    return parse(RunSpec, parse_yaml(text, WHAT), WHAT)
+    Raises ConfigError with the line if the text is not YAML or has a duplicate key; SpecError with one problem per
+    field if a field is unknown, of the wrong type or out of range."""
+    return parse(RunSpec, parse_yaml(text, SPEC), SPEC)
 
 
 def comments_of(text: str) -> dict[str, str]:
-    """The comments that stand above parameters, by the parameters' names; of a text that is a spec in YAML."""
+    """The comments above parameters, by parameter, in the YAML text of a spec."""
     return dict(_comments(iter(text.split("\n"))))
 
 
@@ -54,7 +55,7 @@ def _comments(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
         comment = _COMMENT.fullmatch(line)
         if comment:
             above.append(comment[1].strip())
-        elif _ENTRY.match(line):
+        elif _ENTRY.match(line):  # two blanks: a parameter; more: the rest of its value
             name = _name(line)
             if name is not None and above:
                 yield name, " ".join(above)
@@ -64,9 +65,9 @@ def _comments(lines: Iterator[str]) -> Iterator[tuple[str, str]]:
 
 
 def _name(line: str) -> str | None:
-    """The key of a line; None when the line is only part of an entry."""
+    """The key of a line; None if the line continues an entry."""
     try:
-        return next((str(key) for key in parse_yaml(line, WHAT)), None)
+        return next((str(key) for key in parse_yaml(line, SPEC)), None)
     except ConfigError:
         return None
 

@@ -1,4 +1,4 @@
-"""The registry of workloads: every folder with a `workload.yaml` in it, shipped or the user's own."""
+"""The registry of workloads: every folder with a `workload.yaml`, shipped or the user's own."""
 
 import hashlib
 from collections.abc import Collection, Mapping
@@ -18,7 +18,7 @@ REPORTER = "aisbench_report.py"
 
 @dataclass(frozen=True, slots=True)
 class Edition:
-    """A workload in one framework version, with everything that the version changes carried out."""
+    """A workload in one framework version, with that version's overrides applied."""
 
     version: str
     parameters: Mapping[str, Parameter]
@@ -29,7 +29,7 @@ class Edition:
 
 
 class Workload(Manifest):
-    """A manifest and the folder it was found in. `shipped_dir`: where the workloads of this console lie."""
+    """A manifest and its folder. `shipped_dir`: the folder of the console's own workloads."""
 
     name: str
     folder: Path
@@ -37,24 +37,24 @@ class Workload(Manifest):
 
     @property
     def is_own(self) -> bool:
-        """Whether it is the user's own, and not shipped."""
+        """Whether it is the user's own."""
         return self.folder.parent != self.shipped_dir
 
     @property
     def ships_code(self) -> bool:
-        """Whether the training code is in the folder; otherwise the person must bring it."""
+        """Whether the folder contains the training code; otherwise the spec must give code_dir."""
         return self.code_dir.is_dir()
 
     @property
     def code_dir(self) -> Path:
-        """Where the shipped code lies."""
+        """The directory of shipped code."""
         return self.folder / "code"
 
     @property
     def manifest_sha256(self) -> str:
-        """SHA-256 (hex) over the manifest's text, which decides what a spec leaves open.
+        """SHA-256 (hex) of the manifest's text, which holds a spec's defaults.
 
-        Raises ConfigError when the manifest has gone."""
+        Raises ConfigError if the manifest is gone."""
         file = self.folder / MANIFEST
         try:
             return hashlib.sha256(file.read_bytes()).hexdigest()
@@ -63,7 +63,7 @@ class Workload(Manifest):
 
     @property
     def reporter_file(self) -> Path | None:
-        """The module to upload beside the boot file, if the manifest asks for it."""
+        """The reporter module to upload beside the boot file, if the manifest says so."""
         return self.shipped_dir / "_reporter" / REPORTER if self.reporter else None
 
     @property
@@ -72,22 +72,21 @@ class Workload(Manifest):
         return list(self.versions)[-1]
 
     def edition(self, version: str = "") -> Edition:
-        """The workload in one framework version (empty: the default). Raises ConfigError, naming the known ones."""
+        """The workload in one framework version (empty: the default). Raises ConfigError for an unknown version."""
         version = version or self.default_version
         if version not in self.versions:
-            raise ConfigError(
-                Message(
-                    "workload {workload} has no framework version {version!r}; known: {known}",
-                    workload=self.name,
-                    version=version,
-                    known=", ".join(self.versions),
-                )
+            message = Message(
+                "workload {workload} has no framework version {version!r}; known: {known}",
+                workload=self.name,
+                version=version,
+                known=", ".join(self.versions),
             )
+            raise ConfigError(message)
         own = self.versions[version]
-        kept = {name: parameter for name, parameter in self.parameters.items() if name not in own.omits}
+        shared = {name: parameter for name, parameter in self.parameters.items() if name not in own.omits}
         return Edition(
             version=version,
-            parameters=kept | own.parameters,
+            parameters=shared | own.parameters,
             throughput_definition=own.throughput_definition,
             engine_name=own.engine_name or self.engine_name,
             engine_version=own.engine_version,
@@ -95,17 +94,17 @@ class Workload(Manifest):
         )
 
     def filled(self, spec: RunSpec) -> RunSpec:
-        """The spec with everything that it leaves open answered by the manifest.
+        """The spec with the manifest's defaults filled in.
 
-        A custom image brings its own engine; its command brings its own boot file and code directory. Raises
-        ConfigError for a framework version that is not known."""
+        A custom image needs no engine, its command no boot file and no code directory. Raises ConfigError for an
+        unknown framework version."""
         edition = self.edition(spec.framework_version)
         changes: dict[str, Any] = {
             "framework_version": edition.version,
             "parameters": _defaults(edition) | spec.parameters,
-            "inputs": spec.inputs or self._input_channels(),
+            "inputs": spec.inputs or (() if self.dataset.optional else (Channel(name=self.dataset.input),)),
             "outputs": spec.outputs or (Channel(name=self.output),),
-            "imported": False,  # it holds more than the file did
+            "imported": False,  # from now on it is more than the imported file
         }
         if not spec.command:
             changes["boot_file"] = spec.boot_file or edition.boot_file
@@ -116,21 +115,21 @@ class Workload(Manifest):
         return spec.model_copy(update=changes)
 
     def check_parameters(self, spec: RunSpec) -> list[Problem]:
-        """One problem for each parameter that is unknown, of the wrong type, or not an allowed value.
+        """One problem per parameter that is unknown, of the wrong type or out of range.
 
-        Raises ConfigError for a framework version that is not known."""
+        Raises ConfigError for an unknown framework version."""
         parameters = self.edition(spec.framework_version).parameters
         unknown = Message("is not a known parameter; allowed: {known}", known=", ".join(parameters) or Message("none"))
         problems = []
         for name, value in spec.parameters.items():
             parameter = parameters.get(name)
-            complaint = parameter.complaint(value) if parameter else unknown
-            if complaint:
-                problems.append(Problem(f"parameters.{name}", complaint, repr(value)[:80]))
+            problem = parameter.problem(value) if parameter else unknown
+            if problem:
+                problems.append(Problem(f"parameters.{name}", problem, repr(value)[:80]))
         return problems
 
     def facts(self, spec: RunSpec) -> WorkloadFacts:
-        """What a record of this run must remember, whatever becomes of the manifest."""
+        """The manifest's facts to store with a run, in case the manifest changes."""
         edition = self.edition(spec.framework_version)
         values = _defaults(edition) | spec.parameters
         return WorkloadFacts(
@@ -147,12 +146,9 @@ class Workload(Manifest):
             },
         )
 
-    def _input_channels(self) -> tuple[Channel, ...]:
-        return () if self.dataset.optional else (Channel(name=self.dataset.input),)
-
 
 class Workloads:
-    """The shipped workloads and the user's own. Files are read when asked for, and again when they have changed."""
+    """The shipped workloads and the user's own. Files are read when needed, and again after a change."""
 
     def __init__(self, folder: Path, own: Path | None = None) -> None:
         self._folders = (folder,) if own in (None, folder) else (folder, own)
@@ -160,65 +156,72 @@ class Workloads:
         self._read: dict[Path, tuple[int, Workload | AisbenchError]] = {}
 
     def names(self) -> list[str]:
-        """Every workload that can be used."""
+        """The names of all usable workloads."""
         return [workload.name for workload in self.all()]
 
     def all(self) -> list[Workload]:
-        """Every workload that can be used, by name."""
-        return [found for found in self._look().values() if isinstance(found, Workload)]
+        """All usable workloads, sorted by name."""
+        return [workload for workload in self._load().values() if isinstance(workload, Workload)]
 
     def get(self, name: str) -> Workload:
-        """One workload. Raises ConfigError if there is none of that name, and what is wrong with it if it is broken."""
-        look = self._look()
-        found = next((each for folder in self._folders if (each := look.get(folder / name / MANIFEST))), None)
-        if isinstance(found, Workload):
-            return found
-        if found is not None:
-            raise found
-        known = ", ".join(self.names()) or Message("none")
-        raise ConfigError(
-            Message("there is no workload named {name!r}; known workloads: {known}", name=name, known=known)
+        """One workload. Raises ConfigError if there is none of that name, and its own error if it is broken."""
+        loaded = self._load()
+        workload = next(
+            (loaded[path] for folder in self._folders if (path := folder / name / MANIFEST) in loaded), None
         )
+        if isinstance(workload, Workload):
+            return workload
+        if workload is not None:
+            raise workload
+        names = ", ".join(self.names()) or Message("none")
+        message = Message("there is no workload named {name!r}; known workloads: {known}", name=name, known=names)
+        raise ConfigError(message)
+
+    def filled(self, spec: RunSpec) -> RunSpec:
+        """The spec with everything that its workload's manifest decides. Raises ConfigError."""
+        return self.get(spec.workload).filled(spec)
 
     def joined_by(self, workload: Workload) -> "Workloads":
-        """The same with one more, which is in no folder yet."""
-        joined = Workloads(*self._folders)
+        """A registry with one more workload, whose folder does not exist yet."""
+        joined = Workloads(*self._folders)  # a copy: the others must not see a workload that may never be saved
         joined._joined = {workload.folder / MANIFEST: workload}
         return joined
 
     def problems(self) -> list[tuple[Path, AisbenchError]]:
-        """Each manifest that cannot be used, and why."""
-        return [(file, found) for file, found in self._look().items() if isinstance(found, AisbenchError)]
+        """Each unusable manifest and its error."""
+        return [(file, error) for file, error in self._load().items() if isinstance(error, AisbenchError)]
 
-    def _look(self) -> dict[Path, Workload | AisbenchError]:
+    def _load(self) -> dict[Path, Workload | AisbenchError]:
         files = sorted((file for folder in self._folders for file in _manifests(folder)), key=_name)
         self._read = {file: self._fresh(file) for file in files}
-        found = {file: each for file, (_, each) in self._read.items()}
-        shown = {file: _hidden(file) if self._is_hidden(file, files) else each for file, each in found.items()}
-        return {**shown, **self._joined}
+        loaded = {
+            file: _hidden(file) if self._is_hidden(file, files) else workload
+            for file, (_, workload) in self._read.items()
+        }
+        return {**loaded, **self._joined}
 
     def _is_hidden(self, file: Path, files: Collection[Path]) -> bool:
-        """Whether a shipped workload has the name of this one."""
+        """Whether a shipped workload has the same name."""
         shipped = self._folders[0] / _name(file) / MANIFEST
         return file != shipped and shipped in files
 
     def _fresh(self, file: Path) -> tuple[int, Workload | AisbenchError]:
         try:
             changed = file.stat().st_mtime_ns
-        except OSError as error:  # gone since the folders were listed
+        except OSError as error:  # deleted since the folders were listed
             return 0, _unreadable(file, error)
-        known = self._read.get(file)
-        return known if known and known[0] == changed else (changed, _read_workload(file, self._folders[0]))
+        # Pages ask for the workloads several times per rerun, and parsing a manifest takes milliseconds.
+        cached = self._read.get(file)
+        return cached if cached and cached[0] == changed else (changed, _read_workload(file, self._folders[0]))
 
 
 def _unreadable(file: Path, error: OSError) -> ConfigError:
-    return ConfigError(
-        Message("{file} cannot be read: {why}", file=file, why=error.strerror),
-        Message("put the file back, or choose another workload"),
-    )
+    message = Message("{file} cannot be read: {why}", file=file, why=error.strerror)
+    return ConfigError(message, Message("restore the file, or choose another workload"))
 
 
 def _manifests(folder: Path) -> list[Path]:
+    # `.import-…` are packages that are being imported, `_reporter` is no workload.
     return [file for file in folder.glob(f"*/{MANIFEST}") if file.parent.name[0] not in "._"]
 
 
@@ -228,10 +231,8 @@ def _name(file: Path) -> str:
 
 def _hidden(file: Path) -> ConfigError:
     name = _name(file)
-    return ConfigError(
-        Message("a workload named {name!r} is shipped, and it is the one that is used", name=name),
-        Message("rename the directory {folder}", folder=file.parent),
-    )
+    message = Message("a workload named {name!r} is shipped and takes precedence", name=name)
+    return ConfigError(message, Message("rename the directory {folder}", folder=file.parent))
 
 
 def _read_workload(file: Path, shipped_dir: Path) -> Workload | AisbenchError:

@@ -1,13 +1,14 @@
-"""`aisbench doctor`: what on this machine or on the way to the region keeps runs from working."""
+"""`aisbench doctor`: what keeps this machine from working with a region."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from aisbench_core.cli import shown
-from aisbench_core.cli.core import as_json, open_core_for_reading, profile_option
+from aisbench_core.cli import display
+from aisbench_core.cli.core import open_core
 from aisbench_core.cli.exit_codes import YOUR_INPUT
+from aisbench_core.cli.options import as_json, profile_option
 
 if TYPE_CHECKING:
     from aisbench_core.doctor.diagnosis import Diagnosis
@@ -17,27 +18,36 @@ if TYPE_CHECKING:
 @profile_option
 @as_json
 def doctor(profile: str, as_json: bool) -> None:
-    """Look for what keeps this machine from working with a region, and say what to do.
+    """Check this machine and its connection to a region, and suggest fixes.
 
-    It looks at keys, libraries, proxy variables, names (with the lines that /etc/hosts lacks), certificates and clocks,
-    and whether the keys are accepted. Everything is asked at once, takes at most 20 s and changes nothing.
+    Checks keys, libraries, proxy variables, host names (and prints missing lines for /etc/hosts), certificates, clocks,
+    and whether the region accepts the keys. All checks run at once, take at most 20 s and change nothing.
 
-    Exits with 2 if a check fails; warnings alone exit with 0.
+    Exits with 2 if a check fails, and with 0 if there are only warnings.
     """
-    found = open_core_for_reading().doctor.examine(profile)
-    shown.answer(found, as_json, lambda: _text(found))
-    if any(each.state == "fail" for each in found):
+    diagnoses = open_core(writing=False).doctor.examine(profile)
+    # The JSON key `found` is older than the field's name, and scripts read it.
+    answer = [
+        {
+            **display.pick(diagnosis, "check", "state"),
+            "found": diagnosis.message,
+            **display.pick(diagnosis, "advice", "hosts"),
+        }
+        for diagnosis in diagnoses
+    ]
+    display.result(answer, as_json, lambda: _text(diagnoses))
+    if any(diagnosis.state == "fail" for diagnosis in diagnoses):
         click.get_current_context().exit(YOUR_INPUT)
 
 
-def _text(found: "Sequence[Diagnosis]") -> str:
-    rows = [row for each in found for row in _rows(each)]
-    lines = [line for each in found for line in each.hosts]
-    hosts = ["", "lines for /etc/hosts:", *map(shown.indented, lines)] if lines else []
-    return "\n".join([shown.table(("", "check", "found"), rows), *hosts])
+def _text(diagnoses: "Sequence[Diagnosis]") -> str:
+    rows = [row for diagnosis in diagnoses for row in _rows(diagnosis)]
+    lines = [line for diagnosis in diagnoses for line in diagnosis.hosts]
+    hosts = ["", "lines for /etc/hosts:", *map(display.indented, lines)] if lines else []
+    return "\n".join([display.table(("", "check", "found"), rows), *hosts])
 
 
-def _rows(each: "Diagnosis") -> "Iterator[tuple[str, str, str]]":
-    yield each.state, each.check, each.found
-    if each.advice:
-        yield "", "", f"→ {each.advice}"
+def _rows(diagnosis: "Diagnosis") -> "Iterator[tuple[str, str, str]]":
+    yield diagnosis.state, diagnosis.check, diagnosis.message
+    if diagnosis.advice:
+        yield "", "", f"→ {diagnosis.advice}"

@@ -1,4 +1,4 @@
-"""The entry of the command line: every command, and what becomes of an error."""
+"""The entry point of the command line: all commands, and how their errors are reported."""
 
 import logging
 import os
@@ -9,13 +9,11 @@ from typing import Any
 import click
 
 from aisbench_core.cli import doctor, listings, serving
-from aisbench_core.cli.core import log_file
+from aisbench_core.cli.display import message
 from aisbench_core.cli.exit_codes import OUR_ERROR, exit_code
 from aisbench_core.cli.results import (
     exporting,
     importing,
-    imports,
-    mlflow,
     regression,
     results,
     saved_views,
@@ -24,135 +22,99 @@ from aisbench_core.cli.results import (
     validity,
     warehouse,
 )
-from aisbench_core.cli.runs import (
-    annotations,
-    clones,
-    configs,
-    following,
-    jobs,
-    launching,
-    logs,
-    packages,
-    reproducing,
-    runs,
-    systems,
-)
+from aisbench_core.cli.runs import clones, configs, following, jobs, launching, packages, reproducing, runs, systems
 from aisbench_core.cli.series import commands
-from aisbench_core.cli.shown import talk
 from aisbench_core.errors import AisbenchError, disk_error
-from aisbench_core.private_files import private_umask
+from aisbench_core.private_files import make_private_folder, private_umask
+
+TRACEBACK_HINT = "set AISBENCH_DEBUG=1 to see the traceback"
 
 
 class _Commands(click.Group):
-    """The commands, and the one place where their errors become a sentence and an exit code."""
+    """The commands, and the one place where their errors become a message and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # click's signature
-        """In the order of the work, not of the alphabet."""
+        """In the order of the work; click would sort by name."""
         return list(self.commands)
 
     def main(self, *args: Any, **extra: Any) -> Any:
-        """Run for the owner alone; what a person has written to a file gets the rights that the person's files get."""
-        with private_umask() as usual:
-            return super().main(*args, **{"obj": usual, **extra})
+        """Run with a private umask; `obj` is the user's own, for the files that a command writes on request."""
+        with private_umask() as users:
+            return super().main(*args, **{"obj": users, **extra})
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except AisbenchError as error:
-            talk(f"error: {error}")
+            message(f"error: {error}")
             ctx.exit(exit_code(error))
+        # Click turns these into exit codes.
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except Exception as error:
             if ctx.params["debug"]:
                 raise
             if isinstance(error, OSError) and (full := disk_error(error, Path("the answer"))):
-                talk(f"error: {full}")
-                _drop_the_answer()
+                message(f"error: {full}")
+                _discard_stdout()
                 ctx.exit(OUR_ERROR)
-            talk(f"internal error: {type(error).__name__}; {_written_down()}")
+            message(f"internal error: {type(error).__name__}; {_log_traceback()}")
             ctx.exit(OUR_ERROR)
 
 
-def _drop_the_answer() -> None:
-    """What could not be written is not tried once more when Python ends, which would tell of it in words of its own."""
+def _discard_stdout() -> None:
+    """Python flushes stdout again when it exits; on a full disk that would fail with a traceback of its own."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120})
-@click.option("--debug", is_flag=True, envvar="AISBENCH_DEBUG", help="Show tracebacks (or set AISBENCH_DEBUG=1).")
+@click.option("--debug", is_flag=True, envvar="AISBENCH_DEBUG", help="Show tracebacks; same as AISBENCH_DEBUG=1.")
 @click.version_option(package_name="aisbench-console", prog_name="aisbench")
 def main(debug: bool) -> None:  # read by _Commands when something fails
-    """Author, launch, follow, stop, collect and compare AISBench training benchmarks on ModelArts.
+    """Configure, launch, follow and compare AISBench training benchmarks on ModelArts.
 
-    The answer is printed to stdout, everything else to stderr. RUN is a run's id, or a beginning of it that no other
-    run shares. Settings come from aisbench.yaml and AISBENCH_* variables; keys are never arguments.
+    Results go to stdout, messages to stderr. RUN is a run id or a unique prefix of one. Settings come from
+    aisbench.yaml and AISBENCH_* variables; keys are never passed as arguments.
 
-    Exit codes: 0 done, 1 our error, 2 your input (also when the cloud refuses it), 3 cloud unavailable, 4 the run
-    itself failed, 5 a regression was found, 6 not enough data to look for one, 7 not identical, 8 a result is
-    not valid, 130 interrupted.
+    Exit codes: 0 success, 1 internal error, 2 invalid input (or refused by the cloud), 3 cloud unavailable, 4 the run
+    failed, 5 regression found, 6 not enough data to detect one, 7 not identical, 8 a result is invalid, 130
+    interrupted.
     """
 
 
 for _command in (
-    launching.run,
-    launching.preflight,
-    launching.spec,
-    clones.clone,
-    clones.diff,
-    reproducing.reproduce,
-    configs.config,
-    packages.workload,
-    following.follow,
-    runs.runs,
-    runs.show,
-    runs.stop,
-    runs.collect,
-    annotations.note,
-    annotations.tag,
-    commands.series,
-    jobs.jobs,
-    logs.logs,
-    systems.system,
-    importing.import_results,
-    imports.imports,
-    results.leaderboard,
-    results.compare,
-    scaling.scaling,
-    regression.regress,
-    regression.baseline,
-    exporting.export,
-    exporting.report,
-    validity.validate,
-    validity.ruleset,
-    sql.sql,
-    mlflow.mlflow,
-    warehouse.warehouse,
-    saved_views.views,
-    listings.workloads,
-    listings.profiles,
-    listings.health,
-    doctor.doctor,
-    serving.serve,
-):
+    launching.run, launching.preflight, launching.spec, clones.clone, clones.diff, reproducing.reproduce,
+    configs.config, packages.workload,
+    following.follow, runs.runs, runs.show, runs.stop, runs.collect, runs.note, runs.tag, commands.series, jobs.jobs,
+    following.logs, systems.system,
+    importing.import_results, importing.imports, results.leaderboard, results.compare, scaling.scaling,
+    regression.regress, regression.baseline, exporting.export, exporting.report, validity.validate, validity.ruleset,
+    sql.sql, exporting.mlflow, warehouse.warehouse, saved_views.views,
+    listings.workloads, listings.profiles, listings.health, doctor.doctor, serving.serve,
+):  # fmt: skip
     main.add_command(_command)
 
 
-def _written_down() -> str:
-    """Append the traceback to the log file, and say so. It may hold values of a person, so it is not printed."""
+def _log_traceback() -> str:
+    """Append the traceback to the log file, and say where. It may hold private values, so it is not printed."""
+    from aisbench_core.settings import load_settings
+
     try:
-        file = log_file()
+        folder = load_settings().data_dir
+        make_private_folder(folder)
+        file = folder / "console.log"
         handler = logging.FileHandler(file, encoding="utf-8")
     except Exception:  # whatever keeps us from writing must not hide the bug
-        return "set AISBENCH_DEBUG=1 to see the traceback"
+        return TRACEBACK_HINT
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logger = logging.getLogger("aisbench.cli")
-    logger.propagate = False
+    logger.propagate = False  # the root logger would print the traceback to stderr
     logger.addHandler(handler)
+    # Only the command: arguments may hold private values.
     logger.error("aisbench %s failed", " ".join(sys.argv[1:2]), exc_info=True)
     logger.removeHandler(handler)
     try:
         handler.close()
-    except OSError:
-        return "set AISBENCH_DEBUG=1 to see the traceback"
+    except OSError:  # a full disk is noticed only when the file is closed
+        return TRACEBACK_HINT
     return f"the traceback is in {file}"

@@ -1,37 +1,25 @@
-"""Exit codes: what kind of end it was, for scripts."""
+"""Exit codes, for scripts."""
 
-from aisbench_core.errors import (
-    AisbenchError,
-    CloudRejected,
-    CloudUnavailable,
-    ConfigError,
-    QueryError,
-    RunNotFound,
-    SeriesNotFound,
-    SpecError,
-)
+from aisbench_core import errors
 
 OUR_ERROR = 1
-YOUR_INPUT = 2
-CLOUD_UNAVAILABLE = 3
+YOUR_INPUT = 2  # as click for wrong usage
+CLOUD_UNAVAILABLE = 3  # a script may try again later
 RUN_FAILED = 4
 REGRESSION = 5
 NOT_ENOUGH_DATA = 6
 DIFFERENT = 7
 NOT_VALID = 8
-INTERRUPTED = 130
+INTERRUPTED = 130  # 128 + SIGINT, as in shells
 
-_CODES: tuple[tuple[type[AisbenchError], int], ...] = (
-    (CloudUnavailable, CLOUD_UNAVAILABLE),
-    (CloudRejected, YOUR_INPUT),
-    (ConfigError, YOUR_INPUT),
-    (SpecError, YOUR_INPUT),
-    (QueryError, YOUR_INPUT),
-    (RunNotFound, YOUR_INPUT),
-    (SeriesNotFound, YOUR_INPUT),
+_INPUT_ERRORS = (
+    *(errors.CloudRejected, errors.ConfigError, errors.SpecError, errors.QueryError),
+    *(errors.RunNotFound, errors.SeriesNotFound),
 )
 
 
-def exit_code(error: AisbenchError) -> int:
-    """The exit code for an error of ours."""
-    return next((code for kind, code in _CODES if isinstance(error, kind)), OUR_ERROR)
+def exit_code(error: errors.AisbenchError) -> int:
+    """The exit code for an error of the product."""
+    if isinstance(error, errors.CloudUnavailable):
+        return CLOUD_UNAVAILABLE
+    return YOUR_INPUT if isinstance(error, _INPUT_ERRORS) else OUR_ERROR

@@ -1,4 +1,4 @@
-"""`aisbench serve`: the console and a follower, and on request a sandbox region beside them."""
+"""`aisbench serve`: the console and a follower, optionally with a sandbox region."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from aisbench_core.cli import shown
+from aisbench_core.cli import display
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message
 from aisbench_core.private_files import make_private_folder
@@ -28,26 +28,25 @@ from aisbench_core.web.listening import SWITCH, is_loopback, require_permission,
 if TYPE_CHECKING:
     from aisbench_core.settings import Settings
 
-READY_SECONDS = 60.0
-LOOK_SECONDS = 0.1
+READY_SECONDS = 60.0  # a first start compiles every module
+POLL_SECONDS = 0.1
 END_SECONDS = 15.0
 
 _EXPOSE = "--dangerously-expose-keys-to-jobs"
-_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy cannot reach localhost
 
 
 @click.command()
-@click.option("--sandbox", is_flag=True, help="Start a sandbox region as well; it needs no account.")
-@click.option("--host", default="", metavar="ADDRESS", help="Address to listen on; default: the settings' host.")
-@click.option("--port", type=click.IntRange(0, 65535), help="Port, 0 for a free one; default: the settings' port.")
-@click.option(SWITCH, "network", is_flag=True, help="Needed for addresses that other machines can reach.")
-@click.option(_EXPOSE, "exposed", is_flag=True, help="Let the sandbox run jobs even where they can read real keys.")
+@click.option("--sandbox", is_flag=True, help="Also start a sandbox region; no cloud account is needed.")
+@click.option("--host", default="", metavar="ADDRESS", help="Address to listen on; default: host in the settings.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port, 0 for a free one; default: port in the settings.")
+@click.option(SWITCH, "network", is_flag=True, help="Allow an address that other machines can reach.")
+@click.option(_EXPOSE, "exposed", is_flag=True, help="Let sandbox jobs run even if they could read real keys.")
 def serve(sandbox: bool, host: str, port: int | None, network: bool, exposed: bool) -> None:
-    """Serve the console, and follow the runs, until stopped.
+    """Start the console and a follower, and run them until interrupted.
 
-    The console listens on this machine only. It has no sign-in, so whoever reaches it can launch jobs; another --host
-    is therefore refused without a switch that says so. Ctrl-C ends everything that was started here; jobs in the
-    cloud go on.
+    The console listens on localhost only. It has no sign-in: anyone who can reach it can launch jobs, so another --host
+    must be allowed explicitly. Ctrl-C stops all processes started here; jobs in the cloud keep running.
     """
     from aisbench_core.settings import HOME, load_settings
 
@@ -55,60 +54,56 @@ def serve(sandbox: bool, host: str, port: int | None, network: bool, exposed: bo
     host = host or settings.host
     require_permission(host, network or settings.allow_network_access_without_sign_in)
     port = (settings.port if port is None else port) or _free_port(host)
-    _end_on_signals()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # end like Ctrl-C: stop the children first
     family = _Family(HOME)
     try:
         _start_all(family, settings, sandbox, host, port, [SWITCH] if network else [], exposed)
         family.wait()
     except KeyboardInterrupt:
-        shown.talk("\nending")
+        display.message("\nstopping")
     finally:
         family.end()
 
 
 class _Family:
-    """The processes that were started here; when one of them ends, all of them do."""
+    """The child processes; when one of them ends, all are stopped."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._members: dict[str, subprocess.Popen[bytes]] = {}
 
-    def start(
-        self, name: str, arguments: Sequence[str], quiet: bool = False, variables: Mapping[str, str] | None = None
-    ) -> None:
-        """Start a Python module as a process of its own, which ends with this one, however that ends.
-
-        It has these variables, or else ours."""
-        out = subprocess.DEVNULL if quiet else None
+    def start(self, name: str, arguments: Sequence[str], variables: Mapping[str, str] | None = None) -> None:
+        """Start a Python module in a child process, with these environment variables or, by default, ours."""
         command = [sys.executable, "-m", "aisbench_core.cli.child", str(os.getpid()), *arguments]
-        self._members[name] = subprocess.Popen(command, cwd=self._folder, stdout=out, env=variables)
+        # Only the address of the console goes to stdout; errors still reach stderr.
+        self._members[name] = subprocess.Popen(command, cwd=self._folder, stdout=subprocess.DEVNULL, env=variables)
 
-    def must_live(self) -> None:
-        """Raise AisbenchError if one of them has ended."""
+    def check_alive(self) -> None:
+        """Raise AisbenchError if a process has ended."""
         for name, process in self._members.items():
             if process.poll() is not None:
                 raise AisbenchError(
-                    Message("{program} has ended with exit code {code}", program=name, code=process.returncode),
-                    Message("its message stands above"),
+                    Message("{program} exited with code {code}", program=name, code=process.returncode),
+                    Message("see its error message above"),
                 )
 
     def wait(self) -> None:
-        """Wait until one of them ends."""
+        """Wait until a process ends. Raises AisbenchError."""
         pause = threading.Event()
         while True:
-            self.must_live()
-            pause.wait(LOOK_SECONDS * 5)
+            self.check_alive()
+            pause.wait(POLL_SECONDS * 5)
 
     def end(self) -> None:
-        """End them all, the last one first."""
-        for process in reversed(self._members.values()):
+        """Stop all processes, the last one first."""
+        for process in reversed(self._members.values()):  # the follower before the sandbox that it calls
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
         for process in self._members.values():
             try:
                 process.wait(END_SECONDS)
             except subprocess.TimeoutExpired:
-                process.kill()
+                process.kill()  # it ignored SIGTERM for END_SECONDS
 
 
 def _start_all(
@@ -117,67 +112,67 @@ def _start_all(
     address = url_of(host, port)
     if _answers(f"{address}/_stcore/health"):
         raise AisbenchError(
-            Message("something answers at {address} already", address=address),
-            Message("is a console running? otherwise use --port"),
+            Message("another server already answers at {address}", address=address),
+            Message("if it is not the console, choose another --port"),
         )
     if sandbox:
         require_writable(settings.data_dir)
         folder = settings.data_dir / "sandbox"
         make_private_folder(folder)
-        before = _changed(folder / "profile.yaml")
+        before = _changed(folder / "profile.yaml")  # the sandbox writes it when it is ready
         _start_sandbox(family, settings, folder, exposed)
     console = ["streamlit", "run", "app.py", "--server.address", host, "--server.port", str(port), "--", *switches]
-    family.start("the console", console, quiet=True)
+    family.start("the console", console)  # starts while the sandbox does
     if sandbox:
-        _until(family, "the sandbox", lambda: _changed(folder / "profile.yaml") != before)
+        _wait_until(family, "the sandbox", lambda: _changed(folder / "profile.yaml") != before)
     if is_read_only(settings.data_dir):
-        shown.talk(f"the folder {settings.data_dir} is read-only: results are shown, nothing is followed or launched")
+        display.message(f"the folder {settings.data_dir} is read-only: runs are neither launched nor followed")
     else:
-        family.start("the follower", ["aisbench_core.cli", "follow", "--quiet"], quiet=True)
-    _until(family, "the console", lambda: _answers(f"{address}/_stcore/health"))
+        family.start("the follower", ["aisbench_core.cli", "follow", "--quiet"])
+    _wait_until(family, "the console", lambda: _answers(f"{address}/_stcore/health"))
     click.echo(f"AISBench console: {address}")
     if sandbox:
-        shown.talk("a sandbox region runs beside it: its results are rehearsals, not measurements")
+        display.message(f"a sandbox region is running as well: its results are {display.REHEARSALS}")
     if not is_loopback(host):
-        shown.talk(f"it listens on {host}, and it has no sign-in: whoever reaches it can launch jobs on your account")
-    shown.talk("Ctrl-C ends it")
+        display.message(f"listening on {host} without sign-in: anyone who can reach it can launch jobs on your account")
+    display.message("press Ctrl-C to stop")
 
 
 def _start_sandbox(family: _Family, settings: "Settings", folder: Path, exposed: bool) -> None:
-    """Its jobs run other people's code: they get neither our variables nor our files."""
+    """Start the sandbox without access to our variables and files, because its jobs run other people's code."""
     from aisbench_core.settings import HOME, environment
 
     private = (settings.data_dir, settings.warehouse_path, HOME / ".streamlit", HOME / "aisbench.yaml")
     options = sandbox_options(private, _key_files(settings), environment())
-    free = ["--modelarts-port", "0", "--obs-port", "0"]  # nobody types these addresses: the profile holds them
+    free = ["--modelarts-port", "0", "--obs-port", "0"]  # free ports: the profile holds the addresses
     arguments = ["aisbench_sandbox", "--data", str(folder), *free, *options, *([_EXPOSE] if exposed else [])]
-    family.start("the sandbox", arguments, quiet=True, variables=scrubbed(environment()))
+    family.start("the sandbox", arguments, variables=scrubbed(environment()))
 
 
 def _key_files(settings: "Settings") -> Iterator[Path]:
-    """Every file that may hold keys of a real account, whether it exists or not."""
+    """Every file that may hold keys of a real account, existing or not."""
     from aisbench_core.settings import HOME, load_profile, profile_names
 
     yield settings.credentials_path
     yield secrets_file(HOME)
     for name in profile_names(settings):
-        with suppress(AisbenchError):  # a profile that cannot be read is said elsewhere
+        with suppress(AisbenchError):  # reported where the profile is used
             profile = load_profile(settings, name)
             if profile.credentials_file and not profile.rehearsal:
                 yield settings.data_dir / Path(profile.credentials_file).expanduser()
 
 
-def _until(family: _Family, name: str, ready: Callable[[], bool]) -> None:
+def _wait_until(family: _Family, name: str, ready: Callable[[], bool]) -> None:
     pause = threading.Event()
     deadline = time.monotonic() + READY_SECONDS
     while not ready():
-        family.must_live()
+        family.check_alive()
         if time.monotonic() > deadline:
             raise AisbenchError(
                 Message("{program} was not ready within {seconds:g} s", program=name, seconds=READY_SECONDS),
-                Message("look at data/console.log"),
+                Message("see data/console.log"),
             )
-        pause.wait(LOOK_SECONDS)
+        pause.wait(POLL_SECONDS)
 
 
 def _answers(url: str) -> bool:
@@ -189,18 +184,11 @@ def _answers(url: str) -> bool:
 
 
 def _changed(file: Path) -> int:
-    return file.stat().st_mtime_ns if file.exists() else 0
+    return file.stat().st_mtime_ns if file.exists() else 0  # in ns: a restart within a second counts
 
 
 def _free_port(host: str) -> int:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
-        probe.bind((host, 0))
+        probe.bind((host, 0))  # another process may take it meanwhile; then the console says so
         return int(probe.getsockname()[1])
-
-
-def _end_on_signals() -> None:
-    def end(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, end)

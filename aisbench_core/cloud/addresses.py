@@ -1,4 +1,4 @@
-"""Which addresses are on this machine, and which proxy leads to the others."""
+"""Loopback addresses, and the proxy for any other address."""
 
 import ipaddress
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from requests.utils import get_environ_proxies, select_proxy, should_bypass_prox
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """An HTTP proxy that the environment names; its password shows in no text."""
+    """An HTTP proxy from the environment. `repr` leaves out its password."""
 
     host: str
     port: int
@@ -18,12 +18,12 @@ class Proxy:
 
 
 def split(address: str) -> SplitResult:
-    """An address in its parts; one without a scheme is https, as the SDKs take it."""
+    """Parse an address; one without a scheme is https, as in the SDKs."""
     return urlsplit(address if "://" in address else f"https://{address}")
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an address leads to this machine: 127.0.0.0/8, ::1 or localhost."""
+    """Whether an address is 127.0.0.0/8, ::1 or localhost."""
     host = split(address).hostname or ""
     if host == "localhost" or host.endswith(".localhost"):
         return True
@@ -33,20 +33,18 @@ def is_loopback(address: str) -> bool:
         return False
 
 
-def is_led_away(host: str) -> bool:
-    """Whether programs that know nothing but the proxy variables would ask a proxy for this host."""
+def is_proxied(host: str) -> bool:
+    """Whether a program that only follows the proxy variables uses a proxy for this host."""
     return not should_bypass_proxies(f"http://{host}", None)
 
 
 def proxy_for(address: str) -> Proxy | None:
-    """The proxy for an https address, by HTTPS_PROXY, ALL_PROXY and NO_PROXY; this machine never needs one."""
+    """The proxy for an address, by HTTPS_PROXY, ALL_PROXY and NO_PROXY; never one for loopback."""
     if is_loopback(address):
         return None
     url = split(address).geturl()
-    found = select_proxy(url, get_environ_proxies(url))
-    if not found:
-        return None
-    parts = urlsplit(found if "://" in found else f"http://{found}")
+    proxy = select_proxy(url, get_environ_proxies(url)) or ""
+    parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
     if not parts.hostname:
         return None
     username, password = (unquote(part) if part else None for part in (parts.username, parts.password))

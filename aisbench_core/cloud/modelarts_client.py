@@ -1,4 +1,4 @@
-"""The ModelArts SDK's client: signed requests out, our values or our errors back."""
+"""Sends requests with the ModelArts SDK, and translates its replies and errors."""
 
 import json
 import logging
@@ -23,8 +23,7 @@ from aisbench_core.settings import Credentials, Profile
 CONNECT_SECONDS = 10.0
 READ_RETRIES = 1
 PAUSE_MS = 300
-CONNECTIONS = 64
-"""Kept open for threads that ask at the same time; more threads would open and close theirs."""
+CONNECTIONS = 64  # kept open; a thread beyond these opens one per request
 
 Value = TypeVar("Value")
 
@@ -33,7 +32,7 @@ class Caller:
     """Sends calls to one region's ModelArts. Threads may share it."""
 
     def __init__(self, profile: Profile, credentials: Credentials, request_seconds: float) -> None:
-        """`request_seconds`: time-out of one request. Nothing is sent yet."""
+        """`request_seconds`: timeout of one request. Sends nothing yet."""
         self.sdk = _open(profile, credentials, request_seconds)
         self._refusals = Refusals("ModelArts", profile.training_endpoint, credentials)
 
@@ -45,8 +44,8 @@ class Caller:
         query: Mapping[str, object] | None = None,
         body: Mapping[str, Any] | None = None,
     ) -> Any:
-        """An invoker for an address that the SDK has no method for. `numbers` fill the places `{…}` of the path."""
-        asked = {
+        """An invoker for a path that the SDK has no method for. `numbers` replace the `{…}` in the path."""
+        arguments = {
             "method": method,
             "resource_path": path,
             "path_params": dict(numbers),
@@ -54,33 +53,31 @@ class Caller:
             "header_params": {"Content-Type": "application/json"},
             "body": body,
         }
-        return SyncInvoker(self.sdk, asked)
+        return SyncInvoker(self.sdk, arguments)
 
     def read(self, operation: Message, call: Any, parse: Callable[[Any], Value]) -> Value:
-        """What `parse` makes of the JSON that a call (an SDK invoker) answers with. It only reads: tried twice."""
-        return self.write(operation, call.with_retry(_passes, READ_RETRIES, _Pause()), parse)
+        """The parsed JSON reply of a call (an SDK invoker) that only reads, and is therefore retried once."""
+        return self.write(operation, call.with_retry(_is_transient, READ_RETRIES, _Pause()), parse)
 
     def write(self, operation: Message, call: Any, parse: Callable[[Any], Value]) -> Value:
-        """The same for a call that changes something: tried once. An empty answer is parsed as {}."""
+        """The same for a call that changes something, and is not retried. An empty reply is parsed as {}."""
         try:
             reply = call.invoke()
         except ServiceResponseException as error:
-            refusal = self._refused(operation, error)
-        except (SdkException, OSError) as error:  # requests' errors are OSErrors, and it lets others through
+            code, message = error.error_code, error.error_msg or ""
+            if code == str(error.status_code):  # the SDK's fallback: it does not know the body of API v1
+                code, message = _v1_refusal(message)
+            status, request_id = error.status_code, error.request_id or ""
+            refusal = self._refusals.refused(operation, status, code, message, request_id)
+        except (SdkException, OSError) as error:  # the SDK lets some errors of `requests` through; they are OSErrors
             raise self._refusals.unreachable(operation, error) from error
         else:
             return self._parsed(operation, reply, parse)
-        raise refusal  # outside: what the SDK raised may repeat the access key, and no traceback shall show it
+        raise refusal  # outside `except`: the SDK's error may contain the access key, so no traceback may show it
 
     def refused(self, operation: Message, status: int | None, code: object, message: object) -> CloudError:
-        """Our error for an answer that says no, though its status does not."""
+        """The error for a refusal with a status of success."""
         return self._refusals.refused(operation, status, str(code or ""), str(message or ""), "")
-
-    def _refused(self, operation: Message, error: Any) -> Exception:
-        code, message = error.error_code, error.error_msg or ""
-        if code == str(error.status_code):  # the SDK found none; the older API has a spelling of its own
-            code, message = _told_by_v1(message)
-        return self._refusals.refused(operation, error.status_code, code, message, error.request_id or "")
 
     def _parsed(self, operation: Message, reply: Any, parse: Callable[[Any], Value]) -> Value:
         text = reply.raw_content.decode("utf-8", "replace")
@@ -91,33 +88,37 @@ class Caller:
         try:
             return parse(content)
         except (AttributeError, KeyError, OverflowError, OSError, TypeError, ValueError) as error:
-            found = f"{type(error).__name__}: {error}"
-            raise self._refusals.garbled(operation, reply.status_code, found) from error
+            problem = f"{type(error).__name__}: {error}"
+            raise self._refusals.garbled(operation, reply.status_code, problem) from error
 
 
-def _told_by_v1(text: str) -> tuple[str, str]:
-    """Code and message of a refusal as the older API (v1) writes it; of any other, no code and the text itself."""
+def ignore_reply(_reply: Any) -> None:
+    """The parser for replies without content."""
+
+
+def _v1_refusal(text: str) -> tuple[str, str]:
+    """Code and message of a refusal by API v1; for other text, no code and the text itself."""
     try:
-        told = json.loads(text)
-        return str(told["error_code"] or ""), str(told.get("error_message") or told["error_msg"])
+        body = json.loads(text)
+        return str(body["error_code"] or ""), str(body.get("error_message") or body["error_msg"])
     except (KeyError, TypeError, ValueError):
         return "", text
 
 
 class JsonClient(ModelArtsClient):  # type: ignore[misc]  # the SDK has no types
-    """Leaves replies as they came: the SDK's classes drop fields, and fail on an empty text for a number."""
+    """Does not parse replies: the SDK's classes drop fields, and fail on an empty text instead of a number."""
 
     def deserialize(self, response: Any, response_type: Any, progress_callback: Any) -> None:
-        """Nothing: the SDK then makes an empty reply that carries the raw content."""
+        """None, for which the SDK returns an empty reply with the raw content."""
 
 
-class _StraightConfig(HttpConfig):  # type: ignore[misc]  # the SDK has no types
-    """HTTP_PROXY is for the world outside, and the sandbox is on this machine."""
+class _LoopbackConfig(HttpConfig):  # type: ignore[misc]  # the SDK has no types
+    """Ignores HTTP_PROXY, which `requests` would use for the sandbox on this machine as well."""
 
     host = ""
 
     def get_proxy(self) -> dict[str, str]:
-        """As the environment's NO_PROXY would say it, for this client only."""
+        """The same as NO_PROXY, for this client only."""
         return {"no_proxy": self.host}
 
 
@@ -128,18 +129,19 @@ class _Pause(BackoffStrategy):  # type: ignore[misc]  # the SDK has no types
 
 def _open(profile: Profile, credentials: Credentials, request_seconds: float) -> JsonClient:
     logger = logging.getLogger(f"HuaweiCloud-SDK-{JsonClient.__name__}")
-    if not logger.handlers:  # without one, Python prints the SDK's complaints, which we raise already
+    if not logger.handlers:  # otherwise Python prints the SDK's log messages, about errors that we raise anyway
         logger.addHandler(logging.NullHandler())
     keys = BasicCredentials(
         credentials.access_key.get_secret_value(), credentials.secret_key.get_secret_value(), profile.project_id
     )
     if credentials.security_token:
         keys = keys.with_security_token(credentials.security_token.get_secret_value())
-    config = _StraightConfig() if is_loopback(profile.training_endpoint) else HttpConfig()
+    config = _LoopbackConfig() if is_loopback(profile.training_endpoint) else HttpConfig()
     config.host = split(profile.training_endpoint).hostname or ""
+    # Connecting has a limit of its own: `request_seconds` is for slow answers.
     config.timeout = (min(CONNECT_SECONDS, request_seconds), request_seconds)
     config.ignore_ssl_verification = not profile.verify_tls
-    if not profile.verify_tls:  # the profile says so, and `aisbench doctor` warns: not at every request
+    if not profile.verify_tls:  # `aisbench doctor` warns about it once, so not at every request
         urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
     config.pool_maxsize = CONNECTIONS
     config.user_agent = "aisbench-console"
@@ -148,8 +150,8 @@ def _open(profile: Profile, credentials: Credentials, request_seconds: float) ->
     return client
 
 
-def _passes(_reply: object, error: SdkException | None) -> bool:
-    """Whether trying a read again at once may help: not after a time-out, which has taken long enough."""
+def _is_transient(_reply: object, error: SdkException | None) -> bool:
+    """Whether an immediate retry may help; after a timeout it would only double the wait."""
     if isinstance(error, ConnectionException):
         return "timed out" not in str(error)
     return isinstance(error, ServiceResponseException) and error.status_code >= 500

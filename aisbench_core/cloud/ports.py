@@ -1,8 +1,8 @@
-"""What the product needs from a cloud: an object store and a training service.
+"""The interface to a cloud: an object store and a training service.
 
-Both raise only CloudUnavailable (try again later) and the CloudRejected family (give up, show the text); ConfigError
-where a package that an adapter needs is not on this machine.
-The contract of each method is its docstring and `tests/contract/`, which runs against every implementation.
+Both raise only CloudUnavailable (retry later), the CloudRejected family (do not retry) and, if a package that an
+adapter needs is not installed, ConfigError. The contract of each method is its docstring here and `tests/contract/`,
+which runs against every implementation.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,24 +11,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from aisbench_core.model import (
-    Engine,
-    Flavor,
-    JobEvent,
-    JobRequest,
-    JobStatus,
-    LogPreview,
-    MetricSample,
-    Pool,
-)
+from aisbench_core.model import Api, Engine, Flavor, JobEvent, JobRequest, JobStatus, LogPreview, MetricSample, Pool
+from aisbench_core.settings import Profile
 
 OnProgress = Callable[[int, int], None]
-"""Called with (done, total) after each finished object; it must be quick and may be called from any thread."""
+"""Called with (done, total) after each object, from any thread; must return quickly."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectStat:
-    """One stored object: its path /bucket/key, size in bytes and ETag without quotes (MD5 for a single PUT)."""
+    """An object: its path /bucket/key, size in bytes and ETag without quotes (the MD5 after a single PUT)."""
 
     path: str
     size: int
@@ -36,88 +28,82 @@ class ObjectStat:
 
 
 class ObjectStore(Protocol):
-    """OBS as we use it. Every path is absolute: `/bucket/key`; a directory's path ends with `/`."""
+    """OBS. Paths are `/bucket/key`; those of directories end with `/`."""
 
     def put(self, path: str, source: Path | bytes) -> ObjectStat:
-        """Store one object, replacing what was there."""
+        """Store an object, replacing any previous one."""
 
     def put_many(self, pairs: Sequence[tuple[str, Path]], on_progress: OnProgress) -> None:
-        """Store many files with bounded concurrency; the first failure is raised once the others have ended."""
+        """Store many files concurrently; the first failure is raised once the running uploads have ended."""
 
     def get(self, path: str, target: Path) -> None:
-        """Fetch one object into a file: wholly, or the file does not appear. CloudNotFound if it is not there."""
+        """Download an object to a file, which only appears when it is complete. CloudNotFound if it is missing."""
 
     def read(self, path: str, start: int = 0) -> bytes:
-        """The object's bytes from `start` on; empty when `start` is at or past its end.
-
-        Raises CloudNotFound if the object is not there."""
+        """The object's bytes from `start` on; empty if that is at or past its end. CloudNotFound if it is missing."""
 
     def read_many(self, paths: Iterable[str]) -> Mapping[str, bytes]:
-        """The contents of many small objects, read with bounded concurrency; missing ones are left out."""
+        """The contents of many small objects, read concurrently; missing ones are left out."""
 
     def list(self, prefix: str) -> Sequence[ObjectStat]:
-        """Every object whose path starts with `prefix`, all pages, in key order. Empty when there is none.
-
-        Raises CloudNotFound if the bucket is not there."""
+        """All objects whose path starts with `prefix`, in key order. CloudNotFound if the bucket is missing."""
 
     def first(self, prefix: str, most: int) -> Sequence[ObjectStat]:
-        """The first objects whose path starts with `prefix`, in key order, by one request; at most `most` <= 1000.
-
-        Raises CloudNotFound if the bucket is not there."""
+        """The first `most` <= 1000 objects of `list`, by one request."""
 
     def location(self, bucket: str) -> str:
-        """The region that a bucket lies in; empty when the cloud does not say. CloudNotFound if it is not there."""
+        """The region of a bucket; empty if unknown. CloudNotFound if it is missing."""
 
     def head(self, path: str) -> ObjectStat | None:
-        """One object's facts, or None when it is not there."""
+        """Size and ETag of an object; None if it is missing."""
 
     def copy(self, path: str, target: str) -> None:
-        """Copy one object to another path inside OBS. CloudNotFound if it is not there."""
+        """Copy an object within OBS. CloudNotFound if it is missing."""
 
     def delete(self, path: str) -> None:
-        """Remove one object; one that is not there is fine."""
+        """Remove an object, if it exists."""
 
     def make_directory(self, path: str) -> None:
-        """Make sure that a directory (a path that ends with `/`) can be seen by the job."""
+        """Create a directory (a path that ends with `/`) as an empty object, so that jobs see it."""
 
 
 class TrainingService(Protocol):
-    """ModelArts training jobs as we use them."""
+    """ModelArts training jobs."""
 
     def create(self, job: JobRequest) -> JobStatus:
-        """Create the job. Not repeatable by itself: look with `find` first."""
+        """Create the job. Not idempotent: call `find` first."""
 
     def find(self, name: str) -> JobStatus | None:
-        """The job with exactly this name (the newest of several), or None."""
+        """The newest job with exactly this name, or None."""
 
     def named(self, name: str) -> Sequence[JobStatus]:
-        """Every job with exactly this name, newest first; where jobs have versions, each version of it."""
+        """Every job with exactly this name, newest first; every version, if jobs have versions."""
 
     def status(self, job_ids: Iterable[str], since: datetime) -> Mapping[str, JobStatus]:
-        """Many jobs at once, by as few list calls as possible (50 jobs a page, newest first).
+        """Many jobs, by as few list calls as possible (pages of 50, newest first).
 
-        `since`: none of them was created before. A job that the first pages do not hold is left out: ask `detail`."""
+        `since`: none of them was created before. Jobs beyond the first pages are left out: use `detail` for them."""
 
     def active(self) -> Sequence[JobStatus]:
-        """Jobs of this workspace that have not ended, newest first; at most some hundred."""
+        """Jobs of this workspace that have not ended, newest first; at most some hundred of them."""
 
     def detail(self, job_id: str) -> JobStatus:
         """One job with its message and exit codes. CloudNotFound if it is gone."""
 
     def stop(self, job_id: str) -> None:
-        """Ask the job to end; one that has ended or is gone is fine."""
+        """Ask the job to end; does nothing if it has ended or is gone."""
 
     def delete(self, job_id: str) -> None:
-        """Remove the job's record; one that is gone is fine."""
+        """Remove the job's record, if it exists."""
 
     def log_preview(self, job_id: str, task: str) -> LogPreview:
-        """The newest part of a task's log, also while no log object exists yet; empty when there is none."""
+        """The newest part of a task's log, also before the log object exists; empty if there is none."""
 
     def log_paths(self, job: JobStatus, log_path: str) -> Mapping[int, str]:
-        """Where each node's log object is found, by node index, under the run's log directory."""
+        """The path of each node's log object below the run's log directory, by node index."""
 
     def metrics(self, job_id: str, task: str, start: datetime) -> Sequence[MetricSample]:
-        """The task's per-minute samples, the first of them at `start`; values that were not measured are left out."""
+        """The task's per-minute samples, the first of them at `start`; without minutes that were not measured."""
 
     def events(self, job_id: str) -> Sequence[JobEvent]:
         """All events of the job, oldest first."""
@@ -129,4 +115,20 @@ class TrainingService(Protocol):
         """The preset images."""
 
     def pools(self) -> Sequence[Pool] | None:
-        """The dedicated pools that training jobs can use; None where they cannot be asked for."""
+        """The dedicated pools that training jobs can use; None if the API cannot list them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cloud:
+    """A profile and the services that it leads to."""
+
+    profile: Profile
+    objects: ObjectStore
+    training: TrainingService
+
+
+class Connect(Protocol):
+    """Gives the cloud of a profile, by name. Raises ConfigError."""
+
+    def __call__(self, profile: str, api: Api | None = None, /) -> Cloud:
+        """`api`: the one that a run was launched with; None means the profile's own."""

@@ -1,4 +1,4 @@
-"""One look at a server without keys: does it answer, is its certificate trusted, what time does it have?"""
+"""Probes of a server without keys: whether it answers, its certificate and its clock."""
 
 import http.client
 import socket
@@ -20,9 +20,9 @@ PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """What was seen: seconds until the answer, the server's clock minus ours in seconds (within half a second; None
-    if it did not say), when its certificate ends, and why that is not trusted; empty when it is."""
+class ServerProbe:
+    """Response time in s; server clock minus ours in s, ± 0.5 (None without a Date header); expiry of the certificate;
+    why it is not trusted (empty if it is)."""
 
     seconds: float
     ahead: float | None
@@ -30,18 +30,18 @@ class Look:
     distrust: str = ""
 
 
-def way_to_obs(address: str) -> Proxy | None:
-    """The proxy that the OBS adapter takes; it takes none for plain http."""
+def obs_proxy(address: str) -> Proxy | None:
+    """The proxy that the OBS adapter uses: none for plain http."""
     return proxy_for(address) if split(address).scheme == "https" else None
 
 
-def trust_of_obs() -> ssl.SSLContext:
-    """What the OBS adapter trusts: the system's authorities."""
+def obs_trust() -> ssl.SSLContext:
+    """The CAs that the OBS adapter trusts: the system's."""
     return ssl.create_default_context()
 
 
-def trust_of_modelarts(address: str) -> ssl.SSLContext:
-    """What the ModelArts SDK trusts: the authorities that `requests` brings, or REQUESTS_CA_BUNDLE.
+def modelarts_trust(address: str) -> ssl.SSLContext:
+    """The CAs that the ModelArts SDK trusts: those shipped with `requests`, or REQUESTS_CA_BUNDLE.
 
     Raises OSError if that file cannot be read."""
     with requests.Session() as session:
@@ -52,35 +52,36 @@ def trust_of_modelarts(address: str) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=str(authorities))
 
 
-def addresses_of(host: str) -> tuple[str, ...]:
-    """What a host's name stands for here, in the system's order. Raises OSError."""
-    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    return tuple(dict.fromkeys(str(each[4][0]) for each in found))
+def resolve(host: str) -> tuple[str, ...]:
+    """The IP addresses of a host name, in the system's order. Raises OSError."""
+    infos = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(address[0]) for *_, address in infos))
 
 
-def look(address: str, proxy: Proxy | None, trust: ssl.SSLContext, seconds: float, clock: Clock) -> Look:
-    """Ask a server for its root. A certificate that is not trusted is looked past, to see its clock all the same.
+def probe(address: str, proxy: Proxy | None, trust: ssl.SSLContext, seconds: float, clock: Clock) -> ServerProbe:
+    """GET / from a server. If its certificate is not trusted, ask again without verifying, to read its clock.
 
     Raises OSError or http.client.HTTPException when it does not answer."""
     try:
-        return _look(address, proxy, trust, seconds, clock)
+        return _get(address, proxy, trust, seconds, clock)
     except ssl.SSLCertVerificationError as error:
-        seen = _look(address, proxy, _any_trust(), seconds, clock)
-        return Look(seen.seconds, seen.ahead, None, error.verify_message or str(error))
+        result = _get(address, proxy, _any_trust(), seconds, clock)
+        return ServerProbe(result.seconds, result.ahead, None, error.verify_message or str(error))
 
 
-def _look(address: str, proxy: Proxy | None, trust: ssl.SSLContext, seconds: float, clock: Clock) -> Look:
+def _get(address: str, proxy: Proxy | None, trust: ssl.SSLContext, seconds: float, clock: Clock) -> ServerProbe:
     connection = _connection(address, proxy, trust, seconds)
     try:
         connection.connect()
         expires = _expiry(connection.sock)
+        # Both: the clock may be set meanwhile, and only it is comparable with the Date header.
         start, began = time.perf_counter(), clock()
         connection.request("GET", "/", headers={"User-Agent": "aisbench-console"})
         date = connection.getresponse().getheader("Date")
         took = time.perf_counter() - start
     finally:
         connection.close()
-    return Look(took, _ahead(date, began + timedelta(seconds=took / 2)), expires)
+    return ServerProbe(took, _ahead(date, began + timedelta(seconds=took / 2)), expires)
 
 
 def _connection(address: str, proxy: Proxy | None, trust: ssl.SSLContext, seconds: float) -> http.client.HTTPConnection:
@@ -104,9 +105,9 @@ def _proxy_headers(proxy: Proxy) -> dict[str, str]:
 
 
 def _expiry(sock: object) -> datetime | None:
-    """When the certificate ends; only a certificate that was checked is told in words."""
     if not isinstance(sock, ssl.SSLSocket):
         return None
+    # {} for a certificate that was not verified: `ssl` does not parse it then.
     ends = (sock.getpeercert() or {}).get("notAfter")
     return datetime.fromtimestamp(ssl.cert_time_to_seconds(str(ends)), UTC) if ends else None
 
@@ -115,11 +116,11 @@ def _ahead(date: str | None, middle: datetime) -> float | None:
     if not date:
         return None
     try:
-        told = parsedate_to_datetime(date)
+        server = parsedate_to_datetime(date)
     except ValueError:
         return None
-    told = told.replace(tzinfo=UTC) if told.tzinfo is None else told
-    return (told - middle).total_seconds() + 0.5  # the header leaves out what is less than a second
+    server = server.replace(tzinfo=UTC) if server.tzinfo is None else server
+    return (server - middle).total_seconds() + 0.5  # the header has whole seconds, rounded down
 
 
 def _any_trust() -> ssl.SSLContext:

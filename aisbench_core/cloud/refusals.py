@@ -1,7 +1,7 @@
-"""What the cloud's refusals mean: one table from its codes and statuses to our errors, with a hint for a person."""
+"""Translates the cloud's codes and statuses to our errors, with a hint for each."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
 
@@ -16,38 +16,56 @@ from aisbench_core.errors import (
     JobNameTaken,
     QuotaExceeded,
 )
-from aisbench_core.messages import Message, joined
+from aisbench_core.messages import Hint, Message, joined
 from aisbench_core.settings import Credentials
 
 LONGEST_MESSAGE = 300
 LONGEST_TITLE = 250
 
 
+ENDED_ALREADY = frozenset({"ModelArts.2796"})
+# No log or metric exists yet, or the log was deleted.
+NOTHING_YET = frozenset({"ModelArts.2776", "ModelArts.2777", "ModelArts.2818", "ModelArts.2819"})
+
+
+class Ignoring:
+    """A context manager that suppresses refusals with one of these codes."""
+
+    def __init__(self, codes: Collection[str]) -> None:
+        self._codes = codes
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> bool:
+        return isinstance(error, CloudRejected) and error.code in self._codes
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """One row: the codes (OBS: words, ModelArts: numbers) or statuses that mean the same to a person."""
+    """The error and hint for some codes (OBS: words, ModelArts: numbers) or HTTP statuses."""
 
     error: type[CloudError]
-    hint: str
+    hint: Hint
     codes: str = ""
     statuses: tuple[int, ...] = ()
 
 
-MOST_HTML = 64 * 1024
-"""What is looked at of a web page that came in place of an answer, in characters; its title stands at its beginning."""
+MOST_HTML = 64 * 1024  # characters of a web page in which to look for its title
 
 _TITLE = re.compile(r"<(title|h1)[^<>]*+>", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]++>")
 
 _KEYS = Message("check AISBENCH_AK and AISBENCH_SK (or the profile's credentials file) and this machine's clock")
 _RIGHTS = Message(
-    "the keys are known but lack a right: ask the account's administrator, and check that the account is paid up"
+    "the keys are valid but lack a permission: ask the account's administrator, and check "
+    "that the account is not in arrears"
 )
 _CLOCK = Message("this machine's clock is more than 15 minutes off: set it")
-_AGAIN = Message("it is tried again by itself")
+_AGAIN = Message("it is retried automatically")
 
 TABLE = (
-    # OBS and ModelArts say who we are
+    # authentication and permissions
     Refusal(AuthFailed, _CLOCK, "RequestTimeTooSkewed"),
     Refusal(AuthFailed, _KEYS, "InvalidAccessKeyId SignatureDoesNotMatch InvalidSecurity InvalidToken ExpiredToken"),
     Refusal(AuthFailed, _KEYS, "APIGW.0301 APIG.0301 0201 0202 0203 0206 5001 5002", (401,)),
@@ -59,67 +77,71 @@ TABLE = (
     ),
     Refusal(
         CloudRejected,
-        Message("the account or the resource is frozen: look at its bills in the cloud's console"),
+        Message("the account or the resource is frozen: check its bills in the cloud's console"),
         "2837",
     ),
-    # what we speak of
+    # missing resources
     Refusal(
         CloudNotFound,
         Message("check `bucket` and `obs_server` in the profile: is the bucket in that region?"),
         "NoSuchBucket",
     ),
     Refusal(CloudNotFound, Message("check the path; names are case-sensitive"), "NoSuchKey NoSuchUpload"),
-    Refusal(JobGone, Message("the job was deleted, or it lies in another project or region"), "2775 0105"),
+    Refusal(JobGone, Message("the job was deleted, or it is in another project or region"), "2775 0105"),
     Refusal(CloudNotFound, Message("check pool_id: there is no such pool in this project"), "2890"),
     Refusal(CloudNotFound, Message("check the name and the profile's region"), statuses=(404, 410)),
-    # too much
+    # quotas
     Refusal(
         QuotaExceeded,
         Message("delete what is not needed, or ask for a higher quota"),
         "InsufficientStorageSpace TooManyBuckets",
     ),
-    Refusal(QuotaExceeded, Message("let other jobs end, delete old ones, or ask for a higher quota"), "0118 2815"),
-    # what passes by itself
+    Refusal(
+        QuotaExceeded, Message("wait for other jobs to end, delete old ones, or ask for a higher quota"), "0118 2815"
+    ),
+    # temporary
     Refusal(CloudUnavailable, joined("; ", [Message("too many requests"), _AGAIN]), "SlowDown 2799", (429,)),
     Refusal(
         CloudUnavailable,
-        joined("; ", [Message("the service has trouble of its own"), _AGAIN]),
+        joined("; ", [Message("the service has an internal error"), _AGAIN]),
         "2950 2951 2952 2953 2954 2955 2956 2957 2958 2959",
     ),
     Refusal(
         CloudUnavailable,
-        joined("; ", [Message("it changed on the way or while it was read"), _AGAIN]),
+        joined("; ", [Message("the data was damaged in transit, or changed while it was read"), _AGAIN]),
         "BadDigest IncompleteBody",
     ),
     Refusal(
         CloudUnavailable,
-        joined("; ", [Message("something else happened at the same time"), _AGAIN]),
+        joined("; ", [Message("another operation was in progress"), _AGAIN]),
         "OperationAborted 2878",
     ),
     Refusal(CloudUnavailable, _AGAIN, "RequestTimeout ServiceUnavailable InternalError", (408, 425)),
     Refusal(
         CloudUnavailable,
-        Message("a proxy stands between here and the cloud: check HTTPS_PROXY and NO_PROXY"),
+        Message("a proxy requires authentication: check HTTPS_PROXY and NO_PROXY"),
         statuses=(407,),
     ),
-    # what a job must be like
+    # invalid jobs: the cloud's messages are often generic, so the hints say what to check
     Refusal(JobNameTaken, Message("another job has this name: choose a different one"), "2751 0103"),
     Refusal(
         CloudRejected,
-        Message("check the inputs and outputs: each needs a name of its own and an OBS directory"),
+        Message("check the inputs and outputs: each needs a unique name and an OBS directory"),
         "2753 2854",
     ),
     Refusal(
         CloudRejected,
-        Message("check that code_dir and boot_file are in OBS and the boot file lies inside"),
+        Message("check that code_dir and boot_file are in OBS, and the boot file is inside code_dir"),
         "2757 2758 2792",
     ),
     Refusal(
-        CloudRejected, Message("code may hold 1,000 files, 5 GB and 32 levels: move data to an input"), "2759 2760 2761"
+        CloudRejected,
+        Message("code is limited to 1,000 files, 5 GB and 32 levels: move data to an input"),
+        "2759 2760 2761",
     ),
     Refusal(
         CloudRejected,
-        Message("choose a flavor of this region, and no more nodes than it has"),
+        Message("choose a flavor of this region, and at most as many nodes as it offers"),
         "2763 2781 2793",
     ),
     Refusal(CloudRejected, Message("choose an engine of this region that runs on the flavor"), "2780 2840 2839"),
@@ -132,104 +154,91 @@ TABLE = (
         "2806 2810 2845",
     ),
     Refusal(CloudRejected, Message("set log_path to an OBS directory"), "2822"),
-    Refusal(CloudRejected, Message("check pool_id: the pool must be running and made for training"), "2886 2887 2889"),
+    Refusal(CloudRejected, Message("check pool_id: the pool must be running and support training"), "2886 2887 2889"),
     Refusal(CloudRejected, Message("check workspace_id in the profile"), "0102 2891"),
     Refusal(
         CloudRejected,
-        Message("it lies elsewhere: check the addresses and the region in the profile"),
+        Message("it is elsewhere: check the addresses and the region in the profile"),
         statuses=tuple(range(300, 400)),
     ),
 )
 _BY_CODE = {code: row for row in TABLE for code in row.codes.split()}
 _BY_STATUS = {status: row for row in TABLE for status in row.statuses}
-_SERVER_TROUBLE = Refusal(CloudUnavailable, joined("; ", [Message("the service has trouble of its own"), _AGAIN]))
-_OTHERWISE = Refusal(CloudRejected, "")
+_SERVER_ERROR = Refusal(CloudUnavailable, joined("; ", [Message("the service has an internal error"), _AGAIN]))
+_OTHER = Refusal(CloudRejected, "")
 
-_OBSTACLES = (
-    ("refused", Message("nothing listens there"), Message("check the profile's addresses; is the sandbox running?")),
+_UNKNOWN_NAME = (
+    Message("the name is unknown"),
+    Message("check the profile's addresses, the network and the proxy"),
+)
+_PROXY = (Message("the proxy refused the connection"), Message("check HTTPS_PROXY and NO_PROXY"))
+_UNREACHABLE = (
+    (
+        "refused",
+        Message("nothing is listening there"),
+        Message("check the profile's addresses; is the sandbox running?"),
+    ),
     ("timed out", Message("no answer in time"), Message("check the network and the proxy, or raise request_seconds")),
     (
         "certificate",
         Message("its certificate is not trusted"),
         Message("check the address, or verify_tls for a private cloud"),
     ),
-    (
-        "Name or service not known",
-        Message("the name is unknown"),
-        Message("check the profile's addresses, the network and the proxy"),
-    ),
-    (
-        "nodename nor servname",
-        Message("the name is unknown"),
-        Message("check the profile's addresses, the network and the proxy"),
-    ),
-    (
-        "name resolution",
-        Message("the name is unknown"),
-        Message("check the profile's addresses, the network and the proxy"),
-    ),
-    ("unreachable", Message("there is no way to it"), Message("check the network and the proxy")),
-    (
-        "Tunnel connection failed",
-        Message("the proxy does not let us through"),
-        Message("check HTTPS_PROXY and NO_PROXY"),
-    ),
-    ("proxy", Message("the proxy does not let us through"), Message("check HTTPS_PROXY and NO_PROXY")),
+    # of Linux, macOS and musl
+    ("Name or service not known", *_UNKNOWN_NAME),
+    ("nodename nor servname", *_UNKNOWN_NAME),
+    ("name resolution", *_UNKNOWN_NAME),
+    ("unreachable", Message("there is no route to it"), Message("check the network and the proxy")),
+    ("Tunnel connection failed", *_PROXY),
+    ("proxy", *_PROXY),
 )
 
 
 def row_for(status: int | None, code: str) -> Refusal:
-    """The table's row: by code, else by status, else by the kind of status."""
-    known = _BY_CODE.get(code.removeprefix("ModelArts.")) or _BY_STATUS.get(status or 0)
-    if known:
-        return known
-    return _SERVER_TROUBLE if status and status >= HTTPStatus.INTERNAL_SERVER_ERROR else _OTHERWISE
+    """The row by code, else by status, else by class of status."""
+    row = _BY_CODE.get(code.removeprefix("ModelArts.")) or _BY_STATUS.get(status or 0)
+    if row:
+        return row
+    return _SERVER_ERROR if status and status >= HTTPStatus.INTERNAL_SERVER_ERROR else _OTHER
 
 
 class Refusals:
-    """Makes our errors for one service at one address; no text of theirs holds a key."""
+    """Creates errors for one service at one address. Their texts contain no keys, even where the cloud repeats them."""
 
     def __init__(self, service: str, address: str, credentials: Credentials) -> None:
-        self._place = Message("{service} at {address}", service=service, address=address)
+        self._service = Message("{service} at {address}", service=service, address=address)
         self._secrets = tuple(_secrets(credentials))
 
     def refused(self, operation: str, status: int | None, code: str, message: str, request_id: str) -> CloudError:
-        """The cloud answered, and said no."""
         row = row_for(status, code)
-        said = self._sentence(message) or _phrase(status)
-        return row.error(
-            Message("{place} refused it: {reason}", place=self._place, reason=said),
-            operation=operation,
-            status=status,
-            code=code,
-            request_id=request_id,
-            hint=row.hint,
-        )
+        reason = self._sentence(message) or _phrase(status)
+        sentence = Message("{place} refused it: {reason}", place=self._service, reason=reason)
+        return row.error(sentence, operation=operation, status=status, code=code, request_id=request_id, hint=row.hint)
 
     def unreachable(self, operation: str, error: BaseException) -> CloudUnavailable:
-        """The cloud did not answer."""
         text = str(error)
-        for sign, sentence, hint in _OBSTACLES:
-            if sign.casefold() in text.casefold():
-                what = Message("{place} cannot be reached: {reason}", place=self._place, reason=sentence)
-                return CloudUnavailable(what, operation=operation, hint=hint)
+        for pattern, reason, hint in _UNREACHABLE:
+            if pattern.casefold() in text.casefold():
+                message = Message("{place} cannot be reached: {reason}", place=self._service, reason=reason)
+                return CloudUnavailable(message, operation=operation, hint=hint)
         ours = next((arg for arg in error.args if isinstance(arg, Message)), None)
-        reason = ours or self._sentence(text) or type(error).__name__
-        what = Message("{place} broke off: {reason}", place=self._place, reason=reason)
-        return CloudUnavailable(what, operation=operation, hint=_AGAIN)
+        message = Message(
+            "the connection to {place} failed: {reason}",
+            place=self._service,
+            reason=ours or self._sentence(text) or type(error).__name__,
+        )
+        return CloudUnavailable(message, operation=operation, hint=_AGAIN)
 
     def garbled(self, operation: str, status: int | None, text: str) -> CloudUnavailable:
-        """Something answered that does not speak as the cloud does: often a proxy or a sign-in page.
+        """The error for an answer that is not the cloud's, but often a proxy's or a sign-in page.
 
-        It counts as unavailable: a job that runs is never given up because a page came between."""
-        found = text if isinstance(text, Message) else self._sentence(text)
-        found = found or Message("nothing")
-        return CloudUnavailable(
-            Message("{place} answered in a form that it never uses: {found}", place=self._place, found=found),
-            operation=operation,
-            status=status,
-            hint=Message("check the profile's addresses and the proxy"),
+        It counts as unavailable, so that a running job is not given up because of it."""
+        answer = text if isinstance(text, Message) else self._sentence(text)
+        message = Message(
+            "{place} sent an unexpected answer: {found}", place=self._service, found=answer or Message("nothing")
         )
+        hint = Message("check the profile's addresses and the proxy")
+        return CloudUnavailable(message, operation=operation, status=status, hint=hint)
 
     def _sentence(self, text: str) -> str:
         for secret in self._secrets:
@@ -244,7 +253,7 @@ def _secrets(credentials: Credentials) -> Iterable[str]:
 
 
 def _web_page(text: str) -> Message | None:
-    """What is told of a web page in place of its text; None where the text is none."""
+    """A description of a web page; None if the text is none."""
     if not re.search(r"<(!doctype )?html|<body|<head", text[:2000], re.IGNORECASE):
         return None
     opened = _TITLE.search(text[:MOST_HTML])

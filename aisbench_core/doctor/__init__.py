@@ -1,1 +1,1 @@
-"""Whether this machine can work with a profile's region: keys, names, certificates, clocks, proxies, libraries."""
+"""`aisbench doctor`: checks of keys, names, certificates, clocks, proxies and libraries."""

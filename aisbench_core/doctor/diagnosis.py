@@ -1,50 +1,52 @@
-"""What the doctor says: one diagnosis for each thing that was looked at."""
+"""The results of `aisbench doctor`: one diagnosis per check."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from aisbench_core.messages import Hint, Message
+
 
 class State(StrEnum):
-    """How it is: fine, in the way of some, or in the way of every run."""
+    """OK, a problem for some runs, or a problem for every run."""
 
     OK = "ok"
     WARN = "warn"
     FAIL = "fail"
 
 
+# Every check, in the order of the output. A check that cannot run because an earlier one failed is left out.
 CHECKS: Mapping[str, str] = {
-    "profile": "The profile can be read, and its addresses are of its region.",
-    "keys": "Keys are found for the profile; credentials.yaml or a credentials_file that others can read is refused.",
-    "data": "The data folder can be written; what lies in it and `.streamlit/secrets.toml` are for their owner only.",
-    "library": "The libraries that speak to the cloud are installed, in tested versions where these are known.",
-    "proxy.loopback": "A proxy variable does not lead requests for this machine astray.",
+    "profile": "The profile is readable, and its addresses belong to its region.",
+    "keys": "The profile has keys; credentials.yaml or a credentials_file that others can read is refused.",
+    "data": "The data folder is writable, and it and `.streamlit/secrets.toml` are private to this account.",
+    "library": "The cloud SDKs are installed, in the tested versions where these are known.",
+    "proxy.loopback": "No proxy variable applies to requests to this machine.",
     "proxy.obs": "Whether OBS is reached through a proxy.",
     "proxy.modelarts": "Whether ModelArts is reached through a proxy.",
-    "dns.obs": "The name of the OBS address is known here.",
-    "dns.bucket": "The bucket's own name, bucket.host, is known here: https requests go there.",
-    "dns.modelarts": "The name of the ModelArts address is known here.",
-    "dns.swr": "The name of the image registry is known here; only pushing images needs it.",
-    "reach.obs": "The OBS address answers.",
-    "reach.modelarts": "The ModelArts address answers.",
-    "tls.obs": "OBS has a certificate that the OBS library trusts, and not only for a few days more.",
-    "tls.modelarts": "ModelArts has a certificate that the ModelArts library trusts, and not only for a few days more.",
+    "dns.obs": "The host name of OBS resolves.",
+    "dns.bucket": "The bucket's own host name, bucket.host, resolves; https requests go there.",
+    "dns.modelarts": "The host name of ModelArts resolves.",
+    "dns.swr": "The host name of the image registry resolves; only pushing images needs it.",
+    "reach.obs": "OBS answers.",
+    "reach.modelarts": "ModelArts answers.",
+    "tls.obs": "The OBS SDK trusts the certificate of OBS, which is valid for at least 14 more days.",
+    "tls.modelarts": "The ModelArts SDK trusts the certificate of ModelArts, which is valid for at least 14 more days.",
     "clock.obs": "This machine's clock agrees with that of OBS (its Date header).",
     "clock.modelarts": "This machine's clock agrees with that of ModelArts (its Date header).",
     "access.obs": "OBS accepts the keys, and the bucket can be listed.",
-    "access.modelarts": "ModelArts accepts the keys, and tells its flavors.",
+    "access.modelarts": "ModelArts accepts the keys and lists its flavors.",
 }
-"""Everything that the doctor looks at. What cannot be looked at because an earlier thing fails is left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """One thing that was looked at: how it is, what was found, and what to do. No text holds a secret.
+    """The result of one check, and how to fix it. No text contains a secret.
 
-    `hosts` are lines for /etc/hosts that would mend it; an address that is not known is written ADDRESS."""
+    `hosts` are lines to add to /etc/hosts; an unknown address is written ADDRESS."""
 
     check: str
     state: State
-    found: str
-    advice: str = ""
+    message: Message
+    advice: Hint = ""
     hosts: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Whether a region's servers answer, what certificates they have and what time they say it is."""
+"""Checks of a region's servers: whether they answer, their certificates and their clocks."""
 
 import ssl
 from collections.abc import Callable, Iterator
@@ -7,21 +7,23 @@ from datetime import timedelta
 from http.client import HTTPException
 
 from aisbench_core.cloud.addresses import Proxy, is_loopback, split
-from aisbench_core.cloud.probes import Look, look
+from aisbench_core.cloud.probes import ServerProbe, probe
 from aisbench_core.doctor.diagnosis import Diagnosis, State
+from aisbench_core.formats import duration
+from aisbench_core.messages import Message
 from aisbench_core.model import Clock
 
+# The cloud refuses requests that are signed with a clock further off (RequestTimeTooSkewed).
 REFUSED_FROM = timedelta(minutes=15)
-"""Requests that are signed further off are refused by the cloud."""
 
-WORTH_SETTING = timedelta(minutes=2)
-ENDS_SOON = timedelta(days=14)
+NOTABLE_SKEW = timedelta(minutes=2)  # less is normal without a time server
+ENDS_SOON = timedelta(days=14)  # time for administrators to renew a certificate
 CONNECT_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """One service of a region, and how its adapter reaches it. `trust` reads the authorities; it may raise OSError."""
+    """One service of a region, and how its adapter connects. `trust` reads the CA file and may raise OSError."""
 
     service: str
     address: str
@@ -30,95 +32,104 @@ class Server:
     verify: bool
 
 
-def look_at_server(server: Server, clock: Clock) -> Iterator[Diagnosis]:
-    """Whether it answers, its certificate and its clock."""
+def check_server(server: Server, clock: Clock) -> Iterator[Diagnosis]:
+    """Whether the server answers, its certificate and its clock."""
     try:
         trust = server.trust()
     except OSError as error:
-        yield Diagnosis(
-            f"tls.{server.service}",
-            State.FAIL,
-            f"the file of authorities cannot be read: {error.strerror or error}",
-            "check REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE",
-        )
+        message = Message("the CA file cannot be read: {reason}", reason=error.strerror or error)
+        hint = Message("check REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE")
+        yield Diagnosis(f"tls.{server.service}", State.FAIL, message, hint)
         return
     try:
-        seen = look(server.address, server.proxy, trust, CONNECT_SECONDS, clock)
+        result = probe(server.address, server.proxy, trust, CONNECT_SECONDS, clock)
     except (OSError, HTTPException) as error:
         yield _unreached(server, error)
         return
-    through = f" through {server.proxy.host}:{server.proxy.port}" if server.proxy else ""
-    answered = f"{server.address} answers in {seen.seconds * 1000:.0f} ms{through}"
+    answered = Message(
+        "{address} answers in {milliseconds:.0f} ms", address=server.address, milliseconds=result.seconds * 1000
+    )
+    if server.proxy:
+        answered = Message("{answered} through {proxy}", answered=answered, proxy=_address(server.proxy))
     yield Diagnosis(f"reach.{server.service}", State.OK, answered)
-    yield _certificate(server, seen, clock)
-    yield _time(server.service, seen)
+    yield _certificate(server, result, clock)
+    yield _time(server.service, result)
 
 
 def _unreached(server: Server, error: Exception) -> Diagnosis:
-    to = f" through the proxy {server.proxy.host}:{server.proxy.port}" if server.proxy else ""
     reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    advice = "check HTTPS_PROXY and NO_PROXY" if server.proxy else "check the address in the profile and the network"
+    message = Message("{address} does not answer: {reason}", address=server.address, reason=reason)
+    advice = Message("check the address in the profile and the network")
+    if server.proxy:
+        message = Message(
+            "{address} through the proxy {proxy} does not answer: {reason}",
+            address=server.address,
+            proxy=_address(server.proxy),
+            reason=reason,
+        )
+        advice = Message("check HTTPS_PROXY and NO_PROXY")
     if is_loopback(server.address):
-        advice = "check the address in the profile; is the sandbox running?"
-    return Diagnosis(f"reach.{server.service}", State.FAIL, f"{server.address}{to} does not answer: {reason}", advice)
+        advice = Message("check the address in the profile; is the sandbox running?")
+    return Diagnosis(f"reach.{server.service}", State.FAIL, message, advice)
 
 
-def _certificate(server: Server, seen: Look, clock: Clock) -> Diagnosis:
+def _address(proxy: Proxy) -> str:
+    return f"{proxy.host}:{proxy.port}"
+
+
+def _certificate(server: Server, result: ServerProbe, clock: Clock) -> Diagnosis:
     check, host = f"tls.{server.service}", split(server.address).hostname
     if split(server.address).scheme == "http":
         return _without_certificate(check, server)
-    if seen.distrust:
-        return _not_trusted(check, server, seen.distrust)
+    if result.distrust:
+        return _not_trusted(check, server, result.distrust)
     if not server.verify:
-        advice = "set verify_tls: true: the certificate would be trusted"
-        return Diagnosis(check, State.WARN, f"{host}'s certificate is not looked at (verify_tls: false)", advice)
-    if seen.expires is None:
-        return Diagnosis(check, State.OK, f"{host}'s certificate is trusted")
-    until = f"{host}'s certificate is trusted until {seen.expires:%Y-%m-%d}"
-    if seen.expires - clock() < ENDS_SOON:
-        return Diagnosis(check, State.WARN, until, "tell the cloud's administrators that it ends soon")
+        unverified = Message("{host}'s certificate is not verified (verify_tls: false)", host=host)
+        return Diagnosis(check, State.WARN, unverified, Message("set verify_tls: true; the certificate is valid"))
+    if result.expires is None:
+        return Diagnosis(check, State.OK, Message("{host}'s certificate is trusted", host=host))
+    until = Message("{host}'s certificate is trusted until {day}", host=host, day=f"{result.expires:%Y-%m-%d}")
+    if result.expires - clock() < ENDS_SOON:
+        return Diagnosis(check, State.WARN, until, Message("tell the cloud's administrators that it expires soon"))
     return Diagnosis(check, State.OK, until)
 
 
 def _without_certificate(check: str, server: Server) -> Diagnosis:
     if is_loopback(server.address):
-        return Diagnosis(check, State.OK, "plain http on this machine needs no certificate")
-    return Diagnosis(
-        check,
-        State.WARN,
-        f"{server.address} is plain http: data and results travel in clear text",
-        "write https:// in the profile, if the cloud has it",
-    )
+        return Diagnosis(check, State.OK, Message("plain http on this machine needs no certificate"))
+    message = Message("{address} is plain http: data and results are sent unencrypted", address=server.address)
+    return Diagnosis(check, State.WARN, message, Message("use https:// in the profile, if the cloud offers it"))
 
 
 def _not_trusted(check: str, server: Server, reason: str) -> Diagnosis:
-    found = f"{split(server.address).hostname}'s certificate is not trusted: {reason}"
+    host = split(server.address).hostname
+    message = Message("{host}'s certificate is not trusted: {reason}", host=host, reason=reason)
     if not server.verify:
-        return Diagnosis(check, State.WARN, f"{found} (verify_tls: false, so it is used all the same)")
+        accepted = Message("{message} (verify_tls: false, so it is accepted)", message=message)
+        return Diagnosis(check, State.WARN, accepted)
+    # The two SDKs trust different stores: OBS the system's, ModelArts the one that `requests` ships.
     variable = "SSL_CERT_FILE" if server.service == "obs" else "REQUESTS_CA_BUNDLE"
-    return Diagnosis(
-        check,
-        State.FAIL,
-        found,
-        f"check the address and this machine's clock; for an authority of your own name its file in {variable}",
+    advice = Message(
+        "check the address and this machine's clock; for a private CA, set {variable} to its certificate file",
+        variable=variable,
     )
+    return Diagnosis(check, State.FAIL, message, advice)
 
 
-def _time(service: str, seen: Look) -> Diagnosis:
+def _time(service: str, result: ServerProbe) -> Diagnosis:
     check = f"clock.{service}"
-    if seen.ahead is None:
-        advice = "check the address: the cloud always says it"
-        return Diagnosis(check, State.WARN, "the answer does not say what time it is", advice)
-    off = timedelta(seconds=abs(seen.ahead))
-    if off <= WORTH_SETTING:
-        return Diagnosis(check, State.OK, f"both clocks agree within {max(1, round(off.total_seconds()))} s")
-    found = f"this machine's clock is {_length(off)} {'behind' if seen.ahead > 0 else 'ahead'}"
-    if off < REFUSED_FROM:
-        return Diagnosis(check, State.WARN, f"{found}; requests are refused from 15 min on", "set the clock")
-    return Diagnosis(check, State.FAIL, f"{found}: requests are refused from 15 min on", "set the clock")
-
-
-def _length(span: timedelta) -> str:
-    minutes, seconds = divmod(round(span.total_seconds()), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {seconds} s"
+    if result.ahead is None:
+        advice = Message("check the address: the cloud always sends one")
+        return Diagnosis(check, State.WARN, Message("the answer has no Date header"), advice)
+    off = timedelta(seconds=abs(result.ahead))
+    if off <= NOTABLE_SKEW:
+        seconds = max(1, round(off.total_seconds()))
+        return Diagnosis(check, State.OK, Message("the clocks agree within {seconds} s", seconds=seconds))
+    length = duration(off.total_seconds())
+    message = (
+        Message("this machine's clock is {length} behind; requests are refused from 15 min on", length=length)
+        if result.ahead > 0
+        else Message("this machine's clock is {length} ahead; requests are refused from 15 min on", length=length)
+    )
+    state = State.WARN if off < REFUSED_FROM else State.FAIL
+    return Diagnosis(check, state, message, Message("set the clock"))

@@ -1,1 +1,1 @@
-"""From results that were found to runs that are kept: previewed, completed by a person, stored once."""
+"""Imports results from elsewhere as runs: preview, the user's answers, storing each result once."""

@@ -1,4 +1,4 @@
-"""A run that another console exported becomes the same run here: its row stands as it is, nothing is computed again."""
+"""Imports runs that another console exported unchanged, without computing anything again."""
 
 import json
 import math
@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from aisbench_core.history.found import FoundResult
-from aisbench_core.importing.chosen import UNSAID, Choices, Said, Where
+from aisbench_core.importing.choices import UNKNOWN_REGION, Choices, ImportAnswers, Provenance
+from aisbench_core.importing.readers.results import ParsedResult
 from aisbench_core.messages import Message
 from aisbench_core.model import (
     CollectedResult,
@@ -27,11 +27,10 @@ from aisbench_core.model import (
 )
 from aisbench_core.model.columns import KEYS, Kind
 
+# A row without these columns is imported like that of any table.
 NEEDED = frozenset({"run_id", "created_at_utc", "workload", "model_name", "region", "mode", "state", "fingerprint"})
-"""Without these a row is read as any table's."""
 
-_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
-"""What may name a folder of ours."""
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")  # it becomes the name of a folder
 
 _SPEC = ("workload", "framework_version", "mode", "node_count", "cards_per_node", "flavor", "engine_version", "pool_id")
 _EXPORTED = {key: key.exported.name or key.name for key in KEYS if key.exported}
@@ -45,67 +44,61 @@ _CARRIED_NUMBERS = ("queue_s", "throughput_cluster", "throughput_per_node", "thr
 Cells = Mapping[str, str]
 
 
-def is_whole(found: FoundResult, choices: Choices) -> bool:
-    """Whether the row tells everything, and nobody says otherwise about it."""
-    said = choices.about_all != Said() or found.identity in choices.about
-    return found.exported.keys() >= NEEDED and bool(_RUN_ID.fullmatch(found.exported["run_id"])) and not said
+def exported_record(
+    result: ParsedResult, choices: Choices, rehearsed: frozenset[str], now: datetime
+) -> RunRecord | None:
+    """The record; None if the row is incomplete or invalid, or the user has answers about it.
 
-
-def exported_record(found: FoundResult, choices: Choices, rehearsed: frozenset[str], now: datetime) -> RunRecord | None:
-    """The record; None when a cell holds what cannot be, as in a row that somebody changed.
-
-    `rehearsed`: regions that are rehearsals here, which measurements of elsewhere never join."""
+    `rehearsed`: regions that are rehearsals here, which measurements from elsewhere never join."""
+    has_answers = choices.about_all != ImportAnswers() or result.identity in choices.about
+    if has_answers or not result.exported.keys() >= NEEDED or not _RUN_ID.fullmatch(result.exported["run_id"]):
+        return None
     try:
-        return _record(found, choices.where, rehearsed, now)
-    except (ValueError, ValidationError):
+        return _record(result, choices.where, rehearsed, now)
+    except (ValueError, ValidationError):  # somebody changed the row
         return None
 
 
-def _record(found: FoundResult, where: Where, rehearsed: frozenset[str], now: datetime) -> RunRecord:
-    cells = found.exported
-    given = _spec(cells)
-    spec = RunSpec.model_validate(given)
-    place = _where(cells, where, rehearsed)
+def _record(result: ParsedResult, where: Provenance, rehearsed: frozenset[str], now: datetime) -> RunRecord:
+    cells = result.exported
+    fields = _spec_fields(cells)
+    if cells.get("rehearsal") == "true" or cells["region"] in rehearsed:
+        where = Provenance(UNKNOWN_REGION, True)
+    elif where == Provenance():
+        where = Provenance(cells["region"])
     return RunRecord(
-        run=_run(cells, spec, place),
+        run=_run(cells, RunSpec.model_validate(fields), where),
         workload=_facts(cells),
-        region=place.region,
-        rehearsal=place.rehearsal,
+        region=where.region,
+        rehearsal=where.rehearsal,
         accelerator=cells.get("accelerator", ""),
-        result=_result(found),
-        imported=Imported(f"{found.source} ({found.number})", now, tuple(given), _note(cells), carried=_carried(cells)),
+        result=_result(result),
+        imported=Imported(result.location, now, tuple(fields), _note(cells), carried=_carried(cells)),
         described=_tester(cells),
     )
 
 
-def _where(cells: Cells, where: Where, rehearsed: frozenset[str]) -> Where:
-    """Where a person says, or else the region of the row; rehearsals stay among rehearsals."""
-    if cells.get("rehearsal") == "true" or cells["region"] in rehearsed:
-        return Where(UNSAID, True)
-    return Where(cells["region"]) if where == Where() else where
-
-
-def _spec(cells: Cells) -> dict[str, Any]:
-    given: dict[str, Any] = {name: cells[name] for name in _SPEC if cells.get(name)}
-    if cells.get("pool_type") == "public":
-        given["pool_id"] = ""
+def _spec_fields(cells: Cells) -> dict[str, Any]:
+    fields: dict[str, Any] = {name: cells[name] for name in _SPEC if cells.get(name)}
+    if cells.get("pool_type") == "public":  # known to be none, and not just unknown
+        fields["pool_id"] = ""
     if "hyperparameters_json" in cells:
-        given["parameters"] = json.loads(cells["hyperparameters_json"])
-    return given
+        fields["parameters"] = json.loads(cells["hyperparameters_json"])
+    return fields
 
 
-def _run(cells: Cells, spec: RunSpec, place: Where) -> Run:
-    begun = _time(cells["created_at_utc"])
+def _run(cells: Cells, spec: RunSpec, where: Provenance) -> Run:
+    created_at = _time(cells["created_at_utc"])
     index = cells.get("run_index")
     return Run(
         run_id=cells["run_id"],
         spec=spec,
-        profile=place.profile,
+        profile=where.profile,
         state=RunState(cells["state"]),
-        created_at=begun,
+        created_at=created_at,
         created_by=cells.get("created_by", ""),
-        updated_at=begun,
-        next_step_at=begun,
+        updated_at=created_at,
+        next_step_at=created_at,
         job_id=cells.get("job_id", ""),
         job_name=cells.get("job_name", ""),
         code_sha256=cells.get("code_sha256", ""),
@@ -129,28 +122,28 @@ def _facts(cells: Cells) -> WorkloadFacts:
     )
 
 
-def _result(found: FoundResult) -> CollectedResult | None:
-    cells = found.exported
-    if "ranks_expected" not in cells:
+def _result(result: ParsedResult) -> CollectedResult | None:
+    cells = result.exported
+    if "ranks_expected" not in cells:  # the run failed before it had a result
         return None
     times = {name: cells.get(column) for name, column in _TIMES.items()}
     values: dict[str, Any] = {name: _number(cells.get(column)) for name, column in _NUMBERS.items()}
     values |= {name: _time(text) if text else None for name, text in times.items()}
     if cells.get("npu_util_source") == "train_result_info":
-        values["resource_util_ratio"] = _share(cells["npu_util_avg_pct"])
+        values["resource_util_ratio"] = _fraction(cells["npu_util_avg_pct"])
     return CollectedResult(
         int(cells["ranks_expected"]),
         (),
         TrainResultInfo(**values),
-        found.raw,
+        result.raw,
         cells.get("synthetic_data") == "true",
         cells.get("dataset_sha256", ""),
-        _objections(cells),
+        _problems(cells),
     )
 
 
 def _carried(cells: Cells) -> dict[str, str | int | float | None]:
-    """What was computed from cards, samples and code that are not in the row."""
+    """Values that were computed from cards, samples and code, which the row does not contain."""
     missing = [key for key in cells.get("not_measured_fields", "").split(";") if key]
     from_platform = cells.get("npu_util_source") == "platform metrics"
     return {
@@ -158,26 +151,22 @@ def _carried(cells: Cells) -> dict[str, str | int | float | None]:
         **{name: _number(cells.get(name)) for name in _CARRIED_NUMBERS},
         "formula_id": cells.get("throughput_aggregation", ""),
         "ranks_found": int(cells["ranks_found"]) if "ranks_found" in cells else None,
-        "rank_cv": _share(cells["rank_cv_pct"]) if "rank_cv_pct" in cells else None,
+        "rank_cv": _fraction(cells["rank_cv_pct"]) if "rank_cv_pct" in cells else None,
         "npu_util_avg_pct": _number(cells.get("npu_util_avg_pct")) if from_platform else None,
         "not_measured": canonical_json(missing),
     }
 
 
-def _objections(cells: Cells) -> tuple[str, ...]:
-    """What the console that exported the row had against it; what it found good is not believed."""
+def _problems(cells: Cells) -> tuple[str, ...]:
+    # The other console's "invalid" is trusted, its "valid" is not: the checks of here apply.
     if cells.get("validity") != "invalid":
         return ()
-    return (
-        Message(
-            "the console that exported it calls it invalid: {reason}",
-            reason=cells.get("failed_checks") or Message("no check is named"),
-        ),
-    )
+    reason = cells.get("failed_checks") or Message("no check is named")
+    return (Message("the console that exported it calls it invalid: {reason}", reason=reason),)
 
 
 def _note(cells: Cells) -> str:
-    """The note without what an export adds to it anew."""
+    """The note without the remarks that every export adds."""
     region = cells["region"]
     is_rehearsal = cells.get("rehearsal") == "true"
     added = [f"rehearsal in {region}: not a measurement" if is_rehearsal else f"region {region}"]
@@ -188,20 +177,20 @@ def _note(cells: Cells) -> str:
 
 def _tester(cells: Cells) -> Stated | None:
     division = cells.get("division", "")
-    said = {
+    fields = {
         "test_id": cells.get("test_id", ""),
         "scenario": cells.get("scenario", ""),
         "test_division": "" if division == "rehearsal" else division,
     }
-    values = {name: value for name, value in said.items() if value}
+    values = {name: value for name, value in fields.items() if value}
     return stated_of(values) if values else None
 
 
 def _time(text: str) -> datetime:
-    at = datetime.fromisoformat(text)
-    if at.tzinfo is None:
-        raise ValueError("a time of an export names its zone")
-    return at
+    time = datetime.fromisoformat(text)
+    if time.tzinfo is None:
+        raise ValueError("exported times have a zone")
+    return time
 
 
 def _number(text: str | None) -> float | None:
@@ -209,15 +198,13 @@ def _number(text: str | None) -> float | None:
         return None
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError("a number of an export is finite")
+        raise ValueError("exported numbers are finite")
     return value
 
 
-def _share(percent: str) -> float:
-    """The share that was written as this percentage: of the neighbours of a hundredth, the one that gives it again."""
+def _fraction(percent: str) -> float:
+    # Dividing by 100 may be off by one bit from the fraction that was exported.
     value = float(percent)
     near = value / 100
-    for share in (near, math.nextafter(near, math.inf), math.nextafter(near, -math.inf)):
-        if share * 100 == value:
-            return share
-    return near
+    candidates = (near, math.nextafter(near, math.inf), math.nextafter(near, -math.inf))
+    return next((fraction for fraction in candidates if fraction * 100 == value), near)

@@ -1,15 +1,15 @@
-"""From a found result to the record of a run: what the file tells, what a person says, and nothing else."""
+"""Builds the record of a run from a result and the user's answers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from itertools import zip_longest
 
 from aisbench_core.authoring.workloads import Workload
 from aisbench_core.errors import Problem, SpecError
-from aisbench_core.history.found import FoundResult
-from aisbench_core.importing.chosen import UNSAID, Choices, Said, Where
-from aisbench_core.importing.exported import exported_record, is_whole
+from aisbench_core.importing.choices import UNKNOWN_REGION, Choices, ImportAnswers, Provenance
+from aisbench_core.importing.exported import exported_record
+from aisbench_core.importing.readers.results import ParsedResult
 from aisbench_core.messages import Message, joined
 from aisbench_core.model import (
     CollectedResult,
@@ -23,114 +23,115 @@ from aisbench_core.model import (
 )
 
 VALUES_LETTERS, JOB_LETTERS = 16, 6
-MOST = {"node_count": 4096, "cards_per_node": 64}
-"""The largest sizes that a spec can have."""
+MOST = {"node_count": 4096, "cards_per_node": 64}  # limits of a spec
 
 UPSTREAM_PREFIX = "train_"
 USUAL_UNIT = "samples/s"
-NAMELESS = "unknown"
-"""What a workload is called that neither file nor person names."""
+NAMELESS = "unknown"  # the workload of a result without one
 
 
 def check(choices: Choices) -> None:
-    """Raises SpecError when what a person says cannot be so."""
+    """Raise SpecError for impossible answers."""
     problems = [
-        Problem(name, Message("must be 1 to {most}", most=most), str(getattr(said, name)))
-        for said in (choices.about_all, *choices.about.values())
+        Problem(name, Message("must be 1 to {most}", most=most), str(getattr(answers, name)))
+        for answers in (choices.about_all, *choices.about.values())
         for name, most in MOST.items()
-        if not _is_size(getattr(said, name), most)
+        if not _is_size(getattr(answers, name), most)
     ]
     if problems:
-        raise SpecError(Message("what you say about the results"), problems)
+        raise SpecError(Message("answers about the results"), problems)
 
 
-def start_of_id(found: FoundResult) -> str:
-    """How the id of a result's run begins: the same for equal values."""
-    return f"i-{found.values_identity[:VALUES_LETTERS]}"
+def id_prefix(result: ParsedResult) -> str:
+    """The prefix of the run id, which is the same for equal values."""
+    return f"i-{result.values_identity[:VALUES_LETTERS]}"
 
 
-def run_id_of(found: FoundResult) -> str:
-    """The id of a result's run: the same for the same result, however often and from wherever it is read."""
-    return start_of_id(found) + (f"-{found.identity[:JOB_LETTERS]}" if found.job_id else "")
+def run_id_of(result: ParsedResult) -> str:
+    """The run id of a result, which is the same however often and from wherever it is read."""
+    return id_prefix(result) + (f"-{result.identity[:JOB_LETTERS]}" if result.job_id else "")
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
-    """The workloads that results may be of, and the regions that are rehearsals here."""
+    """The workloads to match results with, and the regions that are rehearsals here."""
 
     workloads: Sequence[Workload]
     rehearsed: frozenset[str] = frozenset()
 
-    def of(self, said: Said) -> Workload | None:
-        """The workload of that name, or else the only one of that model in that framework."""
-        name = said.workload.removeprefix(UPSTREAM_PREFIX)
-        for workload in self.workloads:
-            if name and workload.name == name:
-                return workload
-        same = [workload for workload in self.workloads if not name and _alike(workload, said)]
-        return same[0] if len(same) == 1 else None
+    def find(self, answers: ImportAnswers) -> Workload | None:
+        """The workload with this name, or else the only one with this model and framework."""
+        name = answers.workload.removeprefix(UPSTREAM_PREFIX)
+        if name:
+            return next((workload for workload in self.workloads if workload.name == name), None)
+        matches = [
+            workload
+            for workload in self.workloads
+            if answers.model
+            and workload.model == answers.model
+            and answers.framework.lower() in ("", workload.framework.lower())
+        ]
+        return matches[0] if len(matches) == 1 else None
 
 
-def record_of(found: FoundResult, choices: Choices, catalogue: Catalogue, who: str, now: datetime) -> RunRecord:
-    """The record. A person's answers were checked before (`check`); what a file says and cannot be is left out."""
-    exported = exported_record(found, choices, catalogue.rehearsed, now) if is_whole(found, choices) else None
-    if exported:
+def record_of(result: ParsedResult, choices: Choices, catalogue: Catalogue, who: str, now: datetime) -> RunRecord:
+    """The record of a result. `choices` were checked (`check`); impossible values of a file are left out."""
+    if exported := exported_record(result, choices, catalogue.rehearsed, now):
         return exported
-    said = _answers(found, choices)
-    workload = catalogue.of(said)
-    version = _version(said.framework_version, workload)
-    spec, stated = _spec(found, said, workload, version)
-    where = Where(UNSAID, True) if found.rehearsal else choices.where
-    run = _run(found, spec, where, who, now)
-    result = CollectedResult(
-        found.ranks_expected or (spec.card_count if found.rank_results or _sized(stated) else 0),
-        found.rank_results,
-        found.info,
-        found.raw,
-        found.synthetic_data,
-        problems=(*found.problems, *_impossible(found)),
-        server_results=tuple(_servers(found)),
+    answers = _answers(result, choices)
+    workload = catalogue.find(answers)
+    version = answers.framework_version
+    if workload and version not in workload.versions and f"r{version}" in workload.versions:
+        version = f"r{version}"  # people and tables leave out the r of r1.3
+    spec, stated = _spec(result, answers, workload, version)
+    where = Provenance(UNKNOWN_REGION, True) if result.rehearsal else choices.where
+    run = _run(result, spec, where, who, now)
+    is_sized = {"node_count", "cards_per_node"} <= {*stated}
+    servers = zip_longest(result.server_throughputs, result.server_accuracies)
+    collected = CollectedResult(
+        result.ranks_expected or (spec.card_count if result.rank_results or is_sized else 0),
+        result.rank_results,
+        result.info,
+        result.raw,
+        result.synthetic_data,
+        problems=(*result.problems, *_impossible(result)),
+        server_results=tuple(ServerResult(server, *values) for server, values in enumerate(servers)),
     )
     return RunRecord(
         run=run,
-        workload=_facts(found, said, workload, version),
+        workload=_facts(result, answers, workload, version),
         region=where.region,
         rehearsal=where.rehearsal,
-        accelerator=found.accelerator,
-        result=result,
-        samples=found.samples,
-        imported=Imported(found.place, now, stated, _note(found), _told(found)),
+        accelerator=result.accelerator,
+        result=collected,
+        samples=result.samples,
+        imported=Imported(result.location, now, stated, _note(result), _extra_texts(result)),
     )
 
 
-def _servers(found: FoundResult) -> Iterator[ServerResult]:
-    """Each server that trained alone, as far as the file tells of them one by one."""
-    for server, (throughput, accuracy) in enumerate(zip_longest(found.server_throughputs, found.server_accuracies)):
-        yield ServerResult(server, throughput, accuracy)
-
-
-def _answers(found: FoundResult, choices: Choices) -> Said:
-    """The file's answers, over them a person's about all results, over them those about this one."""
-    told = Said(
-        workload=found.workload,
-        model=found.model,
-        framework=found.framework,
-        framework_version=found.framework_version,
-        mode=found.mode,
-        node_count=_size(found, "node_count"),
-        cards_per_node=_size(found, "cards_per_node"),
+def _answers(result: ParsedResult, choices: Choices) -> ImportAnswers:
+    """The file's values, overridden by the answers about all results, and those by the answers about this one."""
+    merged = ImportAnswers(
+        workload=result.workload,
+        model=result.model,
+        framework=result.framework,
+        framework_version=result.framework_version,
+        mode=result.mode,
+        node_count=_size(result, "node_count"),
+        cards_per_node=_size(result, "cards_per_node"),
     )
-    for said in (choices.about_all, choices.about.get(found.identity, Said())):
-        if said.model and not said.workload:  # a model of a person's own is another workload than the file's
-            told = replace(told, workload="", framework="" if said.framework else told.framework)
-        if said.workload and not said.model:
-            told = replace(told, model="", framework="")
-        told = replace(told, **{field.name: value for field in fields(Said) if (value := getattr(said, field.name))})
-    return told
+    for answers in (choices.about_all, choices.about.get(result.identity, ImportAnswers())):
+        if answers.model and not answers.workload:  # another model is another workload than the file's
+            merged = replace(merged, workload="", framework="" if answers.framework else merged.framework)
+        if answers.workload and not answers.model:
+            merged = replace(merged, model="", framework="")
+        changes = {field.name: value for field in fields(ImportAnswers) if (value := getattr(answers, field.name))}
+        merged = replace(merged, **changes)
+    return merged
 
 
-def _size(found: FoundResult, name: str) -> int | None:
-    value: int | None = getattr(found, name)
+def _size(result: ParsedResult, name: str) -> int | None:
+    value: int | None = getattr(result, name)
     return value if _is_size(value, MOST[name]) else None
 
 
@@ -138,89 +139,67 @@ def _is_size(value: int | None, most: int) -> bool:
     return value is None or 1 <= value <= most
 
 
-def _impossible(found: FoundResult) -> list[str]:
-    """Sizes that no job has."""
+def _impossible(result: ParsedResult) -> list[str]:
+    """Problems about sizes that no job can have."""
     return [
-        Message("{name} is {found}; allowed: 1 to {most}", name=name, found=getattr(found, name), most=most)
+        Message("{name} is {found}; allowed: 1 to {most}", name=name, found=getattr(result, name), most=most)
         for name, most in MOST.items()
-        if not _is_size(getattr(found, name), most)
+        if not _is_size(getattr(result, name), most)
     ]
 
 
-def _alike(workload: Workload, said: Said) -> bool:
-    framework = said.framework.lower()
-    return bool(said.model) and workload.model == said.model and framework in ("", workload.framework.lower())
-
-
-def _version(version: str, workload: Workload | None) -> str:
-    """As the workload writes it: people and tables leave out the r of r1.3."""
-    if workload and version not in workload.versions and f"r{version}" in workload.versions:
-        return f"r{version}"
-    return version
-
-
-def _spec(found: FoundResult, said: Said, workload: Workload | None, version: str) -> tuple[RunSpec, tuple[str, ...]]:
-    """What is known of the spec, and the names of those fields. Sizes that are not known are as the cards need them."""
-    known: dict[str, object] = {
-        "workload": workload.name if workload else said.workload or said.model or NAMELESS,
+def _spec(
+    result: ParsedResult, answers: ImportAnswers, workload: Workload | None, version: str
+) -> tuple[RunSpec, tuple[str, ...]]:
+    """The spec, and the names of its known fields. Unknown sizes are chosen so that they fit the ranks."""
+    fields: dict[str, object] = {
+        "workload": workload.name if workload else answers.workload or answers.model or NAMELESS,
         "framework_version": version,
-        "mode": said.mode,
-        "node_count": said.node_count,
-        "cards_per_node": said.cards_per_node,
-        "flavor": found.flavor,
-        "engine_version": found.engine_version,
+        "mode": answers.mode,
+        "node_count": answers.node_count,
+        "cards_per_node": answers.cards_per_node,
+        "flavor": result.flavor,
+        "engine_version": result.engine_version,
     }
-    given = {name: value for name, value in known.items() if value}
-    cards = _cards(found, said)
-    spec = RunSpec.model_validate({"cards_per_node": min(cards, MOST["cards_per_node"])} | given)
-    return spec, tuple(given)
+    stated = {name: value for name, value in fields.items() if value}
+    ranks = (result.ranks_expected or len(result.rank_results)) if result.rank_results else 1
+    cards = max(1, ranks // (answers.node_count or 1))
+    spec = RunSpec.model_validate({"cards_per_node": min(cards, MOST["cards_per_node"])} | stated)
+    return spec, tuple(stated)
 
 
-def _cards(found: FoundResult, said: Said) -> int:
-    if said.cards_per_node or not found.rank_results:
-        return 1
-    return max(1, (found.ranks_expected or len(found.rank_results)) // (said.node_count or 1))
-
-
-def _sized(stated: Sequence[str]) -> bool:
-    return {"node_count", "cards_per_node"} <= {*stated}
-
-
-def _run(found: FoundResult, spec: RunSpec, where: Where, who: str, now: datetime) -> Run:
-    start = found.started_at or found.info.total_start_time
-    end = found.ended_at or found.info.total_end_time
-    measured = found.info.throughput_ratio is not None or bool(found.rank_results)
-    begun = start or end or now
+def _run(result: ParsedResult, spec: RunSpec, where: Provenance, who: str, now: datetime) -> Run:
+    start = result.started_at or result.info.total_start_time
+    end = result.ended_at or result.info.total_end_time
+    measured = result.info.throughput_ratio is not None or bool(result.rank_results)
+    created_at = start or end or now
+    detail = joined("; ", result.problems) if result.problems else Message("it has no throughput")
     return Run(
-        run_id=run_id_of(found),
+        run_id=run_id_of(result),
         spec=spec,
         profile=where.profile,
         state=RunState.COMPLETED if measured else RunState.FAILED,
-        created_at=begun,
-        created_by=found.created_by or who,
-        updated_at=end or begun,
-        next_step_at=begun,
-        job_name=found.job_name,
-        job_id=found.job_id,
-        detail="" if measured else _why_nothing(found),
+        created_at=created_at,
+        created_by=result.created_by or who,
+        updated_at=end or created_at,
+        next_step_at=created_at,
+        job_name=result.job_name,
+        job_id=result.job_id,
+        detail="" if measured else detail,
         ended_at=end,
     )
 
 
-def _why_nothing(found: FoundResult) -> Message:
-    return joined("; ", found.problems) if found.problems else Message("no throughput was found")
-
-
-def _facts(found: FoundResult, said: Said, workload: Workload | None, version: str) -> WorkloadFacts:
-    """What the workload says of such a run; without one, what file and person say. The parameters are never known."""
-    known = workload.edition(version) if workload and version in workload.versions else None
+def _facts(result: ParsedResult, answers: ImportAnswers, workload: Workload | None, version: str) -> WorkloadFacts:
+    """The facts of the workload; without one, of file and user. The parameters are always unknown."""
+    edition = workload.edition(version) if workload and version in workload.versions else None
     facts = WorkloadFacts(
-        title=said.model or said.workload or NAMELESS,
-        model=said.model or said.workload or NAMELESS,
-        framework=said.framework,
-        throughput_definition=said.throughput_definition or (known.throughput_definition if known else ""),
+        title=answers.model or answers.workload or NAMELESS,
+        model=answers.model or answers.workload or NAMELESS,
+        framework=answers.framework,
+        throughput_definition=answers.throughput_definition or (edition.throughput_definition if edition else ""),
         throughput_unit=USUAL_UNIT,
-        dataset=found.dataset,
+        dataset=result.dataset,
         accuracy_target=None,
         accuracy_target_source="",
         speed_parameters=None,
@@ -233,18 +212,18 @@ def _facts(found: FoundResult, said: Said, workload: Workload | None, version: s
         model=workload.model,
         framework=workload.framework,
         throughput_unit=workload.throughput_unit,
-        dataset=found.dataset or workload.dataset.name,
+        dataset=result.dataset or workload.dataset.name,
         accuracy_target=workload.target.value if workload.target else None,
         accuracy_target_source=workload.target.source if workload.target else "",
     )
 
 
-def _told(found: FoundResult) -> tuple[str, ...]:
-    """What is kept as text: it says something to a person, and nothing is computed from it."""
-    texts = {"workpath": found.workpath, "ConfigInfo": found.config_info, "run there": found.run_id}
+def _extra_texts(result: ParsedResult) -> tuple[str, ...]:
+    """Texts to show with the run, from which nothing is computed."""
+    texts = {"workpath": result.workpath, "ConfigInfo": result.config_info, "run there": result.run_id}
     return tuple(f"{name}: {text}" for name, text in texts.items() if text)
 
 
-def _note(found: FoundResult) -> str:
-    placeholders = f"placeholders, not measured: {', '.join(found.placeholders)}" if found.placeholders else ""
-    return "; ".join(part for part in (found.note, placeholders) if part)
+def _note(result: ParsedResult) -> str:
+    placeholders = f"placeholders, not measured: {', '.join(result.placeholders)}" if result.placeholders else ""
+    return "; ".join(part for part in (result.note, placeholders) if part)

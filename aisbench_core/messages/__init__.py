@@ -1,4 +1,4 @@
-"""Sentences as data: a template and its values, said in English here and in Chinese where a person chose that."""
+"""Translatable messages: a template and its values, as English text and, on request, in Chinese."""
 
 from aisbench_core.messages.catalogue import in_chinese, label_in_chinese, labels_in_chinese
 from aisbench_core.messages.message import Hint, Message, Value, joined, message_of, plural, verbatim

@@ -1,4 +1,4 @@
-"""The Chinese of every sentence and label: `zh.po`, as gettext's tools read and write it."""
+"""The Chinese texts of messages and labels, from the gettext catalogue `zh.po`."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -10,36 +10,36 @@ CATALOGUE = Path(__file__).parent / "zh.po"
 
 
 def in_chinese(text: str) -> str:
-    """A Message in Chinese; every other text, and a Message without a Chinese template, as it is."""
+    """A Message in Chinese; other text, and Messages without a Chinese template, unchanged."""
     return text.translated(_template) if isinstance(text, Message) else text
 
 
 def label_in_chinese(context: str, english: str) -> str:
-    """The Chinese of one label, such as a heading or a column's name; `context` says which, as gettext's msgctxt."""
+    """The Chinese of a label, such as a heading or a column's name; `context` is its msgctxt."""
     return labels_in_chinese().get(context, english)
 
 
 @cache
 def labels_in_chinese() -> Mapping[str, str]:
-    """The Chinese of every label, by its context."""
+    """The Chinese of all labels, by context."""
     return {context: chinese for (context, _), chinese in entries().items() if context}
 
 
 @cache
 def entries() -> Mapping[tuple[str, str], str]:
-    """Every entry of the catalogue: context (empty for sentences) and English, with the Chinese.
+    """All entries: (context, English) to Chinese; the context of messages is empty.
 
-    Chinese has one plural form, so the two English ones of an entry have the same Chinese."""
-    from babel.messages.pofile import read_po  # takes 50 ms, and who works in English does not need it
+    Chinese has one plural form, so both English forms of an entry have the same Chinese."""
+    from babel.messages.pofile import read_po  # takes 50 ms and is not needed for English
 
-    found: dict[tuple[str, str], str] = {}
+    chinese_of: dict[tuple[str, str], str] = {}
     with CATALOGUE.open("rb") as file:
         for entry in read_po(file, locale="zh_CN", abort_invalid=True):
             chinese = entry.string if isinstance(entry.string, str) else next(iter(entry.string or ()), "")
             for english in (entry.id,) if isinstance(entry.id, str) else entry.id:
                 if english and chinese:
-                    found[entry.context or "", english] = chinese
-    return found
+                    chinese_of[entry.context or "", english] = chinese
+    return chinese_of
 
 
 def _template(english: str) -> str:

@@ -1,7 +1,7 @@
-"""Messages in a database: their ids and values as JSON, beside the English sentence.
+"""Messages in a database: template and values as JSON, in a column beside the English text.
 
-Whoever wrote a database may have written anything there. So templates name their values and do nothing else with them,
-and nothing is filled in that would be longer than the sentence which it is to give."""
+Databases are untrusted: a stored template may only contain plain named placeholders, and is not filled if the result
+would be longer than the stored text."""
 
 import json
 import re
@@ -16,14 +16,14 @@ _WIDE = re.compile(r"\d{3}")
 
 
 def to_json(text: str) -> str:
-    """Template and values of a Message; empty for a text that is not one."""
+    """Template and values of a Message as JSON; empty for plain text."""
     return json.dumps(to_data(text), ensure_ascii=False) if isinstance(text, Message) else ""
 
 
 def from_json(text: str, data: str | None) -> str:
-    """The Message that was stored as `text` and `data`; the text as it is where there is no data, or none that fits.
+    """The Message that was stored as `text` and `data`; plain text without data, or if the data gives another text.
 
-    The text decides: what somebody else changed or wrote is never replaced by what the data would give."""
+    The text takes precedence, because somebody may have edited it."""
     if not data:
         return text
     try:
@@ -33,29 +33,29 @@ def from_json(text: str, data: str | None) -> str:
 
 
 def list_to_json(texts: Sequence[str]) -> str:
-    """Templates and values of several texts, in their order; empty where none of them is a Message."""
+    """Templates and values of several texts as JSON; empty if none of them is a Message."""
     data = [to_data(text) for text in texts]
     return json.dumps(data, ensure_ascii=False) if any(data) else ""
 
 
 def list_from_json(texts: Sequence[str], data: str | None) -> list[str]:
-    """Texts that were stored with such data, each as `from_json` gives it."""
+    """The inverse of `list_to_json`; each text like `from_json`."""
     try:
-        known = json.loads(data or "[]")
+        items = json.loads(data or "[]")
     except (ValueError, RecursionError):
         return list(texts)
-    if not isinstance(known, list) or len(known) != len(texts):
+    if not isinstance(items, list) or len(items) != len(texts):
         return list(texts)
-    return [from_data(text, each) for text, each in zip(texts, known, strict=True)]
+    return [from_data(text, item) for text, item in zip(texts, items, strict=True)]
 
 
 def to_data(text: str) -> dict[str, Any] | None:
-    """The same as what JSON is made of; None for a text that is no Message."""
+    """Template and values as JSON data; None for plain text."""
     return _data(text) if isinstance(text, Message) else None
 
 
 def from_data(text: str, data: object) -> str:
-    """The Message that was stored as `text` and such data, as `from_json` gives it."""
+    """Like `from_json`, from JSON data."""
     if data is None:
         return text
     try:
@@ -72,20 +72,22 @@ def _data(message: Message) -> dict[str, Any]:
     return {"id": message.template, "values": values}
 
 
-def _message(data: Any, most: int) -> Message:
-    """Raises ValueError when it is longer than so many letters."""
+def _message(data: Any, max_length: int) -> Message:
+    """Raises ValueError when it is longer than max_length."""
     if "join" in data:
-        parts = [_value(value, most) for value in data["parts"]]
-        if len(data["join"]) * (len(parts) - 1) + sum(len(str(part)) for part in parts) > most:
+        parts = [_value(value, max_length) for value in data["parts"]]
+        if len(data["join"]) * (len(parts) - 1) + sum(len(str(part)) for part in parts) > max_length:
             raise ValueError("longer than its text")
         return joined(data["join"], parts)
-    values = {name: _value(value, most) for name, value in data["values"].items()}
-    _check(data["id"], values, most)
+    values = {name: _value(value, max_length) for name, value in data["values"].items()}
+    _check(data["id"], values, max_length)
     return Message(data["id"], **values)
 
 
-def _check(template: str, values: dict[str, Value], most: int) -> None:
-    """That the template names values only, and that they fit into its text."""
+def _check(template: str, values: dict[str, Value], max_length: int) -> None:
+    """Raise ValueError unless the template has only plain placeholders, and its text fits.
+
+    Other placeholders could read attributes, or pad the text to any length."""
     if not values:
         return
     length = 0
@@ -97,13 +99,13 @@ def _check(template: str, values: dict[str, Value], most: int) -> None:
             raise ValueError("not a template of ours")
         value = values[name]
         length += len(value) if isinstance(value, str) else 0
-    if length > most:
+    if length > max_length:
         raise ValueError("longer than its text")
 
 
-def _value(value: Any, most: int) -> Value:
+def _value(value: Any, max_length: int) -> Value:
     if isinstance(value, dict):
-        return _message(value, most)
+        return _message(value, max_length)
     if isinstance(value, str | int | float) or value is None:
         return value
     raise TypeError("no value of a template")

@@ -1,1 +1,1 @@
-"""MLflow's store in SQLite: read where results come from it, and written for those who work with MLflow."""
+"""MLflow stores in SQLite: reading results from them, and exporting runs to them."""

@@ -1,4 +1,4 @@
-"""Runs of the warehouse as a new MLflow store in SQLite, for those who look at theirs with MLflow."""
+"""Exports runs of the warehouse as a new MLflow store in SQLite, to view them with MLflow."""
 
 import contextlib
 import hashlib
@@ -17,14 +17,12 @@ from aisbench_core.messages import Message
 from aisbench_core.mlflow import words
 from aisbench_core.mlflow.schema import REVISION, TABLES
 from aisbench_core.model.columns import Mlflow, of_mlflow
-from aisbench_core.warehouse.records.full_runs import ToldRun, told_runs
+from aisbench_core.warehouse.records.full_runs import FullRun, iter_full_runs
 from aisbench_core.warehouse.store.reading import Reader
 from aisbench_core.warehouse.values import BoardQuery
 
-LONGEST = 6000
-"""Letters of a parameter or tag that every MLflow takes; the rest is cut off."""
-
-LONGEST_KEY = 250
+# Letters of a parameter's or tag's value, and of its name, that every MLflow accepts; longer ones are cut.
+MAX_TEXT, MAX_KEY = 6000, 250
 
 _STATUS = {"completed": "FINISHED", "failed": "FAILED", "stopped": "KILLED"}
 _PARAMS, _METRICS, _TAGS = ([column.name for column in of_mlflow(kind)] for kind in Mlflow)
@@ -35,23 +33,24 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class MlflowExport:
-    """Writes stores; `reader` is the warehouse's."""
+    """Writes MLflow stores; `reader` is the warehouse's."""
 
     reader: Reader
 
     def export(self, query: BoardQuery, target: Path, *, replace: bool = False) -> int:
-        """Write every run of the query (not only its page) as a new store; returns how many.
+        """Write all runs of the query (not only its page) as a new store; returns how many.
 
-        The file is there whole or not at all. Raises ConfigError when it exists (unless `replace`) or cannot be
+        A failed export leaves no file behind. Raises ConfigError when it exists (unless `replace`) or cannot be
         written, and WarehouseError."""
         if target.exists() and not replace:
             raise ConfigError(
                 Message("{target} is there already", target=target), Message("name another file, or say --replace")
             )
+        # Written beside the target, so that the rename stays on one file system and replaces the target at once.
         draft = target.with_name(f".{target.name}.{os.getpid()}.new")
         try:
             with contextlib.closing(sqlite3.connect(draft)) as con, self.reader.cursor() as cur:
-                count = _write(con, told_runs(cur, query))
+                count = _write_store(con, iter_full_runs(cur, query))
             draft.replace(target)
         except (sqlite3.Error, OSError) as error:
             raise ConfigError(
@@ -64,17 +63,17 @@ class MlflowExport:
         return count
 
 
-def _write(con: sqlite3.Connection, runs: Iterator[ToldRun]) -> int:
+def _write_store(con: sqlite3.Connection, runs: Iterator[FullRun]) -> int:
     con.executescript(TABLES)
     con.execute("insert into alembic_version values (?)", [REVISION])
     experiments = {"Default": 0}
-    _experiment(con, 0, "Default", None)
+    _insert_experiment(con, 0, "Default", None)
     for run in runs:
         name = _experiment_name(run.values)
         if name not in experiments:
             experiments[name] = len(experiments)
-            _experiment(con, experiments[name], name, run.values)
-        _run(con, run, experiments[name])
+            _insert_experiment(con, experiments[name], name, run.values)
+        _insert_run(con, run, experiments[name])
     con.commit()
     return int(con.execute("select count(*) from runs").fetchone()[0])
 
@@ -84,11 +83,10 @@ def _experiment_name(values: Mapping[str, Any]) -> str:
     return f"AISBench {values['workload']} ({values['region']}{kind})"
 
 
-def _experiment(con: sqlite3.Connection, number: int, name: str, values: Mapping[str, Any] | None) -> None:
-    place = f"mlflow-artifacts:/{number}"
+def _insert_experiment(con: sqlite3.Connection, number: int, name: str, values: Mapping[str, Any] | None) -> None:
     con.execute(
         "insert into experiments (experiment_id, name, artifact_location, lifecycle_stage) values (?, ?, ?, 'active')",
-        [number, name, place],
+        [number, name, f"mlflow-artifacts:/{number}"],
     )
     if values and values["rehearsal"]:
         con.execute(
@@ -97,7 +95,7 @@ def _experiment(con: sqlite3.Connection, number: int, name: str, values: Mapping
         )
 
 
-def _run(con: sqlite3.Connection, run: ToldRun, experiment: int) -> None:
+def _insert_run(con: sqlite3.Connection, run: FullRun, experiment: int) -> None:
     values = run.values
     run_id = hashlib.sha256(f"aisbench {values['run_id']}".encode()).hexdigest()[:32]
     start, end = values["started_at_utc"] or values["began_at_utc"], values["ended_at_utc"]
@@ -116,60 +114,61 @@ def _run(con: sqlite3.Connection, run: ToldRun, experiment: int) -> None:
             experiment,
         ],
     )
-    con.executemany("insert into params values (?, ?, ?)", _texts(_params(values), run_id))
-    con.executemany("insert into tags values (?, ?, ?)", _texts(_tags(run), run_id))
+    con.executemany("insert into params values (?, ?, ?)", _rows(_params(values), run_id))
+    con.executemany("insert into tags values (?, ?, ?)", _rows(_tags(run), run_id))
     points = sorted(_points(run, _ms(end or values["created_at_utc"]) or 0))
-    told = [(key, value, at, run_id, step) for key, step, at, value in points]
-    con.executemany("insert into metrics values (?, ?, ?, ?, ?, 0)", told)
+    rows = [(key, value, at, run_id, step) for key, step, at, value in points]
+    con.executemany("insert into metrics values (?, ?, ?, ?, ?, 0)", rows)
+    # Points are sorted by step, so the last one of each key stays, as in MLflow.
     latest = {key: (key, value, at, step, run_id) for key, step, at, value in points}
     con.executemany("insert into latest_metrics values (?, ?, ?, ?, 0, ?)", list(latest.values()))
 
 
 def _params(values: Mapping[str, Any]) -> dict[str, Any]:
-    asked = {name: values[name] for name in _PARAMS}
-    parameters = _told(values["spec"], dict).get("parameters")
+    params = {name: values[name] for name in _PARAMS}
+    parameters = _from_json(values["spec"], dict).get("parameters")
     if isinstance(parameters, dict):
-        asked |= {words.PARAMETER + name: value for name, value in parameters.items()}
-    return {name: value for name, value in asked.items() if value not in (None, "")}
+        params |= {words.PARAMETER + name: value for name, value in parameters.items()}
+    return {name: value for name, value in params.items() if value not in (None, "")}
 
 
-def _tags(run: ToldRun) -> dict[str, Any]:
+def _tags(run: FullRun) -> dict[str, Any]:
     values = run.values
-    told = {f"aisbench.{name}": values[name] for name in _TAGS}
-    told |= {f"aisbench.{name}": at.isoformat() for name, at in run.times.items()}
+    tags = {f"aisbench.{name}": values[name] for name in _TAGS}
+    tags |= {f"aisbench.{name}": at.isoformat() for name, at in run.times.items()}
     for key in ("system", "tester"):
-        told |= {f"aisbench.{key}.{name}": value for name, value in _told(values[key], dict).items()}
-    told |= {
-        "aisbench.tags": ", ".join(map(_text, _told(values["tags"], list))),
+        tags |= {f"aisbench.{key}.{name}": value for name, value in _from_json(values[key], dict).items()}
+    tags |= {
+        "aisbench.tags": ", ".join(map(_text, _from_json(values["tags"], list))),
         words.RUN_ID: values["run_id"],
         words.JOB_ID: values["job_id"],
         words.REHEARSAL: str(values["rehearsal"]).lower(),
         words.SYNTHETIC: str(values["synthetic_data"]).lower(),
-        words.RAW: run.raw if len(run.raw) <= LONGEST else "",
+        words.RAW: run.raw if len(run.raw) <= MAX_TEXT else "",
         "mlflow.runName": values["run_id"],
         "mlflow.user": values["created_by"],
         "mlflow.source.name": "aisbench",
         "mlflow.source.type": "JOB",
-        "mlflow.note.content": "; ".join(_marks(values)),
+        "mlflow.note.content": "; ".join(_notes(values)),
     }
-    return {name: value for name, value in told.items() if value not in (None, "")}
+    return {name: value for name, value in tags.items() if value not in (None, "")}
 
 
-def _marks(values: Mapping[str, Any]) -> Iterator[str]:
+def _notes(values: Mapping[str, Any]) -> Iterator[str]:
     if values["rehearsal"]:
         yield "a rehearsal: these numbers are no measurement"
     if values["origin"] == "imported":
         yield "imported: what it says is claimed, unverified"
 
 
-def _told(text: str | None, kind: type[T]) -> T:
-    """What a cell holds as JSON, or nothing: other programs write into a team's warehouse, too."""
-    found = json.loads(text or "null")
-    return found if isinstance(found, kind) else kind()
+def _from_json(text: str | None, kind: type[T]) -> T:
+    """A cell's JSON; empty if it is of another type, since other programs may write into a team's warehouse."""
+    value = json.loads(text or "null")
+    return value if isinstance(value, kind) else kind()
 
 
-def _points(run: ToldRun, at: int) -> Iterator[Row]:
-    """Every number as (key, step, milliseconds, value); what was not measured is not there."""
+def _points(run: FullRun, at: int) -> Iterator[Row]:
+    """All measured numbers as (key, step, milliseconds, value)."""
     for name in _METRICS:
         yield from _point(name, 0, at, run.values[name])
     for server, rank, throughput in run.ranks:
@@ -183,17 +182,17 @@ def _points(run: ToldRun, at: int) -> Iterator[Row]:
 
 def _point(key: str, step: int, at: int, value: float | None) -> Iterator[Row]:
     if value is not None and math.isfinite(value):
-        yield key[:LONGEST_KEY], step, at, float(value)
+        yield key[:MAX_KEY], step, at, float(value)
 
 
-def _texts(told: Mapping[str, Any], run_id: str) -> list[Row]:
-    """Rows by key; of names that are the same as far as MLflow takes them only one is kept."""
-    kept = {name[:LONGEST_KEY]: _text(value)[:LONGEST] for name, value in told.items()}
-    return [(name, value, run_id) for name, value in kept.items()]
+def _rows(texts: Mapping[str, Any], run_id: str) -> list[Row]:
+    """Rows of parameters or tags; the last of several names that are equal once cut to MAX_KEY."""
+    unique = {name[:MAX_KEY]: _text(value)[:MAX_TEXT] for name, value in texts.items()}
+    return [(name, value, run_id) for name, value in unique.items()]
 
 
 def _text(value: Any) -> str:
-    """Texts as they are, all else as JSON has it."""
+    """Texts unchanged, other values as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -1,15 +1,16 @@
-"""MLflow's tables as MLflow 2.22 makes them in SQLite: its whole schema, so that MLflow itself opens what is written.
+"""The SQLite schema of MLflow 2.22, complete, so that MLflow opens the stores that we write.
 
-Tried with MLflow 2.22.1, which opens such a store as it is, and 3.17.2, which brings it up to date when it first opens
-it, as `mlflow db upgrade` does. The tables of runs, parameters, metrics and tags have the same columns in both.
+Tried with MLflow 2.22.1, which opens such a store unchanged, and 3.17.2, which upgrades it when it first opens it, as
+`mlflow db upgrade` does. The tables of runs, parameters, metrics and tags have the same columns in both.
 """
 
 from collections.abc import Mapping
 
+# MLflow's id of this schema, in the table alembic_version.
 REVISION = "0584bdc529eb"
-"""What MLflow calls this schema, in the table alembic_version."""
 
-NEEDED: Mapping[str, tuple[str, ...]] = {
+# The columns that a store must have to be read.
+REQUIRED: Mapping[str, tuple[str, ...]] = {
     "experiments": ("experiment_id", "name", "lifecycle_stage"),
     "runs": ("run_uuid", "name", "user_id", "status", "start_time", "end_time", "lifecycle_stage", "experiment_id"),
     "params": ("key", "value", "run_uuid"),
@@ -17,24 +18,23 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "metrics": ("key", "value", "timestamp", "run_uuid", "step", "is_nan"),
     "latest_metrics": ("key", "value", "timestamp", "run_uuid", "step", "is_nan"),
 }
-"""What must be there for a store to be read."""
 
 _OR_NULL = ("text", "null")
 _COUNT = ("integer",)
 _TIME = ("integer", "null")
+# Allowed SQLite types by column: SQLite itself stores any type in any column.
 ALLOWED: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("key", "run_uuid"), ("text",)),
     **dict.fromkeys(("name", "lifecycle_stage", "user_id", "status"), _OR_NULL),
     **dict.fromkeys(("experiment_id", "step", "is_nan"), _COUNT),
     **dict.fromkeys(("start_time", "end_time", "timestamp"), _TIME),
 }
-"""What SQLite may hold in these columns, by its own names of types; it lets anything be stored in any of them."""
 
+# Allowed types of the column `value`, by table.
 VALUES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("params", "tags"), _OR_NULL),
     **dict.fromkeys(("metrics", "latest_metrics"), ("real", "integer")),
 }
-"""The same of the column `value`, by table."""
 
 TABLES = """
     CREATE TABLE experiments (experiment_id INTEGER NOT NULL, name VARCHAR(256) NOT NULL, artifact_location

@@ -1,4 +1,4 @@
-"""What an MLflow store in SQLite holds, run by run; the file is only read."""
+"""Reads an MLflow store in SQLite, run by run."""
 
 import contextlib
 import math
@@ -12,30 +12,28 @@ from typing import Any
 
 from aisbench_core.errors import ResultError
 from aisbench_core.messages import Message
-from aisbench_core.mlflow.schema import ALLOWED, NEEDED, VALUES
+from aisbench_core.mlflow.schema import ALLOWED, REQUIRED, VALUES
 
-MOST_POINTS = 100_000
-"""Of one run's history so many values are read; more are no benchmark's."""
+# Values of one run's history that are read. No benchmark has more.
+MAX_POINTS = 100_000
 
-SECONDS = 60.0
-"""How long one question to the file may take; a file whose tables lack their keys needs longer for each."""
+# Time limit of one query: queries are slow in a file without MLflow's indexes.
+QUERY_SECONDS = 60.0
 
-MOST_BYTES = 16 * 1024**2
-"""Of one value."""
+MAX_VALUE_BYTES = 16 * 1024**2
 
+# SQLite checks the time limit each time it has run this many virtual machine instructions.
 _STEPS = 10_000
-"""Of SQLite's program, after each of which it is asked whether the time is up."""
 
-_SHOWN_LETTERS = 60
+_MAX_SHOWN = 60
 
-
-Ask = Callable[..., list[Any]]
-"""Answers a question in SQL; its second argument are the question's values."""
+Query = Callable[..., list[Any]]
+"""Runs SQL with the values of its parameters and returns the rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One value of a metric at one moment (aware, UTC); `step` as the program counted."""
+    """One value of a metric; `at` is aware UTC, `step` as the program counted."""
 
     name: str
     value: float
@@ -45,9 +43,9 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class StoreRun:
-    """A run as MLflow knows it: parameters and tags are text, `metrics` each one's latest value, `history` all of them.
+    """A run of the store: `metrics` are the latest values, `history` all values; NaN and infinity are left out.
 
-    Values that are no number are left out. Times are aware, in UTC; None where MLflow knows none."""
+    Times are aware UTC, or None."""
 
     run_id: str
     name: str
@@ -63,53 +61,53 @@ class StoreRun:
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator["Store"]:
-    """A store, for as long as this lasts. Raises ResultError when the file is none that is understood."""
+def opened(path: Path) -> Iterator["MlflowStore"]:
+    """Open a store read-only. Raises ResultError for a file that is not a readable MLflow store."""
     try:
         with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as con:
-            store = Store(con)
+            store = MlflowStore(con)
             store.check()
             yield store
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
             raise ResultError(
-                Message("it cannot be read: a question to it took longer than {seconds:.0f} s", seconds=SECONDS)
+                Message("it cannot be read: a query took longer than {seconds:.0f} s", seconds=QUERY_SECONDS)
             ) from error
         raise ResultError(Message("it cannot be read as an SQLite database: {reason}", reason=error)) from error
-    except UnicodeDecodeError as error:  # what SQLite says about a name that is damaged, too
+    except UnicodeDecodeError as error:  # sqlite3 raises it for damaged column names, too
         raise ResultError(Message("it cannot be read as an SQLite database: its texts are no UTF-8")) from error
 
 
-class Store:
-    """An open store, which somebody else may have made: only stored rows are read, of types that MLflow writes."""
+class MlflowStore:
+    """An open store. It is untrusted: only real tables with the value types that MLflow writes are read."""
 
     def __init__(self, con: sqlite3.Connection) -> None:
         self._con = con
-        self._until = 0.0
-        con.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
-        con.execute("pragma trusted_schema = off")
-        con.set_progress_handler(lambda: time.monotonic() > self._until, _STEPS)
+        self._deadline = 0.0
+        con.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
+        con.execute("pragma trusted_schema = off")  # the schema cannot call functions with side effects
+        con.set_progress_handler(lambda: time.monotonic() > self._deadline, _STEPS)
 
     def check(self) -> None:
-        """Raises ResultError when tables, columns or types are not MLflow's."""
-        _check_tables(self._ask)
-        _check_values(self._ask)
+        """Raise ResultError when tables, columns or types are not MLflow's."""
+        _check_tables(self._query)
+        _check_values(self._query)
 
-    def _ask(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
-        self._until = time.monotonic() + SECONDS
+    def _query(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+        self._deadline = time.monotonic() + QUERY_SECONDS
         return self._con.execute(sql, values).fetchall()
 
     def experiments(self) -> dict[int, str]:
-        """The names of experiments that were not deleted, by their ids."""
-        asked = "select experiment_id, name from experiments where lifecycle_stage = 'active' order by experiment_id"
-        return dict(self._ask(asked))
+        """Names of the experiments that were not deleted, by id."""
+        sql = "select experiment_id, name from experiments where lifecycle_stage = 'active' order by experiment_id"
+        return dict(self._query(sql))
 
     def keys(self, experiment: int) -> tuple[list[str], list[str], list[str]]:
         """The names of an experiment's metrics, parameters and tags."""
         return tuple(  # type: ignore[return-value]  # three of them
             [
                 name
-                for (name,) in self._ask(
+                for (name,) in self._query(
                     f"select distinct key from {table} join runs using (run_uuid) "
                     "where experiment_id = ? and runs.lifecycle_stage = 'active' order by key",
                     [experiment],
@@ -119,21 +117,21 @@ class Store:
         )
 
     def runs(self, experiment: int, name: str) -> Iterator[StoreRun]:
-        """An experiment's runs that were not deleted, the oldest first."""
-        found = self._ask(
+        """An experiment's runs that were not deleted, oldest first."""
+        rows = self._query(
             "select run_uuid, name, user_id, status, start_time, end_time from runs "
             "where experiment_id = ? and lifecycle_stage = 'active' order by start_time, run_uuid",
             [experiment],
         )
-        for run_id, run_name, user, status, start, end in found:
+        for run_id, run_name, user, status, start, end in rows:
             yield StoreRun(
                 run_id,
                 run_name or "",
                 name,
                 user or "",
                 status or "",
-                _moment(start),
-                _moment(end),
+                _time(start),
+                _time(end),
                 self._texts("params", run_id),
                 self._texts("tags", run_id),
                 self._latest(run_id),
@@ -141,33 +139,35 @@ class Store:
             )
 
     def _texts(self, table: str, run_id: str) -> dict[str, str]:
-        asked = f"select key, value from {table} where run_uuid = ? order by key"
-        return {key: value or "" for key, value in self._ask(asked, [run_id])}
+        sql = f"select key, value from {table} where run_uuid = ? order by key"
+        return {key: value or "" for key, value in self._query(sql, [run_id])}
 
     def _latest(self, run_id: str) -> dict[str, float]:
-        asked = "select key, value from latest_metrics where run_uuid = ? and not is_nan order by key"
-        return {key: value for key, value in self._ask(asked, [run_id]) if math.isfinite(value)}
+        sql = "select key, value from latest_metrics where run_uuid = ? and not is_nan order by key"
+        return {key: value for key, value in self._query(sql, [run_id]) if math.isfinite(value)}
 
     def _history(self, run_id: str) -> tuple[Point, ...]:
-        found = self._ask(
+        rows = self._query(
             "select key, value, timestamp, step from metrics where run_uuid = ? and not is_nan "
             "order by key, step, timestamp limit ?",
-            [run_id, MOST_POINTS],
+            [run_id, MAX_POINTS],
         )
-        points = (Point(key, value, at, step) for key, value, ms, step in found if (at := _moment(ms)))
+        points = (Point(key, value, at, step) for key, value, ms, step in rows if (at := _time(ms)))
         return tuple(point for point in points if math.isfinite(point.value))
 
 
-def _check_tables(ask: Ask) -> None:
-    """Tables with stored rows: a view, or a column that is computed, is somebody else's program."""
-    found = {name: (kind, page) for name, kind, page in ask("select name, type, rootpage from sqlite_master")}
-    if not {"experiments", "alembic_version"} <= found.keys():
+def _check_tables(query: Query) -> None:
+    """All must be tables with stored rows: views and generated columns would run SQL of whoever made the file."""
+    tables = {name: (kind, page) for name, kind, page in query("select name, type, rootpage from sqlite_master")}
+    if not {"experiments", "alembic_version"} <= tables.keys():
         raise ResultError(
-            Message("it is an SQLite database, but not MLflow's: its tables experiments and alembic_version lack")
+            Message(
+                "it is an SQLite database, but not MLflow's: the tables experiments and alembic_version are missing"
+            )
         )
-    for table in (*NEEDED, "alembic_version"):
-        kind, page = found.get(table, ("table", 1))
-        if kind != "table" or not page:
+    for table in (*REQUIRED, "alembic_version"):
+        kind, page = tables.get(table, ("table", 1))
+        if kind != "table" or not page:  # virtual tables have no root page
             raise ResultError(
                 Message(
                     "{table} is a {kind}; allowed: a table",
@@ -175,51 +175,51 @@ def _check_tables(ask: Ask) -> None:
                     kind=Message("virtual table") if kind == "table" else kind,
                 )
             )
-    for table, columns in NEEDED.items():
-        known = dict(ask("select name, hidden from pragma_table_xinfo(?)", [table]))
-        missing = [f"{table}.{name}" for name in columns if name not in known]
+    for table, columns in REQUIRED.items():
+        hidden = dict(query("select name, hidden from pragma_table_xinfo(?)", [table]))
+        missing = [f"{table}.{name}" for name in columns if name not in hidden]
         if missing:
-            version = ask("select version_num from alembic_version limit 1")
+            version = query("select version_num from alembic_version limit 1")
             raise ResultError(
                 Message(
-                    "it is an MLflow store of a schema that is not understood ({version}): {missing} lack; "
-                    "`mlflow db upgrade` brings an old one up to date",
+                    "it is an MLflow store with an unknown schema ({version}): missing {missing}; "
+                    "`mlflow db upgrade` upgrades an old store",
                     version=_shown(version[0][0]) if version else Message("none"),
                     missing=", ".join(missing),
                 )
             )
         for name in columns:
-            if known[name]:
+            if hidden[name]:
                 raise ResultError(
                     Message("table {table}: column {name} is computed; allowed: stored values", table=table, name=name)
                 )
 
 
-def _check_values(ask: Ask) -> None:
-    for table, columns in NEEDED.items():
+def _check_values(query: Query) -> None:
+    for table, columns in REQUIRED.items():
         for name in columns:
             allowed = VALUES[table] if name == "value" else ALLOWED[name]
             kinds = ", ".join(f"'{kind}'" for kind in allowed)
-            asked = f"select typeof({name}), {name} from {table} where typeof({name}) not in ({kinds}) limit 1"
-            for kind, value in ask(asked):
-                found = f"{kind} {_shown(value)}" if kind in ("text", "integer", "real") else kind
+            sql = f"select typeof({name}), {name} from {table} where typeof({name}) not in ({kinds}) limit 1"
+            for kind, value in query(sql):
+                content = f"{kind} {_shown(value)}" if kind in ("text", "integer", "real") else kind
                 raise ResultError(
                     Message(
                         "table {table}: column {name} holds {found}; allowed: {allowed}",
                         table=table,
                         name=name,
-                        found=found,
+                        found=content,
                         allowed=" or ".join(allowed),
                     )
                 )
 
 
 def _shown(value: object) -> str:
-    text = "".join(each if each.isprintable() else "?" for each in str(value)[: _SHOWN_LETTERS + 1])
-    return text if len(text) <= _SHOWN_LETTERS else text[: _SHOWN_LETTERS - 1] + "…"
+    text = "".join(char if char.isprintable() else "?" for char in str(value)[: _MAX_SHOWN + 1])
+    return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 1] + "…"
 
 
-def _moment(milliseconds: int | None) -> datetime | None:
+def _time(milliseconds: int | None) -> datetime | None:
     try:
         return datetime.fromtimestamp(milliseconds / 1000, UTC) if milliseconds else None
     except (OverflowError, ValueError, OSError):

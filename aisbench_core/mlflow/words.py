@@ -1,4 +1,4 @@
-"""How our runs are called in MLflow: the names of tags and metrics that mean something when they come back."""
+"""Names of tags and metrics in MLflow stores, for the export and for reading exported runs back."""
 
 from collections.abc import Mapping
 
@@ -12,20 +12,20 @@ RAW = "aisbench.raw"
 RANKS_EXPECTED = "ranks_expected"
 NPU_SAMPLE = "platform"
 
+# Prefix of a training parameter's name, as in a spec.
 PARAMETER = "parameters."
-"""Stands before the name of a parameter of the training, as in a spec."""
 
+# A metric whose step is the card of the server.
 RANK = "rank_throughput.server_{server}"
-"""A metric whose steps are the cards of one server."""
 
+# Metrics whose step is the server, in single-server mode.
 SERVER_THROUGHPUT, SERVER_ACCURACY = "server_throughput", "server_accuracy"
-"""Metrics whose steps are servers that trained alone."""
 
+# A metric of the platform, with its own times; its steps are consecutive numbers.
 SAMPLE = "platform.{name}.node_{node}"
-"""A metric of the platform, with its own times; its steps only count."""
 
+# Keys of the block train_result_info that hold numbers, and their metrics.
 REPORTED: Mapping[str, str] = {key.stored_name: key.name for key in KEYS if key.kind is not Kind.TIME}
-"""The numbers of the training tool's block, and the metrics that they are."""
 
+# Keys that hold times, which become tags with the prefix `aisbench.`
 PERIODS = TIMES_OF_KEYS
-"""Its times, which are tags of that name behind `aisbench.`"""

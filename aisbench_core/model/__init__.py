@@ -1,6 +1,15 @@
 """The nouns of the product: specs, runs, jobs and results. No I/O happens here."""
 
-from aisbench_core.model.differences import FieldDifference, differences, flat, not_known
+from aisbench_core.model.actor import Actor, Role, WayIn, local_actor
+from aisbench_core.model.annotation import (
+    AnnotationChange,
+    AnnotationKind,
+    Annotations,
+    note_error,
+    tag_error,
+    whole_note,
+)
+from aisbench_core.model.differences import FieldDifference, differences, flat, unknown_fields
 from aisbench_core.model.job import (
     ENDED_PHASES,
     Engine,
@@ -14,7 +23,6 @@ from aisbench_core.model.job import (
     Pool,
     TaskStatus,
 )
-from aisbench_core.model.remark import Remark, RemarkKind, Remarks, note_complaint, tag_complaint, whole_note
 from aisbench_core.model.result import (
     CollectedResult,
     Imported,
@@ -96,6 +104,10 @@ __all__ = [
     "TERMINAL",
     "TESTER_FIELDS",
     "AccessMethod",
+    "Actor",
+    "AnnotationChange",
+    "AnnotationKind",
+    "Annotations",
     "Api",
     "Attempt",
     "CannLevel",
@@ -128,9 +140,7 @@ __all__ = [
     "Progress",
     "RankResult",
     "RegionJob",
-    "Remark",
-    "RemarkKind",
-    "Remarks",
+    "Role",
     "Run",
     "RunRecord",
     "RunSort",
@@ -149,15 +159,17 @@ __all__ = [
     "TesterConfig",
     "TrainResultInfo",
     "Update",
+    "WayIn",
     "WorkloadFacts",
     "canonical_json",
     "completed",
     "differences",
     "flat",
     "known_from_job",
-    "not_known",
-    "note_complaint",
+    "local_actor",
+    "note_error",
     "stated_of",
-    "tag_complaint",
+    "tag_error",
+    "unknown_fields",
     "whole_note",
 ]

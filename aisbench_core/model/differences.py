@@ -1,4 +1,4 @@
-"""How two specs differ: field by field, named as people name them (`parameters.epochs`, `inputs.data_url`)."""
+"""Differences of two specs by dotted field names (`parameters.epochs`, `inputs.data_url`)."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from typing import Any
 from aisbench_core.model.spec import RunSpec, canonical_json
 
 CHANNELS = ("inputs", "outputs")
-TOLD = ("parameters", "environments")
-"""Fields in which an empty text is an answer, and not the lack of one."""
+# Fields in which empty text is a value; in others it means not set.
+EMPTY_COUNTS = ("parameters", "environments")
 
 
 @dataclass(frozen=True, slots=True)
 class FieldDifference:
-    """One field that is not the same; None on the side that does not set it."""
+    """One field that differs; None on the side that does not set it."""
 
     field: str
     original: object
@@ -21,16 +21,16 @@ class FieldDifference:
 
 
 def flat(spec: RunSpec, fields: Collection[str] | None = None) -> dict[str, object]:
-    """Every field that is set, by its dotted name. `fields`: only these of the spec."""
-    answers = spec.model_dump(mode="json", include=None if fields is None else {*fields})
-    return {name: value for name, value in _flat(answers) if value is not None}
+    """All fields that are set, by dotted name. `fields`: only these of the spec."""
+    values = spec.model_dump(mode="json", include=None if fields is None else {*fields})
+    return {name: value for name, value in _flat(values) if value is not None}
 
 
-def differences(original: RunSpec, now: RunSpec, known: Collection[str] | None = None) -> tuple[FieldDifference, ...]:
-    """The fields in which `now` is another spec. `known`: the only fields that the original is known to have set.
+def differences(original: RunSpec, now: RunSpec, fields: Collection[str] | None = None) -> tuple[FieldDifference, ...]:
+    """The fields in which two specs differ. `fields`: only these, if the original's others are unknown.
 
-    90, 90.0 and "90" are different answers of a person."""
-    before, after = flat(original, known), flat(now, known)
+    90, 90.0 and "90" are different values."""
+    before, after = flat(original, fields), flat(now, fields)
     return tuple(
         FieldDifference(name, before.get(name), after.get(name))
         for name in dict.fromkeys([*before, *after])
@@ -38,24 +38,26 @@ def differences(original: RunSpec, now: RunSpec, known: Collection[str] | None =
     )
 
 
-def not_known(known: Collection[str] | None) -> tuple[str, ...]:
-    """The spec's fields that an original does not tell, in the spec's order."""
-    return () if known is None else tuple(name for name in RunSpec.model_fields if name not in {*known, "imported"})
+def unknown_fields(stated: Collection[str] | None) -> tuple[str, ...]:
+    """The spec's fields that an imported original does not state, in order; None: all are known."""
+    return () if stated is None else tuple(name for name in RunSpec.model_fields if name not in {*stated, "imported"})
 
 
-def _flat(answers: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    for field, value in answers.items():
+def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
+    for field, value in values.items():
         if field in CHANNELS:
             yield from _channels(field, value)
         elif isinstance(value, dict):
-            yield from ((f"{field}.{name}", each if field in TOLD else _set(each)) for name, each in value.items())
+            yield from (
+                (f"{field}.{name}", item if field in EMPTY_COUNTS else _or_none(item)) for name, item in value.items()
+            )
         elif isinstance(value, list):
             yield field, canonical_json(value) if value else None
         else:
-            yield field, _set(value)
+            yield field, _or_none(value)
 
 
-def _set(value: object) -> object:
+def _or_none(value: object) -> object:
     return None if value == "" else value
 
 

@@ -1,4 +1,4 @@
-"""A job, which is the cloud's: what is asked for, what is told of it, and what a region offers."""
+"""Jobs of the cloud: requests, status, and what a region offers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from aisbench_core.model.spec import Channel, RunSpec
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """What the cloud is asked to run: a RunSpec with every path made concrete. All paths are /bucket/... ones."""
+    """A RunSpec with all paths resolved to OBS paths (/bucket/...), to be submitted as a job."""
 
     name: str
     spec: RunSpec
@@ -24,7 +24,7 @@ class JobRequest:
 
 
 class Phase(StrEnum):
-    """The cloud's words for where a job stands (ModelArts v2 API). Words it may add later are kept as text."""
+    """The phases of jobs in the ModelArts v2 API. Phases that it may add are kept as text."""
 
     CREATING = "Creating"
     PENDING = "Pending"
@@ -50,9 +50,9 @@ class TaskStatus:
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """One look at a job. `phase` is the cloud's own word; `duration_s` counts running, not queueing.
+    """The status of a job at one time. `phase` is the cloud's word; `duration_s` is the running time without queueing.
 
-    `outputs`: the OBS directories that it writes to. `version`: where jobs have versions, which one this is, from 1."""
+    `outputs`: the job's OBS output directories. `version`: from 1, in APIs whose jobs have versions."""
 
     job_id: str
     name: str
@@ -70,7 +70,7 @@ class JobStatus:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the job will not change any more."""
+        """Whether the job has reached its final phase."""
         return self.phase in ENDED_PHASES
 
     @property
@@ -81,7 +81,7 @@ class JobStatus:
 
 @dataclass(frozen=True, slots=True)
 class JobEvent:
-    """One line of the cloud's event list for a job."""
+    """One event of a job, as listed by the cloud."""
 
     at: datetime
     level: str
@@ -91,7 +91,7 @@ class JobEvent:
 
 @dataclass(frozen=True, slots=True)
 class LogPreview:
-    """The newest part (at most 5 MB) of one task's log; sizes in bytes."""
+    """The end (at most 5 MB) of one task's log; sizes in bytes."""
 
     content: str
     current_size: int
@@ -102,8 +102,7 @@ class LogPreview:
 class Flavor:
     """An instance type of a region. `accelerator` is CPU, GPU or Ascend; `cards` is per node, at least 1.
 
-    `architecture`: of its processors, aarch64 or x86_64. Where the region does not tell, `accelerator` and
-    `architecture` are empty, `cards` and `max_nodes` None."""
+    `architecture`: aarch64 or x86_64. What the region does not state is empty, or None for numbers."""
 
     flavor_id: str
     name: str
@@ -125,7 +124,7 @@ class Engine:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A dedicated resource pool. `free_nodes` is None where the region does not tell."""
+    """A dedicated resource pool. `free_nodes` is None if the region does not state it."""
 
     pool_id: str
     name: str
@@ -136,7 +135,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class MetricSample:
-    """One value of one metric on one node, a minute apart; a value that was not measured is not a sample."""
+    """One measured value of a metric on a node; samples are a minute apart."""
 
     at: datetime
     node: int

@@ -1,12 +1,12 @@
-"""A result: what a job left behind, and the record of a run that the warehouse stores."""
+"""Results of jobs, and the record of a run that the warehouse stores."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from aisbench_core.model.annotation import NO_ANNOTATIONS, Annotations
 from aisbench_core.model.job import MetricSample
-from aisbench_core.model.remark import NOTHING, Remarks
 from aisbench_core.model.run import Event, Run
 from aisbench_core.model.spec import Scalar
 from aisbench_core.model.system import Stated, known_from_job
@@ -23,9 +23,9 @@ class RankResult:
 
 @dataclass(frozen=True, slots=True)
 class ServerResult:
-    """What one server of a single-server run did: samples/s over all its cards, and its accuracy.
+    """One server of a single-server run: samples/s over all its cards, and its accuracy.
 
-    None where one of its files is missing or holds no number."""
+    None if one of its files is missing or holds no number."""
 
     server: int
     throughput: float | None
@@ -59,10 +59,10 @@ class TrainResultInfo:
 
 @dataclass(frozen=True, slots=True)
 class CollectedResult:
-    """What was found in a run's output directory.
+    """The result in a run's output directory.
 
-    `problems` name each file that is missing or holds no number; a result with problems is kept, but not valid.
-    `server_results`: each server by itself, in single-server mode. `rehearsal`: the sandbox stamped it as one.
+    `problems` name each file that is missing or holds no number; a result with problems is stored, but not valid.
+    `server_results`: in single-server mode. `rehearsal`: the sandbox marked it as one.
     """
 
     ranks_expected: int
@@ -78,9 +78,9 @@ class CollectedResult:
 
 @dataclass(frozen=True, slots=True)
 class WorkloadFacts:
-    """What a run's workload said when it was launched, kept so that a record never depends on later edits.
+    """The workload's manifest at launch, stored so that records do not depend on later edits.
 
-    `speed_parameters` None: not known, as of imported results."""
+    `speed_parameters` None: unknown, for imported results."""
 
     title: str
     model: str
@@ -94,7 +94,7 @@ class WorkloadFacts:
 
 
 class Origin(StrEnum):
-    """How a run came to be in the warehouse."""
+    """How a run came into the warehouse."""
 
     LAUNCHED = "launched"
     IMPORTED = "imported"
@@ -107,12 +107,12 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Where the record of a run comes from that was not launched here.
+    """Where an imported run comes from.
 
-    `source` names the file, and the place in it. `stated` are the spec's fields that the source or a person gave: all
-    others are not known, whatever the spec holds. `note` is for a person, `told` what the source says besides.
-    `carried`: what the console had computed that exported the run, by the warehouse's columns; it stands as it is.
-    No verdict is among it: what a file says about itself proves nothing.
+    `source`: the file, and the position in it. `stated`: the spec's fields that the source or a person provided; the
+    values of others are unknown, whatever the spec contains. `note` is for people, `told` the source's other
+    information. `carried`: values by warehouse column that the exporting console had computed, stored unchanged; never
+    its verdict, because a file cannot prove its own validity.
     """
 
     source: str
@@ -125,9 +125,9 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    """What was true when a run was launched and is in no other part of its record.
+    """Facts of the launch that are in no other part of the record.
 
-    `manifest_sha256`: of the workload's manifest. `reproduces`: the run whose result it was to give again."""
+    `manifest_sha256`: of the workload's manifest. `reproduces`: the run whose result it was to reproduce."""
 
     manifest_sha256: str = ""
     reproduces: str = ""
@@ -137,8 +137,8 @@ class Launched:
 class RunRecord:
     """All that the warehouse stores of one run; written to and read from data/runs/<run_id>/ as text.
 
-    `described`: what people stated of its system and test; None before anybody did. `launched`: None for imported
-    runs, and for those that are older than it. `remarks`: tags and notes of people."""
+    `described`: the system description that people stated, or None. `launched`: None for imported runs, and for those
+    of versions before it existed. `remarks`: annotations."""
 
     run: Run
     workload: WorkloadFacts
@@ -151,7 +151,7 @@ class RunRecord:
     imported: Imported | None = None
     described: Stated | None = None
     launched: Launched | None = None
-    remarks: Remarks = NOTHING
+    remarks: Annotations = NO_ANNOTATIONS
 
     @property
     def origin(self) -> Origin:
@@ -159,8 +159,8 @@ class RunRecord:
         return Origin.IMPORTED if self.imported else Origin.LAUNCHED
 
     @property
-    def known(self) -> Stated:
-        """What the job itself says of its system."""
+    def system_from_job(self) -> Stated:
+        """The fields of the system description that the job decides."""
         facts = self.workload
-        given = self.imported.stated if self.imported else None
-        return known_from_job(self.run.spec, facts.framework, facts.model, self.accelerator, given)
+        stated = self.imported.stated if self.imported else None
+        return known_from_job(self.run.spec, facts.framework, facts.model, self.accelerator, stated)

@@ -1,4 +1,4 @@
-"""A run, which is ours: its states and their legal moves, its progress, events and findings."""
+"""Runs: states and transitions, progress, events and findings."""
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
@@ -7,12 +7,13 @@ from enum import StrEnum
 from typing import Self
 
 from aisbench_core.messages import Hint, Message
+from aisbench_core.model.actor import Actor
 from aisbench_core.model.job import JobStatus
 from aisbench_core.model.spec import RunSpec, Scalar
 
 
 class RunState(StrEnum):
-    """Where a run stands on the line from launch to leaderboard."""
+    """The state of a run between launch and leaderboard."""
 
     PREPARING = "preparing"
     UPLOADING = "uploading"
@@ -32,7 +33,7 @@ class RunState(StrEnum):
 
 
 class RunSort(StrEnum):
-    """What a list of runs can be sorted by."""
+    """Sort keys of lists of runs."""
 
     LAUNCHED = "created_at"
     ENDED = "ended_at"
@@ -46,6 +47,7 @@ class RunSort(StrEnum):
 TERMINAL = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.STOPPED})
 ACTIVE = frozenset(RunState) - TERMINAL
 
+# The states of an undisturbed run, in order, without the terminal one.
 LINE = (
     RunState.PREPARING,
     RunState.UPLOADING,
@@ -54,8 +56,8 @@ LINE = (
     RunState.RUNNING,
     RunState.COLLECTING,
 )
-"""The states of a run that nothing stops, in order, without its end."""
 
+# Allowed transitions. A failed run may be collected again (`aisbench collect`); a fault may requeue a running job.
 MOVES: Mapping[RunState, frozenset[RunState]] = {
     RunState.PREPARING: frozenset({RunState.UPLOADING, RunState.STOPPING, RunState.COLLECTING}),
     RunState.UPLOADING: frozenset({RunState.SUBMITTING, RunState.STOPPING, RunState.COLLECTING}),
@@ -68,17 +70,15 @@ MOVES: Mapping[RunState, frozenset[RunState]] = {
     RunState.FAILED: frozenset({RunState.COLLECTING}),
     RunState.STOPPED: frozenset(),
 }
-"""The legal moves. A failed run may be collected again (`aisbench collect`); a fault may requeue a running job."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One benchmark run: what was asked for, where it stands, and the job that carries it out.
+    """One benchmark run: its spec, its state, and the job that executes it.
 
-    `version` is the compare-and-set token of the ledger, `updated_at` when the run came to its state. `verdict` is
-    where COLLECTING leads. `detail` is one sentence for a person. `attempts` counts failures in a row; 0 means that the
-    last step went well. A run of a series says which cell it measures: `series_index` counts from 1 in the order of
-    launching, and runs of one cell share it.
+    `version`: compare-and-set token of the ledger. `updated_at`: when the run entered its state. `verdict`: the state
+    after COLLECTING. `detail`: one sentence for people. `attempts`: consecutive failures of the current step.
+    `series_index`: number of the series' cell, from 1 in the order of launching; attempts at a cell share it.
     """
 
     run_id: str
@@ -105,30 +105,30 @@ class Run:
     series_index: int | None = None
 
     def to(self, state: RunState, **changes: object) -> Self:
-        """The same run in another state. Raises ValueError on a move that the table does not hold."""
+        """The run in another state. Raises ValueError for a transition that MOVES does not contain."""
         if state is not self.state and state not in MOVES[self.state]:
             raise ValueError(f"a run cannot go from {self.state} to {state}")
         return replace(self, state=state, **changes)  # type: ignore[arg-type]  # the names are this class's own
 
     @property
     def is_retrying(self) -> bool:
-        """Whether the last step failed for a reason that passes."""
+        """Whether the last step failed and will be tried again."""
         return self.attempts > 0 and not self.state.is_terminal
 
     @property
     def trouble(self) -> str:
-        """What the last step failed with, where it is tried again: the detail without that it is."""
-        known = self.detail.values.get("trouble") if isinstance(self.detail, Message) else None
-        return known if isinstance(known, str) else self.detail
+        """Why the last step failed: the detail without the remark that it is tried again."""
+        trouble = self.detail.values.get("trouble") if isinstance(self.detail, Message) else None
+        return trouble if isinstance(trouble, str) else self.detail
 
     @property
     def detail_is_quoted(self) -> bool:
-        """Whether the detail is what the cloud says of the job, in its own words."""
+        """Whether the detail is the cloud's message about the job."""
         return self.state in (RunState.QUEUED, RunState.RUNNING) and not self.is_retrying
 
     @property
     def stage(self) -> tuple[int, int]:
-        """How far along the line: (states done, states in all). A run that did not complete stays where it got to."""
+        """(finished states, all states) of LINE. A failed or stopped run stays at the last state that it reached."""
         if self.state in LINE:
             return LINE.index(self.state), len(LINE)
         if self.state is RunState.COMPLETED:
@@ -137,7 +137,7 @@ class Run:
 
     @property
     def _reached(self) -> RunState:
-        """The furthest state that the run's facts speak of."""
+        """The last state that the run's times and ids prove."""
         if self.started_at:
             return RunState.RUNNING
         if self.job_id:
@@ -148,23 +148,23 @@ class Run:
 
     @property
     def can_stop(self) -> bool:
-        """Whether asking to stop still changes anything."""
+        """Whether the run can still be stopped."""
         return RunState.STOPPING in MOVES[self.state] or self.can_give_up
 
     @property
     def can_give_up(self) -> bool:
-        """Whether the job has ended and what it left cannot be fetched; `aisbench collect` tries again later."""
+        """Whether the job has ended but its results cannot be fetched; `aisbench collect` tries again later."""
         return self.state is RunState.COLLECTING and self.is_retrying
 
     @property
     def can_collect_again(self) -> bool:
-        """Whether the run failed after its job existed, so that its results may still be rescued."""
+        """Whether the run failed after its job was created, so that there may be results."""
         return self.state is RunState.FAILED and bool(self.job_id)
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far one state of a run has come: `done` of `total` `unit`s."""
+    """Progress within a state: `done` of `total` `unit`s."""
 
     run_id: str
     state: RunState
@@ -180,7 +180,7 @@ class Progress:
 
 
 class Level(StrEnum):
-    """How much an event or a finding matters."""
+    """Severity of an event or a finding."""
 
     INFO = "info"
     WARNING = "warning"
@@ -189,7 +189,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened to a run: `source` is ours ("console", "follower") or the cloud's ("cloud")."""
+    """An event of a run. `source`: a `WayIn`, or "cloud" for the platform's events."""
 
     run_id: str
     at: datetime
@@ -198,13 +198,17 @@ class Event:
     message: str
     actor: str = ""
 
+    @classmethod
+    def by(cls, actor: Actor, run_id: str, at: datetime, message: Message) -> "Event":
+        """An action on a run or a series."""
+        return cls(run_id, at, actor.via, Level.INFO, message, actor.name)
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What preflight says about one field: an error forbids the launch, a warning does not.
+    """A preflight result about one field; errors prevent the launch, warnings do not.
 
-    `source`: who says so. `fix`: fields by their dotted names and the values that would mend them; None takes
-    a name away."""
+    `source`: who reports it. `fix`: dotted field names with the values that would fix them; None removes the field."""
 
     rule: str
     level: Level
@@ -217,18 +221,18 @@ class Finding:
 
     @property
     def sentence(self) -> Message:
-        """What is said, and what to do, in one line."""
+        """Message and hint in one line."""
         return Message("{message} ({hint})", message=self.message, hint=self.hint) if self.hint else self.message
 
 
 @dataclass(frozen=True, slots=True)
 class RegionJob:
-    """A job of a region. `run` is the run of this console that it carries out; None when it was made elsewhere."""
+    """A job of a region. `run`: this console's run that it executes, or None."""
 
     status: JobStatus
     run: Run | None
 
     @property
     def can_stop(self) -> bool:
-        """Whether there is still something to stop."""
+        """Whether the job can still be stopped."""
         return self.run.can_stop if self.run else not self.status.has_ended

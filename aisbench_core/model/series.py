@@ -1,4 +1,4 @@
-"""A series: one spec on several node counts, several times, launched as one thing and kept within a budget."""
+"""Series: one spec on several node counts, repeated, launched together within a budget."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +14,7 @@ MOST_CELLS = 1000
 
 
 class SeriesState(StrEnum):
-    """Where a series stands, as its cells tell."""
+    """The state of a series, derived from its cells."""
 
     PLANNED = "planned"
     RUNNING = "running"
@@ -25,12 +25,12 @@ class SeriesState(StrEnum):
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing more happens unless a person asks for it."""
+        """Whether nothing more is launched without a person's request."""
         return self in (SeriesState.STOPPED, SeriesState.COMPLETED, SeriesState.COMPLETED_WITH_FAILURES)
 
 
 class CellState(StrEnum):
-    """Where an attempt at a cell stands. Only VALID ones enter a statistic; INVALID ones completed without one."""
+    """The state of an attempt at a cell. Only VALID ones enter statistics; INVALID: completed, result not valid."""
 
     PLANNED = "planned"
     ACTIVE = "active"
@@ -41,18 +41,18 @@ class CellState(StrEnum):
     CANCELLED = "cancelled"
 
 
+# States that ended without a valid measurement; such cells can be run again.
 LOST = frozenset({CellState.INVALID, CellState.FAILED, CellState.STOPPED, CellState.CANCELLED})
-"""What ended without a measurement, and can be run again."""
 
 Count = Annotated[int, Field(ge=1, le=4096)]
 Name = Annotated[str, Field(min_length=1)]
 
 
 class SeriesPlan(Frozen):
-    """What a person asks for. Every number of nodes is measured `repeats` times, in each version and image.
+    """The request: each node count is measured `repeats` times, in each version and image.
 
-    `images` are engine versions, or addresses of images where the spec has a custom one. `parallel`: how many jobs of
-    series may be active at once in the pool. `hours_per_run`: the person's own guess. `budget`: node hours, or None."""
+    `images`: engine versions, or image addresses if the spec has a custom image. `parallel`: the limit of active jobs
+    of series in the pool. `hours_per_run`: a person's estimate. `budget`: node hours, or None."""
 
     spec: RunSpec
     name: Annotated[str, Field(max_length=80)] = ""
@@ -67,25 +67,25 @@ class SeriesPlan(Frozen):
     @field_validator("node_counts", "versions", "images")
     @classmethod
     def _once(cls, values: tuple[object, ...]) -> tuple[object, ...]:
-        """Naming one twice asks for nothing more than naming it once; repeats are said by `repeats`."""
+        """Remove duplicates; repetitions are requested by `repeats`."""
         return tuple(dict.fromkeys(values))
 
     @field_validator("node_counts")
     @classmethod
     def _some(cls, counts: tuple[int, ...]) -> tuple[int, ...]:
         if not counts:
-            raise ValueError(Message("name at least one number of nodes"))
+            raise ValueError(Message("enter at least one node count"))
         return counts
 
     @property
     def cell_count(self) -> int:
-        """Runs in all."""
+        """The total number of runs."""
         return len(self.node_counts) * max(1, len(self.versions)) * max(1, len(self.images)) * self.repeats
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesRow:
-    """One distinct cell: its runs differ in nothing. `version` and `image` are empty where the plan names none."""
+    """Cells with the same spec. `version` and `image` are empty if the plan names none."""
 
     node_count: int
     version: str
@@ -94,16 +94,16 @@ class SeriesRow:
 
     @property
     def title(self) -> Message:
-        """What tells it from the other rows."""
+        """What distinguishes it from the other rows."""
         nodes = plural(self.node_count, "{number} node", "{number} nodes")
         return joined(" · ", [part for part in (nodes, self.version, self.image) if part])
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A plan that was launched, frozen with every answer of that moment; only `budget` and `trouble` change.
+    """A launched plan with the values of that time; only `budget` and `trouble` change.
 
-    `trouble`: why its next cell could not be launched, one sentence; empty when nothing is in the way."""
+    `trouble`: why its next cell could not be launched, one sentence, or empty."""
 
     series_id: str
     plan: SeriesPlan
@@ -116,15 +116,15 @@ class Series:
 
     @property
     def title(self) -> str:
-        """What a person calls it."""
+        """Its name, or else its workload."""
         return self.plan.name or self.plan.spec.workload
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try at a cell. `cell` counts from 1 in the order of launching; `row` is a position in the series' rows.
+    """One attempt at a cell. `cell` counts from 1 in the order of launching; `row` is an index of the series' rows.
 
-    `run_id` is empty before it is launched; a cancelled one never is."""
+    `run_id` is empty until it is launched; a cancelled attempt never is."""
 
     series_id: str
     cell: int
@@ -138,5 +138,5 @@ class Attempt:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether it is still to be launched."""
+        """Whether it has not been launched yet."""
         return not self.run_id and not self.cancelled

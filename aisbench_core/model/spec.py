@@ -1,4 +1,4 @@
-"""What a person asks for: the spec of a run, and everything that it is made of."""
+"""The spec of a run, and its parts."""
 
 import hashlib
 import json
@@ -6,19 +6,22 @@ import operator
 from collections.abc import Callable
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from aisbench_core.messages import Message
+from aisbench_core.value_errors import refusal
 
 Clock = Callable[[], datetime]
-"""Tells the time, aware and in UTC."""
+"""Returns the current time, aware UTC."""
 
 Scalar = bool | int | float | str
-"""A hyperparameter's value. Strings stay strings: "90" and 90 are different answers of a person."""
+"""A hyperparameter's value. Strings are not converted: "90" and 90 are different values."""
 
 
 class Frozen(BaseModel):
-    """A document that people or files hand to us: unknown keys are errors, and it never changes."""
+    """Base of immutable models for input of people and files; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
@@ -31,7 +34,7 @@ class Mode(StrEnum):
 
 
 class Api(StrEnum):
-    """Which interface of the cloud creates the job."""
+    """The cloud API that creates the job."""
 
     V2 = "v2"
     V1 = "v1"
@@ -40,17 +43,17 @@ class Api(StrEnum):
 
     @property
     def has_versions(self) -> bool:
-        """Whether it is the older one, whose jobs have versions."""
+        """Whether it is the older API, whose jobs have versions."""
         return self in (Api.V1, Api.SDK_V1)
 
     @property
     def needs_package(self) -> bool:
-        """Whether the package `modelarts` carries it."""
+        """Whether it is used through the package `modelarts`."""
         return self in (Api.SDK, Api.SDK_V1)
 
 
 class AccessMethod(StrEnum):
-    """How the training code learns a local directory: as `--name=dir`, or as environment variable `name`."""
+    """How the training code gets a local directory: as `--name=dir`, or as environment variable `name`."""
 
     PARAMETER = "parameter"
     ENV = "env"
@@ -93,7 +96,7 @@ class MindSporeLevel(StrEnum):
 
 
 class LogLevels(Frozen):
-    """How much CANN and MindSpore log; None leaves it to the image."""
+    """Log levels of CANN and MindSpore; None: the image's."""
 
     cann: CannLevel | None = None
     mindspore: MindSporeLevel | None = None
@@ -102,7 +105,7 @@ class LogLevels(Frozen):
 
     @property
     def variables(self) -> dict[str, str]:
-        """The environment variables that say so."""
+        """The environment variables that set them."""
         cann, mindspore = list(CannLevel), list(MindSporeLevel)
         numbers = {
             "ASCEND_GLOBAL_LOG_LEVEL": None if self.cann is None else cann.index(self.cann),
@@ -114,7 +117,7 @@ class LogLevels(Frozen):
 
 
 class Update(Frozen):
-    """Packages that are installed over the image's own on each node: files on this machine; empty: the image's own."""
+    """Packages, as local files, that replace the image's own on each node; empty: the image's own."""
 
     cann: Annotated[str, Field(description="Ascend-cann-nnae, -nnrt or -toolkit (.run)")] = ""
     mindspore: Annotated[str, Field(description="a wheel of MindSpore (.whl)")] = ""
@@ -122,15 +125,15 @@ class Update(Frozen):
 
     @property
     def packages(self) -> dict[str, str]:
-        """The packages that are given, by field, in the order in which they are installed."""
+        """The packages to install, by field, in order of installation."""
         ordered = {"protobuf": self.protobuf, "mindspore": self.mindspore, "cann": self.cann}
         return {field: path for field, path in ordered.items() if path}
 
 
 class RunSpec(Frozen):
-    """Everything that decides a run; it is stored with the run for ever.
+    """All inputs of a run, stored with it.
 
-    Empty strings mean "not set": the workload's manifest, the profile or the cloud decides then.
+    Empty strings mean "not set": the workload's manifest, the profile or the cloud decides.
     """
 
     workload: Annotated[str, Field(min_length=1)]
@@ -163,6 +166,18 @@ class RunSpec(Frozen):
     api: Api = Api.V2
     imported: Annotated[bool, Field(description="made of a modelarts_config.py, which an export gives back")] = False
 
+    @field_validator("parameters", "environments", mode="before")
+    @classmethod
+    def _names_differ(cls, values: Any) -> Any:
+        # pydantic strips names, too, and keeps the last value of those that are equal then.
+        names = [name.strip() for name in values if isinstance(name, str)] if isinstance(values, dict) else []
+        repeated = [name for name in names if names.count(name) > 1]
+        if repeated:
+            raise refusal(
+                Message("must not contain {name!r} twice, also not with white space around it", name=repeated[0])
+            )
+        return values
+
     @property
     def card_count(self) -> int:
         """All cards of the job: nodes x cards per node."""
@@ -170,25 +185,25 @@ class RunSpec(Frozen):
 
     @property
     def variables(self) -> dict[str, str]:
-        """The environment variables that other fields than `environments` decide."""
+        """Environment variables set by fields other than `environments`."""
         single = {"SINGLESERVER_MODE": "True"} if self.mode is Mode.SINGLE_SERVER else {}
         return single | self.log_levels.variables
 
     @property
     def sha256(self) -> str:
-        """SHA-256 (hex) over the spec's canonical JSON; fields that came later are in it only when they are set."""
-        asked = self.model_dump(mode="json")
+        """SHA-256 (hex) over the spec's canonical JSON, in which later fields appear only if they are set."""
+        values = self.model_dump(mode="json")
         unset = [name for name in _LATER if getattr(self, name) == type(self).model_fields[name].default]
-        return hashlib.sha256(canonical_json({k: v for k, v in asked.items() if k not in unset}).encode()).hexdigest()
+        return hashlib.sha256(canonical_json({k: v for k, v in values.items() if k not in unset}).encode()).hexdigest()
 
 
+# Fields added after specs were stored: a spec without them keeps its hash.
 _LATER = ("log_levels", "update", "imported", "secrets")
-"""Fields that old specs do not have: a spec without them keeps the hash under which it was stored."""
 
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def canonical_json(value: object) -> str:
-    """JSON with sorted keys and no blanks, so that equal values have equal text."""
+    """JSON with sorted keys and without blanks: equal values have equal text."""
     return _ENCODER.encode(value)

@@ -1,7 +1,7 @@
-"""What is stated of the tested system and of the test: the report's system description and the tester's configuration.
+"""The system description and the tester's configuration.
 
-The 33 fields are those that MLPerf requires of a system description; the tester's configuration is what upstream's
-config.json holds. An empty field means "not stated".
+The description has the 33 fields that MLPerf requires, the tester's configuration those of upstream's config.json. An
+empty field means "not stated".
 """
 
 from collections.abc import Collection, Mapping
@@ -38,7 +38,7 @@ class Division(StrEnum):
 
 
 def _printable(text: str) -> str:
-    """Without characters that terminals, tables and databases stumble over; lines stay lines."""
+    """Replace control characters, except line breaks, with blanks."""
     return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text).strip()
 
 
@@ -119,9 +119,9 @@ class SystemDescription(Frozen):
 
 
 class TesterConfig(Frozen):
-    """Upstream's config.json: which test this is, and the tester server that it would be reported to.
+    """Upstream's config.json: the test, and the tester server for its report.
 
-    Nothing is ever sent there: upstream has not opened it."""
+    Nothing is sent there: upstream's server is not public."""
 
     test_id: Annotated[_Text, _field("Test id", "Given by the tester; `testid` in the file.")] = ""
     test_mode: Annotated[_Text, _field("Mode", "training or inference; `Mode` in the file.")] = ""
@@ -140,12 +140,13 @@ class TesterConfig(Frozen):
 SYSTEM_FIELDS = tuple(SystemDescription.model_fields)
 TESTER_FIELDS = tuple(TesterConfig.model_fields)
 
+# All fields of both documents, with title and description.
 FIELDS: Mapping[str, FieldInfo] = {**SystemDescription.model_fields, **TesterConfig.model_fields}
-"""Every field of both documents, with its title and what it means."""
 
+# The fields that hold a number; all others hold text.
 COUNTS = frozenset(name for name, field in FIELDS.items() if field.default is None)
-"""The fields that hold a number; all others hold text."""
 
+# All fields of both documents by section, in the order in which people fill them in.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "system": ("submitter", "division", "status", "system_name", "number_of_nodes", "cooling", "hw_notes"),
     "host": tuple(name for name in SYSTEM_FIELDS if name.startswith("host_")),
@@ -153,21 +154,20 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "software": ("framework", "other_software_stack", "operating_system", "sw_notes"),
     "tester": TESTER_FIELDS,
 }
-"""Every field of both documents, in the order and the parts in which a person fills them in."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """Both documents about one run, or about all runs of a place."""
+    """Both documents about a run, or for new runs of a profile."""
 
     system: SystemDescription = value_of(default_factory=SystemDescription)
     tester: TesterConfig = value_of(default_factory=TesterConfig)
 
     @property
     def values(self) -> dict[str, str | int]:
-        """Every field that is stated, by its name."""
-        answers = {**self.system.model_dump(mode="json"), **self.tester.model_dump(mode="json")}
-        return {name: value for name, value in answers.items() if value not in ("", None)}
+        """All stated fields by name."""
+        values = {**self.system.model_dump(mode="json"), **self.tester.model_dump(mode="json")}
+        return {name: value for name, value in values.items() if value not in ("", None)}
 
     @property
     def count(self) -> int:
@@ -177,13 +177,14 @@ class Stated:
 
 
 def stated_of(values: Mapping[str, object]) -> Stated:
-    """Both documents from fields by their names. Raises pydantic's ValidationError."""
+    """Both documents from fields by name. Raises pydantic's ValidationError."""
     return Stated(
         SystemDescription.model_validate({name: value for name, value in values.items() if name not in TESTER_FIELDS}),
         TesterConfig.model_validate({name: value for name, value in values.items() if name in TESTER_FIELDS}),
     )
 
 
+# Fields of the description, and the field of the spec that decides them.
 DECIDED_BY: Mapping[str, str] = {
     "system_name": "flavor",
     "number_of_nodes": "node_count",
@@ -191,17 +192,16 @@ DECIDED_BY: Mapping[str, str] = {
     "other_software_stack": "engine_version",
     "test_object_type": "node_count",
 }
-"""The field of the spec that says what a field of the description is."""
 
 
 def known_from_job(
-    spec: RunSpec, framework: str, model: str, accelerator: str, given: Collection[str] | None = None
+    spec: RunSpec, framework: str, model: str, accelerator: str, stated: Collection[str] | None = None
 ) -> Stated:
-    """What the job itself says of its system; whatever it does not say stays empty.
+    """The fields that the job decides; others are empty.
 
-    `given`: the fields of an imported spec that mean something; None: all of them do."""
-    together = spec.mode is Mode.CLUSTER and spec.node_count > 1
-    version = spec.framework_version if given is None or "framework_version" in given else ""
+    `stated`: the fields of an imported spec whose values are known; None: all."""
+    is_cluster = spec.mode is Mode.CLUSTER and spec.node_count > 1
+    version = spec.framework_version if stated is None or "framework_version" in stated else ""
     texts = {
         "system_name": spec.flavor,
         "accelerator_model_name": accelerator,
@@ -209,20 +209,20 @@ def known_from_job(
         "other_software_stack": spec.image_url or spec.engine_version,
         "test_mode": "training",
         "test_model": model,
-        "test_object_type": "cluster" if together else "single",
+        "test_object_type": "cluster" if is_cluster else "single",
     }
     counts = {"number_of_nodes": spec.node_count, "accelerators_per_node": spec.cards_per_node}
     values = {**counts, **{name: text[:MOST_LETTERS] for name, text in texts.items()}}
-    not_given = {name for name, decides in DECIDED_BY.items() if given is not None and decides not in given}
-    return _known(tuple((name, value) for name, value in values.items() if name not in not_given))
+    unknown = {name for name, field in DECIDED_BY.items() if stated is not None and field not in stated}
+    return _cached(tuple((name, value) for name, value in values.items() if name not in unknown))
 
 
 @lru_cache(maxsize=4096)
-def _known(values: tuple[tuple[str, object], ...]) -> Stated:
-    """Of most runs the same is known."""
+def _cached(values: tuple[tuple[str, object], ...]) -> Stated:
+    """Validation is slow, and most runs have the same values."""
     return stated_of(dict(values))
 
 
-def completed(stated: Stated, known: Stated) -> Stated:
-    """What is stated, and in the fields that are not, what is known from the job."""
-    return stated_of({**known.values, **stated.values})
+def completed(stated: Stated, from_job: Stated) -> Stated:
+    """The stated fields, and those from the job that are not stated."""
+    return stated_of({**from_job.values, **stated.values})

@@ -1,20 +1,24 @@
-"""The report's charts as SVG, drawn here: three plain charts need no browser engine, and text stays text in print."""
+"""The report's charts as SVG shapes. No chart library: the page must print without scripts, its text selectable."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TypeVar
 
-from aisbench_core.report.markup import Markup, element, joined
+from aisbench_core.formats import clipped
 
 Row = TypeVar("Row")
 
 WIDTH = 680
-LEFT, RIGHT = 190, 70
+# Margins: row labels on the left, values on the right.
+LEFT, RIGHT, TOP = 190, 70, 8
+
 ROW = 17
-TOP = 8
-MOST_ROWS = 40
-"""Rows of one chart, so that each fits on a page."""
+# Rows of one drawing, so that each fits on a page.
+MAX_ROWS = 40
+
+SCALING_HEIGHT = 230
+MAX_LABEL = 30
 
 DARK, LIGHT, BAND, LINE = "#1f4e79", "#b9c6d3", "#f2c14e", "#9a5b00"
 
@@ -33,7 +37,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """The cards of one run."""
+    """The throughput of each card of one run."""
 
     label: str
     values: tuple[float, ...]
@@ -41,130 +45,149 @@ class Strip:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Throughput by node count."""
+    """Throughput by node count, in ascending order."""
 
     label: str
     points: tuple[tuple[int, float], ...]
 
 
-def bars(rows: Sequence[Bar], title: str, unit: str) -> list[Markup]:
-    """A bar for each run, over the band of its group; from 0 on."""
-    most = max((max(row.value or 0, row.high or 0) for row in rows), default=0) or 1
-    scale = _Scale(0, most)
-    return [
-        _svg(title, ROW * len(part) + 36, *(_bar(row, place, scale) for place, row in enumerate(part)),
-             *_axis(scale, ROW * len(part) + TOP, unit))
-        for part in _parts(rows)
-    ]  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """An SVG element without children."""
+
+    tag: str
+    attributes: Mapping[str, object]
+    text: str = ""
 
 
-def strips(rows: Sequence[Strip], title: str, unit: str) -> list[Markup]:
-    """A stroke for each card; the axis shows what there is, not 0."""
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """An SVG image, WIDTH units wide."""
+
+    height: int
+    shapes: tuple[Shape, ...]
+
+
+def bars(rows: Sequence[Bar], unit: str) -> list[Drawing]:
+    """A bar from 0 for each run, over the band of its group; `MAX_ROWS` to a drawing, all on the same scale."""
+    maximum = max((max(row.value or 0, row.high or 0) for row in rows), default=0) or 1
+    return _drawings(rows, _bar, _Scale(0, maximum), unit)
+
+
+def strips(rows: Sequence[Strip], unit: str) -> list[Drawing]:
+    """A stroke for each card; the axis covers the measured range only, since cards differ by a few percent."""
     values = [value for row in rows for value in row.values]
     if not values:
         return []
-    room = (max(values) - min(values)) * 0.05 or abs(max(values)) * 0.05 or 1
-    scale = _Scale(min(values) - room, max(values) + room)
-    return [
-        _svg(title, ROW * len(part) + 36, *(_strip(row, place, scale) for place, row in enumerate(part)),
-             *_axis(scale, ROW * len(part) + TOP, unit))
-        for part in _parts(rows)
-    ]  # fmt: skip
+    margin = (max(values) - min(values)) * 0.05 or abs(max(values)) * 0.05 or 1
+    return _drawings(rows, _strip, _Scale(min(values) - margin, max(values) + margin), unit)
 
 
-def growth(curve: Curve, title: str, nodes: str, unit: str) -> Markup:
-    """Throughput over nodes, with the ideal line."""
-    height = 230
+def scaling(curve: Curve, x_label: str, unit: str) -> Drawing:
+    """Throughput over nodes, and the line of ideal scaling from the smallest node count."""
     base_nodes, base = curve.points[0]
     last = curve.points[-1][0]
-    most = max(*(value for _, value in curve.points), base * last / base_nodes)
-    across, up = _Scale(0, last), _Scale(0, most, height - 40, TOP)
-
-    def line(points: Sequence[tuple[int, float]], **style: object) -> Markup:
-        return element(
-            "polyline", points=" ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in points), fill="none", **style
-        )
-
-    dots = [element("circle", cx=f"{across(x):.1f}", cy=f"{up(y):.1f}", r=4, fill=DARK) for x, y in curve.points]
-    ticks = [_text(across(x), height - 24, str(x), "middle") for x, _ in curve.points]
-    values = [_text(across(x) + 7, up(y) + 12, _short(y), "start") for x, y in curve.points]
     ideal = [(base_nodes, base), (last, base * last / base_nodes)]
-    return _svg(
-        f"{title}: {curve.label}",
-        height,
-        line(ideal, stroke=LINE, stroke_dasharray="5 4"),
-        line(curve.points, stroke=DARK, stroke_width=2),
-        *dots, *ticks, *values,
-        _rule(LEFT, height - 40, WIDTH - RIGHT, height - 40), _rule(LEFT, TOP, LEFT, height - 40),
-        _text((LEFT + WIDTH - RIGHT) / 2, height - 8, nodes, "middle"), _text(LEFT - 8, TOP + 8, unit, "end"),
-    )  # fmt: skip
+    bottom, right = SCALING_HEIGHT - 40, WIDTH - RIGHT
+    x_scale = _Scale(0, last)
+    y_scale = _Scale(0, max(value for _, value in (*curve.points, *ideal)), bottom, TOP)
+    points = [(x_scale(nodes), y_scale(value)) for nodes, value in curve.points]
+    return Drawing(
+        SCALING_HEIGHT,
+        (
+            _polyline([(x_scale(nodes), y_scale(value)) for nodes, value in ideal], LINE, stroke_dasharray="5 4"),
+            _polyline(points, DARK, stroke_width=2),
+            *(_shape("circle", cx=x, cy=y, r=4, fill=DARK) for x, y in points),
+            *(_text(x_scale(nodes), bottom + 16, str(nodes), "middle") for nodes, _ in curve.points),
+            *(
+                _text(x + 7, y + 12, _short(value), "start")
+                for (x, y), (_, value) in zip(points, curve.points, strict=True)
+            ),
+            _line(LEFT, bottom, right, bottom),
+            _line(LEFT, TOP, LEFT, bottom),
+            _text((LEFT + right) / 2, SCALING_HEIGHT - 8, x_label, "middle"),
+            _text(LEFT - 8, TOP + 8, unit, "end"),
+        ),
+    )
 
 
 class _Scale:
-    """From values to places on the page."""
+    """Maps values linearly to coordinates."""
 
-    def __init__(self, low: float, high: float, begin: float = LEFT, end: float = WIDTH - RIGHT) -> None:
+    def __init__(self, low: float, high: float, start: float = LEFT, end: float = WIDTH - RIGHT) -> None:
         self.low, self.high = low, high
-        self._begin, self._factor = begin, (end - begin) / ((high - low) or 1)
+        self._start, self._factor = start, (end - start) / ((high - low) or 1)
 
     def __call__(self, value: float) -> float:
-        return self._begin + (value - self.low) * self._factor
+        return self._start + (value - self.low) * self._factor
 
 
-def _bar(row: Bar, place: int, scale: _Scale) -> Markup:
-    y = TOP + ROW * place
-    parts = [_text(LEFT - 6, y + 12, _cut(row.label), "end")]
+def _drawings(
+    rows: Sequence[Row], draw: Callable[[Row, float, _Scale], Iterable[Shape]], scale: _Scale, unit: str
+) -> list[Drawing]:
+    drawings = []
+    for start in range(0, len(rows), MAX_ROWS):
+        page = rows[start : start + MAX_ROWS]
+        shapes = [shape for index, row in enumerate(page) for shape in draw(row, TOP + ROW * index, scale)]
+        axis = _axis(scale, TOP + ROW * len(page), unit)
+        drawings.append(Drawing(ROW * len(page) + 36, (*shapes, *axis)))
+    return drawings
+
+
+def _bar(row: Bar, y: float, scale: _Scale) -> Iterator[Shape]:
+    yield _text(LEFT - 6, y + 12, clipped(row.label, MAX_LABEL), "end")
     if row.value is not None:
         width = max(0.5, scale(row.value) - LEFT)
-        parts.append(element("rect", x=LEFT, y=y + 3, width=f"{width:.1f}", height=ROW - 6,
-                             fill=DARK if row.is_valid else LIGHT))  # fmt: skip
-    parts.append(_text(WIDTH - RIGHT + 6, y + 12, "–" if row.value is None else _short(row.value), "start"))
+        yield _shape("rect", x=LEFT, y=y + 3, width=width, height=ROW - 6, fill=DARK if row.is_valid else LIGHT)
+    yield _text(WIDTH - RIGHT + 6, y + 12, "–" if row.value is None else _short(row.value), "start")
     if row.mean is not None:
         low, high = scale(row.mean if row.low is None else row.low), scale(row.mean if row.high is None else row.high)
-        parts.append(
-            element("rect", x=f"{low:.1f}", y=y, width=f"{high - low:.1f}", height=ROW, fill=BAND, opacity=0.55)
-        )
-        parts.append(_rule(scale(row.mean), y, scale(row.mean), y + ROW, LINE))
-    return joined(*parts)
+        yield _shape("rect", x=low, y=y, width=high - low, height=ROW, fill=BAND, opacity="0.55")
+        yield _line(scale(row.mean), y, scale(row.mean), y + ROW, LINE)
 
 
-def _strip(row: Strip, place: int, scale: _Scale) -> Markup:
-    y = TOP + ROW * place
-    strokes = [_rule(scale(value), y + 4, scale(value), y + ROW - 4, DARK) for value in row.values]
+def _strip(row: Strip, y: float, scale: _Scale) -> Iterator[Shape]:
+    yield _text(LEFT - 6, y + 12, clipped(row.label, MAX_LABEL), "end")
+    for value in row.values:
+        yield _line(scale(value), y + 4, scale(value), y + ROW - 4, DARK)
     middle = scale(median(row.values))
-    return joined(
-        _text(LEFT - 6, y + 12, _cut(row.label), "end"), *strokes, _rule(middle, y + 1, middle, y + ROW - 1, LINE),
-        _text(WIDTH - RIGHT + 6, y + 12, f"n = {len(row.values)}", "start"),
-    )  # fmt: skip
+    yield _line(middle, y + 1, middle, y + ROW - 1, LINE)
+    yield _text(WIDTH - RIGHT + 6, y + 12, f"n = {len(row.values)}", "start")
 
 
-def _axis(scale: _Scale, y: float, unit: str) -> Iterator[Markup]:
-    yield _rule(LEFT, y, WIDTH - RIGHT, y)
+def _axis(scale: _Scale, y: float, unit: str) -> Iterator[Shape]:
+    yield _line(LEFT, y, WIDTH - RIGHT, y)
     for share in (0, 0.25, 0.5, 0.75, 1):
         value = scale.low + (scale.high - scale.low) * share
-        yield _rule(scale(value), y, scale(value), y + 4)
+        yield _line(scale(value), y, scale(value), y + 4)
         yield _text(scale(value), y + 16, _short(value), "middle")
-    yield _text(LEFT - 26, y + 16, _cut(unit), "end")
+    yield _text(LEFT - 26, y + 16, clipped(unit, MAX_LABEL), "end")
 
 
-def _parts(rows: Sequence[Row]) -> list[Sequence[Row]]:
-    return [rows[start : start + MOST_ROWS] for start in range(0, len(rows), MOST_ROWS)]
+def _line(x1: float, y1: float, x2: float, y2: float, stroke: str = "#666") -> Shape:
+    return _shape("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=stroke)
 
 
-def _svg(title: str, height: float, *inside: Markup) -> Markup:
-    return element("svg", element("title", title), *inside, viewBox=f"0 0 {WIDTH} {height:.0f}", role="img")
+def _polyline(points: Iterable[tuple[float, float]], stroke: str, **style: object) -> Shape:
+    return _shape(
+        "polyline", points=" ".join(f"{x:.1f},{y:.1f}" for x, y in points), fill="none", stroke=stroke, **style
+    )
 
 
-def _rule(x1: float, y1: float, x2: float, y2: float, stroke: str = "#666") -> Markup:
-    return element("line", x1=f"{x1:.1f}", y1=f"{y1:.1f}", x2=f"{x2:.1f}", y2=f"{y2:.1f}", stroke=stroke)
+def _text(x: float, y: float, text: str, anchor: str) -> Shape:
+    return _shape("text", text, x=x, y=y, text_anchor=anchor)
 
 
-def _text(x: float, y: float, text: str, anchor: str) -> Markup:
-    return element("text", text, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor)
-
-
-def _cut(label: str) -> str:
-    return label if len(label) <= 30 else f"{label[:29]}…"
+def _shape(tag: str, text: str = "", /, **attributes: object) -> Shape:
+    """Coordinates with one decimal: finer than print, and a page of 200 runs stays small."""
+    return Shape(
+        tag,
+        {
+            name.replace("_", "-"): f"{value:.1f}" if isinstance(value, float) else value
+            for name, value in attributes.items()
+        },
+        text,
+    )
 
 
 def _short(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Reports on runs: which runs, what of them, and the page."""
+"""Reports on runs: which runs, their data, and the page."""
 
 import hashlib
 from collections.abc import Sequence
@@ -9,86 +9,84 @@ from typing import Any
 from aisbench_core.errors import Problem, RunNotFound, SpecError
 from aisbench_core.messages import Message
 from aisbench_core.model import Clock, canonical_json
-from aisbench_core.report.page import Report, page
-from aisbench_core.report.words import MOST_RUNS, ReportLanguage
+from aisbench_core.report.rendering import render
+from aisbench_core.report.view import report_view
+from aisbench_core.report.words import MAX_RUNS, ReportLanguage, plain
 from aisbench_core.warehouse import BoardQuery, Check, Warehouse
 from aisbench_core.warehouse.exporting.reported import Reported
 
 
 class Reports:
-    """What is known about runs, as a page to print. Threads may share it."""
+    """Writes reports about stored runs. Thread-safe."""
 
     def __init__(self, warehouse: Warehouse, clock: Clock) -> None:
         self._warehouse = warehouse
         self._clock = clock
 
     def chosen(self, query: BoardQuery) -> list[str]:
-        """The runs of a query. Raises SpecError when there are none, or too many for a report."""
-        found = self._warehouse.search(replace(query, sort="created_at", descending=False, limit=MOST_RUNS, offset=0))
-        if not found.rows:
-            raise SpecError(Message("report"), [Problem("runs", Message("no run fits the filter"), query.region)])
-        if found.total > MOST_RUNS:
-            problem = Problem(
-                "runs",
-                Message("a report is about {most_runs} runs at most: choose fewer", most_runs=MOST_RUNS),
-                str(found.total),
-            )
-            raise SpecError(Message("report"), [problem])
-        return [row.run_id for row in found.rows]
+        """The ids of the query's runs. Raises SpecError when there are none, or too many for a report."""
+        page = self._warehouse.runs(replace(query, sort="created_at", descending=False, limit=MAX_RUNS, offset=0))
+        if not page.rows:
+            raise _spec_error(Message("no run fits the filter"), query.region)
+        if page.total > MAX_RUNS:
+            message = Message("a report is about {most_runs} runs at most: choose fewer", most_runs=MAX_RUNS)
+            raise _spec_error(message, str(page.total))
+        return [row.run_id for row in page.rows]
 
     def write(self, run_ids: Sequence[str], language: ReportLanguage, ruleset_id: str = "") -> str:
         """The report as HTML; `ruleset_id`: whose verdicts count, those that are stored by default.
 
         Raises RunNotFound, and SpecError on too many runs or on runs of several kinds."""
-        asked = list(dict.fromkeys(run_ids))
-        if not 1 <= len(asked) <= MOST_RUNS:
-            raise SpecError(
-                Message("report"),
-                [Problem("runs", Message("must be 1 to {most_runs}", most_runs=MOST_RUNS), str(len(asked)))],
-            )
+        unique_ids = list(dict.fromkeys(run_ids))
+        if not 1 <= len(unique_ids) <= MAX_RUNS:
+            raise _spec_error(Message("must be 1 to {most_runs}", most_runs=MAX_RUNS), str(len(unique_ids)))
         now = self._clock()
-        found = self._warehouse.reported(asked, now.astimezone(UTC), ruleset_id)
-        unknown = {*asked} - {run.cells["run_id"] for run in found.runs}
+        reported = self._warehouse.reported(unique_ids, now.astimezone(UTC), ruleset_id)
+        unknown = {*unique_ids} - {run.cells["run_id"] for run in reported.runs}
         if unknown:
             raise RunNotFound(
                 Message("no such run: {unknown}", unknown=", ".join(sorted(unknown))),
                 Message("aisbench runs lists those that there are"),
             )
-        kinds = {(run.cells["region"], run.cells["rehearsal"]) for run in found.runs}
+        kinds = {(run.cells["region"], run.cells["rehearsal"]) for run in reported.runs}
         if len(kinds) > 1:
             listed = ", ".join(sorted(f"{region}{' (rehearsals)' if is_one else ''}" for region, is_one in kinds))
-            problem = Problem("runs", Message("must be of one region, and either measurements or rehearsals"), listed)
-            raise SpecError(Message("report"), [problem])
-        return page(Report(found, _sha256(found), now, language))
+            raise _spec_error(Message("must be of one region, and either measurements or rehearsals"), listed)
+        view = report_view(reported, _sha256(reported), now, plain("nodes", language))
+        return render(view, language)
 
 
-def _sha256(found: Reported) -> str:
-    """Over everything that the report shows, but for the moment of writing."""
-    told: dict[str, Any] = {
+def _spec_error(message: Message, value: str) -> SpecError:
+    return SpecError(Message("report"), [Problem("runs", message, value)])
+
+
+def _sha256(reported: Reported) -> str:
+    """Over everything that the report shows, except when it was written."""
+    content: dict[str, Any] = {
         "runs": [
             {
-                "cells": _told(run.cells),
+                "cells": _plain_cells(run.cells),
                 "system": run.system,
                 "tester": run.tester,
                 "checks": _checks(run.checks),
                 "ranks": [[rank.server, rank.rank, rank.throughput] for rank in run.ranks],
             }
-            for run in found.runs
+            for run in reported.runs
         ],
-        "groups": [_told(group) for group in found.groups],
+        "groups": [_plain_cells(group) for group in reported.groups],
         "series": [
-            [each.series_id, each.node_count, each.framework_version, each.image, each.run_ids, _checks(each.checks)]
-            for each in found.series
+            [row.series_id, row.node_count, row.framework_version, row.image, row.run_ids, _checks(row.checks)]
+            for row in reported.series
         ],
     }
-    return hashlib.sha256(canonical_json(told).encode()).hexdigest()
+    return hashlib.sha256(canonical_json(content).encode()).hexdigest()
 
 
 def _checks(checks: Sequence[Check]) -> list[list[str]]:
     return [[check.id, check.level, check.expected, check.found, check.evidence] for check in checks]
 
 
-def _told(cells: Any) -> dict[str, Any]:
+def _plain_cells(cells: Any) -> dict[str, Any]:
     return {
         name: value.isoformat() if isinstance(value, datetime) else value
         for name, value in cells.items()

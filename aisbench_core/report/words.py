@@ -1,4 +1,4 @@
-"""The report's words, in English, Chinese or both side by side."""
+"""The report's words in English and Chinese."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -8,21 +8,20 @@ from aisbench_core.chinese import in_chinese
 from aisbench_core.messages import Message, label_in_chinese
 from aisbench_core.model import FIELDS
 from aisbench_core.model.columns import by_exported
-from aisbench_core.report.markup import Markup, element, joined
-from aisbench_core.report.tables import clipped
 
-MOST_RUNS = 200
-"""More make a book, which nobody prints."""
+# Of one report. More is too long to print; exports have no limit.
+MAX_RUNS = 200
 
 
 class ReportLanguage(StrEnum):
-    """What a report is written in."""
+    """What a report is written in; in both languages, English comes first."""
 
     EN = "en"
     ZH = "zh"
     BOTH = "both"
 
 
+# In English; the Chinese is in the catalogue, as `report.` and the key. Other keys are columns of the export.
 WORDS: Mapping[str, str] = {
     "title": "AI server training benchmark: test report",
     "rehearsal": "REHEARSAL – NOT A MEASUREMENT",
@@ -72,7 +71,6 @@ WORDS: Mapping[str, str] = {
     "parameters": "Hyperparameters",
     "model": "Model",
     "measurements": "Times, power and utilisation",
-    "created_at_utc": "Launched (UTC)",
     "rank_cv_pct": "CV over cards",
     "checks": "Validity checks",
     "check": "Check",
@@ -94,46 +92,29 @@ WORDS: Mapping[str, str] = {
     "data_sha256_how": "SHA-256 over the rows of runs and groups, the descriptions, checks and cards that this report "
     "shows, as JSON with sorted keys. Two reports on the same runs have the same.",
 }
-"""In English; the Chinese is in the catalogue, as `report.` and the key. Other keys are columns of the export."""
 
 
-class Speaker:
-    """Says words in the report's language; in both, English first."""
-
-    def __init__(self, language: ReportLanguage) -> None:
-        self.language = language
-
-    def __call__(self, key: str) -> Markup:
-        """A word of the report."""
-        return self._said(*_pair(key))
-
-    def plain(self, key: str) -> str:
-        """The same as text without markup, for titles and charts."""
-        english, chinese = _pair(key)
-        by_language = {ReportLanguage.EN: english, ReportLanguage.ZH: chinese}
-        return by_language.get(self.language, english if english == chinese else f"{english} {chinese}")
-
-    def field(self, name: str) -> Markup:
-        """The title of a field of the system description."""
-        english = FIELDS[name].title or name
-        return self._said(english, label_in_chinese(f"system.{name}.title", english))
-
-    def sentence(self, english: str, most: int | None = None) -> Markup:
-        """What the core says, such as what a check found; so many letters of it at most."""
-        chinese = messages.in_chinese(english) if isinstance(english, Message) else in_chinese(english)
-        if most is not None:
-            english, chinese = clipped(english, most), clipped(chinese, most)
-        return self._said(english, chinese)
-
-    def _said(self, english: str, chinese: str) -> Markup:
-        if self.language is ReportLanguage.EN or english == chinese:
-            return joined(english)
-        in_chinese = element("span", chinese, lang="zh")
-        return in_chinese if self.language is ReportLanguage.ZH else joined(english, " ", in_chinese)
-
-
-def _pair(key: str) -> tuple[str, str]:
+def label(key: str) -> tuple[str, str]:
+    """A word of the report, or the label of a column of the export, in English and Chinese."""
     if key in WORDS:
         return WORDS[key], label_in_chinese(f"report.{key}", WORDS[key])
     column = by_exported()[key]
     return column.label, label_in_chinese(f"column.{column.name}", column.label)
+
+
+def field_label(name: str) -> tuple[str, str]:
+    """The title of a field of the system description."""
+    english = FIELDS[name].title or name
+    return english, label_in_chinese(f"system.{name}.title", english)
+
+
+def sentence(text: str) -> tuple[str, str]:
+    """What the core says, such as what a check found; the words of others are the same in both."""
+    return text, messages.in_chinese(text) if isinstance(text, Message) else in_chinese(text)
+
+
+def plain(key: str, language: str) -> str:
+    """A word of the report without markup, for titles and charts."""
+    english, chinese = label(key)
+    by_language = {ReportLanguage.EN: english, ReportLanguage.ZH: chinese}
+    return by_language.get(ReportLanguage(language), english if english == chinese else f"{english} {chinese}")

@@ -1,1 +1,1 @@
-"""Runs that are made after other runs."""
+"""Clones and reproductions of runs."""

@@ -1,12 +1,14 @@
-"""What decides a run's result, then and now: each thing by itself, with whether it is the same."""
+"""Everything that decides a run's result, aspect by aspect: whether it is now as it was then."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 
+from aisbench_core.messages import Hint, Message, plural, verbatim
 from aisbench_core.model import RunSpec, canonical_json, flat
 from aisbench_core.reproducing.values import Aspect, Original, Sameness
 from aisbench_core.warehouse.values import RunRow
 
+# Fields of a spec that can change a result, by aspect; names, descriptions and output paths cannot.
 SPEC = (
     ("workload", ("workload",)),
     ("framework_version", ("framework_version",)),
@@ -29,41 +31,41 @@ SPEC = (
     ("retries", ("retries",)),
     ("api", ("api",)),
 )
-"""What of a spec can change a result, by the name of the aspect; names, descriptions and places of outputs cannot."""
 
 
-UNTOLD = "was not written down then"
-LACKING = "is not known now"
+NOT_RECORDED = Message("was not recorded then")
+NOT_AVAILABLE = Message("is unknown now")
 
 
 def of_spec(original: Original, now: RunSpec) -> Iterator[Aspect]:
-    """The specs, part by part; parts that neither of them sets are left out."""
+    """Aspects of the specs; those that neither spec sets are left out."""
     for name, fields in SPEC:
         if original.known is not None and not set(fields) <= original.known:
-            yield Aspect(name, "", told(now, fields), Sameness.NOT_KNOWN, "the import did not tell it")
-        elif told(original.spec, fields) or told(now, fields):
+            yield Aspect(name, "", field_text(now, fields), Sameness.NOT_KNOWN, Message("not in the imported result"))
+        elif field_text(original.spec, fields) or field_text(now, fields):
             yield _specs(name, original.spec, now, fields)
 
 
 def of_facts(row: RunRow | None, speed: Mapping[str, object] | None, now: Mapping[str, object]) -> Iterator[Aspect]:
-    """What the workload's manifest says of such a run: how throughput is defined, which data, which target."""
+    """Aspects of the workload's manifest: throughput definition, dataset, accuracy target, speed parameters."""
     for name in ("throughput_definition", "dataset", "accuracy_target"):
-        yield known(name, _text(getattr(row, name, None)), _text(now[name]))
+        yield aspect_of(name, _text(getattr(row, name, None)), _text(now[name]))
     decisive = "" if speed is None else canonical_json(speed)
-    yield known("speed_parameters", decisive, canonical_json(now["speed_parameters"]))
+    yield aspect_of("speed_parameters", decisive, canonical_json(now["speed_parameters"]))
 
 
-def known(name: str, then: str, now: str, note: str = "") -> Aspect:
-    """An aspect whose empty texts mean "not known"."""
+def aspect_of(name: str, then: str, now: str, note: Hint = "") -> Aspect:
+    """An aspect; an empty text means "not known"."""
     if not then or not now:
-        return Aspect(name, then, now, Sameness.NOT_KNOWN, note or (UNTOLD if now else LACKING))
+        return Aspect(name, then, now, Sameness.NOT_KNOWN, note or (NOT_RECORDED if now else NOT_AVAILABLE))
     return Aspect(name, then, now, Sameness.SAME if then == now else Sameness.DIFFERENT)
 
 
 def stated(then: Mapping[str, object] | None, now: Mapping[str, object]) -> Aspect:
-    """What people stated of the system, against what a new run takes over."""
+    """The original's system description against the one that a new run would get."""
     if then is None:
-        return Aspect("system", "", _counted(now), Sameness.NOT_KNOWN, "the run's folder is not on this machine")
+        missing = Message("the run's folder is not on this machine")
+        return Aspect("system", "", _counted(now), Sameness.NOT_KNOWN, missing)
     same = {name: str(value) for name, value in then.items()} == {name: str(value) for name, value in now.items()}
     changed = sorted(name for name in {*then, *now} if str(then.get(name, "")) != str(now.get(name, "")))
     return Aspect(
@@ -71,29 +73,31 @@ def stated(then: Mapping[str, object] | None, now: Mapping[str, object]) -> Aspe
         _counted(then),
         _counted(now),
         Sameness.SAME if same else Sameness.DIFFERENT,
-        ", ".join(changed),
+        verbatim(", ".join(changed)) if changed else "",
     )
 
 
-def told(spec: RunSpec, fields: Sequence[str]) -> str:
-    """Some fields of a spec on one line; packages by the names of their files."""
+def field_text(spec: RunSpec, fields: Sequence[str]) -> str:
+    """Fields of a spec on one line; packages by their file names."""
     shown: Callable[[object], object] = (lambda path: PurePath(str(path)).name) if fields == ("update",) else _text
-    found = flat(spec, fields)
-    if len(fields) == 1 and fields[0] in found:
-        return _text(found[fields[0]])
-    return ", ".join(f"{name.partition('.')[2] or name}={shown(value)}" for name, value in sorted(found.items()))
+    values = flat(spec, fields)
+    if len(fields) == 1 and fields[0] in values:
+        return _text(values[fields[0]])
+    return ", ".join(f"{name.partition('.')[2] or name}={shown(value)}" for name, value in sorted(values.items()))
 
 
 def _specs(name: str, then: RunSpec, now: RunSpec, fields: Sequence[str]) -> Aspect:
     same = canonical_json(flat(then, fields)) == canonical_json(flat(now, fields))
-    before, after = told(then, fields), told(now, fields)
-    if name == "update" and before == after:  # where a package lies is no part of it; its content is part of the code
+    before, after = field_text(then, fields), field_text(now, fields)
+    if (
+        name == "update" and before == after
+    ):  # the path of a package does not matter; its content is part of the code's hash
         same = True
     return Aspect(name, before or "–", after or "–", Sameness.SAME if same else Sameness.DIFFERENT)
 
 
-def _counted(values: Mapping[str, object]) -> str:
-    return f"{len(values)} fields stated"
+def _counted(values: Mapping[str, object]) -> Message:
+    return plural(len(values), "{number} field stated", "{number} fields stated")
 
 
 def _text(value: object) -> str:

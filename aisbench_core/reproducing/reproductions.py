@@ -1,37 +1,36 @@
-"""Giving a run's result again: what is the same now, the launch, and how the new result compares."""
+"""Reproductions of a run: what is still the same, the launch, and how the new result compares."""
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from aisbench_core.authoring.rules import subject_of
 from aisbench_core.authoring.workloads import Workload, Workloads
 from aisbench_core.errors import AisbenchError, ConfigError, RunNotFound
-from aisbench_core.model import Run, RunSpec
+from aisbench_core.messages import Message
+from aisbench_core.model import Actor, Run, RunSpec
+from aisbench_core.preflight.rule import subject_of
 from aisbench_core.regions import Regions
 from aisbench_core.reproducing import aspects
-from aisbench_core.reproducing.aspects import known
+from aisbench_core.reproducing.aspects import aspect_of
 from aisbench_core.reproducing.clones import Clones
 from aisbench_core.reproducing.results import repeated
 from aisbench_core.reproducing.values import Aspect, Original, Repeated, ReproductionCheck, Sameness
 from aisbench_core.running.code import files_beside, read_code
 from aisbench_core.running.launch_facts import LaunchFacts, read_facts
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.places import RunFolder
+from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.running.runs import Runs
 from aisbench_core.settings import Profile, Settings
 from aisbench_core.system.systems import Systems
 from aisbench_core.warehouse import RunRow, Warehouse
 
-Launch = Callable[[RunSpec, str, str, str, str], Run]
-"""Writes down a run: spec, profile, who, token, and the run that it reproduces."""
-
-NEVER_READ = "only the job reads it; compared when it has run"
-NO_REGION = "the region did not answer"
-NOT_OFFERED = "the region does not offer the flavor"
+NEVER_READ = Message("only the job reads it; compared when it has run")
+NO_REGION = Message("the region did not answer")
+NOT_OFFERED = Message("the region does not offer the flavor")
 
 
 class Reproductions:
-    """Runs that are to give the results of others again. Threads may share it."""
+    """Checks, launches and evaluates reproductions. Threads may share it."""
 
     def __init__(
         self,
@@ -42,7 +41,7 @@ class Reproductions:
         regions: Regions,
         systems: Systems,
         clones: Clones,
-        launch: Launch,
+        runs: Runs,
     ) -> None:
         self._settings = settings
         self._ledger = ledger
@@ -51,34 +50,34 @@ class Reproductions:
         self._regions = regions
         self._systems = systems
         self._clones = clones
-        self._launch = launch
+        self._runs = runs
 
     def check(self, run_id: str, profile: str = "") -> ReproductionCheck:
-        """What is the same now and what is not; asks the region what it offers, and launches nothing.
+        """Compare everything that decides the result with the original; launches nothing.
 
-        `profile`: where to run; by default where the original ran, or else the settings' own. Raises RunNotFound, and
-        ConfigError when the workload or the profile is not here."""
+        `profile`: where to run; by default where the original ran, or else the settings' profile. Raises RunNotFound,
+        and ConfigError when there is no such workload or profile."""
         original = self._clones.original(run_id)
-        place = self._regions.profile(profile or self._own(original))
+        chosen = self._regions.profile(profile or self._own(original))
         spec = self._clones.spec(original)
         workload = self._workloads.get(spec.workload)
-        now = subject_of(spec, place, self._workloads).spec
+        now = subject_of(spec, chosen, self._workloads).spec
         row = self._warehouse.run(original.run_id)
-        found = (
-            *self._of_place(original, row, now, place),
+        compared = (
+            *self._of_place(original, row, now, chosen),
             *self._of_code(original, row, now, workload),
             *aspects.of_spec(original, now),
             *self._of_data(row, now),
-            self._of_system(original, now, place),
+            self._of_system(original, now, chosen),
         )
-        return ReproductionCheck(original, spec, place.name, found)
+        return ReproductionCheck(original, spec, chosen.name, compared)
 
-    def launch(self, check: ReproductionCheck, who: str, token: str = "") -> Run:
-        """Launch what was checked; the new run remembers which one it reproduces. Raises SpecError as a launch does."""
-        return self._launch(check.spec, check.profile, who, token, check.original.run_id)
+    def launch(self, check: ReproductionCheck, actor: Actor, token: str = "") -> Run:
+        """Launch the checked spec; the new run records which run it reproduces. Raises SpecError as a launch does."""
+        return self._runs.launch(check.spec, check.profile, actor, token, check.original.run_id)
 
     def of(self, run_id: str) -> str:
-        """The run that this one is to give again; empty for other runs."""
+        """The id of the run that this one reproduces; empty if none."""
         row = self._warehouse.run(run_id)
         if row:
             return row.reproduces
@@ -86,7 +85,7 @@ class Reproductions:
         return facts.launched.reproduces if facts and facts.launched else ""
 
     def result(self, run_id: str) -> Repeated | None:
-        """How a reproduction's result compares with the original's; None while one of them is not recorded."""
+        """The reproduction's result against the original's; None while one of them is not recorded."""
         row = self._warehouse.run(run_id)
         original = self._warehouse.run(row.reproduces) if row and row.reproduces else None
         return repeated(self._warehouse, original, row) if original and row else None
@@ -94,31 +93,31 @@ class Reproductions:
     def _own(self, original: Original) -> str:
         return original.profile if original.profile in self._regions.names() else ""
 
-    def _of_place(self, original: Original, row: RunRow | None, now: RunSpec, place: Profile) -> Iterator[Aspect]:
+    def _of_place(self, original: Original, row: RunRow | None, now: RunSpec, chosen: Profile) -> Iterator[Aspect]:
         facts = self._facts(original.run_id)
-        yield known("profile", original.profile, place.name)
-        yield known("region", row.region if row else facts.region if facts else "", place.region)
-        offered = self._regions.flavors_if_reachable(place.name)
-        flavor = next((each for each in offered if each.flavor_id == now.flavor), None)
+        yield aspect_of("profile", original.profile, chosen.name)
+        yield aspect_of("region", row.region if row else facts.region if facts else "", chosen.region)
+        offered = self._regions.flavors_if_reachable(chosen.name)
+        flavor = next((candidate for candidate in offered if candidate.flavor_id == now.flavor), None)
         accelerator = row.accelerator if row else facts.accelerator if facts else ""
         if offered and now.flavor and flavor is None:
             yield Aspect("accelerator", accelerator or now.flavor, "", Sameness.DIFFERENT, NOT_OFFERED)
         else:
             chip = (flavor.product or flavor.accelerator) if flavor else ""
-            yield known("accelerator", accelerator, chip, "" if offered else NO_REGION)
+            yield aspect_of("accelerator", accelerator, chip, "" if offered else NO_REGION)
 
     def _of_code(self, original: Original, row: RunRow | None, now: RunSpec, workload: Workload) -> Iterator[Aspect]:
         facts = self._facts(original.run_id)
         manifest = row.manifest_sha256 if row else ""
         manifest = manifest or (facts.launched.manifest_sha256 if facts and facts.launched else "")
-        yield known("manifest_sha256", manifest, workload.manifest_sha256)
+        yield aspect_of("manifest_sha256", manifest, workload.manifest_sha256)
         if now.code_dir or original.spec.code_dir:
             yield self._code(self._code_then(original, row), now, workload)
-        asked = self._warehouse.asked(original.run_id)
+        requested = self._warehouse.spec_of(original.run_id)
         answers = workload.facts(now)
         yield from aspects.of_facts(
             row,
-            asked.speed_parameters if asked else None,
+            requested.speed_parameters if requested else None,
             {
                 "throughput_definition": answers.throughput_definition,
                 "dataset": answers.dataset,
@@ -134,26 +133,26 @@ class Reproductions:
             return row.code_sha256 if row else ""
 
     def _code(self, then: str, now: RunSpec, workload: Workload) -> Aspect:
-        """The code with the packages and the script beside it, as it would be uploaded."""
+        """The hash of the code with packages and script, as it would be uploaded."""
         try:
             with tempfile.TemporaryDirectory() as folder:
                 script = Path(folder) / "ma-pre-start.sh"
                 sha256 = read_code(now, workload, files_beside(now, script)).sha256 if now.code_dir else ""
         except ConfigError as error:
             return Aspect("code_sha256", then, "", Sameness.NOT_KNOWN, error.message)
-        return known("code_sha256", then, sha256)
+        return aspect_of("code_sha256", then, sha256)
 
     def _of_data(self, row: RunRow | None, now: RunSpec) -> Iterator[Aspect]:
-        """Data that comes with the code is compared with it."""
+        """Only input channels: data that comes with the code is part of the code's hash."""
         if any(channel.path for channel in now.inputs):
             yield Aspect("dataset_sha256", row.dataset_sha256 if row else "", "", Sameness.NOT_KNOWN, NEVER_READ)
 
-    def _of_system(self, original: Original, now: RunSpec, place: Profile) -> Aspect:
-        kept = self._systems.kept_for(place.name, now)
+    def _of_system(self, original: Original, now: RunSpec, chosen: Profile) -> Aspect:
+        defaults = self._systems.template_for(chosen.name, now)
         try:
-            return aspects.stated(self._systems.of(original.run_id).stated.values, kept)
+            return aspects.stated(self._systems.of(original.run_id).stated.values, defaults)
         except AisbenchError:
-            return aspects.stated(None, kept)
+            return aspects.stated(None, defaults)
 
     def _facts(self, run_id: str) -> LaunchFacts | None:
         try:

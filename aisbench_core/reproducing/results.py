@@ -1,20 +1,20 @@
-"""How a reproduction's result compares with the original's, and with what its group lets expect."""
+"""A reproduction's result against the original's, and against the spread of the original's group."""
 
 from aisbench_core.model import RunState
 from aisbench_core.reproducing.values import Repeated, Sameness
-from aisbench_core.statistics.summary import expected_of_one
+from aisbench_core.statistics.summary import prediction_interval
 from aisbench_core.warehouse import BoardQuery, Comparability, RunRow, Warehouse
-from aisbench_core.warehouse.answers.histories import HistoryGroup
+from aisbench_core.warehouse.answers.histories import Trend
 
+# The newest runs of the group that are used.
 MOST = 1000
-"""How many runs of the group are looked at, the newest ones."""
 
 
 def repeated(warehouse: Warehouse, original: RunRow, run: RunRow) -> Repeated:
     """The comparison of two recorded runs."""
     compared = warehouse.compare([original.run_id, run.run_id])
     throughputs = _group(warehouse, original)
-    expected = expected_of_one(throughputs)
+    expected = prediction_interval(throughputs)
     comparable = compared.verdict is Comparability.COMPARABLE and run.state is RunState.COMPLETED
     measured = original.throughput is not None and run.throughput is not None and original.throughput > 0
     return Repeated(
@@ -31,7 +31,7 @@ def repeated(warehouse: Warehouse, original: RunRow, run: RunRow) -> Repeated:
 
 
 def _group(warehouse: Warehouse, original: RunRow) -> list[float]:
-    """The throughputs of the valid runs that answer the original's question as it did."""
+    """Throughputs of the valid runs with the original's benchmark configuration, hardware and software."""
     query = BoardQuery(
         original.region,
         rehearsal=original.rehearsal,
@@ -42,11 +42,11 @@ def _group(warehouse: Warehouse, original: RunRow) -> list[float]:
         sort="created_at",
         limit=MOST,
     )
-    group = HistoryGroup.of(original)
+    group = Trend.of(original)
     return [
         row.throughput
         for row in warehouse.runs(query).rows
-        if row.throughput is not None and not row.reproduces and HistoryGroup.of(row) == group
+        if row.throughput is not None and not row.reproduces and Trend.of(row) == group
     ]
 
 

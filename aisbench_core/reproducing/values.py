@@ -1,9 +1,10 @@
-"""What is known of a run that others are made after, and of those."""
+"""Originals, their reproductions, and comparisons of both: frozen values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from aisbench_core.messages import Hint
 from aisbench_core.model import RunSpec
 from aisbench_core.warehouse.answers.compared import Comparability
 from aisbench_core.warehouse.values import RunRow
@@ -11,9 +12,9 @@ from aisbench_core.warehouse.values import RunRow
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A run that others are made after. `profile` is empty when nobody said it.
+    """The run to clone or reproduce. `profile` is empty if it is not recorded.
 
-    `known`: the only fields of the spec that an imported run tells; None: all of them."""
+    `known`: the fields of the spec that an imported run has; None: all of them."""
 
     run_id: str
     spec: RunSpec
@@ -22,7 +23,7 @@ class Original:
 
 
 class Sameness(StrEnum):
-    """Whether something is now as it was when the original ran."""
+    """Whether an aspect is now as it was when the original ran."""
 
     SAME = "same"
     DIFFERENT = "different"
@@ -31,20 +32,20 @@ class Sameness(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Aspect:
-    """One thing that decides a result: as it was then and as it is now; empty where that is not known.
+    """One thing that decides a result, then and now; empty if not known.
 
-    `name` is a field of the spec or of the run. `note` says why something is not known."""
+    `name`: a field of the spec or of the run. `note`: why it is not known."""
 
     name: str
     then: str
     now: str
     sameness: Sameness
-    note: str = ""
+    note: Hint = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ReproductionCheck:
-    """What a run would be that is to give the result of the original again, against what that was."""
+    """The spec and profile of a reproduction, and its aspects compared with the original's."""
 
     original: Original
     spec: RunSpec
@@ -65,11 +66,11 @@ class ReproductionCheck:
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
-    """How the result of a reproduction compares with the original's.
+    """A reproduction's result against the original's.
 
-    `ratio`: its throughput over the original's; None where one is missing or they are `not_comparable`, by these
-    fields. `low` to `high`: where 95 % of single runs of the original's group (`runs` of them, valid, without the
-    reproductions) are to be expected; None for fewer than two. `dataset`: whether both had the same data."""
+    `ratio`: its throughput over the original's; None if one is missing or they are `not_comparable` (the fields that
+    differ). `low` to `high`: 95 % prediction interval for a single run of the original's group (`runs` valid runs
+    without reproductions); None for fewer than two. `dataset`: whether both had the same data."""
 
     original: RunRow
     run: RunRow
@@ -83,7 +84,7 @@ class Repeated:
 
     @property
     def is_within(self) -> bool | None:
-        """Whether the result is what the group lets expect; None when that cannot be said."""
+        """Whether the result is within the prediction interval; None if there is none."""
         if self.low is None or self.high is None or self.ratio is None or self.run.throughput is None:
             return None
         return self.low <= self.run.throughput <= self.high

@@ -1,7 +1,7 @@
-"""A run's record as text in its folder: written once a run has ended, read to rebuild the warehouse.
+"""A run's record as files in its folder: written when the run has ended, read to rebuild the warehouse.
 
-Beside each sentence of ours stands what it was made from, so that it can be said in another language; older files have
-no such keys."""
+Messages are stored as English text and, in a second key, as template and values for translation. Files of older
+versions lack the second key."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields, replace
@@ -12,11 +12,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from aisbench_core.errors import ResultError
 from aisbench_core.messages import Message, from_json, joined, list_from_json, list_to_json, to_json
-from aisbench_core.model import CollectedResult, Event, MetricSample, Remarks, Run, RunRecord
+from aisbench_core.model import Annotations, CollectedResult, Event, MetricSample, Run, RunRecord
 from aisbench_core.private_files import write_whole
 
 Unread = Callable[[str, ResultError], None]
-"""Told the id and the error of each run or series whose files are damaged."""
+"""Called with the id and the error of each run or series whose files are damaged."""
 
 T = TypeVar("T")
 
@@ -49,18 +49,17 @@ _EVENT = TypeAdapter(_StoredEvent)
 
 
 def write_record(record: RunRecord, record_file: Path, metrics_file: Path, events_file: Path) -> None:
-    """Write a record, each file wholly or not at all; the record itself comes last.
+    """Write a record, each file atomically; the record itself comes last, so that its presence means complete.
 
-    Of samples and events there is a file only if there are any, or were before."""
+    Files of samples and events are written only if there are any, or were before."""
     events = tuple(_stored_event(event) for event in record.events)
     for values, adapter, file in ((record.samples, _SAMPLE, metrics_file), (events, _EVENT, events_file)):
         if values or file.exists():
             write_whole(file, _lines(adapter, values))
     run = _as(_StoredRun, record.run, detail_data=to_json(record.run.detail))
-    found = record.result
-    result = _as(_StoredResult, found, problems_data=list_to_json(found.problems)) if found else None
+    result = record.result and _as(_StoredResult, record.result, problems_data=list_to_json(record.result.problems))
     stored = _as(
-        _StoredRecord, record, run=run, result=result, samples=(), events=(), described=None, remarks=Remarks()
+        _StoredRecord, record, run=run, result=result, samples=(), events=(), described=None, remarks=Annotations()
     )
     write_whole(record_file, _RECORD.dump_json(stored, indent=2))
 
@@ -72,7 +71,7 @@ def read_record(record_file: Path, metrics_file: Path, events_file: Path) -> Run
 
 
 def read_outline(record_file: Path) -> RunRecord:
-    """A record without its samples and events, which may be long. Raises ResultError as read_record does."""
+    """A record without its samples and events, which may be long. Raises ResultError like read_record."""
     try:
         stored = _RECORD.validate_json(record_file.read_bytes())
     except (OSError, ValidationError) as error:
@@ -89,17 +88,17 @@ def _result(stored: _StoredResult | None) -> CollectedResult | None:
 
 
 def read_samples(metrics_file: Path) -> list[MetricSample]:
-    """The samples of a run, as far as they were taken; none when there is no file."""
+    """The samples of a run so far; empty when there is no file."""
     return list(read_lines(_SAMPLE, metrics_file))
 
 
 def write_samples(samples: Iterable[MetricSample], metrics_file: Path) -> None:
-    """Keep the samples that were taken so far, in place of those known before."""
+    """Replace the stored samples of a run."""
     write_whole(metrics_file, _lines(_SAMPLE, samples))
 
 
 def read_lines(adapter: TypeAdapter[Any], file: Path) -> Iterator[Any]:
-    """One value a line. Raises ResultError, naming the line, when one is damaged."""
+    """One value per line. Raises ResultError, naming the line, when one is damaged."""
     if not file.exists():
         return
     try:
@@ -125,7 +124,7 @@ def _stored_event(event: Event) -> _StoredEvent:
 
 
 def _as(kind: type[T], value: Any, **changes: object) -> T:
-    """The same as another dataclass, as far as it has the same fields."""
+    """The value as another dataclass: fields of the same name are copied."""
     same = {field.name: getattr(value, field.name) for field in fields(kind) if hasattr(value, field.name)}  # type: ignore[arg-type]  # only of dataclasses
     return kind(**same | changes)
 
@@ -135,22 +134,22 @@ def _lines(adapter: TypeAdapter[Any], values: Iterable[Any]) -> bytes:
 
 
 def inside(file: Path) -> str:
-    """A file's name in its folder."""
+    """A file's path from the folder of its run."""
     return f"{file.parent.name}/{file.name}"
 
 
-def damaged(what: str, error: OSError | ValidationError) -> ResultError:
-    """What is wrong with a file of a run's or a series' folder, and what to do."""
+def damaged(file: str, error: OSError | ValidationError) -> ResultError:
+    """The error for a damaged file of a run's or series' folder."""
     hint = Message("bring the file back from a backup; what the warehouse holds of it stays")
-    return ResultError(Message("{what} cannot be read: {reason}", what=what, reason=_why(error)), hint)
+    return ResultError(Message("{what} cannot be read: {reason}", what=file, reason=_reason(error)), hint)
 
 
-def _why(error: OSError | ValidationError) -> str:
-    """What is wrong; of several fields the first, and how many more there are."""
+def _reason(error: OSError | ValidationError) -> str:
+    """The first error, and how many more there are."""
     if isinstance(error, OSError):
         return error.strerror or ""
     first = error.errors(include_url=False, include_context=False)[0]
     where = ".".join(map(str, first["loc"]))
-    said = joined(": ", [where, first["msg"]]) if where else str(first["msg"])
+    text = joined(": ", [where, first["msg"]]) if where else str(first["msg"])
     more = error.error_count() - 1
-    return Message("{reason}, and {number} more", reason=said, number=more) if more else said
+    return Message("{reason}, and {number} more", reason=text, number=more) if more else text

@@ -1,6 +1,6 @@
-"""The result files of a run, wherever they come from: which there are for which layout, and what they say.
+"""The result files of a run: which files each layout has, and their content (docs/workloads.md).
 
-Files and their meaning: docs/workloads.md. Numbers are bare texts; anything else is a problem that names the file.
+A file holds a bare number; anything else is a problem that names the file.
 """
 
 import json
@@ -14,24 +14,22 @@ from aisbench_core.errors import ResultError
 from aisbench_core.messages import Message
 from aisbench_core.model import CollectedResult, Mode, RankResult, ServerResult, TrainResultInfo
 from aisbench_core.results.train_result_info import (
-    LEAST_THROUGHPUT,
-    MOST_ACCURACY,
-    MOST_THROUGHPUT,
+    MAX_ACCURACY,
     NUMBER,
-    not_between,
+    checked_throughput,
     render,
 )
 
 RANK_SIZE = "ranksize.json"
 DATASET = "dataset.json"
 ACCURACY = "accuracy.json"
+# Written by the sandbox: results beside it are rehearsals, wherever they are imported.
 REHEARSAL = "rehearsal.json"
-"""The sandbox's stamp: what lies beside it is no measurement, whoever says otherwise."""
 
 SHA256 = re.compile(r"[0-9a-fA-F]{0,64}")
 
+# A result file holds one number, so larger ones are not read.
 MOST_BYTES = 1024 * 1024
-"""A result file holds one number; nothing larger is read."""
 
 MOST_NAMED = 16
 
@@ -40,7 +38,7 @@ _RANK_FILE = re.compile(r"(?:(?P<server>\d{1,9})/)?throughput_(?P<rank>\d{1,9})\
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a run's cards stand together, which decides its files. In cluster mode only the number of cards counts."""
+    """Mode, nodes and cards of a run, which decide its files. In cluster mode only the number of cards counts."""
 
     mode: Mode
     node_count: int
@@ -53,11 +51,11 @@ class Layout:
 
     @property
     def names(self) -> set[str]:
-        """Every file that may hold something, below the output directory."""
+        """All file names that a run can have, below its output directory."""
         return {RANK_SIZE, DATASET, REHEARSAL, *self.accuracy_files(), *(name for *_, name in self.rank_files())}
 
     def rank_files(self) -> Iterator[tuple[int, int, str]]:
-        """Server, rank and the file that holds its throughput."""
+        """Server, rank and file name of each throughput."""
         if self.mode is Mode.CLUSTER:
             for rank in range(self.card_count):
                 yield 0, rank, f"throughput_{rank}.json"
@@ -67,12 +65,12 @@ class Layout:
                 yield server, card, f"{server}/throughput_{card}.json"
 
     def surplus_files(self, names: Iterable[str]) -> list[str]:
-        """Those of the names, in their order, that are files of cards which the run does not have."""
+        """Those of the names that are files of ranks which the run does not have, by server and rank."""
         own = {name for *_, name in self.rank_files()}
-        found = ((match, name) for name in names if (match := _RANK_FILE.fullmatch(name)) and name not in own)
+        surplus = ((match, name) for name in names if (match := _RANK_FILE.fullmatch(name)) and name not in own)
         of_this_mode = (
             (int(match["server"] or 0), int(match["rank"]), name)
-            for match, name in found
+            for match, name in surplus
             if bool(match["server"]) is (self.mode is Mode.SINGLE_SERVER)
         )
         return [name for *_, name in sorted(of_this_mode)]
@@ -86,13 +84,13 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class ResultFiles:
-    """The small files of an output directory, by name below it."""
+    """The small files of an output directory, by their path in it."""
 
     contents: Mapping[str, bytes]
     too_large: frozenset[str] = frozenset()
 
     def content(self, name: str) -> bytes:
-        """A file's bytes. Raises ResultError, naming the file, when it is not there or larger than such files are."""
+        """A file's bytes. Raises ResultError, naming the file, when it is missing or too large."""
         if name in self.too_large:
             raise ResultError(Message("{name} is larger than {number} bytes", name=name, number=MOST_BYTES))
         if name not in self.contents:
@@ -113,16 +111,13 @@ class ResultFiles:
 
     def throughput(self, name: str) -> float:
         """The number in a file, if it can be a throughput. Raises ResultError otherwise."""
-        value = self.number(name)
-        if not LEAST_THROUGHPUT <= value <= MOST_THROUGHPUT:
-            raise not_between(name, value, LEAST_THROUGHPUT, MOST_THROUGHPUT)
-        return value
+        return checked_throughput(name, self.number(name))
 
     def accuracy(self, name: str) -> float:
         """The number in a file, if it can be an accuracy. Raises ResultError otherwise."""
         value = self.number(name)
-        if not 0 <= value <= MOST_ACCURACY:
-            most = f"{MOST_ACCURACY:g}"
+        if not 0 <= value <= MAX_ACCURACY:
+            most = f"{MAX_ACCURACY:g}"
             raise ResultError(
                 Message("{name} holds {found}; allowed: 0 to {most}", name=name, found=f"{value:g}", most=most)
             )
@@ -130,46 +125,40 @@ class ResultFiles:
 
 
 def read_result_files(files: ResultFiles, layout: Layout, info: TrainResultInfo) -> CollectedResult:
-    """What the files hold, with one problem for each that is missing or holds no usable number.
+    """The result in these files, with a problem for each file that is missing or holds no usable number.
 
-    `info` brings the times that are known; throughput (samples/s) and accuracy are filled in. In cluster mode the
+    `info`: the run's times, to which throughput (samples/s) and accuracy are added. In cluster mode the
     throughput is the sum over ranks; in single-server mode throughput and accuracy are means over the servers."""
-    problems: list[str] = []
-    ranks_expected = _ranks_expected(files, layout, problems)
+    problems: list[Message] = [] if layout.mode is Mode.SINGLE_SERVER else list(_rank_size_problems(files, layout))
     ranks = tuple(_ranks(files, layout, problems))
     accuracies = _accuracies(files, layout, problems)
     info = replace(
         info,
         throughput_ratio=_throughput(ranks, layout) if len(ranks) == layout.card_count else None,
-        accuracy=_mean_of_all(accuracies),
+        accuracy=_complete_mean(accuracies),
     )
     synthetic, sha256 = _dataset(files, problems)
     servers = tuple(_servers(ranks, accuracies, layout)) if layout.mode is Mode.SINGLE_SERVER else ()
     stamped = REHEARSAL in {*files.contents, *files.too_large}
     return CollectedResult(
-        ranks_expected, ranks, info, render(info), synthetic, sha256, tuple(problems), servers, stamped
+        layout.card_count, ranks, info, render(info), synthetic, sha256, tuple(problems), servers, stamped
     )
 
 
-def _ranks_expected(files: ResultFiles, layout: Layout, problems: list[str]) -> int:
-    """Every card counts, whatever the file says; in single-server mode the file is not required."""
-    if layout.mode is Mode.SINGLE_SERVER:
-        return layout.card_count
+def _rank_size_problems(files: ResultFiles, layout: Layout) -> Iterator[Message]:
     try:
-        told = files.number(RANK_SIZE)
+        size = files.number(RANK_SIZE)
     except ResultError as error:
-        problems.append(error.message)
-        return layout.card_count
-    if told != layout.card_count:
-        said = Message(
-            "{name} holds {found:g}, and the run has {count} cards", name=RANK_SIZE, found=told, count=layout.card_count
+        yield error.message
+        return
+    if size != layout.card_count:
+        yield Message(
+            "{name} holds {found:g}, and the run has {count} cards", name=RANK_SIZE, found=size, count=layout.card_count
         )
-        problems.append(said)
-    return layout.card_count
 
 
-def _ranks(files: ResultFiles, layout: Layout, problems: list[str]) -> Iterator[RankResult]:
-    """Of ten thousand damaged files, the first MOST_NAMED are named, and the others counted."""
+def _ranks(files: ResultFiles, layout: Layout, problems: list[Message]) -> Iterator[RankResult]:
+    """The first MOST_NAMED damaged files are named, the others counted: there can be thousands."""
     damaged = 0
     for server, rank, name in layout.rank_files():
         try:
@@ -190,7 +179,7 @@ def _throughput(ranks: tuple[RankResult, ...], layout: Layout) -> float:
 def _servers(
     ranks: tuple[RankResult, ...], accuracies: Sequence[float | None], layout: Layout
 ) -> Iterator[ServerResult]:
-    """Each server by itself; one that lacks a card's number has no throughput."""
+    """Throughput and accuracy of each server; throughput None if a card's number is missing."""
     cards: dict[int, list[float]] = {server: [] for server in range(len(accuracies))}
     for rank in ranks:
         cards[rank.server].append(rank.throughput)
@@ -199,8 +188,8 @@ def _servers(
         yield ServerResult(server, math.fsum(cards[server]) if complete else None, accuracy)
 
 
-def _accuracies(files: ResultFiles, layout: Layout, problems: list[str]) -> list[float | None]:
-    """The accuracy of each server, in cluster mode of the whole; None where there is no number."""
+def _accuracies(files: ResultFiles, layout: Layout, problems: list[Message]) -> list[float | None]:
+    """The accuracy of each server, in cluster mode of the cluster; None where it is missing."""
     values: list[float | None] = []
     for name in layout.accuracy_files():
         try:
@@ -211,24 +200,29 @@ def _accuracies(files: ResultFiles, layout: Layout, problems: list[str]) -> list
     return values
 
 
-def _mean_of_all(values: Sequence[float | None]) -> float | None:
-    there = [value for value in values if value is not None]
-    return fmean(there) if len(there) == len(values) else None
+def _complete_mean(values: Sequence[float | None]) -> float | None:
+    measured = [value for value in values if value is not None]
+    return fmean(measured) if len(measured) == len(values) else None
 
 
-def _dataset(files: ResultFiles, problems: list[str]) -> tuple[bool, str]:
-    """What the code says of its data: whether it was made up, and its SHA-256 (hex). Saying nothing is allowed."""
+def _dataset(files: ResultFiles, problems: list[Message]) -> tuple[bool, str]:
+    """Whether the data is synthetic, and its SHA-256 (hex); False and empty if the optional file is missing."""
     if DATASET not in {*files.contents, *files.too_large}:
         return False, ""
     try:
-        told = json.loads(files.content(DATASET))
-        synthetic, sha256 = told.get("synthetic", False), told.get("sha256", "")
+        dataset = json.loads(files.content(DATASET))
+        synthetic, sha256 = dataset.get("synthetic", False), dataset.get("sha256", "")
         if isinstance(synthetic, bool) and SHA256.fullmatch(sha256):
             return synthetic, sha256
     except ResultError as error:
         problems.append(error.message)
         return False, ""
-    except (ValueError, AttributeError, TypeError, RecursionError):  # not JSON, no object, no text, no end
+    except (
+        ValueError,
+        AttributeError,
+        TypeError,
+        RecursionError,
+    ):  # not JSON, not an object, not text, nested too deeply
         pass
     example = '{"name": "...", "synthetic": true or false, "sha256": "hex digits"}'
     problems.append(Message("{name} is not like {example}", name=DATASET, example=example))

@@ -1,1 +1,1 @@
-"""What makes a result valid, as documents: rules with levels per division, thresholds, and sources."""
+"""Rulesets: what makes a result valid, as documents with levels per division, thresholds and sources."""

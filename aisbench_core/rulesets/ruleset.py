@@ -1,7 +1,6 @@
-"""A ruleset: which rules a result is judged by, how strictly in which division, and where each of them comes from.
+"""A ruleset: the rules that results are evaluated by, their levels in each division, thresholds and sources.
 
-What a rule's id looks at is code (`aisbench_core/warehouse/checks/`); everything that a lab may want to change is
-here.
+What a rule checks is code (`aisbench_core/warehouse/checks/`); everything that a lab may want to change is here.
 """
 
 import hashlib
@@ -12,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from aisbench_core.messages import Message
+from aisbench_core.messages import Hint, Message
 from aisbench_core.model import Division, Frozen, canonical_json
 from aisbench_core.model.columns import KEYS, LATER_KEYS
 
+# The product's own ruleset, which applies unless the settings name another.
 DEFAULT = "aisbench/1"
-"""The product's own ruleset, which decides unless the settings name another."""
 
 ID_PATTERN = r"^[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)?$"
 
@@ -27,7 +26,7 @@ Text = Annotated[str, Field(min_length=1, max_length=2000)]
 
 
 class Consequence(StrEnum):
-    """What a rule that is not fulfilled does: invalidates the result, warns, or nothing, because nobody looks."""
+    """What happens when a check does not pass: the result is invalid, or has a warning; or the rule is not checked."""
 
     FAIL = "fail"
     WARN = "warn"
@@ -35,7 +34,7 @@ class Consequence(StrEnum):
 
 
 class Levels(Frozen):
-    """A consequence for each division. Results whose division is not stated, and rehearsals, count as open."""
+    """A consequence for each division. Results without a stated division, and rehearsals, are of the open one."""
 
     closed: Annotated[Consequence, Field(description="for results of the closed division")]
     open: Annotated[Consequence, Field(description="for all others")]
@@ -46,7 +45,7 @@ class Levels(Frozen):
 
 
 class ValidityRule(Levels):
-    """What every rule says, whatever it looks at."""
+    """What every rule states; one without thresholds states nothing else."""
 
     title: Annotated[Text, Field(description="what has to be so")]
     title_zh: Annotated[str, Field(description="the same in Chinese")] = ""
@@ -56,9 +55,10 @@ class ValidityRule(Levels):
     inferred: Annotated[bool, Field(description="whether that was inferred, because the text is not public")] = False
 
 
+# Keys of the result block that V01 can require.
 REQUIRED = tuple(key.stored_name for key in KEYS if key.stored_name not in LATER_KEYS)
-"""Keys of the block that a rule may demand."""
 
+# mypy does not understand a Literal of computed names.
 if TYPE_CHECKING:
     Required: TypeAlias = str
 else:
@@ -66,31 +66,23 @@ else:
 
 
 class Fields(ValidityRule):
-    """V01."""
-
     required: Annotated[tuple[Required, ...], Field(description="what a result must hold")]
 
 
 class Times(ValidityRule):
-    """V02."""
-
     inside_total: Annotated[bool, Field(description="whether every period must lie inside total")] = False
 
 
 class Agreement(ValidityRule):
-    """V04."""
-
     tolerance: Annotated[Share, Field(description="how far apart they may be, as a share")]
 
 
 class Stragglers(ValidityRule):
-    """V05."""
-
     share: Annotated[Share, Field(description="of the run's median card, below which a card is a straggler")]
 
 
 class Target(Frozen):
-    """An accuracy that a model has to reach."""
+    """The accuracy that a model has to reach."""
 
     accuracy: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False, description="0.759 is 75.9 %")]
     source: Annotated[Text, Field(description="where the number comes from")]
@@ -98,8 +90,6 @@ class Target(Frozen):
 
 
 class Accuracy(ValidityRule):
-    """V06."""
-
     below_target: Annotated[Levels, Field(description="what a missed target does")]
     targets: Annotated[
         dict[str, Target], Field(description="by workload or model; others have the target of their workload")
@@ -107,44 +97,30 @@ class Accuracy(ValidityRule):
 
 
 class ServerAccuracy(ValidityRule):
-    """V07."""
-
     most_apart: Annotated[Share, Field(description="how far the servers' accuracies may be apart")]
 
 
 class Definitions(ValidityRule):
-    """V16."""
-
     allowed: Annotated[tuple[str, ...], Field(description="the definitions that count; none named: every one")] = ()
 
 
 class PowerRule(ValidityRule):
-    """V19."""
-
     tolerance: Annotated[Share, Field(description="how far energy may be from average power x time, as a share")]
 
 
 class Description(ValidityRule):
-    """V21."""
-
     fields: Annotated[int, Field(ge=0, le=33, description="how many of the 33 fields must be filled in")] = 33
 
 
 class Durations(ValidityRule):
-    """V23."""
-
     tolerance: Annotated[Share, Field(description="how far they may be apart, as a share")]
 
 
 class Clock(ValidityRule):
-    """V26."""
-
     ahead_s: Annotated[Count, Field(description="seconds that clocks may differ")]
 
 
 class RunCount(ValidityRule):
-    """V08."""
-
     runs: Annotated[Count, Field(description="valid runs that a series needs")]
     by_model: Annotated[dict[str, Count], Field(description="other numbers, by workload or model")] = Field(
         default_factory=dict
@@ -152,31 +128,23 @@ class RunCount(ValidityRule):
 
 
 class Missed(ValidityRule):
-    """V09."""
-
     most: Annotated[Count, Field(description="runs of a series that may miss the target")]
 
 
 class Outliers(ValidityRule):
-    """V22."""
-
     deviations: Annotated[float, Field(gt=0, allow_inf_nan=False, description="median absolute deviations")]
 
 
 class SpreadRule(ValidityRule):
-    """V27."""
-
     most: Annotated[Share, Field(description="the largest coefficient of variation")]
 
 
-class Apart(ValidityRule):
-    """V29."""
-
+class DaysApart(ValidityRule):
     days: Annotated[Count, Field(description="between the first and the last run of a series")]
 
 
 class RunRules(Frozen):
-    """Rules that look at one run; together they decide its validity. A rule that is not named is off."""
+    """Rules about one run, which decide its validity. A rule that is not named is off."""
 
     V01: Fields | None = None
     V02: Times | None = None
@@ -195,7 +163,7 @@ class RunRules(Frozen):
 
 
 class SeriesRules(Frozen):
-    """Rules that look at all runs of a series; they decide whether the series counts, not what its runs are worth."""
+    """Rules about all runs of a series, which decide whether the series counts, not whether its runs are valid."""
 
     V08: RunCount | None = None
     V09: Missed | None = None
@@ -205,12 +173,12 @@ class SeriesRules(Frozen):
     V22: Outliers | None = None
     V27: SpreadRule | None = None
     V28: ValidityRule | None = None
-    V29: Apart | None = None
+    V29: DaysApart | None = None
     V30: ValidityRule | None = None
 
 
 class Ruleset(Frozen):
-    """Everything that a verdict rests on, besides the result."""
+    """Everything besides the result that its validity depends on."""
 
     id: Annotated[str, Field(pattern=ID_PATTERN, max_length=60, description="how verdicts name it")]
     title: Annotated[Text, Field(description="its name")]
@@ -222,21 +190,22 @@ class Ruleset(Frozen):
 
     @cached_property
     def sha256(self) -> str:
-        """A hash of everything that decides; words about it do not count."""
+        """A hash of everything that decides validity, without titles and other text."""
+        # A better title must not make stored evaluations look outdated.
         words = {"title", "title_zh", "fix", "fix_zh", "source", "inferred"}
         rules = {rule_id: rule.model_dump(mode="json", exclude=words) for rule_id, rule in self.rules.items()}
         return hashlib.sha256(canonical_json(rules).encode()).hexdigest()
 
     @property
     def inferred(self) -> tuple[str, ...]:
-        """The ids of the rules that were inferred, because the text that the ruleset is named after is not public."""
+        """The ids of the rules that were inferred: the text that the ruleset is named after is not public."""
         return tuple(rule_id for rule_id, rule in self.rules.items() if rule.inferred)
 
     @property
-    def basis(self) -> str:
-        """What to say beside the ruleset's name wherever it is shown; empty when no rule was inferred.
+    def basis(self) -> Hint:
+        """What is shown beside the ruleset's name where rules were inferred; otherwise empty.
 
-        Without commas, so that a cell of a CSV needs no quotes. It is a Message."""
+        Without commas, so that a cell of a CSV needs no quotes."""
         inferred, rules = len(self.inferred), len(self.rules)
         if not inferred:
             return ""
@@ -246,10 +215,10 @@ class Ruleset(Frozen):
 
     @cached_property
     def rules(self) -> Mapping[str, ValidityRule]:
-        """Every rule by its id, in the order of the ids."""
+        """All rules by id, sorted."""
         return dict(sorted((rule_id, rule) for rule_id, rule in [*self.run, *self.series] if rule is not None))
 
 
 def with_basis(name: str, basis: str) -> str:
-    """A ruleset's name, and beside it its basis where there is something to say."""
+    """A ruleset's name, and its basis in parentheses where it has one."""
     return f"{name} ({basis})" if basis else name

@@ -1,1 +1,1 @@
-"""From launch to the last line of a log: the ledger, the steps of a run, and the follower that walks them."""
+"""Runs from launch to record: the ledger, the steps, the follower, and logs."""

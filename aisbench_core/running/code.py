@@ -1,4 +1,4 @@
-"""The code of a run: which files are uploaded, and one hash that names them all."""
+"""The code of a run: the files to upload, and one hash over all of them."""
 
 import hashlib
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from aisbench_core.authoring import pre_start
-from aisbench_core.authoring.code_folder import LEFT_OUT
+from aisbench_core.authoring.code_folder import NEVER_UPLOADED
 from aisbench_core.authoring.workloads import REPORTER, Workload
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
@@ -18,16 +18,16 @@ from aisbench_core.model import RunSpec, canonical_json
 from aisbench_core.private_files import write_whole
 
 BLOCK = 1024 * 1024
+# Files whose hashes are remembered, so that launching code again costs a look at each file, not reading it.
 REMEMBERED = 20_000
-"""Files whose hashes are remembered, so that launching code again costs a look at each file, not reading it."""
 
+# A file changed later than this many seconds ago is read again: some file systems would tell no second change.
 SETTLED_S = 2.0
-"""A file changed later than this many seconds ago is read again: some file systems would tell no second change."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeFile:
-    """One file of the code: its place below the code directory, where it lies here, size in bytes, hashes in hex."""
+    """One file of the code: its path below the code directory, its local path, size in bytes, hashes in hex."""
 
     name: str
     source: Path
@@ -38,7 +38,7 @@ class CodeFile:
 
 @dataclass(frozen=True, slots=True)
 class CodeManifest:
-    """All files of a run's code, by name."""
+    """All files of a run's code, sorted by name."""
 
     files: tuple[CodeFile, ...]
 
@@ -49,9 +49,9 @@ class CodeManifest:
 
 
 def read_code(spec: RunSpec, workload: Workload, beside: Mapping[str, Path] = MappingProxyType({})) -> CodeManifest:
-    """The code as it lies on this machine now. Raises ConfigError if it cannot be read.
+    """Read the code from the local disk. Raises ConfigError if it cannot be read.
 
-    `beside`: files that are uploaded with it, by their places below the code directory, over what lies there."""
+    `beside`: additional files by their path below the code directory; they replace files of the same path."""
     folder = Path(spec.code_dir).expanduser()
     try:
         sources = dict(_sources(folder))
@@ -66,24 +66,25 @@ def read_code(spec: RunSpec, workload: Workload, beside: Mapping[str, Path] = Ma
 
 
 def files_beside(spec: RunSpec, script: Path) -> dict[str, Path]:
-    """What the console adds to the code: packages, and the script that installs them, which is written to `script`.
+    """The files that the console adds to the code: packages, and the script that installs them, written to `script`.
 
-    A script of the person's own is uploaded under another name, and run by ours."""
+    A ma-pre-start.sh of the user is uploaded under another name, and our script runs it."""
     if not pre_start.is_needed(spec):
         return {}
     own = pre_start.own_script(spec)
     write_whole(script, pre_start.script(spec, with_own=own is not None).encode())
-    kept = {pre_start.beside(spec, pre_start.OWN): own} if own else {}
-    return {**pre_start.packages(spec), **kept, pre_start.beside(spec, pre_start.SCRIPT): script}
+    extra = {pre_start.beside(spec, pre_start.OWN): own} if own else {}
+    return {**pre_start.packages(spec), **extra, pre_start.beside(spec, pre_start.SCRIPT): script}
 
 
 def _sources(folder: Path) -> Iterator[tuple[str, Path]]:
     for here, directories, names in os.walk(folder, onerror=_refuse):
-        directories[:] = [name for name in directories if name not in LEFT_OUT]  # they are not even looked into
+        # Prunes the walk: .git alone may hold 100,000 files.
+        directories[:] = [name for name in directories if name not in NEVER_UPLOADED]
         inside = Path(here).relative_to(folder)
         for name in names:
             source = Path(here, name)
-            if name not in LEFT_OUT and source.is_file():
+            if name not in NEVER_UPLOADED and source.is_file():
                 yield (inside / name).as_posix(), source
 
 

@@ -1,11 +1,11 @@
-"""The last step of a run: whatever its job left behind becomes a record in its folder and in the warehouse."""
+"""The last step of a run: turns what its job left behind into a record, in the run folder and in the warehouse."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar
 
-from aisbench_core.cloud.ports import TrainingService
+from aisbench_core.cloud.ports import Cloud, Connect, TrainingService
 from aisbench_core.errors import (
     AccessDenied,
     AuthFailed,
@@ -30,22 +30,22 @@ from aisbench_core.model import (
     TrainResultInfo,
 )
 from aisbench_core.private_files import sync, write_whole
+from aisbench_core.results.annotations import read_annotations
 from aisbench_core.results.collect import collect
 from aisbench_core.results.record import read_outline, read_samples, write_record
-from aisbench_core.results.remarks import read_remarks
 from aisbench_core.results.stated import read_stated
 from aisbench_core.results.train_result_info import stamped
-from aisbench_core.running import places
+from aisbench_core.running import run_paths
 from aisbench_core.running.launch_facts import LaunchFacts, read_facts
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.places import RunFolder
-from aisbench_core.running.steps import Cloud, Connect, fetch_logs, fetch_samples
+from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.running.steps import fetch_logs, fetch_samples
 
 T = TypeVar("T")
 
 PARTS = 4
+# Attempts after which a result no longer waits for logs, metrics and events that the cloud fails to give.
 PATIENCE = 6
-"""Attempts after which a result no longer waits for logs, metrics and events that the cloud fails to give."""
 
 PROBLEMS_SHOWN = 3
 _LEVELS = {"Error": Level.ERROR, "Warning": Level.WARNING}
@@ -62,9 +62,9 @@ class Collecting:
     secrets: JobSecrets
 
     def collect(self, run: Run, folder: RunFolder) -> Run:
-        """Results, logs, metrics and events of the job, then the record; returns the run at its end.
+        """Collect results, logs, metrics and events, and store the record; returns the run in its final state.
 
-        A run that was stopped, or failed, is collected too: with its logs and whatever results there are."""
+        Stopped and failed runs are collected, too, with whatever results there are."""
         facts = read_facts(folder.launch)
         result, events, refusals = self._from_cloud(run, folder) if run.job_id else (None, [], [])
         ended = _ended(run, result, refusals, self.clock())
@@ -75,16 +75,16 @@ class Collecting:
         write_record(record, folder.record, folder.metrics, folder.events)
         if result is not None:
             write_whole(folder.result, _block(record, result).encode())
-        # Read after the record is there: who edits from now on records the run again by themselves.
-        self.record(replace(record, described=read_stated(folder.path), remarks=read_remarks(folder.path)))
+        # Read only now: an edit that comes after the record was written stores the record again itself.
+        self.record(replace(record, described=read_stated(folder.path), remarks=read_annotations(folder.path)))
         return ended
 
     def _from_cloud(self, run: Run, folder: RunFolder) -> tuple[CollectedResult | None, list[Event], list[Message]]:
-        """Everything that the cloud still has. What it refuses for good is a sentence, and the rest goes on.
+        """Everything that the cloud still has of the job; final refusals are returned as messages.
 
-        A job that completed waits for its result for as long as reading it is refused, and every run for keys and a
-        clock that are right: that passes once a person mends it. Logs, metrics and events that are refused, or fail
-        again and again, are a warning beside the result."""
+        A completed job's result is retried for as long as it cannot be read, and wrong keys or a wrong clock are
+        always retried: a person can fix both. Logs, metrics and events that are refused, or fail PATIENCE times, end
+        up as warnings."""
         cloud = self.connect(run.profile, run.spec.api)
         status = _status(cloud.training, run)
         refusals: list[Message] = []
@@ -101,7 +101,7 @@ class Collecting:
             _unless_refused(lacking, lambda: _events(cloud.training, run, self._secret_values(run)), given_up) or []
         )
         self._show(run, PARTS)
-        for sentence in (masked(each, self._secret_values(run)) for each in lacking):
+        for sentence in (masked(refusal, self._secret_values(run)) for refusal in lacking):
             missing = Message("not collected: {reason}", reason=sentence)
             self.ledger.note(Event(run.run_id, self.clock(), "follower", Level.WARNING, missing))
         return result, events, refusals
@@ -115,13 +115,13 @@ class Collecting:
             total_start_time=run.created_at,
             total_end_time=_first_end(folder) or self.clock(),
         )
-        found = collect(cloud.objects, places.output_path(run, cloud.profile), run.spec, info)
+        result = collect(cloud.objects, run_paths.output_path(run, cloud.profile), run.spec, info)
         problems = (
-            masked(problem, self._secret_values(run)) for problem in found.problems
+            masked(problem, self._secret_values(run)) for problem in result.problems
         )  # they quote what a job wrote
-        found = replace(found, problems=tuple(problems))
-        nothing = not found.rank_results and found.info.accuracy is None
-        return None if nothing and run.verdict is not RunState.COMPLETED else found
+        result = replace(result, problems=tuple(problems))
+        nothing = not result.rank_results and result.info.accuracy is None
+        return None if nothing and run.verdict is not RunState.COMPLETED else result
 
     def _secret_values(self, run: Run) -> list[str]:
         return self.secrets.available_values(run.profile, run.spec.secrets)
@@ -131,18 +131,18 @@ class Collecting:
 
 
 def _first_end(folder: RunFolder) -> datetime | None:
-    """When the run was collected for the first time; collecting it again days later makes it no longer."""
+    """When the run was first collected: collecting again days later must not lengthen its total time."""
     if not folder.record.exists():
         return None
     try:
-        known = read_outline(folder.record)
-    except ResultError:  # a damaged record is what collecting again mends
+        outline = read_outline(folder.record)
+    except ResultError:  # a damaged record is a reason to collect again, not an obstacle
         return None
-    return known.result.info.total_end_time if known.result else None
+    return outline.result.info.total_end_time if outline.result else None
 
 
 def _status(training: TrainingService, run: Run) -> JobStatus:
-    """The job once more; when it is gone, what its run remembers of it."""
+    """The job's status; if the cloud has deleted the job, the status that the run implies."""
     try:
         return training.detail(run.job_id)
     except CloudNotFound:
@@ -187,7 +187,7 @@ def _shown(problems: Sequence[str]) -> Message:
 
 
 def _block(record: RunRecord, result: CollectedResult) -> str:
-    """The block as a file of its own, which says of itself that it is no measurement if it is none."""
+    """The result block as a file; marked as a rehearsal if it is one."""
     return stamped(result.raw) if record.rehearsal else result.raw
 
 

@@ -1,4 +1,4 @@
-"""The follower: one process walks every active run along the line, and the next in line continues if it dies."""
+"""The follower: one process moves every active run through its states; another takes over if it dies."""
 
 import logging
 import threading
@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 
+from aisbench_core.cloud.ports import Connect
 from aisbench_core.errors import (
     AisbenchError,
     AuthFailed,
@@ -26,26 +27,26 @@ from aisbench_core.model import Api, Clock, Event, JobStatus, Level, Run, RunSta
 from aisbench_core.running.collecting import Collecting
 from aisbench_core.running.follower_lock import FollowerLock
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.moves import retrying, told
-from aisbench_core.running.steps import Connect, Steps, failed
+from aisbench_core.running.run_messages import retrying, state_message
+from aisbench_core.running.steps import Steps, failed
 from aisbench_core.settings import Settings
 
 LOG = logging.getLogger(__name__)
 
-LOOKED_AT = frozenset({RunState.QUEUED, RunState.RUNNING})
+POLLED = frozenset({RunState.QUEUED, RunState.RUNNING})
+# States that move many bytes; they have threads of their own, so that no stop waits for an upload.
 SLOW = frozenset({RunState.UPLOADING, RunState.COLLECTING})
-"""States that move many bytes; they have threads of their own, so that no stop waits for an upload."""
 
 BEAT_SECONDS = 1.0
 LONGEST_WAIT = 600.0
+# Of the delay; more are centuries, and at last more than a number can hold.
 MOST_DOUBLINGS = 30
-"""Of the delay; more are centuries, and at last more than a number can hold."""
 
 INTERNAL = Message("internal error: the traceback is in the log file; the other runs go on")
 
 
 class Follower:
-    """Takes one step of every due run per `tick`; steps of different runs go on at the same time."""
+    """Starts one step of every due run per `tick`; steps of different runs run concurrently."""
 
     def __init__(
         self,
@@ -58,7 +59,7 @@ class Follower:
         who: str,
         admit: Callable[[], None],
     ) -> None:
-        """`admit` launches the cells of series for which there is room."""
+        """`admit` launches the next cells of series."""
         self._settings = settings
         self._ledger = ledger
         self._steps = steps
@@ -73,12 +74,13 @@ class Follower:
         self._busy: set[str] = set()
         self._futures: set[Future[None]] = set()
         self._looked: dict[tuple[str, Api], datetime] = {}
-        self._submitted: set[str] = set()  # runs that came to SUBMITTING here, so that nobody else asked for their job
+        # Moved to SUBMITTING by this process, so no other process can have created their job.
+        self._submitted: set[str] = set()
         self._beaten: datetime | None = None
         self._trouble = ""
 
     def run_forever(self, stop: threading.Event) -> None:
-        """Follow until `stop` is set. Waits in line while another process follows, or the data folder is read-only."""
+        """Follow until `stop` is set. Waits while another process follows, or while the data folder is read-only."""
         lock = FollowerLock(self._settings.follower_lock)
         while not stop.is_set():
             with lock.attempt(stop) as is_ours:
@@ -86,27 +88,28 @@ class Follower:
                     self._follow(stop)
 
     def tick(self) -> None:
-        """Start one step of every run that is due, and one look at all jobs of every profile that is due."""
+        """Start one step of every due run, and one list call for every profile whose jobs are due."""
         now = self._clock()
         self._beat(now)
         self._start("series", self._admit, self._pool)
         with self._guard:
-            busy = set(self._busy)  # before the ledger is read: a step that ends in between has changed its run
+            # Copied before the ledger is read: a step that ends in between has already changed its run.
+            busy = set(self._busy)
         due = [run for run in self._ledger.active() if run.run_id not in busy and self._has_come(run, now)]
-        looked_at: dict[tuple[str, Api], list[Run]] = defaultdict(list)
+        by_list_call: dict[tuple[str, Api], list[Run]] = defaultdict(list)
         for run in due:
-            if run.state in LOOKED_AT:
-                looked_at[run.profile, run.spec.api].append(run)
+            if run.state in POLLED:
+                by_list_call[run.profile, run.spec.api].append(run)
             else:
                 pool = self._slow_pool if run.state in SLOW else self._pool
                 self._start(run.run_id, partial(self._take, run), pool)
-        for place, runs in looked_at.items():
-            if self._is_due(place, now):
-                self._looked[place] = now
-                self._start(f"look at {' by '.join(place)}", partial(self._look, *place, runs), self._pool)
+        for key, runs in by_list_call.items():
+            if self._is_due(key, now):
+                self._looked[key] = now
+                self._start(f"look at {' by '.join(key)}", partial(self._look, *key, runs), self._pool)
 
     def settle(self) -> None:
-        """Wait until every step that was started has ended."""
+        """Wait until all started steps have ended."""
         while True:
             with self._guard:
                 started = set(self._futures)
@@ -119,10 +122,10 @@ class Follower:
         while not stop.is_set():
             self._tick_safely()
             stop.wait(self._settings.tick_seconds)
-        self.settle()  # the lock is given back only when no step of ours is on its way
+        self.settle()  # the lock is released only once no step of ours is running
 
     def _tick_safely(self) -> None:
-        """One tick; whatever hinders it is logged once, and the next tick tries again."""
+        """One tick; an error is logged once, and the next tick tries again."""
         trouble: Exception | None = None
         try:
             self.tick()
@@ -141,37 +144,37 @@ class Follower:
             self._beaten = now
 
     def _has_come(self, run: Run, now: datetime) -> bool:
-        """Whether a step is due. One further away than any delay was set by a clock that has jumped back since."""
+        """Whether a step is due. A due time beyond the longest delay means that the clock has jumped back since."""
         longest = max(self._settings.retry_most_seconds, LONGEST_WAIT)
         return not timedelta() < run.next_step_at - now <= timedelta(seconds=longest)
 
-    def _is_due(self, place: tuple[str, Api], now: datetime) -> bool:
-        last = self._looked.get(place)
+    def _is_due(self, key: tuple[str, Api], now: datetime) -> bool:
+        last = self._looked.get(key)
         return last is None or abs(now - last) >= timedelta(seconds=self._settings.poll_seconds)
 
-    def _start(self, what: str, work: Callable[[], None], pool: ThreadPoolExecutor) -> None:
-        """Let a thread do the work, unless it is still at the same thing."""
+    def _start(self, task: str, work: Callable[[], None], pool: ThreadPoolExecutor) -> None:
+        """Run the work in a thread, unless the same task is still running."""
         with self._guard:
-            if what in self._busy:
+            if task in self._busy:
                 return
-            self._busy.add(what)
+            self._busy.add(task)
             future = pool.submit(work)
             self._futures.add(future)
-        future.add_done_callback(partial(self._end, what))
+        future.add_done_callback(partial(self._end, task))
 
-    def _end(self, what: str, future: Future[None]) -> None:
+    def _end(self, task: str, future: Future[None]) -> None:
         with self._guard:
             self._futures.discard(future)
-            self._busy.discard(what)
+            self._busy.discard(task)
         error = future.exception()
         if error is not None:
-            LOG.error("%s: the outcome could not be stored", what, exc_info=error)
+            LOG.error("%s: the outcome could not be stored", task, exc_info=error)
 
     def _look(self, profile: str, api: Api, runs: list[Run]) -> None:
         """One list call for all runs of a profile's API, then one step for each of them."""
         try:
             training = self._connect(profile, api).training
-            seen = training.status([run.job_id for run in runs], min(run.created_at for run in runs))
+            statuses = training.status([run.job_id for run in runs], min(run.created_at for run in runs))
         except AisbenchError as error:
             self._delay_all(runs, error)
             return
@@ -180,14 +183,14 @@ class Follower:
             self._delay_all(runs, AisbenchError(INTERNAL))
             return
         for run in runs:
-            self._start(run.run_id, partial(self._take, run, seen.get(run.job_id)), self._pool)
+            self._start(run.run_id, partial(self._take, run, statuses.get(run.job_id)), self._pool)
 
     def _take(self, run: Run, status: JobStatus | None = None) -> None:
         try:
             with self._steps.errors_masked(run), full_disks_named():
                 after = self._step(run, status)
         except StaleRun:
-            return  # somebody else moved the run meanwhile; that counts
+            return  # somebody else moved the run, and that counts
         except (CloudUnavailable, DiskError, WarehouseError) as error:
             self._delay(run, error)
         except AisbenchError as error:
@@ -214,7 +217,7 @@ class Follower:
                 return self._steps.poll(run, status)
 
     def _store(self, before: Run, after: Run) -> None:
-        """Write down what a step brought. If somebody moved the run meanwhile, that counts instead."""
+        """Store a step's outcome, unless somebody moved the run meanwhile: a person's Stop must win."""
         if after == before:
             return
         moved = after.state is not before.state
@@ -242,7 +245,7 @@ class Follower:
     def _event(self, before: Run, after: Run, now: datetime) -> Event | None:
         if after.state is not before.state:
             level = Level.ERROR if RunState.FAILED in (after.state, after.verdict) else Level.INFO
-            return Event(after.run_id, now, "follower", level, told(after), self._who)
+            return Event(after.run_id, now, "follower", level, state_message(after), self._who)
         if before.attempts:
             return Event(after.run_id, now, "follower", Level.INFO, Message("going on"), self._who)
         return None
@@ -252,7 +255,7 @@ class Follower:
             self._delay(run, error)
 
     def _delay(self, run: Run, error: AisbenchError) -> None:
-        """Try again later, twice as late each time; only the first failure is noted."""
+        """Retry with exponential backoff; only the first failure becomes an event."""
         now = self._clock()
         doublings = min(run.attempts, MOST_DOUBLINGS)
         delay = min(self._settings.retry_first_seconds * 2.0**doublings, self._settings.retry_most_seconds)
@@ -267,7 +270,7 @@ class Follower:
             LOG.warning("run %s: %s", run.run_id, after.detail)
 
     def _refuse(self, run: Run, error: AisbenchError) -> None:
-        """Trying again does not help, but not every run may be given up."""
+        """Fail a run whose error a retry does not fix, unless it must be kept alive."""
         if _is_kept(run, error, run.run_id in self._submitted):
             self._delay(run, error)
         elif run.state is RunState.COLLECTING:
@@ -276,19 +279,20 @@ class Follower:
             self._store(run, failed(run, error.sentence))
 
 
-def _is_kept(run: Run, error: AisbenchError, came_here: bool) -> bool:
-    """Whether a run outlasts an error that does not pass by itself. `came_here`: to its state, by this follower.
+def _is_kept(run: Run, error: AisbenchError, submitted_here: bool) -> bool:
+    """Whether to keep a run alive despite an error that does not pass by itself.
 
-    A job that may run costs money while we cannot see it; results can be fetched once keys and profile are right."""
+    `submitted_here`: this follower moved the run to its state. A job that may be running costs money while we cannot
+    see it, and results can be fetched once keys and profile are right."""
     match run.state:
         case RunState.QUEUED | RunState.RUNNING:
             return True
         case RunState.STOPPING:
             return run.submitted_at is not None
-        case RunState.SUBMITTING:  # an attempt whose answer was lost, or that was broken off, may have made a job
-            return run.attempts > 0 or not came_here or not isinstance(error, CloudError)
+        case RunState.SUBMITTING:  # an attempt whose response was lost, or that was killed, may have created a job
+            return run.attempts > 0 or not submitted_here or not isinstance(error, CloudError)
         case RunState.COLLECTING:
-            mendable = CloudError if run.verdict is RunState.COMPLETED else AuthFailed
-            return isinstance(error, (mendable, ConfigError, SpecError))
+            recoverable = CloudError if run.verdict is RunState.COMPLETED else AuthFailed
+            return isinstance(error, (recoverable, ConfigError, SpecError))
         case _:
             return False

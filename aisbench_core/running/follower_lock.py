@@ -1,4 +1,4 @@
-"""The lock that decides who follows: of all processes one holds it, and nobody while the data folder is read-only."""
+"""The lock that decides which process follows; nobody holds it while the data folder is read-only."""
 
 import threading
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ class FollowerLock:
 
     @contextmanager
     def attempt(self, stop: threading.Event) -> Iterator[bool]:
-        """Try for LOCK_SECONDS, and hold what was got for as long as this lasts. Gives whether it was got."""
+        """Try for LOCK_SECONDS to hold the lock for the duration of the context. Yields whether it is held."""
         if not self._acquire(stop):
             yield False
             return

@@ -1,62 +1,62 @@
-"""The jobs of a region, whoever made them: listed, and by their names stopped and deleted."""
+"""All jobs of a region, also those created elsewhere: list, stop and delete them by name."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from aisbench_core.cloud.ports import TrainingService
+from aisbench_core.changes import log_change
+from aisbench_core.cloud.ports import Connect, TrainingService
 from aisbench_core.errors import AuthFailed, CloudNotFound, CloudRejected, Problem, SpecError
 from aisbench_core.messages import Message, verbatim
-from aisbench_core.model import Api, JobStatus, RegionJob, Run
+from aisbench_core.model import Actor, Api, JobStatus, RegionJob
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.steps import Connect
+from aisbench_core.running.runs import Runs
 
 FIND = Message("find the job")
-
-StopRun = Callable[[str, str], Run]
-"""Stops the run with this id for this person."""
 
 
 class Jobs:
     """Every method raises CloudError when the region does not answer, and ConfigError without a usable profile.
 
-    `api`: the API that is asked; None means the profile's own."""
+    `api`: the training API to use; None means the profile's."""
 
-    def __init__(self, ledger: Ledger, look: Connect, stop_run: StopRun) -> None:
+    def __init__(self, ledger: Ledger, interactive: Connect, runs: Runs) -> None:
         self._ledger = ledger
-        self._look = look
-        self._stop_run = stop_run
+        self._interactive = interactive
+        self._runs = runs
 
     def active(self, profile: str, api: Api | None = None) -> list[RegionJob]:
-        """The jobs of the workspace that have not ended, newest first; at most some hundred."""
-        return self._with_runs(self._look(profile, api).training.active())
+        """The active jobs of the workspace, newest first; at most a few hundred."""
+        return self._with_runs(self._interactive(profile, api).training.active())
 
     def find(self, profile: str, name: str, version: int | None = None, api: Api | None = None) -> RegionJob:
-        """The newest job with exactly this name, or with this id; `version` asks for a given version of it.
+        """The newest job with exactly this name or id; `version` selects one version of it.
 
-        Raises CloudNotFound if there is none, with the versions that there are."""
-        training = self._look(profile, api).training
+        Raises CloudNotFound, which lists the versions that exist."""
+        training = self._interactive(profile, api).training
         named = training.named(name)
         wanted = [job for job in named if version in (None, job.version)]
-        found = wanted[0] if wanted else None if named else _by_id(training, name)
-        if found is None:
+        match = wanted[0] if wanted else None if named else _by_id(training, name)
+        if match is None:
             raise _no_job(name, version, named)
-        return self._with_runs([found])[0]
+        return self._with_runs([match])[0]
 
-    def stop(self, profile: str, job: RegionJob, who: str, api: Api | None = None) -> None:
-        """Ask a job to end. One that carries out a run of ours is stopped as that run, so its results are kept."""
+    def stop(self, profile: str, job: RegionJob, actor: Actor, api: Api | None = None) -> None:
+        """Stop a job. The job of one of our runs is stopped through that run, so that its results are collected."""
         if job.run is not None:
-            self._stop_run(job.run.run_id, who)
+            self._runs.stop(job.run.run_id, actor)
         else:
-            self._look(profile, api).training.stop(job.status.job_id)
+            log_change(actor, f"stop job {job.status.name} of profile {profile}")
+            self._interactive(profile, api).training.stop(job.status.job_id)
 
-    def delete(self, profile: str, job: RegionJob, api: Api | None = None) -> None:
-        """Remove an ended job from the region's list; what it wrote stays. Raises SpecError while it may still run."""
+    def delete(self, profile: str, job: RegionJob, actor: Actor, api: Api | None = None) -> None:
+        """Delete an ended job; its output stays. Raises SpecError while it may still be running."""
         if not job.status.has_ended or (job.run and not job.run.state.is_terminal):
-            why, found = Message("only a job that has ended can be deleted"), verbatim(job.status.phase)
+            reason, value = Message("only a job that has ended can be deleted"), verbatim(job.status.phase)
             if job.run is not None:
-                found = Message("{phase}, run {state}", phase=job.status.phase, state=job.run.state)
-            kept = Message("job {name} is kept", name=job.status.name)
-            raise SpecError(kept, [Problem("phase", why, found)])
-        self._look(profile, api).training.delete(job.status.job_id)
+                value = Message("{phase}, run {state}", phase=job.status.phase, state=job.run.state)
+            title = Message("job {name} is kept", name=job.status.name)
+            raise SpecError(title, [Problem("phase", reason, value)])
+        log_change(actor, f"delete job {job.status.name} of profile {profile}")
+        self._interactive(profile, api).training.delete(job.status.job_id)
 
     def _with_runs(self, jobs: Sequence[JobStatus]) -> list[RegionJob]:
         runs = {run.job_id: run for run in self._ledger.of_jobs([job.job_id for job in jobs])}
@@ -68,7 +68,7 @@ def _by_id(training: TrainingService, job_id: str) -> JobStatus | None:
         return training.detail(job_id)
     except AuthFailed:
         raise
-    except CloudRejected:  # not there, or no id of this API's form
+    except CloudRejected:  # no such job, or not an id in this API's format
         return None
 
 

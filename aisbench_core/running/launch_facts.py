@@ -1,4 +1,4 @@
-"""What is written down when a run is launched, so that its record never depends on later edits."""
+"""Facts stored when a run is launched, so that its record does not depend on later edits of workload or profile."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ from aisbench_core.settings import Profile
 
 @dataclass(frozen=True, slots=True)
 class LaunchFacts:
-    """The workload's and the region's facts at launch. `accelerator` is empty when the region did not say.
+    """The workload's and the region's facts at launch. `accelerator` is empty if the region did not answer.
 
-    `launched` is None for runs that are older than it."""
+    `launched` is None for runs of versions that did not store it."""
 
     workload: WorkloadFacts
     region: str
@@ -33,7 +33,7 @@ _FACTS = TypeAdapter(LaunchFacts)
 def launch_facts(
     spec: RunSpec, workload: Workload, profile: Profile, flavors: Sequence[Flavor], reproduces: str = ""
 ) -> LaunchFacts:
-    """The facts as they are now. `reproduces`: the run whose result this one is to give again."""
+    """The current facts. `reproduces`: the id of the run whose result this one is to repeat."""
     flavor = next((flavor for flavor in flavors if flavor.flavor_id == spec.flavor), None)
     accelerator = (flavor.product or flavor.accelerator) if flavor else ""
     launched = Launched(workload.manifest_sha256, reproduces)
@@ -41,12 +41,12 @@ def launch_facts(
 
 
 def write_facts(facts: LaunchFacts, file: Path) -> None:
-    """Keep the facts."""
+    """Write the facts to a file."""
     write_whole(file, _FACTS.dump_json(facts, indent=2))
 
 
 def read_facts(file: Path) -> LaunchFacts:
-    """The facts that were kept. Raises ResultError when they are missing or damaged."""
+    """Read the facts from a file. Raises ResultError when it is missing or damaged."""
     try:
         return _FACTS.validate_json(file.read_bytes())
     except (OSError, ValidationError) as error:

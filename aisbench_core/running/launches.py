@@ -1,4 +1,4 @@
-"""The folders of runs that are being launched: whoever fails or dies on the way leaves none of a run that never was."""
+"""Folders of runs that are being launched: a launch that fails or is killed leaves no folder behind."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ class Launches:
 
     @contextmanager
     def unfinished(self, run_id: str) -> Iterator[None]:
-        """While the folder is filled and the run is written down; afterwards the folder goes if there is no run."""
+        """A context in which the folder is filled and the run is stored; without a run the folder is deleted."""
         self.clear()
         make_private_folder(self._markers)
         marker = draft_of(self._markers / run_id)
@@ -30,7 +30,7 @@ class Launches:
             self._end(marker, run_id)
 
     def clear(self) -> None:
-        """Remove what launches that were killed have left behind, where anything can be removed."""
+        """Delete the folders of killed launches, unless the data folder is read-only."""
         if is_read_only(self._markers):
             return
         for marker in abandoned(self._markers):

@@ -1,4 +1,4 @@
-"""The ledger: every run, where it stands, and what happened to it (SQLite, one connection per operation)."""
+"""The ledger: every run with its state, events and progress (SQLite, one connection per operation)."""
 
 import sqlite3
 from collections.abc import Collection, Iterator
@@ -16,45 +16,45 @@ from aisbench_core.running.ledger_file import opened
 from aisbench_core.running.ledger_rows import add_event, as_text, as_time, event_of, insert_run, row_of, run_of
 from aisbench_core.running.ledger_schema import migrate
 
+# Sorts after every character that an id can contain.
 LAST_LETTER = "\U0010ffff"
-"""Sorts after every character that an id can hold."""
 
+# A follower sends a heartbeat every second; after this long without one it counts as gone.
 FRESH = timedelta(seconds=10)
-"""A follower gives a sign of life every second; after so long without one it is taken for gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """A sign of life: who follows the runs, and when it was last seen."""
+    """A heartbeat: who follows the runs, and when it was last seen."""
 
     who: str
     at: datetime
 
     def is_fresh(self, now: datetime) -> bool:
-        """Whether it is recent enough to mean that somebody follows now."""
+        """Whether it is recent enough to mean that a follower is running."""
         return abs(now - self.at) < FRESH
 
 
 class Ledger:
-    """Runs, events, progress, drafts and beats; safe to use from several threads and processes at once.
+    """Runs, events, progress, drafts and heartbeats. Threads and processes may share it.
 
-    The file is opened by whoever uses it first: a damaged one is in nobody's way who only reads recorded results."""
+    The file is opened at first use, so that a damaged one does not hinder reading recorded results."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def add(self, run: Run, event: Event | None = None, token: str = "") -> Run:
-        """Write down a new run. The same token is launched once: the run that has it already is returned."""
+        """Store a new run. A token is stored once: if a run has it already, that run is returned."""
         with self.transaction() as con:
-            known = con.execute("select * from runs where token = ?", [token]).fetchone() if token else None
-            if known:
-                return run_of(known)
+            earlier = con.execute("select * from runs where token = ?", [token]).fetchone() if token else None
+            if earlier:
+                return run_of(earlier)
             insert_run(con, run, token)
             add_event(con, event)
         return run
 
     def get(self, run_id: str) -> Run:
-        """One run, by its id or by a beginning of it that no other run shares. Raises RunNotFound."""
+        """One run by its id or a unique prefix of it. Raises RunNotFound."""
         with self.connection() as con:
             exact = con.execute("select * from runs where run_id = ?", [run_id]).fetchone()
             like = [exact] if exact else self._starting_with(con, run_id)
@@ -62,12 +62,12 @@ class Ledger:
             return run_of(like[0])
         if like:
             raise RunNotFound(
-                Message("several runs start with {start!r}", start=run_id), Message("give more of the id")
+                Message("several runs start with {start!r}", start=run_id), Message("enter more characters of the id")
             )
         raise RunNotFound(Message("there is no run {run_id!r}", run_id=run_id), Message("`aisbench runs` lists them"))
 
     def has(self, run_id: str) -> bool:
-        """Whether there is a run of exactly this id."""
+        """Whether there is a run with exactly this id."""
         with self.connection() as con:
             return con.execute("select 1 from runs where run_id = ?", [run_id]).fetchone() is not None
 
@@ -80,37 +80,37 @@ class Ledger:
         sort: RunSort = RunSort.LAUNCHED,
         descending: bool = True,
     ) -> list[Run]:
-        """Runs, newest first unless sorted otherwise; `text` is looked for in id, workload, name, person and more."""
+        """One page of runs, newest first by default; `text` is searched in id, workload, name, creator and more."""
         if states is not None and not states:
             return []
         newest = sort is RunSort.LAUNCHED and descending
         query, values = _newest(states, text, limit + offset) if newest else _sorted(states, text, sort, descending)
-        asked = f"select * from runs where run_id in ({query} limit ? offset ?) {_order(sort, descending)}"  # noqa: S608  # only ? marks
+        sql = f"select * from runs where run_id in ({query} limit ? offset ?) {_order(sort, descending)}"  # noqa: S608  # only ? marks
         with self.connection() as con:
-            return [run_of(row) for row in con.execute(asked, [*values, limit, offset])]
+            return [run_of(row) for row in con.execute(sql, [*values, limit, offset])]
 
     def of_jobs(self, job_ids: Collection[str]) -> list[Run]:
-        """The runs that these jobs of a region carry out."""
+        """The runs that these jobs belong to."""
         marks = ", ".join("?" for _ in job_ids)
         with self.connection() as con:
             query = f"select * from runs where job_id in ({marks})"  # noqa: S608  # only ? marks
             return [run_of(row) for row in con.execute(query, list(job_ids))]
 
     def count(self, states: Collection[RunState] | None = None, text: str = "") -> int:
-        """How many runs `page` would list in all."""
+        """The number of runs over all pages of `page`."""
         where, values = _filter(states, text)
         with self.connection() as con:
             return int(con.execute(f"select count(*) from runs where {where}", values).fetchone()[0])  # noqa: S608  # `where` holds only ? marks
 
     def active(self) -> list[Run]:
-        """Every run that has not ended, oldest first."""
+        """All active runs, oldest first."""
         where, values = _filter(ACTIVE, "")
         with self.connection() as con:
             query = f"select * from runs where {where} order by created_at, run_id"  # noqa: S608  # `where` holds only ? marks
             return [run_of(row) for row in con.execute(query, values)]
 
     def advance(self, before: Run, after: Run, event: Event | None = None) -> Run:
-        """Replace a run by its next value, if nobody else was first. Raises StaleRun otherwise."""
+        """Replace a run by its next value. Raises StaleRun if it has changed since it was read."""
         row = row_of(after) | {"version": before.version + 1}
         changes = ", ".join(f"{name} = ?" for name in row)
         with self.transaction() as con:
@@ -121,24 +121,24 @@ class Ledger:
             if done.rowcount != 1:
                 raise StaleRun(
                     Message("run {run_id} was changed by somebody else", run_id=before.run_id),
-                    Message("look at it again"),
+                    Message("reload it and try again"),
                 )
             add_event(con, event)
             return run_of(con.execute("select * from runs where run_id = ?", [before.run_id]).fetchone())
 
     def note(self, event: Event) -> None:
-        """Write down something that happened; events are never changed."""
+        """Store an event; events are never changed."""
         with self.transaction() as con:
             add_event(con, event)
 
     def events(self, run_id: str) -> list[Event]:
-        """What happened to a run, oldest first."""
+        """The events of a run, oldest first."""
         with self.connection() as con:
             rows = con.execute("select * from events where run_id = ? order by number", [run_id]).fetchall()
         return [event_of(row) for row in rows]
 
     def set_progress(self, progress: Progress) -> None:
-        """How far the current state of a run has come."""
+        """Store the progress of a run's current state."""
         with self.transaction() as con:
             con.execute(
                 "insert or replace into progress (run_id, state, done, total, unit, at) values (?, ?, ?, ?, ?, ?)",
@@ -153,7 +153,7 @@ class Ledger:
             )
 
     def progress(self, run_id: str) -> Progress | None:
-        """The progress of the state that the run is in now, if that state reports any."""
+        """The progress of the run's current state, if that state reports any."""
         with self.connection() as con:
             row = con.execute(
                 "select progress.* from progress join runs using (run_id) "
@@ -165,28 +165,28 @@ class Ledger:
         return Progress(run_id, RunState(row["state"]), row["done"], row["total"], row["unit"], as_time(row["at"]))
 
     def save_draft(self, key: str, text: str, at: datetime) -> None:
-        """Keep what a person is writing."""
+        """Store the draft that a person is editing."""
         with self.transaction() as con:
             con.execute("insert or replace into drafts (key, text, at) values (?, ?, ?)", [key, text, as_text(at)])
 
     def draft(self, key: str) -> str | None:
-        """What a person was writing, or None."""
+        """The draft, or None."""
         with self.connection() as con:
             row = con.execute("select text from drafts where key = ?", [key]).fetchone()
         return None if row is None else str(row["text"])
 
     def rename_draft(self, key: str, new: str) -> None:
-        """Give a draft another key, unless there is one of that key; one that is not there is fine."""
+        """Give a draft another key, unless that key has one; a missing draft is ignored."""
         with self.transaction() as con:
             con.execute("update or ignore drafts set key = ? where key = ?", [new, key])
 
     def drop_draft(self, key: str) -> None:
-        """Forget a draft; one that is not there is fine."""
+        """Delete a draft; a missing draft is ignored."""
         with self.transaction() as con:
             con.execute("delete from drafts where key = ?", [key])
 
     def beat(self, who: str, at: datetime) -> None:
-        """Say that runs are being followed."""
+        """Store a heartbeat."""
         with self.transaction() as con:
             con.execute(
                 "insert or replace into beats (id, who, at, who_data) values (1, ?, ?, ?)",
@@ -194,7 +194,7 @@ class Ledger:
             )
 
     def last_beat(self) -> Beat | None:
-        """Who followed last, and when; None if nobody ever did."""
+        """The last heartbeat; None if there never was one."""
         with self.connection() as con:
             row = con.execute("select who, at, who_data from beats where id = 1").fetchone()
         return None if row is None else Beat(from_json(row["who"], row["who_data"]), as_time(row["at"]))
@@ -216,24 +216,24 @@ class Ledger:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """For writing: all of it, or nothing. Raises as `connection` does, and ReadOnlyFolder."""
+        """A transaction for writing. Raises as `connection` does, and ReadOnlyFolder."""
         require_writable(self._path.parent)
         with self.connection() as con:
             con.execute("begin immediate")
             try:
                 yield con
             except BaseException:
-                if con.in_transaction:  # a full disk has rolled it back already
+                if con.in_transaction:  # on a full disk SQLite has rolled back already
                     con.execute("rollback")
                 raise
             con.execute("commit")
 
 
 def _newest(states: Collection[RunState] | None, text: str, most: int) -> tuple[str, list[Any]]:
-    """A query for the ids of the newest runs, to which a limit is added.
+    """SQL for the ids of the newest runs, without its limit.
 
-    It asks for the newest of each state, because for several states at once SQLite would sort the whole history; and
-    for ids alone, which an index holds, until it is known which runs stand on the page."""
+    Queries the newest of each state, because for several states at once SQLite sorts the whole history; and ids only,
+    which a covering index holds, until the page's runs are known."""
     filters = [_filter(None, text)] if states is None else [_filter([state], text) for state in states]
     order = _order(RunSort.LAUNCHED, descending=True)
     parts = [
@@ -245,13 +245,13 @@ def _newest(states: Collection[RunState] | None, text: str, most: int) -> tuple[
 
 
 def _sorted(states: Collection[RunState] | None, text: str, sort: RunSort, descending: bool) -> tuple[str, list[Any]]:
-    """A query for the ids of runs in another order."""
+    """SQL for the ids of runs in another order."""
     where, values = _filter(states, text)
     return f"select run_id from runs where {where} {_order(sort, descending)}", values  # noqa: S608  # `where` holds only ? marks
 
 
 def _order(sort: RunSort, descending: bool) -> str:
-    """What has no value comes last."""
+    """Rows without a value come last."""
     if sort is RunSort.LAUNCHED and descending:
         return "order by created_at desc, run_id desc"
     return f"order by {sort} {'desc' if descending else 'asc'} nulls last, created_at desc, run_id desc"

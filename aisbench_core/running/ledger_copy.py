@@ -1,7 +1,7 @@
-"""The ledger of a read-only folder: read from a copy, because SQLite makes files beside a ledger even to read it.
+"""The ledger of a read-only folder, read from a copy: SQLite creates files beside a WAL database even to read it.
 
-Asking SQLite to take the file as immutable would do without a copy, but leaves out, in silence, what stands only in the
-log, and trusts that nobody writes; a folder that is read-only here may be mounted writable elsewhere.
+`immutable=1` needs no copy, but silently ignores what only the WAL holds, and assumes that nobody writes, while a
+folder that is read-only here may be mounted writable elsewhere.
 """
 
 import shutil
@@ -20,7 +20,7 @@ PAUSE_S = 0.01
 
 @contextmanager
 def temporary_copy(path: Path) -> Iterator[Path]:
-    """The file and its log as they were at one moment, for as long as this lasts; no file where there is none.
+    """A consistent copy of the file and its WAL for the duration of the context; no file if there is none.
 
     Raises AisbenchError when they cannot be read, and DiskError when there is no room for the copy."""
     with full_disks_named():
@@ -32,7 +32,7 @@ def temporary_copy(path: Path) -> Iterator[Path]:
 
 
 def _copy_unchanged(path: Path, copy: Path) -> None:
-    """Copy both until neither has changed meanwhile."""
+    """Copy both, again until neither has changed while they were copied."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         before = _state(path), _state(_log(path))
@@ -48,7 +48,7 @@ def _copy_unchanged(path: Path, copy: Path) -> None:
         if before == (_state(path), _state(_log(path))):
             return
         if time.monotonic() > deadline:
-            raise AisbenchError(Message("others keep the ledger busy"), Message("try again"))
+            raise AisbenchError(Message("the ledger is in use by other processes"), Message("try again"))
         time.sleep(PAUSE_S)
 
 
@@ -64,7 +64,7 @@ def _log(path: Path) -> Path:
 
 def _state(file: Path) -> tuple[int, int, int] | None:
     try:
-        found = file.stat()
+        stat = file.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns

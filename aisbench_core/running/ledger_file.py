@@ -1,4 +1,4 @@
-"""The ledger's file, opened for one operation; one that only reads needs no room on the disk."""
+"""Opens the ledger's file for one operation; reading needs no free disk space."""
 
 import fcntl
 import os
@@ -16,21 +16,23 @@ from aisbench_core.running.ledger_copy import temporary_copy
 
 BUSY_SECONDS = 30.0
 LOOK_AGAIN_S = 0.002
+# The low byte of SQLite's extended result codes is the primary code (sqlite.org/rescode.html).
 PRIMARY = 0xFF
-"""The part of SQLite's codes that says what kind of error it is."""
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection of one's own. Raises AisbenchError when the file cannot be used, DamagedLedger if damaged."""
+    """Open a new connection. Raises AisbenchError when the file cannot be used, DamagedLedger if it is damaged."""
     _check_log(path)
     try:
         with _connected(path) as con:
             yield con
     except sqlite3.Error as error:
-        if getattr(error, "sqlite_errorcode", 0) & PRIMARY in _DAMAGED:  # errors of Python's own module have no code
+        if (
+            getattr(error, "sqlite_errorcode", 0) & PRIMARY in _DAMAGED
+        ):  # errors raised by Python's sqlite3 itself have no code
             raise _damaged(path, verbatim(error)) from error
         kind = DiskError if isinstance(error, sqlite3.OperationalError) else AisbenchError
         raise kind(
@@ -39,9 +41,9 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _check_log(path: Path) -> None:
-    """SQLite drops the log of a file that is gone or empty, and with it the changes that stand in there alone."""
+    """Refuse a missing or empty file with a WAL: SQLite would delete the WAL, and the changes that only it holds."""
     log = path.with_name(f"{path.name}-wal")
-    if _size(log) and not _size(path):  # in this order: whoever makes a ledger writes the file first
+    if _size(log) and not _size(path):  # in this order: a new ledger's file is written before its WAL
         raise _damaged(path, Message("it is missing or empty, but its log {log} is not", log=log.name))
 
 
@@ -70,7 +72,7 @@ def _connected(path: Path) -> Iterator[sqlite3.Connection]:
         with temporary_copy(path) as copy, closing(_connection(copy)) as con:
             yield con
         return
-    with suppress(OSError):  # SQLite says it better
+    with suppress(OSError):  # SQLite's own message is clearer
         make_private_folder(path.parent)
         make_private_file(path)
     try:
@@ -86,9 +88,7 @@ def _connected(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _connection(path: Path, *, exclusive: bool = False) -> sqlite3.Connection:
-    """`exclusive`: without the index of SQLite's log, which is one more file, that those who use the ledger share.
-
-    Whoever has the ledger alone keeps that index in memory, and needs no room on the disk."""
+    """`exclusive`: keep the WAL index in memory instead of in a shared -shm file, which needs free disk space."""
     con = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
     try:
         con.row_factory = sqlite3.Row
@@ -96,7 +96,7 @@ def _connection(path: Path, *, exclusive: bool = False) -> sqlite3.Connection:
             con.execute("pragma locking_mode = exclusive")
         con.execute(
             "pragma synchronous = full"
-        )  # looks into the file; a launch must outlive a power cut: jobs cost money
+        )  # opens the file; and a launch must survive a power cut, because its job costs money
     except BaseException:
         con.close()
         raise
@@ -105,12 +105,12 @@ def _connection(path: Path, *, exclusive: bool = False) -> sqlite3.Connection:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """One process and thread at a time: two that want SQLite's file alone keep each other from it."""
+    """One process and thread at a time: two connections in exclusive mode block each other."""
     handle, deadline = os.open(folder, os.O_RDONLY), time.monotonic() + BUSY_SECONDS
     try:
         while not _locked(handle):
             if time.monotonic() > deadline:
-                raise AisbenchError(Message("others keep the ledger busy"), Message("try again"))
+                raise AisbenchError(Message("the ledger is in use by other processes"), Message("try again"))
             time.sleep(LOOK_AGAIN_S)
         yield
     finally:
@@ -125,9 +125,9 @@ def _locked(handle: int) -> bool:
     return True
 
 
-def _advice(said: str) -> Message:
-    if "readonly" in said or "unable to open" in said:
+def _advice(reason: str) -> Message:
+    if "readonly" in reason or "unable to open" in reason:
         return Message("make the file and its folder writable for this user")
-    if "full" in said or "disk I/O" in said:
+    if "full" in reason or "disk I/O" in reason:
         return Message("free space and try again; nothing that was stored is lost")
     return Message("check the disk and the file's owner")

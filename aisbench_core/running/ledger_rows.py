@@ -13,7 +13,7 @@ _TIMES = ("created_at", "updated_at", "next_step_at", "submitted_at", "started_a
 
 
 def row_of(run: Run) -> dict[str, Any]:
-    """A run as the columns of the table runs, by their names."""
+    """A run as columns of the table runs."""
     row = {name: getattr(run, name) for name in _RUN_FIELDS}
     for name in _TIMES:
         row[name] = None if row[name] is None else as_text(row[name])
@@ -25,7 +25,7 @@ def row_of(run: Run) -> dict[str, Any]:
 
 
 def insert_run(con: sqlite3.Connection, run: Run, token: str = "") -> None:
-    """Add a run within a transaction."""
+    """Insert a run within a transaction."""
     row = row_of(run)
     names = ", ".join(row)
     marks = ", ".join("?" for _ in row)
@@ -45,7 +45,7 @@ def run_of(row: sqlite3.Row) -> Run:
 
 
 def add_event(con: sqlite3.Connection, event: Event | None) -> None:
-    """Write down what happened, if anything did. Only rows of earlier versions have no data."""
+    """Insert an event, if there is one. Only rows of earlier versions lack message data."""
     if event is not None:
         con.execute(
             "insert into events (run_id, at, source, level, message, actor, message_data, actor_data)"
@@ -76,10 +76,10 @@ def event_of(row: sqlite3.Row) -> Event:
 
 
 def as_text(time: datetime) -> str:
-    """A time as it is stored: in UTC, so that texts sort as times do."""
+    """A time as it is stored: ISO 8601 in UTC, so that text sorts by time."""
     return time.astimezone(UTC).isoformat(timespec="microseconds")
 
 
 def as_time(text: str) -> datetime:
-    """A time as it was stored."""
+    """A stored time, aware."""
     return datetime.fromisoformat(text)

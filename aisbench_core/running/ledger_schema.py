@@ -1,97 +1,92 @@
-"""The ledger's tables, and the way from each version of them to the next."""
+"""The ledger's tables, and the way of an earlier version's rows into them."""
 
 import sqlite3
 
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message
 
+# One more with every change of what follows; ledgers of 1 to 4 are of development versions.
+VERSION = 5
+
+# Columns that end in _data hold what the sentence beside them was made from; empty for older ones, or nobody's.
+TABLES = {
+    "runs": "run_id text primary key, spec text not null, workload text not null, profile text not null,"
+    " state text not null, created_at text not null, created_by text not null, updated_at text not null,"
+    " next_step_at text not null, version integer not null, job_name text not null, job_id text not null,"
+    " phase text not null, attempts integer not null, verdict text, detail text not null, code_sha256 text not null,"
+    " submitted_at text, started_at text, ended_at text, duration_s real, token text unique,"
+    " series_id text not null default '', series_index integer, detail_data text not null default ''",
+    "events": "number integer primary key, run_id text not null, at text not null, source text not null,"
+    " level text not null, message text not null, actor text not null, message_data text not null default '',"
+    " actor_data text not null default ''",
+    "progress": "run_id text primary key, state text not null, done integer not null, total integer not null,"
+    " unit text not null, at text not null",
+    "drafts": "key text primary key, text text not null, at text not null",
+    "beats": "id integer primary key, who text not null, at text not null, who_data text not null default ''",
+    "series": "series_id text primary key, name text not null, profile text not null, plan text not null,"
+    " cells text not null, created_at text not null, created_by text not null, budget real, trouble text not null,"
+    " token text unique, trouble_data text not null default ''",
+    # A try at a cell has one row for ever, which is given its run's id once: no cell is launched twice.
+    "attempts": "series_id text not null, cell integer not null, number integer not null, place integer not null,"
+    " repeat integer not null, asked_by text not null, asked_at text not null, run_id text not null,"
+    " cancelled integer not null, primary key (series_id, cell, number)",
+}
+
+INDEXES = {
+    "runs_by_age": "runs (created_at desc, run_id desc)",
+    # All that runs are sorted by: to read the index takes a tenth of what reading the runs does.
+    "runs_by_state": "runs (state, created_at desc, run_id desc, ended_at, duration_s, workload, created_by)",
+    "runs_by_series": "runs (series_id) where series_id <> ''",
+    "events_by_run": "events (run_id, number)",
+    "series_by_age": "series (created_at desc, series_id desc)",
+    "attempts_to_launch": "attempts (series_id) where run_id = '' and cancelled = 0",
+}
+
 
 def migrate(con: sqlite3.Connection) -> None:
-    """Bring the tables up to date; others may do the same at the same time. Raises AisbenchError on newer ones."""
-    if _version(con) == len(MIGRATIONS):
+    """Make the tables, or bring an earlier version's rows into them, in one transaction.
+
+    Others may do the same at the same time. Raises AisbenchError on a newer version."""
+    if _version(con) == VERSION:
         return
     con.execute("pragma journal_mode = wal")
     con.execute("begin exclusive")
-    found = _version(con)
-    if found > len(MIGRATIONS):
+    version = _version(con)
+    if version > VERSION:
         con.execute("rollback")
         raise AisbenchError(
-            Message("the ledger was written by a newer version (schema {found})", found=found),
+            Message("the ledger was written by a newer version (schema {found})", found=version),
             Message("update this console"),
         )
-    for migration in MIGRATIONS[found:]:
-        migration(con)
-    con.execute(f"pragma user_version = {len(MIGRATIONS)}")
+    if version < VERSION:
+        _make_tables(con, set(TABLES) & _names(con, "table") if version else set())
+        con.execute(f"pragma user_version = {VERSION}")
     con.execute("commit")
 
 
-def _first_schema(con: sqlite3.Connection) -> None:
-    con.execute(
-        "create table runs (run_id text primary key, spec text not null, workload text not null, profile text not null,"
-        " state text not null, created_at text not null, created_by text not null, updated_at text not null,"
-        " next_step_at text not null, version integer not null, job_name text not null, job_id text not null,"
-        " phase text not null, attempts integer not null, verdict text, detail text not null,"
-        " code_sha256 text not null, submitted_at text, started_at text, ended_at text, duration_s real,"
-        " token text unique)"
-    )
-    con.execute("create index runs_by_age on runs (created_at desc, run_id desc)")
-    con.execute("create index runs_by_state on runs (state, created_at)")
-    con.execute(
-        "create table events (number integer primary key, run_id text not null, at text not null,"
-        " source text not null, level text not null, message text not null, actor text not null)"
-    )
-    con.execute("create index events_by_run on events (run_id, number)")
-    con.execute(
-        "create table progress (run_id text primary key, state text not null, done integer not null,"
-        " total integer not null, unit text not null, at text not null)"
-    )
-    con.execute("create table drafts (key text primary key, text text not null, at text not null)")
-    con.execute("create table beats (id integer primary key, who text not null, at text not null)")
+def _make_tables(con: sqlite3.Connection, earlier: set[str]) -> None:
+    """Every table and index anew, with the rows of those that are there from an earlier version."""
+    if earlier:
+        for name in INDEXES.keys() & _names(con, "index"):
+            con.execute(f"drop index {name}")
+    for name, columns in TABLES.items():
+        if name in earlier:
+            con.execute(f"alter table {name} rename to earlier")
+        con.execute(f"create table {name} ({columns})")
+        if name in earlier:
+            shared = ", ".join(_columns(con, name) & _columns(con, "earlier"))
+            con.execute(f"insert into {name} ({shared}) select {shared} from earlier")  # noqa: S608  # columns of ours
+            con.execute("drop table earlier")
+    for name, columns in INDEXES.items():
+        con.execute(f"create index {name} on {columns}")
 
 
-def _newest_of_a_state(con: sqlite3.Connection) -> None:
-    """The index gives the newest runs of a state in order, so that a page need not sort the whole history."""
-    con.execute("drop index runs_by_state")
-    con.execute("create index runs_by_state on runs (state, created_at desc, run_id desc)")
+def _names(con: sqlite3.Connection, kind: str) -> set[str]:
+    return {name for (name,) in con.execute("select name from sqlite_master where type = ?", [kind])}
 
 
-def _series(con: sqlite3.Connection) -> None:
-    """A try at a cell has one row for ever, which is given its run's id once: no cell is launched twice."""
-    con.execute("alter table runs add column series_id text not null default ''")
-    con.execute("alter table runs add column series_index integer")
-    con.execute("create index runs_by_series on runs (series_id) where series_id <> ''")
-    con.execute(
-        "create table series (series_id text primary key, name text not null, profile text not null,"
-        " plan text not null, cells text not null, created_at text not null, created_by text not null,"
-        " budget real, trouble text not null, token text unique)"
-    )
-    con.execute("create index series_by_age on series (created_at desc, series_id desc)")
-    con.execute(
-        "create table attempts (series_id text not null, cell integer not null, number integer not null,"
-        " place integer not null, repeat integer not null, asked_by text not null, asked_at text not null,"
-        " run_id text not null, cancelled integer not null, primary key (series_id, cell, number))"
-    )
-    con.execute("create index attempts_to_launch on attempts (series_id) where run_id = '' and cancelled = 0")
-
-
-def _sorted_runs(con: sqlite3.Connection) -> None:
-    """The index holds all that runs are sorted by: to read it takes a tenth of what reading the runs does."""
-    con.execute("drop index runs_by_state")
-    con.execute(
-        "create index runs_by_state on runs"
-        " (state, created_at desc, run_id desc, ended_at, duration_s, workload, created_by)"
-    )
-
-
-def _sentences(con: sqlite3.Connection) -> None:
-    """What a sentence was made from, beside its English text; empty for those that are older, or nobody's sentence."""
-    for table, column in (("runs", "detail"), ("events", "message"), ("events", "actor"), ("series", "trouble")):
-        con.execute(f"alter table {table} add column {column}_data text not null default ''")
-    con.execute("alter table beats add column who_data text not null default ''")
-
-
-MIGRATIONS = (_first_schema, _newest_of_a_state, _series, _sorted_runs, _sentences)
-"""Each brings the schema one version further; a released one is never edited."""
+def _columns(con: sqlite3.Connection, table: str) -> set[str]:
+    return {name for (name,) in con.execute("select name from pragma_table_info(?)", [table])}
 
 
 def _version(con: sqlite3.Connection) -> int:

@@ -1,4 +1,4 @@
-"""Series in the ledger: their plans, every try at their cells, and which run each try became."""
+"""Series in the ledger: their plans, the attempts at their cells, and the run of each attempt."""
 
 import sqlite3
 from collections.abc import Collection, Sequence
@@ -16,17 +16,17 @@ _ROWS = TypeAdapter(tuple[SeriesRow, ...])
 
 
 class SeriesLedger:
-    """Safe to use from several threads and processes at once, as the ledger is."""
+    """Threads and processes may share it, like the ledger."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
 
     def add(self, series: Series, attempts: Sequence[Attempt], event: Event, token: str = "") -> Series:
-        """Write down a series with the first try at each cell, at once. The same token is launched once."""
+        """Store a series with the first attempt at each cell, in one transaction. A token is stored once."""
         with self._ledger.transaction() as con:
-            known = con.execute("select * from series where token = ?", [token]).fetchone() if token else None
-            if known:
-                return _series(known)
+            earlier = con.execute("select * from series where token = ?", [token]).fetchone() if token else None
+            if earlier:
+                return _series(earlier)
             con.execute(
                 "insert into series (series_id, name, profile, plan, cells, created_at, created_by, budget, trouble,"
                 " token) values (?, ?, ?, ?, ?, ?, ?, ?, '', ?)",
@@ -47,17 +47,18 @@ class SeriesLedger:
         return series
 
     def get(self, series_id: str) -> Series:
-        """One series, by its id or by a beginning of it that no other shares. Raises SeriesNotFound."""
+        """One series by its id or a unique prefix of it. Raises SeriesNotFound."""
         with self._ledger.connection() as con:
-            found = con.execute(
+            row = con.execute(
                 "select * from series where series_id >= ? and series_id < ? order by series_id limit 2",
                 [series_id, series_id + LAST_LETTER],
             ).fetchall()
-        if series_id and (len(found) == 1 or (found and found[0]["series_id"] == series_id)):
-            return _series(found[0])
-        if found:
+        if series_id and (len(row) == 1 or (row and row[0]["series_id"] == series_id)):
+            return _series(row[0])
+        if row:
             raise SeriesNotFound(
-                Message("several series start with {start!r}", start=series_id), Message("give more of the id")
+                Message("several series start with {start!r}", start=series_id),
+                Message("enter more characters of the id"),
             )
         raise SeriesNotFound(
             Message("there is no series {series_id!r}", series_id=series_id),
@@ -65,20 +66,20 @@ class SeriesLedger:
         )
 
     def listed(self) -> list[tuple[datetime, str]]:
-        """When each series was launched, and its id."""
+        """Launch time and id of every series."""
         with self._ledger.connection() as con:
-            found = con.execute("select created_at, series_id from series").fetchall()
-        return [(as_time(row["created_at"]), row["series_id"]) for row in found]
+            rows = con.execute("select created_at, series_id from series").fetchall()
+        return [(as_time(row["created_at"]), row["series_id"]) for row in rows]
 
     def of(self, series_ids: Collection[str]) -> list[Series]:
-        """Those of the series that are here."""
+        """Those of the series that this ledger has."""
         marks = ", ".join("?" for _ in series_ids)
         query = f"select * from series where series_id in ({marks})"  # noqa: S608  # only ? marks
         with self._ledger.connection() as con:
             return [_series(row) for row in con.execute(query, list(series_ids))]
 
     def waiting(self) -> list[Series]:
-        """The series of which cells are still to be launched, oldest first."""
+        """Series with cells still to be launched, oldest first."""
         query = (
             "select * from series where series_id in"
             " (select series_id from attempts where run_id = '' and cancelled = 0) order by created_at, series_id"
@@ -87,7 +88,7 @@ class SeriesLedger:
             return [_series(row) for row in con.execute(query)]
 
     def attempts(self, series_ids: Collection[str]) -> list[Attempt]:
-        """Every try at the cells of these series, in the order in which they are launched."""
+        """All attempts at the cells of these series, in launch order."""
         marks = ", ".join("?" for _ in series_ids)
         query = f"select * from attempts where series_id in ({marks}) order by series_id, number, cell"  # noqa: S608  # only ? marks
         with self._ledger.connection() as con:
@@ -101,14 +102,14 @@ class SeriesLedger:
             return [run_of(row) for row in con.execute(query, list(series_ids))]
 
     def active(self) -> list[Run]:
-        """The runs of all series that have not ended."""
+        """The active runs of all series."""
         marks = ", ".join("?" for _ in ACTIVE)
         query = f"select * from runs where series_id <> '' and state in ({marks})"  # noqa: S608  # only ? marks
         with self._ledger.connection() as con:
             return [run_of(row) for row in con.execute(query, sorted(ACTIVE))]
 
     def admit(self, attempt: Attempt, run: Run, event: Event) -> Run:
-        """Make a try a run, once for ever. Raises StaleRun when it became one already, or was cancelled."""
+        """Store the run of an attempt, once. Raises StaleRun when the attempt has a run already, or was cancelled."""
         with self._ledger.transaction() as con:
             done = con.execute(
                 "update attempts set run_id = ? where series_id = ? and cell = ? and number = ?"
@@ -128,7 +129,7 @@ class SeriesLedger:
         return run
 
     def cancel(self, series_id: str, event: Event) -> int:
-        """Cancel every try that is not launched yet; says how many there were."""
+        """Cancel every attempt that is not launched yet; returns their number."""
         with self._ledger.transaction() as con:
             done = con.execute(
                 "update attempts set cancelled = 1 where series_id = ? and run_id = '' and cancelled = 0", [series_id]
@@ -137,19 +138,19 @@ class SeriesLedger:
             return done.rowcount
 
     def add_attempts(self, attempts: Sequence[Attempt], event: Event) -> None:
-        """Ask for more tries; one that two people ask for at the same time is asked for once."""
+        """Add attempts; one that two people add at the same time is added once."""
         with self._ledger.transaction() as con:
             _add_attempts(con, attempts)
             add_event(con, event)
 
     def set_budget(self, series_id: str, budget: float | None, event: Event) -> None:
-        """Another budget, in node hours."""
+        """Change the budget, in node hours."""
         with self._ledger.transaction() as con:
             con.execute("update series set budget = ? where series_id = ?", [budget, series_id])
             add_event(con, event)
 
     def set_trouble(self, series_id: str, trouble: str, event: Event | None = None) -> None:
-        """What keeps the next cell from being launched; empty when nothing does any more."""
+        """Store why the next cell cannot be launched; empty clears it."""
         with self._ledger.transaction() as con:
             con.execute(
                 "update series set trouble = ?, trouble_data = ? where series_id = ?",
@@ -158,11 +159,11 @@ class SeriesLedger:
             add_event(con, event)
 
     def note(self, event: Event) -> None:
-        """Write down something that happened to a series, whose id stands in the event."""
+        """Store an event of a series; its `run_id` is the id of the series."""
         self._ledger.note(event)
 
     def events(self, series_id: str) -> list[Event]:
-        """What happened to a series as a whole, oldest first."""
+        """The events of a series as a whole, oldest first."""
         return self._ledger.events(series_id)
 
 

@@ -1,4 +1,4 @@
-"""The logs of a run: fetched by range while the job runs, kept per node, read from the end."""
+"""The logs of a run: fetched by range while the job runs, one file per node, read from the end."""
 
 import re
 from codecs import getincrementaldecoder
@@ -9,25 +9,25 @@ from aisbench_core.cloud.ports import ObjectStore
 from aisbench_core.errors import CloudNotFound
 from aisbench_core.job_secrets import byte_forms, masked_bytes
 from aisbench_core.private_files import draft_of
-from aisbench_core.running.places import RunFolder
+from aisbench_core.running.run_paths import RunFolder
 
+# How much of the end a tail reads to find its lines.
 TAIL_BYTES = 256 * 1024
-"""How far from the end a tail looks for its lines."""
 
 PART_BYTES = 1024 * 1024
+# Larger additions are downloaded to disk instead of memory.
 MOST_BYTES = 64 * 1024 * 1024
-"""More than this is fetched into the file, and not through memory."""
 
+# Continuation bytes of UTF-8, with which no character begins.
 CONTINUATION = bytes(range(0x80, 0xC0))
-"""The bytes of UTF-8 that no character begins with."""
 
 
 def fetch(
     objects: ObjectStore, paths: Mapping[int, str], directory: str, folder: RunFolder, secrets: Collection[str] = ()
 ) -> bool:
-    """Bring each node's log up to date: list once, then read only what was added since; whether anything was.
+    """Bring each node's log up to date: one list call, then ranged reads; returns whether any log has grown.
 
-    `secrets`: values that are masked, letter by letter, so that every other byte stays where it is."""
+    `secrets`: values that are masked character by character, so that every other byte keeps its offset."""
     forms = byte_forms(secrets)
     sizes = {stat.path: stat.size for stat in objects.list(directory)}
     there = [(node, path) for node, path in sorted(paths.items()) if path in sizes]
@@ -35,13 +35,13 @@ def fetch(
 
 
 def nodes(folder: RunFolder) -> list[int]:
-    """The nodes whose logs are here."""
+    """The nodes that have a log."""
     names = (re.fullmatch(r"worker-(\d+)\.log", file.name) for file in folder.logs.glob("worker-*.log"))
     return sorted(int(name[1]) for name in names if name)
 
 
 def tail(file: Path, lines: int) -> str:
-    """The last lines of a log, whole characters only; empty when there is none yet."""
+    """The last lines of a log; empty if there is none yet."""
     if not file.exists():
         return ""
     with file.open("rb") as log:
@@ -49,14 +49,14 @@ def tail(file: Path, lines: int) -> str:
         start = log.seek(max(0, size - TAIL_BYTES))
         part = log.read()
     text, _ = _decoded(part.lstrip(CONTINUATION) if start else part)
-    found = text.splitlines(keepends=True)
-    return "".join(found[max(0, len(found) - lines) :])
+    last = text.splitlines(keepends=True)
+    return "".join(last[max(0, len(last) - lines) :])
 
 
 def read(file: Path, start: int) -> tuple[str, int]:
-    """At most 1 MB of a log from byte `start` on, whole characters only, and where to go on.
+    """At most 1 MB of a log from byte `start` on, whole characters only, and the offset of the next read.
 
-    A log that is shorter than `start` was begun anew, and is read from its beginning."""
+    A log shorter than `start` was restarted, and is read from its beginning."""
     if not file.exists():
         return "", start
     with file.open("rb") as log:
@@ -68,7 +68,7 @@ def read(file: Path, start: int) -> tuple[str, int]:
 
 
 def _decoded(part: bytes) -> tuple[str, int]:
-    """The text, and of how many bytes; a character at the end whose last bytes are yet to come is left out."""
+    """The text and the number of bytes decoded; an incomplete character at the end is left for the next read."""
     decoder = getincrementaldecoder("utf-8")("replace")
     text = decoder.decode(part)
     pending, _ = decoder.getstate()
@@ -76,13 +76,13 @@ def _decoded(part: bytes) -> tuple[str, int]:
 
 
 def _append(objects: ObjectStore, path: str, size: int, file: Path, forms: Sequence[bytes]) -> bool:
-    known = file.stat().st_size if file.exists() else 0
-    if size == known:
+    here = file.stat().st_size if file.exists() else 0
+    if size == here:
         return False
-    start = known if size > known else 0  # a restarted job may begin its log anew
+    start = here if size > here else 0  # a restarted job may restart its log
     reach = max(map(len, forms), default=0)
-    written = max(0, start - reach)  # a value may have come in two parts, of which the first is not masked yet
-    start = max(0, written - reach)  # and one that ends right there is found again as a whole
+    written = max(0, start - reach)  # a value may have arrived in two parts, of which the first is not masked yet
+    start = max(0, written - reach)  # and a value that ends right there must be matched as a whole again
     file.parent.mkdir(parents=True, exist_ok=True)
     try:
         if size - start > MOST_BYTES:
@@ -109,16 +109,16 @@ def _get_whole(objects: ObjectStore, path: str, file: Path, forms: Sequence[byte
 
 
 def _mask(file: Path, forms: Sequence[bytes]) -> None:
-    """Mask a file where it lies, part by part. What is written stays behind what was read by the longest form."""
-    reach, window, done, place = len(forms[0]), b"", 0, 0  # `done`: bytes of the window that are written already
+    """Mask a file in place, in parts. Writes lag behind reads by the longest form: nothing unread is lost."""
+    reach, window, done, offset = len(forms[0]), b"", 0, 0  # done: bytes of the window that are already written
     with file.open("r+b") as log:
         while True:
             part = log.read(PART_BYTES)
             window += part
             end = max(done, len(window) - reach) if part else len(window)
             read = log.tell()
-            log.seek(place)
-            place += log.write(masked_bytes(window, forms)[done:end])
+            log.seek(offset)
+            offset += log.write(masked_bytes(window, forms)[done:end])
             log.seek(read)
             if not part:
                 return

@@ -1,4 +1,4 @@
-"""What is kept of a run in its folder: logs, metrics, and the record."""
+"""The files in run folders: logs, metrics, and the record."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -6,12 +6,12 @@ from pathlib import Path
 
 from aisbench_core.errors import DamagedLedger, ResultError
 from aisbench_core.model import MetricSample, RunRecord
+from aisbench_core.results.annotations import read_annotations
 from aisbench_core.results.record import Unread, read_record, read_samples
-from aisbench_core.results.remarks import read_remarks
 from aisbench_core.results.stated import read_stated
 from aisbench_core.running import logs
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.places import RunFolder
+from aisbench_core.running.run_paths import RunFolder
 
 
 class RunFiles:
@@ -22,7 +22,7 @@ class RunFiles:
         self._ledger = ledger
 
     def nodes(self, run_id: str) -> list[int]:
-        """The nodes whose logs are here."""
+        """The nodes that have a log."""
         return logs.nodes(self._folder(run_id))
 
     def log_tail(self, run_id: str, node: int, lines: int = 200) -> str:
@@ -30,11 +30,11 @@ class RunFiles:
         return logs.tail(self._folder(run_id).log(node), lines)
 
     def log_read(self, run_id: str, node: int, start: int) -> tuple[str, int]:
-        """A node's log from byte `start` on (at most 1 MB), and where to go on."""
+        """A node's log from byte `start` on (at most 1 MB), and the offset of the next read."""
         return logs.read(self._folder(run_id).log(node), start)
 
     def samples(self, run_id: str) -> list[MetricSample]:
-        """The metrics that were sampled so far."""
+        """The metrics sampled so far."""
         return read_samples(self._folder(run_id).metrics)
 
     def record(self, run_id: str) -> RunRecord | None:
@@ -45,9 +45,9 @@ class RunFiles:
         return _record(folder)
 
     def records(self, unread: Unread | None = None) -> Iterator[RunRecord]:
-        """Every record under data/runs/, by run id. They need no ledger, so the warehouse outlives a lost one.
+        """Every record under data/runs/, by run id; no ledger is needed, so the warehouse survives a lost one.
 
-        `unread` is told the folder and the error of each that is damaged; without it, ResultError is raised."""
+        `unread` is called with the folder and the error of each damaged one; without it, ResultError is raised."""
         for path in sorted(self._runs_dir.glob("*/record.json")):
             try:
                 yield _record(RunFolder(path.parent))
@@ -67,5 +67,5 @@ class RunFiles:
 
 
 def _record(folder: RunFolder) -> RunRecord:
-    found = read_record(folder.record, folder.metrics, folder.events)
-    return replace(found, described=read_stated(folder.path), remarks=read_remarks(folder.path))
+    stored = read_record(folder.record, folder.metrics, folder.events)
+    return replace(stored, described=read_stated(folder.path), remarks=read_annotations(folder.path))

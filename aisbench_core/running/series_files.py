@@ -1,4 +1,4 @@
-"""The plan of every series as a file, so that a lost ledger does not take it along."""
+"""The plan of every series as a file, so that it survives a lost ledger."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,19 +13,19 @@ _SERIES = TypeAdapter(Series)
 
 
 class SeriesFiles:
-    """The folder data/series/: one file for each series that was launched here."""
+    """The folder data/series/: one file for each series launched here."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def keep(self, series: Series) -> None:
-        """Write a plan down, unless it is there. Raises DiskError."""
+        """Write a plan, unless its file exists. Raises DiskError."""
         file = self._folder / f"{series.series_id}.json"
         if not file.exists():
             write_whole(file, _SERIES.dump_json(series, indent=2))
 
     def all(self, unread: Unread) -> Iterator[Series]:
-        """Every plan, the oldest first; `unread` is told of each that is damaged."""
+        """All plans, oldest first; `unread` is called for each damaged one."""
         for file in sorted(self._folder.glob("*.json")):
             try:
                 yield _SERIES.validate_json(file.read_bytes())

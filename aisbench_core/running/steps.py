@@ -1,56 +1,39 @@
-"""One repeatable function per state of a run. Each takes a run and returns its next value; nothing is stored here.
+"""One idempotent function per state of a run. Each takes a run and returns its next value; nothing is stored here.
 
-The process may die after any line: whatever a step does, doing it again changes nothing.
+The process may die after any line, so a repeated step must have the same effect as one.
 """
 
 import threading
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Protocol
 
-from aisbench_core.authoring.preflight import preflight
 from aisbench_core.authoring.workloads import Workloads
-from aisbench_core.cloud.ports import ObjectStore, TrainingService
+from aisbench_core.cloud.ports import Cloud, Connect
 from aisbench_core.errors import CloudRejected, CloudUnavailable, ConfigError, JobGone, JobNameTaken, StaleRun
 from aisbench_core.job_secrets import JobSecrets, masked, masked_errors
 from aisbench_core.messages import Message, joined, message_of
-from aisbench_core.model import Api, Clock, JobStatus, Level, Phase, Progress, Run, RunState, TaskStatus
+from aisbench_core.model import Clock, JobStatus, Level, Phase, Progress, Run, RunState, TaskStatus
+from aisbench_core.preflight.offline import preflight
 from aisbench_core.results.record import write_samples
-from aisbench_core.running import logs, places
+from aisbench_core.running import logs, run_paths
 from aisbench_core.running.code import CodeManifest, files_beside, read_code
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.log_pace import LogPace
-from aisbench_core.running.places import RunFolder
+from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.running.upload import upload
-from aisbench_core.settings import Profile, Settings
+from aisbench_core.settings import Settings
 
 SAMPLE_SECONDS = 60.0
+# How long a created job may take to appear in the cloud's list.
 SETTLE_SECONDS = 10.0
-"""How long a job that was asked for, and never seen, may take to appear in the cloud's list."""
 
 WRITE_SECONDS = 0.3
 
 
-@dataclass(frozen=True, slots=True)
-class Cloud:
-    """A profile and the services that it leads to."""
-
-    profile: Profile
-    objects: ObjectStore
-    training: TrainingService
-
-
-class Connect(Protocol):
-    """Gives the cloud of a profile, by name. Raises ConfigError."""
-
-    def __call__(self, profile: str, api: Api | None = None, /) -> Cloud:
-        """`api`: the one that a run was launched with; None means the profile's own."""
-
-
 class Steps:
-    """What each state does. `leaving` is set when the follower wants to end."""
+    """The steps of all states. `leaving` is set when the follower is about to end."""
 
     def __init__(
         self,
@@ -76,15 +59,15 @@ class Steps:
         return RunFolder(self._settings.runs_dir / run.run_id)
 
     def masked(self, run: Run, text: Message) -> Message:
-        """The text without the values of the run's secrets: clouds repeat what they were sent, and what jobs print."""
+        """The text with the run's secrets masked: clouds echo requests, and logs what jobs print."""
         return masked(text, self._secrets.available_values(run.profile, run.spec.secrets)) if run.spec.secrets else text
 
     def errors_masked(self, run: Run) -> AbstractContextManager[None]:
-        """Whatever is raised inside repeats none of these values."""
+        """A context whose errors have the run's secrets masked."""
         return masked_errors(self._secrets.available_values(run.profile, run.spec.secrets))
 
     def prepare(self, run: Run) -> Run:
-        """Look at the spec again, name the code by its hash, and make the directories that the job writes to."""
+        """Repeat preflight, hash the code, and create the directories that the job writes to."""
         cloud = self._connect(run.profile, run.spec.api)
         errors = [
             joined(": ", [finding.field, finding.message])
@@ -95,24 +78,24 @@ class Steps:
             return failed(run, joined("; ", errors))
         if run.spec.code_dir:
             run = replace(run, code_sha256=self._code(run).sha256)
-        for channel in places.outputs(run, cloud.profile):
+        for channel in run_paths.outputs(run, cloud.profile):
             cloud.objects.make_directory(channel.path)
-        cloud.objects.make_directory(places.log_path(run, cloud.profile))
+        cloud.objects.make_directory(run_paths.log_path(run, cloud.profile))
         return run.to(RunState.UPLOADING, detail="")
 
     def upload(self, run: Run) -> Run:
-        """Upload the code as it is now, which may be newer than when it was prepared."""
+        """Upload the code as it is now, which may be newer than in `prepare`."""
         if run.spec.code_dir:
             cloud = self._connect(run.profile, run.spec.api)
             code = self._code(run)
             run = replace(run, code_sha256=code.sha256)
-            place, shared = places.code_path(run, cloud.profile), places.shared_path(cloud.profile)
-            upload(cloud.objects, code, place, shared, self._show_progress(run, "files"))
+            directory, shared = run_paths.code_path(run, cloud.profile), run_paths.shared_path(cloud.profile)
+            upload(cloud.objects, code, directory, shared, self._show_progress(run, "files"))
         try:
             self._secrets.values(run.profile, run.spec.secrets)
         except ConfigError as error:
-            return failed(run, error.sentence)  # until here there is no job for certain
-        # The time is written down before the job is asked for: after a crash it says that there may be one.
+            return failed(run, error.sentence)  # up to here there cannot be a job
+        # Stored before the job is created: after a crash it says that there may be one.
         return run.to(RunState.SUBMITTING, submitted_at=self._clock(), detail="")
 
     def _code(self, run: Run) -> CodeManifest:
@@ -120,25 +103,25 @@ class Steps:
         return read_code(run.spec, self._workloads.get(run.spec.workload), beside)
 
     def submit(self, run: Run) -> Run:
-        """Create the job, unless an attempt whose answer was lost did already."""
+        """Create the job, unless an earlier attempt whose response was lost did."""
         cloud = self._connect(run.profile, run.spec.api)
         job = cloud.training.find(run.job_name)
         return _queued(run, job) if job else self._create(cloud, run)
 
     def poll(self, run: Run, status: JobStatus | None) -> Run:
-        """Take over what the cloud says of the job; `status` is None when its list does not hold the job."""
+        """Apply the job's status; `status` is None when the cloud's list does not contain the job."""
         cloud = self._connect(run.profile, run.spec.api)
         if status is None or status.has_ended:
             status = self._job(cloud, run)
         if status is None:
-            gone = Message("job {job_id} is gone: it was deleted in the cloud", job_id=run.job_id)
-            return failed(run, gone, phase="")
+            detail = Message("job {job_id} is gone: it was deleted in the cloud", job_id=run.job_id)
+            return failed(run, detail, phase="")
         if not status.has_ended:
             self._watch(cloud, run, status)
         return self._seen(run, status)
 
     def stop(self, run: Run) -> Run:
-        """Stop the job until the cloud agrees; a job that ended by itself meanwhile keeps its own end."""
+        """Stop the job until the cloud confirms; a job that ended by itself meanwhile keeps its own outcome."""
         if run.submitted_at is None:
             return _stopped(run, Message("stopped before a job was created"))
         cloud = self._connect(run.profile, run.spec.api)
@@ -156,14 +139,14 @@ class Steps:
         secrets = self._secrets.values(run.profile, run.spec.secrets)
         try:
             with masked_errors(secrets.values()):
-                job = cloud.training.create(places.job_request(run, cloud.profile, secrets))
+                job = cloud.training.create(run_paths.job_request(run, cloud.profile, secrets))
         except JobNameTaken as error:
-            # Nobody else uses this name: it is the job of an attempt whose answer was lost.
+            # The name contains the run's id, so this is the job of an attempt whose response was lost.
             raise CloudUnavailable(
                 Message("the job exists already, but the list does not show it yet"), operation=error.operation
             ) from error
         except CloudRejected as error:
-            return failed(run, error.sentence)  # the cloud was asked and said no, so there is no job
+            return failed(run, error.sentence)  # an explicit refusal, so there is no job
         return _queued(run, job)
 
     def _job(self, cloud: Cloud, run: Run) -> JobStatus | None:
@@ -171,11 +154,11 @@ class Steps:
             return cloud.training.find(run.job_name)
         try:
             return cloud.training.detail(run.job_id)
-        except JobGone:  # a 404 may be a wrong address, and the job costs money meanwhile
+        except JobGone:  # only the service's own code: a plain 404 may be a wrong address, while the job costs money
             return None
 
     def _nothing_to_stop(self, run: Run) -> Run:
-        """A job that was never seen may still be on its way; one that was seen is gone."""
+        """A job that was never seen may still appear; one that was seen is gone."""
         if not run.job_id and self._clock() - run.updated_at < timedelta(seconds=SETTLE_SECONDS):
             return self._later(run, SETTLE_SECONDS)
         return _stopped(run, Message("stopped; the cloud holds no job of it"))
@@ -184,7 +167,7 @@ class Steps:
         return replace(run, next_step_at=self._clock() + timedelta(seconds=seconds))
 
     def _seen(self, run: Run, status: JobStatus) -> Run:
-        """The run as this look at its job leaves it; a look that tells nothing new leaves it as it was."""
+        """The run with the job's status applied; equal to `run` if nothing has changed."""
         run = replace(run, phase=status.phase, started_at=run.started_at or status.started_at)
         if status.has_ended:
             return self._ended(run, status)
@@ -202,9 +185,9 @@ class Steps:
         return run.to(RunState.COLLECTING, verdict=_verdict(run, status), detail=_why_ended(run, status))
 
     def _watch(self, cloud: Cloud, run: Run, status: JobStatus) -> None:
-        """Fetch what was added to the logs, whenever it is their turn, and once a minute the metrics.
+        """Fetch additions to the logs when they are due, and metrics once a minute.
 
-        A refusal does not hold the run up: both are asked for again when it is collected, which says so."""
+        A refusal is ignored here: collecting fetches both again, and reports it."""
         if not status.started_at:
             return
         now = self._clock()
@@ -213,14 +196,14 @@ class Steps:
                 secrets = self._secrets.available_values(run.profile, run.spec.secrets)
                 grew = fetch_logs(cloud, run, status, self.folder(run), secrets)
                 self._log_pace.fetched(run.run_id, now, grew=grew)
-        known = self._sampled.get(run.run_id)
-        if known is None or now - known >= timedelta(seconds=SAMPLE_SECONDS):
+        sampled_at = self._sampled.get(run.run_id)
+        if sampled_at is None or now - sampled_at >= timedelta(seconds=SAMPLE_SECONDS):
             with suppress(CloudRejected):
                 fetch_samples(cloud, status, self.folder(run))
             self._sampled[run.run_id] = now
 
     def _show_progress(self, run: Run, unit: str) -> Callable[[int, int], None]:
-        """Store progress a few times a second; give up the step when the person, or the follower, wants to stop."""
+        """Store progress a few times a second; abandon the step when a person stops the run or the follower ends."""
         last = [datetime.min.replace(tzinfo=self._clock().tzinfo)]
         guard = threading.Lock()
 
@@ -238,13 +221,13 @@ class Steps:
 
 
 def fetch_logs(cloud: Cloud, run: Run, status: JobStatus, folder: RunFolder, secrets: Collection[str]) -> bool:
-    """Bring the logs of all nodes up to date, without these values; whether any has grown."""
-    directory = places.log_path(run, cloud.profile)
+    """Bring the logs of all nodes up to date, with these values masked; returns whether any has grown."""
+    directory = run_paths.log_path(run, cloud.profile)
     return logs.fetch(cloud.objects, cloud.training.log_paths(status, directory), directory, folder, secrets)
 
 
 def fetch_samples(cloud: Cloud, status: JobStatus, folder: RunFolder) -> None:
-    """Keep all samples of all nodes that the cloud has so far."""
+    """Store all metric samples of all nodes that the cloud has so far."""
     if status.started_at is None:
         return
     tasks = [task for task in status.tasks if task.startswith("worker-")]
@@ -258,7 +241,7 @@ def _queued(run: Run, job: JobStatus) -> Run:
 
 
 def failed(run: Run, why: Message, **changes: object) -> Run:
-    """The run on its way to FAILED, with what happened in one sentence."""
+    """The run on its way to FAILED (it is collected first), with the reason."""
     return run.to(RunState.COLLECTING, verdict=RunState.FAILED, detail=why, **changes)
 
 
@@ -291,5 +274,5 @@ def _exit(task: TaskStatus) -> Message:
 
 
 def _stopped_by(run: Run) -> str:
-    """Who asked for it, unless something else had to be told since."""
+    """Who stopped the run, unless the detail says something else by now."""
     return run.detail if run.detail and not run.is_retrying else Message("stopped")

@@ -1,4 +1,4 @@
-"""Uploading a run's code by manifest: only what is not there yet, and verified afterwards."""
+"""Uploads a run's code by manifest: only missing files, verified afterwards."""
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath
@@ -8,16 +8,15 @@ from aisbench_core.errors import CloudRejected, CloudUnavailable
 from aisbench_core.messages import Message
 from aisbench_core.running.code import CodeFile, CodeManifest
 
+# Bytes from which a file is kept once for all code, because sending it again costs minutes and copying it does not.
 LARGE = 16 * 1024 * 1024
-"""Bytes from which a file is kept once for all code, because sending it again costs minutes and copying it does not."""
 
 
 def upload(objects: ObjectStore, code: CodeManifest, directory: str, shared: str, on_progress: OnProgress) -> int:
-    """Make `directory` in OBS equal to the code; returns how many files had to be sent or copied.
+    """Make `directory` in OBS equal to the code; returns the number of files sent or copied.
 
-    Large files, such as packages, are sent once to `shared`, in a directory named by their hash, and copied from there
-    inside OBS. Raises CloudUnavailable when the directory is not equal afterwards: a file was edited meanwhile, or got
-    lost."""
+    Large files, such as packages, are sent once to `shared`, in a directory named by their hash, and copied inside OBS.
+    Raises CloudUnavailable when the directory differs afterwards: a file was edited meanwhile, or got lost."""
     missing = _missing(objects, code, directory)
     on_progress(len(code.files) - len(missing), len(code.files))
     if not missing:
@@ -48,12 +47,12 @@ def upload(objects: ObjectStore, code: CodeManifest, directory: str, shared: str
     return len(missing)
 
 
-def _is_kept(objects: ObjectStore, file: CodeFile, place: str) -> bool:
-    return _is_equal(file, objects.head(place))
+def _is_kept(objects: ObjectStore, file: CodeFile, target: str) -> bool:
+    return _is_equal(file, objects.head(target))
 
 
 def _copy(objects: ObjectStore, files: Sequence[CodeFile], places: dict[str, str], directory: str) -> None:
-    """Bring large files to the code. Where OBS refuses to copy, they are sent."""
+    """Copy large files to the code. If OBS refuses to copy, they are sent."""
     for file in files:
         try:
             objects.copy(places[file.name], directory + file.name)
@@ -69,5 +68,7 @@ def _missing(objects: ObjectStore, code: CodeManifest, directory: str) -> list[C
 def _is_equal(file: CodeFile, stat: ObjectStat | None) -> bool:
     if stat is None or stat.size != file.size:
         return False
-    in_parts = "-" in stat.etag  # an upload in parts has no MD5 of the whole; each part was checked by itself
+    in_parts = (
+        "-" in stat.etag
+    )  # the ETag of a multipart upload is no MD5 of the file; each part was verified by itself
     return in_parts or stat.etag == file.md5

@@ -1,1 +1,1 @@
-"""Series: one spec on several node counts, several times, launched as one thing and kept within a budget."""
+"""Series: one spec on several node counts, repeated, launched together and kept within a budget."""

@@ -1,4 +1,4 @@
-"""What the follower does for series: the next cell becomes a run as soon as there is room for it."""
+"""Launches the cells of series: the follower makes the next one a run as soon as there is room for it."""
 
 import logging
 from collections import Counter
@@ -10,24 +10,24 @@ from aisbench_core.errors import AisbenchError, StaleRun
 from aisbench_core.messages import Message
 from aisbench_core.model import Attempt, Clock, Event, Level, Run, Series
 from aisbench_core.running.ledger_series import SeriesLedger
-from aisbench_core.series.standing import Standing
+from aisbench_core.series.snapshot import SeriesSnapshot
 
 LOG = logging.getLogger(__name__)
 
+# A cell that could not be launched is retried after this long.
 AGAIN_SECONDS = 30.0
-"""After so long a cell that could not be launched is tried again."""
 
 INTERNAL = Message("internal error: the traceback is in the log file; other series go on")
 
 Launch = Callable[[Series, Attempt], Run]
-"""Makes a try a run. Raises StaleRun when it is one, or was cancelled."""
+"""Launches an attempt as a run. Raises StaleRun when it is one already, or was cancelled."""
 
 Pool = tuple[str, str]
 
 
 @dataclass(slots=True)
 class Admitting:
-    """Looks at every series with cells to launch, the oldest first. One thread at a time."""
+    """Visits every series with cells to launch, oldest first. For one thread at a time."""
 
     ledger: SeriesLedger
     launch: Launch
@@ -36,7 +36,7 @@ class Admitting:
     _later: dict[str, datetime] = field(default_factory=dict)
 
     def admit(self) -> None:
-        """Launch what there is room for. A cell that cannot be launched holds up its own series only."""
+        """Launch what there is room for. A cell that cannot be launched delays only its own series."""
         waiting = self.ledger.waiting()
         if not waiting:
             return
@@ -49,14 +49,14 @@ class Admitting:
     def _admit_cells(self, series: Series, active: Counter[Pool]) -> None:
         pool = pool_of(series)
         while active[pool] < series.plan.parallel:
-            standing = standing_of(self.ledger, series, self.clock())
+            standing = snapshot_of(self.ledger, series, self.clock())
             following = standing.next
             if following is None or self._is_held(standing):
                 return
             try:
                 self.launch(series, following)
             except StaleRun:
-                return  # a person was quicker; the next look sees what is left
+                return  # a person was quicker; the next tick launches what is left
             except AisbenchError as error:
                 self._put_off(series, error)
                 return
@@ -67,8 +67,8 @@ class Admitting:
             active[pool] += 1
             self._go_on(series)
 
-    def _is_held(self, standing: Standing) -> bool:
-        """Whether the budget is in the way; it is noted once, when nothing of the series is active any more."""
+    def _is_held(self, standing: SeriesSnapshot) -> bool:
+        """Whether the budget forbids the next cell; the event is stored once, when no run of the series is active."""
         series, hold = standing.series, standing.hold
         if hold is None:
             self._held.discard(series.series_id)
@@ -97,14 +97,14 @@ def _held(why: Message) -> Message:
     return Message("held: {reason}", reason=why)
 
 
-def standing_of(ledger: SeriesLedger, series: Series, now: datetime) -> Standing:
-    """The series as the ledger has it now."""
+def snapshot_of(ledger: SeriesLedger, series: Series, now: datetime) -> SeriesSnapshot:
+    """A series as the ledger has it now."""
     attempts = ledger.attempts([series.series_id])
-    return Standing(series, attempts, {run.run_id: run for run in ledger.runs([series.series_id])}, now)
+    return SeriesSnapshot(series, attempts, {run.run_id: run for run in ledger.runs([series.series_id])}, now)
 
 
 def pool_of(series: Series) -> Pool:
-    """Whose jobs are counted together: all series' in a dedicated pool; elsewhere only the series' own."""
+    """The jobs that `parallel` limits: those of all series in a dedicated pool; elsewhere only the series' own."""
     pool_id = series.rows[0].spec.pool_id
     return (series.profile, pool_id) if pool_id else ("", series.series_id)
 

@@ -1,13 +1,13 @@
-"""A series as a matrix: a row for each distinct cell, a column for each repeat, and what the values say together."""
+"""A series as a matrix: a row per distinct cell, a column per repeat, and statistics of each row."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from aisbench_core.model import LOST, Attempt, CellState, Event, Run, RunState, Series, SeriesRow, SeriesState
-from aisbench_core.series.standing import Hold, Standing
+from aisbench_core.series.snapshot import Hold, SeriesSnapshot
 from aisbench_core.statistics.summary import Summary, summary
-from aisbench_core.warehouse.validity.series_verdict import SeriesVerdict
+from aisbench_core.warehouse.validity.series_evaluation import SeriesEvaluation
 from aisbench_core.warehouse.values import RunRow, Validity
 
 _ENDS = {RunState.FAILED: CellState.FAILED, RunState.STOPPED: CellState.STOPPED}
@@ -15,7 +15,7 @@ _ENDS = {RunState.FAILED: CellState.FAILED, RunState.STOPPED: CellState.STOPPED}
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """One attempt as it stands; `throughput` in `unit`, if it was measured. `run` is None before it is launched."""
+    """One attempt; `throughput` in `unit`, if it was measured. `run` is None before it is launched."""
 
     number: int
     state: CellState
@@ -26,7 +26,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One place of the matrix, with every attempt at it, oldest first."""
+    """One cell of the matrix with all its attempts, oldest first."""
 
     index: int
     repeat: int
@@ -39,7 +39,7 @@ class Cell:
 
     @property
     def shown(self) -> Tried:
-        """What to show of it: the valid attempt, else the latest one."""
+        """The attempt to show: the valid one, else the latest."""
         return self.counted or self.tries[-1]
 
     @property
@@ -50,16 +50,16 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
-    """One row: its cells by repeat, and its valid values in `unit` by their statistics; None when there are none.
+    """One row: its cells by repeat, and statistics of its valid values in `unit`; None when there are none.
 
-    `verdict`: what the rules about series say of its runs; None before one of them was recorded."""
+    `verdict`: the series rules' verdict on its runs; None before one of them was recorded."""
 
-    asked: SeriesRow
+    planned: SeriesRow
     cells: tuple[Cell, ...]
     unit: str
     summary: Summary | None
     median: float | None
-    verdict: SeriesVerdict | None = None
+    verdict: SeriesEvaluation | None = None
 
     @property
     def values(self) -> list[float]:
@@ -69,13 +69,13 @@ class MatrixRow:
 
     @property
     def codes(self) -> frozenset[str]:
-        """The versions of the code that its valid runs had, as far as they are known."""
+        """The versions of the code of its valid runs, as far as known."""
         runs = [tried.run for cell in self.cells if (tried := cell.counted)]
         return frozenset(run.code_sha256 for run in runs if run and run.code_sha256)
 
     @property
     def typical(self) -> Tried | None:
-        """The valid attempt that lies closest to the median, to stand for the row."""
+        """The valid attempt closest to the median, which represents the row."""
         middle = self.median
         if middle is None:
             return None
@@ -85,7 +85,7 @@ class MatrixRow:
 
 @dataclass(frozen=True, slots=True)
 class NodeHours:
-    """The budget and what became of it. `promised`: what active runs are expected to take beyond `used`."""
+    """The budget and its use. `promised`: what active runs are expected to take beyond `used`."""
 
     used: float
     promised: float
@@ -95,9 +95,9 @@ class NodeHours:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """A series as it stands. `codes`: how many different versions of the code its valid runs had.
+    """A series now. `codes`: the number of versions of the code among its valid runs.
 
-    `here`: whether this console's ledger knows it. Of others only what was recorded is known, and nothing can be done.
+    `here`: whether this console's ledger has it. Of other series only recorded runs are known; they are read-only.
     """
 
     series: Series
@@ -111,27 +111,27 @@ class Matrix:
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """Every cell, in the order of launching."""
+        """All cells in launch order."""
         return tuple(sorted((cell for row in self.rows for cell in row.cells), key=lambda cell: cell.index))
 
     @property
     def done(self) -> int:
-        """How many cells are not planned or active any more."""
+        """The number of ended cells."""
         return sum(cell.shown.state not in (CellState.PLANNED, CellState.ACTIVE) for cell in self.cells)
 
     @property
     def valid(self) -> int:
-        """How many cells have a valid measurement."""
+        """The number of cells with a valid measurement."""
         return sum(cell.counted is not None for cell in self.cells)
 
     @property
     def lost(self) -> int:
-        """How many cells ended without one."""
+        """The number of cells that ended without one."""
         return sum(cell.is_lost for cell in self.cells)
 
     @property
     def counting(self) -> int:
-        """How many rows' runs may be taken together, by the rules about series."""
+        """The number of rows whose runs may be combined, by the series rules."""
         return sum(row.verdict is not None and row.verdict.counts for row in self.rows)
 
     @property
@@ -146,42 +146,42 @@ class Matrix:
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing more happens here unless a person asks for it."""
+        """Whether nothing more happens unless a person requests it."""
         return not self.here or self.state.has_ended
 
 
 def matrix_of(
-    standing: Standing,
+    snapshot: SeriesSnapshot,
     recorded: Mapping[str, RunRow],
     events: Sequence[Event] = (),
-    verdicts: Sequence[SeriesVerdict] = (),
+    verdicts: Sequence[SeriesEvaluation] = (),
 ) -> Matrix:
-    """The matrix of a series. `recorded`: what the warehouse holds of its runs, by run id; `verdicts`: what it says of
-    series, this one among them."""
-    series = standing.series
+    """The matrix of a series. `recorded`: the warehouse's rows of its runs, by run id; `verdicts`: of series, this one
+    among them."""
+    series = snapshot.series
     by_run = {run_id: verdict for verdict in verdicts for run_id in verdict.run_ids}
-    rows = tuple(_row(number, asked, standing, recorded, by_run) for number, asked in enumerate(series.rows))
-    hours = NodeHours(standing.used, standing.promised, standing.to_come, series.budget)
+    rows = tuple(_row(number, planned, snapshot, recorded, by_run) for number, planned in enumerate(series.rows))
+    hours = NodeHours(snapshot.used, snapshot.promised, snapshot.to_come, series.budget)
     cells = [cell for row in rows for cell in row.cells]
     counted = {tried.run.code_sha256 for cell in cells if (tried := cell.counted) and tried.run}
-    state = _state([cell.shown.state for cell in cells], bool(standing.runs), bool(standing.hold or series.trouble))
-    return Matrix(series, state, rows, hours, standing.hold, len(counted), tuple(events))
+    state = _state([cell.shown.state for cell in cells], bool(snapshot.runs), bool(snapshot.hold or series.trouble))
+    return Matrix(series, state, rows, hours, snapshot.hold, len(counted), tuple(events))
 
 
 def _row(
     number: int,
-    asked: SeriesRow,
-    standing: Standing,
+    planned: SeriesRow,
+    snapshot: SeriesSnapshot,
     recorded: Mapping[str, RunRow],
-    verdicts: Mapping[str, SeriesVerdict],
+    verdicts: Mapping[str, SeriesEvaluation],
 ) -> MatrixRow:
-    attempts = [attempt for attempt in standing.attempts if attempt.row == number]
-    cells = tuple(_cells(attempts, standing.runs, recorded))
+    attempts = [attempt for attempt in snapshot.attempts if attempt.row == number]
+    cells = tuple(_cells(attempts, snapshot.runs, recorded))
     valid = [tried for cell in cells if (tried := cell.counted)]
     values = [tried.throughput for tried in valid if tried.throughput is not None]
     unit = valid[-1].unit if valid else ""
     verdict = next((verdicts[attempt.run_id] for attempt in attempts if attempt.run_id in verdicts), None)
-    return MatrixRow(asked, cells, unit, summary(values), median(values) if values else None, verdict)
+    return MatrixRow(planned, cells, unit, summary(values), median(values) if values else None, verdict)
 
 
 def _cells(attempts: Sequence[Attempt], runs: Mapping[str, Run], recorded: Mapping[str, RunRow]) -> Iterator[Cell]:

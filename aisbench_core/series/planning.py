@@ -1,4 +1,4 @@
-"""From a plan to its cells: what each of them runs, in which order, and what all of them may take."""
+"""From a plan to its cells: their specs, their order, and the estimate of time and cost."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from aisbench_core.authoring import preflight
-from aisbench_core.authoring.rules import subject_of
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.documents import parse
 from aisbench_core.errors import AisbenchError, Problem, SpecError
 from aisbench_core.job_secrets import JobSecrets
 from aisbench_core.messages import Message
 from aisbench_core.model import MOST_CELLS, Attempt, Finding, Flavor, Level, RunSpec, SeriesPlan, SeriesRow
+from aisbench_core.preflight import offline
+from aisbench_core.preflight.rule import subject_of
 from aisbench_core.settings import Profile
 
 WHAT = Message("the series")
@@ -21,7 +21,7 @@ WHAT = Message("the series")
 
 @dataclass(frozen=True, slots=True)
 class RowFinding:
-    """A finding, and which rows it is about; `everywhere` when that is all of them."""
+    """A finding and its rows; `everywhere` when it concerns all of them."""
 
     finding: Finding
     rows: tuple[SeriesRow, ...]
@@ -30,9 +30,9 @@ class RowFinding:
 
 @dataclass(frozen=True, slots=True)
 class SeriesEstimate:
-    """What a series may take, by the person's own hours per run.
+    """Time and cost of a series, by the user's estimate of hours per run.
 
-    `wall_hours`: when that many jobs are always active. `cost` is None where the profile has no price."""
+    `wall_hours`: with `parallel` jobs always active. `cost` is None if the profile has no price."""
 
     cells: int
     node_hours: float
@@ -43,7 +43,7 @@ class SeriesEstimate:
 
 @dataclass(frozen=True, slots=True)
 class SeriesDraft:
-    """A plan before it is launched: its rows, what is wrong with them, and what they may take."""
+    """A plan before launch: its rows, findings and estimate."""
 
     plan: SeriesPlan
     rows: tuple[SeriesRow, ...]
@@ -52,15 +52,15 @@ class SeriesDraft:
 
     @property
     def errors(self) -> tuple[RowFinding, ...]:
-        """What forbids the launch."""
-        return tuple(found for found in self.findings if found.finding.level is Level.ERROR)
+        """The findings that forbid the launch."""
+        return tuple(row_finding for row_finding in self.findings if row_finding.finding.level is Level.ERROR)
 
 
 def plan_of(spec: RunSpec, answers: Mapping[str, Any]) -> SeriesPlan:
     """The plan that a person's answers mean; lists may be written as `1,2,4`, None is
     not answered. Raises SpecError, naming the fields."""
-    given = {name: _listed(name, value) for name, value in answers.items() if value is not None}
-    plan = parse(SeriesPlan, {"node_counts": [spec.node_count], **given, "spec": spec}, WHAT)
+    answered = {name: _listed(name, value) for name, value in answers.items() if value is not None}
+    plan = parse(SeriesPlan, {"node_counts": [spec.node_count], **answered, "spec": spec}, WHAT)
     if plan.cell_count > MOST_CELLS:
         problem = Problem("cells", Message("a series has at most {most}", most=MOST_CELLS), str(plan.cell_count))
         raise SpecError(WHAT, [problem], Message("ask for fewer node counts, versions or repeats"))
@@ -70,14 +70,14 @@ def plan_of(spec: RunSpec, answers: Mapping[str, Any]) -> SeriesPlan:
 def drafted(
     plan: SeriesPlan, profile: Profile, workloads: Workloads, flavors: Sequence[Flavor], secrets: JobSecrets
 ) -> SeriesDraft:
-    """A plan with its rows, preflight's findings about each of them, and the estimate. Asks no cloud."""
+    """A plan with its rows, their offline preflight findings, and the estimate."""
     rows = rows_of(plan, profile, workloads)
-    findings = checked(rows, lambda spec: preflight.preflight(spec, profile, workloads, flavors, secrets))
+    findings = checked(rows, lambda spec: offline.preflight(spec, profile, workloads, flavors, secrets))
     return SeriesDraft(plan, rows, findings, _estimate(plan, rows, profile))
 
 
 def rows_of(plan: SeriesPlan, profile: Profile, workloads: Workloads) -> tuple[SeriesRow, ...]:
-    """The distinct cells, the fewest nodes first, each with the spec as it would be launched now."""
+    """The distinct cells by node count, each with the spec as it would be launched now."""
     return tuple(
         SeriesRow(nodes, version, image, subject_of(spec, profile, workloads).spec)
         for nodes in sorted(plan.node_counts)
@@ -90,10 +90,10 @@ def rows_of(plan: SeriesPlan, profile: Profile, workloads: Workloads) -> tuple[S
 def first_attempts(
     series_id: str, plan: SeriesPlan, rows: Sequence[SeriesRow], who: str, at: datetime
 ) -> list[Attempt]:
-    """The first try at every cell, in the order of launching: every row once, then every row again.
+    """The first attempt at every cell in launch order: every row once, then every row again.
 
-    So repeats of a row lie far apart, and what drifts meanwhile (other people's load, heat, the region's software)
-    meets all rows alike. Each round begins with the fewest nodes, where a mistake costs least."""
+    Repeats of a row lie far apart in time, so that drift (other load, heat, updates of the region) affects all rows
+    alike. Each round begins with the fewest nodes, where a mistake costs least."""
     places = [(row, repeat) for repeat in range(1, plan.repeats + 1) for row in range(len(rows))]
     return [Attempt(series_id, cell, 1, row, repeat, who, at) for cell, (row, repeat) in enumerate(places, start=1)]
 
@@ -108,25 +108,25 @@ def _varied(spec: RunSpec, nodes: int, version: str, image: str, workloads: Work
 
 
 def _left_to(spec: RunSpec, workloads: Workloads) -> dict[str, Any]:
-    """What another version decides by itself: engine, boot file, and parameters that are only this one's default."""
+    """The spec without what a version decides by itself: engine, boot file, and parameters equal to its defaults."""
     try:
         edition = workloads.get(spec.workload).edition(spec.framework_version)
-    except AisbenchError:  # preflight says so
+    except AisbenchError:  # preflight reports it
         return {}
     usual = {name: parameter.default for name, parameter in edition.parameters.items()}
-    kept = {name: value for name, value in spec.parameters.items() if name not in usual or usual[name] != value}
+    parameters = {name: value for name, value in spec.parameters.items() if name not in usual or usual[name] != value}
     boot_file = "" if spec.boot_file == edition.boot_file else spec.boot_file
-    return {"engine_name": "", "engine_version": "", "boot_file": boot_file, "parameters": kept}
+    return {"engine_name": "", "engine_version": "", "boot_file": boot_file, "parameters": parameters}
 
 
 def checked(rows: Sequence[SeriesRow], findings_of: Callable[[RunSpec], Sequence[Finding]]) -> tuple[RowFinding, ...]:
-    """Every row's findings; one that several rows share is said once."""
+    """The findings of all rows; one that several rows share appears once."""
     about: dict[Finding, list[SeriesRow]] = {}
     for row in rows:
         for finding in findings_of(row.spec):
             about.setdefault(finding, []).append(row)
-    ordered = preflight.worst_first(list(about))
-    return tuple(RowFinding(each, tuple(about[each]), len(about[each]) == len(rows)) for each in ordered)
+    ordered = offline.worst_first(list(about))
+    return tuple(RowFinding(finding, tuple(about[finding]), len(about[finding]) == len(rows)) for finding in ordered)
 
 
 def _estimate(plan: SeriesPlan, rows: Sequence[SeriesRow], profile: Profile) -> SeriesEstimate:
@@ -139,12 +139,12 @@ def _estimate(plan: SeriesPlan, rows: Sequence[SeriesRow], profile: Profile) -> 
 
 def _costs(plan: SeriesPlan, rows: Sequence[SeriesRow], profile: Profile) -> Iterator[float | None]:
     for row in rows:
-        once = preflight.estimate(row.spec, profile, plan.hours_per_run)
+        once = offline.estimate(row.spec, profile, plan.hours_per_run)
         yield None if once is None else once * plan.repeats
 
 
 def _listed(name: str, value: Any) -> Any:
-    """`1, 2,4` as a list, where a list is wanted."""
+    """`1, 2,4` as a list, for fields that are lists."""
     if name in ("node_counts", "versions", "images") and isinstance(value, str):
         return [part.strip() for part in value.replace("，", ",").split(",") if part.strip()]
     return value

@@ -1,1 +1,1 @@
-"""What the numbers of repeated runs can say: summaries, tests, power and steps. Pure functions of numbers."""
+"""Statistics of repeated runs: summaries, tests, power and change points. Pure functions of numbers."""

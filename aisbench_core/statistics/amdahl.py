@@ -1,4 +1,4 @@
-"""How throughput grows with the number of nodes, as one number: the serial share of Amdahl's law."""
+"""Scaling over nodes as one number: the serial share of Amdahl's law."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -13,27 +13,27 @@ from aisbench_core.statistics.student import critical, larger_spread_p
 
 FORMULA_ID = "amdahl/1"
 
-LEAST_SIZES = 3
-"""Two unknowns go through any two points: only a third can contradict the law."""
+# The law has two unknowns, so it fits any two points exactly; only a third can contradict it.
+MIN_NODE_COUNTS = 3
 
-VISIBLE_MISFIT, SURE_MISFIT = 0.01, 0.01
-"""The law is refused where a node count lies 1 % or more beside it, and chance does so in less than 1 % of cases."""
+# The law is rejected when a residual is larger than 1 % and its p-value is below 1 %.
+MAX_RESIDUAL, REJECTED_BELOW = 0.01, 0.01
 
-UNCONFIRMED_MISFIT = 0.05
-"""The same where no node count was measured twice, so that nobody knows how much runs vary by chance."""
+# The same without repeated runs, when there is no p-value because the noise is unknown.
+MAX_UNTESTED_RESIDUAL = 0.05
 
-DOUBTED_MISFIT = 0.05
-"""Below this probability, how far node counts lie beside the law says how sure it is, not how far runs lie apart."""
+# Below this p-value the variance around the law, not that within node counts, decides the interval.
+DOUBTED_BELOW = 0.05
 
-LARGEST_SHARE = 10.0
-"""How far above 1 the serial share is looked for: such runs are slower the more nodes they have."""
+# Upper end of the search. Shares above 1 mean that throughput falls with more nodes.
+MAX_SHARE = 10.0
 
-Numbers = Any
-"""A numpy array of floats; its types say no more than that."""
+FloatArray = Any
+"""A numpy array of floats."""
 
 
-class Misfit(StrEnum):
-    """Why nothing is said about the serial share."""
+class FitProblem(StrEnum):
+    """Why there is no serial share."""
 
     TOO_FEW = "fewer than 3 node counts"
     NOT_AMDAHL = "the runs do not follow the law"
@@ -52,7 +52,7 @@ class SizeRuns:
 
     @classmethod
     def of(cls, nodes: int, throughputs: Sequence[float]) -> "SizeRuns":
-        """From the throughputs themselves, which are above 0."""
+        """From throughputs, which must be above 0."""
         logs = [math.log(value) for value in throughputs]
         mean = fmean(logs)
         return cls(nodes, len(logs), mean, sum((value - mean) ** 2 for value in logs))
@@ -60,7 +60,7 @@ class SizeRuns:
 
 @dataclass(frozen=True, slots=True)
 class IntervalEstimate:
-    """A number between the two ends of its 95 % interval; `high` None: without an upper end."""
+    """A number with its 95 % interval; `high` None: unbounded."""
 
     value: float
     low: float
@@ -72,62 +72,62 @@ class AmdahlFit:
     """T(n) = T(1) / (s + (1 - s) / n), fitted to ln T over all runs by least squares: `serial` is s, a share.
 
     `one_node` is T(1) in the runs' unit. `residuals` are measured / fitted - 1 by node count, of geometric means.
-    `misfit_p` is the probability of such residuals by chance, None where no node count was measured twice.
-    With `misfit`, `serial` and what follows from it are None; the residuals stay, where there are any."""
+    `misfit_p` is their p-value, None without repeated runs. With `misfit`, `serial` and `one_node` are None."""
 
-    misfit: Misfit | None
+    misfit: FitProblem | None
     serial: IntervalEstimate | None = None
     one_node: float | None = None
     residuals: tuple[tuple[int, float], ...] = ()
     misfit_p: float | None = None
 
     def speed_up(self, nodes: int, base: int) -> IntervalEstimate | None:
-        """T(nodes) / T(base) by the law. It falls with the serial share, so its interval is that of the share."""
+        """T(nodes) / T(base) by the law. It decreases with the serial share, so the ends of the interval swap."""
         if self.serial is None or self.serial.high is None:
             return None
         share = self.serial
-        return IntervalEstimate(*(_speed_up(each, nodes, base) for each in (share.value, share.high or 0.0, share.low)))
+        shares = (share.value, share.high or 0.0, share.low)
+        return IntervalEstimate(*(float(_slowness(serial, base) / _slowness(serial, nodes)) for serial in shares))
 
     def limit(self, base: int) -> IntervalEstimate | None:
-        """What speed_up comes to with ever more nodes; None where the serial share may be 0 and nothing is known."""
+        """The limit of speed_up for infinitely many nodes; None where the serial share is 0 or unbounded."""
         share = self.serial
         if share is None or not share.value or not share.high:
             return None
-        value, low = (_slowness(each, base) / each for each in (share.value, share.high))
+        value, low = (_slowness(serial, base) / serial for serial in (share.value, share.high))
         return IntervalEstimate(value, low, _slowness(share.low, base) / share.low if share.low else None)
 
 
 def amdahl(sizes: Sequence[SizeRuns]) -> AmdahlFit:
     """The fit over runs of different node counts (formula amdahl/1: Amdahl, AFIPS 1967).
 
-    The interval holds every share whose sum of squares is not larger than the best one's by more than t² variances:
-    Student's t at 95 %, the variance of single runs around the law, or that of the node counts around it where these
-    lie beside it by more than the runs explain."""
-    if len({size.nodes for size in sizes}) < LEAST_SIZES:
-        return AmdahlFit(Misfit.TOO_FEW)
+    The interval contains every share whose sum of squares exceeds the best one's by at most t² variances: Student's t
+    at 95 %; the variance of single runs around the law, or that of the node counts around it where their residuals are
+    larger than the noise of runs explains."""
+    if len({size.nodes for size in sizes}) < MIN_NODE_COUNTS:
+        return AmdahlFit(FitProblem.TOO_FEW)
     cost = _Cost(sizes)
     best = _lowest(cost)
-    spare = cost.runs - len(sizes)
+    within_df = cost.runs - len(sizes)
     between, within = cost(best), cost.within
-    chance = _chance(between, len(sizes) - 2, within, spare) if spare else None
+    p_value = _p_value(between, len(sizes) - 2, within, within_df) if within_df else None
     fitted = [cost.log_one_node(best) - math.log(_slowness(best, size.nodes)) for size in sizes]
-    residuals = tuple((each.nodes, math.expm1(each.log_mean - law)) for each, law in zip(sizes, fitted, strict=True))
-    if _is_misfit(max(abs(beside) for _, beside in residuals), chance):
-        return AmdahlFit(Misfit.NOT_AMDAHL, residuals=residuals, misfit_p=chance)
-    doubted = chance is None or chance < DOUBTED_MISFIT
+    residuals = tuple((size.nodes, math.expm1(size.log_mean - law)) for size, law in zip(sizes, fitted, strict=True))
+    if _is_rejected(max(abs(residual) for _, residual in residuals), p_value):
+        return AmdahlFit(FitProblem.NOT_AMDAHL, residuals=residuals, misfit_p=p_value)
+    doubted = p_value is None or p_value < DOUBTED_BELOW
     df = len(sizes) - 2 if doubted else cost.runs - 2
     variance = (between if doubted else between + within) / df
-    most = between + critical(0.05, df) ** 2 * variance
-    low, high = (_crossing(cost, most, best, end) for end in (cost.smallest, LARGEST_SHARE))
+    limit = between + critical(0.05, df) ** 2 * variance
+    low, high = (_crossing(cost, limit, best, end) for end in (cost.smallest, MAX_SHARE))
     if high < 0 or low > 1:
-        beyond = Misfit.FASTER_THAN_IDEAL if high < 0 else Misfit.SLOWER_WITH_NODES
-        return AmdahlFit(beyond, residuals=residuals, misfit_p=chance)
+        problem = FitProblem.FASTER_THAN_IDEAL if high < 0 else FitProblem.SLOWER_WITH_NODES
+        return AmdahlFit(problem, residuals=residuals, misfit_p=p_value)
     serial = IntervalEstimate(*(min(1.0, max(0.0, share)) for share in (best, low, high)))
-    return AmdahlFit(None, serial, math.exp(cost.log_one_node(best)), residuals, chance)
+    return AmdahlFit(None, serial, math.exp(cost.log_one_node(best)), residuals, p_value)
 
 
 class _Cost:
-    """The sum of squares between node counts and the law, as a function of the serial share; T(1) is the best one."""
+    """The sum of squared residuals of node counts as a function of the serial share, with the best T(1) for it."""
 
     def __init__(self, sizes: Sequence[SizeRuns]) -> None:
         self._nodes = np.array([size.nodes for size in sizes], dtype=float)
@@ -135,15 +135,15 @@ class _Cost:
         self._logs = np.array([size.log_mean for size in sizes])
         self.runs = int(self._weights.sum())
         self.within = sum(size.log_squares for size in sizes)
-        self.smallest = -(1 - 1e-9) / (float(self._nodes.max()) - 1)  # below, the law would give negative times
+        self.smallest = -(1 - 1e-9) / (float(self._nodes.max()) - 1)  # below it the law gives negative times
 
     def log_one_node(self, share: float) -> float:
         return float((self._weights * (self._logs + np.log(_slowness(share, self._nodes)))).sum() / self.runs)
 
     def __call__(self, share: float) -> float:
-        apart = self._logs + np.log(_slowness(share, self._nodes))
-        apart = apart - (self._weights * apart).sum() / self.runs
-        return float((self._weights * apart * apart).sum())
+        residuals = self._logs + np.log(_slowness(share, self._nodes))
+        residuals = residuals - (self._weights * residuals).sum() / self.runs
+        return float((self._weights * residuals * residuals).sum())
 
 
 def _slowness(share: float, nodes: Any) -> Any:
@@ -151,43 +151,39 @@ def _slowness(share: float, nodes: Any) -> Any:
     return share + (1 - share) / nodes
 
 
-def _speed_up(share: float, nodes: int, base: int) -> float:
-    return float(_slowness(share, base) / _slowness(share, nodes))
-
-
 def _lowest(cost: _Cost) -> float:
     from scipy.optimize import minimize_scalar
 
-    grid = _grid(cost)
-    place = int(np.argmin([cost(share) for share in grid]))
-    around = grid[max(0, place - 1)], grid[min(len(grid) - 1, place + 1)]
-    return float(minimize_scalar(cost, bounds=around, method="bounded", options={"xatol": 1e-10}).x)
+    grid = _grid(cost)  # brackets the minimum, since minimize_scalar only finds a local one
+    best = int(np.argmin([cost(share) for share in grid]))
+    bounds = grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)]
+    return float(minimize_scalar(cost, bounds=bounds, method="bounded", options={"xatol": 1e-10}).x)
 
 
-def _grid(cost: _Cost) -> Numbers:
-    """Places to begin at: dense around 0, where most clusters are, and wider towards the ends."""
-    above = np.concatenate(([0.0], np.geomspace(1e-6, LARGEST_SHARE, 120)))
+def _grid(cost: _Cost) -> FloatArray:
+    """Shares to try: dense around 0, where most clusters are."""
+    above = np.concatenate(([0.0], np.geomspace(1e-6, MAX_SHARE, 120)))
     return np.concatenate((cost.smallest * np.geomspace(1, 1e-4, 20), above))
 
 
-def _chance(between: float, between_df: int, within: float, within_df: int) -> float:
-    """How likely node counts lie so far beside the law, given how far runs of one node count lie apart."""
-    if within <= 1e-12 * between or between == 0:  # 1e-12: rounding is no spread
+def _p_value(between: float, between_df: int, within: float, within_df: int) -> float:
+    """Of the node counts' residuals, given the variance of runs within node counts (lack-of-fit F test)."""
+    if within <= 1e-12 * between or between == 0:  # a variance this small is rounding
         return 0.0 if between > 1e-18 else 1.0
     return larger_spread_p(between / between_df, between_df, within / within_df, within_df)
 
 
-def _is_misfit(worst: float, chance: float | None) -> bool:
-    if chance is None:
-        return worst > UNCONFIRMED_MISFIT
-    return worst > VISIBLE_MISFIT and chance < SURE_MISFIT
+def _is_rejected(residual: float, p_value: float | None) -> bool:
+    if p_value is None:
+        return residual > MAX_UNTESTED_RESIDUAL
+    return residual > MAX_RESIDUAL and p_value < REJECTED_BELOW
 
 
-def _crossing(cost: Callable[[float], float], most: float, inside: float, outside: float) -> float:
-    """Where the cost rises to `most` on the way from the best share outwards, or the end of what is looked at."""
-    if cost(outside) <= most:
+def _crossing(cost: Callable[[float], float], limit: float, inside: float, outside: float) -> float:
+    """Where the cost reaches `limit` between the best share and the end of the search, by bisection; else that end."""
+    if cost(outside) <= limit:
         return outside
     for _ in range(60):
         middle = (inside + outside) / 2
-        inside, outside = (middle, outside) if cost(middle) <= most else (inside, middle)
+        inside, outside = (middle, outside) if cost(middle) <= limit else (inside, middle)
     return inside

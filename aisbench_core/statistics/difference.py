@@ -1,4 +1,4 @@
-"""Whether two samples differ, and by how much: a t test that fits how many values there are."""
+"""Whether two samples differ, and by how much: a t test chosen by the sample sizes."""
 
 import math
 from collections.abc import Sequence
@@ -8,24 +8,22 @@ from statistics import fmean, variance
 
 from aisbench_core.statistics.student import critical, larger_spread_p, two_sided_p
 
-LEAST = 2
-"""Each side needs so many values: one alone cannot be confirmed by any other."""
+# Of each side: a single value has no spread.
+MIN_VALUES = 2
 
-OWN_SPREAD = 6
-"""From so many values on a side's own spread is known well enough for Welch's test.
+# Smaller samples are pooled: Welch's degrees of freedom shrink to those of the smaller side, and a drop of three
+# standard deviations in 3 runs would be detected in 25 % instead of 99 % of cases.
+MIN_WELCH_VALUES = 6
 
-Below, Welch's degrees of freedom shrink to those of the smaller side, and a drop of three standard deviations in 3 runs
-is found in one case of four instead of 99 of 100."""
+# Keeps the interval finite for runs that differ by a factor of a million.
+MAX_EXPONENT = 600.0
 
-MOST_EXPONENT = 600.0
-"""Two runs of which one is a million times the other say nothing: the interval ends where numbers do."""
-
-CLEARLY = 0.01
-"""With a probability below this, the smaller side does not only by chance vary more than the larger one."""
+# P-value below which the smaller side is taken to have the larger variance.
+UNEQUAL_BELOW = 0.01
 
 
 class TTest(StrEnum):
-    """How the standard error was formed: of each side's own spread, or of both taken together."""
+    """How the standard error was estimated: from the variance of each side, or from the pooled variance."""
 
     WELCH = "Welch"
     POOLED = "pooled"
@@ -35,12 +33,12 @@ class TTest(StrEnum):
 class MeanDifference:
     """`change` = mean(candidate) / mean(baseline) - 1, with its 95 % interval; `p_value` is two-sided.
 
-    The interval is formed on the scale of ln(candidate / baseline), each side's spread as a share of its own mean: a
-    ratio of positive means has no negative end. Where a mean is not positive it is that of the difference."""
+    The interval is symmetric in ln(candidate / baseline), with each side's standard deviation relative to its mean, so
+    that a ratio of positive means has no negative end. If a mean is not positive, it is that of the difference."""
 
     @property
     def ratio(self) -> tuple[float, float, float]:
-        """mean(candidate) / mean(baseline), and both ends of its interval."""
+        """mean(candidate) / mean(baseline), with the ends of its interval."""
         return 1 + self.change, 1 + self.ci_low, 1 + self.ci_high
 
     change: float
@@ -51,23 +49,21 @@ class MeanDifference:
 
 
 def difference(baseline: Sequence[float], candidate: Sequence[float]) -> MeanDifference | None:
-    """The candidate against the baseline; None with fewer than LEAST values on a side, or a baseline of mean 0.
+    """The candidate against the baseline; None with fewer than MIN_VALUES on a side, or a baseline of mean 0.
 
-    Zeros on both sides are no difference.
-
-    Pooled while a side has fewer than OWN_SPREAD values, unless the smaller side clearly varies more: then pooling
-    would promise too much, and Welch's test is taken."""
-    if min(len(baseline), len(candidate)) < LEAST:
+    Two sides of only zeros do not differ. Pooled if a side has fewer than MIN_WELCH_VALUES, unless the smaller side has
+    the larger variance: pooling would underestimate the error then."""
+    if min(len(baseline), len(candidate)) < MIN_VALUES:
         return None
     if not any((*baseline, *candidate)):
         return MeanDifference(0.0, 0.0, 0.0, 1.0, TTest.POOLED)
     if fmean(baseline) == 0:
         return None
-    test = _fitting(baseline, candidate)
+    test = _choose_test(baseline, candidate)
     error, df = _welch(baseline, candidate) if test is TTest.WELCH else _pooled(baseline, candidate)
     base = fmean(baseline)
     gap = fmean(candidate) - base
-    if math.isclose(gap, 0, abs_tol=1e-12 * abs(base)):
+    if math.isclose(gap, 0, abs_tol=1e-12 * abs(base)):  # rounding
         gap = 0.0
     change, p_value = gap / base, _p_value(gap, error, df)
     if min(base, fmean(candidate)) <= 0:
@@ -78,31 +74,31 @@ def difference(baseline: Sequence[float], candidate: Sequence[float]) -> MeanDif
 
 
 def _factor(baseline: Sequence[float], candidate: Sequence[float], test: TTest) -> float:
-    """By how much the ratio of the means may be smaller or larger than it is, at 95 %."""
-    shares = [[value / fmean(side) for value in side] for side in (baseline, candidate)]
-    error, df = _welch(*shares) if test is TTest.WELCH else _pooled(*shares)
-    return math.exp(min(critical(0.05, df) * error, MOST_EXPONENT))
+    """The 95 % interval of the ratio of means: from ratio / factor to ratio * factor."""
+    relative = [[value / fmean(side) for value in side] for side in (baseline, candidate)]
+    error, df = _welch(*relative) if test is TTest.WELCH else _pooled(*relative)
+    return math.exp(min(critical(0.05, df) * error, MAX_EXPONENT))
 
 
 def _p_value(gap: float, error: float, df: float) -> float:
-    """Without any spread every gap is beyond chance, and no gap is none."""
+    """Without any variance, every gap is significant."""
     if error == 0:
         return 0.0 if gap else 1.0
     return two_sided_p(gap / error, df)
 
 
-def _fitting(one: Sequence[float], other: Sequence[float]) -> TTest:
+def _choose_test(one: Sequence[float], other: Sequence[float]) -> TTest:
     small, large = sorted((one, other), key=len)
-    if len(small) >= OWN_SPREAD:
+    if len(small) >= MIN_WELCH_VALUES:
         return TTest.WELCH
     wider = larger_spread_p(variance(small), len(small) - 1, variance(large), len(large) - 1)
-    return TTest.WELCH if len(large) > len(small) and wider < CLEARLY else TTest.POOLED
+    return TTest.WELCH if len(large) > len(small) and wider < UNEQUAL_BELOW else TTest.POOLED
 
 
 def _pooled(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
     df = len(one) + len(other) - 2
-    shared = (variance(one) * (len(one) - 1) + variance(other) * (len(other) - 1)) / df
-    return math.sqrt(shared * (1 / len(one) + 1 / len(other))), df
+    pooled = (variance(one) * (len(one) - 1) + variance(other) * (len(other) - 1)) / df
+    return math.sqrt(pooled * (1 / len(one) + 1 / len(other))), df
 
 
 def _welch(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
@@ -110,5 +106,5 @@ def _welch(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
     first, second = variance(one) / len(one), variance(other) / len(other)
     if first + second == 0:
         return 0.0, len(one) + len(other) - 2
-    share = first / (first + second)  # shares instead of squares: numbers of 1e100 are allowed
+    share = first / (first + second)  # shares, because squares of values of 1e100 overflow
     return math.sqrt(first + second), 1 / (share**2 / (len(one) - 1) + (1 - share) ** 2 / (len(other) - 1))

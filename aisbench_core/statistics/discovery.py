@@ -1,16 +1,16 @@
-"""Many tests at once: how sure is each discovery among all of them."""
+"""Correction of p-values for multiple tests."""
 
 from collections.abc import Sequence
 
 
 def adjusted(p_values: Sequence[float]) -> list[float]:
-    """Benjamini and Hochberg's adjusted p-values, in the order given.
+    """Benjamini-Hochberg adjusted p-values, in the same order.
 
-    Calling everything at or below q a discovery makes at most a share q of the discoveries false, on average."""
-    ordered = sorted(range(len(p_values)), key=p_values.__getitem__, reverse=True)
-    found = [1.0] * len(p_values)
-    least = 1.0
-    for place, index in enumerate(ordered):
-        least = min(least, p_values[index] * len(p_values) / (len(p_values) - place))
-        found[index] = least
-    return found
+    Of the tests with a value of at most q, on average at most a share q are false discoveries."""
+    count = len(p_values)
+    adjusted_values = [1.0] * count
+    smallest = 1.0
+    for position, index in enumerate(sorted(range(count), key=p_values.__getitem__, reverse=True)):
+        smallest = min(smallest, p_values[index] * count / (count - position))
+        adjusted_values[index] = smallest
+    return adjusted_values

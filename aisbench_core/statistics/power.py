@@ -1,4 +1,4 @@
-"""How many runs it takes to see a change, and which change so many runs can show."""
+"""Statistical power: how many runs detect a change, and which change a number of runs detects."""
 
 import math
 from collections.abc import Callable
@@ -6,22 +6,22 @@ from dataclasses import dataclass
 
 from aisbench_core.statistics import student
 
-SURE = 0.9
-"""The share of cases in which a true change is to be reported."""
+# The probability with which a true change is to be reported.
+TARGET_POWER = 0.9
 
-LEAST = 2
-"""A side with fewer runs is not tested at all."""
+# A side with fewer runs is not tested.
+MIN_RUNS = 2
 
-MOST_RUNS = 200
-"""Whoever would need more runs needs a quieter machine."""
+# Where more runs would be needed, less noise is the better remedy.
+MAX_RUNS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """What is found at a coefficient of variation `cv`: changes of `visible` or more with the runs there are.
+    """At the coefficient of variation `cv` the existing runs detect changes of `visible` or more.
 
-    `runs` of the candidate find a change of `change` against the baseline as it is; `runs_each`, where the
-    baseline is too small for that, are needed on either side. None beyond MOST_RUNS. All are fractions or counts."""
+    Detecting `change` takes `runs` of the candidate against the existing baseline or, if that is too small,
+    `runs_each` on both sides; None if more than MAX_RUNS. Changes and `cv` are fractions."""
 
     cv: float
     change: float
@@ -39,36 +39,37 @@ class Reporting:
 
 
 def power(cv: float, change: float, baseline: int, candidate: int, rule: Reporting) -> Power:
-    """For true changes that are to be reported in SURE of all cases. A true change of just `least` never is: half of
-    all measurements of it are smaller, however many runs there are."""
-    runs = _fewest(lambda count: _sees(change, cv, baseline, count, rule)) if baseline >= LEAST else None
-    each = None if runs else _fewest(lambda count: _sees(change, cv, count, count, rule))
-    return Power(cv, change, _visible(cv, baseline, candidate, rule), runs, each)
+    """The power to report true changes with probability TARGET_POWER.
+
+    A true change of exactly `least` never reaches it: half of its measurements are smaller, however many runs."""
+    runs = _fewest(lambda count: _detects(change, cv, baseline, count, rule)) if baseline >= MIN_RUNS else None
+    runs_each = None if runs else _fewest(lambda count: _detects(change, cv, count, count, rule))
+    return Power(cv, change, _visible(cv, baseline, candidate, rule), runs, runs_each)
 
 
-def _sees(change: float, cv: float, baseline: int, candidate: int, rule: Reporting) -> bool:
+def _detects(change: float, cv: float, baseline: int, candidate: int, rule: Reporting) -> bool:
     if cv == 0:
         return change >= rule.least
     error = cv * math.sqrt(1 / baseline + 1 / candidate)
-    return student.power(change / error, rule.least / error, baseline + candidate - 2, rule.alpha) >= SURE
+    return student.power(change / error, rule.least / error, baseline + candidate - 2, rule.alpha) >= TARGET_POWER
 
 
-def _fewest(sees: Callable[[int], bool]) -> int | None:
-    """The smallest number of runs, from two on, that is enough; more runs never see less."""
-    if not sees(MOST_RUNS):
+def _fewest(detects: Callable[[int], bool]) -> int | None:
+    """The smallest sufficient number of runs, by bisection: more runs never detect less."""
+    if not detects(MAX_RUNS):
         return None
-    low, high = 1, MOST_RUNS
+    low, high = 1, MAX_RUNS
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if sees(middle) else (middle, high)
+        low, high = (low, middle) if detects(middle) else (middle, high)
     return high
 
 
 def _visible(cv: float, baseline: int, candidate: int, rule: Reporting) -> float | None:
-    if min(baseline, candidate) < LEAST:
+    if min(baseline, candidate) < MIN_RUNS:
         return None
     low, high = 0.0, rule.least + 1000 * cv
     for _ in range(40):
         middle = (low + high) / 2
-        low, high = (low, middle) if _sees(middle, cv, baseline, candidate, rule) else (middle, high)
+        low, high = (low, middle) if _detects(middle, cv, baseline, candidate, rule) else (middle, high)
     return high

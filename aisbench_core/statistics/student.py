@@ -1,6 +1,6 @@
-"""Student's t distribution, as scipy has it.
+"""Student's t and related distributions, from scipy.
 
-scipy is loaded on the first call: it takes a fifth of a second, which commands that test nothing should not pay.
+scipy is imported on the first call: it takes 0.2 s, which most commands need not pay.
 """
 
 from functools import lru_cache
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+# critical(0.05, df) for 1 to 60 degrees of freedom, for SQL, which has no such function.
 T95 = (
     12.7062047361747, 4.30265272974946, 3.18244630528371, 2.77644510519779, 2.57058183563631, 2.44691185114498,
     2.36462425159278, 2.30600413520417, 2.2621571627982, 2.22813885198627, 2.20098516009164, 2.17881282966723,
@@ -22,35 +23,34 @@ T95 = (
     2.00957523712924, 2.00855911210076, 2.00758377031584, 2.00664680506169, 2.00574599531787, 2.00487928818806,
     2.00404478328915, 2.00324071884787, 2.00246545929101, 2.00171748414524, 2.00099537808827, 2.00029782201426,
 )  # fmt: skip
-"""critical(0.05, df) for 1 to 60 degrees of freedom, for SQL, which has no such function."""
 
+# For more: the first terms of its series in 1 / df (Abramowitz and Stegun, 26.7.5), accurate to 5e-10.
 T95_BEYOND = (1.959963984540054, 2.372271230298562, 2.822498615739611, 2.555849679507722, 1.589534053393822)
-"""Beyond: the first terms of its series in 1 / df (Abramowitz and Stegun, 26.7.5), right to 5e-10."""
 
 
 def two_sided_p(t: float, df: float) -> float:
-    """How likely a value at least as far from 0 as `t` is, by chance alone."""
+    """The probability of a value at least as far from 0 as `t`."""
     from scipy.special import stdtr
 
     return float(2 * stdtr(df, -abs(t)))
 
 
 def critical(alpha: float, df: float) -> float:
-    """The t beyond which, on both sides together, a share `alpha` of all values lies."""
+    """The two-sided critical value of t."""
     from scipy.special import stdtrit
 
     return float(stdtrit(df, 1 - alpha / 2))
 
 
+# Points of the chi-squared distribution over which `power` averages; accurate to 0.001.
 QUADRATURE = 400
-"""Points of the spread's distribution that `power` averages over: it is right to a thousandth then."""
 
 
 def power(shift: float, least: float, df: int, alpha: float) -> float:
-    """How often a true difference of `shift` > 0 is measured as `least` or more and as significant at `alpha`.
+    """The probability that a true difference of `shift` > 0 is measured as `least` or more and significant at `alpha`.
 
-    Both differences are in standard errors. Given the estimated spread, both conditions are one bound on a normal
-    variable; its probability is averaged over the spread's chi-squared distribution."""
+    Differences are in standard errors. Given the estimated standard deviation, both conditions are one bound on a
+    normal variable; its probability is averaged over the chi-squared distribution of the estimate."""
     from scipy.special import ndtr
 
     bounds = _spreads(df) * critical(alpha, df)
@@ -59,7 +59,7 @@ def power(shift: float, least: float, df: int, alpha: float) -> float:
 
 @lru_cache(maxsize=512)
 def _spreads(df: int) -> "NDArray[np.float64]":
-    """Estimated over true standard deviation, at equally likely points."""
+    """Estimated over true standard deviation, at equally probable points."""
     import numpy as np
     from scipy.special import chdtri
 
@@ -68,7 +68,7 @@ def _spreads(df: int) -> "NDArray[np.float64]":
 
 
 def larger_spread_p(variance: float, df: float, other: float, other_df: float) -> float:
-    """How likely a variance is so much larger than another by chance alone (one-sided F test)."""
+    """The p-value of `variance` being larger than `other` (one-sided F test)."""
     from scipy.special import fdtrc
 
     if other == 0:

@@ -1,4 +1,4 @@
-"""Repeated measurements of one thing, in a few numbers."""
+"""Summary statistics of repeated measurements."""
 
 import math
 from collections.abc import Sequence
@@ -7,16 +7,16 @@ from statistics import fmean, stdev
 
 from aisbench_core.statistics.student import critical
 
+# The fewest runs of which the best and the worst may be dropped.
 OLYMPIC_RUNS = 5
-"""From so many runs on the best and the worst may be dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """`count` values by mean, sample standard deviation, coefficient of variation and 95 % interval of the mean.
+    """Mean, sample standard deviation, coefficient of variation (a fraction) and 95 % interval of the mean.
 
-    `sd`, `cv`, `ci_low` and `ci_high` need two values, `olympic_mean` needs OLYMPIC_RUNS; `cv` needs a mean above 0.
-    None where there are fewer."""
+    `sd`, `cv`, `ci_low` and `ci_high` are None for a single value, `olympic_mean` for fewer than OLYMPIC_RUNS, `cv`
+    also if the mean is not above 0."""
 
     count: int
     mean: float
@@ -28,7 +28,7 @@ class Summary:
 
 
 def summary(values: Sequence[float]) -> Summary | None:
-    """The summary of finite numbers; None when there are none."""
+    """The summary of finite numbers; None for no numbers."""
     if not values:
         return None
     count, mean = len(values), fmean(values)
@@ -47,10 +47,8 @@ def summary(values: Sequence[float]) -> Summary | None:
     )
 
 
-def expected_of_one(values: Sequence[float]) -> tuple[float, float] | None:
-    """Where one more value of the same kind lies in 95 % of all cases (prediction interval, normal distribution).
-
-    None for fewer than two values."""
+def prediction_interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """The 95 % prediction interval of one more value (normal distribution); None for fewer than two values."""
     if len(values) < 2:
         return None
     count = len(values)

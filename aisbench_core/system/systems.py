@@ -1,4 +1,4 @@
-"""System descriptions: of each run, and those that new runs of a profile and flavor take over."""
+"""System descriptions of runs, and templates for new runs of a profile and flavor."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -7,17 +7,16 @@ from urllib.parse import quote
 
 from pydantic import ValidationError
 
-from aisbench_core.authoring.upstream.found import ConfigFile
 from aisbench_core.errors import ConfigError, DamagedLedger, Problem, ResultError, RunNotFound, SpecError
 from aisbench_core.messages import Message
 from aisbench_core.model import (
     FIELDS,
     SYSTEM_FIELDS,
     TESTER_FIELDS,
+    Actor,
     Clock,
     Event,
     Finding,
-    Level,
     Run,
     RunRecord,
     RunSpec,
@@ -30,17 +29,19 @@ from aisbench_core.results.record import read_outline, read_record, write_record
 from aisbench_core.results.stated import file_text, read_stated, write_stated
 from aisbench_core.running.launch_facts import read_facts
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.places import RunFolder
+from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import Settings, load_profile
 from aisbench_core.system import reading
-from aisbench_core.system.described import Described, Kept, StatedFields, finding
-from aisbench_core.value_errors import value_complaint
+from aisbench_core.system.descriptions import StatedFields, SystemTemplate, SystemValues, finding
+from aisbench_core.upstream.configs.contents import ConfigFile
+from aisbench_core.value_errors import value_error
 
-Where = str | Kept
-"""A run, by its id; or what new runs of a profile take over."""
+Where = str | SystemTemplate
+"""A run's id, or a template."""
 
 Value = str | int | None
 
+# Fields that each job decides; a template must not contain them.
 OF_EACH_RUN = (
     "number_of_nodes",
     "accelerators_per_node",
@@ -50,111 +51,110 @@ OF_EACH_RUN = (
     "test_model",
     "test_object_type",
 )
-"""What every job decides for itself; kept for others, it would be wrong sooner or later."""
 
 
 class Systems:
-    """Every system description of this console. Threads may share it."""
+    """The system descriptions of this console. Thread-safe."""
 
     def __init__(self, settings: Settings, ledger: Ledger, record: Callable[[RunRecord], None], clock: Clock) -> None:
-        """`record` stores a run in the warehouse; doing so twice changes nothing."""
+        """`record` stores a run in the warehouse; it is idempotent."""
         self._settings = settings
         self._ledger = ledger
         self._record = record
         self._clock = clock
 
-    def of(self, where: Where) -> Described:
-        """The description as it stands. Raises RunNotFound, ConfigError for no such profile, ResultError if damaged."""
+    def of(self, where: Where) -> SystemValues:
+        """The current description. Raises RunNotFound, ConfigError for an unknown profile, ResultError if damaged."""
         stated = read_stated(self._folder(where)) or Stated()
-        return Described(stated, Stated() if isinstance(where, Kept) else self._known(self._run(where)))
+        return SystemValues(stated, Stated() if isinstance(where, SystemTemplate) else self._from_job(self._run(where)))
 
-    def state(self, where: Where, changes: Mapping[str, Value], who: str) -> Described:
-        """Change some fields; an empty value takes a statement back. A run's change is an event of the run.
+    def state(self, where: Where, changes: Mapping[str, Value], actor: Actor) -> SystemValues:
+        """Change fields; an empty value removes one. Changes of a run are logged as an event of it.
 
-        Raises SpecError with a problem for each field that cannot be so, and then changes nothing."""
+        Raises SpecError with a problem for each invalid field; nothing is changed then."""
         require_writable(self._settings.data_dir)
         folder = self._folder(where)
         before = read_stated(folder) or Stated()
-        after = _changed(before, changes, kept=isinstance(where, Kept))
+        after = _changed(before, changes, is_template=isinstance(where, SystemTemplate))
         write_stated(after, folder)
         if isinstance(where, str):
-            self._follow_up(self._run(where), before, after, who)
+            self._record_change(self._run(where), before, after, actor)
         return self.of(where)
 
     def read(self, files: Sequence[ConfigFile]) -> StatedFields:
-        """What upstream's system.json and config.json state; nothing is stored. Raises ConfigError."""
+        """The fields in upstream's system.json and config.json; stores nothing. Raises ConfigError."""
         return reading.read(files)
 
-    def bring(self, where: Where, found: StatedFields, who: str) -> tuple[Finding, ...]:
-        """State what was found in files; gives what else there is to say. Raises SpecError."""
-        left = [name for name in OF_EACH_RUN if name in found.values] if isinstance(where, Kept) else []
-        self.state(where, {name: value for name, value in found.values.items() if name not in left}, who)
+    def import_fields(self, where: Where, fields: StatedFields, actor: Actor) -> tuple[Finding, ...]:
+        """State fields that were read from files; returns findings about those left out. Raises SpecError."""
+        excluded = [name for name in OF_EACH_RUN if name in fields.values] if isinstance(where, SystemTemplate) else []
+        self.state(where, {name: value for name, value in fields.values.items() if name not in excluded}, actor)
         message, hint = Message("was left out"), Message("it is known from each job")
-        return tuple(finding("system.run-only", name, message, hint) for name in left)
+        return tuple(finding("system.run-only", name, message, hint) for name in excluded)
 
-    def keep(self, run_id: str, who: str, *, any_flavor: bool = False) -> Kept:
-        """Keep what is stated of a run for new runs of its profile, on its flavor (or pool) or on any."""
+    def keep(self, run_id: str, actor: Actor, *, any_flavor: bool = False) -> SystemTemplate:
+        """Make a run's stated fields the template for new runs of its profile, on its flavor (or pool) or on any."""
         run = self._run(run_id)
-        kept = Kept(run.profile, "" if any_flavor else _place(run))
-        values = self.of(run.run_id).stated.values
-        mine: dict[str, Value] = dict.fromkeys(FIELDS) | {
-            name: value for name, value in values.items() if name not in OF_EACH_RUN
-        }
-        self.state(kept, {name: value for name, value in mine.items() if name not in OF_EACH_RUN}, who)
-        return kept
+        template = SystemTemplate(run.profile, "" if any_flavor else run.spec.flavor or run.spec.pool_id)
+        stated = self.of(run.run_id).stated.values
+        # Also the fields that are not stated, which removes them from the template.
+        self.state(template, {name: stated.get(name) for name in FIELDS if name not in OF_EACH_RUN}, actor)
+        return template
 
     def take_over(self, run: Run) -> int:
-        """Give a new run what is kept for its profile and flavor; returns how many fields that states."""
-        values = self.kept_for(run.profile, run.spec)
+        """Copy the templates of its profile and flavor to a new run; returns the number of fields."""
+        values = self.template_for(run.profile, run.spec)
         if values:
             write_stated(stated_of(values), self._run_folder(run).path)
         return len(values)
 
-    def kept_for(self, profile: str, spec: RunSpec) -> dict[str, str | int]:
-        """What a new run takes over there, by field. Raises ResultError when it is damaged."""
-        places = ("", spec.flavor or spec.pool_id)
-        found = [read_stated(self._kept_folder(Kept(profile, flavor))) for flavor in places]
-        return {name: value for each in found if each for name, value in each.values.items()}
+    def template_for(self, profile: str, spec: RunSpec) -> dict[str, str | int]:
+        """The fields with which a new run starts; those for its flavor win. Raises ResultError for damaged files."""
+        values: dict[str, str | int] = {}
+        for flavor in ("", spec.flavor or spec.pool_id):
+            if stated := read_stated(self._template_folder(SystemTemplate(profile, flavor))):
+                values |= stated.values
+        return values
 
     def files(self, where: Where) -> dict[str, str]:
-        """Upstream's two files by their names, with every key; what is not stated is empty text."""
-        whole = self.of(where).whole
+        """Upstream's two files by name, with all keys; fields without a value are empty text."""
+        merged = self.of(where).merged
         both = (("system.json", SYSTEM_FIELDS), ("config.json", TESTER_FIELDS))
-        return {name: file_text(whole, fields, whole=True) for name, fields in both}
+        return {name: file_text(merged, fields, whole=True) for name, fields in both}
 
-    def _follow_up(self, run: Run, before: Stated, after: Stated, who: str) -> None:
-        """What a change of a run's description leads to: an event, and a new record of a run that has one."""
+    def _record_change(self, run: Run, before: Stated, after: Stated, actor: Actor) -> None:
+        """Log the change as an event and update the run's record, if it has one."""
         names = [name for name in FIELDS if before.values.get(name) != after.values.get(name)]
         message = Message("system description changed: {fields}", fields=", ".join(names))
-        events = [Event(run.run_id, self._clock(), "console", Level.INFO, message, who)] if names else []
+        events = [Event.by(actor, run.run_id, self._clock(), message)] if names else []
         for event in events:
             self._ledger.note(event)
         folder = self._run_folder(run)
         if folder.record.exists():
             record = read_record(folder.record, folder.metrics, folder.events)
-            if run.state.is_terminal:  # a run that is being collected writes its own files
+            if run.state.is_terminal:  # until then collecting writes these files
                 record = replace(record, events=(*record.events, *events))
                 write_record(record, folder.record, folder.metrics, folder.events)
             self._record(replace(record, described=after))
 
-    def _known(self, run: Run) -> Stated:
+    def _from_job(self, run: Run) -> Stated:
         folder = self._run_folder(run)
         if folder.record.exists():
-            return read_outline(folder.record).known
+            return read_outline(folder.record).system_from_job
         try:
             facts = read_facts(folder.launch)
-        except ResultError:  # its folder is lost
+        except ResultError:  # the run's folder is lost
             return known_from_job(run.spec, "", "", "")
         return known_from_job(run.spec, facts.workload.framework, facts.workload.model, facts.accelerator)
 
     def _folder(self, where: Where) -> Path:
         if isinstance(where, str):
             return self._run_folder(self._run(where)).path
-        load_profile(self._settings, where.profile)  # there is no other way to notice a wrong name
-        return self._kept_folder(where)
+        load_profile(self._settings, where.profile)  # raises for an unknown profile
+        return self._template_folder(where)
 
     def _run(self, run_id: str) -> Run:
-        """A run of the ledger, or one that only its record knows: it was imported, or the ledger was lost."""
+        """A run of the ledger, or of a record only: imported runs, and runs whose ledger was lost."""
         try:
             return self._ledger.get(run_id)
         except (RunNotFound, DamagedLedger):
@@ -166,18 +166,14 @@ class Systems:
     def _run_folder(self, run: Run) -> RunFolder:
         return RunFolder(self._settings.runs_dir / run.run_id)
 
-    def _kept_folder(self, kept: Kept) -> Path:
-        place = f"flavor-{quote(kept.flavor, safe='')}" if kept.flavor else "any-flavor"
-        return self._settings.systems_dir / kept.profile / place
+    def _template_folder(self, template: SystemTemplate) -> Path:
+        name = f"flavor-{quote(template.flavor, safe='')}" if template.flavor else "any-flavor"
+        return self._settings.systems_dir / template.profile / name
 
 
-def _place(run: Run) -> str:
-    return run.spec.flavor or run.spec.pool_id
-
-
-def _changed(before: Stated, changes: Mapping[str, Value], *, kept: bool) -> Stated:
+def _changed(before: Stated, changes: Mapping[str, Value], *, is_template: bool) -> Stated:
     problems = [Problem(name, Message("is not a field")) for name in changes if name not in FIELDS]
-    if kept:
+    if is_template:
         problems += [
             Problem(name, Message("is known from each job, so it is not kept for others"))
             for name, value in changes.items()
@@ -197,7 +193,7 @@ def _problems(name: str, value: Value) -> list[Problem]:
     try:
         stated_of({name: value})
     except ValidationError as error:
-        return [Problem(name, value_complaint(detail), repr(value)[:80]) for detail in error.errors()]
+        return [Problem(name, value_error(detail), repr(value)[:80]) for detail in error.errors()]
     return []
 
 
@@ -208,4 +204,4 @@ def where_of(text: str) -> Where:
     profile, _, flavor = text[1:].partition("/")
     if not profile:
         raise ConfigError(Message("{text!r} names no profile", text=text), Message("write @PROFILE or @PROFILE/FLAVOR"))
-    return Kept(profile, flavor)
+    return SystemTemplate(profile, flavor)

@@ -7,14 +7,15 @@ from aisbench_core.warehouse.answers.compared import (
     FieldValues,
     MetricComparison,
     MetricValue,
-    RunVerdict,
+    RunComparability,
 )
-from aisbench_core.warehouse.answers.scalings import Scaling, ScalingPoint, ScalingQuery, ScalingQuestion
+from aisbench_core.warehouse.answers.configurations import BenchmarkConfiguration
+from aisbench_core.warehouse.answers.scalings import Scaling, ScalingPoint, ScalingQuery
 from aisbench_core.warehouse.answers.sorts import BOARD_SORTS, RUN_SORTS
 from aisbench_core.warehouse.exports import Export, ExportFormat, ExportTable
 from aisbench_core.warehouse.facade import Warehouse
-from aisbench_core.warehouse.validity.series_verdict import SeriesVerdict
-from aisbench_core.warehouse.validity.verdicts import Judged, Validation
+from aisbench_core.warehouse.validity.series_evaluation import SeriesEvaluation
+from aisbench_core.warehouse.validity.validation import RunEvaluation, Validation
 from aisbench_core.warehouse.values import (
     BoardQuery,
     Check,
@@ -29,6 +30,7 @@ from aisbench_core.warehouse.values import (
 __all__ = [
     "BOARD_SORTS",
     "RUN_SORTS",
+    "BenchmarkConfiguration",
     "BoardPage",
     "BoardQuery",
     "BoardRow",
@@ -41,18 +43,17 @@ __all__ = [
     "ExportTable",
     "Facets",
     "FieldValues",
-    "Judged",
     "MetricComparison",
     "MetricValue",
     "RegionFacts",
+    "RunComparability",
+    "RunEvaluation",
     "RunPage",
     "RunRow",
-    "RunVerdict",
     "Scaling",
     "ScalingPoint",
     "ScalingQuery",
-    "ScalingQuestion",
-    "SeriesVerdict",
+    "SeriesEvaluation",
     "Validation",
     "Validity",
     "Warehouse",

@@ -1,4 +1,4 @@
-"""What can be exported, and how: frozen values, free of SQL."""
+"""Exports: frozen values, free of SQL."""
 
 import re
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from aisbench_core.warehouse.values import BoardQuery
 
 
 class ExportTable(StrEnum):
-    """What a row is: one run, or all runs of a series or a group of the leaderboard."""
+    """What a row is about: one run, or the runs of a series or of a row of the leaderboard."""
 
     RUNS = "runs"
     SERIES = "series"
 
 
 class ExportFormat(StrEnum):
-    """The kind of file; also the ending of its name."""
+    """The kind of file; the value is its extension."""
 
     CSV = "csv"
     EXCEL = "xlsx"
@@ -34,9 +34,9 @@ MEDIA_TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """Everything that the query's filter chooses (never only its page), as one file.
+    """All runs of a query, not only its page, as one file.
 
-    `bom`: a byte order mark before CSV, by which Excel knows that it is UTF-8."""
+    `bom`: begin a CSV with a byte order mark, from which Excel knows that it is UTF-8."""
 
     query: BoardQuery
     exported_at: datetime
@@ -46,12 +46,12 @@ class Export:
 
     @property
     def file_name(self) -> str:
-        """A name that says what is in it: region, rehearsals, table and day (UTC)."""
+        """A name made of table, region, kind and day (UTC)."""
         return file_name(self.table, self.query.region, self.query.rehearsal, self.exported_at, self.format)
 
 
-def file_name(what: str, region: str, rehearsal: bool | None, at: datetime, ending: str) -> str:
-    """The name of a file for a person, without what file systems or shells stumble over."""
-    place = re.sub(r"[^\w.-]+", "-", region).strip("-.") or "region"
+def file_name(subject: str, region: str, rehearsal: bool | None, at: datetime, extension: str) -> str:
+    """A file name, without characters that file systems or shells treat specially."""
+    safe = re.sub(r"[^\w.-]+", "-", region).strip("-.") or "region"
     kind = "-rehearsals" if rehearsal else ""
-    return f"aisbench-{what}-{place}{kind}-{at.astimezone(UTC):%Y%m%d}.{ending}"
+    return f"aisbench-{subject}-{safe}{kind}-{at.astimezone(UTC):%Y%m%d}.{extension}"

@@ -1,20 +1,22 @@
 """The results warehouse as the console and the command line see it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import IO
+from typing import IO, Concatenate, ParamSpec, TypeVar
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.model import RankResult, RunRecord
+from aisbench_core.changes import log_change
+from aisbench_core.model import Actor, RunRecord
+from aisbench_core.rulesets.registry import Rulesets
 from aisbench_core.rulesets.ruleset import DEFAULT
-from aisbench_core.rulesets.shelf import Rulesets
 from aisbench_core.warehouse.answers import (
     baselines,
     board,
     compare,
+    distinguishing,
     dots,
     facets,
     histories,
@@ -26,273 +28,261 @@ from aisbench_core.warehouse.answers import (
 )
 from aisbench_core.warehouse.answers.boards import BoardPage, BoardRow
 from aisbench_core.warehouse.answers.compared import ComparedBy, Comparison, RankMap, RankSpread, RunDot, Servers
-from aisbench_core.warehouse.answers.distinguishing import Distinguishing
-from aisbench_core.warehouse.answers.histories import Baseline, GroupPage, GroupRow, History, Regressions, VersionField
-from aisbench_core.warehouse.answers.listed import ListPage
-from aisbench_core.warehouse.answers.scalings import QuestionPage, Scaling, ScalingQuestion
+from aisbench_core.warehouse.answers.configurations import BenchmarkConfiguration
+from aisbench_core.warehouse.answers.histories import Baseline, History, Regressions, TrendPage, TrendRow, VersionField
+from aisbench_core.warehouse.answers.scalings import ConfigurationPage, Scaling
 from aisbench_core.warehouse.exporting import export, reported
 from aisbench_core.warehouse.exports import Export
 from aisbench_core.warehouse.records import record, runs
+from aisbench_core.warehouse.records.annotations import StoredAnnotations
 from aisbench_core.warehouse.records.imports import Imports
-from aisbench_core.warehouse.records.people import People
 from aisbench_core.warehouse.records.recorder import Recorder
-from aisbench_core.warehouse.records.runs import Asked
+from aisbench_core.warehouse.records.runs import StoredSpec
+from aisbench_core.warehouse.records.saved_views import SavedViews
 from aisbench_core.warehouse.records.stored_series import StoredSeries
-from aisbench_core.warehouse.store import compacting, integrity, migrating, snapshots
-from aisbench_core.warehouse.store.connection import PATIENCE_S, Connection
+from aisbench_core.warehouse.store import Compacted, Progress, Store, integrity, migrating, no_progress, snapshots
+from aisbench_core.warehouse.store.engine import PATIENCE_S
+from aisbench_core.warehouse.store.file_store import FileStore
 from aisbench_core.warehouse.store.lake import Lake
 from aisbench_core.warehouse.store.merging import WarehouseMerge
-from aisbench_core.warehouse.store.migrating import Told, unheard
-from aisbench_core.warehouse.store.team import TeamPlace
-from aisbench_core.warehouse.validity import verdicts
-from aisbench_core.warehouse.validity.judging import Judge
+from aisbench_core.warehouse.store.team import TeamLocation
+from aisbench_core.warehouse.validity import validation
+from aisbench_core.warehouse.validity.evaluation import Evaluator
 from aisbench_core.warehouse.values import BoardQuery, Facets, RegionFacts, RunPage, RunRow
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Warehouse:
-    """Every recorded result: in one DuckDB file that is open only while somebody asks, or in a team's warehouse.
+    """Every recorded result: in a DuckDB file that is open only during queries, or in a team's warehouse.
 
-    Safe to share between threads, and to use from several processes at once. Every method raises WarehouseBusy when
-    another process is in the way for too long, and WarehouseError when the warehouse cannot be used."""
+    Safe to share between threads, and to use from several processes at once. Every method raises WarehouseBusy if
+    other processes keep it busy for too long, and WarehouseError if the warehouse cannot be used."""
 
     def __init__(
         self,
-        place: Path | TeamPlace,
+        location: Path | TeamLocation,
         patience_s: float = PATIENCE_S,
         rulesets: Rulesets | None = None,
         ruleset_id: str = DEFAULT,
     ) -> None:
-        """`patience_s`: how long to wait for other processes before WarehouseBusy. `ruleset_id` names the one of
-        `rulesets` (by default the shipped ones) that judges what is recorded. Raises ConfigError and SpecError."""
-        self.place = place
+        """`patience_s`: how long to wait for other processes. `ruleset_id`: the one of `rulesets` (by default those
+        that are shipped) that decides the validity of recorded runs. Raises ConfigError and SpecError."""
+        self.location = location
         self._rulesets = rulesets or Rulesets()
-        self._judge = Judge(self._rulesets.get(ruleset_id))
-        self._connection = Lake(place, patience_s) if isinstance(place, TeamPlace) else Connection(place, patience_s)
-        self.record = Recorder(self._connection, self._judge).record
-        self.people = People(self._connection)
-        self.apart = Distinguishing(self._connection)
-        self.taking = WarehouseMerge(self._connection, self._judge)
-        self.imports = Imports(self._connection, self._judge)
-        self.series = StoredSeries(self._connection, self._judge_of, self._under)
+        self._evaluator = Evaluator(self._rulesets.get(ruleset_id))
+        self._store: Store = (
+            Lake(location, patience_s) if isinstance(location, TeamLocation) else FileStore(location, patience_s)
+        )
+        self.record = Recorder(self._store, self._evaluator).record
+        self.annotations = StoredAnnotations(self._store)
+        self.saved_views = SavedViews(self._store)
+        self.merging = WarehouseMerge(self._store, self._evaluator)
+        self.imports = Imports(self._store, self._evaluator)
+        self.series = StoredSeries(self._store, self._evaluator_of, self._under)
 
     def cursor(self) -> AbstractContextManager[DuckDBPyConnection]:
-        """A cursor of your own, for a moment. Do not borrow a second one while you hold it."""
-        return self._connection.cursor()
+        """A cursor for a moment, one per thread at a time."""
+        return self._store.cursor()
+
+    def _read(self, query: Callable[Concatenate[DuckDBPyConnection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        with self._store.cursor() as cur:
+            return query(cur, *args, **kwargs)
 
     @contextmanager
     def _under(self, query: BoardQuery) -> Iterator[DuckDBPyConnection]:
-        """A cursor that sees the verdicts which the query asks for."""
-        judge = self._judge_of(query.ruleset_id) if query.ruleset_id else None
-        with self._connection.moment() as cur:
-            if judge:
-                verdicts.lay_over(cur, query, judge)
+        """A cursor in a transaction that sees the validity by the query's ruleset."""
+        evaluator = self._evaluator_of(query.ruleset_id) if query.ruleset_id else None
+        with self._store.moment() as cur:
+            if evaluator:
+                validation.overlay(cur, query, evaluator)
             yield cur
 
-    def _judge_of(self, ruleset_id: str) -> Judge:
-        return Judge(self._rulesets.get(ruleset_id)) if ruleset_id else self._judge
+    def _evaluator_of(self, ruleset_id: str) -> Evaluator:
+        return Evaluator(self._rulesets.get(ruleset_id)) if ruleset_id else self._evaluator
 
     def revision(self) -> str:
-        """A text that changes whenever the content does; asking for it opens no file."""
-        return self._connection.revision()
+        """A text that changes with every change of the content; a file is not opened for it."""
+        return self._store.revision()
 
     def record_many(self, records: Iterable[RunRecord]) -> int:
-        """Store many records, some hundred in one transaction; returns how many. Can be repeated when interrupted."""
-        return record.record_many(self._connection, records, self._judge)
+        """Store many records in several transactions; returns how many. Can be repeated after an interruption."""
+        return record.record_many(self._store, records, self._evaluator)
 
-    def rebuild(self, records: Iterable[RunRecord], others: Iterable[str] = ()) -> int:
-        """Make the content equal to `records`, and leave `others`; returns how many records. Can be repeated.
+    def rebuild(self, records: Iterable[RunRecord], keep: Iterable[str] = ()) -> int:
+        """Make the content equal to `records` and runs to `keep`; returns how many records. Can be repeated.
 
         In a team's warehouse this removes what other people recorded: use `record_many` there."""
-        return record.rebuild(self._connection, records, self._judge, others)
+        return record.rebuild(self._store, records, self._evaluator, keep)
 
-    def move_to(self, target: "Warehouse", told: Told, at_once: int | None = None) -> migrating.Moved:
-        """Copy everything into another warehouse, `at_once` runs at a time, and compare. Can be repeated."""
-        return migrating.move(self._connection, target._connection, told, at_once)
+    def move_to(self, target: "Warehouse", on_progress: Progress) -> migrating.Moved:
+        """Copy everything into another warehouse, and compare. Can be repeated."""
+        return migrating.move(self._store, target._store, on_progress)
 
     def snapshot(self, target: Path, at: datetime, *, replace: bool = False) -> snapshots.Snapshot:
-        """Write everything of this moment into one file for others. Raises ConfigError when it cannot be written."""
-        return snapshots.take(self._connection, target, at, replace=replace)
+        """Write everything of this moment into one read-only file. Raises ConfigError if it cannot be written."""
+        return snapshots.create(self._store, target, at, replace=replace)
 
     def check(
-        self, records: Iterable[RunRecord], told: Told = unheard, *, mend: bool = False
+        self, records: Iterable[RunRecord], on_progress: Progress = no_progress, *, mend: bool = False
     ) -> integrity.IntegrityReport:
-        """Read and compute everything again, and compare it with the runs' folders; `mend` standings first."""
-        return integrity.check(self._connection, records, compacting.loose(self._connection), told, mend=mend)
+        """Recompute everything, and compare it with the runs' folders. `mend`: recompute group statistics first."""
+        return integrity.check(self._store, records, self._store.loose_files(), on_progress, mend=mend)
 
-    def compact(self) -> compacting.Compacted:
-        """Make it small and quick again; others wait, or go on, meanwhile."""
-        return compacting.compact(self._connection)
+    def compact(self) -> Compacted:
+        """Rewrite it in as little space and as few files as possible. Other processes wait for a file meanwhile."""
+        return self._store.compact()
 
     def regions(self) -> list[RegionFacts]:
-        """The regions that runs are known of; measurements first, then rehearsals."""
-        with self.cursor() as cur:
-            return facets.regions(cur)
+        """The regions with runs; measurements first, then rehearsals."""
+        return self._read(facets.regions)
 
     def facets(self, region: str, rehearsal: bool | None = None) -> Facets:
         """What a region's runs can be filtered by."""
-        with self.cursor() as cur:
-            return facets.facets(cur, region, rehearsal)
+        return self._read(facets.facets, region, rehearsal)
 
     def leaderboard(self, query: BoardQuery) -> BoardPage:
-        """One page of the leaderboard. Raises ValueError on a sort that BOARD_SORTS does not hold."""
+        """One page of the leaderboard. Raises ValueError if the sort is not in BOARD_SORTS."""
         with self._under(query) as cur:
             return board.leaderboard(cur, query)
 
-    def dots(self, query: BoardQuery, rows: Sequence[BoardRow], most: int) -> Mapping[str, tuple[RunDot, ...]]:
-        """Single valid runs of each of the leaderboard's rows, at most `most`, by the row's latest run."""
+    def dots(self, query: BoardQuery, rows: Sequence[BoardRow], limit: int) -> Mapping[str, tuple[RunDot, ...]]:
+        """Up to `limit` valid runs of each of the leaderboard's rows, by the row's latest run."""
         with self._under(query) as cur:
-            return dots.of_rows(cur, query, rows, most)
+            return dots.of_rows(cur, query, rows, limit)
 
     def runs(self, query: BoardQuery) -> RunPage:
-        """One page of runs, with all that is known of each. Raises SpecError on a sort that RUN_SORTS does not hold."""
+        """One page of runs. Raises SpecError if the sort is not in RUN_SORTS."""
         with self._under(query) as cur:
             return runs.page(cur, query)
 
-    def search(self, query: BoardQuery) -> ListPage:
-        """One page of runs, with what lists say of each: several times as quick as `runs`, and raises as it does."""
-        with self._under(query) as cur:
-            return search.search(cur, query)
-
     def count(self, query: BoardQuery) -> int:
-        """How many runs the query chooses, whichever page it asks for."""
+        """How many runs the query chooses on all pages."""
         with self._under(query) as cur:
             return search.count(cur, query)
 
     def run(self, run_id: str) -> RunRow | None:
-        """One run, or None when it was not recorded."""
+        """One run; None if it was not recorded."""
         return self.runs_of([run_id]).get(run_id)
 
-    def asked(self, run_id: str) -> Asked | None:
-        """What a run was asked to do; of an imported run only what is known. None when it was not recorded."""
-        with self.cursor() as cur:
-            return runs.asked_for(cur, [run_id]).get(run_id)
+    def spec_of(self, run_id: str) -> StoredSpec | None:
+        """A run's spec, of an imported run only the known fields; None if it was not recorded."""
+        return self._read(runs.specs_of, [run_id]).get(run_id)
 
     def runs_of(self, run_ids: Sequence[str]) -> Mapping[str, RunRow]:
-        """Those of the runs that were recorded, by their ids."""
-        with self.cursor() as cur:
-            return {row.run_id: row for row in runs.by_ids(cur, run_ids)}
+        """Those of the runs that were recorded, by id."""
+        return {row.run_id: row for row in self._read(runs.by_ids, run_ids)}
 
-    def known(self, run_ids: Sequence[str]) -> frozenset[str]:
+    def recorded(self, run_ids: Sequence[str]) -> frozenset[str]:
         """Those of the runs that were recorded."""
-        with self.cursor() as cur:
-            return runs.known(cur, run_ids)
+        return self._read(runs.recorded, run_ids)
 
     def starting_with(self, starts: Sequence[str]) -> frozenset[str]:
-        """The ids of recorded runs that begin with one of these texts, which are equally long."""
-        with self.cursor() as cur:
-            return runs.starting_with(cur, starts)
+        """The ids of recorded runs that have one of these prefixes, which are equally long."""
+        return self._read(runs.starting_with, starts)
 
     def of_jobs(self, job_ids: Sequence[str]) -> Mapping[str, str]:
-        """The launched run of each job that one was recorded of, by the job's id."""
-        with self.cursor() as cur:
-            return runs.of_jobs(cur, job_ids)
-
-    def rank_results(self, run_id: str) -> tuple[RankResult, ...]:
-        """The throughput of each card that holds a number, by server and rank."""
-        with self.cursor() as cur:
-            return runs.rank_results(cur, [run_id]).get(run_id, ())
+        """The recorded run of each job that was launched here, by the job's id."""
+        return self._read(runs.of_jobs, job_ids)
 
     def rank_map(self, run_id: str) -> RankMap | None:
-        """A run's cards by node, with its stragglers; None when nothing is known of single cards."""
-        with self.cursor() as cur:
-            return ranks.rank_map(cur, run_id)
+        """A run's cards by node, with its stragglers; None without results of single cards."""
+        return self._read(ranks.rank_map, run_id)
 
     def rank_spreads(self, run_ids: Sequence[str]) -> Mapping[str, RankSpread]:
-        """How far the cards of each run lie apart; runs without single cards are left out."""
-        with self.cursor() as cur:
-            return ranks.spreads(cur, run_ids)
+        """The spread of the cards of each run; runs without results of single cards are left out."""
+        return self._read(ranks.spreads, run_ids)
 
     def servers(self, run_id: str) -> Servers | None:
-        """What each server of a single-server run did; None for a cluster's run, and one that was not recorded."""
-        with self.cursor() as cur:
-            return servers.servers(cur, [run_id]).get(run_id)
+        """The results of each server of a single-server run; None for other runs."""
+        return self._read(servers.servers, [run_id]).get(run_id)
 
     def compare(self, run_ids: Sequence[str], by: ComparedBy = ComparedBy.RUNS) -> Comparison:
-        """2 to 8 runs, or rows, against the first. Raises RunNotFound, and SpecError on another number of runs."""
-        with self.cursor() as cur:
-            return compare.compare(cur, run_ids, by)
+        """2 to 8 runs, or rows, against the first. Raises RunNotFound, and SpecError for another number."""
+        return self._read(compare.compare, run_ids, by)
 
-    def questions(self, query: BoardQuery) -> QuestionPage:
-        """One page of questions whose throughput can be followed over node counts."""
-        with self.cursor() as cur:
-            return scaling.questions(cur, query)
+    def distinctions(self, region: str, fingerprints: Iterable[str], *, rehearsal: bool) -> Mapping[str, str]:
+        """What distinguishes benchmark configurations of the same workload and model, by fingerprint."""
+        return distinguishing.distinctions(self._store, region, fingerprints, rehearsal=rehearsal)
 
-    def scaling(self, question: ScalingQuestion) -> tuple[Scaling, ...]:
+    def configurations(self, query: BoardQuery) -> ConfigurationPage:
+        """One page of benchmark configurations that were run on several nodes."""
+        return self._read(scaling.configurations, query)
+
+    def scaling(self, configuration: BenchmarkConfiguration) -> tuple[Scaling, ...]:
         """Throughput, speed-up and efficiency over node counts: a curve for each version and hardware."""
-        with self.cursor() as cur:
-            return scaling.scaling(cur, question)
+        return self._read(scaling.scaling, configuration)
 
     def scaling_of(self, run_id: str) -> Scaling:
-        """The scaling of everything that differs from this run in its node count only. Raises RunNotFound."""
-        with self.cursor() as cur:
-            return scaling.scaling_of(cur, run_id)
+        """The scaling of runs that differ from this one in the node count only. Raises RunNotFound."""
+        return self._read(scaling.scaling_of, run_id)
 
     def curve(self, run: RunRow) -> Scaling:
-        """As `scaling_of`, of a run that was already asked for."""
-        with self.cursor() as cur:
-            return scaling.curve(cur, run)
+        """As `scaling_of`, for a run that is already loaded."""
+        return self._read(scaling.curve, run)
 
-    def groups(self, query: BoardQuery) -> GroupPage:
-        """One page of the groups whose runs can be followed over time, the latest first."""
-        with self.cursor() as cur:
-            return history.groups(cur, query)
+    def trends(self, query: BoardQuery) -> TrendPage:
+        """One page of the trends, the latest first."""
+        return self._read(history.trends, query)
 
     def history(
-        self, row: GroupRow, by: VersionField | None = None, names: Sequence[str] = (), *, include_invalid: bool = False
+        self, row: TrendRow, by: VersionField | None = None, names: Sequence[str] = (), *, include_invalid: bool = False
     ) -> History:
-        """One group over time: runs, versions, changes, and the verdict on its newest runs.
+        """One trend: runs, versions, changes, and the regression verdict on the newest runs.
 
-        `by` says what a version is, `names` the baseline (versions or run ids) instead of the group's own."""
-        with self._connection.moment() as cur:
+        `by`: what a version is. `names`: a baseline (versions or run ids) instead of the marked one."""
+        with self._store.moment() as cur:
             return history.history(cur, row, by, names, include_invalid=include_invalid)
 
-    def history_runs(self, query: BoardQuery, row: GroupRow) -> histories.HistoryPage:
-        """One page of a group's runs. Raises SpecError on a sort that HISTORY_SORTS does not hold."""
-        with self._connection.moment() as cur:
+    def history_runs(self, query: BoardQuery, row: TrendRow) -> histories.HistoryPage:
+        """One page of a trend's runs. Raises SpecError if the sort is not in HISTORY_SORTS."""
+        with self._store.moment() as cur:
             return history.runs(cur, query, row.group)
 
     def regressions(self, query: BoardQuery, by: VersionField | None = None, names: Sequence[str] = ()) -> Regressions:
-        """The verdicts on the newest runs of every group of the query. Raises RunNotFound when none has `names`."""
-        with self._connection.moment() as cur:
+        """The regression verdicts on all trends of the query. Raises RunNotFound if none has `names`."""
+        with self._store.moment() as cur:
             return history.regressions(cur, query, by, names)
 
-    def validate(self, query: BoardQuery) -> verdicts.Validation:
-        """Judge every run that the query's filters choose; without a ruleset in it, by the one that records.
+    def validate(self, query: BoardQuery) -> validation.Validation:
+        """Evaluate every run that the query chooses; without a ruleset in it, by the one used for recording.
 
-        Raises ConfigError and SpecError when there is no such ruleset."""
-        with self.cursor() as cur:
-            return verdicts.validate(cur, query, self._judge_of(query.ruleset_id))
+        Raises ConfigError and SpecError if the ruleset cannot be used."""
+        return self._read(validation.validate, query, self._evaluator_of(query.ruleset_id))
 
-    def keep_verdicts(self, validation: verdicts.Validation) -> int:
-        """Store the verdicts of a validation, as far as they are not stored; returns how many those were."""
-        judge = self._judge_of(validation.ruleset_id)
-        return verdicts.keep(self._connection, [run.run_id for run in validation.runs if not run.is_stored], judge)
+    def store_evaluations(self, result: validation.Validation, actor: Actor) -> int:
+        """Store the evaluations that differ from the stored ones; returns how many."""
+        log_change(actor, f"store validity by ruleset {result.ruleset_id}")
+        run_ids = [run.run_id for run in result.runs if not run.is_stored]
+        return validation.store_evaluations(self._store, run_ids, self._evaluator_of(result.ruleset_id))
 
-    def mark_baseline(self, run_ids: Sequence[str], field: VersionField | None, who: str, at: datetime) -> Baseline:
-        """Make these runs, or with `field` all runs of their versions, their group's baseline.
+    def mark_baseline(self, run_ids: Sequence[str], field: VersionField | None, actor: Actor, at: datetime) -> Baseline:
+        """Make these runs, or with `field` all runs of their versions, the baseline of their trend.
 
-        Raises RunNotFound, and SpecError unless they are valid runs of one group."""
-        return baselines.mark(self._connection, run_ids, field, who, at)
+        Raises RunNotFound, and SpecError unless they are valid runs of one trend."""
+        return baselines.mark(self._store, run_ids, field, actor.name, at)
 
-    def unmark_baseline(self, group_id: str) -> bool:
-        """Forget a group's baseline; says whether it had one."""
-        return baselines.unmark(self._connection, group_id)
+    def unmark_baseline(self, group_id: str, actor: Actor) -> bool:
+        """Remove a baseline; says whether there was one."""
+        log_change(actor, f"remove the baseline of {group_id}")
+        return baselines.unmark(self._store, group_id)
 
     def baselines(self) -> list[Baseline]:
         """Every marked baseline, the oldest mark first."""
-        with self.cursor() as cur:
-            return list(baselines.by_group(cur).values())
+        return list(self._read(baselines.by_trend).values())
 
-    def export(self, asked: Export, target: IO[bytes]) -> int:
-        """Write every run of the query (not only its page) in the asked format; returns the number of rows.
+    def export(self, request: Export, target: IO[bytes]) -> int:
+        """Write every run of the query, not only of its page; returns the number of rows. See docs/export.md.
 
-        Columns and formats: docs/export.md. Raises SpecError on more rows than Excel holds."""
-        with self._under(asked.query) as cur:
-            return export.write(cur, asked, self._judge_of(asked.query.ruleset_id), target, self._rulesets.bases())
+        Raises SpecError if there are more rows than Excel can have."""
+        evaluator = self._evaluator_of(request.query.ruleset_id)
+        with self._under(request.query) as cur:
+            return export.write(cur, request, evaluator, target, self._rulesets.bases())
 
     def reported(self, run_ids: Sequence[str], at: datetime, ruleset_id: str = "") -> reported.Reported:
-        """All that a report says of these runs; unknown ones are left out."""
-        known = next(iter(self.runs_of(run_ids).values()), None) if ruleset_id else None
-        kind = BoardQuery(known.region, rehearsal=known.rehearsal, ruleset_id=ruleset_id) if known else BoardQuery("")
-        with self._under(kind) as cur:
-            return reported.reported(cur, run_ids, at, self._judge_of(ruleset_id), self._rulesets.bases())
+        """The content of a report about these runs; those that do not exist are left out."""
+        run = next(iter(self.runs_of(run_ids).values()), None) if ruleset_id else None
+        query = BoardQuery(run.region, rehearsal=run.rehearsal, ruleset_id=ruleset_id) if run else BoardQuery("")
+        with self._under(query) as cur:
+            return reported.reported(cur, run_ids, at, self._evaluator_of(ruleset_id), self._rulesets.bases())

@@ -1,7 +1,7 @@
-"""What the warehouse is asked and what it answers about runs: frozen values, free of SQL.
+"""Queries for runs, and runs: frozen values, free of SQL.
 
 Throughputs are in the workload's own unit (`throughput_unit`, samples/s as a rule), times are aware UTC, durations
-seconds, shares and coefficients of variation fractions (0.05 is 5 %). None always means "not measured".
+seconds, shares and coefficients of variation fractions (0.05 is 5 %). None is "not measured".
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from aisbench_core.model import Mode, Origin, RunState
 
 
 class Validity(StrEnum):
-    """What a run's result is worth. A claimed one was imported: nothing speaks against it, and nobody verified it."""
+    """Whether a run's result counts. A claimed one was imported: no check failed, and nobody verified it."""
 
     VALID = "valid"
     CLAIMED = "claimed"
@@ -21,17 +21,17 @@ class Validity(StrEnum):
 
     @property
     def counts(self) -> bool:
-        """Whether it enters the statistics of its group; imported results have groups of their own."""
+        """Whether it enters the statistics of its group. Imported results have groups of their own."""
         return self in (Validity.VALID, Validity.CLAIMED)
 
     @property
     def label(self) -> str:
-        """In words."""
+        """As text."""
         return "claimed, unverified" if self is Validity.CLAIMED else self.value
 
 
 class CheckLevel(StrEnum):
-    """How one check ended: a failed one makes the result invalid, a warning does not."""
+    """The outcome of one check: a failed one makes the result invalid, a warning does not."""
 
     OK = "ok"
     WARN = "warn"
@@ -40,7 +40,7 @@ class CheckLevel(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One rule applied to one result: what it expects, what it found, and where."""
+    """One rule applied to one result: what it expects, what it found, and where. Stored under these names."""
 
     id: str
     level: CheckLevel
@@ -50,20 +50,19 @@ class Check:
 
 
 def is_of_the_end(check_id: str, validity: Validity) -> bool:
-    """Whether a result lacks something because its run did not complete: how that ended is the first thing to see."""
+    """Whether fields are missing because the run did not complete: then how it ended is shown first."""
     return check_id == "V01" and validity is Validity.INCOMPLETE
 
 
 @dataclass(frozen=True, slots=True)
 class BoardQuery:
-    """Which runs, and which page of the answer; leaderboard, run list and export all take it.
+    """Filters, order and page of the leaderboard, of lists of runs and of exports.
 
-    One region, and of it either measurements or rehearsals (`rehearsal` None: the measurements if there are any,
-    otherwise the rehearsals). Empty tuples and None filter nothing; `text` is looked for in ids, names and people.
-    `origin` None: launched and imported runs, which are never one row of the leaderboard.
-    `validity`: in lists of runs only those that are worth this, whatever `include_invalid` says. `ruleset_id`: whose
-    verdicts count; empty: those that are stored.
-    `sort` is one of BOARD_SORTS or RUN_SORTS; rows without a value always come last.
+    One region, and either measurements or rehearsals (`rehearsal` None: the measurements if there are any, otherwise
+    the rehearsals). Empty tuples and None filter nothing; `text` is searched in ids, names and people. `origin` None:
+    launched and imported runs, which are never in one row of the leaderboard. `validity` applies to lists of runs, in
+    place of `include_invalid`. `ruleset_id`: the ruleset that evaluates the runs; empty: the stored validity counts.
+    `sort` is one of BOARD_SORTS or RUN_SORTS; rows without a value come last.
     """
 
     region: str
@@ -89,7 +88,7 @@ class BoardQuery:
 
 @dataclass(frozen=True, slots=True)
 class RegionFacts:
-    """One region and kind that the warehouse holds runs of."""
+    """A region and kind of runs (measurements or rehearsals), and how many there are."""
 
     region: str
     rehearsal: bool
@@ -98,7 +97,7 @@ class RegionFacts:
 
 @dataclass(frozen=True, slots=True)
 class Facets:
-    """What there is to filter by in one region, each sorted; `rulesets` decided the stored verdicts."""
+    """The values in one region that runs can be filtered by, sorted; `rulesets` decided the stored validity."""
 
     models: tuple[str, ...] = ()
     workloads: tuple[str, ...] = ()
@@ -111,13 +110,12 @@ class Facets:
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """One run as the warehouse knows it: what was asked for, what came out, and what that is worth.
+    """One run: configuration, result and validity; the columns are described in docs/warehouse.md.
 
-    `throughput` is the sum over ranks in cluster mode and the mean over servers of their sums in single-server mode;
-    `throughput_reported` is what train_result_info says. `accuracy` is None on synthetic data, where it is not a
-    measurement (`accuracy_reported` keeps the number). `rank_cv` is the ranks' coefficient of variation. Of an
-    imported run, sizes may be None and texts empty: they are not known. `source` says where it was imported from.
-    `reproduces` is the run whose result it was to give again, `manifest_sha256` of its workload's manifest at launch.
+    `throughput` is the sum over ranks in cluster mode, and in single-server mode the mean over servers of their sums;
+    `throughput_reported` is that of train_result_info. `accuracy` is None on synthetic data, where it is not a
+    measurement (`accuracy_reported` has the number). Of an imported run, sizes may be None and texts empty: they are
+    unknown, and `source` is where it was imported from. `reproduces` is the run whose result it was to repeat.
     """
 
     run_id: str
@@ -191,14 +189,15 @@ class RunRow:
 
     @property
     def began_at(self) -> datetime | None:
-        """When it was launched, or an imported one measured; None when its files tell no time."""
+        """When it was launched, or an imported one measured; None when its files hold no time."""
+        # An import without known times takes its own.
         return None if self.imported_at and self.created_at >= self.imported_at else self.created_at
 
     @property
     def reasons(self) -> tuple[Check, ...]:
         """The checks that failed or warn, failed ones first: why a run is not valid."""
-        troubled = [check for check in self.checks if check.level is not CheckLevel.OK]
-        return tuple(sorted(troubled, key=lambda check: (check.level is not CheckLevel.FAIL, check.id)))
+        checks = (check for check in self.checks if check.level is not CheckLevel.OK)
+        return tuple(sorted(checks, key=lambda check: (check.level is not CheckLevel.FAIL, check.id)))
 
     @property
     def converged(self) -> bool | None:
@@ -210,7 +209,7 @@ class RunRow:
 
 @dataclass(frozen=True, slots=True)
 class RunPage:
-    """One page of runs, and how many there are in all. `rehearsal` says which kind is shown."""
+    """One page of runs, and how many there are. `rehearsal` is their kind."""
 
     rows: tuple[RunRow, ...]
     total: int

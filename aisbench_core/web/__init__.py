@@ -1,1 +1,1 @@
-"""What stands between a browser and Streamlit: who may reach the console, from which pages."""
+"""ASGI middleware in front of Streamlit: access control, cookies and uploads."""

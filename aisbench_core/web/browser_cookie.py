@@ -1,4 +1,4 @@
-"""Each browser has a random id in a cookie, which says nothing of the person and which no script on a page can read."""
+"""A cookie with a random id per browser; it identifies no person, and scripts cannot read it (HttpOnly)."""
 
 import re
 import secrets
@@ -13,13 +13,13 @@ YEAR = 365 * 24 * 3600
 
 
 class BrowserCookie:
-    """Gives each browser its id with the first page that it opens, and keeps it from expiring."""
+    """Sets the id with the first page that a browser opens, and renews it with each later one."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer as before; documents carry the cookie."""
+        """Add the cookie to responses for HTML documents."""
         if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
             await self._app(scope, receive, send)
             return
@@ -34,15 +34,15 @@ class BrowserCookie:
 
 
 def _cookie(scope: Scope) -> str:
-    """Lax, not Strict: a link in a mail must show the browser's own draft, too."""
-    own = _sent(scope) or secrets.token_urlsafe(32)
+    """Lax, not Strict, so that a link from a mail opens with the cookie and shows the browser's draft."""
+    browser_id = _received(scope) or secrets.token_urlsafe(32)
     secure = "; Secure" if scope.get("scheme") == "https" else ""
-    return f"{COOKIE}={own}; Max-Age={YEAR}; Path=/; HttpOnly; SameSite=Lax{secure}"
+    return f"{COOKIE}={browser_id}; Max-Age={YEAR}; Path=/; HttpOnly; SameSite=Lax{secure}"
 
 
-def _sent(scope: Scope) -> str:
-    """The id that the browser has sent; empty if there is none that we gave.
+def _received(scope: Scope) -> str:
+    """The id in the request; empty without a valid one.
 
-    Read as pages read it: other programs of this machine set cookies for it too, and some do not keep to the syntax."""
-    sent = HTTPConnection(scope).cookies.get(COOKIE, "")
-    return sent if ID.fullmatch(sent) else ""
+    Parsed like in pages: other servers on this host set cookies too, some with invalid syntax."""
+    received = HTTPConnection(scope).cookies.get(COOKIE, "")
+    return received if ID.fullmatch(received) else ""

@@ -1,7 +1,7 @@
-"""The middleware before Streamlit: requests for other names, from other pages and to inner endpoints end here.
+"""Rejects requests with foreign Host or Origin headers, and to internal endpoints, before Streamlit.
 
 Streamlit itself accepts pages of every port of this machine, and asks a public host for this machine's address before
-it refuses others. It never sees what is refused here.
+it rejects others.
 """
 
 import re
@@ -17,8 +17,8 @@ from aisbench_core.web.listening import SETTING, is_loopback
 from aisbench_core.web.origins import ConsoleNames
 
 INNER = "/_stcore/"
+# Internal endpoints of Streamlit that the console's pages use; not metrics or the agent API.
 OPEN_ENDPOINTS = re.compile(r"health|host-config|stream|upload_file/[0-9a-f-]{36}/[0-9a-f-]{36}")
-"""What the console's pages use of Streamlit's inner endpoints. Metrics and the agent API are not among them."""
 
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
@@ -32,13 +32,13 @@ CLOSED = "Not found."
 
 @dataclass(frozen=True)
 class FrontDoor:
-    """Who may pass: other machines only where `network` allows them."""
+    """Decides which requests pass. `network`: whether other machines may connect."""
 
     names: ConsoleNames
     network: bool
 
     def refusal(self, scope: Scope) -> tuple[int, str] | None:
-        """The status and the sentence with which a request is refused; None lets it pass."""
+        """HTTP status and message for a rejected request; None if it passes."""
         headers = Headers(scope=scope)
         hosts, origins = headers.getlist("host"), headers.getlist("origin")
         server = scope.get("server")
@@ -57,34 +57,34 @@ class FrontDoor:
 
 
 class FrontDoorMiddleware:
-    """Answers what may not pass, and hands everything else on."""
+    """Answers rejected requests and passes others to the app."""
 
     def __init__(self, app: ASGIApp, front_door: Callable[[], FrontDoor]) -> None:
         self._app = app
-        self._open_front_door = front_door
+        self._create_front_door = front_door
 
     @cached_property
     def _front_door(self) -> FrontDoor:
-        return self._open_front_door()
+        return self._create_front_door()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a refused request; a refused web socket ends with 403, before it is accepted."""
+        """Reject or pass a request; a web socket is rejected with 403 before it is accepted."""
         refusal = self._front_door.refusal(scope) if scope["type"] in ("http", "websocket") else None
         if refusal is None:
             await self._app(_as_same_origin(scope), receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008, "reason": refusal[1]})
         else:
-            status, sentence = refusal
-            await PlainTextResponse(f"{sentence}\n", status)(scope, receive, send)
+            status, message = refusal
+            await PlainTextResponse(f"{message}\n", status)(scope, receive, send)
 
 
 def _as_same_origin(scope: Scope) -> Scope:
-    """The request of a web socket with the Host that its page has: a proxy, or a spelt-out port, makes them differ.
+    """A web socket's request with the Host of its page: a proxy, or an explicit default port, makes them differ.
 
-    Where they differ, Streamlit asks a public host whether the page is this machine's."""
+    If they differ, Streamlit asks a public host whether the page is this machine's."""
     if scope["type"] != "websocket":
         return scope
     host = Headers(scope=scope)["origin"].partition("://")[2]
-    others = [(name, value) for name, value in scope["headers"] if name != b"host"]
-    return {**scope, "headers": [(b"host", host.encode("latin-1")), *others]}
+    headers = [(name, value) for name, value in scope["headers"] if name != b"host"]
+    return {**scope, "headers": [(b"host", host.encode("latin-1")), *headers]}

@@ -1,4 +1,4 @@
-"""On which addresses the console may listen, while it has no sign-in."""
+"""On which addresses the console may listen; it has no sign-in."""
 
 import ipaddress
 
@@ -10,7 +10,7 @@ SETTING = "allow_network_access_without_sign_in"
 
 
 def require_permission(address: str, allowed: bool) -> None:
-    """Raise ConfigError for an address that other machines can reach, unless that was allowed in so many words."""
+    """Raise ConfigError for an address that other machines can reach, unless that was explicitly allowed."""
     if not allowed and not is_loopback(address):
         raise ConfigError(
             Message(
@@ -38,12 +38,12 @@ def is_loopback(address: str) -> bool:
 
 
 def is_wildcard(address: str) -> bool:
-    """Whether an address stands for every address of this machine."""
-    return address in ("", "0.0.0.0", "::")  # noqa: S104  # only compared: the person chose to listen everywhere
+    """Whether an address means all addresses of this machine."""
+    return address in ("", "0.0.0.0", "::")  # noqa: S104  # only compared
 
 
 def url_of(address: str, port: int, scheme: str = "http") -> str:
-    """Where a browser on this machine finds what listens on an address."""
+    """The URL for browsers on this machine of a server that listens on an address."""
     if is_wildcard(address):
         return f"{scheme}://127.0.0.1:{port}"
     return f"{scheme}://[{address}]:{port}" if ":" in address else f"{scheme}://{address}:{port}"

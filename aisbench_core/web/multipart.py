@@ -1,15 +1,15 @@
-"""The one file of a multipart form, piece by piece as it arrives."""
+"""Streaming parser for a multipart form with a single file."""
 
 from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
 
 class NotOneFileError(ValueError):
-    """A body that is no form with exactly one part."""
+    """The body is not a form with exactly one part."""
 
 
 class OnePart:
-    """Takes a body apart; `header` holds the part's header lines as they came."""
+    """Parses a body in chunks; `header` has the raw header lines of the part."""
 
     def __init__(self, content_type: str) -> None:
         self.header = bytearray()
@@ -33,11 +33,11 @@ class OnePart:
         except FormParserError as error:
             raise NotOneFileError(str(error)) from error
 
-    def feed(self, piece: bytes) -> bytes:
-        """What of the file this piece of the body holds. Raises NotOneFileError."""
+    def feed(self, chunk: bytes) -> bytes:
+        """The part of the file in this chunk of the body. Raises NotOneFileError."""
         self._content.clear()
         try:
-            self._parser.write(piece)
+            self._parser.write(chunk)
         except FormParserError as error:
             raise NotOneFileError(str(error)) from error
         if self._parts > 1:
@@ -45,7 +45,7 @@ class OnePart:
         return bytes(self._content)
 
     def finish(self) -> None:
-        """Raise NotOneFileError if the body ended too early."""
+        """Raise NotOneFileError if the body is incomplete."""
         if not (self._parts and self._has_ended):
             raise NotOneFileError("the form has no end")
 

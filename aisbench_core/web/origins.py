@@ -1,8 +1,8 @@
-"""Under which names browsers may address the console, and which pages are its own.
+"""The Host and Origin headers that the console accepts.
 
-A browser sends two headers that no page can forge: Host is what the person addressed, Origin is the page that asks.
-A page of another port has another origin. A page whose own name was made to lead here (DNS rebinding) has an origin
-equal to its Host, so that the name itself must be one of the console's.
+Pages cannot forge these headers: Host is the address in the browser, Origin the page that sends the request. A page of
+another port has another origin. With DNS rebinding, a foreign page has an origin equal to its Host, so the name itself
+must be one of the console's.
 """
 
 import ipaddress
@@ -18,7 +18,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class WebOrigin:
-    """Scheme, name and port: what browsers mean by the same origin."""
+    """Scheme, name and port, which browsers compare for the same-origin policy."""
 
     scheme: str
     name: str
@@ -26,13 +26,13 @@ class WebOrigin:
 
     @classmethod
     def parse(cls, text: str) -> "WebOrigin | None":
-        """An Origin header; None for `null` and whatever else is no origin of a web page."""
+        """Parse an Origin header; None for `null` and other text that is not the origin of a web page."""
         scheme, separator, host = text.partition("://")
         return cls.of(scheme.lower(), host) if separator else None
 
     @classmethod
     def of(cls, scheme: str, host: str) -> "WebOrigin | None":
-        """The origin of the pages that are served under a Host header."""
+        """The origin of pages served under a Host header."""
         match = _HOST.fullmatch(host)
         if match is None or scheme not in _DEFAULT_PORTS:
             return None
@@ -41,7 +41,7 @@ class WebOrigin:
 
 @dataclass(frozen=True, slots=True)
 class ConsoleNames:
-    """The names of one console: its listening address, and the origin that browsers see of a proxy before it."""
+    """The names of a console: its listening address, and the public origin of a proxy in front of it."""
 
     address: str
     proxy: WebOrigin | None = None
@@ -52,7 +52,7 @@ class ConsoleNames:
         return origin is not None and self._is_ours(origin.name)
 
     def is_own_page(self, origin: str, scheme: str, host: str) -> bool:
-        """Whether a page of this origin is the console's own, as it was addressed by scheme and Host."""
+        """Whether a page of this origin is the console's, for a request with this scheme and Host."""
         page = WebOrigin.parse(origin)
         if page is None or not self.is_addressed_by(host):
             return False
@@ -63,7 +63,7 @@ class ConsoleNames:
             return True
         if is_loopback(self.address):
             return False
-        # An IP address cannot be rebound, and the name of this machine is nobody else's.
+        # DNS rebinding needs a foreign name: IP addresses and this machine's name are safe.
         return name in (self.address.lower(), socket.gethostname().lower()) or (
             is_wildcard(self.address) and _is_ip_address(name)
         )

@@ -1,4 +1,4 @@
-"""The middleware that streams uploads to disk, and hands Streamlit a ticket in the place of each file."""
+"""Middleware that streams uploads to disk, and passes Streamlit a ticket instead of each file."""
 
 import re
 from collections.abc import AsyncIterator, Callable
@@ -19,14 +19,14 @@ BOUNDARY = "aisbench-upload-ticket"
 
 
 class UploadMiddleware:
-    """Takes the place of Streamlit's memory for uploads; everything else is handed on."""
+    """Stores uploads in place of Streamlit; other requests are passed on."""
 
     def __init__(self, app: ASGIApp, store: Callable[[], UploadStore]) -> None:
         self._app = app
         self._store = store
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Store or remove an upload; let go of a session's uploads when its web socket ends."""
+        """Store or delete an upload; delete a session's uploads when its web socket ends."""
         upload = UPLOAD.fullmatch(scope.get("path", ""))
         if scope["type"] == "http" and upload and scope["method"] == "PUT":
             await self._put(self._store(), upload["session"], upload["file"], scope, receive, send)
@@ -42,7 +42,7 @@ class UploadMiddleware:
     async def _put(
         self, store: UploadStore, session: str, file: str, scope: Scope, receive: Receive, send: Send
     ) -> None:
-        is_kept = False
+        is_stored = False
         request = Request(scope, receive)
         try:
             size = _announced_size(scope)
@@ -52,25 +52,25 @@ class UploadMiddleware:
                 await self._hand_on(scope, await _skip(request, size), error.ticket(), receive, send)
                 return
             header = await _write(request, path, size)
-            is_kept = await self._hand_on(scope, header, store.ticket(session, file), receive, send)
+            is_stored = await self._hand_on(scope, header, store.ticket(session, file), receive, send)
         except UploadRefusedError as error:
             await PlainTextResponse(f"{error}\n", error.status)(scope, receive, send)
         except NotOneFileError as error:
             await PlainTextResponse(f"{error}\n", 400)(scope, receive, send)
         except ClientDisconnect:
-            pass  # nobody is there to be answered
+            pass  # nobody to answer
         except OSError as error:
             await PlainTextResponse(f"The file cannot be stored: {error.strerror}\n", 507)(scope, receive, send)
         finally:
-            if not is_kept:
+            if not is_stored:
                 store.remove(session, file)
 
     async def _hand_on(self, scope: Scope, header: bytes, ticket: bytes, receive: Receive, send: Send) -> bool:
-        """Upload the ticket to Streamlit under the file's name; whether it took it."""
-        mark = f"--{BOUNDARY}".encode()
-        body = b"\r\n".join((mark, header, ticket, mark + b"--", b""))
-        others = [pair for pair in scope["headers"] if pair[0] not in (b"content-type", b"content-length")]
-        own = [
+        """Upload the ticket to Streamlit under the file's name; returns whether it was accepted."""
+        delimiter = f"--{BOUNDARY}".encode()
+        body = b"\r\n".join((delimiter, header, ticket, delimiter + b"--", b""))
+        headers = [pair for pair in scope["headers"] if pair[0] not in (b"content-type", b"content-length")]
+        headers += [
             (b"content-type", f"multipart/form-data; boundary={BOUNDARY}".encode()),
             (b"content-length", str(len(body)).encode()),
         ]
@@ -80,12 +80,12 @@ class UploadMiddleware:
         async def receive_ticket() -> Message:
             return pending.pop() if pending else await receive()
 
-        async def send_and_note(message: Message) -> None:
+        async def send_and_record(message: Message) -> None:
             if message["type"] == "http.response.start":
                 statuses.append(message["status"])
             await send(message)
 
-        await self._app({**scope, "headers": [*others, *own]}, receive_ticket, send_and_note)
+        await self._app({**scope, "headers": headers}, receive_ticket, send_and_record)
         return statuses == [NO_CONTENT]
 
 
@@ -97,11 +97,11 @@ def _announced_size(scope: Scope) -> int:
 
 
 async def _write(request: Request, path: Path, announced: int) -> bytes:
-    """Write the file of the request while it arrives; the header of its part."""
+    """Write the file of the request as it arrives; returns the header of its part."""
     part = OnePart(request.headers.get("content-type", ""))
     size = 0
     with path.open("r+b") as stored:
-        async for content in _pieces(request, part, announced):
+        async for content in _chunks(request, part, announced):
             size += len(content)
             await run_in_threadpool(stored.write, content)
         stored.truncate(size)
@@ -109,20 +109,20 @@ async def _write(request: Request, path: Path, announced: int) -> bytes:
 
 
 async def _skip(request: Request, announced: int) -> bytes:
-    """Read the file and store nothing; the header of its part. Browsers take no answer before all is sent."""
+    """Read the file without storing it, since browsers read no answer before all is sent; returns the part's header."""
     part = OnePart(request.headers.get("content-type", ""))
-    async for _ in _pieces(request, part, announced):
+    async for _ in _chunks(request, part, announced):
         pass
     return bytes(part.header)
 
 
-async def _pieces(request: Request, part: OnePart, announced: int) -> AsyncIterator[bytes]:
+async def _chunks(request: Request, part: OnePart, announced: int) -> AsyncIterator[bytes]:
     """The content of the file as it arrives.
 
-    Raises UploadRefusedError for more than was announced: a body that comes in chunks can be of any size."""
+    Raises UploadRefusedError beyond the announced size: a chunked body can have any size."""
     size = 0
-    async for piece in request.stream():
-        content = part.feed(piece)
+    async for chunk in request.stream():
+        content = part.feed(chunk)
         size += len(content)
         if size > announced:
             raise UploadRefusedError(413, "The file is larger than announced.")

@@ -20,7 +20,9 @@ from aisbench_sandbox.refusals import Refused
 
 log = logging.getLogger(__name__)
 
+# As long as Huawei's boot helper (davincirun.py) waits between SIGTERM and SIGKILL.
 GRACE_SECONDS = 15.0
+# Shorter than for a job that is stopped: a person who pressed Ctrl-C waits for it.
 SHUTDOWN_GRACE_SECONDS = 3.0
 MANY_CARDS = 1_000_000
 _DISK_SECONDS = 0.5
@@ -78,6 +80,7 @@ class SubprocessEngine:
         context.work.mkdir(parents=True, exist_ok=True)
         # What a killed sandbox left: its processes, and its directories
         processes.kill_marked(f"MA_JOB_DIR={context.work}/")
+        # After the processes, which would go on writing into them.
         for folder in context.work.iterdir():
             remove_tree(folder)
         self._resume()
@@ -103,6 +106,7 @@ class SubprocessEngine:
     def stop(self, job_id: str) -> None:
         """End the job's processes, or remove it from the queue."""
         with self._lock:
+            # Under the lock: between this and the change below, the job could be started.
             training = self._running.get(job_id)
             if training:
                 training.stop()
@@ -123,6 +127,7 @@ class SubprocessEngine:
 
     def close(self) -> None:
         """End all processes and wait for that; queued jobs keep their place for the next start."""
+        # Before the jobs end, because the end of each starts the next one.
         self._closing = True
         self._interrupt()
 
@@ -131,6 +136,8 @@ class SubprocessEngine:
             running = list(self._running.values())
         for training in running:
             training.interrupt(SHUTDOWN_GRACE_SECONDS)
+        # Without the lock, which the end of each job needs. Longer than the grace, because the last logs are uploaded
+        # after it.
         for training in running:
             training.join(2 * SHUTDOWN_GRACE_SECONDS)
 
@@ -165,6 +172,7 @@ class SubprocessEngine:
         if job is None or job.phase is not JobPhase.RUNNING:  # deleted or stopped meanwhile
             return
         training = Training(job, self._context, self._ended)
+        # Before it starts: a job may end at once, and is looked up here when it does.
         self._running[job_id] = training
         training.start()
 
@@ -181,6 +189,7 @@ class SubprocessEngine:
                 job = self._running[job_id].job
                 if outcome.faulty and job.max_retries:
                     hosts = job.attempts[-1].hosts
+                    # Before the job is queued again, or it could get the same nodes.
                     self._context.capacity.isolate(job.pool, [hosts[index] for index in outcome.faulty])
                 if self._jobs.change(job_id, lambda job: job_after(job, outcome, self._jobs.now())) is None:
                     self._jobs.remove_logs(job)  # deleted while it ran
@@ -199,5 +208,6 @@ class SubprocessEngine:
                 self._jobs.change(job.job_id, self._lost)
 
     def _lost(self, job: Job) -> Job:
+        # What a container reports for SIGKILL.
         ends = tuple(TaskEnd(task, 128 + 9, INTERRUPTED) for task in job.tasks)
         return job_after(job, JobOutcome("interrupted", ends, FaultScenario.LOST), self._jobs.now())

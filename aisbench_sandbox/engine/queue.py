@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+# The pool of jobs that name none.
 PUBLIC = ""
-"""The pool of jobs that name none."""
 
 Room = dict[str, int]
 """Free cards by node."""
@@ -33,6 +33,8 @@ class Waiting:
     @property
     def queue_order(self) -> tuple[bool, int, int]:
         """Sort key: requeued jobs first, then the higher priority, then the older job."""
+        # Training guide 5.2.1: a re-issued job queues "with first priority"; 5.5: then priorities, 3 before 1. The
+        # documents do not say whether a smaller job may overtake.
         return (not self.ahead, -self.priority, self.created_at)
 
 
@@ -93,6 +95,7 @@ def assign_hosts(nodes: int, cards: int, room: Mapping[str, int]) -> tuple[str, 
         fitting = [host for host, free in left.items() if free >= cards]
         if not fitting:
             return None
+        # The fullest node, so that whole nodes stay free for jobs that need all of their cards.
         host = min(fitting, key=lambda host: left[host])
         left[host] -= cards
         places.append(host)
@@ -109,6 +112,7 @@ def _room(hosts: Sequence[Host], occupied: Iterable[Occupied]) -> Room:
 def _take(room: Room, hosts: Iterable[str], cards: int) -> None:
     """Negative `cards` release them. A node that was removed meanwhile is skipped."""
     for host in hosts:
+        # A new capacity plan may take away nodes on which jobs still run.
         if host in room:
             room[host] -= cards
 
@@ -121,6 +125,7 @@ def _making_room(job: Waiting, room: Room, occupied: Sequence[Occupied]) -> list
             _take(coming, other.hosts, -other.cards)
     weaker = [other for other in occupied if _gives_way(other, job)]
     victims: list[Occupied] = []
+    # The lowest priority first, then the youngest, which loses the least work.
     for other in sorted(weaker, key=lambda other: (other.priority, -other.started_at)):
         if assign_hosts(job.nodes, job.cards, coming) is not None:
             break
@@ -128,6 +133,7 @@ def _making_room(job: Waiting, room: Room, occupied: Sequence[Occupied]) -> list
         victims.append(other)
     if assign_hosts(job.nodes, job.cards, coming) is None:
         return []
+    # A victim chosen later may hold enough by itself, so each one is tried again without the others.
     return [victim.job_id for victim in victims if _is_needed(victim, job, coming)]
 
 

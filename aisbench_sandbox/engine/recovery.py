@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from aisbench_sandbox.attempts import FaultScenario, Recovery
 from aisbench_sandbox.job import Job, JobPhase, TaskEnd
 
+# For job-unconditional-retry and hang-retry (API reference, Creating a Training Job: annotations).
+# How often in a row a job is restarted because its own code fails, or because it hangs.
 MAX_IN_A_ROW = 3
-"""How often in a row a job is restarted because its own code fails, or because it hangs."""
 
 _REASONS = {
     FaultScenario.NODE: "the node is faulty",
@@ -34,6 +35,7 @@ def job_after(job: Job, outcome: JobOutcome, now: int) -> Job:
         return job.terminated(now)
     if outcome.event == "timed_out":
         return job.terminated(now, "timed_out", hours=str(job.max_hours))
+    # A stop that was requested while the job failed counts more than its restart.
     if outcome.trouble is None or job.phase is JobPhase.TERMINATING:
         return job.ended(now, outcome.ends, outcome.event)
     task = next((end.task for end in outcome.ends if end.exit_code), "")
@@ -53,6 +55,7 @@ def is_retried(job: Job, trouble: FaultScenario) -> bool:
     restarts = [attempt.trouble for attempt in job.attempts if attempt.restarted]
     if len(restarts) >= job.max_retries:
         return False
+    # Faults of the platform, for which job-retry-num alone is enough; the job's own need an annotation more.
     if trouble in (FaultScenario.NODE, FaultScenario.LOST):
         return True
     is_enabled = job.retries_always if trouble is FaultScenario.CODE else job.retries_hangs

@@ -31,6 +31,7 @@ def occupied(job: Job, *, is_ending: bool) -> Occupied:
 
 def check_size(job: Job, capacity: Capacity) -> None:
     """Raises Refused when the job would not fit into an empty pool."""
+    # Isolated nodes count: a new plan may bring them back while the job waits.
     hosts = capacity.largest(job.pool)
     if _fits(job, hosts):
         return
@@ -45,9 +46,11 @@ def fail_if_overdue(job: Job, longest_s: float, now: int) -> Job:
     """The job, failed if it was requeued after a fault more than `longest_s` ago and still waits; `now` in ms."""
     if job.phase is not JobPhase.PENDING or not job.ahead:
         return job
+    # 30 minutes in the cloud (training guide 5.2.1), unless the plan says otherwise.
     deadline = job.queued_at + round(longest_s * 1000)
     if now <= deadline:
         return job
+    # At the deadline, not now: nobody may have asked about the job for hours.
     failed = replace(job, phase=JobPhase.FAILED, ended_at=deadline)
     return failed.with_event(deadline, "queue_failed", longest=f"{longest_s:g}")
 

@@ -14,7 +14,8 @@ from aisbench_sandbox.engine.queue import QueueSnapshot, decide
 from aisbench_sandbox.engine.recovery import JobOutcome, job_after
 from aisbench_sandbox.engine.scheduling import check_size, fail_if_overdue, occupied, waiting
 from aisbench_sandbox.engine.stamp import output_paths, stamp_results
-from aisbench_sandbox.jobs import Job, JobPhase, JobStore, TaskEnd
+from aisbench_sandbox.job import Job, JobPhase, TaskEnd
+from aisbench_sandbox.jobs import JobStore
 from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.paths import bucket_and_key
 
@@ -23,6 +24,7 @@ class Pace(StrEnum):
     """When a job moves on: to its end at once, at each poll, with time, or only by `advance`."""
 
     AT_ONCE = "at_once"
+    # The words of the admin API, which tests send.
     EACH_POLL = "look"
     TIME = "time"
     HOLD = "hold"
@@ -64,6 +66,7 @@ class ScriptedEngine:
         """Move every job as far as its script says."""
         with self._lock:
             self._jobs.change_all(self._fail_if_overdue)
+            # Counted once, before anything moves, so that a job makes as many steps as were due at this poll.
             due = {job.job_id: self._due(job) for job in self._jobs.all() if not job.has_ended}
             while any(due.values()):
                 self._move({job_id for job_id, phases in due.items() if phases})
@@ -112,6 +115,7 @@ class ScriptedEngine:
         waits = self._jobs.find(job_id)
         if waits is None:
             return
+        # Before the job runs, because whoever sees it running may ask for its log.
         self._write_logs(waits)
         job = self._jobs.change(job_id, lambda job: job.running(self._jobs.now(), hosts))
         if job is None or job.phase is not JobPhase.RUNNING:
@@ -154,6 +158,7 @@ class ScriptedEngine:
     def _end(self, job: Job) -> None:
         script = Script.model_validate(job.script)
         message = script.message or (f"exited with code {script.exit_code}" if script.exit_code else "")
+        # Like a real job, which names only the task that failed.
         tasks = job.tasks[:1] if script.exit_code else job.tasks
         ends = tuple(TaskEnd(task, script.exit_code, message) for task in tasks)
         if job.phase is JobPhase.RUNNING:
@@ -183,5 +188,6 @@ class ScriptedEngine:
 
 def standard_outputs(job: Job) -> dict[str, str]:
     """The files that a cluster's training code writes when all goes well."""
+    # The files that ais-bench-stubs collects: one number per rank, and their count.
     ranks = {f"throughput_{rank}.json": "100.0" for rank in range(job.card_count)}
     return {**ranks, "ranksize.json": str(job.card_count), "accuracy.json": "0.9"}

@@ -2,14 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterable
 
-from aisbench_sandbox.jobs import Job
+from aisbench_sandbox.job import Job
 from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.obs.paths import bucket_and_key
 
+# The marker object beside result files; the console reads it when it collects or imports them.
 STAMP = "rehearsal.json"
-"""The marker object beside result files; the console reads it when it collects or imports them."""
 
 _RESULT = re.compile(r"(?:.*/)?(?:throughput|accuracy|ranksize)[^/]*")
 
@@ -23,7 +22,9 @@ def stamp_results(objects: Objects, job: Job) -> None:
         bucket, prefix = bucket_and_key(path)
         if not objects.has_bucket(bucket):
             continue
-        for folder in sorted(_folders_with_results(_keys(objects, bucket, prefix))):
+        keys = (stat.key for stat in objects.all_below(bucket, prefix))
+        # What counts is what lies in OBS: scripts also upload results themselves, with moxing.
+        for folder in sorted({key[: key.rfind("/") + 1] for key in keys if _RESULT.fullmatch(key)}):
             objects.put(bucket, f"{folder}{STAMP}", text)
 
 
@@ -33,17 +34,3 @@ def output_paths(job: Job) -> list[str]:
     # A script of the older API (v1) uploads its results itself, to the path in this parameter.
     paths += [entry["value"] for entry in job.algorithm.get("parameters") or () if entry["name"] == "train_url"]
     return [path for path in paths if path]
-
-
-def _folders_with_results(keys: Iterable[str]) -> set[str]:
-    return {key[: key.rfind("/") + 1] for key in keys if _RESULT.fullmatch(key)}
-
-
-def _keys(objects: Objects, bucket: str, prefix: str) -> Iterable[str]:
-    marker = ""
-    while True:
-        page = objects.list(bucket, prefix, marker)
-        yield from (stat.key for stat in page.objects)
-        if not page.truncated:
-            return
-        marker = page.next_marker

@@ -12,17 +12,19 @@ from aisbench_sandbox.attempts import FaultScenario
 from aisbench_sandbox.capacity import Capacity
 from aisbench_sandbox.engine.node import precheck, processes
 from aisbench_sandbox.engine.node.hang_detector import HangDetector
-from aisbench_sandbox.engine.node.layout import Node, Site, loopback
+from aisbench_sandbox.engine.node.layout import Node, Site
 from aisbench_sandbox.engine.node.meter import Meter
 from aisbench_sandbox.engine.node.processes import Process
 from aisbench_sandbox.engine.node.run import UPLOAD_SECONDS, NodeFailed, NodeRun
 from aisbench_sandbox.engine.ports import master_port
 from aisbench_sandbox.engine.queue import Occupied
+from aisbench_sandbox.engine.rank_tables import loopback
 from aisbench_sandbox.engine.recovery import JobOutcome, is_retried
 from aisbench_sandbox.engine.scheduling import occupied
 from aisbench_sandbox.engine.stamp import stamp_results
 from aisbench_sandbox.files import remove_tree
-from aisbench_sandbox.jobs import Job, JobStore, TaskEnd
+from aisbench_sandbox.job import Job, TaskEnd
+from aisbench_sandbox.jobs import JobStore
 from aisbench_sandbox.obs.objects import ObjectError, Objects
 
 log = logging.getLogger(__name__)
@@ -76,6 +78,7 @@ class Training:
         self._on_end = on_end
         self._clock = clock
         self._meter = Meter(clock(), job.metrics, (self._jobs.now() - job.started_at) // 60_000)
+        # All nodes share the machine's ports, so the manual's 18888 could serve one job only.
         port = master_port(job.node_count)
         folders = [self._root / f"node-{index}" for index in range(job.node_count)]
         nodes = [Node(job, index, folder, port, context.obs_url, context.site) for index, folder in enumerate(folders)]
@@ -85,8 +88,11 @@ class Training:
         self._grace = context.grace
         self._marker = f"MA_JOB_DIR={self._root}/"
         self._ends_at = self._clock() + self._seconds_left()
+        # Decided once per attempt: the plan counts down the bad nodes that it hands out.
         self._bad_from_start = context.capacity.take_bad_nodes(job.pool, job.node_count)
         self._hang_reported = False
+        # PR_SET_PDEATHSIG fires when the thread that started a process ends, not just when the whole program does
+        # (prctl(2)).
         self._thread = threading.Thread(target=self._run, name=f"job-{job.job_id}", daemon=True)
 
     @property
@@ -104,11 +110,13 @@ class Training:
 
     def preempt(self) -> None:
         """End the job in favour of one with a higher priority; returns at once."""
+        # A person's stop that came first must not become a restart.
         if not self._stopping.is_set():
             self._stop(JobOutcome("preempted", trouble=FaultScenario.PREEMPTED))
 
     def interrupt(self, grace: float) -> None:
         """End the job because the sandbox shuts down; returns at once."""
+        # Never longer than the job's own, which --grace may have made shorter.
         self._grace = min(grace, self._grace)
         ends = tuple(TaskEnd(node.task, _TERMINATED, INTERRUPTED) for node in self._nodes)
         self._stop(JobOutcome("interrupted", ends, FaultScenario.LOST))
@@ -133,6 +141,7 @@ class Training:
         except Exception:  # a bug of ours must not leave a job running forever
             log.exception("job %s: internal error of the sandbox", self.job.job_id)
         finally:
+            # Processes, directories, and only then the nodes: the next job may get the same ones.
             processes.kill_marked(self._marker)
             remove_tree(self._root)
             self._on_end(self.job.job_id, outcome)
@@ -148,12 +157,14 @@ class Training:
             except ObjectError as error:
                 refused.append(error)
         try:
+            # After the last upload, so that no directory with results is missed.
             stamp_results(self._context.objects, self.job)
         except ObjectError as error:
             refused.append(error)
         return self._cannot_upload(refused[0]) if refused else outcome
 
     def _outcome(self) -> JobOutcome:
+        # Asked again: real keys may have been entered while the job waited.
         refusal = self._context.why_no_jobs()
         if refusal:
             return JobOutcome("failed", (TaskEnd(self._nodes[0].task, 1, refusal),), FaultScenario.CODE)
@@ -163,6 +174,8 @@ class Training:
                 self._raise_if_stopped()
                 node.prepare()
                 node.sync_log()
+            # Each step ends on all nodes before the next begins on any: torchrun gives up when its nodes start too
+            # far apart (Starting a Preset Image's Boot File: Socket Timeout).
             for begin in (NodeRun.install, NodeRun.pre_start, NodeRun.start):
                 self._follow([process for node in self._nodes for process in begin(node)])
         except NodeFailed as failed:
@@ -177,6 +190,7 @@ class Training:
         """Check every node, so that all faulty ones are found. Raises TrainingStopped."""
         if not self.job.is_checked_first:
             return
+        # Training guide 5.2.1 names the checks and the words to search the log for: `item` and `error,exiting`.
         names = [loopback(index) for index in range(self.job.node_count)]
         for index, node in enumerate(self._nodes):
             began = time.monotonic()
@@ -240,6 +254,7 @@ class Training:
             self._nodes[0].add_line(
                 f"[detect] suspected to hang: nothing was read, written or computed for {idle_s:.0f} s"
             )
+        # A suspicion is not a failure (training guide 5.4): without hang-retry the job goes on.
         if self.job.retries_hangs and is_retried(self.job, FaultScenario.HANG):
             raise TrainingStopped(JobOutcome("failed", trouble=FaultScenario.HANG))
 
@@ -250,6 +265,7 @@ class Training:
     def _seconds_left(self) -> float:
         if not self.job.max_hours:
             return math.inf
+        # Time in the queue does not count (training guide, table 4-6), but that of earlier attempts does.
         return 3600 * self.job.max_hours - self.job.running_ms(self._jobs.now()) / 1000
 
     def _cannot_upload(self, error: ObjectError) -> JobOutcome:
@@ -262,6 +278,7 @@ class Training:
 
 def _raise_if_failed(started: Sequence[Process]) -> None:
     for process in started:
+        # The first program that fails decides the task's exit code.
         if process.exit_code:
             message = f"{process.label} exited with code {process.exit_code}"
             raise NodeFailed(TaskEnd(process.task, process.exit_code, message))

@@ -1,6 +1,6 @@
-"""Authenticates requests to the sandbox's OBS: v2, OBS and v4 signatures, in headers and in signed URLs.
+"""Authenticates requests to the sandbox's OBS: v2, OBS and v4 signatures, in headers and in signed URLs."""
 
-Written from the published signing rules, independent of any client's code, so that it can find a client's bug."""
+# Written from the published signing rules, independent of any client's code, so that it can find a client's bug.
 
 import base64
 import hmac
@@ -18,10 +18,14 @@ from aisbench_sandbox.obs.requests import ObsRequest, http_date, whole_number
 
 Dialect = Literal["amz", "obs"]
 
+# OBS refuses dates that are further off with RequestTimeTooSkewed (API reference, Authentication of Signature in a
+# Header).
 _MAX_SKEW = timedelta(minutes=15)
+# AWS's limit for X-Amz-Expires (604,800 s); v2 URLs name the second they expire at, without a limit.
 _MAX_URL_AGE = timedelta(days=7)
 _UNSIGNED = "UNSIGNED-PAYLOAD"
 _V2 = re.compile(r"(AWS|OBS) ([^:\s]+):(\S+)")
+# boto3 puts a blank after each comma, esdk-obs-python none.
 _V4 = re.compile(
     r"AWS4-HMAC-SHA256 +Credential=(?P<credential>[^,\s]+) *, *SignedHeaders=(?P<signed>[^,\s]+) *,"
     r" *Signature=(?P<signature>[0-9a-f]{64})"
@@ -61,6 +65,7 @@ def authenticate(request: ObsRequest, keys: Mapping[str, str], now: datetime) ->
     authorization = request.headers.get("authorization", "")
     if authorization.startswith("AWS4-HMAC-SHA256"):
         return _v4_header(request, authorization, keys, now)
+    # esdk-obs-python signs as AWS at an IP address, and as OBS at a host name whose API version it has asked for.
     if match := _V2.fullmatch(authorization):
         return _v2_header(request, match, keys, now)
     if authorization:
@@ -83,11 +88,12 @@ def dialect_of(request: ObsRequest) -> Dialect:
 def _v2_header(request: ObsRequest, match: re.Match[str], keys: Mapping[str, str], now: datetime) -> Sender:
     scheme, access_key, signature = match.groups()
     dialect: Dialect = "obs" if scheme == "OBS" else "amz"
+    # A date in the family's own header replaces Date, whose line in the signed text is then empty.
     own_date = request.headers.get(f"x-{dialect}-date", "")
     date = request.headers.get("date", "")
     secret = _secret(access_key, keys)
     _check_skew(_http_date(own_date or date), now)
-    _compare(_v2_signature(request, secret, dialect, "" if own_date else date), signature)
+    _compare(signature, _v2_signature(request, secret, dialect, "" if own_date else date))
     return Sender(access_key, dialect)
 
 
@@ -96,12 +102,11 @@ def _v2_url(request: ObsRequest, keys: Mapping[str, str], now: datetime) -> Send
     access_key = request.value("AWSAccessKeyId") or request.value("AccessKeyId") or ""
     expires = request.value("Expires") or ""
     secret = _secret(access_key, keys)
-    moved = request.with_headers_of_query() if dialect == "amz" else request  # as the AWS SDKs sign them
-    signatures = [_v2_signature(variant, secret, dialect, expires) for variant in (moved, request)]
-    signature = request.value("Signature") or ""
-    _compare(
-        signatures[0] if hmac.compare_digest(signatures[0].encode(), _bytes(signature)) else signatures[1], signature
-    )
+    # boto3 signs x-amz-… parameters of a URL as the headers that they stand for, the OBS SDK as sub-resources.
+    variants = (request.with_headers_of_query(), request) if dialect == "amz" else (request,)
+    expected = [_v2_signature(variant, secret, dialect, expires) for variant in variants]
+    # A URL has no date: the signed text has its expiry time instead.
+    _compare(request.value("Signature") or "", *expected)
     if (whole_number(expires) or 0) < now.timestamp():
         raise ObjectError("AccessDenied", "Request has expired")
     return Sender(access_key, dialect)
@@ -114,6 +119,8 @@ def _v2_signature(request: ObsRequest, secret: str, dialect: Dialect, date: str)
     )
     covered = (pair for pair in request.query if pair[0].lower() in _SUBRESOURCES or pair[0].lower().startswith(prefix))
     resources = sorted(covered, key=lambda pair: (pair[0], pair[1] or ""))
+    # A parameter without a value is signed without an equals sign (`?uploads`), in v4 with one (`uploads=`). Values
+    # are signed decoded.
     query = "&".join(name if value is None else f"{name}={value}" for name, value in resources)
     content = [request.headers.get(name, "") for name in ("content-md5", "content-type")]
     text = "\n".join([request.method, *content, date, headers]) + request.resource + (f"?{query}" if query else "")
@@ -123,8 +130,10 @@ def _v2_signature(request: ObsRequest, secret: str, dialect: Dialect, date: str)
 def _v4_header(request: ObsRequest, authorization: str, keys: Mapping[str, str], now: datetime) -> Sender:
     match = _V4.fullmatch(authorization)
     payload = request.headers.get("x-amz-content-sha256", "")
+    # S3 requires this header in v4 requests; the chunked formats announce themselves in it.
     if not match or not payload:
         raise ObjectError("InvalidArgument", "A v4 request needs Credential, SignedHeaders, Signature and a hash.")
+    # esdk-obs-python sends v4 requests with Date only.
     instant = _iso_date(request.headers.get("x-amz-date", "")) or _http_date(request.headers.get("date", ""))
     claim = _V4Claim(match["credential"], match["signed"], match["signature"], instant, payload)
     _check_skew(instant, now)
@@ -137,6 +146,7 @@ def _v4_url(request: ObsRequest, keys: Mapping[str, str], now: datetime) -> Send
     instant, seconds = _iso_date(date), whole_number(expires)
     if not instant or seconds is None or seconds > _MAX_URL_AGE.total_seconds():
         raise ObjectError("AuthorizationQueryParametersError", "X-Amz-Date or X-Amz-Expires cannot be understood.")
+    # The signature covers all parameters of the URL but itself.
     unsigned = tuple(pair for pair in request.query if pair[0] != "X-Amz-Signature")
     payload = request.value("X-Amz-Content-Sha256") or _UNSIGNED
     claim = _V4Claim(credential, signed, signature, instant, payload)
@@ -151,28 +161,34 @@ def _v4_sender(request: ObsRequest, claim: _V4Claim, keys: Mapping[str, str]) ->
     secret = _secret(access_key, keys)
     stamp = f"{claim.instant:%Y%m%dT%H%M%SZ}"
     parts = scope.split("/")
+    # The region's name is not compared: the OBS documents do not say which names v4 requests may use.
     fits = len(parts) == 4 and parts[0] == stamp[:8] and parts[3] == "aws4_request"  # date/region/service/aws4_request
     if not fits or not scope.isascii():
         raise ObjectError("AuthorizationHeaderMalformed", "The credential's scope does not fit the request's date.")
     _check_signed_headers(request, claim.signed.split(";"))
     text = "\n".join(["AWS4-HMAC-SHA256", stamp, scope, sha256(_bytes(_canonical(request, claim))).hexdigest()])
     key = f"AWS4{secret}".encode()
+    # Date, region, service and a constant, each keying the HMAC of the next (AWS Signature Version 4).
     for part in parts:
         key = hmac.digest(key, _bytes(part), "sha256")
-    _compare(hmac.digest(key, _bytes(text), "sha256").hex(), claim.signature)
+    _compare(claim.signature, hmac.digest(key, _bytes(text), "sha256").hex())
     payload = "" if claim.payload == _UNSIGNED else claim.payload
     return Sender(access_key, "amz", payload, Seed(key, stamp, scope, claim.signature))
 
 
 def _check_signed_headers(request: ObsRequest, signed: list[str]) -> None:
+    # An unsigned header could be added on the way: with x-amz-copy-source, a signed upload would become a copy.
     must = {"host"} | {name for name in request.headers if name.startswith("x-amz-")}
     if missing := sorted(must - set(signed)):
         raise ObjectError("AccessDenied", f"Headers that must be signed are not: {', '.join(missing)}")
 
 
 def _canonical(request: ObsRequest, claim: _V4Claim) -> str:
+    # Clients encode different characters; decoding first brings every path to one form. Unlike elsewhere in AWS, S3
+    # paths are not normalised: `//` and `..` are parts of keys.
     path = quote(unquote_to_bytes(request.path), safe="/~")
     query = "&".join(sorted(f"{quote(name, safe='~')}={quote(value or '', safe='~')}" for name, value in request.query))
+    # v4 folds runs of blanks in a value; v2 only strips its ends.
     headers = "".join(f"{name}:{' '.join(request.headers.get(name, '').split())}\n" for name in claim.signed.split(";"))
     return "\n".join([request.method, path, query, headers, claim.signed, claim.payload])
 
@@ -183,8 +199,9 @@ def _secret(access_key: str, keys: Mapping[str, str]) -> str:
     return keys[access_key]
 
 
-def _compare(expected: str, signature: str) -> None:
-    if not hmac.compare_digest(expected.encode(), _bytes(signature)):
+def _compare(signature: str, *expected: str) -> None:
+    """SignatureDoesNotMatch if the signature is none of the expected ones."""
+    if not any(hmac.compare_digest(each.encode(), _bytes(signature)) for each in expected):
         message = (
             "The signature that was calculated does not match the one that was provided. Check the key and method."
         )

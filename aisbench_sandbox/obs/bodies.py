@@ -12,12 +12,16 @@ from aisbench_sandbox.obs.chunks import STREAMS, Chunks
 from aisbench_sandbox.obs.objects import ObjectError
 from aisbench_sandbox.obs.requests import whole_number
 
+# For an object and for a part (OBS API reference, PUT Object and Upload Part).
 LARGEST_PUT = 5 * 1024**3
 _MD5 = "content-md5"
 _SHA256 = "x-amz-content-sha256"
+OF_AN_OBJECT = (_MD5, *CHECKSUMS)
+OF_A_DOCUMENT = (_MD5,)  # its checksum headers may refer to the object that it describes
 _HEX_SHA256 = re.compile(r"[0-9a-f]{64}")
 _MAKERS: Mapping[str, Callable[[], Digest]] = {
     **CHECKSUMS,
+    # Python builds that follow FIPS refuse MD5 and SHA-1 unless they are declared as no security measure.
     _MD5: lambda: hashlib.md5(usedforsecurity=False),
     _SHA256: hashlib.sha256,
 }
@@ -31,6 +35,7 @@ class BodyVerifier:
         self._expected = {name: _decoded(name, headers[name]) for name in names if name in headers}
         self._chunks = _chunks(sender)
         self._trailers = _announced(headers) if self._chunks else []
+        # Content-Length counts the chunks' sizes and signatures too; this header counts the object's bytes.
         self._length = whole_number(headers.get("x-amz-decoded-content-length", "")) if self._chunks else None
         _check_length(headers, self._length)
         if sender and sender.payload and not self._chunks:
@@ -52,16 +57,14 @@ class BodyVerifier:
             self._chunks.finish()
             if self._length is not None and self._size != self._length:
                 raise ObjectError("IncompleteBody", "The chunks do not hold as many bytes as was promised.")
+            # A trailer's value arrives after the last byte that it was computed from.
             for name in self._trailers:
                 self._expected[name] = _decoded(name, self._chunks.trailers.get(name, ""))
         for name, promised in self._expected.items():
             if not hmac.compare_digest(self._digests[name].digest(), promised):
+                # S3 has a code of its own for the hash that a v4 request signs.
                 code = "XAmzContentSHA256Mismatch" if name == _SHA256 else "BadDigest"
                 raise ObjectError(code, f"The {name} that was sent did not match what was received.")
-
-
-OF_AN_OBJECT = (_MD5, *CHECKSUMS)
-OF_A_DOCUMENT = (_MD5,)  # its checksum headers may refer to the object that it describes
 
 
 def _chunks(sender: Sender | None) -> Chunks | None:
@@ -72,6 +75,7 @@ def _chunks(sender: Sender | None) -> Chunks | None:
 
 def _announced(headers: Mapping[str, str]) -> list[str]:
     names = [name.strip().lower() for name in headers.get("x-amz-trailer", "").split(",") if name.strip()]
+    # Trailers are announced in a header, so that their checksums can be computed while the body arrives.
     if unknown := [name for name in names if name not in CHECKSUMS]:
         raise ObjectError("InvalidRequest", f"A trailer is a checksum, not {unknown[0]!r}.")
     return names
@@ -79,6 +83,7 @@ def _announced(headers: Mapping[str, str]) -> list[str]:
 
 def _check_length(headers: Mapping[str, str], length: int | None) -> None:
     sent = length if length is not None else whole_number(headers.get("content-length", "0"))
+    # Judged by what is announced, so that nothing of a body that is too large has to be stored.
     if sent is None or sent > LARGEST_PUT:
         raise ObjectError("EntityTooLarge", "One request carries at most 5 GB; use a multipart upload.")
 

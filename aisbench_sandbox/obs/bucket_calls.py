@@ -5,18 +5,18 @@ from urllib.parse import unquote_plus
 
 from starlette.responses import Response
 
-from aisbench_sandbox.obs import responses as responses
+from aisbench_sandbox.obs import responses
 from aisbench_sandbox.obs.calls import Call
-from aisbench_sandbox.obs.objects import Listing, ObjectError
+from aisbench_sandbox.obs.objects import MAX_PAGE, Listing, ObjectError
 from aisbench_sandbox.obs.uploads import upload_page
-
-_PAGE = 1000
 
 
 def version(call: Call) -> Response:
     """Tells the client that OBS signatures are supported."""
+    # esdk-obs-python takes a 404 here as the result of the call that it wanted to make.
     if call.bucket:
         call.objects.require_bucket(call.bucket)
+    # From 3.0 on, esdk-obs-python signs as OBS, else as v2. It caches the answer per host for 900 to 1,200 s.
     return responses.empty(headers={"x-obs-api": "3.0"})
 
 
@@ -53,16 +53,18 @@ def list_uploads(call: Call) -> Response:
     """One page of unfinished uploads, ordered by key and start."""
     prefix, delimiter = call.text("prefix"), call.text("delimiter")
     marker, id_marker = call.text("key-marker"), call.text("upload-id-marker")
-    limit = min(call.number("max-uploads", _PAGE), _PAGE)
+    limit = min(call.number("max-uploads", MAX_PAGE), MAX_PAGE)
     page = upload_page(call.uploads.pending(call.bucket, prefix), prefix, delimiter, (marker, id_marker), limit)
     about = {"Bucket": call.bucket, "Prefix": prefix, "Delimiter": delimiter, "KeyMarker": marker}
     return responses.upload_list(page, about | {"UploadIdMarker": id_marker, "MaxUploads": limit}, call.encoding())
 
 
 def list_objects(call: Call) -> Response:
+    # Both listings return at most 1,000 entries; a larger max-keys is lowered, as S3 and OBS do.
     marker = call.text("marker")
     listing = _page(call, marker)
     about = _about(call) | {"Marker": marker}
+    # OBS sends NextMarker with every truncated page, S3 only when there is a delimiter.
     if listing.truncated:
         about["NextMarker"] = listing.next_marker
     return responses.object_list(listing, about, call.encoding())
@@ -73,10 +75,12 @@ def list_objects_v2(call: Call) -> Response:
         raise ObjectError("InvalidArgument", "list-type is 2 or not there.")
     token = call.text("continuation-token")
     listing = _page(call, _marker(token) if token else call.text("start-after"))
+    # A common prefix counts as one key (S3 API reference, ListObjectsV2).
     about = _about(call) | {"KeyCount": len(listing.objects) + len(listing.prefixes)}
     about |= {"ContinuationToken": token} if token else {}
     about |= {"StartAfter": call.text("start-after")} if call.text("start-after") else {}
     if listing.truncated:
+        # Opaque, as S3 says, and safe in a URL whatever bytes the key has.
         about["NextContinuationToken"] = base64.urlsafe_b64encode(listing.next_marker.encode()).decode()
     return responses.object_list(listing, about, call.encoding())
 
@@ -86,10 +90,14 @@ def delete_objects(call: Call) -> Response:
     request = call.xml()
     encoding = request.findtext("EncodingType", "")
     keys = [item.findtext("Key", "") for item in request.findall("Object")]
-    if not 0 < len(keys) <= _PAGE:
-        raise ObjectError("MalformedXML", f"Name 1 to {_PAGE} objects.")
+    if not 0 < len(keys) <= MAX_PAGE:
+        raise ObjectError("MalformedXML", f"Name 1 to {MAX_PAGE} objects.")
+    # A missing bucket refuses the whole request; anything else that is wrong concerns one key and is reported with
+    # it.
     call.objects.require_bucket(call.bucket)
     done, errors = [], []
+    # esdk-obs-python encodes keys on request here as well as in listings, since XML 1.0 cannot hold control
+    # characters.
     for key in (unquote_plus(key) if encoding == "url" else key for key in keys):
         try:
             call.objects.delete(call.bucket, key)
@@ -101,7 +109,7 @@ def delete_objects(call: Call) -> Response:
 
 
 def _page(call: Call, marker: str) -> Listing:
-    limit = call.number("max-keys", _PAGE)
+    limit = call.number("max-keys", MAX_PAGE)
     return call.objects.list(call.bucket, call.text("prefix"), marker, call.text("delimiter"), limit)
 
 
@@ -109,7 +117,7 @@ def _about(call: Call) -> dict[str, object]:
     about: dict[str, object] = {"Name": call.bucket, "Prefix": call.text("prefix")}
     if delimiter := call.text("delimiter"):
         about["Delimiter"] = delimiter
-    return about | {"MaxKeys": min(call.number("max-keys", _PAGE), _PAGE)}
+    return about | {"MaxKeys": min(call.number("max-keys", MAX_PAGE), MAX_PAGE)}
 
 
 def _marker(token: str) -> str:

@@ -10,12 +10,13 @@ from aisbench_sandbox.obs.requests import ObsRequest, decoded, whole_number
 from aisbench_sandbox.obs.staging import StagedObject
 from aisbench_sandbox.obs.uploads import Uploads
 
+# What S3 and OBS store with an object and return with it, besides user metadata.
 _STORED = frozenset(
     {"cache-control", "content-disposition", "content-encoding", "content-language", "content-type", "expires"}
 )
 _META = re.compile(r"x-(?:amz|obs)-meta-")
+# The name of an object's tags among its stored headers; they are not sent as a header.
 TAGGING = "x-obs-tagging"
-"""The name of an object's tags among its stored headers; they are not sent as a header."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ class Call:
         source = self.header("copy-source")
         if not source:
             return None
+        # `null` is the only version of an object in a bucket without versioning.
         path, _, version = source.partition("?versionId=")
         if version not in ("", "null"):
             raise ObjectError("NotImplemented", "Objects have no versions here.")
@@ -84,6 +86,7 @@ class Call:
             root = ElementTree.fromstring(text)  # noqa: S314 - see above
         except (ValueError, ElementTree.ParseError) as error:
             raise ObjectError("MalformedXML", f"The body is not a well-formed document: {error}") from error
+        # boto3 sends the S3 namespace, esdk-obs-python none.
         for item in root.iter():
             item.tag = item.tag.rpartition("}")[2]
         return root

@@ -13,6 +13,7 @@ class Digest(Protocol):
     def digest(self) -> bytes: ...
 
 
+# boto3 sends CRC-32 with every upload since 1.36, so this one has to be fast: zlib has it in C.
 class _Crc32:
     def __init__(self) -> None:
         self._value = 0
@@ -50,9 +51,12 @@ def _table(polynomial: int) -> tuple[int, ...]:
     return tuple(values)
 
 
+# Castagnoli's polynomial and that of CRC-64/NVME, with their bits reversed, as the algorithm shifts to the right.
 _CRC32C = _table(0x82F63B78)
 _CRC64NVME = _table(0x9A6C9329AC4BC9B5)
 
+# S3's names. OBS documents Content-MD5 only, but AWS tools send these to any endpoint.
+# By the header or trailer that carries them in base64.
 CHECKSUMS: Mapping[str, Callable[[], Digest]] = {
     "x-amz-checksum-crc32": _Crc32,
     "x-amz-checksum-crc32c": lambda: _Crc(32, _CRC32C),
@@ -60,4 +64,3 @@ CHECKSUMS: Mapping[str, Callable[[], Digest]] = {
     "x-amz-checksum-sha1": lambda: hashlib.sha1(usedforsecurity=False),
     "x-amz-checksum-sha256": hashlib.sha256,
 }
-"""By the header or trailer that carries them in base64."""

@@ -1,7 +1,7 @@
-"""Decodes bodies that v4 clients send in signed chunks (`aws-chunked`), with checksums in trailers.
+"""Decodes bodies that v4 clients send in signed chunks (`aws-chunked`), with checksums in trailers."""
 
-A chunk is `<size in hex>[;chunk-signature=<hex>]`, CRLF, the bytes, CRLF; one of size 0 is the last, and trailers
-follow it. Each signature covers the one before it, so chunks cannot be omitted, added or reordered."""
+# A chunk is `<size in hex>[;chunk-signature=<hex>]`, CRLF, the bytes, CRLF; one of size 0 is the last, and trailers
+# follow it. Each signature covers the one before it, so chunks cannot be omitted, added or reordered.
 
 import hmac
 import re
@@ -15,8 +15,11 @@ UNSIGNED_TRAILER = "STREAMING-UNSIGNED-PAYLOAD-TRAILER"
 SIGNED_TRAILER = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER"
 STREAMS = ("STREAMING-AWS4-HMAC-SHA256-PAYLOAD", SIGNED_TRAILER, UNSIGNED_TRAILER)
 
+# 10 hex digits are more than the 5 GB that one request may carry needs.
 _HEAD = re.compile(rb"([0-9a-fA-F]{1,10})(?:;chunk-signature=([0-9a-f]{64}))?")
+# A body without a line feed must not be buffered as a whole.
 _MAX_LINE = 4096
+# AWS fixes this line of a chunk's signed text: the hash of nothing, where other requests have their headers.
 _NOTHING = sha256(b"").hexdigest()
 _TRAILER_SIGNATURE = "x-amz-trailer-signature"
 
@@ -57,6 +60,8 @@ class Chunks:
                 del self._waiting[: len(piece)]
                 self._left -= len(piece)
                 self._hash.update(piece)
+                # Handed on before its chunk's signature is complete: the caller only stages it, and drops it if
+                # `finish` raises.
                 yield piece
             elif not self._step():
                 return
@@ -65,11 +70,13 @@ class Chunks:
         """IncompleteBody, MalformedTrailerError or SignatureDoesNotMatch if the last chunk or a trailer is wrong."""
         if not self._ended:
             raise ObjectError("IncompleteBody", "The last chunk of the body is missing.")
+        # Trailers are sent with CRLF, but signed with LF.
         lines = bytes(self._waiting).decode("latin-1").replace("\r", "").split("\n")
         for name, colon, value in (line.partition(":") for line in lines if line):
             if not colon:
                 raise ObjectError("MalformedTrailerError", "The body is followed by something else than trailers.")
             self.trailers[name.strip().lower()] = value.strip()
+        # The signature itself is sent as a trailer and not signed.
         signature = self.trailers.pop(_TRAILER_SIGNATURE, "")
         if self._signed_trailer:
             text = "".join(f"{name}:{value}\n" for name, value in self.trailers.items())
@@ -81,6 +88,8 @@ class Chunks:
         if self._left == 0:
             if len(self._waiting) < 2:
                 return False
+            # A chunk's bytes may hold CRLF themselves, so its end is known by its size, and the CRLF only confirms
+            # it.
             if self._waiting[:2] != b"\r\n":
                 raise _malformed()
             del self._waiting[:2]

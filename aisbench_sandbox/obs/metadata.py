@@ -1,8 +1,8 @@
-"""The objects' metadata besides their bytes (ETag, headers): a journal that stays consistent with the files.
+"""The objects' metadata besides their bytes (ETag, headers): a journal that stays consistent with the files."""
 
-An entry is valid only for a file with exactly the modification time and size that it was written for. It is written
-before its file is renamed into place, so the latest entry of a key may describe an object that a crash prevented;
-therefore the previous one is kept too. A file without a valid entry was put there, or changed, by a person."""
+# An entry is valid only for a file with exactly the modification time and size that it was written for. It is written
+# before its file is renamed into place, so the latest entry of a key may describe an object that a crash prevented;
+# therefore the previous one is kept too. A file without a valid entry was put there, or changed, by a person.
 
 import json
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 
 _Version = tuple[int, int]  # modification time in nanoseconds, size in bytes
 
-_KEPT_VERSIONS = 2
+_KEPT_VERSIONS = 2  # the current one, and the one before it in case the current one never came into being
 _SLACK_LINES = 10_000  # outdated lines that do not justify rewriting the journal
 
 
@@ -31,6 +31,7 @@ class MetadataJournal:
         self._metadata: dict[tuple[str, str], dict[_Version, ObjectMetadata]] = {}
         self._lines = 0
         self._close: Callable[[], object] = lambda: None
+        # Rewritten at once, so that a last line cut short by a crash is gone before new lines follow it.
         if journal.exists():
             self._replay()
         self._rewrite()
@@ -58,6 +59,8 @@ class MetadataJournal:
         if self._lines > _SLACK_LINES + 2 * _KEPT_VERSIONS * len(self._metadata):
             self._rewrite()  # the entry is already in memory
             return
+        # One unbuffered write to a file opened for appending: kill -9 can cut short this line only, never an earlier
+        # one.
         os.write(self._handle, line.encode())
         self._lines += 1
 
@@ -65,9 +68,11 @@ class MetadataJournal:
         fresh = self._journal.with_suffix(".new")
         with fresh.open("w") as file:
             file.writelines(self._all_lines())
+        # By rename, so a crash leaves the old journal or the new one.
         fresh.replace(self._journal)
         self._close()
         self._handle = os.open(self._journal, os.O_WRONLY | os.O_APPEND)
+        # The journal has no close(): its file is closed with the last reference to the journal.
         self._close = weakref.finalize(self, os.close, self._handle)
         self._lines = sum(len(versions) for versions in self._metadata.values())
 

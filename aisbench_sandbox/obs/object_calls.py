@@ -6,19 +6,19 @@ from typing import BinaryIO
 
 from starlette.responses import Response, StreamingResponse
 
-from aisbench_sandbox.obs import responses as responses
-from aisbench_sandbox.obs import tagging
+from aisbench_sandbox.obs import responses, tagging
 from aisbench_sandbox.obs.calls import TAGGING, Call
-from aisbench_sandbox.obs.objects import ObjectError, StoredObject
+from aisbench_sandbox.obs.objects import MAX_PAGE, OBJECT_TYPE, ObjectError, StoredObject
 from aisbench_sandbox.obs.ranges import check_source, is_not_modified, parse_range, range_still_holds
 from aisbench_sandbox.obs.requests import whole_number
 
-_PAGE = 1000
 _AT_ONCE = 1 << 20  # bytes; larger answers are streamed
 _BLOCK = 1 << 20
 
 
 def put(call: Call) -> Response:
+    # S3 has had conditional writes since 2024, the OBS documents leave them open. Ignoring a condition could
+    # overwrite what the client wants to keep.
     if "if-match" in call.request.headers or "if-none-match" in call.request.headers:
         raise ObjectError("NotImplemented", "Conditions on a PUT are not understood here.")
     source = call.copy_source()
@@ -33,6 +33,7 @@ def append(call: Call) -> Response:
     position = call.number("position", 0)
     with call.staged.opened() as added:
         stat = call.objects.append(call.bucket, call.key, position, added, call.stored_headers())
+    # esdk-obs-python reads the position for the next append from this header.
     headers = {"etag": f'"{stat.etag}"', "x-obs-next-append-position": str(stat.size)}
     return responses.empty(headers=headers)
 
@@ -42,6 +43,7 @@ def head(call: Call) -> Response:
         if is_not_modified(call.request.headers, stat):
             return responses.not_modified(stat)
         part = _wanted_range(call, stat)
+        # The documents do not say whether HEAD minds a range; S3 does.
         return responses.empty(206 if part else 200, _headers(call, stat, part))
 
 
@@ -55,8 +57,10 @@ def get(call: Call) -> Response:
         start, end = part or (0, stat.size)
         status, headers = 206 if part else 200, _headers(call, stat, part)
         file.seek(start)
+        # A streamed answer switches to another thread and back for every block.
         if end - start <= _AT_ONCE:
             return Response(file.read(end - start), status, headers)
+        # The file has to stay open until the last block is sent, which is after this `with` statement.
         return StreamingResponse(_blocks(stack.pop_all(), file, end - start), status, headers)
 
 
@@ -82,6 +86,7 @@ def put_part(call: Call) -> Response:
         check_source(call.request.headers, stat)
         start, end = parse_range(call.header("copy-source-range"), stat.size) or (0, stat.size)
         file.seek(start)
+        # Through the staged file rather than by a system copy, because a part's ETag is the MD5 of its bytes.
         for block in _blocks(ExitStack(), file, end - start):
             call.staged.write(block)
     etag = call.uploads.part(call.bucket, call.key, upload_id, number, call.staged)
@@ -90,13 +95,14 @@ def put_part(call: Call) -> Response:
 
 def complete_upload(call: Call) -> Response:
     parts = call.xml().findall("Part")
+    # An ETag is quoted in headers; clients send it back with or without the quotes.
     wanted = [(_part_number(part.findtext("PartNumber", "")), part.findtext("ETag", "").strip('"')) for part in parts]
     stat = call.uploads.complete(call.bucket, call.key, call.text("uploadId"), wanted)
     return responses.upload_completed(call.bucket, stat)
 
 
 def list_parts(call: Call) -> Response:
-    limit, marker = min(call.number("max-parts", _PAGE), _PAGE), call.number("part-number-marker", 0)
+    limit, marker = min(call.number("max-parts", MAX_PAGE), MAX_PAGE), call.number("part-number-marker", 0)
     later = [p for p in call.uploads.parts(call.bucket, call.key, call.text("uploadId")) if p.number > marker]
     about = {"Bucket": call.bucket, "Key": call.key, "UploadId": call.text("uploadId")}
     about |= {"PartNumberMarker": str(marker), "MaxParts": str(limit)}
@@ -110,6 +116,7 @@ def abort_upload(call: Call) -> Response:
 
 def _copy(call: Call, source: tuple[str, str]) -> Response:
     directive = call.header("metadata-directive") or "COPY"
+    # REPLACE_NEW is OBS's own, the others are S3's too.
     if directive not in ("COPY", "REPLACE", "REPLACE_NEW"):
         raise ObjectError("InvalidArgument", f"A metadata directive is COPY or REPLACE, not {directive[:100]!r}.")
     with call.objects.open(*source) as (original, _):
@@ -117,7 +124,8 @@ def _copy(call: Call, source: tuple[str, str]) -> Response:
     chosen = {} if directive == "COPY" else call.stored_headers()
     if directive in ("COPY", "REPLACE_NEW"):  # OBS: named headers are replaced, the others are kept
         chosen = {**original.headers, **chosen}
-    headers = {name: value for name, value in chosen.items() if name not in (TAGGING, "x-obs-object-type")}
+    # Tags have a directive of their own, and a copy of an appendable object is a normal one.
+    headers = {name: value for name, value in chosen.items() if name not in (TAGGING, OBJECT_TYPE)}
     stat = call.objects.copy(source, call.bucket, call.key, headers | tagging.of_copy(call, original.headers))
     return responses.copied(stat.etag, stat.modified, "CopyObjectResult")
 

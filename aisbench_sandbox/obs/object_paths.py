@@ -1,16 +1,15 @@
-"""Maps keys to files, and lists the keys below a folder in byte order.
+"""Maps keys to files, and lists the keys below a folder in byte order."""
 
-Keys read as paths: `runs/7/train.py` is the file `runs/7/train.py` below its bucket's folder, so a person can inspect
-what a job wrote, or drop a data set in. Names that a file system does not accept are escaped with a percent sign,
-which is itself always `%25` (or part of one of these):
-
-    `.` and `..`        `%2E` and `%2E%2E`
-    the empty name      `%`        (the key `logs/` is the file `logs/%`)
-    a name too long     pieces: every one but the last is a folder whose name ends with `%+`
-    `a` beside `a/b`    the later of the two gets a `%` at its end: the file `a` and the folder `a%`
-
-Files with other names, symbolic links and devices are not objects.
-"""
+# Keys read as paths: `runs/7/train.py` is the file `runs/7/train.py` below its bucket's folder, so a person can
+# inspect what a job wrote, or drop a data set in. Names that a file system does not accept are escaped with a percent
+# sign, which is itself always `%25` (or part of one of these):
+#
+#     `.` and `..`        `%2E` and `%2E%2E`
+#     the empty name      `%`        (the key `logs/` is the file `logs/%`)
+#     a name too long     pieces: every one but the last is a folder whose name ends with `%+`
+#     `a` beside `a/b`    the later of the two gets a `%` at its end: the file `a` and the folder `a%`
+#
+# Files with other names, symbolic links and devices are not objects.
 
 # Strings and os calls, because Path objects would double the cost of a listing:
 # ruff: noqa: PTH102, PTH106, PTH120
@@ -20,7 +19,9 @@ import re
 import stat
 from collections.abc import Iterator
 
+# Linux and macOS allow 255 bytes in a file name; a piece may get `%+` or `%` at its end.
 _PIECE_BYTES = 200
+# Nearly all names in practice; they skip the loop over their characters.
 _EVERYDAY = re.compile(r"[A-Za-z0-9_\-][A-Za-z0-9_.\-]{0,99}")
 _ESCAPES = {"%": "%25", "\0": "%00"}
 _ESCAPED = re.compile(r"%(25|00|2E)")
@@ -66,11 +67,13 @@ def make_folders(root: str, path: str) -> None:
         os.mkdir(folder)
 
 
+# OBS has no directories, so those without keys are not kept.
 def remove_empty_folders(root: str, path: str) -> None:
     """Remove the empty folders between `root` and `path`."""
     while (path := os.path.dirname(path)) != root:
         try:
             os.rmdir(path)
+        # Not empty, or a concurrent put is faster: rmdir decides and removes in one step.
         except OSError:
             return
 
@@ -86,6 +89,7 @@ def walk(root: str, prefix: str = "", after: str = "") -> Iterator[tuple[str, st
             if not key.startswith(prefix):
                 continue
             if below:
+                # A directory before the marker is passed over unopened, unless the marker lies inside it.
                 if key > after or after.startswith(key):
                     stack.append(_ordered(path, key))
                     break
@@ -111,10 +115,13 @@ def _kind(path: str) -> int:
 def _child(parent: str, name: str, right_kind: int) -> str:
     *heads, tail = _pieces(name)
     plain = "/".join((parent, *(head + "%+" for head in heads), tail))
+    # The plain name first: for nearly every key, one system call finds its file.
     kind = _kind(plain)
     if kind == right_kind:
         return plain
     marked = plain + "%"
+    # An object that once got the mark keeps it when its neighbour goes; else a put would make a second file for its
+    # key.
     return marked if kind or _kind(marked) == right_kind else plain
 
 
@@ -147,6 +154,7 @@ def _ordered(folder: str, base: str) -> Iterator[tuple[str, bool, str]]:
     """(key, is it a folder, path) of a folder's entries.
 
     The key of a folder ends with a slash, so that it sorts like its keys."""
+    # OBS lists keys in byte order of UTF-8, which is the order of code points, in which Python sorts text.
     return iter(sorted((base + name + "/" * below, below, path) for name, below, path in _children(folder, ())))
 
 
@@ -173,6 +181,7 @@ def _name(pieces: tuple[str, ...]) -> str | None:
         return tail
     name = "".join(_unescape(piece) for piece in (*heads, tail))
     try:
+        # Only the canonical spelling counts, so that no key is listed twice.
         return name if _pieces(name) == [*heads, tail] else None
     except UnicodeEncodeError:  # a name that is not UTF-8 cannot be a key
         return None

@@ -1,8 +1,8 @@
-"""The sandbox's object store: buckets and objects as files on disk.
+"""The sandbox's object store: buckets and objects as files on disk."""
 
-Below the root: `<bucket>/…` has each object's bytes under its key (see object_paths), `.notes.jsonl` its metadata
-(see metadata), `.drafts/` what is being received. An object appears by one rename, after its metadata was written:
-it is complete or absent, also after kill -9 (not after a power failure: there is no fsync)."""
+# Below the root: `<bucket>/…` has each object's bytes under its key (see object_paths), `.notes.jsonl` its metadata
+# (see metadata), `.drafts/` what is being received. An object appears by one rename, after its metadata was written:
+# it is complete or absent, also after kill -9 (not after a power failure: there is no fsync).
 
 import itertools
 import os
@@ -21,12 +21,15 @@ from aisbench_sandbox.obs import object_paths
 from aisbench_sandbox.obs.metadata import MetadataJournal, ObjectMetadata
 from aisbench_sandbox.obs.staging import Source, StagedObject, md5_of
 
+# OBS service overview, limits: 3 to 63 characters, no `..`, `.-` or `-.`, not like an IP address.
 _BUCKET = re.compile(r"(?!.*(\.\.|\.-|-\.))(?!\d+(\.\d+){3}$)[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+# OBS service overview, limits; counted in UTF-8.
 _KEY_BYTES = 1024
 _HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")  # how Python decodes file names that are not UTF-8
-_PAGE = 1000
-_TYPE = "x-obs-object-type"
-_APPENDABLE = {_TYPE: "Appendable"}
+MAX_PAGE = 1000
+# OBS returns this header with objects that were made by appending.
+OBJECT_TYPE = "x-obs-object-type"
+_APPENDABLE = {OBJECT_TYPE: "Appendable"}
 Headers = Mapping[str, str]
 
 
@@ -80,6 +83,7 @@ class Objects:
         self._on_deleted: list[Callable[[str], None]] = []
         self._latest = 0
         self._numbers = itertools.count()
+        # What a previous sandbox was receiving when it was killed.
         shutil.rmtree(self._staging, ignore_errors=True)
         for folder in (self._staging, self._created):
             folder.mkdir(parents=True, exist_ok=True)
@@ -92,8 +96,10 @@ class Objects:
             try:
                 (self.root / bucket).mkdir()
             except FileExistsError as error:
+                # The documents list this code, but S3 in some regions answers 200 to the owner.
                 message = "Your previous request to create the named bucket succeeded and you already own it."
                 raise ObjectError("BucketAlreadyOwnedByYou", message) from error
+            # A directory's own time changes with what is put into it; the time of this file is the bucket's.
             (self._created / bucket).touch()
 
     def delete_bucket(self, bucket: str) -> None:
@@ -101,8 +107,10 @@ class Objects:
             folder = self.require_bucket(bucket)
             if next(object_paths.walk(folder), None):
                 raise ObjectError("BucketNotEmpty", "The bucket you tried to delete is not empty.")
+            # What is left below it can only be files that are no objects, such as links.
             shutil.rmtree(folder)
             (self._created / bucket).unlink(missing_ok=True)
+        # After the lock is released, because the callback takes a lock of its own.
         for callback in self._on_deleted:
             callback(bucket)
 
@@ -146,8 +154,11 @@ class Objects:
         with self._lock:
             path = self._path(bucket, key)
             object_paths.make_folders(f"{self.root}/{bucket}", path)
+            # The time is set before the metadata is written: it is half of what ties the two together.
             staged.finish(self._next_instant())
             facts = staged.path.stat()
+            # Metadata first: after a crash in between, the entry fits no file and is ignored. In the other order the
+            # object would lose its headers.
             self._metadata.add(bucket, key, facts, metadata)
             staged.move_to(path)  # the new object is visible from here on
         return _stat(key, facts, metadata)
@@ -161,10 +172,12 @@ class Objects:
         nor a crash sees half an append. PositionNotEqualToLength, ObjectNotAppendable."""
         with self._appending, self.stage() as staged:
             there = self.head(bucket, key)
-            if there and there.headers.get(_TYPE) != _APPENDABLE[_TYPE]:
+            # The documents leave this case open; see docs/sandbox.md.
+            if there and there.headers.get(OBJECT_TYPE) != _APPENDABLE[OBJECT_TYPE]:
                 raise ObjectError("ObjectNotAppendable", "The object was not made by appending.")
             _check_position(position, there)
             if there:
+                # Copied without the lock, which readers need, however long it takes.
                 staged.fill(Path(self._path(bucket, key)))
             staged.fill(data)
             with self._lock:
@@ -175,7 +188,7 @@ class Objects:
     def copy(self, source: tuple[str, str], bucket: str, key: str, headers: Headers | None = None) -> StoredObject:
         """Copy the object `source` (bucket, key) with its headers, or with the given ones instead."""
         with self.open(*source) as (there, file):
-            own = {name: value for name, value in there.headers.items() if name != _TYPE}
+            own = {name: value for name, value in there.headers.items() if name != OBJECT_TYPE}
             return self.put(bucket, key, file, own if headers is None else headers)
 
     def set_headers(self, bucket: str, key: str, headers: Headers) -> None:
@@ -208,15 +221,19 @@ class Objects:
             return file.read() if end is None else file.read(max(0, end - start))
 
     def list(
-        self, bucket: str, prefix: str = "", marker: str = "", delimiter: str = "", max_keys: int = _PAGE
+        self, bucket: str, prefix: str = "", marker: str = "", delimiter: str = "", max_keys: int = MAX_PAGE
     ) -> Listing:
         """At most `max_keys` (and 1,000) keys and common prefixes after `marker`, in byte order. NoSuchBucket."""
         entries: dict[str, StoredObject | None] = {}
-        limit = max(0, min(max_keys, _PAGE)) if len(prefix) <= _KEY_BYTES else 0
+        # No key begins with a prefix that is longer than a key may be.
+        limit = max(0, min(max_keys, MAX_PAGE)) if len(prefix) <= _KEY_BYTES else 0
         for key, path in object_paths.walk(self.require_bucket(bucket), prefix, marker) if limit else ():
             name = object_paths.common_prefix(key, prefix, delimiter)
+            # A common prefix that was on the last page equals the marker, while the keys that it stands for come
+            # after it.
             if name in entries or name <= marker:
                 continue
+            # Only an entry beyond the page proves that there is another page.
             if len(entries) == limit:
                 return _listing(entries, truncated=True)
             if name != key:
@@ -225,10 +242,21 @@ class Objects:
                 entries[name] = there
         return _listing(entries, truncated=False)
 
+    def all_below(self, bucket: str, prefix: str) -> Iterator[StoredObject]:
+        """Every object whose key begins with `prefix`, in byte order; pages are read as they are needed."""
+        marker = ""
+        while True:
+            page = self.list(bucket, prefix, marker)
+            yield from page.objects
+            if not page.truncated:
+                return
+            marker = page.next_marker
+
     def delete(self, bucket: str, key: str) -> None:
         """Delete one object; a missing one is fine. NoSuchBucket."""
         with self._lock:
             path = self._path(bucket, key)
+            # S3 and OBS answer a delete with 204 whether or not the object exists.
             if object_paths.is_file(path):
                 Path(path).unlink()
                 self._metadata.drop(bucket, key)
@@ -251,6 +279,7 @@ class Objects:
     def _lookup(self, key: str, bucket: str, path: str) -> StoredObject | None:
         """The object's metadata, without opening the file if it is stored."""
         with self._lock:
+            # File and entry are looked up under the lock that `commit` holds while it changes both.
             facts = object_paths.facts_of_file(path)
             metadata = facts and self._metadata.find(bucket, key, facts)
         if facts and metadata:
@@ -269,6 +298,8 @@ class Objects:
             facts = os.fstat(file.fileno())
             metadata = self._metadata.find(bucket, key, facts)
         if metadata is None:  # a person put it there
+            # Without the lock, since the file may be large. If two requests do this at once, they write the same
+            # entry.
             metadata = ObjectMetadata(md5_of(file))
             file.seek(0)
             with self._lock:

@@ -2,6 +2,7 @@
 
 import re
 
+# The documents write all three: the API reference /bucket/key and obs://, scripts of the older API s3://.
 _PATH = re.compile(r"(?:/|obs://|s3://)([^/]+)/(.*)", re.DOTALL)
 
 

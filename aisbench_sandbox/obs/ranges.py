@@ -7,6 +7,7 @@ from datetime import datetime
 from aisbench_sandbox.obs.objects import ObjectError, StoredObject
 from aisbench_sandbox.obs.requests import http_date
 
+# 18 digits are more than any size has; `int` refuses more than 4,300 with a ValueError.
 _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 
 
@@ -20,6 +21,7 @@ def parse_range(text: str, size: int) -> tuple[int, int] | None:
         return None  # not a valid range: HTTP says to ignore it
     start = int(first) if first else max(0, size - int(last))
     end = min(int(last) + 1, size) if first and last else size
+    # Also `bytes=-0`, and any range of an empty object.
     if start >= end:
         raise ObjectError("InvalidRange", f"The range holds no byte of an object of {size} bytes.")
     return start, end
@@ -31,6 +33,7 @@ def range_still_holds(headers: Mapping[str, str], stat: StoredObject) -> bool:
     if not text:
         return True
     date = http_date(text)
+    # If-Range has an ETag or a date (RFC 9110, 13.1.5); what is no date is an ETag.
     return _names(text, stat.etag) if date is None else _second(stat) == date
 
 
@@ -38,6 +41,7 @@ def is_not_modified(headers: Mapping[str, str], stat: StoredObject, prefix: str 
     """Whether the client already has this version (304). PreconditionFailed if it requires another one.
 
     `prefix` precedes the headers' names, for the conditions on a copy's source. An ETag precedes a date."""
+    # The order of RFC 9110, 13.2.2: first what the client requires, then what it has already.
     wanted, since = headers.get(f"{prefix}if-match"), headers.get(f"{prefix}if-unmodified-since", "")
     if not (_names(wanted, stat.etag) if wanted is not None else not _changed_after(since, stat)):
         raise _failed()
@@ -50,6 +54,7 @@ def is_not_modified(headers: Mapping[str, str], stat: StoredObject, prefix: str 
 def check_source(headers: Mapping[str, str], stat: StoredObject) -> None:
     """PreconditionFailed if the source of a copy does not meet the conditions."""
     for family in ("amz", "obs"):
+        # There is no 304 for a copy: S3 answers 412 to whatever condition fails.
         if is_not_modified(headers, stat, f"x-{family}-copy-source-"):
             raise _failed()
 
@@ -60,10 +65,12 @@ def _changed_after(text: str, stat: StoredObject) -> bool:
 
 
 def _second(stat: StoredObject) -> datetime:
+    # HTTP dates have whole seconds, and clients send back the Last-Modified that they got.
     return stat.modified.replace(microsecond=0)
 
 
 def _names(tags: str, etag: str) -> bool:
+    # W/ is ignored: an ETag here is a hash of all bytes, so there are no weaker ones.
     return tags.strip() == "*" or etag in [tag.strip().removeprefix("W/").strip('"') for tag in tags.split(",")]
 
 

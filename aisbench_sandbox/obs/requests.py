@@ -1,6 +1,6 @@
-"""A request as sent to the sandbox's OBS, and its bucket and key, in path style and virtual-host style.
+"""A request as sent to the sandbox's OBS, and its bucket and key, in path style and virtual-host style."""
 
-Path style has the bucket in the path (`/bucket/key`), virtual-host style in the host name (`bucket.obs.…`)."""
+# Path style has the bucket in the path (`/bucket/key`), virtual-host style in the host name (`bucket.obs.…`).
 
 import re
 from collections.abc import Mapping
@@ -14,6 +14,7 @@ from starlette.requests import Request
 from aisbench_sandbox.obs.objects import ObjectError
 
 _MAX_DIGITS = 18
+# Newer AWS SDKs move these headers into a URL when they sign it; others stay headers that the client must send.
 _MOVED = re.compile(
     r"(x-amz-(checksum-|sdk-checksum-|meta-|tagging|acl|storage-class)|content-(type|md5)$)", re.IGNORECASE
 )
@@ -67,9 +68,11 @@ def is_header(name: str) -> bool:
 
 def parse_request(request: Request) -> ObsRequest:
     headers: dict[str, str] = {}
+    # A header that is sent twice is one with a list (RFC 9110, 5.3), and signed so.
     for raw_name, raw_value in request.scope["headers"]:
         name, value = raw_name.decode("latin-1"), raw_value.decode("utf-8", "surrogateescape")
         headers[name] = f"{headers[name]},{value}" if name in headers else value
+    # As sent: signatures cover the encoded path, and once decoded `%2F` could not be told from a slash.
     path, host = request.scope["raw_path"].decode("latin-1"), headers.get("host", "")
     if match := _ABSOLUTE.fullmatch(path):
         host, path = match[1], match[2] or "/"
@@ -87,6 +90,7 @@ def decoded(text: str) -> str:
 
 def whole_number(text: str) -> int | None:
     """A decimal number without sign, or None."""
+    # `isdigit` accepts `²`, which `int` refuses.
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else None
 
 
@@ -95,6 +99,8 @@ def http_date(text: str) -> datetime | None:
     try:
         date = parsedate_to_datetime(text)
         return date.replace(tzinfo=UTC) if date.tzinfo is None else date.astimezone(UTC)
+    # What parsedate_to_datetime raises for odd input, and the conversion to UTC for dates at either end of the
+    # calendar.
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
 
@@ -105,5 +111,6 @@ def _host_bucket(host: str) -> str:
 
 
 def _query(text: str) -> tuple[tuple[str, str | None], ...]:
+    # Not parse_qsl: it cannot tell `?uploads` from `?uploads=`, which v2 signs differently.
     pairs = (pair.partition("=") for pair in text.split("&") if pair)
     return tuple((unquote_plus(name), unquote_plus(value) if equals else None) for name, equals, value in pairs)

@@ -1,7 +1,7 @@
 """The responses of the sandbox's OBS: XML documents, headers and errors."""
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from email.utils import format_datetime
 from urllib.parse import quote
@@ -10,7 +10,8 @@ from xml.sax.saxutils import escape
 from starlette.responses import Response
 
 from aisbench_sandbox.obs.auth import Dialect
-from aisbench_sandbox.obs.objects import BucketInfo, Listing, ObjectError, StoredObject
+from aisbench_sandbox.obs.calls import TAGGING
+from aisbench_sandbox.obs.objects import OBJECT_TYPE, BucketInfo, Listing, ObjectError, StoredObject
 from aisbench_sandbox.obs.uploads import Part, UploadPage
 
 REGION = "sandbox"
@@ -37,8 +38,12 @@ _STATUS = {
 _ESCAPES = {"\r": "&#13;", "\n": "&#10;", "\t": "&#9;"}
 
 
+_KEYS = frozenset({"Prefix", "Marker", "NextMarker", "StartAfter", "Delimiter", "Key", "KeyMarker", "NextKeyMarker"})
+
+
 def element(name: str, *content: object) -> str:
     """An XML element; its content is elements made by this function, or text, which is escaped."""
+    # The type tells markup from text, so nothing is escaped twice or not at all.
     inside = "".join(part if isinstance(part, _Xml) else escape(str(part), _ESCAPES) for part in content)
     return _Xml(f"<{name}>{inside}</{name}>")
 
@@ -47,6 +52,10 @@ class _Xml(str):
     """Text that is XML already."""
 
     __slots__ = ()
+
+
+_OWNER_ELEMENT = element("Owner", element("ID", _OWNER))
+_UPLOAD_OWNER = element("Initiator", element("ID", _OWNER)), _OWNER_ELEMENT, element("StorageClass", "STANDARD")
 
 
 def document(root: str, headers: Mapping[str, str] | None = None) -> Response:
@@ -85,10 +94,12 @@ def object_headers(stat: StoredObject, dialect: Dialect) -> dict[str, str]:
     headers = {
         name.replace("x-obs-meta-", f"x-{dialect}-meta-", 1): _as_sent(value) for name, value in stat.headers.items()
     }
+    # S3's default for objects that were stored without a type.
     headers.setdefault("content-type", "binary/octet-stream")
-    if tags := headers.pop("x-obs-tagging", ""):
+    if tags := headers.pop(TAGGING, ""):
+        # Clients get the number of tags with an object, the tags themselves only by `?tagging`.
         headers[f"x-{dialect}-tagging-count"] = str(tags.count("&") + 1)
-    if "x-obs-object-type" in headers:
+    if OBJECT_TYPE in headers:
         headers["x-obs-next-append-position"] = str(stat.size)
     return headers | {
         "etag": f'"{stat.etag}"',
@@ -109,6 +120,7 @@ def not_modified(stat: StoredObject) -> Response:
 
 def header_value(text: str) -> str:
     """A text as a response header. InvalidArgument if it cannot be one."""
+    # A line feed in a parameter of a signed URL would let it add headers to the answer.
     if any(character < " " or character == "\x7f" for character in text) or text != text.strip():
         raise ObjectError("InvalidArgument", "A header's value is one line.")
     return _as_sent(text)
@@ -116,6 +128,7 @@ def header_value(text: str) -> str:
 
 def _as_sent(value: str) -> str:
     """The header's value, encoded so that the server sends the original bytes."""
+    # Starlette encodes headers as Latin-1.
     return value if value.isascii() else value.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
@@ -133,23 +146,20 @@ def bucket_list(buckets: Iterable[BucketInfo]) -> Response:
         )
         for bucket in buckets
     ]
-    return document(element("ListAllMyBucketsResult", _owner(), element("Buckets", *rows)))
+    return document(element("ListAllMyBucketsResult", _OWNER_ELEMENT, element("Buckets", *rows)))
 
 
 def object_list(listing: Listing, about: Mapping[str, object], encoding: str) -> Response:
     """A page of objects; `about` has the elements in which the two list versions differ."""
-    encoded = _url if encoding == "url" else str
+    encoded = _encoder(encoding)
     rows = _about(about, encoding, truncated=listing.truncated)
     rows += [_contents(stat, encoded(stat.key)) for stat in listing.objects]
     rows += [element("CommonPrefixes", element("Prefix", encoded(prefix))) for prefix in listing.prefixes]
     return document(element("ListBucketResult", *rows))
 
 
-_KEYS = frozenset({"Prefix", "Marker", "NextMarker", "StartAfter", "Delimiter", "Key", "KeyMarker", "NextKeyMarker"})
-
-
 def upload_list(page: UploadPage, about: Mapping[str, object], encoding: str) -> Response:
-    encoded = _url if encoding == "url" else str
+    encoded = _encoder(encoding)
     if page.truncated:
         about = {**about, "NextKeyMarker": page.next_key, "NextUploadIdMarker": page.next_id}
     rows = _about(about, encoding, truncated=page.truncated)
@@ -158,9 +168,7 @@ def upload_list(page: UploadPage, about: Mapping[str, object], encoding: str) ->
             "Upload",
             element("Key", encoded(upload.key)),
             element("UploadId", upload.upload_id),
-            element("Initiator", element("ID", _OWNER)),
-            _OWNER_ELEMENT,
-            element("StorageClass", "STANDARD"),
+            *_UPLOAD_OWNER,
             element("Initiated", _iso(upload.started)),
         )
         for upload in page.uploads
@@ -172,8 +180,7 @@ def upload_list(page: UploadPage, about: Mapping[str, object], encoding: str) ->
 def part_list(parts: Sequence[Part], about: Mapping[str, object], encoding: str, *, truncated: bool) -> Response:
     if truncated:
         about = {**about, "NextPartNumberMarker": parts[-1].number if parts else 0}
-    rows = _about(about, encoding, truncated=truncated)
-    rows += [element("Initiator", element("ID", _OWNER)), _OWNER_ELEMENT, element("StorageClass", "STANDARD")]
+    rows = [*_about(about, encoding, truncated=truncated), *_UPLOAD_OWNER]
     rows += [
         element(
             "Part",
@@ -203,7 +210,7 @@ def copied(etag: str, modified: datetime, root: str) -> Response:
 
 
 def deleted(keys: Sequence[str], errors: Sequence[tuple[str, ObjectError]], encoding: str) -> Response:
-    encoded = _url if encoding == "url" else str
+    encoded = _encoder(encoding)
     rows = [element("EncodingType", encoding)] if encoding else []
     rows += [element("Deleted", element("Key", encoded(key))) for key in keys]
     rows += [
@@ -215,6 +222,7 @@ def deleted(keys: Sequence[str], errors: Sequence[tuple[str, ObjectError]], enco
 
 def location(dialect: Dialect) -> Response:
     if dialect == "obs":
+        # esdk-obs-python reads the root's text where it signs as OBS, and LocationConstraint where it signs as v2.
         return document(element("Location", REGION))
     return document(element("CreateBucketConfiguration", element("LocationConstraint", REGION)))
 
@@ -225,11 +233,11 @@ def storage_info(size: int, count: int) -> Response:
 
 def _about(about: Mapping[str, object], encoding: str, *, truncated: bool) -> list[str]:
     """The elements about a listing; keys in it are URL-encoded on request."""
-    encoded = _url if encoding == "url" else str
+    encoded = _encoder(encoding)
     rows = [element(name, encoded(str(value)) if name in _KEYS else value) for name, value in about.items()]
     if encoding:
         rows.append(element("EncodingType", encoding))
-    return [*rows, element("IsTruncated", _bool(truncated))]
+    return [*rows, element("IsTruncated", "true" if truncated else "false")]
 
 
 def _contents(stat: StoredObject, key: str) -> str:
@@ -241,23 +249,18 @@ def _contents(stat: StoredObject, key: str) -> str:
     )
 
 
-def _owner() -> str:
-    return element("Owner", element("ID", _OWNER))
-
-
-_OWNER_ELEMENT = _owner()
-
-
 def _etag(etag: str) -> str:
     return element("ETag", f'"{etag}"')
 
 
 def _iso(instant: datetime) -> str:
+    # Always with a fraction and Z: esdk-obs-python parses `%Y-%m-%dT%H:%M:%S.%fZ` and nothing else.
     return instant.replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
-def _bool(value: bool) -> str:
-    return "true" if value else "false"
+def _encoder(encoding: str) -> Callable[[str], str]:
+    """How keys are written in a listing with this encoding-type."""
+    return _url if encoding == "url" else str
 
 
 def _url(key: str) -> str:

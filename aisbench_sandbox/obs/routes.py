@@ -15,8 +15,7 @@ from starlette.types import Receive, Scope, Send
 from aisbench_sandbox.clocks import clock_offset_s
 from aisbench_sandbox.obs import bucket_calls as on_buckets
 from aisbench_sandbox.obs import object_calls as on_objects
-from aisbench_sandbox.obs import responses as responses
-from aisbench_sandbox.obs import tagging
+from aisbench_sandbox.obs import responses, tagging
 from aisbench_sandbox.obs.auth import Dialect, authenticate, dialect_of
 from aisbench_sandbox.obs.bodies import OF_A_DOCUMENT, OF_AN_OBJECT, BodyVerifier
 from aisbench_sandbox.obs.calls import Call
@@ -29,6 +28,7 @@ log = logging.getLogger(__name__)
 
 _BLOCK = 1 << 20
 _SMALL = 64 << 10
+# A deletion of 1,000 keys of 1,024 bytes fits, even if every byte is percent-encoded.
 _LARGEST_DOCUMENT = 4 << 20
 
 
@@ -46,6 +46,7 @@ class Operation:
     quick: bool = False  # faster than handing it to another thread, if its body is small
 
     def fits(self, where: str, method: str, query: frozenset[str]) -> bool:
+        # A parameter that is not understood is refused, not ignored: `GET …?acl` must not answer with the object.
         return (where, method) == (self.where, self.method) and self.needs <= query <= self.needs | self.allows
 
     def __str__(self) -> str:
@@ -56,6 +57,7 @@ class Operation:
 _PAGING = frozenset({"prefix", "delimiter", "max-keys", "encoding-type"})
 _UPLOAD_PAGING = frozenset({"prefix", "delimiter", "max-uploads", "key-marker", "upload-id-marker", "encoding-type"})
 _PART_PAGING = frozenset({"max-parts", "part-number-marker", "encoding-type"})
+# Headers that a signed URL may set for its answer, so that a browser saves the object under a name, for example.
 _RESPONSE_HEADERS = frozenset(
     {"response-cache-control", "response-content-disposition", "response-content-encoding"}
     | {"response-content-language", "response-content-type", "response-expires"}
@@ -151,19 +153,24 @@ class _ObsApp:
     ) -> Response:
         bucket, key = sent.bucket_and_key()
         operation = _operation(sent, bucket, key)
+        # Before the body is read: nothing of it is stored for a sender who is unknown.
         sender = authenticate(sent, self._keys, now) if operation.signed else None
         if _is_signed_url(sent):
+            # After the signature, which covers the URL as it is.
             sent = sent.with_headers_of_query()
         verifier = BodyVerifier(sent.headers, sender, OF_AN_OBJECT if operation.takes_object else OF_A_DOCUMENT)
         with self._objects.stage() as staged:
             call = Call(sent, bucket, key, dialect, self._objects, self._uploads, staged)
             if not operation.takes_object:
                 call = replace(call, body=await _document(blocks))
+                # Without metadata an object's MD5 has to be computed, which would hold up all other requests.
                 if operation.quick and self._objects.has_metadata(bucket, key):
                     return _finish(operation, call, verifier, call.body)
                 return await asyncio.to_thread(_finish, operation, call, verifier, call.body)
             if "expect" in sent.headers:  # check the key before 100 Continue is sent
                 await asyncio.to_thread(self._objects.require_storable, bucket, key)
+            # The last block is kept back and handled by `_finish` with the operation: one change of threads less, and
+            # none for a small body.
             waiting = b""
             async for block in blocks:
                 if waiting:
@@ -218,6 +225,7 @@ async def _blocks(request: Request) -> AsyncIterator[bytes]:
     waiting = bytearray()
     async for piece in request.stream():
         waiting += piece
+        # asyncio reads at most 256 KB from a socket at once, and a thread switch for each of these pieces is slow.
         if len(waiting) >= _BLOCK:
             yield bytes(waiting)
             waiting.clear()

@@ -59,18 +59,21 @@ class StagedObject:
 
     def join(self, files: Iterable[Path]) -> None:
         """Write all of the files without hashing them: `md5` is invalid afterwards."""
+        # The ETag of a multipart upload is not the MD5 of its bytes, so hashing them again would be for nothing.
         for path in files:
             with path.open("rb") as file:
                 shutil.copyfileobj(file, self._out(), _BLOCK)
 
     def opened(self) -> BinaryIO:
         """What was written so far, for reading."""
+        # Reading goes through another file handle, which does not see what is buffered here.
         self._out().flush()
         return self.path.open("rb")
 
     def finish(self, instant: int) -> None:
         """Close the file and set its modification time, in nanoseconds since 1970."""
         self._out().close()
+        # After the last write, which would set the time again.
         os.utime(self.path, ns=(instant, instant))
 
     def move_to(self, path: Path | str) -> None:

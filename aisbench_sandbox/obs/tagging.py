@@ -5,10 +5,11 @@ from urllib.parse import parse_qsl, urlencode
 
 from starlette.responses import Response
 
-from aisbench_sandbox.obs import responses as responses
+from aisbench_sandbox.obs import responses
 from aisbench_sandbox.obs.calls import TAGGING, Call
 from aisbench_sandbox.obs.objects import ObjectError
 
+# S3's limits for object tags (S3 user guide, Categorizing your storage using tags).
 _MAX_TAGS, _MAX_KEY, _MAX_VALUE = 10, 128, 256
 
 
@@ -46,6 +47,7 @@ def of_copy(call: Call, source: Mapping[str, str]) -> dict[str, str]:
 def _store(call: Call, tags: str) -> Response:
     with call.objects.open(call.bucket, call.key) as (stat, _):
         headers = {name: value for name, value in stat.headers.items() if name != TAGGING}
+    # Tags can change without the object: neither its bytes nor its ETag nor its time do.
     call.objects.set_headers(call.bucket, call.key, headers | ({TAGGING: tags} if tags else {}))
     return responses.empty()
 
@@ -56,6 +58,7 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 
 def _checked(tags: list[tuple[str, str]]) -> list[tuple[str, str]]:
     if len(tags) > _MAX_TAGS:
+        # S3 answers too many tags with this code, and everything else that is wrong with tags with InvalidTag.
         raise ObjectError("BadRequest", f"An object has at most {_MAX_TAGS} tags.")
     if len({key for key, _ in tags}) < len(tags):
         raise ObjectError("InvalidTag", "Two tags have the same key.")

@@ -19,7 +19,9 @@ from aisbench_sandbox.obs.staging import StagedObject
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _ABOUT = "upload.json"
+# OBS and S3 have the same limit.
 _MAX_PARTS = 10_000
+# The smallest part that esdk-obs-python sends; S3 wants 5 MB. The OBS documents do not say.
 _MIN_BYTES = 100 * 1024  # of every part but the last
 
 
@@ -65,6 +67,7 @@ class Uploads:
         self._lock = threading.RLock()  # held for lookups and renames
         self._joining: set[str] = set()  # uploads that are being joined, which must not be changed
         for folder in self._folder.iterdir():
+            # `start` makes the folder before the file, so one without the other is an upload whose client got no id.
             if not (folder / _ABOUT).is_file():  # left by a crash
                 shutil.rmtree(folder)
         objects.on_deleted(self._forget)
@@ -103,11 +106,14 @@ class Uploads:
         """Store one part, replacing one with the same number; returns its ETag. NoSuchUpload."""
         if not 1 <= number <= _MAX_PARTS:
             raise ObjectError("InvalidArgument", f"A part number is 1 to {_MAX_PARTS}.")
+        # Only now, after the part's bytes were received: the upload may have ended meanwhile.
         with self._lock:
             self.require(bucket, key, upload_id)
             staged.finish(time.time_ns())
             replaced = list((self._folder / upload_id).glob(f"{number:05}-*"))
             target = self._folder / upload_id / f"{number:05}-{staged.md5}"
+            # The new part first, then the old one goes: after a crash in between both are there, and the part, which
+            # got no answer, is sent again.
             staged.move_to(target)
             for file in replaced:
                 if file != target:
@@ -121,6 +127,8 @@ class Uploads:
         with self._lock:
             upload = self.require(bucket, key, upload_id)
             parts = self._chosen(upload_id, wanted)
+            # Joined without the lock, since it takes long for large objects. Meanwhile the upload is as good as gone
+            # for others.
             self._joining.add(upload_id)
         try:
             with self._objects.stage() as staged:
@@ -135,6 +143,7 @@ class Uploads:
     def abort(self, bucket: str, key: str, upload_id: str) -> None:
         with self._lock:
             self.require(bucket, key, upload_id)
+            # After the object is in place: a crash in between leaves an upload to abort, not a lost object.
             shutil.rmtree(self._folder / upload_id)
 
     def _forget(self, bucket: str) -> None:
@@ -149,6 +158,7 @@ class Uploads:
 
     def _read(self, upload_id: str) -> Upload | None:
         about = self._folder / upload_id / _ABOUT
+        # Checked before it becomes a path: an id comes from the request.
         if not _ID.fullmatch(upload_id) or not about.is_file():
             return None
         stored = json.loads(about.read_text())
@@ -170,6 +180,7 @@ class Uploads:
             if number not in there or there[number].name[6:] != etag:
                 raise ObjectError("InvalidPart", f"Part {number} was not uploaded, or its ETag is another one.")
         chosen = [there[number] for number in numbers]
+        # Refused on completion, as in S3: which part is the last is not known before.
         if any(part.stat().st_size < _MIN_BYTES for part in chosen[:-1]):
             raise ObjectError("EntityTooSmall", f"Every part but the last has at least {_MIN_BYTES} bytes.")
         return chosen
@@ -185,6 +196,7 @@ def upload_page(
     for upload in uploads:
         name = common_prefix(upload.key, prefix, delimiter)
         position = (name, "" if name != upload.key else upload.upload_id)
+        # Without an id, or for a common prefix, the whole key counts as listed.
         behind = name > after[0] if not after[1] or not position[1] else position > after
         if not behind or position in entries:
             continue
@@ -209,5 +221,6 @@ def _part(number: int, file: Path) -> Part:
 
 
 def _etag(parts: Sequence[Path]) -> str:
+    # Of the binary digests, not of their hex, as in S3.
     digests = b"".join(bytes.fromhex(part.name[6:]) for part in parts)
     return f"{md5(digests, usedforsecurity=False).hexdigest()}-{len(parts)}"

@@ -8,6 +8,7 @@ from aisbench_sandbox.catalogue import ENGINES, InstanceType, find_engine, fits
 from aisbench_sandbox.refusals import Refused
 
 DEFAULT_CODE_DIR = "/home/ma-user/modelarts/user-job-dir"
+# Forbidden in the SDK (JobAlgorithm.local_code_dir); the older API reference has the rule of /home only.
 _RESERVED_DIRS = ("/home/ma-user/modelarts", "/home/ma-user/modelarts-dev", "/home/ma-user/infer")
 
 
@@ -18,12 +19,15 @@ def completed_engine(algorithm: Mapping[str, Any], engine: Mapping[str, Any]) ->
     command, image = algorithm.get("command"), engine.get("image_url")
     name = str(engine.get("engine_name") or "")
     if image and not command and name in {preset.name for preset in ENGINES}:
+        # Training guide 3.4, "preset framework + custom image": the image is the user's, everything else is the
+        # engine's.
         return {"engine_version": "", **engine}
     if bool(command) != bool(image):
         raise Refused(400, "ModelArts.2806", "A custom image needs both algorithm.command and engine.image_url.")
     if image:
         _check_command(command)
         return dict(engine)
+    # A preset image is named by its id, or by name and version.
     wanted = [str(engine.get(key) or "") for key in ("engine_id", "engine_name", "engine_version")]
     preset_image = find_engine(*wanted)
     if preset_image is None:
@@ -56,6 +60,7 @@ def check_directories(algorithm: Mapping[str, Any]) -> None:
 
 
 def _check_command(command: object) -> None:
+    # The manual for custom images forbids line breaks and allows `;` and `&&`.
     if not isinstance(command, str) or "\n" in command or "\r" in command or "\0" in command:
         allowed = "one line; several commands are joined with ; or &&"
         raise Refused(400, "ModelArts.2788", "Invalid parameter: algorithm.command.", f"Allowed: {allowed}.")

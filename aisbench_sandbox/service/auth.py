@@ -7,12 +7,15 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from urllib.parse import parse_qsl, quote, unquote
 
+# API Request Signing Guide: the gateway refuses an X-Sdk-Date that is further off.
 SKEW = timedelta(minutes=15)
 
 _AUTHORIZATION = re.compile(
     r"SDK-HMAC-SHA256 Access=(?P<access>[^,\s]+), ?SignedHeaders=(?P<signed>[^,\s]+),"
     r" ?Signature=(?P<signature>[0-9a-f]{64})"
 )
+_UNSIGNED = "UNSIGNED-PAYLOAD"
+# The SDK signs more (content-type, user-agent, x-project-id, …), other clients may not.
 _MUST_SIGN = frozenset({"host", "x-sdk-date"})
 
 
@@ -22,9 +25,6 @@ class NotSigned(Exception):
 
 class WrongSignature(NotSigned):
     """The key exists, but the signature does not match the request."""
-
-
-_UNSIGNED = "UNSIGNED-PAYLOAD"
 
 
 def access_key_of(headers: Mapping[str, str]) -> str:
@@ -47,6 +47,7 @@ def verify(
     if secret is None:
         raise NotSigned(f"Incorrect IAM authentication information: the AK {parts['access']} does not exist")
     signed = parts["signed"].split(";")
+    # A header that is named as signed and was removed on the way must not count as an empty one.
     if missing := sorted(_MUST_SIGN - set(signed)) + [name for name in signed if name not in headers]:
         raise NotSigned(f"Incorrect IAM authentication information: header {missing[0]} is not signed")
     canonical = _canonical(method, target, headers, signed)
@@ -71,6 +72,7 @@ def _check_date(text: str, now: datetime) -> None:
 
 def _canonical(method: str, target: str, headers: Mapping[str, str], signed: list[str]) -> str:
     path, _, query = target.partition("?")
+    # The signed path ends with a slash, whether or not the request's does, and each segment is encoded anew.
     uri = "/".join(_encode(unquote(segment)) for segment in path.split("/"))
     pairs = sorted(parse_qsl(query, keep_blank_values=True))
     return "\n".join(
@@ -94,6 +96,7 @@ def _hashes(headers: Mapping[str, str], body: bytes) -> list[str]:
 
 def _signature(canonical: str, date: str, secret: str) -> str:
     to_sign = "\n".join(["SDK-HMAC-SHA256", date, hashlib.sha256(canonical.encode()).hexdigest()])
+    # Unlike in AWS's v4, the key is the secret itself: nothing is derived from date or region.
     return hmac.new(secret.encode(), to_sign.encode(), hashlib.sha256).hexdigest()
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from aisbench_sandbox.capacity import DedicatedPool
@@ -12,10 +13,13 @@ from aisbench_sandbox.obs.paths import bucket_and_key
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service.algorithms import check_directories, check_fit, completed_engine
 from aisbench_sandbox.service.limits import check_metadata, check_spec
+from aisbench_sandbox.service.parameters import invalid
 
+# API reference, error codes 2759 to 2761. Older FAQs have other numbers (4,096 files, 128 MB).
 MAX_FILES = 1000
 MAX_BYTES = 5 * 1024**3
 MAX_LEVELS = 32
+# SDK, JobAlgorithm.environments; in characters.
 MAX_VARIABLE_NAME = 8192
 MAX_VARIABLE_TEXT = 4096
 
@@ -33,6 +37,7 @@ def accept(
     algorithm = _block(body, "algorithm")
     spec = _block(body, "spec")
     _check_metadata(metadata)
+    # The order in which faults are found is ours: the documents give the codes, not their order.
     _check_parameters(_entries(algorithm, "parameters"))
     _check_environments(_optional(algorithm, "environments"))
     channels = {kind: _channels(algorithm, kind) for kind in ("inputs", "outputs")}
@@ -45,9 +50,10 @@ def accept(
     check_fit(algorithm["engine"], flavor)
     _check_spec(spec, objects)
     _check_code(algorithm, objects)
+    given = {name: value for name, value in metadata.items() if value is not None}
     return {
         "kind": "job",
-        "metadata": {"workspace_id": "0", "description": "", "annotations": {}, **_without_nulls(metadata)},
+        "metadata": {"workspace_id": "0", "description": "", "annotations": {}, **given},
         "algorithm": {"parameters": [], "environments": {}, **algorithm, **channels},
         "spec": {**spec, "resource": {**resource, "flavor_id": flavor.flavor_id}},
         "endpoints": _optional(body, "endpoints"),
@@ -61,7 +67,7 @@ def is_name(name: object) -> bool:
 
 def _check_metadata(metadata: Mapping[str, Any]) -> None:
     if not is_name(metadata.get("name")):
-        raise _invalid("metadata.name", "1 to 64 letters, digits, hyphens (-) and underscores (_)")
+        raise invalid("metadata.name", "1 to 64 letters, digits, hyphens (-) and underscores (_)")
     check_metadata(metadata)
 
 
@@ -69,7 +75,8 @@ def _check_parameters(parameters: list[Mapping[str, Any]]) -> None:
     names = [str(parameter.get("name", "")) for parameter in parameters]
     for name in names:
         if not name:
-            raise _invalid("algorithm.parameters", "every parameter has a name")
+            raise invalid("algorithm.parameters", "every parameter has a name")
+        # argparse would silently take the last one.
         if names.count(name) > 1:
             raise Refused(400, "ModelArts.2767", f"Duplicate parameter name: {name}.", "Name each parameter once.")
     for parameter in parameters:
@@ -78,12 +85,13 @@ def _check_parameters(parameters: list[Mapping[str, Any]]) -> None:
 
 
 def _check_environments(environments: Mapping[str, Any]) -> None:
+    # SDK, JobAlgorithm.environments.
     if len(environments) > 100:
-        raise _invalid("algorithm.environments", "at most 100 variables")
+        raise invalid("algorithm.environments", "at most 100 variables")
     for name, value in environments.items():
         fits = len(name) <= MAX_VARIABLE_NAME and isinstance(value, str) and len(value) <= MAX_VARIABLE_TEXT
         if not fits or not _VARIABLE.fullmatch(name):
-            raise _invalid(f"algorithm.environments.{name[:64]}", "letters, digits and _; a text of 4,096 at most")
+            raise invalid(f"algorithm.environments.{name[:64]}", "letters, digits and _; a text of 4,096 at most")
 
 
 def _channels(algorithm: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
@@ -104,7 +112,8 @@ def _channel(entry: dict[str, Any], kind: str, index: int) -> dict[str, Any]:
         needs = "needs a name (letters, digits, _ and -) and remote.obs.obs_url"
         raise Refused(400, "ModelArts.2753", f"{kind}[{index}] {needs}.")
     if entry.setdefault("access_method", "parameter") not in ("parameter", "env"):
-        raise _invalid(f"algorithm.{kind}[{index}].access_method", "parameter or env")
+        raise invalid(f"algorithm.{kind}[{index}].access_method", "parameter or env")
+    # An input may be a single object, an output is always a directory.
     if kind == "outputs" or url.endswith("/"):
         _check_folder(f"algorithm.{kind}[{index}].remote.obs.obs_url", url)
     entry.setdefault("local_dir", f"/home/ma-user/modelarts/{kind}/{entry['name']}_{index}")
@@ -117,6 +126,7 @@ def _check_remote(remote: Mapping[str, Any]) -> None:
         dataset = _optional(remote, "dataset").get("id")
         message = f"Dataset (ID: {dataset}) not found."
         raise Refused(400, "ModelArts.2783", message, "There are no datasets here: give remote.obs.obs_url.")
+    # The API has datasets and OBS as sources; whatever else there is, a job here could not read it.
     if kinds - {"obs"}:
         message = f"Unsupported input/output channel remote type: {', '.join(sorted(kinds))}."
         raise Refused(400, "ModelArts.2854", message, "Use obs.")
@@ -128,8 +138,9 @@ def _check_resource(resource: Mapping[str, Any], find_pool: Callable[[str], Dedi
     if flavor is None:
         raise Refused(400, "ModelArts.2763", f"Invalid flavor: {resource.get('flavor_id')}.", "See the flavors.")
     nodes = resource.get("node_count")
+    # `True` is an int in Python, but not a number in JSON.
     if not isinstance(nodes, int) or isinstance(nodes, bool) or nodes < 1:
-        raise _invalid("spec.resource.node_count", "a whole number from 1")
+        raise invalid("spec.resource.node_count", "a whole number from 1")
     if nodes > flavor.max_nodes:
         raise Refused(400, "ModelArts.2793", f"node_count {nodes} exceeds max_num {flavor.max_nodes} of the flavor.")
     return flavor
@@ -139,6 +150,7 @@ def _flavor_in_pool(flavor_id: str, pool_id: str, pool: DedicatedPool | None) ->
     """The share of a dedicated pool's nodes that a job takes; in CPU pools it names no flavor."""
     if pool is None:
         raise Refused(404, "ModelArts.2890", f"The pool {pool_id} is not found.", "See the pools.")
+    # API reference, Creating a Training Job: GPU and Ascend pools take modelarts.pool.visual.…, CPU pools no flavor.
     if flavor_id == pool.flavor or (not flavor_id and pool.kind.kind == "CPU"):
         return pool.kind
     flavor = POOL_FLAVORS.get(flavor_id)
@@ -162,6 +174,7 @@ def _check_code(algorithm: Mapping[str, Any], objects: Objects) -> None:
     if algorithm.get("id") or algorithm.get("subscription_id"):
         raise Refused(400, "ModelArts.2755", "The algorithm is not found.", "Give code_dir and boot_file.")
     code_dir, boot_file = str(algorithm.get("code_dir") or ""), str(algorithm.get("boot_file") or "")
+    # A custom image may bring its code along.
     if algorithm.get("command") and not code_dir:
         return
     if not code_dir:
@@ -198,47 +211,36 @@ def _check_boot_file(code_dir: str, boot_file: str, exists: Callable[[str], bool
 
 def _sizes(objects: Objects, bucket: str, prefix: str) -> dict[str, int]:
     """Sizes in bytes by key, without folder markers; only as many as are needed to see that there are too many."""
-    sizes: dict[str, int] = {}
-    marker = ""
-    while objects.has_bucket(bucket) and len(sizes) <= MAX_FILES:
-        page = objects.list(bucket, prefix, marker)
-        sizes |= {stat.key: stat.size for stat in page.objects if not stat.key.endswith("/")}
-        if not page.truncated:
-            break
-        marker = page.next_marker
-    return sizes
+    stored = objects.all_below(bucket, prefix) if objects.has_bucket(bucket) else ()
+    files = ((stat.key, stat.size) for stat in stored if not stat.key.endswith("/"))
+    # A directory of data given by mistake may hold millions of objects.
+    return dict(islice(files, MAX_FILES + 1))
 
 
 def _check_folder(field: str, url: str) -> None:
     bucket, _ = bucket_and_key(url)
+    # Without the slash, the keys would begin with the directory's name and go on with anything (2791 in the API
+    # reference).
     if not bucket or not url.endswith("/"):
         raise Refused(400, "ModelArts.2791", f"Invalid OBS path: {field} is {url}.", "Write /bucket/directory/.")
-
-
-def _without_nulls(block: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in block.items() if value is not None}
 
 
 def _block(body: Mapping[str, Any], name: str) -> dict[str, Any]:
     block = body.get(name)
     if not isinstance(block, dict):
-        raise _invalid(name, "an object")
+        raise invalid(name, "an object")
     return block
 
 
 def _optional(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     block = body.get(name) or {}
     if not isinstance(block, dict):
-        raise _invalid(name, "an object")
+        raise invalid(name, "an object")
     return block
 
 
 def _entries(algorithm: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     entries = algorithm.get(name) or []
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise _invalid(f"algorithm.{name}", "a list of objects")
+        raise invalid(f"algorithm.{name}", "a list of objects")
     return entries
-
-
-def _invalid(field: str, allowed: str) -> Refused:
-    return Refused(400, "ModelArts.2788", f"Invalid parameter: {field}.", f"Allowed: {allowed}.")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from aisbench_sandbox.events import PlatformEvent
+from aisbench_sandbox.service import parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +30,7 @@ class EventSearch:
 
     def page(self, matching: Sequence[PlatformEvent]) -> Sequence[PlatformEvent]:
         """The events of the requested page."""
-        start = self.offset * self.limit if self.counts_pages else self.offset
-        return matching[start : start + self.limit]
+        return parameters.page_of(matching, self.offset, self.limit, counts_pages=self.counts_pages)
 
     def _fits(self, event: PlatformEvent) -> bool:
         return (

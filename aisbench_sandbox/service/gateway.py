@@ -13,6 +13,7 @@ from aisbench_sandbox.jobs import Clock
 from aisbench_sandbox.service.auth import NotSigned, WrongSignature, access_key_of, verify
 from aisbench_sandbox.service.lockout import Lockout
 
+# The signature needs the whole body in memory. A create request with 100 variables of 4,096 characters has 0.4 MB.
 MAX_BYTES = 10 * 1024 * 1024
 
 
@@ -41,6 +42,7 @@ class Gateway:
         try:
             self._check(request, bytes(body))
         except NotSigned as error:
+            # Some documents spell it APIG.0301; clients should look at the status.
             return await refusal(401, "APIGW.0301", str(error))(scope, receive, send)
         scope.setdefault("state", {})["body"] = bytes(body)
         return await self._app(scope, receive, send)
@@ -48,11 +50,13 @@ class Gateway:
     def _check(self, request: Request, body: bytes) -> None:
         """Raises NotSigned."""
         claimed = access_key_of(request.headers)
+        # Before the signature is looked at: a locked key is refused even when it signs correctly.
         if self._lockout.is_locked(claimed):
             raise NotSigned(f"AK access failed to reach the limit, forbidden: access={claimed}; locked for 5 minutes")
         now = datetime.fromtimestamp(self._clock() + clock_offset_s(request.scope), UTC)
         try:
             verify(request.method, target(request.scope), request.headers, body, self._keys, now)
+        # Only a key that exists counts up: an unknown one cannot be locked, and neither can a clock that is off.
         except WrongSignature:
             self._lockout.failed(claimed)
             raise
@@ -61,6 +65,7 @@ class Gateway:
 
 def target(scope: Scope) -> str:
     """The raw path with its query, as in the request line."""
+    # The signature covers the path as it was encoded by the client.
     path: str = scope["raw_path"].decode("latin-1")
     query = scope["query_string"].decode("latin-1")
     return f"{path}?{query}" if query else path
@@ -68,6 +73,7 @@ def target(scope: Scope) -> str:
 
 def answer(status: int, content: object, request_id: str = "") -> Response:
     """A JSON response with a request id; without a body for 204 and for None."""
+    # The SDK shows this header as the request_id of its exceptions.
     headers = {"X-Request-Id": request_id or uuid.uuid4().hex}
     if content is None:
         return Response(status_code=status, headers=headers)
@@ -78,6 +84,7 @@ def refusal(status: int, code: str, message: str) -> Response:
     """An error in the gateway's format; the service's own (ModelArts.…) have the request id in a header only."""
     request_id = uuid.uuid4().hex
     body = {"error_msg": message, "error_code": code}
+    # Gateway and service have different error bodies; the SDK reads both.
     if not code.startswith("ModelArts."):
         body["request_id"] = request_id
     return answer(status, body, request_id)

@@ -1,16 +1,10 @@
 """The addresses of a job's nodes in the API."""
 
-import platform
-
+from aisbench_sandbox.engine.rank_tables import loopback
 from aisbench_sandbox.job import Job
 
+# Nodes outside of dedicated pools are this machine.
 HOST = "127.0.0.1"
-"""Nodes outside of dedicated pools are this machine."""
-
-
-def node_ip(node: int) -> str:
-    """The address of a job's or a pool's node, as in VC_WORKER_HOSTS: Linux answers on all of 127.0.0.0/8."""
-    return f"127.0.{node // 254}.{node % 254 + 1}" if platform.system() == "Linux" else HOST
 
 
 def host_of(job: Job, node: int, schedule_count: int = 0) -> str:
@@ -19,6 +13,7 @@ def host_of(job: Job, node: int, schedule_count: int = 0) -> str:
     `schedule_count` is the number of the attempt, from 1; 0 means the last one."""
     if not job.attempts:
         return ""
+    # Index -1 for 0: the last attempt.
     hosts = job.attempts[schedule_count - 1].hosts
     return _address(hosts[node]) if node < len(hosts) else HOST
 
@@ -31,4 +26,4 @@ def hosts_of(job: Job) -> frozenset[str]:
 def _address(name: str) -> str:
     """Nodes of dedicated pools are called <pool>-node-<number>."""
     number = name.rpartition("-node-")[2]
-    return node_ip(int(number)) if number.isdigit() else HOST
+    return loopback(int(number)) if number.isdigit() else HOST

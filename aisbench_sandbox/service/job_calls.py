@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from aisbench_sandbox.job import Job
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service import responses as responses
+from aisbench_sandbox.service import responses
 from aisbench_sandbox.service.calls import Routes, Services
 from aisbench_sandbox.service.gateway import answer
 from aisbench_sandbox.service.parameters import json_object
@@ -35,6 +35,7 @@ def show(services: Services, request: Request) -> Response:
 
 def update(services: Services, request: Request) -> Response:
     services.jobs.update(job_id_of(request), json_object(request))
+    # The API reference shows an empty answer here, not the changed job.
     return answer(200, None)
 
 
@@ -61,6 +62,7 @@ def _job(services: Services, status: int, job: Job) -> Response:
 
 ROUTES: Routes = (
     ("POST", "training-jobs", create),
+    # A search is a POST, because its filters are a document.
     ("POST", "training-job-searches", search),
     ("POST", "training-jobs/batch-delete", delete_all),
     ("GET", JOB, show),

@@ -27,8 +27,10 @@ class JsonStore:
     def change(self, name: str, step: Callable[[dict[str, Any]], None]) -> None:
         """Store what `step` makes of a copy of the content; nothing changes if it raises."""
         with self._lock:
+            # A deep copy that can only hold what the file can hold.
             content = json.loads(json.dumps(self._contents.get(name, {})))
             step(content)
+            # The file first: when the disk is full, memory and disk stay as they were.
             write_atomically(self._folder / f"{name}.json", json.dumps(content, ensure_ascii=False).encode())
             self._contents[name] = content
 

@@ -4,11 +4,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from aisbench_sandbox.files import MAX_NAME_BYTES
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service import parameters
 
+# Training guide, table 4-6: eight SFS Turbo volumes, each path once, not / nor /cache nor /home/ma-user/modelarts.
 MAX_VOLUMES = 8
+# SDK, JobMetadata.annotations; the training guide (5.2.1) allows 1 to 3.
 MAX_RETRIES = 128
+# SDK, Notification.events.
 NOTIFIED = (
     "JobStarted",
     "JobCompleted",
@@ -21,6 +25,7 @@ NOTIFIED = (
 _VOLUMES = {"nfs": "nfs_server_path", "pfs": "pfs_path", "obs": "obs_path"}
 _RESERVED = ("/", "/cache", "/home/ma-user/modelarts")
 _WORKSPACE = re.compile(r"0|[0-9a-zA-Z]{32}")
+# Other values than "true" are not documented; "false" is taken for a switch that is off.
 _TRUE = (
     "fault-tolerance/job-unconditional-retry",
     "fault-tolerance/hang-retry",
@@ -85,7 +90,7 @@ def _mounted(volume: Mapping[str, Any]) -> str:
         raise parameters.invalid(f"spec.volumes.{_VOLUMES[kinds[0]]}", "a path; for nfs, address:/path")
     for name, value in (("local_path", path), (_VOLUMES[kinds[0]], remote)):
         if parameters.has_long_name(value):
-            raise parameters.invalid(f"spec.volumes.{name}", f"names of at most {parameters.MAX_NAME_BYTES} bytes")
+            raise parameters.invalid(f"spec.volumes.{name}", f"names of at most {MAX_NAME_BYTES} bytes")
     parameters.flag(source, "read_only")
     return path
 
@@ -99,6 +104,7 @@ def check_notification(notification: Mapping[str, Any]) -> None:
 
 
 def _check_hours(name: str, limit: Mapping[str, Any]) -> None:
+    # The only unit of the API; the console offers 1 to 720 hours (training guide, table 4-6).
     if limit and (limit.get("time_unit") != "HOURS" or not parameters.is_count(limit.get("duration"), 1, 2**31 - 1)):
         raise parameters.invalid(f"spec.{name}", "time_unit HOURS and a duration from 1")
 
@@ -109,5 +115,6 @@ def check_schedule_policy(policy: Mapping[str, Any], in_pool: bool) -> None:
     if priority is not None and not parameters.is_count(priority, 1, 3):
         raise Refused(400, "ModelArts.2816", f"The priority {priority} is out of range.", "Use 1, 2 or 3.")
     parameters.flag(policy, "preemptible")
+    # Training guide 5.5: jobs in the public pool have no priority.
     if not in_pool:
         raise parameters.invalid("spec.schedule_policy", "only with spec.resource.pool_id: it is for dedicated pools")

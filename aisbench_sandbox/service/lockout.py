@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 
+# API Request Signing Guide: 5 failures in a row lock an access key for 5 minutes.
 MAX_FAILURES = 5
 SECONDS = 300.0
 
@@ -16,11 +17,6 @@ class Lockout:
         self._failures: dict[str, int] = {}
         self._until: dict[str, float] = {}
         self._on = False
-
-    @property
-    def is_on(self) -> bool:
-        """Whether keys are locked at all."""
-        return self._on
 
     def switch(self, on: bool) -> None:
         """Turn the lockout on or off; either way no key is locked at first."""
@@ -42,6 +38,7 @@ class Lockout:
             self._failures[access_key] = self._failures.get(access_key, 0) + 1
             if self._failures[access_key] >= MAX_FAILURES:
                 self._until[access_key] = self._clock() + SECONDS
+                # After the five minutes, counting starts anew.
                 del self._failures[access_key]
 
     def succeeded(self, access_key: str) -> None:

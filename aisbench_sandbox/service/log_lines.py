@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+# A log may have lines without an end, such as progress bars.
 MAX_LINE_BYTES = 64 * 1024
 
 
@@ -20,6 +21,7 @@ class Lines:
 
 def newest_first(log: Path, base: int | None, count: int) -> Lines:
     """At most `count` lines before line `base`, or before the end, newest first."""
+    # A deque of fixed length keeps the last lines while the file passes through, whatever its size.
     numbered = deque(_numbered(log, None if base is None else base - 1), maxlen=count)
     return _lines(tuple(reversed(numbered)))
 

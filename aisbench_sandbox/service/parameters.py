@@ -2,19 +2,22 @@
 
 import json
 import math
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 
+from aisbench_sandbox.files import MAX_NAME_BYTES
 from aisbench_sandbox.refusals import Refused
 
-MAX_NAME_BYTES = 255
+T = TypeVar("T")
 
 
 def json_object(request: Request) -> dict[str, Any]:
     """The body as a JSON object. Raises Refused (2787)."""
     try:
+        # Python's parser accepts NaN and Infinity, turns 1e999 into infinity, and takes half a surrogate pair for
+        # text; none of these could be written back as JSON.
         body = json.loads(request.state.body, parse_constant=_no_number, parse_float=_finite)
         json.dumps(body, ensure_ascii=False).encode()  # an unpaired surrogate is not text
     except (ValueError, RecursionError) as error:
@@ -26,6 +29,7 @@ def json_object(request: Request) -> dict[str, Any]:
 
 def number(request: Request, name: str, default: int, least: int, most: int = 2**31 - 1) -> int:
     """A whole number in the query. Raises Refused (2764)."""
+    # The length is compared before `int`, which refuses more than 4,300 digits with a ValueError.
     text = request.query_params.get(name, str(default))
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(most)) and least <= int(text) <= most):
         raise Refused(400, "ModelArts.2764", f"Invalid query parameter: {name}={text}.", f"Use {least} to {most}.")
@@ -62,6 +66,7 @@ def block(body: Mapping[str, Any], name: str) -> dict[str, Any]:
 def text(body: Mapping[str, Any], name: str, least: int = 0, most: int = 256) -> str:
     """A text of `least` to `most` characters, empty if it is missing. Raises Refused (2788)."""
     value = body.get(name)
+    # The SDK leaves out None, but other clients send null for what is not set.
     value = "" if value is None else value
     if not isinstance(value, str) or not least <= len(value) <= most:
         raise invalid(name, f"a text of {least} to {most} characters")
@@ -83,9 +88,17 @@ def flag(body: Mapping[str, Any], name: str) -> bool:
     value = body.get(name)
     if value is None:
         return False
+    # Strict: bool("false") is true.
     if not isinstance(value, bool):
         raise invalid(name, "true or false")
     return value
+
+
+def page_of(entries: Sequence[T], offset: int, limit: int, *, counts_pages: bool) -> Sequence[T]:
+    """One page of a list whose `offset` counts entries, or pages."""
+    # The API reference and the SDK speak of pages, the SDK reference of entries; see docs/sandbox.md.
+    start = offset * limit if counts_pages else offset
+    return entries[start : start + limit]
 
 
 def has_long_name(path: str) -> bool:

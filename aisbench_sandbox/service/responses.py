@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from aisbench_sandbox.engine.rank_tables import loopback
 from aisbench_sandbox.events import PlatformEvent
 from aisbench_sandbox.job import Job
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service.event_search import EventSearch
-from aisbench_sandbox.service.hosts import host_of, node_ip
-from aisbench_sandbox.service.resources.responses import flavor_json
+from aisbench_sandbox.service.hosts import host_of
+from aisbench_sandbox.service.resources.responses import card_of, flavor_json
 from aisbench_sandbox.service.searches import Search
 from aisbench_sandbox.service.status import status_json
 
@@ -17,6 +18,7 @@ Json = dict[str, Any]
 
 USER_NAME = "sandbox"
 
+# What the API reference's examples show for a parameter without a constraint.
 _PARAMETER: Json = {
     "description": "",
     "i18n_description": None,
@@ -66,12 +68,12 @@ def _resource(job: Job) -> Json:
 
 
 def _allocated(info: Json) -> Json:
-    card = info.get("npu") or info.get("gpu") or {"unit_num": 0, "product_name": ""}
+    card = card_of(info)
     return {
         "cpu_arch": info["cpu"]["arch"],
         "cpu_core_num": info["cpu"]["core_num"],
         "mem_size": info["memory"]["size"],
-        "accelerator_num": int(card["unit_num"]),
+        "accelerator_num": card["unit_num"],
         "accelerator_type": card["product_name"],
     }
 
@@ -80,6 +82,7 @@ def search_json(search: Search, matching: Sequence[Job], total: int, now: int) -
     """One page of a search; `total` counts all jobs."""
     return {
         "total": total,
+        # In the API, `total` is of all jobs and `count` of those that match.
         "count": len(matching),
         "limit": search.limit,
         "offset": search.offset,
@@ -87,6 +90,7 @@ def search_json(search: Search, matching: Sequence[Job], total: int, now: int) -
         "order": search.order,
         "group_by": search.group_by,
         "workspace_id": search.workspace or "0",
+        # Always this in the API reference's examples.
         "ai_project": "default-ai-project",
         "train_type": search.train_type,
         "items": [_item(job, now, with_hosts=bool(search.hosts)) for job in search.page(matching)],
@@ -124,10 +128,11 @@ def tasks_json(job: Job, schedule_count: int = 0) -> list[Json]:
     if schedule_count > latest:
         return []
     placed = bool(job.started_at)
+    # A bare list, not an object: the SDK has it in `response.body`.
     return [
         {
             "task": task,
-            "ip": node_ip(job.node_of(task)) if placed else "",
+            "ip": loopback(job.node_of(task)) if placed else "",
             "host_ip": host_of(job, job.node_of(task), schedule_count),
             "schedule_count": schedule_count or latest,
         }
@@ -147,4 +152,5 @@ def refusal_json(refused: Refused) -> Json:
 
 
 def _iso(at: int) -> str:
+    # ISO 8601 with the offset, as the API reference's examples have it.
     return datetime.fromtimestamp(at // 1000, UTC).isoformat()

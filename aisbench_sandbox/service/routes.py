@@ -11,8 +11,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service import job_calls, task_calls
-from aisbench_sandbox.service import responses as responses
+from aisbench_sandbox.service import job_calls, responses, task_calls
 from aisbench_sandbox.service.calls import Routes, Services
 from aisbench_sandbox.service.gateway import Gateway, answer
 from aisbench_sandbox.service.grouping import experiment_calls, tag_calls
@@ -22,6 +21,7 @@ from aisbench_sandbox.service.resources import pool_calls
 from aisbench_sandbox.service.training_jobs import NothingRecorded
 from aisbench_sandbox.service.v1 import calls as v1_calls
 
+# Method, path below /v2/{project_id}/, and handler.
 ROUTES: Routes = (
     *job_calls.ROUTES,
     *task_calls.ROUTES,
@@ -30,10 +30,9 @@ ROUTES: Routes = (
     *experiment_calls.ROUTES,
     *pool_calls.ROUTES,
 )
-"""Method, path below /v2/{project_id}/, and handler."""
 
+# The same below /v1/{project_id}/.
 LEGACY_ROUTES: Routes = (*v1_calls.ROUTES, *pool_calls.OLDER_ROUTES)
-"""The same below /v1/{project_id}/."""
 
 _ALL = [
     (method, f"/{version}/{{project_id}}/{path}", call)
@@ -44,12 +43,14 @@ _ALL = [
 
 def modelarts_app(services: Services, project_id: str, keys: Mapping[str, str], lockout: Lockout) -> ASGIApp:
     """The training service as an ASGI application."""
+    # Handlers are plain functions, so Starlette runs them in worker threads and a slow disk does not stop the loop.
     app = Starlette(
         routes=[
             Route(path, _guarded(partial(call, services), project_id), methods=[method]) for method, path, call in _ALL
         ],
         exception_handlers={Refused: _refuse, NothingRecorded: _nothing_yet, HTTPException: _unknown, OSError: _broken},
     )
+    # A redirect would break the signature, which covers the path.
     app.router.redirect_slashes = False
     return Gateway(app, keys, services.clock, lockout)
 
@@ -59,6 +60,7 @@ def _guarded(call: Callable[[Request], Response], project_id: str) -> Callable[[
         project = request.path_params["project_id"]
         if project != project_id:
             message = f"The project ID {project} is not this region's."
+            # The SDK sends the project's id in the path and in X-Project-Id; only the path counts.
             raise Refused(404, "ModelArts.2786", message, f"The sandbox's project is {project_id}.")
         return call(request)
 
@@ -77,6 +79,7 @@ def _broken(_: Request, error: Exception) -> Response:
 
 
 def _nothing_yet(_: Request, __: Exception) -> Response:
+    # A 204 cannot carry the documented codes 2776 and 2777; the SDK makes an empty object of it.
     return answer(204, None)
 
 
@@ -87,4 +90,5 @@ def _unknown(request: Request, _: Exception) -> Response:
         "error_code": "Sandbox.0501",
         "error_solution": f"It answers: {supported}",
     }
+    # 501 rather than 404 or 405, which the API itself uses: what is missing is the imitation.
     return answer(501, body)

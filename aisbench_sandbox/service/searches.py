@@ -12,11 +12,13 @@ from aisbench_sandbox.service import parameters
 from aisbench_sandbox.service.grouping.tags import TagCondition, read_conditions
 from aisbench_sandbox.service.hosts import hosts_of
 
+# SDK, JobSearches; also the 10 hosts and the 31 days for searches by tags or hosts.
 MAX_PER_PAGE = 50
 MAX_HOSTS = 10
 MAX_TIME = timedelta(days=31)
 USER_ID = "sandbox-user"
 
+# The keys that the documents' examples use; there is no complete list.
 _FIELDS: Mapping[str, Callable[[Job], str]] = {
     "name": lambda job: job.name,
     "create_time": lambda job: str(job.created_at),
@@ -65,14 +67,13 @@ class Search:
 
     def page(self, matching: Sequence[Job]) -> Sequence[Job]:
         """The jobs of the requested page."""
-        start = self.offset * self.limit if self.counts_pages else self.offset
-        return matching[start : start + self.limit]
+        return parameters.page_of(matching, self.offset, self.limit, counts_pages=self.counts_pages)
 
     def _fits(self, job: Job) -> bool:
         return (
             self.workspace in ("", job.body["metadata"]["workspace_id"])
             and self.train_type in ("", "job")
-            and all(_passes(job, *condition) for condition in self.filters)
+            and all(_OPERATORS[operator](_FIELDS[key](job), values) for key, operator, values in self.filters)
             and all(tag.holds(job) for tag in self.tags)
             and (not self.hosts or not self.hosts.isdisjoint(hosts_of(job)))
         )
@@ -81,6 +82,7 @@ class Search:
 def read_search(body: Mapping[str, Any], now: int, *, counts_pages: bool) -> Search:
     """Parse the search in a body; `now` in ms. Raises Refused with the documented codes."""
     offset, limit = body.get("offset"), body.get("limit")
+    # Not `or`: an explicit 0 for the limit is an error.
     offset, limit = 0 if offset is None else offset, 10 if limit is None else limit
     if not parameters.is_count(offset, 0, 2**31 - 1):
         raise parameters.invalid("offset", "0 or more")
@@ -132,6 +134,7 @@ def _condition(entry: Mapping[str, Any]) -> Condition:
 
 
 def _is_time(value: str) -> bool:
+    # 16 digits of ms reach far beyond the year 9999.
     return value.isascii() and value.isdigit() and len(value) <= 16
 
 
@@ -149,13 +152,10 @@ def _within_a_month(search: Search, now: int) -> Search:
     spans = [values for key, operator, values in search.filters if (key, operator) == ("create_time", "between")]
     if not spans:
         return replace(
-            search, filters=(*search.filters, ("create_time", "between", (str(now - longest), str(now + longest))))
+            search,
+            filters=(*search.filters, ("create_time", "between", (str(now - longest), str(now + longest)))),
         )
     if any(int(last) - int(first) > longest for first, last in spans):
         message = "Invalid search condition: with tags or host_ips, create_time spans at most 31 days."
         raise Refused(400, "ModelArts.2809", message, "Give times that are less apart.")
     return search
-
-
-def _passes(job: Job, key: str, operator: str, values: tuple[str, ...]) -> bool:
-    return _OPERATORS[operator](_FIELDS[key](job), values)

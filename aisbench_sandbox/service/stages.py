@@ -15,8 +15,9 @@ _STAGES = {
     "running": ("Running", "运行"),
     "end": ("End", "结束"),
 }
-_FINISH = frozenset({"task_finished", "output_started", "output_done", "output_failed"})
 _AGAIN = frozenset({"preempted", "restarted"})
+_END = _AGAIN | {"task_finished", "output_started", "output_done", "output_failed"}
+_END |= {"completed", "failed", "interrupted", "terminated", "timed_out", "queue_failed"}
 
 
 def stages_json(job: Job) -> Json:
@@ -40,6 +41,7 @@ def _by_running(events: Sequence[PlatformEvent]) -> list[list[PlatformEvent]]:
 
 
 def _stages(job: Job, events: Sequence[PlatformEvent], *, is_last: bool) -> list[Json]:
+    # Events are recorded in order, so each one belongs to the stage of the one before it, or opens the next.
     stages: dict[str, list[PlatformEvent]] = {name: [] for name in _STAGES}
     name = "scheduling"
     for event in events:
@@ -47,6 +49,7 @@ def _stages(job: Job, events: Sequence[PlatformEvent], *, is_last: bool) -> list
         stages[name].append(event)
     reached = [(order, name) for order, name in enumerate(_STAGES, 1) if stages[name]]
     is_over = job.has_ended or not is_last
+    # A stage ends when the next begins; the last one, with the attempt.
     ends = [stages[name][0].at for _, name in reached[1:]] + [events[-1].at if is_over and events else 0]
     return [_stage_json(job, name, order, stages[name], end) for (order, name), end in zip(reached, ends, strict=True)]
 
@@ -57,13 +60,9 @@ def _stage(before: str, event: PlatformEvent) -> str:
         return "preparing"
     if event.kind == "task_started":
         return "running"
-    if event.kind in _FINISH or event.kind in _AGAIN or _ends(event):
+    if event.kind in _END:
         return "end"
     return before
-
-
-def _ends(event: PlatformEvent) -> bool:
-    return event.kind in ("completed", "failed", "interrupted", "terminated", "timed_out", "queue_failed")
 
 
 def _stage_json(job: Job, name: str, order: int, events: Sequence[PlatformEvent], end: int) -> Json:
@@ -74,6 +73,7 @@ def _stage_json(job: Job, name: str, order: int, events: Sequence[PlatformEvent]
         "en_message": english,
         "zh_message": chinese,
         "stage_order": order,
+        # Times are strings here (SDK, StageInfoWithSub), unlike in the rest of the API.
         "start_time": str(events[0].at),
         "end_time": str(end or ""),
         "sub_stages": [

@@ -7,6 +7,7 @@ from aisbench_sandbox.job import Job, JobPhase
 
 Json = dict[str, Any]
 
+# The documents advise against relying on secondary_phase. Queuing is the only one that differs from its phase here.
 _SECONDARY = {JobPhase.PENDING: "Queuing"}
 
 
@@ -17,9 +18,11 @@ def status_json(job: Job, now: int) -> Json:
         "phase": job.phase.value,
         "secondary_phase": _SECONDARY.get(job.phase, job.phase.value),
         "duration": job.running_ms(now),
+        # ms, like create_time; 0 before the start.
         "start_time": job.started_at,
         "node_count_metrics": _node_counts(job),
         "tasks": list(job.tasks),
+        # null rather than an empty list, as in the API reference's examples.
         "task_statuses": ends or None,
         "running_records": [_running_record(job, number) for number in range(len(job.attempts))],
     }
@@ -40,6 +43,7 @@ def _node_counts(job: Job) -> list[list[int]] | None:
 def _running_record(job: Job, number: int) -> Json:
     """One attempt of the job; its times are in seconds."""
     attempt = job.attempts[number]
+    # Seconds in these records, milliseconds in the rest of the status (SDK, RunningRecord).
     record: Json = {"start_at": attempt.started_at // 1000, "start_type": "init_or_rescheduled"}
     if attempt.ended_at:
         record["end_at"] = attempt.ended_at // 1000
@@ -49,6 +53,7 @@ def _running_record(job: Job, number: int) -> Json:
         record["end_related_task"] = attempt.task
     if attempt.recovery:
         record["end_recover"] = attempt.recovery.value
+        # The API has no scenario for preemption or for a platform that stopped.
         if attempt.trouble in (FaultScenario.CODE, FaultScenario.NODE, FaultScenario.HANG):
             record["recover_records"] = [_recovery(job, number, attempt, attempt.recovery)]
     return record
@@ -70,6 +75,7 @@ def _recovery(job: Job, number: int, attempt: JobAttempt, recovery: Recovery) ->
 
 def _result(job: Job, *, has_run_again: bool) -> str:
     if has_run_again:
+        # Success of the recovery: the job ran again, however that ended.
         return "success"
     if job.phase is JobPhase.TERMINATED:
         return "terminated"

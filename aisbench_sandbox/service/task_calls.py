@@ -5,8 +5,7 @@ from starlette.responses import Response
 
 from aisbench_sandbox.events import LANGUAGES
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service import log_lines
-from aisbench_sandbox.service import responses as responses
+from aisbench_sandbox.service import log_lines, responses
 from aisbench_sandbox.service.calls import Routes, Services
 from aisbench_sandbox.service.event_search import EventSearch
 from aisbench_sandbox.service.gateway import answer
@@ -15,6 +14,7 @@ from aisbench_sandbox.service.parameters import number, word
 from aisbench_sandbox.service.stages import stages_json
 from aisbench_sandbox.service.training_jobs import LINK_SECONDS
 
+# SDK, ShowTrainingJobLogsFromAomRequest.
 MAX_LINES = 500
 LEVELS = ("Info", "Error", "Warning")
 SOURCES = ("K8S", "Job", "Task")
@@ -28,6 +28,7 @@ def tasks(services: Services, request: Request) -> Response:
 
 def log_preview(services: Services, request: Request) -> Response:
     content, size = services.jobs.log_preview(job_id_of(request), _task(request))
+    # In bytes: of the part that is shown, and of the whole log.
     return answer(200, {"content": content, "current_size": len(content.encode()), "full_size": size})
 
 
@@ -81,12 +82,14 @@ def _event_search(services: Services, request: Request) -> EventSearch:
     query = request.query_params
     times = [name for name in ("start_time", "end_time") if query.get(name)]
     if len(times) == 1:
+        # SDK, ListTrainingJobEventsRequest: start and end go together.
         raise Refused(400, "ModelArts.2764", f"Invalid query parameter: {times[0]} alone.", "Give both times, in ms.")
     pattern = query.get("pattern", "")
     if len(pattern) > 256:
         raise Refused(400, "ModelArts.2764", "Invalid query parameter: pattern.", "Use at most 256 characters.")
     return EventSearch(
         offset=number(request, "offset", 0, 0),
+        # SDK, ListTrainingJobEventsRequest; likewise the 256 characters of a pattern.
         limit=number(request, "limit", 50, 1, 100),
         order=word(query.get("order") or "desc", "order", ("desc", "asc")),
         language=word(request.headers.get("x-language", "zh-cn").lower(), "X-Language", LANGUAGES),

@@ -20,11 +20,13 @@ from aisbench_sandbox.service.resources.quotas import Quotas
 from aisbench_sandbox.service.searches import Search
 from aisbench_sandbox.service.updates import updated
 
+# API reference, logs/preview: the newest 5 MB; logs/url: a link that is valid for 5 minutes.
 MAX_PREVIEW_BYTES = 5 * 1024 * 1024
 LINK_SECONDS = 300
+# SDK, BatchDeleteJobsReq; also that all jobs are of one workspace.
 MAX_DELETED = 100
+# The key of the v1 data in a job's body; the newer API does not show such jobs.
 LEGACY = "legacy"
-"""The key of the v1 data in a job's body; the newer API does not show such jobs."""
 
 
 class NothingRecorded(Exception):
@@ -68,6 +70,7 @@ class TrainingJobs:
     def admit(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The validated request in its stored form. Raises Refused if it cannot be a job."""
         accepted = accept(body, self._objects, self.capacity.pool)
+        # Before anything is stored: a job that can never run must not enter the list.
         self._engine.check(Job("", accepted, 0))
         self._quotas.check()
         return accepted
@@ -76,6 +79,7 @@ class TrainingJobs:
         """Store and start a job whose request was accepted. Raises Refused if its name exists or the quota is used
         up."""
         with self._making:
+            # Again, under the lock: another request may have used up the quota since `admit`.
             self._quotas.check()
             job = self.jobs.add(accepted, self._script())
         if job is None:
@@ -106,6 +110,7 @@ class TrainingJobs:
         """One job in its stored state, without a refresh. Raises Refused."""
         job = self.jobs.find(job_id)
         if job is None or LEGACY in job.body:
+            # The documents have 400 for a missing job, not 404.
             raise Refused(400, "ModelArts.2775", f"The training job {job_id} is not found.")
         return job
 
@@ -115,6 +120,7 @@ class TrainingJobs:
 
     def stop_job(self, job: Job) -> Job:
         """Stop this job. Raises Refused if it has ended."""
+        # Stored before the engine acts: if the sandbox dies in between, the next one sees that a stop was requested.
         stopping = self.jobs.change(job.job_id, _terminating)
         self._engine.stop(job.job_id)
         return stopping or job
@@ -136,6 +142,7 @@ class TrainingJobs:
     def delete_job(self, job: Job) -> None:
         """Delete this job, and end it if it runs."""
         if not job.has_ended:
+            # The job may have ended since it was read.
             self.jobs.change(job.job_id, lambda now: now if now.has_ended else now.terminating())
             self._engine.stop(job.job_id)
         self.jobs.remove(job.job_id)
@@ -146,6 +153,7 @@ class TrainingJobs:
         if not 1 <= len(entries) <= MAX_DELETED:
             raise parameters.invalid("jobs", f"1 to {MAX_DELETED} jobs")
         ids = [parameters.text(parameters.block(entry, "metadata"), "id", 1) for entry in entries]
+        # All are looked up before the first is deleted, so an unknown id deletes none.
         jobs = [self.job(job_id) for job_id in dict.fromkeys(ids)]
         if len({job.body["metadata"]["workspace_id"] for job in jobs}) > 1:
             raise parameters.invalid("jobs", "jobs of one workspace")
@@ -157,6 +165,7 @@ class TrainingJobs:
         file = self.log_file(job_id, task)
         size = file.stat().st_size
         with file.open("rb") as stream:
+            # The log may grow meanwhile; the size that was read first decides.
             stream.seek(max(0, size - MAX_PREVIEW_BYTES))
             return stream.read(MAX_PREVIEW_BYTES).decode("utf-8", "replace"), size
 
@@ -195,6 +204,7 @@ class TrainingJobs:
 
 
 def _terminating(job: Job) -> Job:
+    # Training guide 4.10: only jobs that are being created, wait or run can be stopped.
     if job.has_ended or job.phase is JobPhase.TERMINATING:
         message = f"The training job is {job.phase} and cannot be terminated."
         raise Refused(409, "ModelArts.2796", message, "Stop jobs that are Creating, Pending or Running.")

@@ -19,6 +19,7 @@ def updated(job: Job, body: Mapping[str, Any]) -> Job:
     if notification := parameters.block(wanted, "notification"):
         check_notification(notification)
         spec["notification"] = notification
+    # Singular in an update, plural at creation (SDK, JobUpdateRequestBody).
     if annotation := parameters.block(parameters.block(body, "metadata"), "annotation"):
         check_annotations(annotation)
         metadata["annotations"] = {**(metadata.get("annotations") or {}), **annotation}
@@ -29,6 +30,8 @@ def updated(job: Job, body: Mapping[str, Any]) -> Job:
 
 def _policy(job: Job, policy: Mapping[str, Any]) -> Mapping[str, Any]:
     check_schedule_policy(policy, bool(job.body["spec"]["resource"].get("pool_id")))
+    # Training guide 5.5: the priority of a waiting job. The documents do not name a code for other phases; 2878 is
+    # "status changed".
     if job.phase not in (JobPhase.CREATING, JobPhase.PENDING):
         message = f"The training job is {job.phase}: its priority can be changed only while it is Pending."
         raise Refused(409, "ModelArts.2878", message, "Set the priority when the job is created.")

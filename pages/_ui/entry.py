@@ -1,4 +1,4 @@
-"""Where every visit begins: the language, the menu, who follows, and then the page."""
+"""The script of every visit: the language, the menu, the follower's state, and then the page."""
 
 from pathlib import Path
 
@@ -10,16 +10,16 @@ from pages._ui.shell.errors import errors_shown
 from pages._ui.shell.navigation import CONFIGURE, ICONS, LEADERBOARD, STORING, go
 from pages._ui.shell.preloading import loaded
 from pages._ui.shell.status import show_follower, show_read_only
-from pages._ui.shell.words import Words, choose_language, show_languages, words
+from pages._ui.shell.words import choose_language, show_languages, t
 
 
-def menu(t: Words) -> list[st.Page]:
+def menu() -> list[st.Page]:
     """The pages, in the order of the work.
 
     The page at `/` has no address of its own in Streamlit, so `/` only leads on to Configure, which then has one."""
     pages = [
-        st.Page(place, title=t(f"menu.{place.stem}"), help=t(f"menu.{place.stem}_help"), icon=icon)
-        for place, icon in ICONS.items()
+        st.Page(page, title=t(f"menu.{page.stem}"), help=t(f"menu.{page.stem}_help"), icon=icon)
+        for page, icon in ICONS.items()
     ]
     return [st.Page(start, title=t("menu.configure"), default=True, visibility="hidden"), *pages]
 
@@ -29,17 +29,18 @@ def start() -> None:
     go(LEADERBOARD if is_read_only(core().settings.data_dir) else CONFIGURE, {})
 
 
+# An emoji, because Streamlit would fetch the Material icon of a page from another host for the browser's tab.
 st.set_page_config(page_icon="📊", layout="wide")
 st.logo(Path(__file__).with_name("logo.svg"), size="large")
 with errors_shown():
     choose_language(core().settings.language)
-t = words()
-page = st.navigation(menu(t))
+page = st.navigation(menu())
 with st.sidebar:
     show_languages()
     with errors_shown():
         show_follower()
 with loaded(page.url_path), errors_shown():
+    # Before the page runs: the first thing that it stores would fail with an error that explains nothing.
     if page.url_path in STORING:
         require_writable(core().settings.data_dir)
     show_read_only()

@@ -19,25 +19,25 @@ PACKAGES = ("duckdb", "pandas", "pyarrow", "streamlit", "xlsxwriter")
 INTRODUCTION = """# Performance
 
 `make bench` measures and writes this page, whether goals are reached or not; a part of it, such as
-`.venv/bin/python -m pytest -s -p no:xdist tests/bench/test_million.py`, writes its own rows. Each figure is taken
-beside a peer or the naive way in the same run, and the tests hold ratios, never seconds: a busy machine makes both
-slower. The runs are those of `tests/bench/many_runs.py`: 1,920 rows of the leaderboard, 8 cards per run, spec and block
-as stored, without samples and events; of a million, 100,000 are imported, the others are copies with ids and times of
-their own.
+`.venv/bin/python -m pytest -s -p no:xdist tests/bench/test_million.py`, writes its own rows. Each figure is measured
+beside a peer or a naive implementation in the same run, and the tests check ratios, not seconds: a busy machine slows
+both. The runs are those of `tests/bench/many_runs.py`: 1,920 leaderboard rows, 8 cards per run, spec and block
+as stored, without samples and events; of a million, 100,000 are imported, the others are copies with their own ids and
+times.
 
-* *Search*: both are asked for the fastest 50 runs of one model, version and flavor with their parameters, numbers and
-  tags, have their store open and have answered before; ours counts all that fit, too. MLflow's store is SQLite.
+* *Search*: both return the fastest 50 runs of one model, version and flavor with everything that a list
+  shows, on an open store after a first query; ours also counts all matches. MLflow's store is SQLite.
 * *Whole leaderboard*: the first 50 of all groups by their median, with best, median, olympic mean and 95 % interval.
-  pandas and sqlite3 count the same groups of the same valid runs; pandas holds them in memory, sqlite3 in one table,
-  sorted by group in an index; ours reads what it keeps of each group.
-* *Bulk import*: the file of another console's warehouse, each run whole with cards, spec and block, and judged by the
-  ruleset of here, into a file that holds another run; none twice. Results that are text, such as logs and tables, are
-  parsed and judged one by one, which takes longer. *Records of folders*: as a rebuild stores them, without reading
+  pandas and sqlite3 compute the same groups of the same valid runs; pandas has them in memory, sqlite3 in one table,
+  sorted by group in an index; ours reads the stored group statistics.
+* *Bulk import*: a warehouse file of another console, each run with cards, spec and block, validated by this console's
+  ruleset, into a file that holds one other run; none twice. Text results, such as logs and tables, are
+  parsed and validated one by one, which takes longer. *Records of folders*: as a rebuild stores them, without reading
   folders.
-* *Database per run*: of the file after `aisbench warehouse compact`; importing a warehouse file leaves one as small.
-* *Page*: a whole rerun that a console in a process of its own is asked for over the web socket: after the warehouse's
-  file changed, so that everything is asked anew, and beside it when nothing did. Sent is all that the socket carries to
-  a visitor whose browser keeps nothing yet; memory is the most that the process held.
+* *Database per run*: after `aisbench warehouse compact`; importing a warehouse file leaves one as small.
+* *Page*: a complete rerun, requested from a console process over the web socket: after the warehouse
+  file changed, so that everything is queried again, and without a change. Sent is all that the socket transfers to
+  a new visitor; memory is the maximum of the process.
 """
 HEAD = "| figure | measured | goal | reached | beside | ratio |\n|---|---|---|---|---|---|\n"
 ROW = re.compile(r"^\| (?P<figure>[^|]+?) \|(?:[^|\n]*\|){5}$", re.MULTILINE)
@@ -85,7 +85,7 @@ def _rows() -> dict[str, str]:
 
 
 def _write(rows: dict[str, str]) -> None:
-    newest = f"The newest figure is of {datetime.now(UTC):%Y-%m-%d}, taken at a load of {os.getloadavg()[0]:.1f}."
+    newest = f"The newest figure is from {datetime.now(UTC):%Y-%m-%d}, at a load of {os.getloadavg()[0]:.1f}."
     table = HEAD + "".join(f"{row}\n" for row in rows.values())
     PAGE.write_text(f"{INTRODUCTION}\n{machine()}\n{newest}\n\n{table}", "utf-8")
 
@@ -95,7 +95,7 @@ def machine() -> str:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     packages = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (
-        f"Taken with {os.cpu_count()} cores ({_processor()}), {memory:.0f} GB, {platform.system()}, "
+        f"Measured with {os.cpu_count()} cores ({_processor()}), {memory:.0f} GB, {platform.system()}, "
         f"Python {platform.python_version()}, {packages}, SQLite {sqlite3.sqlite_version}."
     )
 

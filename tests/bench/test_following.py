@@ -10,7 +10,7 @@ from aisbench_core.authoring.workloads import Workload, Workloads
 from aisbench_core.cloud.ports import ObjectStore, TrainingService
 from aisbench_core.model import Run, RunSpec, RunState, TrainResultInfo
 from aisbench_core.results.collect import collect
-from aisbench_core.running import places
+from aisbench_core.running import run_paths
 from aisbench_core.running.code import SETTLED_S, read_code
 from aisbench_core.running.upload import upload
 from aisbench_core.settings import HOME
@@ -68,7 +68,7 @@ def test_a_tick_for_200_jobs_with_their_logs_is_5_times_faster_than_one_by_one(f
     def naive_tick() -> None:
         one_by_one(cloud.training, runs)
         for run in runs:
-            cloud.objects.list(places.log_path(run, cloud.profile))
+            cloud.objects.list(run_paths.log_path(run, cloud.profile))
 
     naive = seconds(naive_tick)
     ours = min(seconds(following.tick) for _ in range(ROUNDS))

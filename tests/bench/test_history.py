@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.history.found import UPSTREAM_ZONE, FoundResult
-from aisbench_core.history.logs import read_log
-from aisbench_core.history.reading import read_path
+from aisbench_core.importing.readers.logs import read_log
+from aisbench_core.importing.readers.reading import read_path
+from aisbench_core.importing.readers.results import UPSTREAM_ZONE, ParsedResult
 from tests.bench.test_transfers import seconds
 from tests.unit.old_logs import BERT_PATH, block, modelarts, stubs
 
@@ -68,7 +68,7 @@ def test_ten_thousand_logs_are_read_wholly_for_a_few_times_what_finding_their_bl
     logs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = sorted(logs.rglob("*.log"))
-    assert sum(isinstance(each, FoundResult) for each in read_path(logs)) == LOGS
+    assert sum(isinstance(each, ParsedResult) for each in read_path(logs)) == LOGS
 
     slow = statistics.median(seconds(lambda: sum(map(naive, files))) for _ in range(ROUNDS))
     ours = statistics.median(seconds(lambda: list(read_path(logs))) for _ in range(ROUNDS))

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.core import Core
-from aisbench_core.history.found import FoundResult
-from aisbench_core.history.reading import read_path
-from aisbench_core.importing.chosen import Choices
+from aisbench_core.importing.choices import Choices
+from aisbench_core.importing.readers.reading import read_path
+from aisbench_core.importing.readers.results import ParsedResult
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import BoardQuery
 from aisbench_core.wiring import open_core
+from tests.actors import named
 from tests.bench.test_history import log_of
 from tests.bench.test_transfers import seconds
 
@@ -33,8 +34,8 @@ def opened(folder: Path) -> Core:
     return open_core(Settings(data_dir=folder))
 
 
-def found_in(folder: Path) -> list[FoundResult]:
-    return [each for each in read_path(folder) if isinstance(each, FoundResult)]
+def found_in(folder: Path) -> list[ParsedResult]:
+    return [each for each in read_path(folder) if isinstance(each, ParsedResult)]
 
 
 def test_ten_thousand_logs_are_imported_in_chunks_and_not_one_by_one(
@@ -43,9 +44,9 @@ def test_ten_thousand_logs_are_imported_in_chunks_and_not_one_by_one(
     core, other = opened(tmp_path / "ours"), opened(tmp_path / "naive")
     some = list(islice(found_in(logs), ONE_BY_ONE))
 
-    ours = seconds(lambda: core.history.save(found_in(logs), CHOICES, "bench"))
-    again = seconds(lambda: core.history.save(found_in(logs), CHOICES, "bench"))
-    slow = seconds(lambda: [other.history.save([found], CHOICES, "bench") for found in some]) / ONE_BY_ONE * LOGS
+    ours = seconds(lambda: core.imports.save(found_in(logs), CHOICES, named("bench")))
+    again = seconds(lambda: core.imports.save(found_in(logs), CHOICES, named("bench")))
+    slow = seconds(lambda: [other.imports.save([found], CHOICES, named("bench")) for found in some]) / ONE_BY_ONE * LOGS
 
     with capsys.disabled():
         print(f"\n{LOGS:,} logs imported in {ours:.1f} s (goal 60), again in {again:.1f} s; ", end="")

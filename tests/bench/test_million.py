@@ -8,13 +8,13 @@ from typing import TypeVar
 
 import pytest
 
-from aisbench_core.rulesets.shelf import shipped
+from aisbench_core.rulesets.registry import shipped
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.answers.filters import CHOSEN, parameters
-from aisbench_core.warehouse.answers.group_statistics import counted
+from aisbench_core.warehouse.answers.group_statistics import statistics
 from aisbench_core.warehouse.records.rows import rows_of
 from aisbench_core.warehouse.store.schema import insert
-from aisbench_core.warehouse.validity.judging import Judge
+from aisbench_core.warehouse.validity.evaluation import Evaluator
 from tests import records as a
 from tests.bench.figures import put
 from tests.bench.many_runs import GROUPS, REGION, many_runs
@@ -43,7 +43,7 @@ def warehouse(folder: Path) -> Warehouse:
 def counted_anew(warehouse: Warehouse) -> int:
     """The naive board: group the runs that are chosen."""
     with warehouse.cursor() as cur:
-        return len(cur.execute(counted(CHOSEN), parameters(cur, BOARD)).fetchall())
+        return len(cur.execute(statistics(CHOSEN), parameters(cur, BOARD)).fetchall())
 
 
 def joined(warehouse: Warehouse) -> int:
@@ -87,7 +87,7 @@ def test_a_run_takes_little_room(folder: Path, warehouse: Warehouse) -> None:
             "from runs join results using (run_id) where created_at < '2026-04-01'"
         ).fetchall()
 
-    put("Database per run", f"{size:.0f} B", "1,000 B", f"its texts alone: {text:.0f} B", text / size)
+    put("Database per run", f"{size:.0f} B", "1,000 B", f"its texts only: {text:.0f} B", text / size)
     assert text / size >= 1
     assert size <= 1000
 
@@ -99,9 +99,9 @@ def test_many_runs_are_imported_quickly(folder: Path, warehouse: Warehouse, tmp_
     )
     for each in (ours, target, other):
         each.record(replace(records[0], run=replace(records[0].run, run_id="here before", job_id="another")))
-    judge = Judge(shipped())
+    judge = Evaluator(shipped())
 
-    taken, bulk = timed(lambda: target.taking.take(folder / FILE, tmp_path / "taken", (), silent, a.T0))
+    taken, bulk = timed(lambda: target.merging.merge(folder / FILE, tmp_path / "taken", (), silent, a.T0))
     moved, copying = timed(lambda: warehouse.move_to(other, silent))
     _, recording = timed(lambda: ours.record_many(records))
     start = time.perf_counter()
@@ -116,7 +116,7 @@ def test_many_runs_are_imported_quickly(folder: Path, warehouse: Warehouse, tmp_
     for figure, goal, rate in (
         ("Bulk import (`aisbench import` of a warehouse file)", "20,000 runs/s", RUNS / bulk),
         ("`aisbench warehouse move`, and both compared", "", RUNS / copying),
-        ("Records of folders, judged and stored", "", NEW / recording),
+        ("Records of folders, validated and stored", "", NEW / recording),
     ):
         put(figure, f"{rate:,.0f} runs/s", goal, beside, rate / one_by_one)
     assert (taken.new, moved.runs) == (RUNS, RUNS)
@@ -163,8 +163,8 @@ def test_pages_before_a_million_runs_are_quick_and_small(folder: Path, warehouse
             f"Page {name}: rerun after a change", f"{found.anew_ms:.0f} ms", "400 ms",
             f"nothing changed: {found.again_ms:.0f} ms",
         )  # fmt: skip
-        put(f"Page {name}: sent", f"{found.sent / 1000:.0f} kB", "150 kB", "all of it, as to a new visitor")
-        put(f"Page {name}: memory", f"{found.memory / 1e6:.0f} MB", "500 MB", "of the process that serves it")
+        put(f"Page {name}: sent", f"{found.sent / 1000:.0f} kB", "150 kB", "everything, for a new visitor")
+        put(f"Page {name}: memory", f"{found.memory / 1e6:.0f} MB", "500 MB", "of the server process")
         if found.sent > MOST_SENT or found.memory > MOST_MEMORY:
             too_much.append(name)
     assert too_much == []

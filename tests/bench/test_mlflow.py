@@ -32,7 +32,7 @@ for experiment in client.search_experiments():
 def test_mlflow_opens_searches_and_changes_a_written_store(packages: tuple[str, ...], tmp_path: Path) -> None:
     warehouse = Warehouse(tmp_path / "warehouse.duckdb")
     warehouse.record_many(a.records([8000, 8100, 8200]))
-    MlflowExport(reader(warehouse.place)).export(BoardQuery("cn-north-9"), tmp_path / "store.db")
+    MlflowExport(reader(warehouse.location)).export(BoardQuery("cn-north-9"), tmp_path / "store.db")
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
     subprocess.run([python, "-m", "pip", "install", "-q", *packages, "sqlalchemy", "alembic"], check=True)

@@ -92,7 +92,7 @@ def told(folder: Path) -> dict[str, Any]:
     """One such run as MLflow would have it: params and tags by name, metrics as (name, value, time, step)."""
     warehouse = Warehouse(folder / "one.duckdb")
     warehouse.record(finished("one"))
-    MlflowExport(reader(warehouse.place)).export(BoardQuery("cn-north-9"), folder / "one.db")
+    MlflowExport(reader(warehouse.location)).export(BoardQuery("cn-north-9"), folder / "one.db")
     found: dict[str, Any] = defaultdict(dict)
     with sqlite3.connect(folder / "one.db") as con:
         for kind in ("params", "tags"):

@@ -17,7 +17,7 @@ from asv.step_detect import detect_steps
 
 from aisbench_core.statistics.steps import steps
 from aisbench_core.warehouse.answers.histories import BaselineReason, HistoryRun, Outcome, VersionField
-from aisbench_core.warehouse.answers.regression import judgement, settled
+from aisbench_core.warehouse.answers.regression import regression_verdict, with_outcomes
 from aisbench_core.warehouse.values import Validity
 from tests.records import T0
 
@@ -151,8 +151,8 @@ def _z(before: Sequence[float], value: float) -> float:
 
 
 def _verdict(runs: Sequence[HistoryRun]) -> Outcome:
-    found = judgement(runs, "samples/s", VersionField.FRAMEWORK, (), BaselineReason.VERSION_BEFORE)
-    return settled([found])[0].outcome
+    found = regression_verdict(runs, "samples/s", VersionField.FRAMEWORK, (), BaselineReason.VERSION_BEFORE)
+    return with_outcomes([found])[0].outcome
 
 
 def _is_news(outcome: Outcome) -> bool:
@@ -201,7 +201,9 @@ def _outcomes(made: np.random.Generator, case: Case, drop: float) -> dict[str, O
         )
         for run in runs
     ]
-    found = settled([judgement(whole, "samples/s", VersionField.FRAMEWORK, (), BaselineReason.VERSION_BEFORE)])[0]
+    found = with_outcomes(
+        [regression_verdict(whole, "samples/s", VersionField.FRAMEWORK, (), BaselineReason.VERSION_BEFORE)]
+    )[0]
     return {metric.name: metric.outcome for metric in found.metrics}
 
 

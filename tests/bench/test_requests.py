@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.model import Run, RunState
-from aisbench_core.running import places
+from aisbench_core.running import run_paths
 from tests.bench import figures
 from tests.flow.following import Bench, bench_on
 from tests.sandbox_process import SandboxProcess
@@ -44,7 +44,7 @@ def grow(bench: Bench, runs: list[Run], minute: int) -> None:
     cloud = bench.objects()
     profile = bench.core.regions.profile("sandbox")
     for run in runs:
-        for stat in list(cloud.list(places.log_path(run, profile))):
+        for stat in list(cloud.list(run_paths.log_path(run, profile))):
             cloud.put(stat.path, b"step 1\n" * (minute + 2))
 
 
@@ -65,7 +65,7 @@ def test_following_a_job_for_an_hour_takes_so_many_requests(
         + ("logs that grow every minute" if prints else "logs that do not grow"),
         f"{of_obs} requests ({kinds})",
         f"{most} requests",
-        f"a LIST at every look: {every_look} requests",
+        f"a LIST at every poll: {every_look} requests",
         every_look / of_obs,
     )
     assert of_obs <= most

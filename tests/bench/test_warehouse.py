@@ -13,10 +13,10 @@ import duckdb
 import pytest
 
 from aisbench_core.model import MetricSample, RunRecord
-from aisbench_core.rulesets.shelf import shipped
+from aisbench_core.rulesets.registry import shipped
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.records.rows import rows_of
-from aisbench_core.warehouse.validity.judging import Judge
+from aisbench_core.warehouse.validity.evaluation import Evaluator
 from tests import records as a
 
 RUNS = 10_000
@@ -42,7 +42,7 @@ def finished(run_id: str) -> RunRecord:
 
 def record_row_by_row(file: Path, record: RunRecord) -> None:
     """The naive way: a connection for each statement, a statement for each row, each its own transaction."""
-    for table, rows in rows_of(record, Judge(shipped())).items():
+    for table, rows in rows_of(record, Evaluator(shipped())).items():
         for row in rows:
             with duckdb.connect(file) as con:
                 con.execute(f"insert into {table} values ({', '.join('?' for _ in row)})", list(row))

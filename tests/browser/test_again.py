@@ -79,7 +79,7 @@ def test_a_run_is_reproduced_after_one_saw_what_is_not_as_it_was(console: Consol
     told = {row["Field"]: row for row in rows}
     assert [row["Verdict"][0] for row in rows] == sorted((row["Verdict"][0] for row in rows), key="≠?=".index)
     assert (told["Code (SHA-256)"]["Verdict"], told["Code (SHA-256)"]["Then"]) == ("≠ different", "c0de" * 16)
-    assert told["Manifest (SHA-256)"]["Note"] == "was not written down then"
+    assert told["Manifest (SHA-256)"]["Note"] == "was not recorded then"
     expect(visit.page.get_by_text(re.compile(r"On profile quiet: 1\d same, \d different, \d unknown"))).to_be_visible()
     assert grave_violations(visit) == []
     visit.picture("reproduce")

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from aisbench_core.model import Event, Level, Remark, RemarkKind, Run, RunState
+from aisbench_core.model import AnnotationChange, AnnotationKind, Event, Level, Run, RunState
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.records.saved import SavedView
 from tests import records as a
+from tests.actors import TESTER
 from tests.browser.console_process import ROOT, ConsoleProcess
 from tests.browser.visit import OpenWindow, Visit
 
@@ -75,7 +76,7 @@ def test_a_tag_that_reads_like_a_link_is_a_tag(console: ConsoleProcess, window: 
 
     visit.open(f"/live?run={DONE}")
 
-    assert visit.keyed("remarks").get_by_text(LITERAL).count() == 1
+    assert visit.keyed("annotations").get_by_text(LITERAL).count() == 1
 
 
 def _open_everything(visit: Visit) -> None:
@@ -97,9 +98,12 @@ def _name_everything(data_dir: Path) -> None:
     ledger.add(_run(ACTIVE, RunState.RUNNING))
     ledger.add(_run(FAILED, RunState.FAILED))
     ledger.note(Event(FAILED, a.T0 + timedelta(seconds=4), TEXT, Level.ERROR, TEXT))
-    remarks = [Remark(a.T0, TEXT, kind, text) for kind, text in ((RemarkKind.NOTE, TEXT), (RemarkKind.TAG, LITERAL))]
-    warehouse.people.remark(DONE, remarks, None)
-    warehouse.people.save_view(SavedView("leaderboard", LITERAL, {"invalid": ("1",)}, TEXT, a.T0))
+    remarks = [
+        AnnotationChange(a.T0, TEXT, kind, text)
+        for kind, text in ((AnnotationKind.NOTE, TEXT), (AnnotationKind.TAG, LITERAL))
+    ]
+    warehouse.annotations.add(DONE, remarks, None)
+    warehouse.saved_views.save(SavedView("leaderboard", LITERAL, {"invalid": ("1",)}, TEXT, a.T0), actor=TESTER)
     workload = data_dir / "workloads" / "evil"
     shutil.copytree(ROOT / "workloads" / "quickstart_digits", workload)
     manifest = (workload / "workload.yaml").read_text("utf-8")

@@ -54,7 +54,7 @@ def test_a_clone_shows_what_is_changed_while_one_edits(open_page: OpenPage, digi
 
     assert changes(app) == {"Nodes": ("1", "3")}
     assert "**Fields changed from the original: 1**" in texts(app)
-    app.button(key="begin-again").click().run()
+    app.button(key="reset").click().run()
     assert "Same as the original." in texts(app)
     stored = Ledger(digits / "ledger.sqlite3").draft(CLONE)
     assert stored

@@ -13,10 +13,11 @@ from pages._ui.shell.errors import plain
 def our_error() -> None:
     """A page that meets an error of ours."""
     from aisbench_core.errors import ConfigError
+    from aisbench_core.messages import verbatim
     from pages._ui.shell.errors import errors_shown
 
     with errors_shown():
-        raise ConfigError("there is no profile *named* `x`", "write data/profiles/x.yaml")
+        raise ConfigError(verbatim("there is no profile *named* `x`"), verbatim("write data/profiles/x.yaml"))
 
 
 def a_bug() -> None:

@@ -131,8 +131,8 @@ def test_a_boot_file_that_nothing_tells_is_asked_for(open_page: OpenPage, data_d
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (packed(files(), (member("./code/code/../../../evil.py"), b"x")), "leads out of the package"),
-        (b"no archive", "no .tar.gz archive"),
+        (packed(files(), (member("./code/code/../../../evil.py"), b"x")), "points outside the package"),
+        (b"no archive", "not a readable .tar.gz archive"),
     ],
 )
 def test_a_package_that_must_not_be_unpacked_says_why(

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.history.found import ColumnMeaning, Table
-from aisbench_core.importing.chosen import Said
+from aisbench_core.importing.choices import ImportAnswers
+from aisbench_core.importing.readers.results import ColumnMeaning, Table
 from aisbench_core.model import Mode, Origin
 from aisbench_core.warehouse import BoardQuery, RunRow, Validity, Warehouse
-from pages._ui.imports.import_results import said_of
+from pages._ui.imports.import_results import answers_in
 from pages._ui.imports.table_columns import corrected
-from pages._ui.shell.words import Language, Words, catalogue
+from pages._ui.shell.words import Language, Words, set_language
 from tests.console.conftest import OpenPage, texts
 from tests.unit.old_logs import BERT, RESNET
 
@@ -108,7 +108,7 @@ def test_a_path_that_is_not_there_is_a_sentence(open_page: OpenPage, data_dir: P
 
     app.button(key="old-read-path").click().run()
 
-    assert "is not there" in texts(app)
+    assert "does not exist" in texts(app)
 
 
 def test_a_table_s_columns_are_shown_with_their_meanings(open_page: OpenPage, data_dir: Path) -> None:
@@ -130,10 +130,14 @@ def test_a_correction_of_columns_is_carried_out_and_the_rest_stays() -> None:
 
 @pytest.mark.parametrize("language", list(Language))
 def test_a_change_in_a_row_is_an_answer_about_that_result(language: Language) -> None:
-    t = Words(language, catalogue(language))
+    t = Words(language)
     changes: dict[str, object] = {t.field("node_count"): 4, t.field("mode"): t("mode.cluster"), t.field("model"): ""}
 
-    assert said_of(changes, t) == Said(node_count=4, mode=Mode.CLUSTER)
+    set_language(language)
+    answers = answers_in(changes)
+    set_language(Language.EN)
+
+    assert answers == ImportAnswers(node_count=4, mode=Mode.CLUSTER)
 
 
 def test_an_empty_leaderboard_leads_here(open_page: OpenPage, data_dir: Path) -> None:
@@ -149,7 +153,7 @@ def test_an_import_is_forgotten_after_a_question_that_names_count_and_file(open_
     ((one,), _) = Warehouse(data_dir / "warehouse.duckdb").imports.page()
     app = open_page("import")
     without_a_tick = app.button(key="imports-forget").disabled
-    app.session_state["imports-asked"] = one.import_id
+    app.session_state["imports-forgetting"] = one.import_id
     app.run()
     asked = texts(app)
 

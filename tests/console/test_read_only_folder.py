@@ -29,7 +29,7 @@ RESULTS: list[tuple[str, dict[str, object]]] = [
 ]
 PRESSED: list[tuple[str, dict[str, object], dict[str, str]]] = [
     ("leaderboard", {}, {"view-name": "Mine", "view-save": ""}),
-    ("live", {"run": DONE_RUN}, {"remark-tags": "good", "remark-save": ""}),
+    ("live", {"run": DONE_RUN}, {"annotation-tags": "good", "annotation-save": ""}),
     ("runs", {}, {f"collect-{FAILED_RUN}": ""}),
     ("history", {}, {"mark-baseline": ""}),
 ]
@@ -77,6 +77,6 @@ def test_a_console_is_served_without_a_follower_and_ends_when_it_is_told_to(used
         _, err = process.communicate(timeout=120)
 
     assert first == f"AISBench console: http://127.0.0.1:{port}\n", err
-    assert f"the folder {used} is read-only: results are shown, nothing is followed or launched" in err
+    assert f"the folder {used} is read-only: runs are neither launched nor followed" in err
     assert "Traceback" not in err
     assert content(used) == before

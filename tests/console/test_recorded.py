@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from aisbench_core.results.record import write_record
-from aisbench_core.running.places import RunFolder
+from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
@@ -100,7 +100,7 @@ def test_what_a_check_says_is_translated(open_page: OpenPage, imported: Path) ->
 
     assert "要求：有每张卡的吞吐量 · 实际：无 (导入的结果只有总和)" in texts(app)
     assert "处理办法：在日志中找到没有有效数值的 rank" in texts(app)
-    assert "判定规则：AISBench Console 自带规则 (aisbench/1) · 组别：未声明（按开放组判定）" in texts(app)
+    assert "规则集：AISBench Console 自带规则 (aisbench/1) · 组别：未填写（按开放组处理）" in texts(app)
 
 
 def test_an_imported_run_is_shown_even_without_its_folder(open_page: OpenPage, imported: Path) -> None:

@@ -211,7 +211,7 @@ def test_choosing_runs_changes_the_url(open_page: OpenPage, used: Path) -> None:
     assert used.exists()
     app = open_page("compare", ids="run-n1-0")
 
-    app.multiselect(key="compared").set_value(["run-n1-0", "run-new-0"]).run()
+    app.multiselect(key="ids").set_value(["run-n1-0", "run-new-0"]).run()
 
     assert app.query_params["ids"] == ["run-n1-0", "run-new-0"]
     assert "Framework version" in set(table(app)["Field"])

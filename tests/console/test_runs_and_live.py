@@ -155,7 +155,7 @@ def test_a_region_that_does_not_answer_is_said_not_to(open_page: OpenPage) -> No
 
     app.button(key="jobs-ask").click().run()
 
-    assert "nothing listens there" in app.error[0].value
+    assert "nothing is listening there" in app.error[0].value
     assert not app.exception
 
 

@@ -9,12 +9,13 @@ from streamlit.testing.v1 import AppTest
 from aisbench_core.cli import main
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.records.saved import SavedView
+from tests.actors import TESTER
 from tests.console.conftest import OpenPage, texts
 from tests.records import T0
 
 
 def saved(data_dir: Path) -> dict[str, SavedView]:
-    return {each.name: each for each in Warehouse(data_dir / "warehouse.duckdb").people.views()}
+    return {each.name: each for each in Warehouse(data_dir / "warehouse.duckdb").saved_views.on()}
 
 
 def save(app: AppTest, name: str) -> AppTest:
@@ -52,7 +53,9 @@ def test_a_taken_name_is_replaced_only_by_a_second_button(open_page: OpenPage, u
 
 def test_a_view_says_which_of_its_filters_are_gone(open_page: OpenPage, used: Path) -> None:
     gone = {"model": ("resnet_of_old",), "nodes": ("1", "512"), "region": ("cn-north-9",)}
-    Warehouse(used / "warehouse.duckdb").people.save_view(SavedView("leaderboard", "Old", gone, "ann", T0))
+    Warehouse(used / "warehouse.duckdb").saved_views.save(
+        SavedView("leaderboard", "Old", gone, "ann", T0), actor=TESTER
+    )
 
     app = open_page("leaderboard", view="Old")
 
@@ -68,7 +71,7 @@ def test_compare_history_and_scaling_have_views_too(open_page: OpenPage, used: P
     save(open_page("scaling"), "All")
 
     app = open_page("compare", view="Two")
-    assert app.multiselect(key="compared").value == ["run-n1-0", "run-n2-0"]
+    assert app.multiselect(key="ids").value == ["run-n1-0", "run-n2-0"]
     assert "Runs: run-gone" in texts(app)
     assert open_page("history", view="By version").radio(key="along").value == "version"
     assert not open_page("scaling", view="All").exception

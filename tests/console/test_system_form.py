@@ -8,10 +8,11 @@ from streamlit.testing.v1 import AppTest
 
 from aisbench_core.core import Core
 from aisbench_core.results.record import write_record
-from aisbench_core.running.places import RunFolder
+from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import Settings
-from aisbench_core.system.described import Kept
+from aisbench_core.system.descriptions import SystemTemplate
 from aisbench_core.wiring import open_core
+from tests.actors import named
 from tests.console.conftest import BROWSER_KEY, OpenPage, newest, texts
 from tests.console.seeds import ACTIVE_RUN, DONE_RUN, history
 
@@ -84,7 +85,7 @@ def test_changes_can_be_discarded(core: Core, open_page: OpenPage) -> None:
 
 
 def test_typing_what_is_saved_already_is_no_change(core: Core, open_page: OpenPage) -> None:
-    core.systems.state(DONE_RUN, {"cooling": "air"}, "ann")
+    core.systems.state(DONE_RUN, {"cooling": "air"}, named("ann"))
     app = dialog(open_page("live", run=DONE_RUN))
 
     app.text_input(key=key("cooling")).set_value("liquid").run()
@@ -115,23 +116,23 @@ def test_a_file_that_is_no_json_is_refused_in_words(core: Core, open_page: OpenP
 
 
 def test_a_description_is_kept_for_new_runs(core: Core, open_page: OpenPage) -> None:
-    core.systems.state(DONE_RUN, {"cooling": "air"}, "ann")
+    core.systems.state(DONE_RUN, {"cooling": "air"}, named("ann"))
     app = dialog(open_page("live", run=DONE_RUN))
 
     app.button(key="system-keep").click().run()
 
-    assert core.systems.of(Kept("beijing", "modelarts.kat1.8xlarge")).stated.values == {"cooling": "air"}
+    assert core.systems.of(SystemTemplate("beijing", "modelarts.kat1.8xlarge")).stated.values == {"cooling": "air"}
     assert "Used for new runs" in texts(app)
 
 
 def test_a_value_that_contradicts_the_job_is_said_beside_its_field(core: Core, open_page: OpenPage) -> None:
-    core.systems.state(DONE_RUN, {"number_of_nodes": 9}, "ann")
+    core.systems.state(DONE_RUN, {"number_of_nodes": 9}, named("ann"))
 
     assert "9 is stated, and the job had 1" in texts(dialog(open_page("live", run=DONE_RUN)))
 
 
 def test_a_run_on_its_way_is_described_in_chinese_too(core: Core, open_page: OpenPage) -> None:
-    core.systems.state(ACTIVE_RUN, {"cooling": "风冷"}, "安")
+    core.systems.state(ACTIVE_RUN, {"cooling": "风冷"}, named("安"))
 
     app = dialog(open_page("live", run=ACTIVE_RUN, lang="zh"))
 

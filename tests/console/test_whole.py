@@ -52,7 +52,7 @@ def test_every_callback_of_a_page_is_whole() -> None:
 
     called = {name for tree in trees for name in callbacks(tree)}
 
-    assert {"_changed", "mend"} <= called
+    assert {"_changed", "_save", "fix", "open"} <= called
     assert called - {name for tree in trees for name in whole_functions(tree)} == set()
 
 
@@ -69,5 +69,6 @@ def callbacks(tree: ast.Module) -> Iterator[str]:
 def whole_functions(tree: ast.Module) -> Iterator[str]:
     """The functions of a module that are carried out whole."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and "whole" in map(ast.unparse, node.decorator_list):
+        decorators = map(ast.unparse, node.decorator_list) if isinstance(node, ast.FunctionDef) else ()
+        if isinstance(node, ast.FunctionDef) and {"whole", "reported(OUTCOME)"} & set(decorators):
             yield node.name

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.authoring import preflight, preflight_online
-from aisbench_core.authoring.upstream import found
 from aisbench_core.messages import labels_in_chinese
 from aisbench_core.model import (
     FIELDS,
@@ -25,18 +23,21 @@ from aisbench_core.model import (
     RunState,
     SeriesState,
     SystemStatus,
+    WayIn,
 )
 from aisbench_core.model.columns import medians
+from aisbench_core.preflight import offline, online
 from aisbench_core.report.words import ReportLanguage
 from aisbench_core.reproducing.values import Sameness
-from aisbench_core.statistics.amdahl import Misfit
-from aisbench_core.system import described
+from aisbench_core.statistics.amdahl import FitProblem
+from aisbench_core.system import descriptions
+from aisbench_core.upstream.configs import contents
 from aisbench_core.warehouse.answers.compared import Comparability, ComparedBy
 from aisbench_core.warehouse.answers.histories import BaselineReason, Outcome
 from aisbench_core.warehouse.answers.sorts import BOARD_SORTS, HISTORY_SORTS, RUN_SORTS
 from aisbench_core.warehouse.exports import ExportTable
 from aisbench_core.warehouse.values import Validity
-from pages._ui.compare.comparability import KINDS, TELLING
+from pages._ui.compare.comparability import DECISIVE, KINDS
 from pages._ui.shell import navigation
 from pages._ui.shell.words import Language, Words, catalogue, first_language
 from tests import records as a
@@ -59,7 +60,7 @@ NAMED_BY_VALUES = (
     _family("state", RunState)
     | _family("mode", Mode)
     | _family("level", Level)
-    | _family("validity", Validity)
+    | _family("validity", ["every", *Validity])
     | _family("comparability", [verdict.name.lower() for verdict in Comparability])
     | _family("menu", [page.stem for page in navigation.ICONS])
     | _family("menu", [f"{page.stem}_help" for page in navigation.ICONS])
@@ -78,14 +79,15 @@ NAMED_BY_VALUES = (
     | _family("history", ["along_time", "along_version", "baseline", "candidate"])
     | _family("history", ["not_measured", "not_a_finite_number", "time_not_known", "another_accelerator", "other_data"])
     | _family("board", ["aspect_image", "aspect_code"])
+    | _family("by", WayIn)
     | _family("compare", [f"by_{each}" for each in ComparedBy])
     | _family("sort", [*BOARD_SORTS, *HISTORY_SORTS, *RUN_SORTS, *RunSort]) - _family("sort", MEDIANS)
-    | _family("why", [*KINDS, *TELLING, "size", "question", "parameter"])
+    | _family("why", [*KINDS, *DECISIVE, "size", "configuration", "parameter"])
     | _family("peers", ["per_run", "per_node", "per_card"])
     | _family("listing", ["down", "up"])
     | _family("series", [f"state_{each.name.lower()}" for each in SeriesState])
     | _family("series", [f"cell_{each.name.lower()}" for each in CellState])
-    | _family("scaling", [f"misfit_{misfit.name.lower()}" for misfit in Misfit])
+    | _family("scaling", [f"misfit_{misfit.name.lower()}" for misfit in FitProblem])
     | _family("scaling", ["why_invalid", "why_incomplete", "why_nodes_not_known"])
     | _family("validity", [f"division_{each}" for each in ("closed", "open", "rehearsal", "not_stated")])
     | _family("board", ["model", "workload", "version", "flavor", "nodes", "tag"])
@@ -141,11 +143,11 @@ def test_no_chinese_text_was_left_in_english() -> None:
 
 
 def test_every_preflight_rule_is_explained_in_chinese() -> None:
-    rules = {rule.rule_id for rule in preflight.RULES} | {rule.rule_id for rule in preflight_online.RULES}
+    rules = {rule.rule_id for rule in offline.RULES} | {rule.rule_id for rule in online.RULES}
 
     chinese = {label: text for label, text in labels_in_chinese().items() if label.startswith("preflight.")}
 
-    assert chinese.keys() == {f"preflight.{each}" for each in rules | found.RULES.keys() | described.RULES.keys()}
+    assert chinese.keys() == {f"preflight.{each}" for each in rules | contents.RULES.keys() | descriptions.RULES.keys()}
     assert not [rule for rule, text in chinese.items() if text.isascii()]
 
 
@@ -158,7 +160,7 @@ def test_every_field_of_the_system_description_is_explained_in_chinese() -> None
 
 def test_a_key_that_does_not_exist_is_a_bug() -> None:
     with pytest.raises(KeyError):
-        Words(Language.EN, catalogue(Language.EN))("menu.nothing")
+        Words(Language.EN)("menu.nothing")
 
 
 @pytest.mark.parametrize(
@@ -178,7 +180,7 @@ def test_the_first_language_is_the_browsers_or_the_settings(
 
 def test_what_a_cloud_says_of_a_job_is_no_sentence_of_ours() -> None:
     run = replace(a.run("run-1"), state=RunState.RUNNING, detail="the job ended as Failed")
-    t = Words(Language.ZH, catalogue(Language.ZH))
+    t = Words(Language.ZH)
 
     assert t.detail(run) == run.detail
     assert t.detail(replace(run, state=RunState.FAILED)) == "作业以 Failed 结束"

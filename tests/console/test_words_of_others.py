@@ -8,7 +8,7 @@ import pytest
 from aisbench_core.messages import Message, joined, verbatim
 from aisbench_core.model import Event, Level, Run, RunState
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.moves import retrying, told
+from aisbench_core.running.run_messages import retrying, state_message
 from pages._ui.shell.errors import plain
 from tests import records as a
 from tests.console.conftest import OpenPage, texts
@@ -18,7 +18,9 @@ ANYBODYS = ["ValueError: all", "RuntimeError: none", "running", "failed"]
 
 def stored(data_dir: Path, run: Run) -> Run:
     """The run in the ledger, with its move as the follower tells it."""
-    return Ledger(data_dir / "ledger.sqlite3").add(run, Event(run.run_id, a.T0, "follower", Level.ERROR, told(run)))
+    return Ledger(data_dir / "ledger.sqlite3").add(
+        run, Event(run.run_id, a.T0, "follower", Level.ERROR, state_message(run))
+    )
 
 
 @pytest.mark.parametrize("said", ANYBODYS)

@@ -93,14 +93,14 @@ def test_a_connection_that_breaks_is_unavailable(place: Region, sandbox: Sandbox
         lambda: place.objects.put(place.path("b"), b""),
         lambda: place.objects.head(place.path("a")),
     ):
-        with pytest.raises(CloudUnavailable, match="broke off"):
+        with pytest.raises(CloudUnavailable, match=r"the connection to .* failed"):
             attempt()
 
 
 def test_a_content_that_changes_on_the_way_is_tried_again(place: Region, sandbox: SandboxProcess) -> None:
     sandbox.faults(obs(status=400, code="BadDigest", message="The Content-MD5 you specified did not match."))
 
-    with pytest.raises(CloudUnavailable, match="it changed on the way or while it was read"):
+    with pytest.raises(CloudUnavailable, match="the data was damaged in transit, or changed while it was read"):
         place.objects.put(place.path("a"), b"content")
 
 
@@ -135,7 +135,7 @@ def test_a_web_page_is_never_taken_for_an_object(place: Region, sandbox: Sandbox
         lambda: place.objects.put(place.path("a"), b"content"),
         lambda: place.objects.head(place.path("a")),
     ):
-        with pytest.raises(CloudUnavailable, match="in a form that it never uses"):
+        with pytest.raises(CloudUnavailable, match="sent an unexpected answer"):
             attempt()
     assert not list(tmp_path.iterdir())
 
@@ -145,7 +145,7 @@ def test_nobody_at_the_address_is_said_with_the_address(place: Region) -> None:
         pass
     profile = place.profile.model_copy(update={"obs_server": gone.url})
 
-    with pytest.raises(CloudUnavailable, match=f"OBS at {gone.url} cannot be reached: nothing listens there"):
+    with pytest.raises(CloudUnavailable, match=f"OBS at {gone.url} cannot be reached: nothing is listening there"):
         ObsStore(profile, place.credentials, 4, 5.0).list(place.folder)
 
 
@@ -197,7 +197,7 @@ def test_a_real_region_is_reached_through_the_proxy(place: Region, monkeypatch: 
 
     with answering(lambda _asked, _sent: (403, b"")) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", proxy.url)
-        with pytest.raises(CloudUnavailable, match="the proxy does not let us through"):
+        with pytest.raises(CloudUnavailable, match="the proxy refused the connection"):
             ObsStore(profile, place.credentials, 4, 5.0).list(place.folder)
 
     assert proxy.asked

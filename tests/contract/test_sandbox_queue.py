@@ -15,6 +15,7 @@ from huaweicloudsdkmodelarts.v1 import (
     ListTrainingJobsRequest,
     ListTrainingJobStagesRequest,
     ListTrainingJobTasksRequest,
+    ListWorkloadsRequest,
 )
 
 from tests.sandbox_process import SandboxProcess
@@ -126,6 +127,19 @@ def test_a_job_of_higher_priority_takes_the_place_of_one_that_is_preemptible(
     sandbox.advance(high)
     assert client.phase(low) == "Running"
     assert len(client.show(low).status.running_records) == 2
+
+
+def test_a_preempted_job_keeps_its_place_in_the_pools_list(client: TrainingClient, sandbox: SandboxProcess) -> None:
+    sandbox.script(by="hold")
+    plan(sandbox, nodes=1)
+    low, younger = create(client, in_pool("low", priority=1, preemptible=True), in_pool("younger"))
+    assert phases(client, low, younger) == ["Running", "Pending"]
+
+    (high,) = create(client, in_pool("high", priority=3))
+
+    await_true(lambda: phases(client, high, low) == ["Running", "Pending"], "preemption")
+    listed = client.sdk.list_workloads(ListWorkloadsRequest(pool_name=POOL)).items
+    assert {job.job_name: job.pending_position for job in listed} == {"high": 0, "low": 1, "younger": 2}
 
 
 def test_a_faulty_node_is_isolated_and_the_job_runs_again_elsewhere(

@@ -87,7 +87,7 @@ def test_a_package_with_other_arguments_is_refused_before_anything_is_made(
     request = place.job("a", {})
     sandbox.forget_requests()
 
-    with pytest.raises(CloudRejected, match=r"not as documented: .*'env_variables'") as raised:
+    with pytest.raises(CloudRejected, match=r"differs from its documentation: .*'env_variables'") as raised:
         training.create(request)
 
     assert "set api: v2" in raised.value.hint
@@ -97,7 +97,7 @@ def test_a_package_with_other_arguments_is_refused_before_anything_is_made(
 def test_temporary_keys_are_refused_because_the_package_takes_none(place: Region) -> None:
     keys = Credentials.model_validate({"access_key": "a" * 8, "secret_key": "b" * 8, "security_token": "c"})
 
-    with pytest.raises(ConfigError, match="takes no temporary keys"):
+    with pytest.raises(ConfigError, match="does not support temporary keys"):
         ModelArtsSdk(place.profile, keys, 5.0).engines()
 
 
@@ -169,7 +169,7 @@ def test_a_create_whose_answer_is_lost_is_tried_once_and_can_be_found(place: Reg
     request = place.job("contract-lost", {})
     sandbox.faults({"service": "modelarts", "method": "POST", "path": "training-jobs$", "drop": "after"})
 
-    with pytest.raises(CloudUnavailable, match="broke off"):
+    with pytest.raises(CloudUnavailable, match=r"the connection to .* failed"):
         place.training.create(request)
 
     assert sandbox.requests()["modelarts"]["POST training-jobs"] == 1
@@ -207,7 +207,7 @@ def test_a_reply_of_another_form_is_never_taken_for_an_empty_list(
 ) -> None:
     sandbox.faults({"service": "modelarts", "status": 200, "body": json.dumps(reply)})
 
-    with pytest.raises(CloudUnavailable, match="in a form that it never uses"):
+    with pytest.raises(CloudUnavailable, match="sent an unexpected answer"):
         place.training.status(["a"], LONG_AGO)
 
 
@@ -215,7 +215,9 @@ def test_nobody_at_the_address_is_said_with_the_address(place: Region) -> None:
     with answering(lambda _asked, _sent: (200, b"")) as gone:
         pass
 
-    with pytest.raises(CloudUnavailable, match=f"ModelArts at {gone.url} cannot be reached: nothing listens there"):
+    with pytest.raises(
+        CloudUnavailable, match=f"ModelArts at {gone.url} cannot be reached: nothing is listening there"
+    ):
         at(place, gone.url).engines()
 
 

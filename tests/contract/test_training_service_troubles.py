@@ -108,7 +108,7 @@ def test_a_create_whose_answer_is_lost_is_tried_once_and_can_be_found(place: Reg
     request = place.job("contract-lost", {})
     sandbox.faults(modelarts(method="POST", path="training-jobs$", drop="after"))
 
-    with pytest.raises(CloudUnavailable, match="broke off"):
+    with pytest.raises(CloudUnavailable, match=r"the connection to .* failed"):
         place.training.create(request)
 
     assert sandbox.requests()["modelarts"]["POST training-jobs"] == 1
@@ -158,7 +158,7 @@ def test_a_reply_of_another_form_is_never_taken_for_an_empty_list(
 ) -> None:
     sandbox.faults(modelarts(status=200, body=json.dumps(reply)))
 
-    with pytest.raises(CloudUnavailable, match="in a form that it never uses"):
+    with pytest.raises(CloudUnavailable, match="sent an unexpected answer"):
         place.training.status(["a"], LONG_AGO)
 
 
@@ -166,7 +166,9 @@ def test_nobody_at_the_address_is_said_with_the_address(place: Region) -> None:
     with answering(lambda _asked, _sent: (200, b"")) as gone:
         pass
 
-    with pytest.raises(CloudUnavailable, match=f"ModelArts at {gone.url} cannot be reached: nothing listens there"):
+    with pytest.raises(
+        CloudUnavailable, match=f"ModelArts at {gone.url} cannot be reached: nothing is listening there"
+    ):
         service_at(place, gone.url).engines()
 
 
@@ -186,7 +188,7 @@ def test_a_proxy_does_not_come_between_this_machine_and_itself(place: Region, mo
 def test_a_real_region_is_reached_through_the_proxy(place: Region, monkeypatch: pytest.MonkeyPatch) -> None:
     with answering(lambda _asked, _sent: (403, b"")) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", proxy.url)
-        with pytest.raises(CloudUnavailable, match="the proxy does not let us through"):
+        with pytest.raises(CloudUnavailable, match="the proxy refused the connection"):
             service_at(place, "https://modelarts.nowhere.invalid").engines()
 
     assert set(proxy.asked) == {"CONNECT modelarts.nowhere.invalid:443"}

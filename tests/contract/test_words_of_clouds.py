@@ -34,5 +34,5 @@ def test_what_modelarts_says_stays_as_it_is(place: Region) -> None:
             ModelArtsV2(profile, place.credentials, 5.0).detail("running")
 
     told = in_chinese(raised.value.sentence)
-    assert told.startswith(f"查看作业 running：ModelArts（{gateway.url}）拒绝了请求：RuntimeError: none [")
+    assert told.startswith(f"查询作业 running：ModelArts（{gateway.url}）拒绝了请求：RuntimeError: none [")
     assert told.endswith("（作业已被删除，或位于其他项目或区域）")

@@ -10,6 +10,7 @@ from aisbench_core.model import Run, RunSpec, RunState
 from aisbench_core.running.follower import Follower
 from aisbench_core.settings import Settings
 from aisbench_core.wiring import Clouds, open_core, utc_now
+from tests.actors import named
 from tests.sandbox_process import SandboxProcess
 
 PERSON = "tester"
@@ -42,7 +43,7 @@ class Bench:
 
     def launch(self, spec: RunSpec = SPEC) -> Run:
         """A new run."""
-        return self.core.launch(spec, "sandbox", PERSON)
+        return self.core.runs.launch(spec, "sandbox", named(PERSON))
 
     def objects(self) -> ObjectStore:
         """The sandbox's OBS, as the product speaks to it."""
@@ -81,4 +82,4 @@ def bench_on(sandbox: SandboxProcess, data_dir: Path, **changes: object) -> Benc
     """A bench whose clock starts now. Opening another one on the same folder is a new process after a crash."""
     clock = MovableClock(utc_now())
     core = open_core(settings_for(sandbox, data_dir, **changes), clock)
-    return Bench(core, clock, core.follower())
+    return Bench(core, clock, core.following.follower())

@@ -34,7 +34,7 @@ class Killable:
         self._process = FORKED.Process(target=_follow, args=(self._environment,))
         self._process.start()
         mine = f"(process {self._process.pid})"
-        self.wait(lambda: mine in getattr(self._core.followed(), "who", ""), "the follower to begin")
+        self.wait(lambda: mine in getattr(self._core.ledger.last_beat(), "who", ""), "the follower to begin")
 
     def wait(self, condition: Callable[[], bool], what: str) -> None:
         """Wait for the follower, at most so long."""

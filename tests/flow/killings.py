@@ -7,9 +7,11 @@ from typing import Protocol
 from aisbench_core.core import Core
 from aisbench_core.model import LINE, Run, RunState
 from aisbench_core.warehouse import BoardQuery
+from tests.actors import named
 from tests.flow.following import PERSON, SPEC
 from tests.flow.trouble import jobs_named
 from tests.sandbox_process import SandboxProcess
+from tests.stored_cards import rank_results_of
 
 MS_PER_REQUEST = 40
 CREATE = {"service": "modelarts", "method": "POST", "path": "/training-jobs$"}
@@ -65,7 +67,9 @@ class Killings:
             assert len(jobs_named(self._sandbox, run.job_name)) == 1
         recorded = core.warehouse.runs(BoardQuery("sandbox", include_invalid=True))
         assert sorted(row.run_id for row in recorded.rows) == sorted(run.run_id for run in [*completed, *stopped])
-        assert [len(core.warehouse.rank_results(run.run_id)) for run in completed] == [SPEC.card_count] * len(completed)
+        assert [len(rank_results_of(core.warehouse, run.run_id)) for run in completed] == [SPEC.card_count] * len(
+            completed
+        )
         assert [moves(core, run) for run in completed] == [WAY] * len(completed)
         assert [moves(core, run)[-2:] for run in stopped] == [["collecting", "stopped"]] * len(stopped)
 
@@ -79,7 +83,7 @@ class Killings:
 
 def walk(core: Core, sandbox: SandboxProcess, killings: Killings, unlucky: bool) -> Run:
     """A run whose follower is killed in each state; `unlucky`: where it is worst."""
-    run = core.launch(SPEC, "lab", PERSON)
+    run = core.runs.launch(SPEC, "lab", named(PERSON))
     record = core.settings.runs_dir / run.run_id / "record.json"
     for state in (RunState.PREPARING, RunState.UPLOADING):
         killings.kill_in(run, state)
@@ -97,11 +101,11 @@ def walk(core: Core, sandbox: SandboxProcess, killings: Killings, unlucky: bool)
 
 def walk_and_stop(core: Core, killings: Killings, follower: Victim) -> Run:
     """A run that is stopped while it runs, and whose follower is killed while it stops the job."""
-    run = core.launch(SPEC, "lab", PERSON)
+    run = core.runs.launch(SPEC, "lab", named(PERSON))
     follower.start()
     follower.wait(lambda: killings.state(run) is RunState.RUNNING, "the run to run")
     follower.kill()
-    core.stop(run.run_id, PERSON)
+    core.runs.stop(run.run_id, named(PERSON))
     killings.kill_in(run, RunState.STOPPING)
     return run
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
-from aisbench_core.core import Core
+from aisbench_core.cloud.ports import Cloud
 from aisbench_core.model import JobRequest, JobStatus, Run, RunState
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.steps import Cloud
 from aisbench_core.settings import find_credentials
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.wiring import Clouds, utc_now
+from aisbench_core.wiring import Clouds, compose, utc_now
+from tests.actors import TESTER
 from tests.flow.following import GOOD, SPEC, Bench, bench_on
 from tests.flow.trouble import IMPATIENT, assert_completed_once, assert_retrying, with_cloud
 from tests.sandbox_process import SandboxProcess
@@ -107,7 +107,7 @@ def test_a_bug_while_collecting_fails_only_that_run_which_can_be_rescued(bench: 
     assert failed.state is RunState.FAILED
     assert "internal error" in failed.detail
     assert_completed_once(buggy, sandbox, lucky)
-    bench.core.collect_again(unlucky.run_id, "tester")
+    bench.core.runs.collect_again(unlucky.run_id, TESTER)
     bench.follow(unlucky)
     assert_completed_once(bench, sandbox, unlucky)
 
@@ -143,18 +143,17 @@ def test_a_follower_outlives_a_bug_in_its_own_loop(bench: Bench, caplog: pytest.
         return utc_now()
 
     settings = bench.core.settings.model_copy(update={"tick_seconds": 0.02, "poll_seconds": 0.02})
-    core = Core(
+    core = compose(
         settings,
         Ledger(settings.ledger_path),
         Warehouse(settings.warehouse_path),
-        bench.core.workloads,
         Clouds(settings, settings.request_seconds),
         Clouds(settings, settings.look_seconds),
         clock,
     )
     run = bench.launch()
     stop = threading.Event()
-    follower = threading.Thread(target=core.follower(stop).run_forever, args=(stop,))
+    follower = threading.Thread(target=core.following.follower(stop).run_forever, args=(stop,))
     follower.start()
     try:
         await_true(lambda: "ZeroDivisionError" in caplog.text, "the bug to show")

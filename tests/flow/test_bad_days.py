@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from aisbench_core.model import RunState
+from tests.actors import named
 from tests.flow.following import GOOD, PERSON, Bench, bench_on
 from tests.flow.trouble import (
     IMPATIENT,
@@ -120,7 +121,7 @@ def test_stop_finds_and_stops_a_job_whose_submit_was_never_answered(bench: Bench
     bench.tick()
     assert_retrying(bench, run, RunState.SUBMITTING)
 
-    bench.core.stop(run.run_id, PERSON)
+    bench.core.runs.stop(run.run_id, named(PERSON))
     ended = bench.follow(run)
 
     jobs = jobs_named(sandbox, run.job_name)
@@ -134,7 +135,7 @@ def test_stop_waits_for_a_job_that_may_still_appear(bench: Bench, sandbox: Sandb
     run = bench.follow(bench.launch(), RunState.SUBMITTING)
     sandbox.faults({**CREATE, "drop": "after"}, {**LOOK, **NOTHING_FOUND, "times": 2})
     bench.tick()
-    bench.core.stop(run.run_id, PERSON)
+    bench.core.runs.stop(run.run_id, named(PERSON))
     bench.tick(seconds=1)
     assert bench.run(run).state is RunState.STOPPING
 
@@ -147,7 +148,7 @@ def test_stop_waits_for_a_job_that_may_still_appear(bench: Bench, sandbox: Sandb
 def test_stopping_goes_on_after_the_cloud_was_down(bench: Bench, sandbox: SandboxProcess) -> None:
     sandbox.script(by="hold")
     run = bench.follow(bench.launch(), RunState.RUNNING)
-    bench.core.stop(run.run_id, PERSON)
+    bench.core.runs.stop(run.run_id, named(PERSON))
     sandbox.kill()
     for _ in range(2):
         bench.tick()

@@ -12,14 +12,13 @@ from shutil import copytree
 import pytest
 
 from aisbench_core.cloud.obs.objects import ObsStore
-from aisbench_core.cloud.ports import OnProgress
-from aisbench_core.core import Core
+from aisbench_core.cloud.ports import Cloud, OnProgress
 from aisbench_core.model import RunState
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.steps import Cloud
 from aisbench_core.settings import Settings, find_credentials
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.wiring import Clouds, open_core
+from aisbench_core.wiring import Clouds, compose, open_core
+from tests.actors import named
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on
 from tests.flow.trouble import IMPATIENT, assert_completed_once, assert_one_sentence, assert_retrying, with_cloud
@@ -61,16 +60,15 @@ def hold() -> Iterator[Callable[[Path], "subprocess.Popen[str]"]]:
 def impatient(bench: Bench) -> Bench:
     """The bench with a warehouse that is not waited for long."""
     settings = bench.core.settings
-    core = Core(
+    core = compose(
         settings,
         Ledger(settings.ledger_path),
         Warehouse(settings.warehouse_path, patience_s=0.2),
-        bench.core.workloads,
         Clouds(settings, settings.request_seconds),
         Clouds(settings, settings.look_seconds),
         bench.clock,
     )
-    return replace(bench, core=core, follower=core.follower())
+    return replace(bench, core=core, follower=core.following.follower())
 
 
 def test_a_warehouse_that_another_process_holds_is_waited_for(
@@ -185,7 +183,7 @@ def test_only_one_process_follows_and_the_next_continues_when_it_is_killed(shell
     waiting = {process.pid for process in (shell.start("follow"), shell.start("follow"))}
     leaders = []
     for _ in range(2):
-        run = core.launch(SPEC, "lab", PERSON)
+        run = core.runs.launch(SPEC, "lab", named(PERSON))
         await_true(lambda run=run: core.ledger.get(run.run_id).state.is_terminal, "the run to end")  # type: ignore[misc]
         assert core.ledger.get(run.run_id).state is RunState.COMPLETED
         actors = {event.actor for event in core.ledger.events(run.run_id) if event.source == "follower"}

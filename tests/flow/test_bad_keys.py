@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.model import Run, RunState
+from tests.actors import named
 from tests.flow.following import GOOD, PERSON, Bench, bench_on
 from tests.flow.trouble import (
     IMPATIENT,
@@ -112,7 +113,7 @@ def test_a_run_that_is_being_stopped_waits_for_the_right_keys(
 ) -> None:
     sandbox.script(by="hold")
     run = bench.follow(bench.launch(), RunState.RUNNING)
-    bench.core.stop(run.run_id, PERSON)
+    bench.core.runs.stop(run.run_id, named(PERSON))
     keys.spoil()
     for _ in range(3):
         bench.tick()
@@ -163,17 +164,17 @@ def test_collecting_can_be_given_up_while_keys_are_wrong_and_done_later(
     bench: Bench, keys: Keys, sandbox: SandboxProcess
 ) -> None:
     run = bench.follow(bench.launch(), RunState.COLLECTING)
-    assert bench.core.stop(run.run_id, PERSON).state is RunState.COLLECTING  # it goes on by itself
+    assert bench.core.runs.stop(run.run_id, named(PERSON)).state is RunState.COLLECTING  # it goes on by itself
     keys.spoil()
     bench.tick()
 
-    given_up = bench.core.stop(run.run_id, PERSON)
+    given_up = bench.core.runs.stop(run.run_id, named(PERSON))
 
     assert given_up.state is RunState.FAILED
     assert given_up.detail.startswith(f"collecting was given up by {PERSON}: ")
     assert_one_sentence(given_up.detail)
     keys.mend()
-    bench.core.collect_again(run.run_id, PERSON)
+    bench.core.runs.collect_again(run.run_id, named(PERSON))
     bench.follow(run)
     assert_completed_once(bench, sandbox, run)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from aisbench_core.authoring.preflight_rules_names import LONGEST_NAME
+from aisbench_core.preflight.rules.names import LONGEST_NAME
 from tests.flow.command_line import CommandLine
 from tests.sandbox_process import SandboxProcess
 
@@ -71,7 +71,7 @@ def test_two_runs_side_by_side_and_as_csv(shell: CommandLine, sandbox: SandboxPr
     assert comparison["verdict"] == "comparable after normalisation"
     assert [row["field"] for row in comparison["differences"]] == ["node_count"]
     text = shell.type("compare", one, two).stdout
-    assert "look at the throughput per node" in text
+    assert "compare the throughput per node" in text
     assert "406 samples/s (× 2.0199)" in text
 
     listed = shell.answer("runs")
@@ -152,7 +152,7 @@ def test_a_run_is_stopped_and_its_log_is_followed_to_the_end(shell: CommandLine,
     sandbox.script(by="hold", log="epoch 1\n")
     launched = shell.type("run", "quickstart_digits")
     run_id = launched.stdout.strip()
-    assert "nobody follows the runs now" in launched.stderr
+    assert "no follower is active" in launched.stderr
     follower = shell.start("follow")
     logs = shell.start("logs", run_id, "--follow")
     assert logs.stdout is not None
@@ -196,7 +196,7 @@ def test_ctrl_c_ends_the_waiting_and_not_the_run(shell: CommandLine, sandbox: Sa
 
     _, said = waiting.communicate(timeout=60)
     assert waiting.returncode == 130
-    assert f"run {run_id} goes on" in said
+    assert f"run {run_id} continues" in said
     assert "Traceback" not in said
     assert shell.answer("show", run_id)["run"]["state"] == "running"
 
@@ -213,7 +213,7 @@ def test_what_there_is(shell: CommandLine) -> None:
 
 
 def test_preflight_asks_the_region_when_told_to(shell: CommandLine) -> None:
-    assert shell.type("preflight", "quickstart_digits", "--online").stdout == "nothing was found\n"
+    assert shell.type("preflight", "quickstart_digits", "--online").stdout == "no problems found\n"
 
     result = shell.type("preflight", "quickstart_digits", "--set", "flavor=none.such", "--cards", "1", "--online")
 
@@ -224,17 +224,17 @@ def test_preflight_asks_the_region_when_told_to(shell: CommandLine) -> None:
 CASES: list[tuple[tuple[str, ...], str]] = [
     (("run", "nothing"), "there is no workload named 'nothing'; known workloads: mindspore_bert"),
     (("run", "quickstart_digits", "--param", "epochs=0"), "parameters.epochs"),
-    (("run", "quickstart_digits", "--param", "epochs"), "'epochs' is not NAME=VALUE"),
+    (("run", "quickstart_digits", "--param", "epochs"), "'epochs' is not K=V"),
     (("run", "quickstart_digits", "--set", "nodes=2"), "nodes: is not a known key; allowed: workload"),
-    (("run", "quickstart_digits", "--set", "volumes.x=2"), "only these have names inside"),
+    (("run", "quickstart_digits", "--set", "volumes.x=2"), "only these fields have subfields"),
     (("run", "quickstart_digits", "--nodes", "0"), "0 is not in the range x>=1"),
     (("run", "quickstart_digits", "--profile", "none"), "there is no profile named 'none'; known profiles: lab"),
     (("run", "no-such-file.yaml"), "the spec no-such-file.yaml cannot be read: No such file"),
     (("show", "r1999"), "there is no run 'r1999'"),
     (("compare", "r1", "r2"), "no such run"),
     (("compare", "r1"), "2 to 8"),
-    (("runs", "--state", "lost"), "'lost' is not among preparing, uploading"),
-    (("leaderboard", "--sort", "size"), "'size' is not among throughput, best"),
+    (("runs", "--state", "lost"), "'lost' is not one of preparing, uploading"),
+    (("leaderboard", "--sort", "size"), "'size' is not one of throughput, best"),
     (("export", "-o", "/no/such/folder/x.csv"), "cannot be written: No such file"),
     (("report", "r1"), "no such run: r1"),
     (("report", "--model", "none"), "no run fits the filter"),
@@ -295,6 +295,6 @@ def test_preflight_prints_the_spec_with_every_fix(shell: CommandLine, tmp_path: 
 
     assert result.exit_code == 0, result.output
     assert "error: log_path: 'obs://bench/logs/' has a scheme" in result.stderr
-    assert "[paths.form, OBS documentation] – mended" in result.stderr
+    assert "[paths.form, OBS documentation] – fixed" in result.stderr
     (tmp_path / "mended.yaml").write_text(result.stdout, "utf-8")
-    assert shell.type("preflight", str(tmp_path / "mended.yaml")).stdout == "nothing was found\n"
+    assert shell.type("preflight", str(tmp_path / "mended.yaml")).stdout == "no problems found\n"

@@ -43,7 +43,7 @@ def test_a_clone_of_an_imported_run_says_what_is_not_known(data_dir: Path) -> No
     result = type_in(data_dir, "clone", "i-1")
 
     assert from_yaml(result.stdout).model_fields_set == {"workload", "framework_version"}
-    assert result.stderr.startswith("not known of i-1: parameters, inputs")
+    assert result.stderr.startswith("unknown for i-1: parameters, inputs")
 
 
 def test_the_workloads_own_code_of_another_machine_means_that_of_this_one(data_dir: Path) -> None:
@@ -66,8 +66,8 @@ def test_a_difference_is_exit_code_7_with_each_field(data_dir: Path) -> None:
 def test_against_an_imported_run_only_what_it_tells_is_compared(data_dir: Path) -> None:
     result = type_in(data_dir, "diff", "here-1", "i-1")
 
-    assert (result.exit_code, result.stdout) == (0, "nothing differs\n")
-    assert result.stderr.startswith("not known of both: parameters")
+    assert (result.exit_code, result.stdout) == (0, "no differences\n")
+    assert result.stderr.startswith("unknown for one of them, not compared: parameters")
 
 
 def test_an_unknown_run_and_a_file_that_cannot_be_written_are_said(data_dir: Path) -> None:

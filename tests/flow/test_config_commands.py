@@ -77,7 +77,7 @@ def test_profile_keys_and_spec_are_kept_when_they_are_asked_for(folder: Path) ->
 
     again = typed(folder, "import", "modelarts_config.py", *save)
 
-    assert "profile team is there already" in again.stderr
+    assert "profile team already exists" in again.stderr
 
 
 def test_an_error_ends_with_2_and_nothing_is_stored(folder: Path) -> None:
@@ -88,7 +88,7 @@ def test_an_error_ends_with_2_and_nothing_is_stored(folder: Path) -> None:
 
     assert result.exit_code == 2
     line = line_of(text, "nodes()")
-    assert f"error: line {line}: session_config.train_instance_count: is no literal (a call)" in result.stderr
+    assert f"error: line {line}: session_config.train_instance_count: is not a literal (a call)" in result.stderr
     assert not (folder / "data" / "profiles").exists()
     assert not (folder / "data" / "credentials.yaml").exists()
 
@@ -116,11 +116,11 @@ def test_the_folders_of_a_package_tell_the_workload(tmp_path: Path) -> None:
     ("words", "sentence"),
     [
         (("import", "nowhere.py"), "cannot be read: No such file"),
-        (("import", "modelarts_config.py", "-o", "spec.yaml"), "2 specs were found"),
+        (("import", "modelarts_config.py", "-o", "spec.yaml"), "the file contains 2 specs"),
         (("import", "modelarts_config.py", "--workload", "nobody"), "no workload named 'nobody'"),
-        (("import", "modelarts_config.py", "modelarts_config.py"), "one modelarts_config.py is needed"),
-        (("import", "keyless.py", "--save-keys"), "there are no keys"),
-        (("import", "placeless.py", "--save-profile"), "no profile can be made"),
+        (("import", "modelarts_config.py", "modelarts_config.py"), "expected one modelarts_config.py"),
+        (("import", "keyless.py", "--save-keys"), "the file contains no keys"),
+        (("import", "placeless.py", "--save-profile"), "does not contain enough for a profile"),
         (("export", "quickstart_digits", "--profile", "nobody"), "no profile named 'nobody'"),
     ],
 )
@@ -165,7 +165,7 @@ def test_an_export_goes_to_stdout_and_says_what_was_left_out(folder: Path) -> No
     shown, answered = typed(folder, "export", *words), typed(folder, "export", *words, "--json")
 
     assert shown.stdout.startswith("# -*- coding: utf-8 -*-")
-    assert "warning: environments: has no place" in shown.stderr
+    assert "warning: environments: is not supported" in shown.stderr
     answer = json.loads(answered.stdout)
     assert answer["text"] == shown.stdout
     assert [each["rule"] for each in answer["findings"]] == ["config.left-out"]

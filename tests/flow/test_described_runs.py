@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from aisbench_core.model import stated_of
-from aisbench_core.system.described import Kept
+from aisbench_core.system.descriptions import SystemTemplate
+from tests.actors import named
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on
 from tests.sandbox_process import SandboxProcess
 
@@ -16,7 +17,7 @@ from tests.sandbox_process import SandboxProcess
 def bench(sandbox: SandboxProcess, tmp_path: Path) -> Bench:
     sandbox.script(by="look", outputs=GOOD)
     bench = bench_on(sandbox, tmp_path / "data")
-    bench.core.systems.state(Kept("sandbox"), {"submitter": "lab", "cooling": "air"}, PERSON)
+    bench.core.systems.state(SystemTemplate("sandbox"), {"submitter": "lab", "cooling": "air"}, named(PERSON))
     return bench
 
 
@@ -40,15 +41,15 @@ def test_a_run_is_recorded_with_what_is_stated_and_what_its_job_says(bench: Benc
 def test_an_edit_while_a_run_is_on_its_way_is_in_its_record_and_nowhere_else(bench: Bench) -> None:
     run = bench.launch()
 
-    bench.core.systems.state(run.run_id, {"cooling": "liquid"}, PERSON)
+    bench.core.systems.state(run.run_id, {"cooling": "liquid"}, named(PERSON))
     bench.follow(run)
 
     assert system(bench)["cooling"] == "liquid"
-    assert bench.core.systems.of(Kept("sandbox")).stated == stated_of({"submitter": "lab", "cooling": "air"})
+    assert bench.core.systems.of(SystemTemplate("sandbox")).stated == stated_of({"submitter": "lab", "cooling": "air"})
 
 
 def test_a_token_that_is_used_twice_leaves_no_description_behind(bench: Bench) -> None:
-    first, second = (bench.core.launch(SPEC, "sandbox", PERSON, "once") for _ in range(2))
+    first, second = (bench.core.runs.launch(SPEC, "sandbox", named(PERSON), "once") for _ in range(2))
 
     assert first.run_id == second.run_id
     assert [file.parent.name for file in bench.core.settings.runs_dir.glob("*/system.json")] == [first.run_id]

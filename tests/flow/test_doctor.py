@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from aisbench_core.cloud.ports import Cloud
 from aisbench_core.doctor.diagnosis import CHECKS, State
 from aisbench_core.doctor.examination import Doctor
-from aisbench_core.doctor.machine import LIBRARIES, look_at_libraries
+from aisbench_core.doctor.machine import LIBRARIES, check_libraries
 from aisbench_core.errors import ConfigError
-from aisbench_core.running.steps import Cloud
+from aisbench_core.messages import verbatim
 from aisbench_core.wiring import utc_now
 from tests.flow.command_line import CommandLine
 from tests.flow.examined import NAMED, examined, settings_of, states
@@ -32,7 +33,7 @@ def test_a_region_that_works_is_all_well_and_no_key_is_shown(shell: CommandLine,
     result = shell.type("doctor")
 
     assert result.exit_code == 0, result.output
-    assert "both clocks agree" in result.stdout
+    assert "the clocks agree" in result.stdout
     assert f"the bucket {sandbox.bucket} can be listed" in result.stdout
     assert not any(key in result.output for key in sandbox.keys)
     assert sandbox.requests()["obs"].keys() <= {"LIST", "LIST-BUCKETS", "GET"}
@@ -60,7 +61,7 @@ def test_a_clock_that_is_off_is_measured_in_the_regions_answers(shell: CommandLi
     assert "6 min 4" in found["clock.obs"]["found"]
     assert "behind" in found["clock.obs"]["found"]
     assert found["clock.modelarts"]["state"] == "fail"
-    assert "clock is 1 h 0 min ahead: requests are refused" in found["clock.modelarts"]["found"]
+    assert "clock is 1 h 0 min ahead; requests are refused" in found["clock.modelarts"]["found"]
     assert found["access.modelarts"]["state"] == "fail"
 
 
@@ -75,7 +76,7 @@ def test_keys_that_are_missing_or_open_to_others_are_told_and_nothing_is_tried_w
 
     keyless, opened = examined(shell, "keyless"), examined(shell, "open")
 
-    assert "no keys were found for profile keyless" in keyless["keys"].found
+    assert "no keys were found for profile keyless" in keyless["keys"].message
     assert "chmod 600" in opened["keys"].advice
     assert not {"access.obs", "access.modelarts"} & (keyless.keys() | opened.keys())
 
@@ -91,7 +92,7 @@ def test_a_key_with_a_line_break_in_it_is_told(
     found = examined(shell, "copied")["keys"]
 
     assert found.state is State.WARN
-    assert "line break" in found.found
+    assert "white space" in found.message
     assert secret_key[4:] not in f"{found}"
 
 
@@ -124,7 +125,7 @@ def test_addresses_of_another_region_are_told(shell: CommandLine, sandbox: Sandb
     found = examined(shell, "moved")["profile"]
 
     assert found.state is State.WARN
-    assert "is of region cn-central-221, and the profile says cn-north-4" in found.found
+    assert "is in region cn-central-221, but the profile says cn-north-4" in found.message
 
 
 def test_a_profile_that_cannot_be_used_is_a_diagnosis_and_no_error(shell: CommandLine) -> None:
@@ -141,12 +142,12 @@ def test_what_does_not_answer_in_time_is_told_and_the_rest_too(shell: CommandLin
 
     def connect(*_: object) -> Cloud:
         never.wait()
-        raise ConfigError("the test has ended")
+        raise ConfigError(verbatim("the test has ended"))
 
     found = Doctor(settings_of(shell), connect, utc_now, seconds=3).examine()
     never.set()
 
-    late = [each.check for each in found if "no answer within 3 s" in each.found]
+    late = [each.check for each in found if "no answer within 3 s" in each.message]
     assert late == ["access.obs", "access.modelarts"]
     assert {"keys", "library", "proxy.loopback"} <= {each.check for each in found if each.state is State.OK}
 
@@ -155,13 +156,13 @@ def test_other_versions_than_those_that_were_tested_are_told(tmp_path: Path) -> 
     pins = tmp_path / "constraints.txt"
     pins.write_text("requests==0.1\n", "utf-8")
 
-    told = {each.found.partition(" ")[0]: each for each in look_at_libraries(pins)}
+    told = {each.message.partition(" ")[0]: each for each in check_libraries(pins)}
 
     assert list(told) == list(LIBRARIES)
     assert told["requests"].state is State.WARN
     assert told["requests"].advice == "pip install 'requests==0.1'"
     assert told["urllib3"].state is State.OK
-    assert "nothing to compare" in told["urllib3"].found
+    assert "no tested version is known" in told["urllib3"].message
 
 
 def test_what_a_region_warns_of_is_told(shell: CommandLine, sandbox: SandboxProcess) -> None:
@@ -170,4 +171,4 @@ def test_what_a_region_warns_of_is_told(shell: CommandLine, sandbox: SandboxProc
     found = examined(shell, "open")["profile"]
 
     assert found.state is State.WARN
-    assert found.found == "jobs of this sandbox can read your files"
+    assert found.message == "jobs of this sandbox can read your files"

@@ -63,7 +63,7 @@ def test_a_certificate_that_nobody_trusts_is_told_and_its_clock_all_the_same(
         shell.add_profile("loose", sandbox.profile, obs_server=address, verify_tls=False)
         strict, loose = examined(shell, "strict"), examined(shell, "loose")
 
-    assert "127.0.0.1's certificate is not trusted: self-signed certificate" in strict["tls.obs"].found
+    assert "127.0.0.1's certificate is not trusted: self-signed certificate" in strict["tls.obs"].message
     assert "SSL_CERT_FILE" in strict["tls.obs"].advice
     assert "REQUESTS_CA_BUNDLE" in strict["tls.modelarts"].advice
     assert (strict["tls.obs"].state, loose["tls.obs"].state) == (State.FAIL, State.WARN)
@@ -84,7 +84,7 @@ def test_each_service_is_trusted_by_what_its_own_library_reads(
 
     assert (first["tls.obs"].state, first["tls.modelarts"].state) == (State.OK, State.FAIL)
     assert (then["tls.obs"].state, then["tls.modelarts"].state) == (State.OK, State.OK)
-    assert "is trusted until 20" in then["tls.modelarts"].found
+    assert "is trusted until 20" in then["tls.modelarts"].message
 
 
 @pytest.mark.parametrize(("left", "state", "says"), [(9, "warn", "trusted until"), (-1, "fail", "has expired")])
@@ -104,7 +104,7 @@ def test_a_certificate_that_ends_soon_is_a_warning_and_one_that_has_ended_a_fail
         shell.add_profile("house", sandbox.profile, obs_server=address)
         found = examined(shell, "house")["tls.obs"]
 
-    assert (str(found.state), says in found.found) == (state, True)
+    assert (str(found.state), says in found.message) == (state, True)
 
 
 def test_a_file_of_authorities_that_is_not_there_is_named(
@@ -116,7 +116,7 @@ def test_a_file_of_authorities_that_is_not_there_is_named(
     found = examined(shell, "house")["tls.modelarts"]
 
     assert found.state is State.FAIL
-    assert "the file of authorities cannot be read: No such file" in found.found
+    assert "the CA file cannot be read: No such file" in found.message
     assert "REQUESTS_CA_BUNDLE" in found.advice
 
 
@@ -129,7 +129,7 @@ def test_a_proxy_that_would_take_requests_for_this_machine_is_told_without_its_p
     named = examined(shell)
 
     assert states(astray) == {"proxy.loopback": "warn"}
-    assert "HTTP_PROXY=http://…@proxy.invalid:3128, and NO_PROXY leaves out" in astray["proxy.loopback"].found
+    assert "HTTP_PROXY=http://…@proxy.invalid:3128, and NO_PROXY lacks" in astray["proxy.loopback"].message
     assert "NO_PROXY" in astray["proxy.loopback"].advice
     assert states(named) == {}
 
@@ -145,6 +145,6 @@ def test_a_cloud_behind_a_proxy_is_looked_at_through_it(
 
     assert found["proxy.obs"].state is State.WARN
     assert "add obs.cn-central-221.cloud.invalid to NO_PROXY" in found["proxy.obs"].advice
-    assert "the proxy looks it up" in found["dns.obs"].found
-    assert f"through 127.0.0.1:{port}" in found["reach.obs"].found
+    assert "the proxy resolves it" in found["dns.obs"].message
+    assert f"through 127.0.0.1:{port}" in found["reach.obs"].message
     assert found["clock.obs"].state is State.OK

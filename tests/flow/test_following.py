@@ -6,6 +6,7 @@ import pytest
 
 from aisbench_core.errors import SpecError
 from aisbench_core.model import Mode, Progress, RunState
+from tests.actors import named
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on
 from tests.sandbox_process import SandboxProcess
 
@@ -91,7 +92,7 @@ def test_a_run_that_is_stopped_before_its_job_exists_makes_none(
 ) -> None:
     run = bench.follow(bench.launch(), state)
 
-    bench.core.stop(run.run_id, PERSON)
+    bench.core.runs.stop(run.run_id, named(PERSON))
     ended = bench.follow(run)
 
     assert ended.state is RunState.STOPPED
@@ -103,7 +104,7 @@ def test_stopping_a_run_stops_its_job_and_keeps_its_log(bench: Bench, sandbox: S
     sandbox.script(by="hold", log="so far\n")
     run = bench.follow(bench.launch(), state)
 
-    bench.core.stop(run.run_id, PERSON)
+    bench.core.runs.stop(run.run_id, named(PERSON))
     ended = bench.follow(run)
 
     assert ended.state is RunState.STOPPED
@@ -114,7 +115,7 @@ def test_stopping_a_run_stops_its_job_and_keeps_its_log(bench: Bench, sandbox: S
 def test_stopping_twice_or_after_the_end_changes_nothing(bench: Bench) -> None:
     run = bench.follow(bench.launch())
 
-    again = bench.core.stop(run.run_id, PERSON)
+    again = bench.core.runs.stop(run.run_id, named(PERSON))
 
     assert again == run
 
@@ -153,7 +154,7 @@ def test_a_bad_result_file_fails_the_run_by_its_name_and_can_be_rescued(
 
     bench.clock.move(86_400)
     bench.objects().put(f"/{sandbox.bucket}/aisbench/output/{run.job_name}/{name}", GOOD[name].encode())
-    bench.core.collect_again(run.run_id, PERSON)
+    bench.core.runs.collect_again(run.run_id, named(PERSON))
     rescued = bench.follow(run)
 
     assert rescued.state is RunState.COMPLETED
@@ -198,9 +199,9 @@ def test_a_launch_that_preflight_forbids_is_refused_with_every_field(bench: Benc
 
 
 def test_the_same_token_launches_once(bench: Bench) -> None:
-    first = bench.core.launch(SPEC, "sandbox", PERSON, token="a-dialog")
+    first = bench.core.runs.launch(SPEC, "sandbox", named(PERSON), token="a-dialog")
 
-    second = bench.core.launch(SPEC, "sandbox", PERSON, token="a-dialog")
+    second = bench.core.runs.launch(SPEC, "sandbox", named(PERSON), token="a-dialog")
 
     assert second == first
     assert bench.core.ledger.count() == 1

@@ -8,6 +8,7 @@ import yaml
 
 from aisbench_core.errors import SpecError
 from aisbench_core.model import Api, Level, RunSpec, RunState
+from tests.actors import named
 from tests.flow.command_line import CommandLine
 from tests.flow.examined import examined
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on
@@ -50,14 +51,14 @@ def test_a_run_goes_along_the_line_and_ends_on_the_leaderboard(bench: Bench, san
     assert run.spec.api is Api.SDK
     assert run.started_at is not None
     assert bench.core.files.log_tail(run.run_id, 0).endswith("step 1\nstep 2\n")
-    assert all(service.ok for service in bench.core.health("sandbox").services)
+    assert all(service.ok for service in bench.core.health.check("sandbox").services)
 
 
 def test_a_stopped_run_ends_its_job(bench: Bench, sandbox: SandboxProcess) -> None:
     sandbox.script(by="hold")
     run = bench.follow(bench.launch(), RunState.QUEUED)
 
-    bench.core.stop(run.run_id, PERSON)
+    bench.core.runs.stop(run.run_id, named(PERSON))
     ended = bench.follow(run)
 
     (job,) = jobs_named(sandbox, run.job_name)
@@ -73,8 +74,8 @@ def test_the_region_has_nothing_against_a_run_and_cannot_be_asked_for_its_pools(
         cards_per_node=2,
     )
 
-    assert [each for each in bench.core.preflight_online(SPEC, "sandbox") if each.level is Level.ERROR] == []
-    assert [each for each in bench.core.preflight_online(pooled, "sandbox") if "pool" in each.rule] == []
+    assert [each for each in bench.core.preflight.online(SPEC, "sandbox") if each.level is Level.ERROR] == []
+    assert [each for each in bench.core.preflight.online(pooled, "sandbox") if "pool" in each.rule] == []
 
 
 # --- bad days -----------------------------------------------------------------------------------------
@@ -148,10 +149,10 @@ def test_without_the_package_nothing_is_launched_and_its_place_and_wheel_are_nam
 ) -> None:
     say(data, sdk_venv=str(data / "nothing"))
 
-    with pytest.raises(SpecError, match="needs the package modelarts, which is not in") as raised:
+    with pytest.raises(SpecError, match="needs the package modelarts, which is not installed in") as raised:
         bench.launch()
 
-    (finding,) = [each for each in bench.core.preflight(SPEC, "sandbox") if each.level is Level.ERROR]
+    (finding,) = [each for each in bench.core.preflight.offline(SPEC, "sandbox") if each.level is Level.ERROR]
     assert (finding.rule, finding.field) == ("api.available", "profile.api")
     assert "modelarts-latest-py2.py3-none-any.whl" in finding.hint
     assert [problem.field for problem in raised.value.problems] == ["profile.api"]
@@ -159,7 +160,7 @@ def test_without_the_package_nothing_is_launched_and_its_place_and_wheel_are_nam
 
 
 def test_what_the_package_has_no_argument_for_is_refused_before_the_launch(bench: Bench) -> None:
-    with pytest.raises(SpecError, match="api sdk ends no job by itself"):
+    with pytest.raises(SpecError, match="api sdk has no automatic stop"):
         bench.launch(SPEC.model_copy(update={"auto_stop_hours": 1}))
 
 
@@ -176,8 +177,8 @@ def test_the_doctor_tells_whether_the_package_is_installed_for_a_profile_that_ne
     here = {each["found"] for each in shell.answer("doctor", "--profile", "here") if each["check"] == "library"}
     missing = examined(shell, "missing")
 
-    assert f"modelarts 0.0.standin in {sdk_venv}; nothing to compare it with" in here
-    assert missing["library"].found == "modelarts is not installed in the console's own environment"
+    assert f"modelarts 0.0.standin in {sdk_venv}; no tested version is known" in here
+    assert missing["library"].message == "modelarts is not installed in the console's own environment"
     assert "modelarts-latest-py2.py3-none-any.whl" in missing["library"].advice
     assert {check for check, each in missing.items() if each.state == "fail"} == {"library", "access.modelarts"}
     assert not any("modelarts 0" in each["found"] for each in shell.answer("doctor"))

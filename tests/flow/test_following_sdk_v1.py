@@ -6,6 +6,7 @@ import pytest
 
 from aisbench_core.errors import SpecError
 from aisbench_core.model import Api, Channel, RunSpec, RunState
+from tests.actors import named
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on
 from tests.flow.test_following_sdk import say
 from tests.flow.test_following_v1 import CREATE, assert_completed_once, versions_of
@@ -46,7 +47,7 @@ def test_a_stopped_run_ends_its_job(bench: Bench, sandbox: SandboxProcess, spec:
     sandbox.script(by="hold")
     run = bench.follow(bench.launch(spec), RunState.QUEUED)
 
-    bench.core.stop(run.run_id, PERSON)
+    bench.core.runs.stop(run.run_id, named(PERSON))
     ended = bench.follow(run)
 
     (job,) = LegacyClient(sandbox).ask("GET", "training-jobs")["jobs"]
@@ -69,5 +70,5 @@ def test_a_submit_whose_answer_is_lost_makes_one_job(bench: Bench, sandbox: Sand
 def test_what_it_lacks_is_refused_before_the_launch(bench: Bench, spec: RunSpec) -> None:
     with pytest.raises(SpecError, match="api sdk-v1 needs an input data_url"):
         bench.launch()
-    with pytest.raises(SpecError, match="api sdk-v1 does not try a failed job again"):
+    with pytest.raises(SpecError, match="api sdk-v1 has no retries"):
         bench.launch(spec.model_copy(update={"retries": 1}))

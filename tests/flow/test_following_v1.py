@@ -9,6 +9,7 @@ from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.errors import SpecError
 from aisbench_core.model import Api, Run, RunSpec, RunState
 from aisbench_core.settings import HOME
+from tests.actors import named
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on
 from tests.flow.jobs import LONGEST_SECONDS
 from tests.flow.trouble import IMPATIENT, assert_retrying
@@ -65,7 +66,7 @@ def test_a_run_goes_along_the_line_and_ends_on_the_leaderboard(bench: Bench, san
     assert run.started_at is not None
     assert "/" in run.job_id
     assert bench.core.files.log_tail(run.run_id, 0).endswith("step 1\nstep 2\n")
-    assert bench.core.health("sandbox").services[1].ok
+    assert bench.core.health.check("sandbox").services[1].ok
 
 
 def test_results_lie_in_the_directory_of_the_first_version(bench: Bench, sandbox: SandboxProcess) -> None:
@@ -105,7 +106,7 @@ def test_a_stopped_run_ends_its_job(bench: Bench, sandbox: SandboxProcess) -> No
     sandbox.script(by="hold")
     run = bench.follow(bench.launch(), RunState.QUEUED)
 
-    bench.core.stop(run.run_id, PERSON)
+    bench.core.runs.stop(run.run_id, named(PERSON))
     ended = bench.follow(run)
 
     (job,) = LegacyClient(sandbox).ask("GET", "training-jobs")["jobs"]
@@ -172,7 +173,7 @@ def test_a_job_that_was_deleted_in_the_cloud_fails_its_run(bench: Bench, sandbox
 
 
 def test_what_the_older_api_lacks_is_refused_before_the_launch(bench: Bench, sandbox: SandboxProcess) -> None:
-    with pytest.raises(SpecError, match="api v1 ends no job by itself"):
+    with pytest.raises(SpecError, match="api v1 has no automatic stop"):
         bench.launch(SPEC.model_copy(update={"auto_stop_hours": 1}))
 
     assert LegacyClient(sandbox).names() == []

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.model import Channel, Level, RunState
+from tests.actors import named
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on
 from tests.flow.trouble import IMPATIENT, assert_completed_once, assert_retrying
 from tests.sandbox_process import SandboxProcess
@@ -71,7 +72,7 @@ def test_a_wrong_address_is_not_taken_for_a_job_that_is_gone(bench: Bench, sandb
 def test_a_stop_does_not_take_a_wrong_address_for_a_job_that_is_gone(bench: Bench, sandbox: SandboxProcess) -> None:
     sandbox.script(by="hold")
     run = bench.follow(bench.launch(), RunState.RUNNING)
-    bench.core.stop(run.run_id, PERSON)
+    bench.core.runs.stop(run.run_id, named(PERSON))
     sandbox.faults(WRONG_ADDRESS)
     bench.tick()
     assert_retrying(bench, run, RunState.STOPPING)

@@ -10,7 +10,7 @@ import pytest
 from aisbench_core.core import Core
 from aisbench_core.model import Origin
 from aisbench_core.results.record import write_record
-from aisbench_core.running.places import RunFolder
+from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.warehouse import BoardQuery, RunRow, Warehouse
 from aisbench_core.wiring import Clouds
 from tests import records as a
@@ -64,7 +64,7 @@ def test_a_dry_run_stores_nothing(shell: CommandLine, logs: Path, core: Core) ->
     assert "ResNet-50 v1.5" in result.stdout
     assert "4 × –" in result.stdout, "how many cards a node has was not said"
     assert "claimed, unverified" in result.stdout
-    assert "imported results are claims, unverified" in result.stderr
+    assert "imported results are unverified claims" in result.stderr
     assert core.warehouse.regions() == []
     assert not (shell.data_dir / "runs").exists()
 
@@ -86,7 +86,7 @@ def test_the_same_logs_again_change_nothing_and_it_is_said(shell: CommandLine, l
 
     result = shell.type("import", str(logs), str(logs / "bert.log"), "--model", "another")
 
-    assert "0 new in the region imported, 3 were here already" in result.stdout
+    assert "0 new in region imported, 3 already imported" in result.stdout
     assert everything(core) == before
 
 
@@ -136,7 +136,7 @@ def test_files_without_results_are_named_and_the_others_are_read(shell: CommandL
 
     assert result.exit_code == 0
     assert "not read: empty.log: " in result.stderr
-    assert "2 new in the region imported" in result.stdout
+    assert "2 new in region imported" in result.stdout
 
 
 def test_nothing_at_all_is_an_error(shell: CommandLine, tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_nothing_at_all_is_an_error(shell: CommandLine, tmp_path: Path) -> None:
     result = shell.type("import", str(tmp_path / "empty.log"))
 
     assert result.exit_code == 2
-    assert (result.stdout, "no result was found" in result.stderr) == ("", True)
+    assert (result.stdout, "no results found" in result.stderr) == ("", True)
 
 
 def test_an_imported_run_is_shown_compared_and_exported_as_such(shell: CommandLine, logs: Path) -> None:
@@ -156,7 +156,7 @@ def test_an_imported_run_is_shown_compared_and_exported_as_such(shell: CommandLi
     exported = shell.type("export", "--region", "imported")
 
     assert "imported from bert.log (1)" in shown.stdout
-    assert "not known of imported runs, and taken as equal: parameters" in compared.stdout
+    assert "unknown for imported runs, assumed equal: parameters" in compared.stdout
     assert [row["origin"] for row in csv.DictReader(exported.stdout.splitlines())] == ["imported", "imported"]
 
 
@@ -222,7 +222,7 @@ def test_an_import_that_was_a_mistake_is_forgotten_after_the_question(
     gone = shell.answer("imports", "forget", listed["import_id"][:8], "--yes")
 
     assert asked.exit_code == 1
-    assert "Forget 2 runs of" in asked.stderr
+    assert "Delete 2 runs of" in asked.stderr
     assert "bert.log" in asked.stderr
     assert (still, gone["forgotten"], everything(core)) == (2, 2, [])
     assert list(core.settings.runs_dir.iterdir()) == []
@@ -242,9 +242,9 @@ def test_another_consoles_snapshot_comes_along_whole_and_once(shell: CommandLine
     shell.type("warehouse", "rebuild")
 
     assert seen == first == {"taken": {snapshot: {"new": 2, "known": 0, "left_out": 0}}}
-    assert again.stdout == f"{snapshot}: 0 new runs, 2 were here already\n"
-    assert "without --model" in refused.stderr
-    assert "imported results are claims, unverified" in previewed.stderr
+    assert again.stdout == f"{snapshot}: 0 new runs, 2 already imported\n"
+    assert "--model cannot be used with a warehouse file" in refused.stderr
+    assert "imported results are unverified claims" in previewed.stderr
     rows = everything(core, "cn-north-9")
     assert {row.run_id for row in rows} == {"run-0", "run-1"}
     assert {(row.origin, row.source) for row in rows} == {(Origin.IMPORTED, "snapshot.duckdb (launched there)")}

@@ -45,4 +45,4 @@ def test_a_region_without_runs_is_not_taken_for_an_empty_warehouse(data_dir: Pat
     result = type_in(data_dir, "--region", "nowhere")
 
     assert "nowhere: 0 rows" in result.stderr
-    assert "cn-north-9 (4 runs), lab (1 runs, rehearsals)" in result.stderr
+    assert "cn-north-9 (4 runs), lab (1 run, rehearsals)" in result.stderr

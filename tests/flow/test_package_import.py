@@ -42,7 +42,7 @@ def test_a_package_is_imported_launched_and_measured(shell: CommandLine, tmp_pat
     result = shell.type("run", str(spec), "--cards", "2", "--wait")
 
     assert imported.exit_code == 0, imported.output
-    assert "workload train_pytorch_gpt_r2_1 made" in imported.stderr
+    assert "workload train_pytorch_gpt_r2_1 created" in imported.stderr
     assert result.exit_code == 0, result.output
     shown = shell.answer("show", result.stdout.strip())
     assert shown["result"]["throughput"] == pytest.approx(100.5 + 101.5)
@@ -88,7 +88,7 @@ def test_profile_and_keys_are_kept_only_when_they_are_asked_for(shell: CommandLi
     words = ("--profile", "team", "--save-profile", "--save-keys")
     result = shell.type("workload", "import", str(archive), *words)
 
-    assert f"workload {WORKLOAD} is there already" in result.stderr
+    assert f"workload {WORKLOAD} already exists" in result.stderr
     assert "profile team written" in result.stderr
     assert SECRET_KEY in credentials.read_text()
     assert credentials.stat().st_mode & 0o777 == 0o600
@@ -104,7 +104,7 @@ def test_another_architecture_than_the_regions_is_warned_of(shell: CommandLine, 
     result = shell.type("workload", "import", str(archive))
 
     assert result.exit_code == 0
-    assert f"warning: flavor: the package is for aarch64, and flavor {FLAVOR} has x86_64" in result.stderr
+    assert f"warning: flavor: the package is for aarch64, but flavor {FLAVOR} has x86_64" in result.stderr
 
 
 def test_an_error_ends_with_2_and_keeps_nothing(shell: CommandLine, tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_hostile_archive_ends_with_2_and_leaves_nothing(shell: CommandLine, tm
     result = shell.type("workload", "import", str(archive))
 
     assert result.exit_code == 2
-    assert "leads out of the package" in result.stderr
+    assert "points outside the package" in result.stderr
     assert "Traceback" not in result.output
     assert own(shell) == []
 
@@ -148,8 +148,8 @@ def test_a_hostile_archive_ends_with_2_and_leaves_nothing(shell: CommandLine, tm
     [
         (("nowhere.tar.gz",), "cannot be read: No such file"),
         (("PACKAGE", "--profile", "nobody"), "no profile named 'nobody'"),
-        (("PACKAGE", "--save-profile"), "no profile can be made"),
-        (("PACKAGE", "--name", "a/b"), "cannot be a workload's name"),
+        (("PACKAGE", "--save-profile"), "does not contain enough for a profile"),
+        (("PACKAGE", "--name", "a/b"), "is not a valid workload name"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_nothing_is_kept(

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.authoring.fixes import fixed
-from aisbench_core.authoring.preflight_online import online
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
 from aisbench_core.cloud.obs.objects import ObsStore
 from aisbench_core.errors import CloudUnavailable
 from aisbench_core.model import Channel, Finding, Level, RunSpec
+from aisbench_core.preflight.fixes import fixed
+from aisbench_core.preflight.online import online
 from aisbench_core.settings import HOME, Profile, Settings, find_credentials
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import TrainingClient, job_body
@@ -126,7 +126,7 @@ def test_a_bucket_of_another_region_is_found(region: Region, spec: RunSpec) -> N
     findings = [finding for finding in region.asked(spec, other) if finding.rule == "online.region"]
 
     assert [(finding.field, finding.level) for finding in findings] == [("inputs.data_url", Level.WARNING)]
-    assert "lies in sandbox, and jobs run in cn-north-4" in findings[0].message
+    assert "is in sandbox, but jobs run in cn-north-4" in findings[0].message
 
 
 def test_keys_that_may_not_ask_where_a_bucket_lies_are_no_hindrance(
@@ -190,7 +190,7 @@ def test_a_pool_with_too_few_free_nodes_is_a_warning(region: Region, spec: RunSp
 
     assert one == []
     assert [(finding.rule, finding.level) for finding in two] == [("online.pool-free", Level.WARNING)]
-    assert "has 1 free nodes now, and 2 are wanted" in two[0].message
+    assert "has 1 free nodes now, but 2 are requested" in two[0].message
 
 
 def test_what_is_not_answered_in_time_is_a_warning_and_the_rest_is_said(

@@ -16,6 +16,7 @@ from aisbench_core.errors import DiskError
 from aisbench_core.running.launches import Launches
 from aisbench_core.settings import Settings
 from aisbench_core.wiring import open_core
+from tests.actors import named
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD, PERSON, SPEC, bench_on
 from tests.flow.trouble import IMPATIENT
@@ -60,9 +61,9 @@ def test_a_run_leaves_nothing_that_other_accounts_can_read(shell: CommandLine) -
 
 def test_a_program_that_opens_the_core_by_itself_writes_private_files_too(shell: CommandLine) -> None:
     core = open_core(Settings(data_dir=shell.data_dir, profile="lab"))
-    run = core.launch(SPEC, "lab", PERSON)
+    run = core.runs.launch(SPEC, "lab", named(PERSON))
     core.warehouse.revision()
-    core.warehouse.known([run.run_id])
+    core.warehouse.recorded([run.run_id])
 
     for name in ("", "ledger.sqlite3", "warehouse.duckdb", "console.log", f"runs/{run.run_id}/spec.yaml"):
         path = shell.data_dir / name
@@ -164,7 +165,7 @@ def launch_on_a_full_disk(folder: Path) -> None:
     usual = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, usual[1]))
     try:
-        core.launch(SPEC, "lab", PERSON)
+        core.runs.launch(SPEC, "lab", named(PERSON))
     except DiskError:
         os._exit(0)
     os._exit(1)

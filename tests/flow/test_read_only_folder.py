@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from aisbench_core.model import RunState
@@ -16,9 +15,9 @@ from aisbench_core.private_files import restrict_access
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.ledger_copy import temporary_copy
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.store.migrations import STEPS, migrate
 from tests import records as a
 from tests.read_only_folder import by_mode, by_mount, content, run
+from tests.stored_schemas import unpack_file
 
 READING = (
     ["leaderboard", "--region", "cn-north-9"],
@@ -139,8 +138,7 @@ def test_what_is_missing_is_empty_and_what_is_older_is_named(folder: Path) -> No
         file.unlink()
     empty = typed(by_mode(folder), folder, [["leaderboard", "--region", "cn-north-9"], ["runs"]])
     folder.chmod(0o700)
-    with duckdb.connect(folder / "warehouse.duckdb") as con:
-        migrate(con, folder, STEPS[:-1])
+    unpack_file(11, folder / "warehouse.duckdb")
 
     (code, out, err), runs = typed(by_mode(folder), folder, [["leaderboard", "--region", "cn-north-9"], ["runs"]])
 

@@ -11,10 +11,11 @@ from click.testing import CliRunner
 from aisbench_core.cli import main
 from aisbench_core.core import Core
 from aisbench_core.results.record import write_record
-from aisbench_core.running.places import RunFolder
+from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import Settings
 from aisbench_core.wiring import open_core
 from tests import records as a
+from tests.actors import TESTER
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def test_a_damaged_record_is_named_with_its_reason_and_keeps_nothing_else_from_b
 ) -> None:
     RunFolder(core.settings.runs_dir / "run-1").record.write_text(content, "utf-8")
 
-    rebuilt = core.storage.rebuild()
+    rebuilt = core.storage.rebuild(TESTER)
 
     assert rebuilt.runs == 1
     (error,) = rebuilt.unread
@@ -62,12 +63,12 @@ def test_a_damaged_record_is_named_with_its_reason_and_keeps_nothing_else_from_b
 
 
 def test_what_is_stored_of_a_damaged_run_stays_and_a_check_names_it(core: Core) -> None:
-    core.storage.rebuild()
+    core.storage.rebuild(TESTER)
     RunFolder(core.settings.runs_dir / "run-1").events.write_text("nonsense\n", "utf-8")
 
-    assert core.storage.rebuild().runs == 1
+    assert core.storage.rebuild(TESTER).runs == 1
     assert core.warehouse.run("run-1")
-    (damage,) = core.storage.check().damages
+    (damage,) = core.storage.check(TESTER).damages
     assert (damage.where, "events.jsonl, line 1 cannot be read" in damage.sentence) == ("run run-1", True)
 
 

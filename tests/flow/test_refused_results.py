@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from aisbench_core.model import Run, RunState
+from tests.actors import named
 from tests.flow.following import GOOD, PERSON, Bench, bench_on
 from tests.flow.trouble import IMPATIENT, assert_completed_once, assert_retrying
 from tests.sandbox_process import SandboxProcess
@@ -72,7 +73,7 @@ def test_a_run_whose_result_stays_refused_ends_when_a_person_stops_it(bench: Ben
     sandbox.faults(REFUSALS["a bucket that is not there"])
     bench.tick()
 
-    bench.core.stop(run.run_id, PERSON)
+    bench.core.runs.stop(run.run_id, named(PERSON))
 
     ended = bench.run(run)
     assert ended.state is RunState.FAILED

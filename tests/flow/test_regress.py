@@ -101,7 +101,7 @@ def test_one_version_is_looked_at_over_time(tmp_path: Path) -> None:
     result = type_in(tmp_path, "regress")
 
     assert result.exit_code == 5, result.output
-    assert "one version (r1.10): looking for changes of level over time" in result.stdout
+    assert "one version (r1.10): testing for changes of level over time" in result.stdout
 
 
 def test_a_marked_baseline_is_used_listed_and_forgotten(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_a_marked_baseline_is_used_listed_and_forgotten(tmp_path: Path) -> None:
     (listed,) = answer(tmp_path, "baseline", "list")
     assert (listed["field"], listed["names"]) == ("framework_version", ["r1.10"])
     assert type_in(tmp_path, "baseline", "list").stdout == marked.stdout
-    assert "no longer marked" in type_in(tmp_path, "baseline", "unmark", "r1.12-0").stdout
+    assert "baseline removed" in type_in(tmp_path, "baseline", "unmark", "r1.12-0").stdout
     assert "no baseline was marked" in type_in(tmp_path, "baseline", "unmark", "r1.12-0").stdout
     assert type_in(tmp_path, "regress").exit_code == 0
 

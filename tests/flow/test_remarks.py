@@ -10,9 +10,10 @@ from click.testing import CliRunner, Result
 from aisbench_core.cli import main
 from aisbench_core.errors import RunNotFound, SpecError, StaleRun
 from aisbench_core.results.record import write_record
-from aisbench_core.running.places import RunFolder
+from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
+from tests.actors import TESTER, named
 from tests.flow.following import GOOD, PERSON, Bench, bench_on
 from tests.sandbox_process import SandboxProcess
 
@@ -25,52 +26,52 @@ def bench(sandbox: SandboxProcess, tmp_path: Path) -> Bench:
 
 def test_what_is_remarked_of_a_run_on_its_way_is_in_its_record_and_outlives_the_warehouse(bench: Bench) -> None:
     run = bench.launch()
-    bench.core.remarks.tag(run.run_id, ["baseline", " night "], [], PERSON)
-    bench.core.remarks.note(run.run_id, "fan 3 was off", PERSON, None)
+    bench.core.annotations.tag(run.run_id, ["baseline", " night "], [], named(PERSON))
+    bench.core.annotations.note(run.run_id, "fan 3 was off", named(PERSON), None)
 
     bench.follow(run)
 
     row = bench.core.warehouse.run(run.run_id)
     assert row
     assert (row.tags, row.note) == (("baseline", "night"), "fan 3 was off")
-    bench.core.remarks.tag(run.run_id, [], ["night"], PERSON)
-    assert bench.core.storage.check().damages == ()
-    Path(str(bench.core.warehouse.place)).unlink()
-    bench.core.storage.rebuild()
-    assert bench.core.remarks.of(run.run_id).tags == ("baseline",)
-    assert bench.core.remarks.tags([run.run_id]) == {run.run_id: ("baseline",)}
-    assert [each.who for each in bench.core.remarks.of(run.run_id).changes] == [PERSON] * 4
+    bench.core.annotations.tag(run.run_id, [], ["night"], named(PERSON))
+    assert bench.core.storage.check(TESTER).damages == ()
+    Path(str(bench.core.warehouse.location)).unlink()
+    bench.core.storage.rebuild(TESTER)
+    assert bench.core.annotations.of(run.run_id).tags == ("baseline",)
+    assert bench.core.annotations.tags([run.run_id]) == {run.run_id: ("baseline",)}
+    assert [each.who for each in bench.core.annotations.of(run.run_id).changes] == [PERSON] * 4
 
 
 def test_a_run_of_another_machine_is_remarked_of_in_the_warehouse_alone(bench: Bench) -> None:
     bench.core.warehouse.record(a.record("elsewhere"))
 
-    bench.core.remarks.tag("elsewhere", ["seen"], [], PERSON)
-    bench.core.remarks.note("elsewhere", "read from here", PERSON, None)
+    bench.core.annotations.tag("elsewhere", ["seen"], [], named(PERSON))
+    bench.core.annotations.note("elsewhere", "read from here", named(PERSON), None)
 
-    known = bench.core.remarks.of("elsewhere")
+    known = bench.core.annotations.of("elsewhere")
     assert (known.tags, known.note) == (("seen",), "read from here")
     assert not (bench.core.settings.runs_dir / "elsewhere").exists()
     bench.core.warehouse.record(a.record("elsewhere"))  # its own machine collects it again
-    assert bench.core.remarks.of("elsewhere") == known
+    assert bench.core.annotations.of("elsewhere") == known
     with pytest.raises(StaleRun, match=PERSON):
-        bench.core.remarks.note("elsewhere", "blind", "bob", None)
-    assert bench.core.remarks.of("elsewhere").note == "read from here"
+        bench.core.annotations.note("elsewhere", "blind", named("bob"), None)
+    assert bench.core.annotations.of("elsewhere").note == "read from here"
 
 
 def test_what_is_no_tag_changes_nothing_and_nobodys_run_is_not_found(bench: Bench) -> None:
     bench.core.warehouse.record(a.record("one"))
 
     with pytest.raises(SpecError, match="comma"):
-        bench.core.remarks.tag("one", ["good", "a,b"], [], PERSON)
+        bench.core.annotations.tag("one", ["good", "a,b"], [], named(PERSON))
     with pytest.raises(SpecError, match="at most 50"):
-        bench.core.remarks.tag("one", map(str, range(51)), [], PERSON)
+        bench.core.annotations.tag("one", map(str, range(51)), [], named(PERSON))
     with pytest.raises(SpecError, match="at most 4000 letters"):
-        bench.core.remarks.note("one", "x" * 10_000, PERSON, None)
+        bench.core.annotations.note("one", "x" * 10_000, named(PERSON), None)
     with pytest.raises(RunNotFound):
-        bench.core.remarks.tag("nobody", ["a"], [], PERSON)
-    assert bench.core.remarks.of("one").changes == ()
-    assert bench.core.remarks.tag("one", [], ["never there"], PERSON).changes == ()
+        bench.core.annotations.tag("nobody", ["a"], [], named(PERSON))
+    assert bench.core.annotations.of("one").changes == ()
+    assert bench.core.annotations.tag("one", [], ["never there"], named(PERSON)).changes == ()
 
 
 def type_in(data_dir: Path, *words: str) -> Result:
@@ -94,4 +95,4 @@ def test_the_commands_change_show_and_filter(tmp_path: Path) -> None:
     assert [row["best_run_id"] for row in json.loads(board.stdout)["rows"]] == ["i-1"]
     shutil.rmtree(tmp_path / "runs")
     assert type_in(tmp_path, "note", "i-1").stdout.startswith("tags  a\nnote  second (")
-    assert type_in(tmp_path, "note", "i-2").stdout == "no tags and no note\n"
+    assert type_in(tmp_path, "note", "i-2").stdout == "no tags, no note\n"

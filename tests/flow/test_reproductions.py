@@ -10,8 +10,9 @@ import pytest
 from aisbench_core.errors import ConfigError, RunNotFound
 from aisbench_core.model import Launched, RunState
 from aisbench_core.reproducing.values import ReproductionCheck, Sameness
-from aisbench_core.system.described import Kept
+from aisbench_core.system.descriptions import SystemTemplate
 from tests import records as a
+from tests.actors import TESTER, named
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on
 from tests.sandbox_process import SandboxProcess
@@ -44,7 +45,7 @@ def test_what_has_changed_since_is_named_with_then_and_now(bench: Bench, tmp_pat
     (code / "train.py").write_text("print(1)\n", "utf-8")
     run = bench.follow(bench.launch(SPEC.model_copy(update={"code_dir": str(code)})))
     (code / "train.py").write_text("print(2)\n", "utf-8")
-    bench.core.systems.state(Kept("sandbox"), {"cooling": "air"}, PERSON)
+    bench.core.systems.state(SystemTemplate("sandbox"), {"cooling": "air"}, named(PERSON))
 
     check = bench.core.reproductions.check(run.run_id)
 
@@ -63,9 +64,9 @@ def test_a_reproduction_remembers_its_original_and_its_result_is_compared(bench:
     bench.follow(bench.launch())
     check = bench.core.reproductions.check(first.run_id)
 
-    again = bench.core.reproductions.launch(check, PERSON, "once")
+    again = bench.core.reproductions.launch(check, named(PERSON), "once")
 
-    assert bench.core.reproductions.launch(check, PERSON, "once").run_id == again.run_id
+    assert bench.core.reproductions.launch(check, named(PERSON), "once").run_id == again.run_id
     assert bench.core.reproductions.of(again.run_id) == first.run_id
     assert f"reproduces {first.run_id}" in bench.core.ledger.events(again.run_id)[0].message
     assert bench.core.reproductions.result(again.run_id) is None
@@ -76,9 +77,9 @@ def test_a_reproduction_remembers_its_original_and_its_result_is_compared(bench:
     found = bench.core.reproductions.result(again.run_id)
     assert found is not None
     assert (found.ratio, found.runs, found.is_within) == (1.0, 2, True)
-    bench.core.storage.rebuild()
+    bench.core.storage.rebuild(TESTER)
     assert bench.core.reproductions.of(again.run_id) == first.run_id
-    assert bench.core.storage.check().damages == ()
+    assert bench.core.storage.check(TESTER).damages == ()
 
 
 def test_a_result_outside_of_what_is_expected_is_said_to_be_so(bench: Bench) -> None:

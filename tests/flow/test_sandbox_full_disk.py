@@ -6,7 +6,8 @@ from pathlib import Path
 from aisbench_sandbox.capacity import Capacity
 from aisbench_sandbox.engine.engine import SubprocessEngine
 from aisbench_sandbox.engine.training import TrainingContext
-from aisbench_sandbox.jobs import JobPhase, JobStore
+from aisbench_sandbox.job import JobPhase
+from aisbench_sandbox.jobs import JobStore
 from aisbench_sandbox.obs.objects import Objects
 from aisbench_sandbox.service.creation import accept
 from tests.sandbox_process import processes_of

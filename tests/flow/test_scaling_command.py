@@ -34,7 +34,7 @@ def test_the_curve_the_law_and_the_prediction_are_printed(data_dir: Path) -> Non
     assert "serial share 2 %, 95 %" in result.stdout
     assert "at 16 nodes 12.2" in result.stdout
     assert "extrapolated" in result.stdout
-    assert "left out, invalid: 1 on nodes: 4" in result.stdout
+    assert "left out, invalid: 1 run on nodes: 4" in result.stdout
 
 
 def test_a_program_gets_every_number(data_dir: Path) -> None:
@@ -50,7 +50,7 @@ def test_single_servers_do_not_scale_and_an_unknown_run_is_said_so(data_dir: Pat
     alone, nobody = type_in(data_dir, "alone"), type_in(data_dir, "nobody")
 
     assert alone.exit_code == 0
-    assert "single servers do not work together" in alone.stdout
+    assert "single servers do not scale" in alone.stdout
     assert nobody.exit_code == 2
     assert "nobody" in nobody.stderr
 
@@ -78,4 +78,4 @@ def test_where_nothing_fits_other_regions_are_named_and_a_run_needs_no_filters(d
     assert "nowhere: 0 curves" in none.stderr
     assert "cn-north-9 (10 runs)" in none.stderr
     assert both.exit_code == 2
-    assert "RUN says which curve is meant" in both.stderr
+    assert "RUN selects a curve" in both.stderr

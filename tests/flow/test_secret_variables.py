@@ -9,9 +9,10 @@ import pytest
 import yaml
 
 from aisbench_core.cloud.modelarts_v2.service import ModelArtsV2
+from aisbench_core.cloud.ports import Cloud
 from aisbench_core.errors import CloudRejected, CloudUnavailable, SpecError
+from aisbench_core.messages import verbatim
 from aisbench_core.model import JobEvent, JobRequest, JobStatus, RunState
-from aisbench_core.running.steps import Cloud
 from aisbench_core.settings import Settings, find_credentials
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD, SPEC, Bench, bench_on
@@ -84,7 +85,7 @@ class Echoing(ModelArtsV2):
     """A training service that refuses jobs, and repeats what it was asked for."""
 
     def create(self, job: JobRequest) -> JobStatus:
-        raise CloudRejected(f"refused: {dict(job.environments)}", operation="create", status=400)
+        raise CloudRejected(verbatim(f"refused: {dict(job.environments)}"), operation="create", status=400)
 
 
 class Stumbling(ModelArtsV2):
@@ -141,10 +142,10 @@ class Unreachable(ModelArtsV2):
     """A training service that takes a job, and then fails with what it was asked for in its words."""
 
     def detail(self, job_id: str) -> JobStatus:
-        raise CloudUnavailable(f"lost the job {job_id} of {NAME}={VALUE}", operation="show job")
+        raise CloudUnavailable(verbatim(f"lost the job {job_id} of {NAME}={VALUE}"), operation="show job")
 
     def status(self, job_ids: Iterable[str], since: datetime) -> Mapping[str, JobStatus]:
-        raise CloudUnavailable(f"lost {job_ids} of {NAME}={VALUE} since {since}", operation="list jobs")
+        raise CloudUnavailable(verbatim(f"lost {job_ids} of {NAME}={VALUE} since {since}"), operation="list jobs")
 
 
 @pytest.mark.parametrize("kind", [Talkative, Unreachable])

@@ -10,6 +10,7 @@ import pytest
 from aisbench_core.core import Core
 from aisbench_core.model import CellState, SeriesState
 from aisbench_core.series.matrix import Matrix
+from tests.actors import named
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD, MOST_TICKS, PERSON, SPEC, Bench, bench_on
 from tests.flow.killable import Killable
@@ -28,12 +29,12 @@ def bench(sandbox: SandboxProcess, tmp_path: Path) -> Bench:
 
 def launch(core: Core, profile: str, **answers: object) -> str:
     draft = core.series.plan(SPEC, answers, profile)
-    return core.series.launch(draft.plan, profile, PERSON).series_id
+    return core.series.launch(draft.plan, profile, named(PERSON)).series_id
 
 
 def follow(bench: Bench, series_id: str) -> Matrix:
     for _ in range(MOST_TICKS):
-        matrix = bench.core.series.look(series_id)
+        matrix = bench.core.series.matrix(series_id)
         if matrix.state.has_ended:
             return matrix
         bench.tick()
@@ -68,7 +69,7 @@ def test_a_series_ends_as_a_matrix_and_its_runs_say_in_their_records_where_they_
     with bench.core.warehouse.cursor() as cur:
         stored = cur.execute("select series_id, series_index from runs order by series_index").fetchall()
     assert stored == [(series_id, 1), (series_id, 2)]
-    assert bench.core.series.look(series_id).rows == matrix.rows
+    assert bench.core.series.matrix(series_id).rows == matrix.rows
 
 
 def test_a_failed_cell_runs_again_and_stopping_ends_what_is_active(bench: Bench, sandbox: SandboxProcess) -> None:
@@ -77,10 +78,10 @@ def test_a_failed_cell_runs_again_and_stopping_ends_what_is_active(bench: Bench,
     failed = follow(bench, series_id)
     sandbox.script(by="hold")
 
-    bench.core.series.rerun(series_id, PERSON)
+    bench.core.series.rerun(series_id, named(PERSON))
     for _ in range(5):
         bench.tick()
-    bench.core.series.stop(series_id, PERSON)
+    bench.core.series.stop(series_id, named(PERSON))
     stopped = follow(bench, series_id)
 
     assert failed.state is SeriesState.COMPLETED_WITH_FAILURES
@@ -108,7 +109,7 @@ def test_a_follower_that_is_killed_again_and_again_launches_every_cell_once(
     series_id = launch(core, "lab", repeats=CELLS, parallel=2)
 
     def has_ended() -> bool:
-        return core.series.look(series_id).state.has_ended
+        return core.series.matrix(series_id).state.has_ended
 
     def asked() -> int:
         return sum(sandbox.requests()["modelarts"].values())
@@ -121,7 +122,7 @@ def test_a_follower_that_is_killed_again_and_again_launches_every_cell_once(
     follower.start()
     follower.wait(has_ended, "the series to end")
 
-    matrix = core.series.look(series_id)
+    matrix = core.series.matrix(series_id)
     runs = core.ledger.page(limit=100)
     assert states(matrix) == [CellState.VALID] * CELLS
     assert Counter(run.series_index for run in runs) == Counter(range(1, CELLS + 1))

@@ -39,7 +39,7 @@ def test_a_table_shows_numbers_to_the_right_and_says_when_there_is_more(data_dir
     head, first, second = result.stdout.splitlines()
     assert head.split() == ["run_id", "throughput", "t", "n"]
     assert first.split()[1:] == ["8000", "0.759", "–"]
-    assert result.stderr == "2 rows; there are more: --limit\n"
+    assert result.stderr == "2 rows; there are more, see --limit\n"
     assert second
 
 
@@ -94,7 +94,7 @@ def test_the_person_is_told_when_rehearsals_are_among_the_numbers(data_dir: Path
 
     Warehouse(data_dir / "warehouse.duckdb").record(a.record("rehearsed", rehearsal=True))
 
-    assert "note: rehearsals may be among these numbers" in type_in(data_dir, *question).stderr
+    assert "note: these numbers may include rehearsals" in type_in(data_dir, *question).stderr
     assert "note:" in type_in(data_dir, "sql", "select rehearsal, throughput from v_runs").stderr
     assert "note:" not in type_in(data_dir, "sql", "from v_runs where not rehearsal").stderr
     assert "note:" not in type_in(data_dir, "sql", "show tables").stderr
@@ -122,7 +122,7 @@ def test_runs_go_to_mlflow_and_are_here_already_when_they_come_back(data_dir: Pa
     assert type_in(data_dir, "mlflow", "export", str(file), "--region", "cn-north-9").exit_code == 2
     back = type_in(data_dir, "import", str(file))
     assert back.exit_code == 0, back.output
-    assert "3 were here already" in back.stdout
+    assert "3 already imported" in back.stdout
 
 
 def test_a_key_press_ends_a_long_question(data_dir: Path) -> None:

@@ -14,9 +14,9 @@ from aisbench_core.core import Core
 from aisbench_core.model import Imported, RunState, stated_of
 from aisbench_core.results.record import write_record
 from aisbench_core.running.launch_facts import LaunchFacts, write_facts
-from aisbench_core.running.places import RunFolder
+from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import Settings
-from aisbench_core.system.described import Kept
+from aisbench_core.system.descriptions import SystemTemplate
 from aisbench_core.wiring import open_core
 from tests import records as a
 
@@ -216,7 +216,7 @@ def test_a_runs_description_is_kept_for_others_without_what_each_job_decides(typ
     result = typed("keep", "run-1")
 
     assert result.stdout.strip() == "@beijing/modelarts.kat1.8xlarge"
-    kept = core.systems.of(Kept("beijing", "modelarts.kat1.8xlarge"))
+    kept = core.systems.of(SystemTemplate("beijing", "modelarts.kat1.8xlarge"))
     assert kept.stated.values == {"cooling": "air", "test_id": "t-7"}
     assert answer(typed("keep", "run-1", "--any-flavor", "--json")) == {"kept": "@beijing"}
 
@@ -228,7 +228,7 @@ def test_an_import_for_others_leaves_out_what_each_job_decides(typed: Typed, cor
     result = typed("import", "@beijing", str(file))
 
     assert "system.run-only" in result.stderr
-    assert core.systems.of(Kept("beijing")).stated.values == {"cooling": "air"}
+    assert core.systems.of(SystemTemplate("beijing")).stated.values == {"cooling": "air"}
 
 
 def test_a_run_on_its_way_can_be_described_and_records_it_at_its_end(typed: Typed, core: Core) -> None:

@@ -36,7 +36,7 @@ def test_a_console_that_worked_alone_joins_a_team(shell: CommandLine, place: Tea
     shell.environment["AISBENCH_WAREHOUSE_PASSWORD"] = PASSWORD
     assert shell.type("run", "quickstart_digits", "--wait").exit_code == 0
     alone = shell.answer("leaderboard")
-    assert shell.type("warehouse", "check").stdout == "all is well\n"
+    assert shell.type("warehouse", "check").stdout == "no problems found\n"
     assert "before" in shell.type("warehouse", "compact").stdout
 
     moved = shell.type("warehouse", "move", name, "--data", place.data_path)
@@ -111,4 +111,4 @@ def test_a_run_is_recorded_once_postgresql_is_back(
     assert_completed_once(bench, sandbox, run)
     assert open_core(bench.core.settings).warehouse.run(run.run_id) is not None
     assert not bench.core.settings.warehouse_path.exists()
-    assert bench.core.health().sizes.warehouse is None
+    assert bench.core.health.check().sizes.warehouse is None

@@ -46,16 +46,19 @@ def test_what_is_wrong_is_listed_with_what_to_do_and_scripts_get_an_exit_code(ty
     assert told.exit_code == 8
     assert "bad   invalid     V06    fail   above 0 and at most 1  not measured" in told.stdout
     assert "V06: Evaluate on the real evaluation set" in told.stdout
-    assert "V01: Of a run that did not complete, `aisbench show RUN` says how it ended" in told.stdout
+    assert "V01: If a run did not complete, see `aisbench show RUN`" in told.stdout
     assert "good" not in told.stdout
-    assert told.stderr == "3 runs judged by aisbench/1: 1 valid, 1 invalid, 1 incomplete\n"
+    assert told.stderr == "3 runs checked by ruleset aisbench/1: 1 valid, 1 invalid, 1 incomplete\n"
 
 
 def test_nothing_wrong_is_exit_code_0_and_a_filter_without_a_match_is_no_error(typed: Typed) -> None:
     valid, none = typed("validate", *REGION, "--text", "good"), typed("validate", *REGION, "--text", "nobody's")
 
-    assert (valid.exit_code, valid.stdout) == (0, "every run is valid\n")
-    assert (none.exit_code, none.stderr) == (0, "0 runs judged by aisbench/1: 0 valid, 0 invalid, 0 incomplete\n")
+    assert (valid.exit_code, valid.stdout) == (0, "all runs are valid\n")
+    assert (none.exit_code, none.stderr) == (
+        0,
+        "0 runs checked by ruleset aisbench/1: 0 valid, 0 invalid, 0 incomplete\n",
+    )
 
 
 def test_another_ruleset_is_tried_as_json_and_then_kept(core: Core, typed: Typed) -> None:
@@ -66,13 +69,13 @@ def test_another_ruleset_is_tried_as_json_and_then_kept(core: Core, typed: Typed
 
     answer = json.loads(tried.stdout)
     assert tried.exit_code == kept.exit_code == 8
-    assert "3 of these verdicts are not the stored ones; --store keeps them" in tried.stderr
+    assert "3 of these differ from what is stored; use --store to replace it" in tried.stderr
     assert (answer["ruleset_id"], answer["counts"]["invalid"]) == ("ieee-2937-2022", 2)
     assert answer["ruleset_basis"] == "rules inferred without the standard's text"
-    assert "judged by ieee-2937-2022 (rules inferred without the standard's text): " in tried.stderr
+    assert "checked by ruleset ieee-2937-2022 (rules inferred without the standard's text): " in tried.stderr
     assert answer["by_rule"]["V21"] == {"fail": 2, "warn": 0}
     assert answer["fixes"]["V21"].startswith("Fill in the system description")
-    assert "3 verdicts stored" in kept.stderr
+    assert "validity of 3 runs stored" in kept.stderr
     assert all(run["is_stored"] for run in json.loads(again.stdout)["runs"])
     row = core.warehouse.run("good")
     assert row is not None
@@ -91,7 +94,7 @@ def test_imports_that_were_stored_as_valid_before_they_were_claims_are_judged_an
     assert before
     assert after
     assert (before.validity, after.validity) == ("valid", "claimed")
-    assert "1 verdicts stored" in told.stderr
+    assert "validity of 1 run stored" in told.stderr
 
 
 def test_series_are_judged_on_request(core: Core, typed: Typed) -> None:
@@ -109,7 +112,7 @@ def test_series_are_judged_on_request(core: Core, typed: Typed) -> None:
     assert told.exit_code == 8
     assert "s-1 1 r1.10 V11 fail every run the same code_sha256" in " ".join(told.stdout.split())
     assert "V11: Compare the runs" in told.stdout
-    assert told.stderr == "0 of 1 series count; each node count, version and image is one\n"
+    assert told.stderr == "0 of 1 series count; each node count, version and image is one series\n"
     assert (listed[0]["counts"], listed[0]["runs"]) == (False, 2)
 
 
@@ -124,9 +127,9 @@ def test_the_setting_names_the_ruleset_and_a_lab_can_write_its_own(core: Core, t
     told = typed("validate", *REGION, AISBENCH_RULESET="lab")
 
     assert "lab               AISBench Console  1" in listed.stdout
-    assert "lab judges what is recorded" in listed.stderr
+    assert "active: lab" in listed.stderr
     assert told.exit_code == 0
-    assert "3 runs judged by lab: 2 valid, 0 invalid, 1 incomplete" in told.stderr
+    assert "3 runs checked by ruleset lab: 2 valid, 0 invalid, 1 incomplete" in told.stderr
 
 
 def test_a_ruleset_that_cannot_be_used_is_refused_in_a_sentence(core: Core, typed: Typed) -> None:

@@ -6,12 +6,13 @@ import pytest
 
 from aisbench_core.messages import Message, in_chinese
 from aisbench_core.model import Event, Run, RunState
-from pages._ui.shell.words import Language, Words, catalogue
+from pages._ui.shell.words import Language, Words
+from tests.actors import named
 from tests.flow.following import GOOD, PERSON, SPEC, Bench, bench_on
 from tests.flow.trouble import IMPATIENT
 from tests.sandbox_process import SandboxProcess
 
-CHINESE = Words(Language.ZH, catalogue(Language.ZH))
+CHINESE = Words(Language.ZH)
 ANYBODYS = ["ValueError: all", "RuntimeError: none", "running", "failed", "note: running", "the job ended as Failed"]
 
 
@@ -49,17 +50,19 @@ def test_what_a_job_dies_of_is_told_in_its_own_words(bench: Bench, sandbox: Sand
 @pytest.mark.parametrize("name", ["all", "none", "running", "failed"])
 def test_a_run_and_a_person_can_have_any_name(bench: Bench, sandbox: SandboxProcess, name: str) -> None:
     sandbox.script(by="hold")
-    run = bench.core.launch(SPEC.model_copy(update={"name": name}), "sandbox", name)
+    run = bench.core.runs.launch(SPEC.model_copy(update={"name": name}), "sandbox", named(name))
     run = bench.follow(run, RunState.RUNNING)
-    bench.core.stop(run.run_id, name)
+    bench.core.runs.stop(run.run_id, named(name))
     run = bench.follow(run)
 
     assert CHINESE.detail(run) == f"由 {name} 停止"
     assert f"由 {name} 请求停止" in told(bench, run)
     assert told(bench, run)[-2:] == [f"开始收集结果：由 {name} 停止", "已停止"]
     launched = bench.core.ledger.events(run.run_id)[0]
-    assert CHINESE.by(launched.actor, launched.source) == name
-    assert {CHINESE.by(event.actor, event.source) for event in recorded(bench, run)[1] if event.actor == name} == {name}
+    assert CHINESE.actor(launched.actor, launched.source) == name
+    assert {CHINESE.actor(event.actor, event.source) for event in recorded(bench, run)[1] if event.actor == name} == {
+        name
+    }
 
 
 def test_trouble_that_passes_and_who_follows_are_told_in_chinese(bench: Bench, sandbox: SandboxProcess) -> None:
@@ -73,10 +76,10 @@ def test_trouble_that_passes_and_who_follows_are_told_in_chinese(bench: Bench, s
     assert now.detail == f"retrying: {now.trouble}"
     assert isinstance(now.trouble, Message)
     assert CHINESE.detail(now) == f"稍后重试：{in_chinese(now.trouble)}"
-    assert "（进程 " in CHINESE.by(follower, "follower")
-    beat = bench.core.followed()
+    assert "（进程 " in CHINESE.actor(follower, "follower")
+    beat = bench.core.ledger.last_beat()
     assert beat is not None
-    assert in_chinese(beat.who) == CHINESE.by(follower, "follower")
+    assert in_chinese(beat.who) == CHINESE.actor(follower, "follower")
     sandbox.resume()
 
 
@@ -86,7 +89,7 @@ def test_a_result_that_is_given_up_tells_who_and_why(bench: Bench, sandbox: Sand
     bench.tick()
     trouble = bench.run(run).trouble
 
-    bench.core.stop(run.run_id, PERSON)
+    bench.core.runs.stop(run.run_id, named(PERSON))
 
     ended = bench.run(run)
     assert ended.detail == f"collecting was given up by {PERSON}: {trouble}"
@@ -95,6 +98,6 @@ def test_a_result_that_is_given_up_tells_who_and_why(bench: Bench, sandbox: Sand
 
 
 def test_a_launch_tells_its_size_and_what_it_reproduces(bench: Bench) -> None:
-    run = bench.core.launch(SPEC, "sandbox", PERSON, reproduces="all")
+    run = bench.core.runs.launch(SPEC, "sandbox", named(PERSON), reproduces="all")
 
     assert told(bench, run) == ["已启动：1 × 2 张卡，配置档案 sandbox；复现 all"]

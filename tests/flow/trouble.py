@@ -8,12 +8,11 @@ from typing import Any
 import yaml
 from huaweicloudsdkmodelarts.v1 import JobSearches, ListTrainingJobsRequest
 
-from aisbench_core.core import Core
+from aisbench_core.cloud.ports import Cloud
 from aisbench_core.model import Event, Run, RunState
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.steps import Cloud
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.wiring import Clouds
+from aisbench_core.wiring import Clouds, compose
 from tests.flow.following import Bench
 from tests.sandbox_process import SandboxProcess
 from tests.training_client import TrainingClient
@@ -85,13 +84,12 @@ def with_cloud(bench: Bench, spoil: Callable[[Cloud], Cloud]) -> Bench:
     """The same bench, whose cloud is not quite what it should be."""
     settings = bench.core.settings
     clouds = Clouds(settings, settings.request_seconds)
-    core = Core(
+    core = compose(
         settings,
         Ledger(settings.ledger_path),
         Warehouse(settings.warehouse_path),
-        bench.core.workloads,
         lambda profile, api=None: spoil(clouds(profile, api)),
         clouds,
         bench.clock,
     )
-    return replace(bench, core=core, follower=core.follower())
+    return replace(bench, core=core, follower=core.following.follower())

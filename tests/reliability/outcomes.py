@@ -16,19 +16,19 @@ PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 
 INTRODUCTION = """# Reliability
 
-`make reliability` attacks the product for about an hour and writes this page; a part of it, such as
+`make reliability` runs fault tests for about an hour and writes this page; a part of it, such as
 `.venv/bin/python -m pytest -p no:xdist tests/reliability/test_kills.py`, writes its own rows. A campaign that finds
-something fails, and its row is not written: a row here says that nothing was lost, nothing happened twice and nothing
-leaked that often. `make test` holds the same promises with fewer repetitions; [running.md](running.md) says what they
-are.
+a problem fails, and its row is not written: a row means that nothing was lost, nothing happened twice and nothing
+leaked in that many repetitions. `make test` runs the same tests with fewer repetitions; [running.md](running.md)
+describes the guarantees.
 
-* *Killed* means `kill -9`. A follower and a console are killed while a request of theirs is on its way, in every state
-  of a run; other programs at moments spread evenly over the time that they take.
-* *Lost* would be: a launch without a run, a run that does not end, a result that is not in the warehouse. *Twice*: two
-  jobs of one launch, or one result as two runs.
-* *Faults* are made by the sandbox, over HTTP. A run whose job does not exist yet may end as failed, in one sentence;
+* *Killed* means `kill -9`. A follower and a console are killed during a request, in every state
+  of a run; other programs at times spread evenly over their duration.
+* *Lost*: a launch without a run, a run that does not end, or a result that is not in the warehouse. *Twice*: two
+  jobs from one launch, or one result as two runs.
+* *Faults* are injected by the sandbox, over HTTP. A run without a job may fail with a message;
   any other completes with one job.
-* *Full disk*: the data folder lies on a file system of its own, which is filled to the last byte.
+* *Full disk*: the data folder is on its own file system, which is filled completely.
 """
 HEAD = "| campaign | repetitions | outcome | took | date | command |\n|---|---|---|---|---|---|\n"
 ROW = re.compile(r"^\| (?P<campaign>[^|]+?) \|(?:[^|\n]*\|){5}$", re.MULTILINE)

@@ -10,6 +10,7 @@ import pytest
 
 from aisbench_core.core import Core
 from aisbench_core.model import Run, RunState
+from tests.actors import named
 from tests.browser.conftest import QUICK
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.visit import Visit
@@ -80,12 +81,12 @@ def test_no_key_is_seen_anywhere(
     with campaign("Canary keys", __file__) as row:
         follower = Killable(shell, core)
         follower.start()
-        right = core.launch(SPEC, "lab", PERSON)
+        right = core.runs.launch(SPEC, "lab", named(PERSON))
         follower.wait(lambda: core.ledger.get(right.run_id).state.is_terminal, "the run to end")
         assert core.ledger.get(right.run_id).state is RunState.COMPLETED
         answers = [shell.type(*words).output for words in commands(right, out)]
         use_keys(keys_file, *WRONG)
-        wrong = core.launch(SPEC, "lab", PERSON)
+        wrong = core.runs.launch(SPEC, "lab", named(PERSON))
         follower.wait(lambda: core.ledger.get(wrong.run_id).state.is_terminal, "the run to be refused")
         follower.kill()
         answers += [shell.type(*words).output for words in commands(wrong, out)]
@@ -104,7 +105,7 @@ def test_no_key_is_seen_anywhere(
         row.repetitions = (
             f"{len(answers)} commands, {len(pages)} pages and what their sockets carried, {len(kept)} files"
         )
-        row.outcome = "no secret key seen, whole or in another spelling"
+        row.outcome = "no secret key seen, plain or encoded"
 
 
 def import_upstream(shell: CommandLine, folder: Path) -> list[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from aisbench_core.model import RunState
+from tests.actors import named
 from tests.flow.following import GOOD, PERSON, Bench, bench_on
 from tests.flow.trouble import IMPATIENT, assert_one_sentence, jobs_named
 from tests.reliability.outcomes import campaign
@@ -64,7 +65,7 @@ def outcome_of(bench: Bench, sandbox: SandboxProcess, call: str, fault: str, sta
     sandbox.script(outputs=GOOD, log="step 1\n", by="hold" if stopped else "look")
     run = bench.follow(bench.launch(), start)
     if stopped:
-        bench.core.stop(run.run_id, PERSON)
+        bench.core.runs.stop(run.run_id, named(PERSON))
     sandbox.faults({**CALLS[call], **FAULTS[fault], "times": TIMES})
     ended = bench.follow(run)
     sandbox.faults()

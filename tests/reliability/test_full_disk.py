@@ -33,4 +33,4 @@ def test_a_full_disk_delays_runs_and_loses_none(sandbox: SandboxProcess, tmp_pat
         assert answer["folders"] == len(answer["ended"]), "a launch that was refused leaves nothing behind"
         states = Counter(state for state, *_ in answer["ended"])
         row.repetitions = f"{states.total()}: {', '.join(f'{state} {count}' for state, count in states.items())}"
-        row.outcome = "all runs completed once there was room, each with one job"
+        row.outcome = "all runs completed when there was space, each with one job"

@@ -17,17 +17,18 @@ import pytest
 from openpyxl import Workbook
 
 from aisbench_core.authoring.specfile import from_yaml, to_yaml
-from aisbench_core.authoring.upstream.found import ConfigFile
-from aisbench_core.authoring.upstream.reading import read as read_config
-from aisbench_core.authoring.upstream.shell import read_pre_start, read_shell
 from aisbench_core.documents import parse, parse_yaml
 from aisbench_core.errors import AisbenchError
-from aisbench_core.history.reading import columns_of_stream, read_stream
+from aisbench_core.importing.readers.reading import columns_of_stream, read_stream
+from aisbench_core.messages import verbatim
 from aisbench_core.results.record import read_record, write_record
 from aisbench_core.results.train_result_info import read as read_block
 from aisbench_core.rulesets.ruleset import Ruleset
 from aisbench_core.settings import HOME, Profile
 from aisbench_core.system.reading import read as read_system
+from aisbench_core.upstream.configs.contents import ConfigFile
+from aisbench_core.upstream.configs.reading import read as read_config
+from aisbench_core.upstream.configs.shell import read_pre_start, read_shell
 from tests import records as a
 from tests.foreign_files import KINDS, Kind, failure
 from tests.reliability.outcomes import campaign
@@ -100,11 +101,13 @@ TARGETS = {
     ),
     "specs": Target(of_text(from_yaml), (to_yaml(a.spec()).encode(),)),
     "profiles": Target(
-        of_text(lambda text: parse(Profile, {"name": "lab", **parse_yaml(text, "the profile")}, "the profile")),
+        of_text(
+            lambda text: parse(Profile, {"name": "lab", **parse_yaml(text, "the profile")}, verbatim("the profile"))
+        ),
         (PROFILE.encode(),),
     ),
     "rulesets": Target(
-        of_text(lambda text: parse(Ruleset, parse_yaml(text, "the ruleset"), "the ruleset")),
+        of_text(lambda text: parse(Ruleset, parse_yaml(text, "the ruleset"), verbatim("the ruleset"))),
         (RULES.read_bytes(),),
     ),
     "system descriptions": Target(
@@ -158,7 +161,7 @@ def test_damaged_inputs_end_in_values_findings_or_errors_of_ours(name: str) -> N
         target.parse(seed)
     with campaign(f"Damaged {name}", __file__) as row:
         row.repetitions = f"{fuzz(target, SECONDS):,} inputs"
-        row.outcome = "no error but ours, none slow"
+        row.outcome = "no unexpected error, none slow"
 
 
 def test_damaged_records_end_in_errors_of_ours(tmp_path: Path) -> None:
@@ -171,7 +174,7 @@ def test_damaged_records_end_in_errors_of_ours(tmp_path: Path) -> None:
 
     with campaign("Damaged record.json", __file__) as row:
         row.repetitions = f"{fuzz(Target(read, (files[0].read_bytes(),)), SECONDS):,} inputs"
-        row.outcome = "no error but ours, none slow"
+        row.outcome = "no unexpected error, none slow"
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
@@ -185,4 +188,4 @@ def test_damaged_databases_end_in_runs_or_errors_of_ours(kind: Kind, tmp_path: P
                 assert not failure(kind, good, seed, Path(folder)), f"seed {seed}"
             seed += 1
         row.repetitions = f"{seed:,} files"
-        row.outcome = "no error but ours, none slow, nothing of this machine read"
+        row.outcome = "no unexpected error, none slow, no file of this machine read"

@@ -10,7 +10,7 @@ from pathlib import Path
 from aisbench_core.core import Core
 from aisbench_core.model import RunRecord, RunState
 from aisbench_core.results.record import write_record
-from aisbench_core.running.places import RunFolder
+from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.warehouse import Warehouse
 from tests import records as a
 from tests.flow.command_line import CommandLine
@@ -55,7 +55,7 @@ def kill_at_moments(shell: CommandLine, whole: float, *words: str) -> int:
 
 
 def counted(killed: int) -> str:
-    return f"{TIMES}, {killed} of them before the command's end"
+    return f"{TIMES}, {killed} of them before its end"
 
 
 def total(warehouse: Warehouse) -> int:
@@ -88,7 +88,7 @@ def test_a_killed_launch_is_a_whole_run_or_none(core: Core, shell: CommandLine, 
         assert whole_folders == {run.run_id for run in runs}
         assert_sound(shell)
         row.repetitions = counted(killed)
-        row.outcome = f"{len(runs)} whole runs, each with one job"
+        row.outcome = f"{len(runs)} complete runs, each with one job"
 
 
 def follow_to_the_end(core: Core, shell: CommandLine) -> None:

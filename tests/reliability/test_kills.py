@@ -8,6 +8,7 @@ import pytest
 
 from aisbench_core.core import Core
 from aisbench_core.model import LINE, Run, RunState
+from tests.actors import named
 from tests.browser.conftest import QUICK
 from tests.browser.console_process import ConsoleProcess
 from tests.flow.command_line import CommandLine
@@ -33,7 +34,7 @@ class KillableConsole:
     def start(self) -> None:
         self._console.resume()
         mine = f"(process {self._console.pid})"
-        self.wait(lambda: mine in getattr(self._core.followed(), "who", ""), "the console to follow")
+        self.wait(lambda: mine in getattr(self._core.ledger.last_beat(), "who", ""), "the console to follow")
 
     def wait(self, condition: Callable[[], bool], what: str) -> None:
         await_true(condition, what)
@@ -115,14 +116,14 @@ def kill_the_sandbox(core: Core, sandbox: SandboxProcess, state: RunState, hits:
     script = {"by": "hold"} if state is RunState.STOPPING else {"by": "look"}
     sandbox.script(outputs=GOOD, log="step 1\n", **script)
     sandbox.latency(MS_PER_REQUEST, MS_PER_REQUEST)
-    run = core.launch(SPEC, "lab", PERSON)
+    run = core.runs.launch(SPEC, "lab", named(PERSON))
 
     def now() -> RunState:
         return core.ledger.get(run.run_id).state
 
     if state is RunState.STOPPING:
         await_true(lambda: now() is RunState.RUNNING, "the run to run")
-        core.stop(run.run_id, PERSON)
+        core.runs.stop(run.run_id, named(PERSON))
     await_true(lambda: now() is state or now().is_terminal, f"the run to be {state}")
     sandbox.kill()
     hits[now()] += 1

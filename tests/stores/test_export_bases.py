@@ -13,6 +13,7 @@ from pyarrow import parquet
 
 from aisbench_core.warehouse import BoardQuery, Export, ExportFormat, ExportTable, Warehouse
 from tests import records as a
+from tests.actors import TESTER
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 ALL = BoardQuery("cn-north-9", include_invalid=True)
@@ -21,7 +22,7 @@ IEEE = "ieee-2937-2022"
 
 def test_every_export_says_beside_a_standards_ruleset_that_its_rules_are_inferred(warehouse: Warehouse) -> None:
     warehouse.record(a.record("one"))
-    warehouse.keep_verdicts(warehouse.validate(replace(ALL, ruleset_id=IEEE)))
+    warehouse.store_evaluations(warehouse.validate(replace(ALL, ruleset_id=IEEE)), actor=TESTER)
     warehouse.record(a.record("two"))
     basis = "rules inferred without the standard's text"
 

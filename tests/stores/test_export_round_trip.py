@@ -11,14 +11,14 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aisbench_core.history.found import FoundResult
-from aisbench_core.history.reading import read_stream
-from aisbench_core.importing.chosen import Choices, Saved
+from aisbench_core.importing.choices import Choices, Saved
+from aisbench_core.importing.readers.reading import read_stream
+from aisbench_core.importing.readers.results import ParsedResult
 from aisbench_core.importing.records import Catalogue, record_of
 from aisbench_core.importing.saving import save
 from aisbench_core.model import Mode, RunRecord, RunState, stated_of
 from aisbench_core.results.record import read_record
-from aisbench_core.running.places import RunFolder
+from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import HOME
 from aisbench_core.warehouse import BoardQuery, Export, Warehouse
 from aisbench_core.warehouse.exporting.runs import RUNS
@@ -52,10 +52,10 @@ class Console:
     def take(self, content: bytes, name: str = "theirs.csv") -> Saved:
         catalogue = Catalogue((), frozenset({"sandbox"}))
 
-        def record(found: FoundResult) -> RunRecord:
+        def record(found: ParsedResult) -> RunRecord:
             return record_of(found, Choices(), catalogue, "importer", NOW)
 
-        found = [each for each in read_stream(io.BytesIO(content), name) if isinstance(each, FoundResult)]
+        found = [each for each in read_stream(io.BytesIO(content), name) if isinstance(each, ParsedResult)]
         return save(found, record, self.warehouse, self.runs)
 
 

@@ -1,6 +1,5 @@
 """A warehouse file of somebody else gives its rows, and gets nothing: no file of ours, no time without end."""
 
-import gzip
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,14 +11,14 @@ import pytest
 import aisbench_core
 from aisbench_core.errors import ResultError, WarehouseError
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.store.foreign import ReadLimits, copy_rows
-from aisbench_core.warehouse.store.merging import Taken
+from aisbench_core.warehouse.store.foreign.copying import ReadLimits, copy_rows
+from aisbench_core.warehouse.store.merging import MergeCounts
 from tests import records as a
 from tests.foreign_files import KINDS, SECRET, Kind, changed, failure
-from tests.stored_schemas import file_of
+from tests.stored_schemas import unpack_file
 from tests.stores.test_warehouse_care import BOARD
+from tests.stores.test_warehouse_merging import whole
 from tests.stores.test_warehouse_schemas import VERSIONS
-from tests.stores.test_warehouse_taking import whole
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -36,7 +35,7 @@ def refused(file: Path, tmp_path: Path) -> str:
     warehouse = Warehouse(tmp_path / "ours.duckdb")
     kept = tmp_path / "taken"
     with pytest.raises(ResultError) as error:
-        warehouse.taking.take(file, kept, frozenset(), lambda _done, _of: None, NOW)
+        warehouse.merging.merge(file, kept, frozenset(), lambda _done, _of: None, NOW)
     assert list(kept.iterdir()) == []
     assert warehouse.runs(BOARD).total == 0
     return str(error.value)
@@ -95,6 +94,12 @@ def test_a_snapshot_with_such_a_view_is_not_asked_either(theirs: Path, secret: P
             "column actor is ENUM('a'); allowed: VARCHAR",
         ),
         (["drop table remarks"], "remarks is not there; allowed: a table"),
+        (
+            ["update schema_version set version = 11", "alter table results drop column validity"],
+            "column validity is empty; allowed: a value",
+        ),
+        (["update schema_version set version = 1", "drop table results"], "allowed: runs with a row in results"),
+        (["update schema_version set version = 1", "drop table runs"], "runs is not there; allowed: a table"),
         (["insert into schema_version values (99)"], "has schema 99"),
         (["delete from schema_version"], "is a database of another program"),
         (["drop table schema_version"], "is a database of another program"),
@@ -130,9 +135,9 @@ def test_macros_named_like_functions_change_nothing(theirs: Path, tmp_path: Path
     )
     warehouse = Warehouse(tmp_path / "ours.duckdb")
 
-    taken = warehouse.taking.take(theirs, tmp_path / "taken", frozenset(), lambda _done, _of: None, NOW)
+    taken = warehouse.merging.merge(theirs, tmp_path / "taken", frozenset(), lambda _done, _of: None, NOW)
 
-    assert taken == Taken(new=6)
+    assert taken == MergeCounts(new=6)
     assert whole(warehouse) == before
     assert warehouse.check([]).damages == ()
 
@@ -142,7 +147,7 @@ def test_groups_are_counted_from_the_rows_whatever_the_file_says_of_them(theirs:
     changed(theirs, "update runs set group_id = 7", "update standings set throughput = 1e9")
     warehouse = Warehouse(tmp_path / "ours.duckdb")
 
-    warehouse.taking.take(theirs, tmp_path / "taken", frozenset(), lambda _done, _of: None, NOW)
+    warehouse.merging.merge(theirs, tmp_path / "taken", frozenset(), lambda _done, _of: None, NOW)
 
     [found] = warehouse.leaderboard(BOARD).rows
     assert (found.runs, found.throughput, found.cv) == (row.runs, row.throughput, row.cv)
@@ -171,13 +176,12 @@ def test_more_rows_than_may_be_written_are_named(theirs: Path, tmp_path: Path) -
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_files_of_every_earlier_schema_are_read(version: int, tmp_path: Path) -> None:
-    file = tmp_path / "old.duckdb"
-    file.write_bytes(gzip.decompress(file_of(version).read_bytes()))
+    file = unpack_file(version, tmp_path / "old.duckdb")
     warehouse = Warehouse(tmp_path / "ours.duckdb")
 
-    taken = warehouse.taking.take(file, tmp_path / "taken", frozenset(), lambda _done, _of: None, NOW)
+    taken = warehouse.merging.merge(file, tmp_path / "taken", frozenset(), lambda _done, _of: None, NOW)
 
-    assert taken == Taken(new=3)
+    assert taken == MergeCounts(new=3)
     assert whole(warehouse) == whole(Warehouse(file))
 
 
@@ -205,7 +209,7 @@ def test_a_file_that_somebody_records_into_is_read(theirs: Path, tmp_path: Path)
     assert theirs.with_name("theirs.duckdb.wal").exists()
     warehouse = Warehouse(tmp_path / "ours.duckdb")
 
-    warehouse.taking.take(theirs, tmp_path / "taken", frozenset(), lambda _done, _of: None, NOW)
+    warehouse.merging.merge(theirs, tmp_path / "taken", frozenset(), lambda _done, _of: None, NOW)
 
     assert {row.created_by for row in warehouse.runs(BOARD).rows} == {"in the log"}
 
@@ -228,6 +232,6 @@ def test_a_run_of_elsewhere_in_a_fresh_file_is_the_same(tmp_path: Path) -> None:
     there.record(record)
     warehouse = Warehouse(tmp_path / "ours.duckdb")
 
-    warehouse.taking.take(tmp_path / "there.duckdb", tmp_path / "taken", frozenset(), lambda _done, _of: None, NOW)
+    warehouse.merging.merge(tmp_path / "there.duckdb", tmp_path / "taken", frozenset(), lambda _done, _of: None, NOW)
 
     assert warehouse.check([record]).damages == ()

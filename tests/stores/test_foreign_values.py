@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from aisbench_core.errors import WarehouseError
-from aisbench_core.warehouse.store.foreign_rules import check_values
+from aisbench_core.warehouse.store.foreign.rules import check_values
 
 
 @pytest.mark.parametrize(
@@ -29,9 +29,9 @@ from aisbench_core.warehouse.store.foreign_rules import check_values
             """update results set checks = '[{"id":"V01","level":"fine","expected":"","found":""}]'""",
             "allowed: a list of checks",
         ),
-        ("update runs set run_id = '..'", "table runs: column run_id is ..; allowed: 1 to 120 letters"),
+        ("update runs set run_id = '..'", "table runs: column run_id is ..; allowed: 1 to 120 characters"),
         ("update runs set run_id = 'a/b'", "column run_id is a/b"),
-        ("update runs set run_id = ''", "allowed: 1 to 120 letters"),
+        ("update runs set run_id = ''", "allowed: 1 to 120 characters"),
         ("insert into runs from runs", "allowed: each run once"),
         ("delete from results", "allowed: runs with a row in results"),
         ("insert into rank_results values ('nobody', 0, 0, 1)", "allowed: runs with a row in runs"),
@@ -41,20 +41,20 @@ from aisbench_core.warehouse.store.foreign_rules import check_values
         ("""update runs set spec = '{"a":' || repeat('[', 9000) || repeat(']', 9000) || '}'""", "is nested too deep"),
         (
             "update runs set note = repeat('x', 100_000_000) where run_id = 'run-0'",
-            "table runs, run run-0: column note has 100,000,000 letters; allowed: at most 4,194,304",
+            "table runs, run run-0: column note has 100,000,000 characters; allowed: at most 4,194,304",
         ),
         (
             "update runs set workload = repeat('x', 65_537) where run_id = 'run-0'",
-            "table runs, run run-0: column workload has 65,537 letters; allowed: at most 65,536",
+            "table runs, run run-0: column workload has 65,537 characters; allowed: at most 65,536",
         ),
         (
             "insert into remarks values ('run-0', now()::TIMESTAMP, 'me', 'note', repeat('x', 5_000_000))",
-            "table remarks, run run-0: column text has 5,000,000 letters; allowed: at most 4,194,304",
+            "table remarks, run run-0: column text has 5,000,000 characters; allowed: at most 4,194,304",
         ),
         (
             """insert into series
             values ('s', '{}', '"' || repeat('x', 20_000_000) || '"', 'p', now()::TIMESTAMP, 'me')""",
-            "table series, series_id s: column cells has 20,000,002 letters; allowed: at most 16,777,216",
+            "table series, series_id s: column cells has 20,000,002 characters; allowed: at most 16,777,216",
         ),
     ],
 )

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from aisbench_core.errors import AisbenchError, DiskError
-from aisbench_core.model import Event, Level, Remark, RemarkKind
+from aisbench_core.model import AnnotationChange, AnnotationKind, Event, Level
 from aisbench_core.private_files import write_whole
-from aisbench_core.results.remarks import add_remarks, read_remarks
+from aisbench_core.results.annotations import add_annotations, read_annotations
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.warehouse import BoardQuery, Export, ExportFormat, Warehouse
 from tests import records as a
@@ -22,8 +22,8 @@ from tests.processes import FORKED
 ALL = BoardQuery("cn-north-9", include_invalid=True)
 
 
-def a_note(text: str) -> Remark:
-    return Remark(a.T0, "console", RemarkKind.NOTE, text)
+def a_note(text: str) -> AnnotationChange:
+    return AnnotationChange(a.T0, "console", AnnotationKind.NOTE, text)
 
 
 def note_often(ledger: Ledger) -> None:
@@ -38,12 +38,12 @@ def meet_a_full_disk(folder: Path, told: "Queue[Any]") -> None:
     warehouse.record(a.record("before"))
     ledger.add(a.run("before"))
     write_whole(file, b"before")
-    add_remarks(file.parent, [a_note("before")])
+    add_annotations(file.parent, [a_note("before")])
     tries: dict[str, Callable[[], object]] = {
         "warehouse": lambda: warehouse.record_many(a.records([8000.0] * 400, "many")),
         "ledger": lambda: note_often(ledger),
         "file": lambda: write_whole(file, b"x" * 1_000_000),
-        "remarks": lambda: add_remarks(file.parent, [a_note("x" * 300_000)]),
+        "remarks": lambda: add_annotations(file.parent, [a_note("x" * 300_000)]),
     }
     usual = resource.getrlimit(resource.RLIMIT_FSIZE)
     for name, work in tries.items():
@@ -57,7 +57,7 @@ def meet_a_full_disk(folder: Path, told: "Queue[Any]") -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, usual)
         work()
     told.put(("leftovers", sorted(each.name for each in file.parent.iterdir()), False))
-    told.put(("remarked", [len(each.text) for each in read_remarks(file.parent).changes], False))
+    told.put(("remarked", [len(each.text) for each in read_annotations(file.parent).changes], False))
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from aisbench_core.errors import DiskError
 from aisbench_core.model import Event, Level
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.store import connection
-from aisbench_core.warehouse.store.connection import MERGED_FROM
+from aisbench_core.warehouse.store import file_store
+from aisbench_core.warehouse.store.file_store import MERGED_FROM
 from aisbench_core.warehouse.store.new_file import log_of
 from tests import records as a
 from tests.processes import FORKED
@@ -68,7 +68,7 @@ def count_without_room(file: Path, told: "Queue[Any]") -> None:
 def test_a_full_disk_keeps_nobody_from_reading_the_newest_that_is_in_the_warehouse(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "HOLD_S", 600)  # it stays open however long the test takes
+    monkeypatch.setattr(file_store, "HOLD_S", 600)  # it stays open however long the test takes
     warehouse, left, told = Warehouse(tmp_path / "warehouse.duckdb"), tmp_path / "left.duckdb", FORKED.Queue()
     warehouse.record(a.record("before"))
     with warehouse.cursor():

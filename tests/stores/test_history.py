@@ -9,15 +9,17 @@ import pytest
 
 from aisbench_core.core import Core
 from aisbench_core.errors import ConfigError, SpecError
-from aisbench_core.history.found import FoundResult
 from aisbench_core.importing import saving
-from aisbench_core.importing.chosen import Choices, Said, Where
+from aisbench_core.importing.choices import Choices, ImportAnswers, Provenance
+from aisbench_core.importing.readers.results import ParsedResult
 from aisbench_core.model import Mode, Origin, RankResult, RunState, ServerResult, TrainResultInfo
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import BoardQuery, RunRow, Validity
 from aisbench_core.wiring import open_core
 from tests import records as a
+from tests.actors import named
 from tests.found_results import ENDED, found
+from tests.stored_cards import rank_results_of
 
 NOW = datetime(2026, 4, 1, 9, 0, tzinfo=UTC)
 WHO = "ann"
@@ -33,9 +35,9 @@ def core(tmp_path: Path) -> Core:
     return open_core(Settings(data_dir=tmp_path), clock=lambda: NOW)
 
 
-def imported(core: Core, result: FoundResult, choices: Choices = Choices()) -> RunRow:  # noqa: B008 (frozen)
+def imported(core: Core, result: ParsedResult, choices: Choices = Choices()) -> RunRow:  # noqa: B008 (frozen)
     """The result's row in the warehouse."""
-    saved = core.history.save([result], choices, WHO)
+    saved = core.imports.save([result], choices, named(WHO))
     row = core.warehouse.run(saved.new[0])
     assert row
     return row
@@ -76,25 +78,25 @@ def test_placeholders_are_not_measured_and_named(core: Core) -> None:
 
 
 def test_the_same_result_twice_is_one_run(core: Core) -> None:
-    first = core.history.save([found(), found(source="copy.log")], Choices(), WHO)
+    first = core.imports.save([found(), found(source="copy.log")], Choices(), named(WHO))
 
-    again = core.history.save([found(source="again.log")], Choices(about_all=Said(model="other")), WHO)
+    again = core.imports.save([found(source="again.log")], Choices(about_all=ImportAnswers(model="other")), named(WHO))
 
-    assert (len(first.new), first.known) == (1, 1)
-    assert (again.new, again.known) == ((), 1)
+    assert (len(first.new), first.existing) == (1, 1)
+    assert (again.new, again.existing) == ((), 1)
     assert [row.source for row in everything(core)] == ["logs/run1.log (1)"]
 
 
 @pytest.mark.parametrize("order", [("job-1", ""), ("", "job-1")])
 def test_an_excerpt_that_lost_its_job_is_the_same_run(core: Core, order: tuple[str, str]) -> None:
     for job in order:
-        core.history.save([found(job=job)], Choices(), WHO)
+        core.imports.save([found(job=job)], Choices(), named(WHO))
 
     assert len(everything(core)) == 1
 
 
 def test_equal_numbers_of_two_jobs_are_two_runs(core: Core) -> None:
-    saved = core.history.save([found(job="job-1"), found(job="job-2")], Choices(), WHO)
+    saved = core.imports.save([found(job="job-1"), found(job="job-2")], Choices(), named(WHO))
 
     assert len(saved.new) == 2
 
@@ -102,23 +104,23 @@ def test_equal_numbers_of_two_jobs_are_two_runs(core: Core) -> None:
 def test_a_run_that_was_launched_here_is_not_imported_again(core: Core) -> None:
     core.warehouse.record(a.record("launched"))
 
-    saved = core.history.save([found(job="job-launched"), found("csv", run_id="launched")], Choices(), WHO)
-    preview = core.history.preview([found(job="job-launched")], Choices(), WHO)
+    saved = core.imports.save([found(job="job-launched"), found("csv", run_id="launched")], Choices(), named(WHO))
+    preview = core.imports.preview([found(job="job-launched")], Choices(), named(WHO))
 
-    assert (saved.new, saved.known) == ((), 2)
-    assert preview[0].here == "launched"
+    assert (saved.new, saved.existing) == ((), 2)
+    assert preview[0].existing == "launched"
 
 
 def test_a_preview_tells_which_results_are_there_twice(core: Core) -> None:
     twice = [found(), found(source="copy/run1.log"), found("other"), found(source="again.log")]
 
-    before = core.history.preview(twice, Choices(), WHO)
-    saved = core.history.save(twice, Choices(), WHO)
-    after = core.history.preview(twice, Choices(), WHO)
+    before = core.imports.preview(twice, Choices(), named(WHO))
+    saved = core.imports.save(twice, Choices(), named(WHO))
+    after = core.imports.preview(twice, Choices(), named(WHO))
 
     assert [each.duplicate_of for each in before] == ["", "logs/run1.log", "", "logs/run1.log"]
     assert len(saved.new) == sum(not each.duplicate_of for each in before)
-    assert [bool(each.here) for each in after] == [True] * 4
+    assert [bool(each.existing) for each in after] == [True] * 4
     assert {each.duplicate_of for each in after} == {""}
 
 
@@ -126,15 +128,17 @@ def test_a_directory_that_a_run_of_ours_wrote_is_that_run(core: Core) -> None:
     ours = "r20260301-080000-abc123"
     core.warehouse.record(a.record(ours))
 
-    saved = core.history.save([found(source=f"output/bench-{ours}/accuracy.json")], Choices(), WHO)
+    saved = core.imports.save([found(source=f"output/bench-{ours}/accuracy.json")], Choices(), named(WHO))
 
-    assert (saved.new, saved.known) == ((), 1)
+    assert (saved.new, saved.existing) == ((), 1)
 
 
 def test_replacing_stores_the_person_s_answers_over_those_of_before(core: Core) -> None:
-    core.history.save([found()], Choices(), WHO)
+    core.imports.save([found()], Choices(), named(WHO))
 
-    saved = core.history.save([found()], Choices(about_all=Said(framework_version="r1.5"), replace=True), WHO)
+    saved = core.imports.save(
+        [found()], Choices(about_all=ImportAnswers(framework_version="r1.5"), replace=True), named(WHO)
+    )
 
     (row,) = everything(core)
     assert (len(saved.new), row.framework_version) == (1, "r1.5")
@@ -142,10 +146,10 @@ def test_replacing_stores_the_person_s_answers_over_those_of_before(core: Core) 
 
 
 def test_replacing_keeps_what_was_stated_of_the_system(core: Core) -> None:
-    (run_id,) = core.history.save([found()], Choices(), WHO).new
-    core.systems.state(run_id, {"cooling": "air"}, WHO)
+    (run_id,) = core.imports.save([found()], Choices(), named(WHO)).new
+    core.systems.state(run_id, {"cooling": "air"}, named(WHO))
 
-    core.history.save([found()], Choices(about_all=Said(framework_version="r1.5"), replace=True), WHO)
+    core.imports.save([found()], Choices(about_all=ImportAnswers(framework_version="r1.5"), replace=True), named(WHO))
 
     with core.warehouse.cursor() as cur:
         assert cur.execute("select system->>'$.cooling' from runs").fetchall() == [("air",)]
@@ -153,15 +157,19 @@ def test_replacing_keeps_what_was_stated_of_the_system(core: Core) -> None:
 
 def test_what_a_person_says_of_one_result_goes_before_what_they_say_of_all(core: Core) -> None:
     one, other = found("one"), found("other")
-    about_all = Said(node_count=4, framework_version="r1.7")
+    about_all = ImportAnswers(node_count=4, framework_version="r1.7")
 
-    core.history.save([one, other], Choices(about_all=about_all, about={other.identity: Said(node_count=8)}), WHO)
+    core.imports.save(
+        [one, other], Choices(about_all=about_all, about={other.identity: ImportAnswers(node_count=8)}), named(WHO)
+    )
 
     assert sorted((row.node_count, row.framework_version) for row in everything(core)) == [(4, "r1.7"), (8, "r1.7")]
 
 
 def test_a_model_of_ones_own_is_another_workload(core: Core) -> None:
-    row = imported(core, found(), Choices(about_all=Said(model="my net", throughput_definition="images per second")))
+    row = imported(
+        core, found(), Choices(about_all=ImportAnswers(model="my net", throughput_definition="images per second"))
+    )
 
     assert (row.workload, row.model, row.title) == ("my net", "my net", "my net")
     assert row.throughput_definition == "images per second"
@@ -194,7 +202,7 @@ def test_sizes_that_no_job_has_are_a_reason_and_not_an_error(core: Core) -> None
 
 def test_a_person_s_impossible_size_is_refused_before_anything_is_stored(core: Core) -> None:
     with pytest.raises(SpecError, match="cards_per_node: must be 1 to 64"):
-        core.history.save([found()], Choices(about_all=Said(cards_per_node=65)), WHO)
+        core.imports.save([found()], Choices(about_all=ImportAnswers(cards_per_node=65)), named(WHO))
 
     assert everything(core) == []
 
@@ -207,7 +215,7 @@ def test_single_cards_are_kept_and_counted(core: Core) -> None:
 
     assert (row.throughput, row.ranks_found, row.ranks_expected) == (16_000.0, 16, 16)
     assert row.reasons == ()
-    assert len(core.warehouse.rank_results(row.run_id)) == 16
+    assert len(rank_results_of(core.warehouse, row.run_id)) == 16
 
 
 def test_cards_of_unknown_nodes_are_enough_for_a_throughput(core: Core) -> None:
@@ -223,34 +231,34 @@ def test_cards_of_unknown_nodes_are_enough_for_a_throughput(core: Core) -> None:
 @pytest.mark.parametrize(
     ("profile", "region", "where"),
     [
-        ("", "", Where("imported")),
-        ("team", "", Where("cn-north-9", False, "team")),
-        ("pretended", "", Where("imported", True, "pretended")),
-        ("", "cn-pretend", Where("imported", True)),
-        ("", "cn-south-1", Where("cn-south-1")),
+        ("", "", Provenance("imported")),
+        ("team", "", Provenance("cn-north-9", False, "team")),
+        ("pretended", "", Provenance("imported", True, "pretended")),
+        ("", "cn-pretend", Provenance("imported", True)),
+        ("", "cn-south-1", Provenance("cn-south-1")),
     ],
 )
 def test_results_join_a_region_s_measurements_but_never_a_sandbox_s_rehearsals(
-    core: Core, profile: str, region: str, where: Where
+    core: Core, profile: str, region: str, where: Provenance
 ) -> None:
-    assert core.history.where(profile, region) == where
+    assert core.imports.where(profile, region) == where
 
 
 def test_a_place_is_named_once_and_exists(core: Core) -> None:
-    with pytest.raises(SpecError, match="a profile names its own"):
-        core.history.where("team", "cn-south-1")
+    with pytest.raises(SpecError, match="a profile has its own region"):
+        core.imports.where("team", "cn-south-1")
     with pytest.raises(ConfigError, match="no profile named"):
-        core.history.where("nobody")
+        core.imports.where("nobody")
 
 
 def test_an_exported_rehearsal_stays_one(core: Core) -> None:
-    row = imported(core, found(rehearsal=True), Choices(core.history.where("team")))
+    row = imported(core, found(rehearsal=True), Choices(core.imports.where("team")))
 
     assert (row.region, row.rehearsal) == ("imported", True)
 
 
 def test_the_warehouse_can_be_built_anew_from_what_was_imported(core: Core) -> None:
-    core.history.save([found("one"), found("two")], Choices(), WHO)
+    core.imports.save([found("one"), found("two")], Choices(), named(WHO))
     before = everything(core)
     for file in core.settings.data_dir.glob("warehouse.duckdb*"):
         file.unlink()
@@ -262,26 +270,26 @@ def test_the_warehouse_can_be_built_anew_from_what_was_imported(core: Core) -> N
 def test_an_import_that_was_cut_short_is_completed_by_the_next(core: Core) -> None:
     results = [found(str(number)) for number in range(saving.CHUNK + 50)]
 
-    def cut_short() -> Iterator[FoundResult]:
+    def cut_short() -> Iterator[ParsedResult]:
         yield from results[: saving.CHUNK + 10]
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        core.history.save(cut_short(), Choices(), WHO)
+        core.imports.save(cut_short(), Choices(), named(WHO))
     told: list[int] = []
-    again = core.history.save(results, Choices(), WHO, told.append)
+    again = core.imports.save(results, Choices(), named(WHO), told.append)
 
-    assert (len(again.new), again.known) == (50, saving.CHUNK)
+    assert (len(again.new), again.existing) == (50, saving.CHUNK)
     assert told == [saving.CHUNK, saving.CHUNK + 50]
     assert len({row.run_id for row in everything(core)}) == saving.CHUNK + 50
 
 
 def test_folders_without_rows_are_stored_by_the_next_import(core: Core) -> None:
-    core.history.save([found()], Choices(), WHO)
+    core.imports.save([found()], Choices(), named(WHO))
     for file in core.settings.data_dir.glob("warehouse.duckdb*"):
         file.unlink()
 
-    saved = core.history.save([found()], Choices(), WHO)
+    saved = core.imports.save([found()], Choices(), named(WHO))
 
     assert len(saved.new) == 1
     assert len(everything(core)) == 1
@@ -290,7 +298,7 @@ def test_folders_without_rows_are_stored_by_the_next_import(core: Core) -> None:
 def test_a_record_tells_what_the_log_told(core: Core) -> None:
     row = imported(core, found(config_info="Model:resnet50_v1.5", run_id="r20260101-000000-abcdef"))
 
-    record = core.history.record(row.run_id)
+    record = core.imports.record(row.run_id)
 
     assert record.result
     assert record.result.raw == found().raw

@@ -10,12 +10,13 @@ from filelock import FileLock
 
 from aisbench_core.core import Core
 from aisbench_core.errors import WarehouseBusy
-from aisbench_core.history.found import FoundResult
 from aisbench_core.importing import saving
-from aisbench_core.importing.chosen import Choices
+from aisbench_core.importing.choices import Choices
+from aisbench_core.importing.readers.results import ParsedResult
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import BoardQuery, RunRow
 from aisbench_core.wiring import open_core
+from tests.actors import TESTER, named
 from tests.found_results import found
 
 WHO = "ann"
@@ -34,61 +35,61 @@ TABLE = "模型,吞吐量,备用,何时\nresnet50,8000.5,7000.5,2025-03-01 10:00
 FIRST, THEN = {"何时": ""}, {"何时": "total_start_time"}
 
 
-def read(core: Core, table: Path, meanings: Mapping[str, str]) -> list[FoundResult]:
-    return [each for each in core.history.read(table, meanings) if isinstance(each, FoundResult)]
+def read(core: Core, table: Path, meanings: Mapping[str, str]) -> list[ParsedResult]:
+    return [each for each in core.imports.read(table, meanings) if isinstance(each, ParsedResult)]
 
 
 def test_a_row_whose_columns_were_corrected_is_the_run_that_it_was(core: Core, tmp_path: Path) -> None:
     table = tmp_path / "results.csv"
     table.write_text(TABLE, "utf-8")
-    first = core.history.save(read(core, table, FIRST), Choices(), WHO)
+    first = core.imports.save(read(core, table, FIRST), Choices(), named(WHO))
 
-    again = core.history.save(read(core, table, THEN), Choices(), WHO)
+    again = core.imports.save(read(core, table, THEN), Choices(), named(WHO))
     before = everything(core)
-    replaced = core.history.save(read(core, table, THEN), Choices(replace=True), WHO)
+    replaced = core.imports.save(read(core, table, THEN), Choices(replace=True), named(WHO))
 
-    assert (len(first.new), again.new, again.known, again.corrected) == (2, (), 2, 2)
+    assert (len(first.new), again.new, again.existing, again.corrected) == (2, (), 2, 2)
     assert {row.began_at for row in before} == {None}
     assert sorted(replaced.new) == sorted(first.new)
     assert sorted(row.began_at.day for row in everything(core) if row.began_at) == [1, 2]
-    assert core.history.save(read(core, table, THEN), Choices(), WHO).corrected == 0
-    assert core.storage.check().damages == ()
+    assert core.imports.save(read(core, table, THEN), Choices(), named(WHO)).corrected == 0
+    assert core.storage.check(TESTER).damages == ()
 
 
 def test_of_a_row_that_became_two_runs_before_neither_is_taken_for_the_other(core: Core, tmp_path: Path) -> None:
     table = tmp_path / "results.csv"
     table.write_text(TABLE, "utf-8")
-    core.history.save(read(core, table, FIRST), Choices(), WHO)
+    core.imports.save(read(core, table, FIRST), Choices(), named(WHO))
     others = [replace(each, is_row=False) for each in read(core, table, THEN)]
-    assert len(core.history.save(others, Choices(), WHO).new) == 2
+    assert len(core.imports.save(others, Choices(), named(WHO)).new) == 2
 
-    saved = [core.history.save(read(core, table, meanings), Choices(), WHO) for meanings in (FIRST, THEN)]
+    saved = [core.imports.save(read(core, table, meanings), Choices(), named(WHO)) for meanings in (FIRST, THEN)]
 
-    assert [(each.new, each.known, each.corrected) for each in saved] == [((), 2, 0)] * 2
+    assert [(each.new, each.existing, each.corrected) for each in saved] == [((), 2, 0)] * 2
 
 
 def test_rows_that_say_something_else_are_other_runs_wherever_they_stand(core: Core, tmp_path: Path) -> None:
     table = tmp_path / "results.csv"
     table.write_text(TABLE, "utf-8")
-    core.history.save(read(core, table, THEN), Choices(), WHO)
+    core.imports.save(read(core, table, THEN), Choices(), named(WHO))
     table.write_text(TABLE.replace("8000.5", "8100.5"), "utf-8")
 
-    saved = core.history.save(read(core, table, THEN), Choices(), WHO)
+    saved = core.imports.save(read(core, table, THEN), Choices(), named(WHO))
 
-    assert (len(saved.new), saved.known, saved.corrected) == (1, 1, 0)
+    assert (len(saved.new), saved.existing, saved.corrected) == (1, 1, 0)
 
 
 def test_of_two_imports_of_a_file_at_once_one_finds_it_new(core: Core) -> None:
     results = [found(f"{number}.log", job=f"job-{number}") for number in range(40)]
 
     with ThreadPoolExecutor(4) as pool:
-        saved = list(pool.map(lambda _: core.history.save(iter(results), Choices(), WHO), range(4)))
+        saved = list(pool.map(lambda _: core.imports.save(iter(results), Choices(), named(WHO)), range(4)))
 
-    assert sorted((len(each.new), each.known) for each in saved) == [(0, 40)] * 3 + [(40, 0)]
+    assert sorted((len(each.new), each.existing) for each in saved) == [(0, 40)] * 3 + [(40, 0)]
 
 
 def test_an_import_that_holds_its_turn_too_long_is_named(core: Core, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(saving, "TURN_S", 0.01)
 
     with FileLock(core.settings.data_dir / saving.LOCK), pytest.raises(WarehouseBusy, match="another import"):
-        core.history.save([found()], Choices(), WHO)
+        core.imports.save([found()], Choices(), named(WHO))

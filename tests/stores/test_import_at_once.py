@@ -4,9 +4,9 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from aisbench_core.history.found import FoundResult
 from aisbench_core.importing import records, saving
-from aisbench_core.importing.chosen import Choices, Saved
+from aisbench_core.importing.choices import Choices, Saved
+from aisbench_core.importing.readers.results import ParsedResult
 from aisbench_core.model import RunRecord
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from tests.found_results import found
@@ -22,7 +22,7 @@ def test_of_two_machines_that_import_at_once_only_one_finds_a_result_new(warehou
     def save(machine: str, own: list[str]) -> Saved:
         results = [found(f"{name}.log", job=f"job-{name}") for name in ["a", "b", *own]]
 
-        def record(result: FoundResult) -> RunRecord:
+        def record(result: ParsedResult) -> RunRecord:
             if result == results[0]:
                 both_looked.wait()
             return records.record_of(result, Choices(), records.Catalogue(()), machine, T0)
@@ -35,7 +35,7 @@ def test_of_two_machines_that_import_at_once_only_one_finds_a_result_new(warehou
         one, two = at_once.map(save, ("one", "two"), (["c"], ["d", "e"]))
 
     assert sorted([len(one.new), len(two.new)]) in ([1, 4], [2, 3])
-    assert (len(one.new) + one.known, len(two.new) + two.known) == (3, 4)
+    assert (len(one.new) + one.existing, len(two.new) + two.existing) == (3, 4)
     assert warehouse.runs(ALL).total == 5
     by = {row.run_id: row.created_by for row in warehouse.runs(ALL).rows}
     assert by == {**dict.fromkeys(one.new, "one"), **dict.fromkeys(two.new, "two")}

@@ -6,6 +6,7 @@ import pytest
 
 from aisbench_core.errors import ConfigError, SpecError
 from aisbench_core.importing.columns import Columns
+from tests.actors import TESTER
 
 
 @pytest.fixture
@@ -14,21 +15,21 @@ def columns(tmp_path: Path) -> Columns:
 
 
 def test_what_columns_mean_is_remembered(columns: Columns) -> None:
-    assert columns.known() == {}
+    assert columns.stored() == {}
 
-    columns.remember({"吞吐": "throughput_ratio", "备注": ""})
-    columns.remember({"Accuracy %": "accuracy_pct"})
+    columns.remember({"吞吐": "throughput_ratio", "备注": ""}, actor=TESTER)
+    columns.remember({"Accuracy %": "accuracy_pct"}, actor=TESTER)
 
-    assert columns.known() == {"吞吐": "throughput_ratio", "备注": "", "Accuracy %": "accuracy_pct"}
+    assert columns.stored() == {"吞吐": "throughput_ratio", "备注": "", "Accuracy %": "accuracy_pct"}
 
 
 def test_a_meaning_that_does_not_exist_is_refused_with_those_that_do(columns: Columns) -> None:
     with pytest.raises(SpecError, match="Speed: must be one of model, workload"):
-        columns.remember({"Speed": "speed"})
+        columns.remember({"Speed": "speed"}, actor=TESTER)
 
 
 def test_a_damaged_memory_of_columns_says_what_to_do(columns: Columns, tmp_path: Path) -> None:
     (tmp_path / "import_columns.json").write_text("[]", "utf-8")
 
     with pytest.raises(ConfigError, match="delete it"):
-        columns.known()
+        columns.stored()

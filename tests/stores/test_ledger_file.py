@@ -13,7 +13,6 @@ import pytest
 from aisbench_core.errors import AisbenchError, DamagedLedger, StaleRun
 from aisbench_core.model import ACTIVE, TERMINAL, Event, Level, Run, RunSort, RunState
 from aisbench_core.running.ledger import Ledger
-from aisbench_core.running.ledger_schema import MIGRATIONS
 from tests import records as a
 from tests.processes import FORKED
 
@@ -52,23 +51,6 @@ def ids(runs: list[Run]) -> list[str]:
 def schema_version(file: Path) -> int:
     with sqlite3.connect(file) as con:
         return int(con.execute("pragma user_version").fetchone()[0])
-
-
-def test_a_ledger_of_an_older_version_is_brought_up_to_date_with_its_runs(file: Path) -> None:
-    file.parent.mkdir()
-    with sqlite3.connect(file, isolation_level=None) as con:
-        MIGRATIONS[0](con)
-        con.execute("pragma user_version = 1")
-        fresh = Ledger(file.with_name("fresh.sqlite3"))
-        fresh.add(run())
-        con.execute("attach ? as fresh", [str(file.with_name("fresh.sqlite3"))])
-        columns = ", ".join(row[1] for row in con.execute("pragma main.table_info(runs)"))
-        con.execute(f"insert into main.runs ({columns}) select {columns} from fresh.runs")  # SQLite's own answer
-
-    ledger = Ledger(file)
-
-    assert ids(ledger.page()) == ["r-1"]
-    assert schema_version(file) == len(MIGRATIONS)
 
 
 def test_a_ledger_of_a_newer_version_is_refused_and_left_as_it_is(file: Path) -> None:

@@ -15,17 +15,27 @@ import pytest
 
 from aisbench_core.core import Core
 from aisbench_core.errors import ConfigError
-from aisbench_core.history.found import ColumnMeaning, FoundResult, Table, Unread
-from aisbench_core.history.reading import columns_of, read_path, read_stream
-from aisbench_core.importing.chosen import Choices
+from aisbench_core.importing.choices import Choices
+from aisbench_core.importing.readers.reading import columns_of, read_path, read_stream
+from aisbench_core.importing.readers.results import ColumnMeaning, ParsedResult, Table, Unread
 from aisbench_core.mlflow.exporting import MlflowExport
-from aisbench_core.mlflow.schema import NEEDED, REVISION, TABLES
-from aisbench_core.model import MetricSample, Mode, Remark, RemarkKind, Remarks, RunRecord, ServerResult
+from aisbench_core.mlflow.schema import REQUIRED, REVISION, TABLES
+from aisbench_core.model import (
+    AnnotationChange,
+    AnnotationKind,
+    Annotations,
+    MetricSample,
+    Mode,
+    RunRecord,
+    ServerResult,
+)
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.store.reading import reader
 from aisbench_core.wiring import open_core
 from tests import records as a
+from tests.actors import named
+from tests.stored_cards import rank_results_of
 
 STORES = sorted((Path(__file__).parent / "mlflow").glob("*.sql"))
 NUMBERS = (
@@ -42,9 +52,11 @@ def made(folder: Path, sql: str, name: str = "mlflow.db") -> Path:
     return folder / name
 
 
-def found_in(path: Path, **mapping: str) -> tuple[list[FoundResult], list[Unread]]:
+def found_in(path: Path, **mapping: str) -> tuple[list[ParsedResult], list[Unread]]:
     told = list(read_path(path, mapping))
-    return [each for each in told if isinstance(each, FoundResult)], [each for each in told if isinstance(each, Unread)]
+    return [each for each in told if isinstance(each, ParsedResult)], [
+        each for each in told if isinstance(each, Unread)
+    ]
 
 
 def core_in(folder: Path) -> Core:
@@ -73,8 +85,8 @@ def test_runs_of_others_are_read_with_what_is_known_and_with_doubts(store: Path,
     assert (first.ended_at - first.started_at).total_seconds() == 600
     assert [(each.name, each.value) for each in first.samples] == [("loss", 2.5), ("loss", 1.25)]
     assert first.problems == second.problems == ()
-    assert killed.problems == ("MLflow calls it killed",)
-    assert [each.reason for each in unread] == ["rows that hold neither a throughput nor an accuracy: 1"]
+    assert killed.problems == ("its MLflow status is killed",)
+    assert [each.reason for each in unread] == ["rows without a throughput or an accuracy: 1"]
 
 
 @pytest.mark.parametrize("store", STORES, ids=lambda store: store.stem)
@@ -82,9 +94,9 @@ def test_importing_a_store_twice_adds_nothing(store: Path, tmp_path: Path) -> No
     core, file = core_in(tmp_path / "data"), made(tmp_path, store.read_text())
 
     def imported() -> tuple[int, int]:
-        results = (each for each in core.history.read(file, {}) if isinstance(each, FoundResult))
-        saved = core.history.save(results, Choices(), "ann")
-        return len(saved.new), saved.known
+        results = (each for each in core.imports.read(file, {}) if isinstance(each, ParsedResult))
+        saved = core.imports.save(results, Choices(), named("ann"))
+        return len(saved.new), saved.existing
 
     assert (imported(), imported()) == ((3, 0), (0, 3))
     page = core.warehouse.runs(BoardQuery("imported", include_invalid=True))
@@ -123,7 +135,7 @@ def test_databases_that_are_not_understood_are_named(tmp_path: Path) -> None:
     assert [each.reason.split(":")[0] for each in found_in(stranger)[1]] == [
         "it is an SQLite database, but not MLflow's"
     ]
-    assert "a schema that is not understood (abc): latest_metrics.key, " in found_in(newer)[1][0].reason
+    assert "an unknown schema (abc): missing latest_metrics.key, " in found_in(newer)[1][0].reason
 
 
 def test_a_damaged_database_is_named(tmp_path: Path) -> None:
@@ -137,7 +149,7 @@ def test_a_written_store_has_the_tables_that_mlflow_makes(tmp_path: Path) -> Non
     file = sent(core_in(tmp_path / "data"), tmp_path / "out.db", a.record())
 
     theirs = made(tmp_path, STORES[0].read_text(), "theirs.db")
-    for table in (*NEEDED, "alembic_version"):
+    for table in (*REQUIRED, "alembic_version"):
         asked = f"select name, type, \"notnull\", pk from pragma_table_info('{table}')"
         assert rows(file, asked) == rows(theirs, asked)
     assert rows(file, "select * from alembic_version") == rows(theirs, "select * from alembic_version") == [(REVISION,)]
@@ -171,7 +183,7 @@ def test_a_run_says_in_mlflow_what_was_measured_and_nothing_else(tmp_path: Path)
 def test_a_run_says_in_mlflow_what_it_was_asked_to_do_and_on_what(tmp_path: Path) -> None:
     core = core_in(tmp_path / "data")
     run = a.run("asked", a.spec(parameters={"batch_size": 32, "graph": True, "net": "resnet 50"}))
-    remarks = Remarks(tuple(Remark(a.T0, "ann", RemarkKind.TAG, tag) for tag in ("golden", "q4")))
+    remarks = Annotations(tuple(AnnotationChange(a.T0, "ann", AnnotationKind.TAG, tag) for tag in ("golden", "q4")))
 
     file = sent(core, tmp_path / "out.db", replace(a.record("asked"), run=run, remarks=remarks))
 
@@ -232,15 +244,15 @@ def test_numbers_come_back_as_they_went(tmp_path: Path) -> None:
     here, there = core_in(tmp_path / "here"), core_in(tmp_path / "there")
     sent(here, tmp_path / "out.db", *several())
 
-    results = [each for each in there.history.read(tmp_path / "out.db", {}) if isinstance(each, FoundResult)]
-    there.history.save(results, Choices(there.history.where(region="cn-north-9")), "bob")
+    results = [each for each in there.imports.read(tmp_path / "out.db", {}) if isinstance(each, ParsedResult)]
+    there.imports.save(results, Choices(there.imports.where(region="cn-north-9")), named("bob"))
 
     back = {each.job_id: each for each in there.warehouse.runs(replace(QUERY, region="cn-north-9")).rows}
     for before in here.warehouse.runs(QUERY).rows:
         after = back[before.job_id]
         for name in NUMBERS:
             assert getattr(after, name) == getattr(before, name), (before.run_id, name)
-        assert there.warehouse.rank_results(after.run_id) == here.warehouse.rank_results(before.run_id)
+        assert rank_results_of(there.warehouse, after.run_id) == rank_results_of(here.warehouse, before.run_id)
         assert there.warehouse.servers(after.run_id) == here.warehouse.servers(before.run_id)
     with there.warehouse.cursor() as cur:
         cur.execute("select average_power, max_power, total_end_time from results where max_power is not null")
@@ -254,7 +266,7 @@ def test_rehearsals_stay_rehearsals_on_their_way(tmp_path: Path) -> None:
     here.mlflow.export(replace(QUERY, rehearsal=True), tmp_path / "out.db")
 
     (found,), _ = found_in(tmp_path / "out.db")
-    there.history.save([found], Choices(there.history.where(region="cn-north-9")), "bob")
+    there.imports.save([found], Choices(there.imports.where(region="cn-north-9")), named("bob"))
 
     assert rows(tmp_path / "out.db", "select name from experiments where experiment_id = 1") == [
         ("AISBench mindspore_resnet (cn-north-9, rehearsals)",)
@@ -267,16 +279,16 @@ def test_a_run_that_comes_back_to_where_it_was_made_is_here_already(tmp_path: Pa
     core = core_in(tmp_path / "data")
     sent(core, tmp_path / "out.db", a.record())
 
-    results = [each for each in core.history.read(tmp_path / "out.db", {}) if isinstance(each, FoundResult)]
-    saved = core.history.save(results, Choices(), "ann")
+    results = [each for each in core.imports.read(tmp_path / "out.db", {}) if isinstance(each, ParsedResult)]
+    saved = core.imports.save(results, Choices(), named("ann"))
 
-    assert (saved.new, saved.known) == ((), 1)
+    assert (saved.new, saved.existing) == ((), 1)
 
 
 def test_a_file_that_is_there_is_written_over_only_when_asked(tmp_path: Path) -> None:
     warehouse = Warehouse(tmp_path / "warehouse.duckdb")
     warehouse.record(a.record())
-    export, file = MlflowExport(reader(warehouse.place)), tmp_path / "out.db"
+    export, file = MlflowExport(reader(warehouse.location)), tmp_path / "out.db"
     file.write_text("mine")
 
     with pytest.raises(ConfigError, match="there already"):

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.history.found import FoundResult, Unread
-from aisbench_core.history.reading import columns_of, read_path
-from aisbench_core.importing.chosen import Choices
-from aisbench_core.mlflow.schema import NEEDED
+from aisbench_core.importing.choices import Choices
+from aisbench_core.importing.readers.reading import columns_of, read_path
+from aisbench_core.importing.readers.results import ParsedResult, Unread
+from aisbench_core.mlflow.schema import REQUIRED
 from tests import records as a
+from tests.actors import named
 from tests.stores.test_mlflow import core_in, found_in, made, sent
 
 
@@ -32,7 +33,7 @@ from tests.stores.test_mlflow import core_in, found_in, made, sent
 )
 def test_values_of_types_that_mlflow_does_not_write_are_named(statement: str, said: str, tmp_path: Path) -> None:
     file = sent(core_in(tmp_path), tmp_path / "store.db", a.record("one"))
-    columns = {table: ", ".join(names) for table, names in NEEDED.items()}
+    columns = {table: ", ".join(names) for table, names in REQUIRED.items()}
     loose = "".join(_without_types(table, names) for table, names in columns.items())
     made(tmp_path, f"pragma foreign_keys = off; {loose}{statement}", file.name)
 
@@ -80,7 +81,9 @@ def test_names_and_counts_beyond_all_machines_are_no_bugs(tmp_path: Path) -> Non
     )
     core = core_in(tmp_path / "other")
 
-    saved = core.history.save((each for each in read_path(file) if isinstance(each, FoundResult)), Choices(), "me")
+    saved = core.imports.save(
+        (each for each in read_path(file) if isinstance(each, ParsedResult)), Choices(), named("me")
+    )
 
     assert len(saved.new) == 1
 

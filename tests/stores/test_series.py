@@ -11,6 +11,7 @@ from aisbench_core.errors import SeriesNotFound, SpecError, StaleRun
 from aisbench_core.model import Event, Level, SeriesState
 from aisbench_core.running.ledger_series import SeriesLedger
 from tests import records as a
+from tests.actors import named
 from tests.flow.following import PERSON
 from tests.series_bench import SPEC, SeriesBench
 
@@ -72,7 +73,7 @@ def test_a_series_with_a_cell_that_cannot_run_is_refused_whole_and_says_which(be
     draft = bench.core.series.plan(SPEC, {"node_counts": "1,2", "versions": "numpy2,9.9"})
 
     with pytest.raises(SpecError, match=r"1 node · 9\.9, 2 nodes · 9\.9: "):
-        bench.core.series.launch(draft.plan, "", PERSON)
+        bench.core.series.launch(draft.plan, "", named(PERSON))
 
     assert {tuple(row.title for row in found.rows) for found in draft.errors} == {("1 node · 9.9", "2 nodes · 9.9")}
     assert bench.core.series.count() == 0
@@ -81,7 +82,7 @@ def test_a_series_with_a_cell_that_cannot_run_is_refused_whole_and_says_which(be
 def test_another_version_brings_its_own_engine_and_keeps_what_the_person_chose(bench: SeriesBench) -> None:
     workload = next(each for each in bench.core.workloads.all() if len(each.versions) > 1)
     old, new = list(workload.versions)[:2]
-    filled = bench.core.filled(SPEC.model_copy(update={"workload": workload.name, "framework_version": old}))
+    filled = bench.core.workloads.filled(SPEC.model_copy(update={"workload": workload.name, "framework_version": old}))
 
     rows = bench.core.series.plan(filled, {"versions": f"{old},{new}"}).rows
 
@@ -166,10 +167,10 @@ def test_a_cancelled_cell_is_not_launched_by_one_who_saw_it_before(bench: Series
     series = bench.launch(repeats=1)
     ledger = SeriesLedger(bench.core.ledger)
     (attempt,) = ledger.attempts([series.series_id])
-    bench.core.series.stop(series.series_id, PERSON)
+    bench.core.series.stop(series.series_id, named(PERSON))
 
     with pytest.raises(StaleRun):
-        bench.core._launch_cell(ledger, series, attempt)
+        bench.core.series.launch_cell(series, attempt)
 
     assert bench.core.ledger.count() == 0
     assert list(bench.core.settings.runs_dir.iterdir()) == [], "and nothing of it stays on the disk"
@@ -178,7 +179,7 @@ def test_a_cancelled_cell_is_not_launched_by_one_who_saw_it_before(bench: Series
 def test_the_same_token_launches_one_series(bench: SeriesBench) -> None:
     plan = bench.core.series.plan(SPEC, {"repeats": 2}).plan
 
-    first, second = (bench.core.series.launch(plan, "", PERSON, token="a-dialog") for _ in range(2))
+    first, second = (bench.core.series.launch(plan, "", named(PERSON), token="a-dialog") for _ in range(2))
 
     assert first == second
     assert bench.core.series.count() == 1
@@ -190,7 +191,7 @@ def test_a_profile_that_is_gone_holds_its_series_until_it_is_back_and_no_other(b
     (profiles / "other.yaml").write_text(text, "utf-8")
     series = bench.launch(repeats=1)
     plan = bench.core.series.plan(SPEC, {"repeats": 1}, "other").plan
-    bench.core.series.launch(plan, "other", PERSON)
+    bench.core.series.launch(plan, "other", named(PERSON))
     (profiles / "quiet.yaml").unlink()
 
     active = bench.admit()

@@ -6,6 +6,7 @@ import pytest
 
 from aisbench_core.errors import SpecError
 from aisbench_core.model import RunState, SeriesState
+from tests.actors import named
 from tests.flow.following import PERSON
 from tests.series_bench import SeriesBench
 
@@ -25,7 +26,7 @@ def test_a_cell_that_would_exceed_the_budget_is_not_launched_until_there_is_more
     bench.admit()
     bench.admit()
     held = bench.look(series)
-    bench.core.series.resume(series.series_id, 7.3, PERSON)
+    bench.core.series.resume(series.series_id, 7.3, named(PERSON))
     more = bench.admit()
 
     assert len(both) == 2
@@ -71,6 +72,6 @@ def test_a_budget_that_is_no_number_of_hours_is_refused(bench: SeriesBench, budg
     series = bench.launch(repeats=1, budget=2)
 
     with pytest.raises(SpecError, match="budget"):
-        bench.core.series.resume(series.series_id, budget, PERSON)
+        bench.core.series.resume(series.series_id, budget, named(PERSON))
 
     assert bench.look(series).hours.budget == 2

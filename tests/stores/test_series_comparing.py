@@ -98,7 +98,7 @@ def test_two_runs_are_too_few_to_compare_with_one_and_none_with_nothing(bench: S
 
     assert (nothing.outcome, nothing.pairs[0].verdict) == (Outcome.NOT_ENOUGH, None)
     assert (found.outcome, found.pairs[0].verdict) == (Outcome.NOT_ENOUGH, Comparability.COMPARABLE)
-    with pytest.raises(SpecError, match="must be two different ones"):
+    with pytest.raises(SpecError, match="must be two different series"):
         compared(bench, old, old)
 
 

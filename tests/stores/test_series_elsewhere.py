@@ -9,6 +9,7 @@ from aisbench_core.errors import SeriesNotFound
 from aisbench_core.model import CellState, RunState, Series, SeriesState
 from aisbench_core.series.matrix import Matrix
 from aisbench_core.warehouse import Warehouse
+from tests.actors import TESTER, named
 from tests.flow.following import PERSON
 from tests.series_bench import SeriesBench
 
@@ -42,7 +43,7 @@ def test_a_colleague_sees_plan_cells_and_statistics_and_can_do_nothing(bench: Se
     mine = bench.look(series)
 
     other = without_ledger(bench, tmp_path / "other")
-    theirs = other.core.series.look(series.series_id[:-1])
+    theirs = other.core.series.matrix(series.series_id[:-1])
 
     assert theirs.series.plan == mine.series.plan
     assert theirs.series.rows == mine.series.rows
@@ -52,10 +53,10 @@ def test_a_colleague_sees_plan_cells_and_statistics_and_can_do_nothing(bench: Se
     assert theirs.rows[1].verdict == mine.rows[1].verdict
     assert (theirs.here, theirs.can_stop, theirs.can_rerun, theirs.is_settled) == (False, False, False, True)
     with pytest.raises(SeriesNotFound):
-        other.core.series.stop(series.series_id, PERSON)
+        other.core.series.stop(series.series_id, named(PERSON))
     for unknown in ("", "s-nothing"):
         with pytest.raises(SeriesNotFound):
-            other.core.series.look(unknown)
+            other.core.series.matrix(unknown)
 
 
 def test_the_list_holds_series_of_here_and_of_elsewhere_once_each_newest_first(
@@ -85,9 +86,9 @@ def test_plans_come_back_from_their_files_when_ledger_and_warehouse_are_lost(
     other = without_ledger(bench, tmp_path / "other")
     for file in other.core.settings.data_dir.glob("warehouse*"):
         file.unlink()
-    other.core.storage.rebuild()
+    other.core.storage.rebuild(TESTER)
 
-    found = other.core.series.look(series.series_id)
+    found = other.core.series.matrix(series.series_id)
     assert found.series.plan == series.plan
     assert found.state is SeriesState.PLANNED, "this bench keeps no folders of runs"
 
@@ -100,4 +101,4 @@ def test_a_plan_is_moved_with_the_runs(bench: SeriesBench, tmp_path: Path) -> No
         bench.core.warehouse.move_to(target, lambda *_: None)
 
     assert [each.series_id for each in target.series.of([series.series_id])] == [series.series_id]
-    assert sorted(cell for _, cell in target.series.places([series.series_id])[series.series_id]) == [1, 2, 3]
+    assert sorted(cell for _, cell in target.series.run_cells([series.series_id])[series.series_id]) == [1, 2, 3]

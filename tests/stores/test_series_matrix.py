@@ -11,6 +11,7 @@ from aisbench_core.model import CellState, RunState, SeriesState
 from aisbench_core.series.matrix import Matrix
 from aisbench_core.warehouse.values import CheckLevel
 from tests import records as a
+from tests.actors import named
 from tests.flow.following import PERSON
 from tests.series_bench import SeriesBench
 
@@ -76,12 +77,12 @@ def test_a_lost_cell_runs_again_and_the_valid_attempt_counts(bench: SeriesBench)
     assert (first.shown.number, first.shown.throughput) == (2, 210.0)
     assert matrix.state is SeriesState.COMPLETED
     with pytest.raises(SpecError, match="none has ended without a valid result"):
-        bench.core.series.rerun(series.series_id, PERSON)
+        bench.core.series.rerun(series.series_id, named(PERSON))
 
 
 def _rerun(bench: SeriesBench, series_id: str, who: str) -> None:
     try:
-        bench.core.series.rerun(series_id, who)
+        bench.core.series.rerun(series_id, named(who))
     except SpecError:  # the other one was quicker
         return
 
@@ -90,7 +91,7 @@ def test_an_attempt_that_is_rescued_later_counts_again(bench: SeriesBench) -> No
     series = bench.launch(repeats=1)
     (run,) = bench.admit()
     bench.end(run, state=RunState.FAILED)
-    bench.core.series.rerun(series.series_id, PERSON)
+    bench.core.series.rerun(series.series_id, named(PERSON))
     (second,) = bench.admit()
     bench.end(second, state=RunState.STOPPED)
 
@@ -116,11 +117,11 @@ def test_stopping_cancels_what_is_to_come_and_stops_what_is_active(bench: Series
     series = bench.launch(repeats=3)
     (run,) = bench.admit()
 
-    bench.core.series.stop(series.series_id, PERSON)
+    bench.core.series.stop(series.series_id, named(PERSON))
     stopping = bench.core.ledger.get(run.run_id).state
     bench.end(run, state=RunState.STOPPED)
-    again = bench.core.series.stop(series.series_id, PERSON)
-    bench.core.series.rerun(series.series_id, PERSON)
+    again = bench.core.series.stop(series.series_id, named(PERSON))
+    bench.core.series.rerun(series.series_id, named(PERSON))
 
     assert stopping is RunState.STOPPING
     assert again.state is SeriesState.STOPPED

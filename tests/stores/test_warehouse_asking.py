@@ -15,7 +15,7 @@ import pytest
 from aisbench_core.errors import QueryError, WarehouseError
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.open.answer_files import rows, write_parquet
-from aisbench_core.warehouse.open.queries import Question, asked
+from aisbench_core.warehouse.open.queries import Query, executed
 from aisbench_core.warehouse.store.reading import FileReader, Reader, reader
 from tests import records as a
 from tests.postgres_server import PASSWORD
@@ -32,7 +32,7 @@ def file(tmp_path: Path) -> Warehouse:
 
 @pytest.fixture
 def reading(file: Warehouse) -> Iterator[Reader]:
-    found = reader(file.place, 60.0)
+    found = reader(file.location, 60.0)
     yield found
     found.close()
 
@@ -41,13 +41,13 @@ def reading(file: Warehouse) -> Iterator[Reader]:
 def either(warehouse: Warehouse) -> Iterator[Reader]:
     """A file's reader, and a team's."""
     warehouse.record(a.record("run-1"))
-    found = reader(warehouse.place, 60.0)
+    found = reader(warehouse.location, 60.0)
     yield found
     found.close()
 
 
 def ask(reading: Reader, sql: str, **values: object) -> list[tuple[object, ...]]:
-    with asked(reading, Question(sql, values)) as cur:
+    with executed(reading, Query(sql, values)) as cur:
         return cur.fetchall()
 
 
@@ -131,7 +131,7 @@ def test_a_mistake_is_shown_where_it_is(reading: Reader) -> None:
 
 
 def test_a_question_ends_when_its_time_is_over_and_the_next_one_is_answered(reading: Reader) -> None:
-    with pytest.raises(QueryError, match="longer than 1 s"), asked(reading, Question(FOREVER, seconds=1)):
+    with pytest.raises(QueryError, match="longer than 1 s"), executed(reading, Query(FOREVER, seconds=1)):
         pass
 
     assert ask(reading, "select count(*) from v_runs") == [(1,)]
@@ -183,8 +183,8 @@ def test_fetching_is_part_of_the_time(either: Reader) -> None:
     start = time.monotonic()
 
     with (
-        pytest.raises(QueryError, match=r"the question took longer than 1 s"),
-        asked(either, Question("from range(10_000_000_000)", seconds=1.0)) as cur,
+        pytest.raises(QueryError, match=r"the query took longer than 1 s"),
+        executed(either, Query("from range(10_000_000_000)", seconds=1.0)) as cur,
     ):
         all(rows(cur))
 
@@ -195,8 +195,8 @@ def test_writing_parquet_is_part_of_the_time(reading: Reader) -> None:
     start = time.monotonic()
 
     with (
-        pytest.raises(QueryError, match=r"the question took longer than 1 s"),
-        asked(reading, Question("from range(10_000_000_000)", seconds=1.0)) as cur,
+        pytest.raises(QueryError, match=r"the query took longer than 1 s"),
+        executed(reading, Query("from range(10_000_000_000)", seconds=1.0)) as cur,
     ):
         write_parquet(cur, None, BytesIO())
 

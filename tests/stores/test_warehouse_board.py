@@ -195,11 +195,9 @@ def test_runs_can_be_sorted_by_each_column_with_empty_values_last(warehouse: War
 
     for sort in RUN_SORTS:
         page = warehouse.runs(replace(BOARD, sort=sort, include_invalid=True))
-        found = warehouse.search(replace(BOARD, sort=sort, include_invalid=True))
 
         assert len(page.rows) == 3
         assert_sorted(page.rows, sort, descending=True)
-        assert [row.run_id for row in found.rows] == [row.run_id for row in page.rows]
 
 
 @pytest.mark.parametrize("bad", [{"sort": "throughput; drop table runs"}, {"limit": 0}, {"offset": -1}])

@@ -12,7 +12,6 @@ import pytest
 from aisbench_core.model import RunRecord
 from aisbench_core.private_files import draft_of
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.store.compacting import compact_lake, loose_files
 from aisbench_core.warehouse.store.lake import Lake
 from tests import records as a
 from tests.processes import FORKED
@@ -91,9 +90,9 @@ def test_a_file_that_is_missing_on_obs_is_named_and_one_that_nobody_needs_too(
     some(warehouse)
     (stored,) = list_parquet(team, obs)
     stored.with_name("of-a-dead-writer.parquet").write_bytes(stored.read_bytes())
-    lake = Lake(team.place, 60)
+    lake = Lake(team.location, 60)
 
-    assert [file.rpartition("/")[2] for file in loose_files(lake, NOW)] == ["of-a-dead-writer.parquet"]
+    assert [file.rpartition("/")[2] for file in lake.loose_files(NOW)] == ["of-a-dead-writer.parquet"]
     stored.unlink()
     (damage,) = team.open().check([]).damages
     assert damage.where == "metric_samples"
@@ -205,10 +204,10 @@ def test_compacting_a_team_s_warehouse_makes_few_files_and_removes_old_ones(
     for number in range(4):
         warehouse.record(with_many_samples(f"run-{number}"))
     before = everything(warehouse)
-    lake = Lake(team.place, 60)
+    lake = Lake(team.location, 60)
 
-    first = compact_lake(lake, NOW)
-    second = compact_lake(lake, NOW)
+    first = lake.compact(NOW)
+    second = lake.compact(NOW)
 
     assert first.flushed >= 4 * 10
     assert first.before.files == 4

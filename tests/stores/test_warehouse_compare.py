@@ -7,7 +7,7 @@ import pytest
 
 from aisbench_core.errors import RunNotFound, SpecError
 from aisbench_core.model import Mode, RunRecord, RunState
-from aisbench_core.warehouse import Comparability, Comparison, MetricComparison, ScalingQuestion, Warehouse
+from aisbench_core.warehouse import BenchmarkConfiguration, Comparability, Comparison, MetricComparison, Warehouse
 from tests import records as a
 
 
@@ -253,6 +253,6 @@ def test_single_servers_do_not_scale(warehouse: Warehouse) -> None:
 
 
 def test_a_curve_that_nobody_measured_is_empty(warehouse: Warehouse) -> None:
-    question = ScalingQuestion("cn-north-9", False, False, "0" * 64, "samples/s")
+    question = BenchmarkConfiguration("cn-north-9", False, False, "0" * 64, "samples/s")
 
     assert warehouse.scaling(question) == ()

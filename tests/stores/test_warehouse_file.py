@@ -1,4 +1,4 @@
-"""The warehouse's file: shared by threads and processes, moved on by migrations, and refused in words when unusable."""
+"""The warehouse's file: shared by threads and processes, upgraded by migrations, and refused in words when unusable."""
 
 import contextlib
 import fcntl
@@ -17,12 +17,13 @@ import pytest
 
 from aisbench_core.errors import WarehouseBusy, WarehouseError
 from aisbench_core.warehouse import BoardQuery, RunRow, Warehouse
-from aisbench_core.warehouse.store.connection import Connection
-from aisbench_core.warehouse.store.migrations import LATEST, STEPS, migrate
+from aisbench_core.warehouse.store.file_store import FileStore
+from aisbench_core.warehouse.store.migrations import LATEST, NEWEST, Schema, migrate
 from aisbench_core.warehouse.store.new_file import log_of
 from aisbench_core.warehouse.store.schema import TABLES
 from tests import records as a
 from tests.processes import FORKED
+from tests.stored_cards import rank_results_of
 
 BOARD = BoardQuery("cn-north-9")
 PROCESSES, THREADS, RUNS = 3, 3, 4
@@ -121,12 +122,12 @@ def test_threads_that_record_the_same_run_store_it_once(file: Path) -> None:
     in_threads(8, lambda number: (first if number % 2 else second).record(record))
 
     assert Warehouse(file).runs(BOARD).total == 1
-    assert len(first.rank_results("same")) == 8
+    assert len(rank_results_of(first, "same")) == 8
 
 
 def test_a_thread_waits_for_another_one_that_stores_and_then_says_that_it_is_busy(file: Path) -> None:
-    connection = Connection(file, 0.2)
-    connection.write(lambda cur: cur.execute("create table before (number integer)"))
+    store = FileStore(file, 0.2)
+    store.write(lambda cur: cur.execute("create table before (number integer)"))
     begun, release = threading.Event(), threading.Event()
 
     def slowly(cur: duckdb.DuckDBPyConnection) -> None:
@@ -135,16 +136,16 @@ def test_a_thread_waits_for_another_one_that_stores_and_then_says_that_it_is_bus
         cur.execute("insert into before values (1)")
 
     with ThreadPoolExecutor(1) as other:
-        storing = other.submit(connection.write, slowly)
+        storing = other.submit(store.write, slowly)
         assert begun.wait(60)
         with pytest.raises(WarehouseBusy) as refusal:
-            connection.write(lambda cur: cur.execute("insert into before values (3)"))
+            store.write(lambda cur: cur.execute("insert into before values (3)"))
         release.set()
         storing.result(60)
 
-    connection.write(lambda cur: cur.execute("insert into before values (2)"))
+    store.write(lambda cur: cur.execute("insert into before values (2)"))
     assert str(file) in str(refusal.value)
-    with connection.cursor() as cur:
+    with store.cursor() as cur:
         assert cur.execute("select number from before order by number").fetchall() == [(1,), (2,)]
 
 
@@ -175,7 +176,7 @@ def test_nobody_holds_the_file_when_nobody_asks(file: Path) -> None:
 def test_a_file_held_by_another_process_is_busy_after_a_bounded_wait(file: Path) -> None:
     Warehouse(file).record(a.record())
 
-    with held_elsewhere(file) as pid, pytest.raises(WarehouseBusy) as refusal, Connection(file, 0.05).cursor():
+    with held_elsewhere(file) as pid, pytest.raises(WarehouseBusy) as refusal, FileStore(file, 0.05).cursor():
         pass
 
     assert str(file) in str(refusal.value)
@@ -201,8 +202,8 @@ def test_waiting_for_another_process_ends_when_it_lets_go(file: Path) -> None:
 
 
 def test_a_borrower_that_fails_gives_its_cursor_back(file: Path) -> None:
-    connection = Connection(file, 1.0)
-    with pytest.raises(KeyError), connection.cursor():
+    store = FileStore(file, 1.0)
+    with pytest.raises(KeyError), store.cursor():
         raise KeyError
 
     with held_elsewhere(file):
@@ -210,16 +211,16 @@ def test_a_borrower_that_fails_gives_its_cursor_back(file: Path) -> None:
 
 
 def test_a_failed_transaction_leaves_nothing_behind(file: Path) -> None:
-    connection = Connection(file)
+    store = FileStore(file)
 
     def half(cur: duckdb.DuckDBPyConnection) -> None:
         cur.execute("insert into events (run_id) values ('half')")
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        connection.write(half)
+        store.write(half)
 
-    with connection.cursor() as cur:
+    with store.cursor() as cur:
         assert cur.execute("select count(*) from events").fetchall() == [(0,)]
 
 
@@ -274,26 +275,33 @@ def test_the_tables_ask_for_nothing_that_a_shared_catalogue_cannot_give(file: Pa
         assert cur.execute("select * from duckdb_sequences()").fetchall() == []
 
 
-def test_a_migration_that_fails_changes_nothing(file: Path) -> None:
+def later(step: str) -> Schema:
+    """A schema that gives runs one more column, and completes rows of before by a step."""
+    tables = {**NEWEST.tables, "runs": {**NEWEST.tables["runs"], "extra": "INTEGER"}, "another": {"x": "INTEGER"}}
+    return Schema(LATEST + 1, tables, {**NEWEST.steps, LATEST + 1: step})
+
+
+def test_a_later_schema_adds_what_it_declares_and_completes_every_row(file: Path) -> None:
     Warehouse(file).record(a.record())
-    broken = "alter table runs add column extra INTEGER; alter table no_such_table add column extra INTEGER"
+
+    with duckdb.connect(file) as con:
+        migrate(con, file, later("update runs set extra = 7"))
+        migrate(con, file, later("update runs set extra = 8"))
+
+        assert con.execute("select run_id, extra from runs").fetchall() == [("run-1", 7)]
+        assert con.execute("select * from another").fetchall() == []
+        assert con.execute("select max(version) from schema_version").fetchall() == [(LATEST + 1,)]
+
+
+def test_an_upgrade_that_fails_changes_nothing(file: Path) -> None:
+    Warehouse(file).record(a.record())
 
     with duckdb.connect(file) as con, pytest.raises(duckdb.CatalogException):
-        migrate(con, file, (*STEPS, broken))
+        migrate(con, file, later("update runs set extra = 7; update no_such_table set extra = 7"))
 
     assert Warehouse(file).run("run-1") is not None
     with Warehouse(file).cursor() as cur:
         assert "extra" not in [name for name, *_ in cur.execute("describe runs").fetchall()]
-
-
-def test_a_migration_keeps_every_row(file: Path) -> None:
-    Warehouse(file).record(a.record())
-
-    with duckdb.connect(file) as con:
-        migrate(con, file, (*STEPS, "alter table runs add column extra INTEGER default 7"))
-
-        assert con.execute("select run_id, extra from runs").fetchall() == [("run-1", 7)]
-        assert con.execute("select max(version) from schema_version").fetchall() == [(LATEST + 1,)]
 
 
 # --- files that cannot be used ----------------------------------------------------------------------
@@ -418,9 +426,9 @@ def keep_log(file: Path, kept: "multiprocessing.synchronize.Event", done: "multi
 
 
 def test_a_writer_waits_for_a_log_that_somebody_who_leaves_still_holds(file: Path) -> None:
-    kept, done, connection = FORKED.Event(), FORKED.Event(), Connection(file)
+    kept, done, store = FORKED.Event(), FORKED.Event(), FileStore(file)
     tries: list[int] = []
-    connection.write(lambda cur: cur.execute("insert into standings_due values (1)"))
+    store.write(lambda cur: cur.execute("insert into standings_due values (1)"))
 
     def change(cur: duckdb.DuckDBPyConnection) -> None:
         cur.execute("insert into standings_due values (2)")
@@ -432,10 +440,10 @@ def test_a_writer_waits_for_a_log_that_somebody_who_leaves_still_holds(file: Pat
     process.start()
     assert kept.wait(60)
     with pytest.raises(WarehouseBusy, match=f"in use by process {process.pid}"):
-        Connection(file, patience_s=0).write(lambda cur: cur.execute("insert into standings_due values (3)"))
-    connection.write(change)
+        FileStore(file, patience_s=0).write(lambda cur: cur.execute("insert into standings_due values (3)"))
+    store.write(change)
     process.join(60)
 
-    with connection.cursor() as cur:
+    with store.cursor() as cur:
         assert cur.execute("from standings_due order by all").fetchall() == [(1,), (2,)]
     assert len(tries) >= 3

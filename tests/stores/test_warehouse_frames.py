@@ -9,7 +9,7 @@ import pytest
 
 import aisbench_core
 from aisbench_core.errors import ConfigError, QueryError, RunNotFound, SpecError
-from aisbench_core.model import Remark, RemarkKind
+from aisbench_core.model import AnnotationChange, AnnotationKind
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.answers.sorts import RUN_SORTS
 from aisbench_core.warehouse.open.frames import OpenWarehouse
@@ -40,7 +40,7 @@ def with_runs(warehouse: Warehouse) -> Warehouse:
 
 
 def test_the_board_and_the_runs_are_those_of_the_pages(filled: Warehouse) -> None:
-    with OpenWarehouse(filled.place) as opened:
+    with OpenWarehouse(filled.location) as opened:
         board = opened.leaderboard()
         runs = opened.runs(node_counts=1, framework_versions=["r1.10"])
         everything = opened.runs(include_invalid=True, limit=3)
@@ -65,7 +65,7 @@ def test_the_board_and_the_runs_are_those_of_the_pages(filled: Warehouse) -> Non
 
 def test_runs_are_sorted_by_what_lists_of_runs_are_sorted_by(filled: Warehouse) -> None:
     query = BoardQuery("cn-north-9", include_invalid=True)
-    with OpenWarehouse(filled.place) as opened:
+    with OpenWarehouse(filled.location) as opened:
         fastest = opened.runs(sort="throughput", limit=2)
         after = opened.runs(sort="throughput", descending=False, limit=2, offset=1)
         invalid = opened.runs(validity="incomplete")
@@ -77,15 +77,14 @@ def test_runs_are_sorted_by_what_lists_of_runs_are_sorted_by(filled: Warehouse) 
     assert list(after["run_id"]) == ["one-0", "one-1"]
     assert list(invalid["run_id"]) == ["broken"]
     assert sorted_by == {
-        sort: [row.run_id for row in filled.search(replace(query, sort=sort, descending=True)).rows]
-        for sort in RUN_SORTS
+        sort: [row.run_id for row in filled.runs(replace(query, sort=sort, descending=True)).rows] for sort in RUN_SORTS
     }
 
 
 def test_cards_scaling_history_and_sql(warehouse: Warehouse) -> None:
     filled = with_runs(warehouse)
     later = a.record("later", throughputs=[1010.0] * 8, created_at=a.T0 + timedelta(days=1))
-    with OpenWarehouse(filled.place) as opened:
+    with OpenWarehouse(filled.location) as opened:
         ranks = opened.ranks("two-0")
         scaling = opened.scaling("one-0")
         history = opened.history("one-0")
@@ -109,9 +108,9 @@ def test_cards_scaling_history_and_sql(warehouse: Warehouse) -> None:
 
 def test_a_filter_that_does_not_exist_and_a_region_that_is_not_said_are_named(filled: Warehouse) -> None:
     filled.record(a.record("elsewhere", region="cn-east-3"))
-    filled.people.remark("old-0", [Remark(a.T0, "ann", RemarkKind.TAG, "tuned")], None)
+    filled.annotations.add("old-0", [AnnotationChange(a.T0, "ann", AnnotationKind.TAG, "tuned")], None)
 
-    with OpenWarehouse(filled.place) as opened:
+    with OpenWarehouse(filled.location) as opened:
         with pytest.raises(SpecError, match="model: must be one of region, models"):
             opened.runs(model="x")
         with pytest.raises(SpecError, match=r"ruleset_id: must be one of region, models"):
@@ -154,7 +153,7 @@ def test_a_series_is_told_row_by_row_with_all_its_statistics(filled: Warehouse) 
         made = a.record(f"of-series-{number}", throughputs=[total / 8] * 8)
         filled.record(replace(made, run=replace(made.run, series_id="s-1", series_index=number + 1)))
 
-    with OpenWarehouse(filled.place) as opened:
+    with OpenWarehouse(filled.location) as opened:
         told = opened.series("s-1")
         nothing = opened.series("s-2")
 

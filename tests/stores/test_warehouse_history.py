@@ -10,9 +10,10 @@ import pytest
 from aisbench_core.errors import RunNotFound, SpecError
 from aisbench_core.model import RunRecord, RunState
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.answers.histories import BaselineReason, GroupRow, History, Outcome, VersionField
-from aisbench_core.warehouse.answers.history import MOST_RUNS
+from aisbench_core.warehouse.answers.histories import BaselineReason, History, Outcome, TrendRow, VersionField
+from aisbench_core.warehouse.answers.history import MAX_RUNS
 from tests import records as a
+from tests.actors import TESTER, named
 
 BOARD = BoardQuery("cn-north-9")
 GOOD = (8000.0, 8040.0, 7960.0, 8020.0, 7980.0, 8010.0)
@@ -44,8 +45,8 @@ def two_versions(good: Sequence[float] = GOOD, bad: Sequence[float] = BAD) -> li
     return [*a.records(good, "old"), *later(a.records(bad, "new", framework_version="r1.11"), 100)]
 
 
-def only_group(warehouse: Warehouse, query: BoardQuery = BOARD) -> GroupRow:
-    (row,) = warehouse.groups(query).rows
+def only_group(warehouse: Warehouse, query: BoardQuery = BOARD) -> TrendRow:
+    (row,) = warehouse.trends(query).rows
     return row
 
 
@@ -54,7 +55,7 @@ def only_history(warehouse: Warehouse) -> History:
 
 
 def test_an_empty_warehouse_has_no_history(warehouse: Warehouse) -> None:
-    assert warehouse.groups(BOARD).rows == ()
+    assert warehouse.trends(BOARD).rows == ()
     assert warehouse.regressions(BOARD).outcome is Outcome.NOT_ENOUGH
     assert warehouse.baselines() == []
 
@@ -65,8 +66,8 @@ def test_a_slower_version_is_found_from_what_was_recorded(warehouse: Warehouse) 
     history = only_history(warehouse)
 
     assert [run.run_id for run in history.runs][:2] == ["old-0", "old-1"]
-    assert (history.judgement.baseline, history.judgement.candidate) == ("r1.10", "r1.11")
-    verdicts = {metric.name: metric.outcome for metric in history.judgement.metrics}
+    assert (history.verdict.baseline, history.verdict.candidate) == ("r1.10", "r1.11")
+    verdicts = {metric.name: metric.outcome for metric in history.verdict.metrics}
     assert verdicts["throughput"] is Outcome.REGRESSION
     assert verdicts["accuracy"] is Outcome.NO_CHANGE
     assert "energy_consumption" not in verdicts
@@ -90,7 +91,7 @@ def test_only_the_same_question_on_the_same_hardware_is_one_group(warehouse: War
         ]
     )
 
-    page = warehouse.groups(BOARD)
+    page = warehouse.trends(BOARD)
 
     assert page.total == len(page.rows) == len({row.group.id for row in page.rows}) == 7
     for row in page.rows:
@@ -103,11 +104,11 @@ def test_groups_come_page_by_page_the_latest_first(warehouse: Warehouse) -> None
         [each for nodes in (1, 2, 4) for each in later(a.records([1.0], f"n{nodes}", node_count=nodes), nodes)]
     )
 
-    pages = [warehouse.groups(replace(BOARD, limit=2, offset=offset)) for offset in (0, 2)]
+    pages = [warehouse.trends(replace(BOARD, limit=2, offset=offset)) for offset in (0, 2)]
 
     assert [row.group.node_count for page in pages for row in page.rows] == [4, 2, 1]
     assert pages[0].total == 3
-    assert [row.group.node_count for row in warehouse.groups(replace(BOARD, node_counts=(2,))).rows] == [2]
+    assert [row.group.node_count for row in warehouse.trends(replace(BOARD, node_counts=(2,))).rows] == [2]
 
 
 def test_runs_that_are_not_valid_do_not_count_and_say_why(warehouse: Warehouse) -> None:
@@ -118,7 +119,7 @@ def test_runs_that_are_not_valid_do_not_count_and_say_why(warehouse: Warehouse) 
     without, with_all = only_history(warehouse), warehouse.history(only_group(warehouse), include_invalid=True)
 
     assert {"broken", "stopped"}.isdisjoint(run.run_id for run in without.runs)
-    assert without.judgement == with_all.judgement
+    assert without.verdict == with_all.verdict
     reasons = {run.run_id: run.left_out["duration_s"] for run in with_all.runs if not run.values}
     assert set(reasons) == {"broken", "stopped"}
     assert "V03" in reasons["broken"]
@@ -139,8 +140,8 @@ def test_imported_runs_whose_time_is_not_known_have_no_place_in_a_history(wareho
     (judged,) = warehouse.regressions(BoardQuery("imported")).groups
     history = warehouse.history(judged.row)
 
-    assert (judged.judgement.outcome, judged.timeless) == (Outcome.NO_CHANGE, 9)
-    assert set(judged.judgement.candidate_run_ids) <= {f"c-{n}" for n in range(6)}
+    assert (judged.verdict.outcome, judged.timeless) == (Outcome.NO_CHANGE, 9)
+    assert set(judged.verdict.candidate_run_ids) <= {f"c-{n}" for n in range(6)}
     assert {run.left_out["throughput"] for run in history.runs if not run.values} == {"time not known"}
 
 
@@ -155,7 +156,7 @@ def test_numbers_that_are_no_numbers_are_left_out_with_a_reason(warehouse: Wareh
     left_out = {run.run_id: run.left_out for run in history.runs}
     assert left_out["old-0"]["rank_cv"] == left_out["old-1"]["accuracy"] == "not a finite number"
     assert left_out["old-0"]["energy_consumption"] == "not measured"
-    counts = {metric.name: metric.baseline.count for metric in history.judgement.metrics if metric.baseline}
+    counts = {metric.name: metric.baseline.count for metric in history.verdict.metrics if metric.baseline}
     assert counts == {"throughput": 6, "accuracy": 5, "duration_s": 6, "rank_cv": 5}
 
 
@@ -173,15 +174,15 @@ def test_the_same_moment_twice_has_one_order_and_a_wrong_clock_is_the_clouds_bus
 
 
 def test_a_long_history_shows_its_newest_runs_and_the_baseline(warehouse: Warehouse) -> None:
-    warehouse.rebuild(a.records([8000.0 + index % 7 for index in range(MOST_RUNS + 20)], "run"))
+    warehouse.rebuild(a.records([8000.0 + index % 7 for index in range(MAX_RUNS + 20)], "run"))
     row = only_group(warehouse)
 
     newest, with_old = warehouse.history(row), warehouse.history(row, names=["run-0", "run-1"])
 
-    assert (len(newest.runs), newest.older) == (MOST_RUNS, 20)
-    assert newest.runs[-1].run_id == f"run-{MOST_RUNS + 19}"
-    assert with_old.judgement.baseline_run_ids == ("run-0", "run-1")
-    assert (with_old.judgement.rule, len(with_old.runs)) == (BaselineReason.ASKED, MOST_RUNS)
+    assert (len(newest.runs), newest.older) == (MAX_RUNS, 20)
+    assert newest.runs[-1].run_id == f"run-{MAX_RUNS + 19}"
+    assert with_old.verdict.baseline_run_ids == ("run-0", "run-1")
+    assert (with_old.verdict.rule, len(with_old.runs)) == (BaselineReason.REQUESTED, MAX_RUNS)
 
 
 # --- verdicts on many groups ------------------------------------------------------------------------
@@ -196,13 +197,13 @@ def test_one_answer_judges_every_group_and_adjusts_over_all_of_them(warehouse: W
 
     found = warehouse.regressions(BOARD)
 
-    outcomes = [(each.row.group.node_count, each.judgement.outcome) for each in found.groups]
+    outcomes = [(each.row.group.node_count, each.verdict.outcome) for each in found.groups]
     assert outcomes == [(1, Outcome.REGRESSION), (2, Outcome.NO_CHANGE), (4, Outcome.NOT_ENOUGH)]
     assert found.outcome is Outcome.REGRESSION
-    judgements = [each.judgement for each in found.groups]
+    judgements = [each.verdict for each in found.groups]
     tested = [metric for each in judgements for metric in (*each.metrics, *each.within) if metric.p_value is not None]
     assert found.tests == len(tested)
-    assert {each.judgement.tests for each in found.groups} == {found.tests}
+    assert {each.verdict.tests for each in found.groups} == {found.tests}
 
 
 def test_a_baseline_is_asked_for_by_version_or_by_run(warehouse: Warehouse) -> None:
@@ -212,11 +213,11 @@ def test_a_baseline_is_asked_for_by_version_or_by_run(warehouse: Warehouse) -> N
     by_version, by_run = (warehouse.regressions(BOARD, names=names) for names in (["r1.10"], ["new-0", "new-1"]))
 
     (other, first) = sorted(by_version.groups, key=lambda each: -each.row.group.node_count)
-    assert (first.judgement.baseline, first.judgement.candidate) == ("r1.10", "r1.12")
-    assert other.judgement.outcome is Outcome.NOT_ENOUGH
+    assert (first.verdict.baseline, first.verdict.candidate) == ("r1.10", "r1.12")
+    assert other.verdict.outcome is Outcome.NOT_ENOUGH
     (only,) = by_run.groups
-    assert only.judgement.baseline_run_ids == ("new-0", "new-1")
-    assert only.judgement.candidate == "r1.12"
+    assert only.verdict.baseline_run_ids == ("new-0", "new-1")
+    assert only.verdict.candidate == "r1.12"
     with pytest.raises(RunNotFound, match=r"r9"):
         warehouse.regressions(BOARD, names=["r9"])
 
@@ -228,31 +229,31 @@ def test_a_marked_version_stays_the_baseline_until_it_is_unmarked(warehouse: War
     newest = later(a.records(BAD, "newest", framework_version="r1.12"), 200)
     warehouse.rebuild([*two_versions(), *newest])
 
-    marked = warehouse.mark_baseline(["old-0"], VersionField.FRAMEWORK, "ann", a.T0)
+    marked = warehouse.mark_baseline(["old-0"], VersionField.FRAMEWORK, named("ann"), a.T0)
 
     assert (marked.names, warehouse.baselines()) == (("r1.10",), [marked])
     history = only_history(warehouse)
-    assert (history.judgement.rule, history.judgement.baseline) == (BaselineReason.MARKED, "r1.10")
+    assert (history.verdict.rule, history.verdict.baseline) == (BaselineReason.MARKED, "r1.10")
     assert history.row.baseline == marked
-    assert warehouse.unmark_baseline(marked.group.id)
-    assert not warehouse.unmark_baseline(marked.group.id)
-    assert only_history(warehouse).judgement.rule is BaselineReason.VERSION_BEFORE
+    assert warehouse.unmark_baseline(marked.group.id, actor=TESTER)
+    assert not warehouse.unmark_baseline(marked.group.id, actor=TESTER)
+    assert only_history(warehouse).verdict.rule is BaselineReason.VERSION_BEFORE
 
 
 def test_a_new_mark_takes_the_place_of_the_old_one(warehouse: Warehouse) -> None:
     warehouse.rebuild(two_versions())
-    warehouse.mark_baseline(["old-0"], VersionField.FRAMEWORK, "ann", a.T0)
+    warehouse.mark_baseline(["old-0"], VersionField.FRAMEWORK, named("ann"), a.T0)
 
-    warehouse.mark_baseline(["old-1", "old-2"], None, "bob", a.T0 + timedelta(days=1))
+    warehouse.mark_baseline(["old-1", "old-2"], None, named("bob"), a.T0 + timedelta(days=1))
 
     (baseline,) = warehouse.baselines()
     assert (baseline.field, baseline.names, baseline.marked_by) == (None, ("old-1", "old-2"), "bob")
-    assert only_history(warehouse).judgement.baseline_run_ids == ("old-1", "old-2")
+    assert only_history(warehouse).verdict.baseline_run_ids == ("old-1", "old-2")
 
 
 def test_a_rebuild_keeps_the_marks(warehouse: Warehouse) -> None:
     warehouse.rebuild(two_versions())
-    marked = warehouse.mark_baseline(["old-0"], VersionField.FRAMEWORK, "ann", a.T0)
+    marked = warehouse.mark_baseline(["old-0"], VersionField.FRAMEWORK, named("ann"), a.T0)
 
     warehouse.rebuild(two_versions())
 
@@ -264,11 +265,11 @@ def test_what_cannot_be_a_baseline_is_refused_with_every_reason(warehouse: Wareh
     warehouse.rebuild([*two_versions(), *a.records(GOOD, "wide", node_count=2), broken])
 
     with pytest.raises(RunNotFound, match="gone"):
-        warehouse.mark_baseline(["old-0", "gone"], None, "ann", a.T0)
+        warehouse.mark_baseline(["old-0", "gone"], None, named("ann"), a.T0)
     with pytest.raises(RunNotFound, match="none was named"):
-        warehouse.mark_baseline([], None, "ann", a.T0)
+        warehouse.mark_baseline([], None, named("ann"), a.T0)
     with pytest.raises(SpecError) as refusal:
-        warehouse.mark_baseline(["old-0", "wide-0", "broken"], None, "ann", a.T0)
+        warehouse.mark_baseline(["old-0", "wide-0", "broken"], None, named("ann"), a.T0)
 
     assert "one group" in str(refusal.value)
     assert "valid" in str(refusal.value)

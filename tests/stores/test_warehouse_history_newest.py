@@ -10,7 +10,7 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.model import RunRecord
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.answers import history
-from aisbench_core.warehouse.answers.history import MOST_RUNS
+from aisbench_core.warehouse.answers.history import MAX_RUNS
 from tests import records as a
 
 RUNS = 640
@@ -33,7 +33,7 @@ def in_sevens(failed: int) -> list[RunRecord]:
 def test_pages_and_history_begin_with_the_newest_runs_that_count(warehouse: Warehouse, failed: int) -> None:
     warehouse.rebuild(in_sevens(failed))
     valid = [f"run-{number:03}" for number in reversed(range(RUNS - failed))]
-    (row,) = warehouse.groups(BoardQuery("cn-north-9")).rows
+    (row,) = warehouse.trends(BoardQuery("cn-north-9")).rows
 
     pages = [warehouse.history_runs(replace(NEWEST, offset=offset), row) for offset in (0, 30, 300, RUNS)]
     every = warehouse.history_runs(replace(NEWEST, include_invalid=True, offset=15), row)
@@ -45,12 +45,12 @@ def test_pages_and_history_begin_with_the_newest_runs_that_count(warehouse: Ware
     assert {page.total for page in pages} == {RUNS - failed}
     assert [run.run_id for run in every.rows] == [f"run-{number:03}" for number in range(RUNS - 16, RUNS - 46, -1)]
     assert every.total == RUNS
-    assert [run.run_id for run in whole.runs] == valid[:MOST_RUNS][::-1]
+    assert [run.run_id for run in whole.runs] == valid[:MAX_RUNS][::-1]
 
 
 def test_the_count_is_of_this_moment_whatever_is_kept(warehouse: Warehouse) -> None:
     warehouse.rebuild(in_sevens(3)[-5:])
-    (row,) = warehouse.groups(BoardQuery("cn-north-9")).rows
+    (row,) = warehouse.trends(BoardQuery("cn-north-9")).rows
     warehouse.record(a.record("later", created_at=a.T0 + timedelta(days=1)))
 
     page = warehouse.history_runs(replace(NEWEST, limit=2), row)
@@ -59,23 +59,23 @@ def test_the_count_is_of_this_moment_whatever_is_kept(warehouse: Warehouse) -> N
 
 
 class Overheard:
-    """A cursor that notes how many places each question names."""
+    """A cursor that notes how many row ids each statement gets."""
 
     def __init__(self, cur: DuckDBPyConnection) -> None:
         self._cur = cur
-        self.places: list[int] = []
+        self.row_ids: list[int] = []
 
     def execute(self, asked: str, values: Any = None) -> DuckDBPyConnection:
-        self.places.append(len((values or {}).get("places", ())))
+        self.row_ids.append(len((values or {}).get("row_ids", ())))
         return self._cur.execute(asked, values)
 
 
-def test_a_page_far_down_names_no_places_of_all_the_runs_above_it(
+def test_a_page_far_down_passes_no_row_ids_of_all_the_runs_above_it(
     warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(history, "MOST_PLACES", 100)
+    monkeypatch.setattr(history, "MAX_ROW_IDS", 100)
     warehouse.rebuild(in_sevens(3))
-    (row,) = warehouse.groups(BoardQuery("cn-north-9")).rows
+    (row,) = warehouse.trends(BoardQuery("cn-north-9")).rows
 
     with warehouse.cursor() as cur:
         overheard = Overheard(cur)
@@ -88,4 +88,4 @@ def test_a_page_far_down_names_no_places_of_all_the_runs_above_it(
         ("run-576", 30, RUNS - 3),
         ("run-336", 30, RUNS - 3),
     ]
-    assert 90 <= max(overheard.places) < 125
+    assert 90 <= max(overheard.row_ids) < 125

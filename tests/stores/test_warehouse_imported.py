@@ -13,6 +13,7 @@ from aisbench_core.results.record import read_record, write_record
 from aisbench_core.warehouse import BoardQuery, CheckLevel, Comparability, Export, RunRow, Validity, Warehouse
 from aisbench_core.warehouse.records.record import CHUNK
 from tests import records as a
+from tests.actors import TESTER
 
 ALL = BoardQuery("imported", include_invalid=True)
 
@@ -165,7 +166,7 @@ def test_many_records_at_once_replace_what_was_there(warehouse: Warehouse) -> No
     warehouse.record_many(many)
 
     assert warehouse.runs(ALL).total == CHUNK + 1
-    assert warehouse.known(["imported-0", "nobody"]) == {"imported-0"}
+    assert warehouse.recorded(["imported-0", "nobody"]) == {"imported-0"}
 
 
 def test_a_launched_run_is_found_by_its_job_and_an_imported_one_is_not(warehouse: Warehouse) -> None:
@@ -215,7 +216,7 @@ def test_what_is_claimed_does_not_move_the_efficiency_of_launched_runs(warehouse
 def test_valid_runs_and_claims_are_listed_apart(warehouse: Warehouse, validity: Validity, expected: list[str]) -> None:
     warehouse.record_many([a.imported("old"), a.record("new", region="imported")])
 
-    page = warehouse.search(replace(ALL, validity=validity))
+    page = warehouse.runs(replace(ALL, validity=validity))
 
     assert ([row.run_id for row in page.rows], page.total) == (expected, 1)
 
@@ -227,7 +228,7 @@ def test_a_verdict_that_was_stored_before_claims_were_told_apart_changes_when_it
     with warehouse.cursor() as cur:
         cur.execute("update results set validity = 'valid'")
 
-    changed = warehouse.keep_verdicts(warehouse.validate(ALL))
+    changed = warehouse.store_evaluations(warehouse.validate(ALL), actor=TESTER)
 
     row = warehouse.run("old")
     assert (changed, row and row.validity) == (1, Validity.CLAIMED)

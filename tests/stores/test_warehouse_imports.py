@@ -7,10 +7,11 @@ from datetime import datetime, timedelta
 import pytest
 
 from aisbench_core.errors import RunNotFound
-from aisbench_core.model import Remark, RemarkKind, RunRecord
+from aisbench_core.model import AnnotationChange, AnnotationKind, RunRecord
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.store.schema import TABLES
 from tests import records as a
+from tests.actors import named
 
 FIRST, SECOND = a.T0, a.T0 + timedelta(days=1)
 ALL = BoardQuery("imported", include_invalid=True)
@@ -59,7 +60,7 @@ def test_an_import_is_what_was_stored_at_one_moment(filled: Warehouse) -> None:
 
 
 def test_a_forgotten_import_leaves_nothing_but_the_others_and_its_standings_are_counted_anew(filled: Warehouse) -> None:
-    filled.people.remark("i-2", [Remark(a.T0, "ann", RemarkKind.NOTE, "odd")], None)
+    filled.annotations.add("i-2", [AnnotationChange(a.T0, "ann", AnnotationKind.NOTE, "odd")], None)
     before = filled.leaderboard(ALL)
 
     gone = filled.imports.forget(FIRST, keep_remarks=False)
@@ -72,7 +73,7 @@ def test_a_forgotten_import_leaves_nothing_but_the_others_and_its_standings_are_
 
 
 def test_remarks_that_are_kept_come_back_with_the_same_result(filled: Warehouse) -> None:
-    filled.people.remark("i-1", [Remark(a.T0, "ann", RemarkKind.TAG, "golden")], None)
+    filled.annotations.add("i-1", [AnnotationChange(a.T0, "ann", AnnotationKind.TAG, "golden")], None)
 
     filled.imports.forget(FIRST, keep_remarks=True)
     clean = filled.check([]).damages
@@ -85,8 +86,8 @@ def test_remarks_that_are_kept_come_back_with_the_same_result(filled: Warehouse)
 
 
 def test_baselines_lose_the_runs_and_go_when_nothing_is_left(filled: Warehouse) -> None:
-    filled.mark_baseline(["i-1", "i-4"], None, "ann", a.T0)
-    filled.mark_baseline(["i-3"], None, "ann", a.T0)
+    filled.mark_baseline(["i-1", "i-4"], None, named("ann"), a.T0)
+    filled.mark_baseline(["i-3"], None, named("ann"), a.T0)
 
     filled.imports.forget(FIRST, keep_remarks=False)
 

@@ -20,13 +20,14 @@ from aisbench_core.model import (
     ServerResult,
     stated_of,
 )
-from aisbench_core.rulesets.shelf import Rulesets, shipped
+from aisbench_core.rulesets.registry import Rulesets, shipped
 from aisbench_core.warehouse import BoardQuery, Export, Validity, Warehouse
 from aisbench_core.warehouse.records.facts import facts_of, stored_facts
 from aisbench_core.warehouse.records.rows import rows_of
 from aisbench_core.warehouse.store.schema import RESULTS, RUNS
-from aisbench_core.warehouse.validity.judging import Judge
+from aisbench_core.warehouse.validity.evaluation import Evaluator
 from tests import records as a
+from tests.actors import TESTER
 
 RULESETS = Rulesets(Path("none")).ids()
 
@@ -96,20 +97,20 @@ def test_judging_stored_runs_gives_the_verdicts_of_their_recording(
     warehouse = Warehouse(file)
     warehouse.record_many(records)
     for ruleset_id in RULESETS:
-        judge = Judge(shipped(ruleset_id))
+        judge = Evaluator(shipped(ruleset_id))
         at_recording = {one.run.run_id: verdict_of(one, judge) for one in records}
 
         with warehouse.cursor() as cur:
             facts = list(stored_facts(cur, list(at_recording), judge.straggler_share))
 
-        assert {one.run_id: judge.verdict(one) for one in facts} == at_recording
+        assert {one.run_id: judge.evaluate(one) for one in facts} == at_recording
 
 
-def verdict_of(record: RunRecord, judge: Judge) -> object:
+def verdict_of(record: RunRecord, judge: Evaluator) -> object:
     rows = rows_of(record, judge)
     run = dict(zip(RUNS, rows["runs"][0], strict=True))
     result = dict(zip(RESULTS, rows["results"][0], strict=True))
-    return judge.verdict(facts_of(run, result, rows["rank_results"], rows["server_results"], judge.straggler_share))
+    return judge.evaluate(facts_of(run, result, rows["rank_results"], rows["server_results"], judge.straggler_share))
 
 
 ALL = BoardQuery("cn-north-9", include_invalid=True)
@@ -156,12 +157,12 @@ def test_a_validation_changes_nothing_until_its_verdicts_are_kept(warehouse: War
     assert found.by_rule["V21"] == (2, 0)
     assert {run.stored_ruleset_id for run in found.runs} == {"aisbench/1"}
     assert warehouse.runs(ALL).rows[0].ruleset_id == "aisbench/1"
-    assert warehouse.keep_verdicts(found) == 3
+    assert warehouse.store_evaluations(found, actor=TESTER) == 3
     assert warehouse.runs(replace(ALL, validity=Validity.INVALID)).total == 2
     assert {row.ruleset_id for row in warehouse.runs(ALL).rows} == {IEEE}
     again = warehouse.validate(replace(ALL, ruleset_id=IEEE))
     assert all(run.is_stored for run in again.runs)
-    assert warehouse.keep_verdicts(again) == 0
+    assert warehouse.store_evaluations(again, actor=TESTER) == 0
     assert warehouse.check([a.records([8000, 8100])[0]]).damages == ()
 
 

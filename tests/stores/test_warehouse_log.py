@@ -12,6 +12,7 @@ from aisbench_core.warehouse.store.new_file import log_of
 from aisbench_core.warehouse.store.reading import FileReader
 from aisbench_core.wiring import open_core
 from tests import records as a
+from tests.actors import TESTER
 
 BOARD = BoardQuery("cn-north-9", include_invalid=True)
 
@@ -40,7 +41,7 @@ def test_a_log_that_was_deleted_or_cut_is_named_and_a_rebuild_goes_on(file: Path
 
     assert "aisbench warehouse rebuild" in error.value.hint
     core = open_core(Settings(data_dir=file.parent))
-    core.storage.rebuild()
+    core.storage.rebuild(TESTER)
     assert core.warehouse.leaderboard(BOARD).rows == ()
 
 

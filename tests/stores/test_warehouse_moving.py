@@ -8,7 +8,10 @@ import pytest
 
 from aisbench_core.errors import WarehouseError
 from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.store.file_store import FileStore
+from aisbench_core.warehouse.store.lake import Lake
 from tests import records as a
+from tests.actors import named
 from tests.postgres_server import PostgresServer
 from tests.processes import FORKED
 from tests.stores.test_warehouse_care import BOARD, everything, some
@@ -30,7 +33,7 @@ def ways(request: pytest.FixtureRequest, team: TeamWarehouse, tmp_path: Path) ->
 def test_everything_is_copied_and_others_stay(ways: tuple[Warehouse, Warehouse]) -> None:
     source, target = ways
     records = some(source)
-    source.mark_baseline(["run-0"], None, "ann", datetime(2026, 3, 1, tzinfo=UTC))
+    source.mark_baseline(["run-0"], None, named("ann"), datetime(2026, 3, 1, tzinfo=UTC))
     target.record(a.record("run-0", engine_version="old"))
     target.record(a.record("of somebody else"))
 
@@ -44,12 +47,15 @@ def test_everything_is_copied_and_others_stay(ways: tuple[Warehouse, Warehouse])
     assert target.baselines() == source.baselines() != []
 
 
-def test_many_runs_are_copied_some_at_a_time_and_each_of_them_whole(tmp_path: Path) -> None:
+def test_many_runs_are_copied_some_at_a_time_and_each_of_them_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FileStore, "runs_per_copy", 3)
     source, target = Warehouse(tmp_path / "source.duckdb"), Warehouse(tmp_path / "target.duckdb")
     source.rebuild([with_many_samples(f"run-{number}") for number in range(7)])
     told: list[tuple[int, int]] = []
 
-    moved = source.move_to(target, lambda done, of: told.append((done, of)), at_once=3)
+    moved = source.move_to(target, lambda done, of: told.append((done, of)))
 
     assert (moved.runs, moved.copied) == (7, 7)
     assert told == [(number, 7) for number in range(1, 8)]  # each has more samples than three runs should have rows
@@ -89,7 +95,8 @@ def test_a_move_that_was_killed_is_carried_on(team: TeamWarehouse, tmp_path: Pat
 
 
 def move_and_tell(file: Path, team: TeamWarehouse, told: "multiprocessing.queues.Queue[int]") -> None:
-    Warehouse(file).move_to(team.open(), lambda done, _of: told.put(done), at_once=200)
+    Lake.runs_per_copy = 200  # in a process of its own
+    Warehouse(file).move_to(team.open(), lambda done, _of: told.put(done))
 
 
 @pytest.mark.postgres

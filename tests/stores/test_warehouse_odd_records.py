@@ -13,6 +13,7 @@ from aisbench_core.model import RankResult, RunRecord, TrainResultInfo
 from aisbench_core.warehouse import BoardQuery, CheckLevel, Validity, Warehouse
 from aisbench_core.warehouse.exports import Export
 from tests import records as a
+from tests.stored_cards import rank_results_of
 
 Spoil = Callable[[tuple[RankResult, ...]], tuple[RankResult, ...]]
 ALL = BoardQuery("cn-north-9", include_invalid=True)
@@ -50,7 +51,7 @@ def test_ten_thousand_ranks_are_one_run_like_any_other(warehouse: Warehouse) -> 
     assert (row.throughput, row.ranks_found, row.straggler_ranks) == (9_999_001.0, 10_000, "9999")
     assert row.validity is Validity.VALID
     assert all(run.is_stored for run in warehouse.validate(ALL).runs)
-    assert len(warehouse.rank_results("run-1")) == 10_000
+    assert len(rank_results_of(warehouse, "run-1")) == 10_000
 
 
 def test_ten_thousand_ranks_without_a_number_are_named_by_the_first_few(warehouse: Warehouse) -> None:
@@ -169,6 +170,6 @@ def test_filters_that_match_nothing_give_empty_answers_everywhere(warehouse: War
 
     warehouse.export(Export(nothing, a.T0), target)
 
-    assert [*warehouse.leaderboard(nothing).rows, *warehouse.runs(nothing).rows, *warehouse.groups(nothing).rows] == []
+    assert [*warehouse.leaderboard(nothing).rows, *warehouse.runs(nothing).rows, *warehouse.trends(nothing).rows] == []
     assert [*warehouse.validate(nothing).runs, *warehouse.series.among(nothing)] == []
     assert len(target.getvalue().splitlines()) == 1

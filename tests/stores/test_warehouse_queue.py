@@ -14,9 +14,10 @@ import duckdb
 import pytest
 
 from aisbench_core.errors import WarehouseBusy
+from aisbench_core.messages import verbatim
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.store.connection import Connection
 from aisbench_core.warehouse.store.file_queue import queue_of, try_in_turn
+from aisbench_core.warehouse.store.file_store import FileStore
 from tests import records as a
 from tests.processes import FORKED
 
@@ -45,7 +46,7 @@ def stay_in_front(file: Path, tried: "multiprocessing.synchronize.Event") -> Non
 
     def attempt() -> None:
         tried.set()
-        raise WarehouseBusy("held", "")
+        raise WarehouseBusy(verbatim("held"), "")
 
     try_in_turn(file, in_an_hour(), attempt)
 
@@ -103,7 +104,7 @@ def test_one_who_is_suspended_in_front_holds_the_others_up_for_a_part_of_their_p
     assert first.pid
     os.kill(first.pid, signal.SIGSTOP)
     try:
-        with Connection(file, 0.3).cursor() as cur:
+        with FileStore(file, 0.3).cursor() as cur:
             assert cur.execute("select count(*) from runs").fetchall() == [(1,)]
     finally:
         first.kill()
@@ -115,7 +116,7 @@ def test_one_who_is_suspended_while_it_joins_the_queue_keeps_nobody_from_the_fil
     handle = os.open(queue_of(file), os.O_RDWR)
     fcntl.fcntl(handle, fcntl.F_OFD_SETLK, struct.pack("@hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 0, 1, 0))
     try:
-        with Connection(file, 0.3).cursor() as cur:
+        with FileStore(file, 0.3).cursor() as cur:
             assert cur.execute("select count(*) from runs").fetchall() == [(1,)]
     finally:
         os.close(handle)
@@ -124,7 +125,7 @@ def test_one_who_is_suspended_while_it_joins_the_queue_keeps_nobody_from_the_fil
 def test_a_program_that_knows_of_no_queue_is_waited_for(file: Path) -> None:
     Warehouse(file).record(a.record())
     older = duckdb.connect(file)  # as versions without the queue open it, and DuckDB's own shell
-    reading, found = Connection(file, 60), []
+    reading, found = FileStore(file, 60), []
 
     def read() -> None:
         with reading.cursor() as cur:

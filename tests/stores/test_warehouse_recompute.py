@@ -6,31 +6,40 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.history.found import FoundResult
-from aisbench_core.history.reading import read_path
-from aisbench_core.importing.chosen import Choices
-from aisbench_core.model import MetricSample, Remark, RemarkKind, Remarks, RunRecord, RunState, stated_of
+from aisbench_core.importing.choices import Choices
+from aisbench_core.importing.readers.reading import read_path
+from aisbench_core.importing.readers.results import ParsedResult
+from aisbench_core.model import (
+    AnnotationChange,
+    AnnotationKind,
+    Annotations,
+    MetricSample,
+    RunRecord,
+    RunState,
+    stated_of,
+)
 from aisbench_core.results.record import read_record
 from aisbench_core.results.stated import read_stated
-from aisbench_core.running.places import RunFolder
+from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.store.recompute import CHUNK
 from tests import records as a
+from tests.actors import TESTER, named
 from tests.stores.test_export_round_trip import Console, many_kinds
 from tests.stores.test_mlflow import core_in, sent
 
 
 def some() -> list[RunRecord]:
     """Runs of every kind: measured, failed, remarked on, described, with samples, alone on servers."""
-    noted = Remark(a.T0, "somebody", RemarkKind.NOTE, "looks slow")
-    tagged = Remark(a.T0, "somebody", RemarkKind.TAG, "nightly")
+    noted = AnnotationChange(a.T0, "somebody", AnnotationKind.NOTE, "looks slow")
+    tagged = AnnotationChange(a.T0, "somebody", AnnotationKind.TAG, "nightly")
     samples = tuple(MetricSample(a.T0, node, "npuUtil", value) for node, value in ((0, 90.1), (1, 91.7), (1, 400.0)))
     return [
         a.record("plain"),
         a.record("slow", throughputs=[1000.0] * 7 + [900.1]),
         a.record("single", mode="single_server", node_count=2, throughputs=[900.3] * 8 + [1100.7] * 8),
         a.record("failed", state=RunState.FAILED, with_result=False),
-        replace(a.record("remarked"), remarks=Remarks.of([noted, tagged])),
+        replace(a.record("remarked"), remarks=Annotations.of([noted, tagged])),
         replace(a.record("described"), described=stated_of({"division": "open", "test_id": "T-7", "cooling": "air"})),
         a.record("sampled", samples=samples),
         *many_kinds(),
@@ -152,9 +161,11 @@ def test_runs_that_went_through_mlflow_are_sound(tmp_path: Path) -> None:
     there, here = core_in(tmp_path / "there"), core_in(tmp_path / "here")
     store = sent(there, tmp_path / "store.db", *some())
 
-    here.history.save((each for each in read_path(store) if isinstance(each, FoundResult)), Choices(), "importer")
+    here.imports.save(
+        (each for each in read_path(store) if isinstance(each, ParsedResult)), Choices(), named("importer")
+    )
 
-    checked = here.storage.check()
+    checked = here.storage.check(TESTER)
     assert checked.runs > 8
     assert checked.damages == ()
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from aisbench_core.model import Event, Level, MetricSample, Mode, RankResult, RunRecord, RunState, TrainResultInfo
 from aisbench_core.warehouse import BoardQuery, CheckLevel, RunRow, Validity, Warehouse
 from tests import records as a
+from tests.stored_cards import rank_results_of
 
 EVERYTHING = BoardQuery("cn-north-9", include_invalid=True, sort="run_id", limit=1000)
 
@@ -89,7 +90,7 @@ def test_recording_again_replaces_what_was_known_before(warehouse: Warehouse) ->
     row = stored(warehouse, a.record(throughputs=[2.0] * 8))
 
     assert row.throughput == 16
-    assert len(warehouse.rank_results("run-1")) == 8
+    assert len(rank_results_of(warehouse, "run-1")) == 8
 
 
 def test_a_record_is_known_by_a_hash_that_follows_its_content(warehouse: Warehouse) -> None:

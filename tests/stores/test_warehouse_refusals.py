@@ -12,9 +12,9 @@ from aisbench_core.messages import in_chinese
 from aisbench_core.mlflow.store import opened
 from aisbench_core.report.reports import Reports
 from aisbench_core.report.words import ReportLanguage
-from aisbench_core.rulesets.shelf import Rulesets
+from aisbench_core.rulesets.registry import Rulesets
 from aisbench_core.settings import Settings
-from aisbench_core.storage import warehouse_place
+from aisbench_core.storage import warehouse_location
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.store.file_refusals import busy, refusal
 from tests import records as a
@@ -51,7 +51,7 @@ def no_store(folder: Path) -> None:
     ("refuse", "expected"),
     [
         (of_somebody_else, "{folder}/none 是其他程序的数据库（请将其移走，或指定另一个数据仓库文件）"),
-        (lambda folder: stored(folder).compare(["running"]), "对比：runs：必须是 2 至 8 个不同的运行（实际为 1）"),
+        (lambda folder: stored(folder).compare(["running"]), "对比：runs：必须是 2 至 8 次不同的运行（实际为 1）"),
         (lambda folder: stored(folder).compare(["running", "all"]), "数据仓库中没有这些运行：all"),
         (
             lambda folder: Reports(stored(folder), lambda: NOW).write(["none"], ReportLanguage.ZH),
@@ -62,7 +62,7 @@ def no_store(folder: Path) -> None:
             "没有规则集 'running'；已有：aisbench/1, gbt-45087-2024, ",
         ),
         (
-            lambda _: warehouse_place(Settings(warehouse="ducklake:mysql:running")),
+            lambda _: warehouse_location(Settings(warehouse="ducklake:mysql:running")),
             "不支持此类团队数据仓库（请写成 ducklake:postgres:host=db.example.com dbname=aisbench user=aisbench 或 "
             "ducklake:postgres:postgresql://user@host/dbname）",
         ),
@@ -77,7 +77,7 @@ def test_what_duckdb_says_stays_as_it_is_beside_our_advice() -> None:
     told = refusal(Path("all"), duckdb.IOException("running: No space left on device"))
 
     assert in_chinese(told.sentence) == (
-        "数据仓库 all 无法使用：running: No space left on device（请腾出空间后重试；未保存任何内容）"
+        "数据仓库 all 无法使用：running: No space left on device（请释放空间后重试；未保存任何内容）"
     )
     assert in_chinese(busy(Path("all"), "4711").sentence) == "数据仓库 all 正被 进程 4711 使用（请稍后重试）"
     assert in_chinese(busy(Path("none")).sentence) == "数据仓库 none 正被 其他人 使用（请稍后重试）"

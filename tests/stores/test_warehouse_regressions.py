@@ -32,7 +32,7 @@ def test_a_drop_within_the_newest_version_is_a_regression(warehouse: Warehouse) 
     slower = [7800.0, 7840.0, 7760.0, 7820.0, 7780.0, 7810.0, 7790.0, 7805.0]
     warehouse.rebuild(two_versions(GOOD, [*faster, *slower]))
 
-    judged = only_history(warehouse).judgement
+    judged = only_history(warehouse).verdict
 
     across = {metric.name: metric.outcome for metric in judged.metrics}
     within = {metric.name: metric for metric in judged.within}

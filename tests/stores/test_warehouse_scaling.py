@@ -2,8 +2,8 @@
 
 import pytest
 
-from aisbench_core.statistics.amdahl import Misfit
-from aisbench_core.warehouse import BoardQuery, ScalingQuestion, Warehouse
+from aisbench_core.statistics.amdahl import FitProblem
+from aisbench_core.warehouse import BenchmarkConfiguration, BoardQuery, Warehouse
 from aisbench_core.warehouse.answers.scalings import ScalingQuery
 from tests import records as a
 
@@ -13,9 +13,9 @@ def lawful(serial: float, nodes: int, noise: float = 0.0) -> list[float]:
     return [8000 * (1 + beside) / (serial + (1 - serial) / nodes) for beside in (-noise, 0.0, noise)]
 
 
-def only_question(warehouse: Warehouse) -> ScalingQuestion:
-    (row,) = warehouse.questions(BoardQuery("cn-north-9")).rows
-    return row.question
+def only_question(warehouse: Warehouse) -> BenchmarkConfiguration:
+    (row,) = warehouse.configurations(BoardQuery("cn-north-9")).rows
+    return row.configuration
 
 
 def test_curves_of_one_question_stand_side_by_side_those_on_most_node_counts_first(warehouse: Warehouse) -> None:
@@ -28,8 +28,8 @@ def test_curves_of_one_question_stand_side_by_side_those_on_most_node_counts_fir
         ]
     )
 
-    page = warehouse.questions(BoardQuery("cn-north-9"))
-    old, new = warehouse.scaling(page.rows[0].question)
+    page = warehouse.configurations(BoardQuery("cn-north-9"))
+    old, new = warehouse.scaling(page.rows[0].configuration)
 
     assert [(row.workload, row.node_counts, row.runs) for row in page.rows] == [
         ("mindspore_resnet", 3, 11),
@@ -40,7 +40,7 @@ def test_curves_of_one_question_stand_side_by_side_those_on_most_node_counts_fir
     assert (old.base_nodes, old.largest, len(new.points)) == (1, 4, 1)
     assert old.fit.serial
     assert old.fit.serial.low < 0.02 < (old.fit.serial.high or 0)
-    assert new.fit.misfit is Misfit.TOO_FEW
+    assert new.fit.misfit is FitProblem.TOO_FEW
 
 
 def test_what_was_measured_here_stands_before_what_imported_results_claim(warehouse: Warehouse) -> None:
@@ -49,9 +49,9 @@ def test_what_was_measured_here_stands_before_what_imported_results_claim(wareho
     launched = a.records([8_000], "launched", region=region, workload="another")
     warehouse.record_many([*launched, *claimed])
 
-    page = warehouse.questions(BoardQuery(region))
+    page = warehouse.configurations(BoardQuery(region))
 
-    assert [(row.question.origin, row.node_counts) for row in page.rows] == [("launched", 1), ("imported", 3)]
+    assert [(row.configuration.origin, row.node_counts) for row in page.rows] == [("launched", 1), ("imported", 3)]
 
 
 def test_a_point_has_its_runs_behind_it_and_the_interval_of_their_mean(warehouse: Warehouse) -> None:
@@ -92,7 +92,7 @@ def test_what_does_not_count_is_named_with_the_reason(warehouse: Warehouse) -> N
 def test_imported_results_that_do_not_tell_their_nodes_are_left_out(warehouse: Warehouse) -> None:
     warehouse.rebuild([a.imported("told"), a.imported("silent", stated=("framework_version", "mode"))])
 
-    curves = warehouse.scaling(warehouse.questions(BoardQuery("imported")).rows[0].question)
+    curves = warehouse.scaling(warehouse.configurations(BoardQuery("imported")).rows[0].configuration)
 
     assert [len(curve.points) for curve in curves] == [1, 0]
     assert [(each.why, each.runs) for curve in curves for each in curve.left_out] == [("nodes not known", 1)]
@@ -113,7 +113,7 @@ def test_a_run_lies_on_the_same_curve_that_its_question_shows(warehouse: Warehou
     rows = [row for run_id in ("old2-0", "new-1", "pool", "bad", "silent") if (row := warehouse.run(run_id))]
 
     for row in rows:
-        every = warehouse.scaling(ScalingQuestion.of(row))
+        every = warehouse.scaling(BenchmarkConfiguration.of(row))
         assert [warehouse.curve(row)] == [each for each in every if each.query == ScalingQuery.of(row)]
     assert len(rows) == 5
     assert [len(warehouse.curve(row).points) for row in rows] == [3, 1, 1, 3, 0]

@@ -1,23 +1,34 @@
 """Warehouses that every earlier schema left behind, a file and a team's, are brought up to date without a loss."""
 
+import contextlib
 import gzip
+import os
 from collections.abc import Iterator
+from itertools import count
 from multiprocessing.queues import Queue
 from pathlib import Path
+from typing import Any, cast
 
+import duckdb
 import pytest
+from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import WarehouseError
+from aisbench_core.model import AnnotationChange, AnnotationKind, Series, SeriesPlan
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.store.compacting import compact_lake
+from aisbench_core.warehouse.records.saved import SavedView
+from aisbench_core.warehouse.store.engine import NAME
 from aisbench_core.warehouse.store.lake import Lake
-from aisbench_core.warehouse.store.migrations import LATEST
-from aisbench_core.warehouse.store.schema import TABLES
+from aisbench_core.warehouse.store.lake_engine import attach_lake, set_secrets, start_lake_engine
+from aisbench_core.warehouse.store.migrations import LATEST, migrate
+from aisbench_core.warehouse.store.schema import ALL_TABLES
 from tests import records as a
+from tests.actors import TESTER
 from tests.postgres_server import PostgresServer
 from tests.processes import FORKED
 from tests.sandbox_process import SandboxProcess
-from tests.stored_schemas import DATABASE, catalogue_of, file_of, runs
+from tests.stored_cards import rank_results_of
+from tests.stored_schemas import DATABASE, catalogue_of, file_of, runs, unpack_file
 from tests.team_warehouse import TeamWarehouse
 
 EVERYTHING = BoardQuery("cn-north-9", include_invalid=True)
@@ -25,15 +36,18 @@ VERSIONS = [version for version in range(1, LATEST + 1) if file_of(version).exis
 OF_A_FILE = [pytest.param(("file", version), id=f"file-{version}") for version in VERSIONS]
 OF_A_TEAM = [pytest.param(("team", version), id=f"team-{version}", marks=pytest.mark.postgres) for version in VERSIONS]
 
+DERIVED = ("schema_version", "revision", "standings", "standings_due")
+"""Tables that hold nothing of their own."""
+
+Content = dict[str, tuple[list[str], list[tuple[Any, ...]]]]
+
 
 @pytest.fixture
 def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Warehouse]:
     """A copy of the warehouse that a schema version left behind."""
     kind, version = request.param
     if kind == "file":
-        file = tmp_path / "warehouse.duckdb"
-        file.write_bytes(gzip.decompress(file_of(version).read_bytes()))
-        yield Warehouse(file)
+        yield Warehouse(unpack_file(version, tmp_path / "warehouse.duckdb"))
         return
     postgres: PostgresServer = request.getfixturevalue("postgres")
     obs: SandboxProcess = request.getfixturevalue("obs")
@@ -41,6 +55,57 @@ def stored(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Warehouse
     postgres.restore(DATABASE, gzip.decompress(catalogue_of(version).read_bytes()).decode())
     yield team.open()
     postgres.drop(DATABASE)
+
+
+@pytest.fixture(scope="module")
+def of_people(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of today with what people mark, save and import."""
+    file = tmp_path_factory.mktemp("today") / "today.duckdb"
+    warehouse = Warehouse(file)
+    warehouse.record_many([a.record("marked"), a.imported("claim")])
+    warehouse.annotations.add("marked", [AnnotationChange(a.T0, "ann", AnnotationKind.NOTE, "with new cables")], None)
+    warehouse.saved_views.save(SavedView("leaderboard", "ours", {"q": ("resnet",)}, "ann", a.T0), TESTER)
+    warehouse.mark_baseline(["marked"], None, TESTER, a.T0)
+    warehouse.series.keep([Series("s-1", SeriesPlan(spec=a.spec(), name="scaling"), (), "beijing", a.T0, "ann", None)])
+    return file
+
+
+@contextlib.contextmanager
+def unopened(warehouse: Warehouse) -> Iterator[DuckDBPyConnection]:
+    """The tables as they are before anybody opens the warehouse."""
+    if isinstance(warehouse.location, Path):
+        with duckdb.connect(warehouse.location) as con:
+            yield con
+        return
+    engine, access = start_lake_engine({}), warehouse.location.access()
+    set_secrets(engine, access)
+    attach_lake(engine, warehouse.location, access)
+    engine.execute(f"use {NAME}")
+    yield engine
+    engine.close()
+
+
+def content(con: DuckDBPyConnection) -> Content:
+    """Every row by table, with the columns that its cells are of."""
+    asked = "select table_name from duckdb_tables() where database_name = current_database()"
+    tables = [name for (name,) in con.execute(asked).fetchall() if name not in DERIVED]
+    columns = {table: [name for name, *_ in con.execute(f"describe {table}").fetchall()] for table in tables}
+    return {table: (columns[table], rows(con, table, columns[table])) for table in tables}
+
+
+def rows(con: DuckDBPyConnection, table: str, columns: list[str]) -> list[tuple[Any, ...]]:
+    """Cells of these columns but of groups, which are computed from others."""
+    chosen = ", ".join(column for column in columns if (table, column) != ("runs", "group_id"))
+    return sorted(con.execute(f"select {chosen} from {table}").fetchall(), key=repr)
+
+
+def add_rows(con: DuckDBPyConnection, today: Path) -> None:
+    """What people marked, saved and imported, as far as an earlier schema has tables and columns for it."""
+    con.execute(f"attach '{today}' as today (read_only)")
+    for table, (columns, _) in content(con).items():
+        names = ", ".join(columns)
+        con.execute(f"insert into {table} ({names}) select {names} from today.{table}")
+    con.execute("detach today")
 
 
 def test_every_earlier_schema_is_stored() -> None:
@@ -52,7 +117,25 @@ def test_every_earlier_schema_is_stored() -> None:
 
 
 @pytest.mark.parametrize("stored", OF_A_FILE + OF_A_TEAM, indirect=True)
-def test_what_an_earlier_schema_holds_is_there(stored: Warehouse) -> None:
+def test_every_row_is_there_after_opening(stored: Warehouse, of_people: Path) -> None:
+    with unopened(stored) as con:
+        add_rows(con, of_people)
+        before = content(con)
+
+    with stored.cursor() as cur:
+        after = {table: rows(cur, table, columns) for table, (columns, _) in before.items()}
+
+    assert after == {table: found for table, (_, found) in before.items()}
+    today = Warehouse(of_people)
+    assert stored.runs(BoardQuery("imported", include_invalid=True)).total == 1
+    assert stored.saved_views.on() == (today.saved_views.on() if "saved_views" in before else [])
+    assert stored.baselines() == (today.baselines() if "baselines" in before else [])
+    assert stored.series.of(["s-1"]) == (today.series.of(["s-1"]) if "series" in before else [])
+    assert stored.annotations.of(["marked"]) == (today.annotations.of(["marked"]) if "remarks" in before else {})
+
+
+@pytest.mark.parametrize("stored", OF_A_FILE + OF_A_TEAM, indirect=True)
+def test_what_an_earlier_schema_holds_is_understood(stored: Warehouse) -> None:
     page = stored.runs(EVERYTHING)
 
     found = {row.run_id: row for row in page.rows}
@@ -62,18 +145,56 @@ def test_what_an_earlier_schema_holds_is_there(stored: Warehouse) -> None:
         "single": "valid",
         "failed": "incomplete",
     }
-    assert [card.throughput for card in stored.rank_results("single")] == [900.0] * 8 + [1100.0] * 8
+    assert [card.throughput for card in rank_results_of(stored, "single")] == [900.0] * 8 + [1100.0] * 8
     with stored.cursor() as cur:
         assert cur.execute("select max(version) from schema_version").fetchall() == [(LATEST,)]
         assert cur.execute("select node, value from metric_samples order by node").fetchall() == [(0, 90), (1, 91)]
         assert cur.execute("select run_id, message from events").fetchall() == [("cluster", "collecting: done")]
-        columns = {table: [name for name, *_ in cur.execute(f"describe {table}").fetchall()] for table in TABLES}
+        columns = {table: [name for name, *_ in cur.execute(f"describe {table}").fetchall()] for table in ALL_TABLES}
         groups = "select run_id, group_id from runs order by run_id"
         upgraded = cur.execute(groups).fetchall()
-    assert columns == {table: list(declared) for table, declared in TABLES.items()}
+    assert columns == {table: list(declared) for table, declared in ALL_TABLES.items()}
     stored.record_many(runs())
     with stored.cursor() as cur:
         assert cur.execute(groups).fetchall() == upgraded, "a run that is recorded again is in the group it was in"
+
+
+@pytest.mark.parametrize("stored", [OF_A_FILE[5], OF_A_TEAM[5]], indirect=True)
+def test_whoever_is_killed_on_the_way_leaves_the_old_one_whole(stored: Warehouse) -> None:
+    at = stored.location
+    place = at if isinstance(at, Path) else TeamWarehouse(DATABASE, at.connection, at.data_path, at.access())
+    with unopened(stored) as con:
+        before = content(con)
+    for statement in count(1, step=9):
+        process = FORKED.Process(target=migrate_and_die, args=(place, statement))
+        process.start()
+        process.join(60)
+        if process.exitcode == 0:
+            break
+        with unopened(stored) as con:
+            assert content(con) == before
+
+    assert statement > 18, "it was killed that often"
+    assert stored.runs(EVERYTHING).total == 3
+
+
+class Dying:
+    """A connection whose process is killed before one of its statements."""
+
+    def __init__(self, con: Any, statements: int) -> None:
+        self._con, self._left = con, statements
+
+    def __getattr__(self, name: str) -> Any:
+        self._left -= 1
+        if not self._left:
+            os.kill(os.getpid(), 9)
+        return getattr(self._con, name)
+
+
+def migrate_and_die(place: Path | TeamWarehouse, statement: int) -> None:
+    """Upgrade a warehouse up to a statement."""
+    with unopened(Warehouse(place) if isinstance(place, Path) else place.open()) as con:
+        migrate(cast("DuckDBPyConnection", Dying(con, statement)), place)
 
 
 @pytest.mark.parametrize("stored", OF_A_FILE[:1] + OF_A_TEAM[:1], indirect=True)
@@ -89,7 +210,7 @@ def test_an_upgraded_warehouse_is_recorded_into_compacted_and_sound(stored: Ware
 
 @pytest.mark.parametrize("stored", OF_A_TEAM[:1] + OF_A_TEAM[-1:], indirect=True)
 def test_whoever_reads_an_upgraded_warehouse_goes_on_after_another_compacts_it(stored: Warehouse) -> None:
-    another = Warehouse(stored.place)
+    another = Warehouse(stored.location)
     another.record_many(runs())
     before = stored.runs(EVERYTHING)
 
@@ -113,12 +234,12 @@ def test_a_process_outlives_an_engine_that_has_become_unusable(team: TeamWarehou
 
 def read_before_and_after(team: TeamWarehouse, found: "Queue[tuple[str, int]]") -> None:
     """Ask while another engine leaves a former schema, and again after it removed that."""
-    reader, other = team.open(), Lake(team.place, 60)
+    reader, other = team.open(), Lake(team.location, 60)
     reader.runs(EVERYTHING)
     for change in ("alter table runs add column later INTEGER", "alter table runs drop column later"):
         other.write(lambda cur, change=change: cur.execute(change))  # type: ignore[misc]  # bound
     reader.runs(EVERYTHING)
-    compact_lake(other)
+    other.compact()
     said = "nothing happened"
     try:
         reader.runs(EVERYTHING)

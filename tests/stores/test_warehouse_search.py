@@ -1,31 +1,22 @@
-"""Runs in lists: the same runs in the same order as everywhere, told in fewer words."""
+"""Lists of runs: tags and a text choose among them, as every other filter does."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
-from aisbench_core.model import Remark, RemarkKind
-from aisbench_core.warehouse import BoardQuery, RunRow, Warehouse
-from aisbench_core.warehouse.answers.listed import ListedRun
-from aisbench_core.warehouse.answers.search import search
+from aisbench_core.model import AnnotationChange, AnnotationKind
+from aisbench_core.warehouse import BoardQuery, Warehouse
 from tests import records as a
 
 EVERYTHING = BoardQuery("cn-north-9", include_invalid=True)
 
 
-def test_a_search_says_the_same_of_a_run_as_its_row_does(warehouse: Warehouse) -> None:
+def test_runs_are_searched_by_tags_and_text(warehouse: Warehouse) -> None:
     warehouse.rebuild([a.record("good"), a.record("bad", accuracy=7.0), a.record("old", synthetic_data=True)])
-    warehouse.people.remark("bad", [Remark(a.T0, "ann", RemarkKind.TAG, "odd")], None)
-    names = {field.name for field in fields(ListedRun)} & {field.name for field in fields(RunRow)}
+    warehouse.annotations.add("bad", [AnnotationChange(a.T0, "ann", AnnotationKind.TAG, "odd")], None)
 
-    page, found = warehouse.runs(EVERYTHING), warehouse.search(EVERYTHING)
+    tagged = warehouse.runs(replace(EVERYTHING, tags=("odd",)))
+    named = warehouse.runs(replace(EVERYTHING, text="GOO"))
 
-    for row, listed in zip(page.rows, found.rows, strict=True):
-        assert {name: getattr(listed, name) for name in names} == {name: getattr(row, name) for name in names}
-    failed = {listed.run_id: listed.failed_checks for listed in found.rows}
-    assert (failed["good"], bool(failed["bad"])) == ("", True)
-    assert all(listed.parameters == a.FACTS.speed_parameters for listed in found.rows)
-    assert (found.total, page.total) == (3, 3)
-    with warehouse.cursor() as cur:
-        assert search(cur, EVERYTHING, few=0) == found
-    assert [row.run_id for row in warehouse.search(replace(EVERYTHING, tags=("odd",))).rows] == ["bad"]
-    assert [row.run_id for row in warehouse.search(replace(EVERYTHING, text="GOO")).rows] == ["good"]
-    assert warehouse.search(replace(EVERYTHING, models=("nothing",))).total == 0
+    assert ([row.run_id for row in tagged.rows], tagged.total) == (["bad"], 1)
+    assert ([row.run_id for row in named.rows], named.total) == (["good"], 1)
+    assert warehouse.runs(replace(EVERYTHING, models=("nothing",))).total == 0
+    assert warehouse.runs(EVERYTHING).total == 3

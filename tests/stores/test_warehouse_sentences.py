@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from aisbench_core.messages import Message, in_chinese, verbatim
-from aisbench_core.model import Remark, RemarkKind, Remarks, RunRecord, RunState
+from aisbench_core.model import AnnotationChange, AnnotationKind, Annotations, RunRecord, RunState
 from aisbench_core.report.reports import Reports
 from aisbench_core.report.words import ReportLanguage
 from aisbench_core.results.record import read_record, write_record
@@ -48,7 +48,7 @@ def warehouse(tmp_path: Path) -> Warehouse:
 
 def without_data(warehouse: Warehouse) -> None:
     """As versions stored it that did not know the values of sentences."""
-    with duckdb.connect(str(warehouse.place)) as con:
+    with duckdb.connect(str(warehouse.location)) as con:
         con.execute("update runs set detail_data = null")
         con.execute("update results set problems_data = null")
         for run_id, checks in con.execute("select run_id, checks::VARCHAR from results").fetchall():
@@ -151,8 +151,10 @@ def test_rows_of_earlier_versions_are_judged_the_same_and_read_as_before(warehou
 
 
 def test_a_chinese_report_says_ours_in_chinese_and_theirs_as_it_is(warehouse: Warehouse) -> None:
-    note = Remark(NOW, "ann", RemarkKind.NOTE, "running")
-    warehouse.rebuild([replace(ended("failed", "ValueError: all"), remarks=Remarks((note,))), objected("x", MISSING)])
+    note = AnnotationChange(NOW, "ann", AnnotationKind.NOTE, "running")
+    warehouse.rebuild(
+        [replace(ended("failed", "ValueError: all"), remarks=Annotations((note,))), objected("x", MISSING)]
+    )
 
     report = Reports(warehouse, lambda: NOW).write(["failed", "x"], ReportLanguage.ZH)
 

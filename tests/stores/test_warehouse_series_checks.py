@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.model import CollectedResult, Run, RunRecord, RunState, stated_of
-from aisbench_core.warehouse import BoardQuery, CheckLevel, SeriesVerdict, Warehouse
+from aisbench_core.warehouse import BoardQuery, CheckLevel, SeriesEvaluation, Warehouse
 from tests import records as a
 
 ALL = BoardQuery("cn-north-9", include_invalid=True)
@@ -37,13 +37,13 @@ def member(run_id: str, index: int, **changes: object) -> RunRecord:
     return replace(record, run=run, result=replace(record.result, dataset_sha256="da7a"), described=CLOSED)
 
 
-def judged(warehouse: Warehouse, records: Sequence[RunRecord]) -> SeriesVerdict:
+def judged(warehouse: Warehouse, records: Sequence[RunRecord]) -> SeriesEvaluation:
     warehouse.record_many(records)
     (found,) = warehouse.series.among(ALL)
     return found
 
 
-def wrong(found: SeriesVerdict) -> dict[str, CheckLevel]:
+def wrong(found: SeriesEvaluation) -> dict[str, CheckLevel]:
     return {check.id: check.level for check in found.checks if check.level is not CheckLevel.OK}
 
 
@@ -194,7 +194,7 @@ def test_a_copy_of_an_earlier_run_is_found_in_other_rows_and_series_too(warehous
     assert not first.counts
 
 
-def copies(found: SeriesVerdict) -> str:
+def copies(found: SeriesEvaluation) -> str:
     """The runs that V30 names."""
     return next(check.evidence for check in found.checks if check.id == "V30")
 

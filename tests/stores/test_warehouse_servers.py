@@ -8,9 +8,10 @@ import pytest
 
 from aisbench_core.model import Mode, RunRecord, ServerResult
 from aisbench_core.warehouse import Comparability, Warehouse
-from aisbench_core.warehouse.store.migrations import STEPS, migrate
+from aisbench_core.warehouse.store.migrations import migrate
 from aisbench_core.warehouse.values import BoardQuery
 from tests import records as a
+from tests.stored_schemas import unpack_file
 
 SINGLE = {"mode": "single_server", "node_count": 3, "cards_per_node": 2}
 CARDS = [100.0, 110.0, 100.0, 120.0, 100.0, 130.0]
@@ -92,9 +93,8 @@ def test_records_of_before_have_the_sums_of_their_cards(warehouse: Warehouse) ->
 
 
 def test_warehouses_of_before_get_the_sums_of_their_cards(tmp_path: Path) -> None:
-    here = next(number for number, step in enumerate(STEPS) if "create table server_results" in step)
-    with duckdb.connect(tmp_path / "old.duckdb") as con:
-        migrate(con, tmp_path / "old.duckdb", STEPS[:here])
+    with duckdb.connect(unpack_file(3, tmp_path / "old.duckdb")) as con:
+        con.execute("delete from runs; delete from rank_results")
         con.execute("insert into runs (run_id, mode, cards_per_node) values ('a', 'single_server', 2)")
         con.execute("insert into runs (run_id, mode, cards_per_node) values ('b', 'cluster', 2)")
         con.execute("insert into rank_results values ('a', 0, 0, 1.5), ('a', 0, 1, 2.0), ('a', 1, 0, 1.0)")

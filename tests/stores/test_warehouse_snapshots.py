@@ -12,16 +12,16 @@ import pytest
 from aisbench_core.errors import ConfigError
 from aisbench_core.private_files import draft_of
 from aisbench_core.warehouse import Warehouse
-from aisbench_core.warehouse.open.queries import Question, asked
+from aisbench_core.warehouse.open.queries import Query, executed
 from aisbench_core.warehouse.open.views import VIEWS
 from aisbench_core.warehouse.store.reading import FileReader
 from aisbench_core.warehouse.store.schema import TABLES
-from aisbench_core.warehouse.store.team import TeamPlace
+from aisbench_core.warehouse.store.team import TeamLocation
 from tests import records as a
 
 
 def secrets(warehouse: Warehouse) -> tuple[str, ...]:
-    return warehouse.place.access().secrets if isinstance(warehouse.place, TeamPlace) else ()
+    return warehouse.location.access().secrets if isinstance(warehouse.location, TeamLocation) else ()
 
 
 def test_a_snapshot_holds_all_of_one_moment_for_everybody_with_duckdb(warehouse: Warehouse, tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_a_snapshot_holds_all_of_one_moment_for_everybody_with_duckdb(warehouse:
         assert con.execute("select throughput, runs from v_groups where origin = 'launched'").fetchall() == [(8050, 2)]
         assert con.execute("from snapshot").fetchall()[0][::2] == (a.T0.replace(tzinfo=None), 3)
         told = "select comment from duckdb_columns() where table_name = 'v_runs' and column_name = 'queue_s'"
-        assert con.execute(told).fetchall() == [("from submission to start [s]",)]
+        assert con.execute(told).fetchall() == [("time from submission to start [s]",)]
     for secret in secrets(warehouse):
         assert secret.encode() not in file.read_bytes()
     warehouse.record(a.record("and-later"))  # nothing keeps the warehouse
@@ -57,7 +57,7 @@ def test_a_snapshot_can_be_attached_under_any_name_and_asked_like_the_warehouse(
         for view in VIEWS:
             con.execute(f"from theirs.{view.name}").fetchall()
     reading = FileReader(file)
-    with asked(reading, Question("select run_id from v_runs")) as cur:
+    with executed(reading, Query("select run_id from v_runs")) as cur:
         assert cur.fetchall() == [("run-1",)]
     reading.close()
 

@@ -9,8 +9,8 @@ import pytest
 
 from aisbench_core.model import RunRecord, RunState
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.answers.group_statistics import COLUMNS, MOST_DUE, TURNS, counted, current, is_turn
-from aisbench_core.warehouse.store import connection
+from aisbench_core.warehouse.answers.group_statistics import COLUMNS, MAX_DUE, TURNS, current, is_turn, statistics
+from aisbench_core.warehouse.store import file_store
 from tests import records as a
 
 BOARD = BoardQuery("cn-north-9", include_invalid=True)
@@ -25,7 +25,7 @@ def kept(warehouse: Warehouse) -> list[tuple[object, ...]]:
 def counted_anew(warehouse: Warehouse) -> list[tuple[object, ...]]:
     """The standings as all runs give them."""
     with warehouse.cursor() as cur:
-        return cur.execute(f"from ({counted('true')}) order by group_id").fetchall()
+        return cur.execute(f"from ({statistics('true')}) order by group_id").fetchall()
 
 
 def due(warehouse: Warehouse) -> int:
@@ -36,7 +36,7 @@ def due(warehouse: Warehouse) -> int:
 @pytest.fixture
 def held(warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch) -> Iterator[Warehouse]:
     """A warehouse whose file stays open however long the test takes: nothing is forgotten from one run to the next."""
-    monkeypatch.setattr(connection, "HOLD_S", 600)
+    monkeypatch.setattr(file_store, "HOLD_S", 600)
     with warehouse.cursor():
         yield warehouse
 
@@ -72,13 +72,13 @@ def test_what_is_kept_is_what_counting_gives(warehouse: Warehouse) -> None:
 
 
 def test_no_more_than_some_groups_stay_due(warehouse: Warehouse) -> None:
-    names = [name for name in (f"run-{number}" for number in range(2 * MOST_DUE)) if not is_turn(name)]
-    for number, name in enumerate(names[: MOST_DUE + 1]):
+    names = [name for name in (f"run-{number}" for number in range(2 * MAX_DUE)) if not is_turn(name)]
+    for number, name in enumerate(names[: MAX_DUE + 1]):
         warehouse.record(a.record(name, flavor=f"kat{number}"))
-        assert due(warehouse) <= MOST_DUE
+        assert due(warehouse) <= MAX_DUE
 
     assert due(warehouse) == 0
-    assert warehouse.leaderboard(BOARD).total == MOST_DUE + 1
+    assert warehouse.leaderboard(BOARD).total == MAX_DUE + 1
 
 
 def test_no_more_than_some_runs_stay_uncounted(warehouse: Warehouse) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from aisbench_core.model import RunRecord
-from aisbench_core.warehouse import BoardQuery, Export, ScalingQuestion, Warehouse
+from aisbench_core.warehouse import BenchmarkConfiguration, BoardQuery, Export, Warehouse
 from aisbench_core.warehouse.answers.compared import ComparedBy
 from tests import records as a
 
@@ -76,7 +76,7 @@ def test_efficiency_is_never_formed_over_two_systems(warehouse: Warehouse, aspec
     run = warehouse.run("one-0")
     assert run
 
-    curves = warehouse.scaling(ScalingQuestion.of(run))
+    curves = warehouse.scaling(BenchmarkConfiguration.of(run))
 
     assert [[point.throughput for point in curve.points] for curve in curves] == [[8000, 15_000], [4000]]
     assert len({curve.query.id for curve in curves}) == 2
@@ -101,12 +101,12 @@ def test_a_history_counts_runs_of_the_newest_system_only(warehouse: Warehouse, a
         mine = [replace(each, result=replace(each.result, dataset_sha256="feed" * 16)) for each in mine if each.result]
     warehouse.rebuild([*others, *mine])
 
-    (row,) = warehouse.groups(BOARD).rows
+    (row,) = warehouse.trends(BOARD).rows
     told = warehouse.history(row)
 
     assert [run.run_id for run in told.runs if run.values] == [f"mine-{number}" for number in range(4)]
     assert sum(run.is_of_another_system for run in told.runs) == 4
-    assert told.judgement.outcome != "improvement"
+    assert told.verdict.outcome != "improvement"
 
 
 def test_rows_are_compared_by_the_medians_of_all_their_runs(warehouse: Warehouse) -> None:

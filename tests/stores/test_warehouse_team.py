@@ -17,6 +17,7 @@ from aisbench_core.warehouse.store.schema import TABLES
 from tests import records as a
 from tests.postgres_server import PostgresServer
 from tests.processes import FORKED
+from tests.stored_cards import rank_results_of
 from tests.team_warehouse import TeamWarehouse, at, refused, with_many_samples
 
 pytestmark = pytest.mark.postgres
@@ -50,7 +51,7 @@ def test_another_console_sees_what_was_recorded_and_that_something_was(team: Tea
     ours.record(with_many_samples("run-1"))
 
     assert theirs.revision() != before
-    assert [card.throughput for card in theirs.rank_results("run-1")] == [a.CARD_THROUGHPUT] * 8
+    assert [card.throughput for card in rank_results_of(theirs, "run-1")] == [a.CARD_THROUGHPUT] * 8
     with theirs.cursor() as cur:
         assert cur.execute("select count(*), sum(value) from metric_samples").fetchall() == [(600, sum(range(600)))]
 
@@ -76,7 +77,7 @@ def test_a_failed_transaction_leaves_nothing_behind_and_ends_the_turn(team: Team
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        Lake(team.place, 60.0).write(half)
+        Lake(team.location, 60.0).write(half)
 
     warehouse.record(a.record("run-1"))
     with warehouse.cursor() as cur:
@@ -157,7 +158,7 @@ def test_a_turn_that_does_not_come_ends_in_words(team: TeamWarehouse) -> None:
 
 
 def test_a_program_that_does_not_wait_for_its_turn_is_outlasted(team: TeamWarehouse) -> None:
-    lake, stranger = Lake(team.place, 60.0), team.open()
+    lake, stranger = Lake(team.location, 60.0), team.open()
     stranger.record(a.record("run-1"))
     tried: list[int] = []
 
@@ -196,4 +197,4 @@ def hold_turn(
         held.set()
         release.wait(60)
 
-    Lake(team.place, 60.0).write(wait)
+    Lake(team.location, 60.0).write(wait)

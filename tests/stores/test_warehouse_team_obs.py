@@ -56,7 +56,7 @@ def test_wrong_keys_are_refused_in_words_and_right_ones_help_at_once(team: TeamW
 def test_keys_that_were_changed_are_looked_up_after_a_refusal(team: TeamWarehouse) -> None:
     bucket = dataclasses.replace(team.access.bucket, secret_key="not the key")
     known = [dataclasses.replace(team.access, bucket=bucket), team.access]
-    warehouse = Warehouse(dataclasses.replace(team.place, access=lambda: known.pop(0)))
+    warehouse = Warehouse(dataclasses.replace(team.location, access=lambda: known.pop(0)))
     with pytest.raises(WarehouseError):
         warehouse.record(with_many_samples("run-1"))
 
@@ -92,7 +92,7 @@ def test_neither_password_nor_keys_are_in_the_catalogue_or_on_obs(
     assert objects
     assert [text for text in texts if any(secret in text for secret in secrets)] == []
     assert [file for file in objects if any(secret.encode() in file.read_bytes() for secret in secrets)] == []
-    assert PASSWORD not in repr(team.place)
+    assert PASSWORD not in repr(team.location)
 
 
 def test_without_the_extra_it_is_said_what_to_install(team: TeamWarehouse, monkeypatch: pytest.MonkeyPatch) -> None:

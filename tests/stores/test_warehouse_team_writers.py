@@ -176,7 +176,7 @@ def write_half(team: TeamWarehouse, half: "multiprocessing.synchronize.Event") -
         half.set()
         threading.Event().wait(60)
 
-    Lake(team.place, 60).write(stop_there)
+    Lake(team.location, 60).write(stop_there)
 
 
 def test_writers_that_are_killed_lose_nothing_that_was_acknowledged(team: TeamWarehouse, tmp_path: Path) -> None:

@@ -13,16 +13,18 @@ from typing import Any
 
 import duckdb
 
-from aisbench_core.history.columns import guessed
+from aisbench_core.importing.readers.columns import guessed
 from aisbench_core.mlflow.exporting import MlflowExport
 from aisbench_core.model import RunRecord, TrainResultInfo
 from aisbench_core.warehouse import BoardQuery, Export, ExportTable, Warehouse
+from aisbench_core.warehouse.answers.boards import BoardRow
 from aisbench_core.warehouse.answers.sorts import BOARD_SORTS
-from aisbench_core.warehouse.store.migrations import STEPS, migrate
+from aisbench_core.warehouse.store.migrations import migrate
 from aisbench_core.warehouse.store.reading import reader
 from pages._ui.leaderboard.rows import median_cells
-from pages._ui.shell.words import Language, Words, catalogue
+from pages._ui.shell.words import Language, set_language
 from tests import records as a
+from tests.stored_schemas import unpack_file
 from tests.unit import test_export_docs, test_open_docs
 
 VALUE = 250.0
@@ -36,7 +38,6 @@ def main(copy: Path) -> None:
     warehouse.record_many([old, _with_key(new), _with_key(replace(new, run=replace(new.run, run_id="other")))])
     [row] = warehouse.leaderboard(HERE).rows
     metrics = {each.name: each for each in warehouse.compare(["new", "other"]).metrics}
-    pages = [Words(language, catalogue(language)) for language in Language]
     exported = _export(warehouse, ExportTable.RUNS)
     found: dict[str, Any] = {
         "record": vars_of(_with_key(new))["cpu_power"],
@@ -46,13 +47,13 @@ def main(copy: Path) -> None:
         "compare": metrics["cpu_power_w"].values[1].value,
         "import": VALUE if guessed(["CPU watt"]) == {"CPU watt": "cpu_power"} else None,
         "mlflow": _mlflow(warehouse, copy / "mlflow.db"),
-        "heads": [next(iter(median_cells(row, t))) for t in pages],
+        "heads": [_head(row, language) for language in Language],
         "run page": "cpu_power" in {field.name for field in fields(TrainResultInfo)},
         "documents": _documents(),
         "migrated": _migrated(copy / "before.duckdb"),
         "hashes": _hashes(warehouse),
     }
-    with reader(warehouse.place).cursor() as cur:
+    with reader(warehouse.location).cursor() as cur:
         for name, asked in {
             "table": "select cpu_power from results where run_id = 'new'",
             "v_runs": "select cpu_power_w from v_runs where run_id = 'new'",
@@ -80,8 +81,13 @@ def _export(warehouse: Warehouse, table: ExportTable) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(target.getvalue().decode("utf-8-sig"), newline="")))
 
 
+def _head(row: BoardRow, language: Language) -> str:
+    set_language(language)
+    return next(iter(median_cells(row)))
+
+
 def _mlflow(warehouse: Warehouse, file: Path) -> float:
-    MlflowExport(reader(warehouse.place)).export(BoardQuery("cn-north-9"), file)
+    MlflowExport(reader(warehouse.location)).export(BoardQuery("cn-north-9"), file)
     with sqlite3.connect(file) as con:
         [(value,)] = con.execute("select distinct value from latest_metrics where key = 'cpu_power_w'").fetchall()
     return float(value)
@@ -98,8 +104,7 @@ def _documents() -> list[str]:
 
 
 def _migrated(file: Path) -> list[str]:
-    with duckdb.connect(file) as con:
-        migrate(con, file, STEPS[:-1])
+    with duckdb.connect(unpack_file(11, file)) as con:
         migrate(con, file)
         asked = "select column_name from duckdb_columns() where table_name = 'results' and column_name like 'cpu%'"
         return [name for (name,) in con.execute(asked).fetchall()]

@@ -24,11 +24,12 @@ COLUMN = f"""    Column("cpu_power_w", NUMBER, "mean power of the CPUs", "W", la
         stored=result({PLACE}, since={LATEST + 1}, name="cpu_power"), exported=Exported("power"), mlflow=METRIC,
         key=Key("cpu watt", zero_is_unmeasured=True), compared=LOWER, median_since={LATEST + 1}),
 )  # fmt: skip
-\"""What it cost.\"""
+
+UTILISATION = (
 """
 
 CHANGES = {
-    "aisbench_core/model/columns/measured.py": (')  # fmt: skip\n"""What it cost."""\n', COLUMN),
+    "aisbench_core/model/columns/measured.py": (")  # fmt: skip\n\nUTILISATION = (\n", COLUMN),
     "aisbench_core/model/result.py": (
         "    total_end_time: datetime | None = None\n",
         "    total_end_time: datetime | None = None\n    cpu_power: float | None = None\n",
@@ -38,7 +39,7 @@ CHANGES = {
         '    differs_in: str = ""\n',
         '    differs_in: str = ""\n    cpu_power_w: float | None = None\n',
     ),
-    "aisbench_core/history/found.py": (
+    "aisbench_core/importing/readers/results.py": (
         '    MAX_POWER = "max_power"\n',
         '    MAX_POWER = "max_power"\n    CPU_POWER = "cpu_power"\n',
     ),
@@ -85,7 +86,7 @@ def test_a_new_key_reaches(output: str, found: dict[str, object]) -> None:
 
 
 def test_a_new_key_is_on_the_pages_in_both_languages(found: dict[str, object]) -> None:
-    assert found["heads"] == ["CPU power (W)", "CPU 功率 (W)"]
+    assert found["heads"] == ["CPU power (W)", "CPU 功率（W）"]
     assert found["run page"] is True
 
 

@@ -7,9 +7,9 @@ import yaml
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from aisbench_core.chinese import PLACE, TEXTS, catalogue, event_in_chinese, in_chinese
+from aisbench_core.chinese import PLACEHOLDER, TEXTS, catalogue, event_in_chinese, in_chinese
 
-WITH_VALUES = sorted(english for english in catalogue() if PLACE.search(english))
+WITH_VALUES = sorted(english for english in catalogue() if PLACEHOLDER.search(english))
 SHORT = sorted(english for english in catalogue() if english.replace(" ", "").isalpha() and english.count(" ") == 0)
 """States, steps and other words of ours that others use as well: all, none, running…"""
 
@@ -25,7 +25,7 @@ FRAGMENTS = [
 
 SAME_SHAPE: dict[str, list[str]] = {}
 for each in WITH_VALUES:
-    SAME_SHAPE.setdefault(PLACE.sub("{}", each), []).append(catalogue()[each])
+    SAME_SHAPE.setdefault(PLACEHOLDER.sub("{}", each), []).append(catalogue()[each])
 
 
 def filled(chinese: str, values: list[str]) -> str:
@@ -109,9 +109,9 @@ def test_no_foreign_text_is_rewritten(said: str) -> None:
 @given(st.data())
 def test_no_value_in_a_sentence_is_rewritten(data: st.DataObject) -> None:
     english = data.draw(st.sampled_from(WITH_VALUES))
-    values = [data.draw(VALUES[kind]) for kind in PLACE.findall(english)]
+    values = [data.draw(VALUES[kind]) for kind in PLACEHOLDER.findall(english)]
     assume(english[0] != "{" or not values[0].startswith(STATES))
     filling = iter(values)
-    said = PLACE.sub(lambda _: next(filling), english)
+    said = PLACEHOLDER.sub(lambda _: next(filling), english)
 
-    assert in_chinese(said) in (said, *(filled(each, values) for each in SAME_SHAPE[PLACE.sub("{}", english)]))
+    assert in_chinese(said) in (said, *(filled(each, values) for each in SAME_SHAPE[PLACEHOLDER.sub("{}", english)]))

@@ -1,4 +1,4 @@
-"""The command line's manual: `--help` is quick, and docs/cli.md says the same."""
+"""The manual of the command line: `--help` is fast, and docs/cli.md equals it."""
 
 import subprocess
 import sys
@@ -13,24 +13,24 @@ from aisbench_core.settings import HOME
 DOCUMENT = HOME / "docs" / "cli.md"
 HEAD = """# The command line
 
-`aisbench` does from the shell what the console does in the browser, with the same core and the same data; both can be
-used at the same time. The answer goes to stdout and everything else to stderr, so answers can be piped; `--json` gives
-times as ISO 8601 in UTC and `null` for what was not measured.
+`aisbench` does from the shell what the console does in the browser, on the same data; both can be used at the same
+time. Results go to stdout and everything else to stderr, so results can be piped. With `--json`, times are ISO 8601 in
+UTC and what was not measured is `null`.
 
 | exit code | meaning |
 |---|---|
-| 0 | done; with `--wait`: the run was completed |
-| 1 | our error: a bug (its traceback is in `data/console.log`) or a warehouse that cannot be used now |
-| 2 | your input: options, spec, profile, keys, an unknown run, or something that the cloud refuses |
-| 3 | the cloud is unavailable: trying again helps |
-| 4 | the run itself failed or was stopped (`--wait`, `--follow`) |
+| 0 | success; with `--wait`: the run was completed |
+| 1 | internal error: a bug (see the traceback in `data/console.log`), or the warehouse cannot be used |
+| 2 | invalid input: options, spec, profile, keys, an unknown run, or something that the cloud refuses |
+| 3 | the cloud is unavailable; try again later |
+| 4 | the run failed or was stopped (`--wait`, `--follow`) |
 | 5 | `regress` or `series compare` found a regression |
-| 6 | neither found enough runs to say anything |
-| 7 | `diff` or `reproduce` found something that is not identical |
+| 6 | not enough data for `regress` or `series compare` |
+| 7 | `diff` or `reproduce` found a difference |
 | 8 | `validate` found a result that is not valid |
-| 130 | interrupted with Ctrl-C; runs go on. `serve` and `follow`, which are ended so, exit with 0 |
+| 130 | interrupted with Ctrl-C; runs continue. `serve` and `follow`, which end this way, exit with 0 |
 
-The texts below are those of `--help`.
+The texts below are the output of `--help`.
 """
 
 

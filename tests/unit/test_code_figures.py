@@ -3,12 +3,17 @@
 from tests import code_figures
 
 MOST_MODULES = 25
-MOST_VAGUE = 0.047
+MOST_VAGUE = 0.01
+FEWEST_COMMENTS = 3.0
 MOST_CLASSES_WITH_TWO_MEANINGS = 0
 
 
 def test_few_names_say_nothing() -> None:
     assert code_figures.vague_share() <= MOST_VAGUE
+
+
+def test_comments_say_why_often_enough() -> None:
+    assert code_figures.comments_per_100_lines() >= FEWEST_COMMENTS
 
 
 def test_a_class_name_means_one_class() -> None:

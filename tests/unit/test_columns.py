@@ -4,12 +4,11 @@ from dataclasses import fields
 
 import pytest
 
-from aisbench_core.history.found import ColumnMeaning as TableColumn
+from aisbench_core.importing.readers.results import ColumnMeaning as TableColumn
 from aisbench_core.messages import labels_in_chinese
 from aisbench_core.model import TrainResultInfo
 from aisbench_core.model.columns import COLUMNS, KEYS, Compared, by_field, compared, medians, stored_in
 from aisbench_core.warehouse.answers.boards import BoardRow
-from aisbench_core.warehouse.answers.search import NAMES
 from aisbench_core.warehouse.records.facts import Facts
 from aisbench_core.warehouse.values import RunRow
 
@@ -26,9 +25,9 @@ def test_names_are_given_once() -> None:
 @pytest.mark.parametrize(("table", "first"), [("runs", 1), ("results", 2)])
 def test_each_place_of_a_table_is_taken_once_and_later_columns_stand_behind(table: str, first: int) -> None:
     declared = [column.stored for column in COLUMNS if column.stored and column.stored.table == table]
-    ordered = sorted(declared, key=lambda stored: stored.place)
+    ordered = sorted(declared, key=lambda stored: stored.position)
 
-    assert [stored.place for stored in ordered] == list(range(first, first + len(ordered)))
+    assert [stored.position for stored in ordered] == list(range(first, first + len(ordered)))
     assert [stored.since for stored in ordered] == sorted(stored.since for stored in ordered)
     assert len(stored_in(table)) == len(ordered)
 
@@ -57,7 +56,6 @@ def test_what_rules_look_at_is_stored() -> None:
     derived = {"imported", "single_server", "test_model", "lowest_accuracy", "highest_accuracy", "cards"}
 
     assert set(Facts._fields) <= stored | derived
-    assert set(NAMES.values()) <= stored
 
 
 def test_what_has_a_label_has_a_chinese_one() -> None:

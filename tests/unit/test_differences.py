@@ -1,6 +1,6 @@
 """How two specs differ, field by field."""
 
-from aisbench_core.model import FieldDifference, RunSpec, differences, flat, not_known
+from aisbench_core.model import FieldDifference, RunSpec, differences, flat, unknown_fields
 from tests.records import spec
 
 
@@ -45,5 +45,5 @@ def test_only_what_is_known_of_an_original_is_compared() -> None:
     found = differences(spec(flavor="a"), spec(flavor="b", node_count=4), known)
 
     assert [each.field for each in found] == ["node_count"]
-    assert "flavor" in not_known(known)
-    assert not_known(None) == ()
+    assert "flavor" in unknown_fields(known)
+    assert unknown_fields(None) == ()

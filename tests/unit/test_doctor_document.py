@@ -4,7 +4,7 @@ from aisbench_core.doctor.diagnosis import CHECKS
 from aisbench_core.settings import HOME
 
 DOCUMENT = HOME / "docs" / "doctor.md"
-TABLE = "| check | what must hold |\n|---|---|\n"
+TABLE = "| check | passes if |\n|---|---|\n"
 
 
 def document() -> str:

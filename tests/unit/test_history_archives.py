@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.history.archives import opened
-from aisbench_core.history.found import FoundResult, InputFile, Unread
-from aisbench_core.history.names import is_wanted
-from aisbench_core.history.opened import Budget, Opened, TooMuchError
-from aisbench_core.history.reading import read_files, read_path, read_stream
+from aisbench_core.importing.readers.archives import opened
+from aisbench_core.importing.readers.names import is_wanted
+from aisbench_core.importing.readers.reading import read_files, read_path, read_stream
+from aisbench_core.importing.readers.results import InputFile, ParsedResult, Unread
+from aisbench_core.importing.readers.sources import Budget, Opened, TooMuchError
+from aisbench_core.messages import verbatim
 from tests.unit.old_logs import BERT, RESNET
 from tests.unit.test_history_folders import cluster
 
@@ -39,12 +40,12 @@ def tarred(contents: dict[str, str | bytes], mode: str = "w:gz") -> bytes:
     return file.getvalue()
 
 
-def found_in(content: bytes, name: str) -> list[FoundResult | Unread]:
+def found_in(content: bytes, name: str) -> list[ParsedResult | Unread]:
     return list(read_stream(io.BytesIO(content), name))
 
 
 def sources(content: bytes, name: str) -> list[str]:
-    return [each.source for each in found_in(content, name) if isinstance(each, FoundResult)]
+    return [each.source for each in found_in(content, name) if isinstance(each, ParsedResult)]
 
 
 LOGS: dict[str, str | bytes] = {"a/bert.log": BERT, "b/resnet.log": RESNET}
@@ -83,7 +84,7 @@ def test_archives_in_archives_are_opened_up_to_a_point() -> None:
 
     assert sources(zipped({"in.tar.gz": inner}), "out.zip") == ["out.zip!in.tar.gz!bert.log"]
     assert [each.reason for each in found_in(outer, "out.zip") if isinstance(each, Unread)] == [
-        "it lies in too many archives: unpack the outer ones"
+        "it is nested in too many archives: unpack the outer ones"
     ]
 
 
@@ -114,7 +115,7 @@ def test_nothing_of_an_archive_lands_on_the_disk(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_read_says_what_to_do(name: str, content: bytes, reason: str) -> None:
-    assert found_in(content, name) == [Unread(name, reason)]
+    assert found_in(content, name) == [Unread(name, verbatim(reason))]
 
 
 def test_what_comes_before_the_damage_is_kept() -> None:
@@ -134,7 +135,7 @@ def test_one_file_that_is_damaged_does_not_hide_its_neighbours() -> None:
 
     assert [each.source for each in found] == ["a.zip!a.log", "a.zip!b.log"]
     assert isinstance(found[0], Unread)
-    assert isinstance(found[1], FoundResult)
+    assert isinstance(found[1], ParsedResult)
 
 
 def test_an_encrypted_file_is_told() -> None:
@@ -144,7 +145,9 @@ def test_an_encrypted_file_is_told() -> None:
 
     (unread,) = found_in(bytes(content), "a.zip")
 
-    assert unread == Unread("a.zip!a.log", "it is encrypted, or compressed in an uncommon way: pack it without")
+    assert unread == Unread(
+        "a.zip!a.log", verbatim("it is encrypted, or compressed in an uncommon way: pack it without")
+    )
 
 
 def test_a_bomb_ends_at_the_limit_and_in_little_memory() -> None:
@@ -171,7 +174,7 @@ def test_so_many_files_that_nobody_has_are_not_looked_through() -> None:
     found = list(opened(io.BytesIO(content), "many.zip", is_wanted, Budget(files_left=20)))
 
     assert len(found) == 21
-    assert found[-1] == Unread("many.zip", "it holds more than 200,000 files")
+    assert found[-1] == Unread("many.zip", verbatim("it contains more than 200,000 files"))
 
 
 def test_a_note_in_a_tar_that_is_a_bomb_is_not_read() -> None:
@@ -180,7 +183,7 @@ def test_a_note_in_a_tar_that_is_a_bomb_is_not_read() -> None:
 
     (unread,) = found_in(entry.tobuf(tarfile.USTAR_FORMAT) + b"\0" * 4096, "a.tar")
 
-    assert unread == Unread("a.tar", "it holds a name or a note that is larger than any")
+    assert unread == Unread("a.tar", verbatim("it contains a name or comment that is too long"))
 
 
 def test_a_stream_that_cannot_seek_is_enough() -> None:
@@ -215,7 +218,7 @@ def test_an_upload_stays_open() -> None:
     [
         (tarfile.SYMTYPE, "it is a symbolic link, which is not followed"),
         (tarfile.LNKTYPE, "it is a link to another file in the archive, which is not followed"),
-        (tarfile.FIFOTYPE, "it is no file"),
+        (tarfile.FIFOTYPE, "it is not a file"),
     ],
 )
 def test_links_in_a_tar_are_named_and_not_followed(kind: bytes, reason: str) -> None:
@@ -228,7 +231,7 @@ def test_links_in_a_tar_are_named_and_not_followed(kind: bytes, reason: str) -> 
     found, unread = found_in(file.getvalue(), "a.tar")
 
     assert found.source == "a.tar!run.log"
-    assert unread == Unread("a.tar!other.log", reason)
+    assert unread == Unread("a.tar!other.log", verbatim(reason))
 
 
 def test_links_in_a_zip_are_named_and_not_taken_for_files() -> None:
@@ -241,4 +244,4 @@ def test_links_in_a_zip_are_named_and_not_taken_for_files() -> None:
     found, unread = found_in(file.getvalue(), "a.zip")
 
     assert found.source == "a.zip!run.log"
-    assert unread == Unread("a.zip!other.log", "it is a symbolic link, which is not followed")
+    assert unread == Unread("a.zip!other.log", verbatim("it is a symbolic link, which is not followed"))

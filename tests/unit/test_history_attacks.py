@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aisbench_core.errors import ResultError
-from aisbench_core.history.archives import MOST_DIRECTORY
-from aisbench_core.history.found import UPSTREAM_ZONE, FoundResult, Unread
-from aisbench_core.history.opened import Opened
-from aisbench_core.history.reading import read_stream
-from aisbench_core.history.rows import MOST_ELEMENTS, MOST_ROW, sheets
+from aisbench_core.importing.readers.archives import MOST_DIRECTORY
+from aisbench_core.importing.readers.reading import read_stream
+from aisbench_core.importing.readers.results import UPSTREAM_ZONE, ParsedResult, Unread
+from aisbench_core.importing.readers.rows import MOST_ELEMENTS, MOST_ROW, sheets
+from aisbench_core.importing.readers.sources import Opened
+from aisbench_core.messages import verbatim
 from aisbench_core.results.train_result_info import KEYS, read
 from tests.pattern_attacks import grows_too_fast
 from tests.unit.test_history_tables import saved, workbook
@@ -102,7 +103,7 @@ def test_a_row_that_never_ends_is_refused() -> None:
 
     (unread,) = (each for each in read_stream(io.BytesIO(endless), "a.csv") if isinstance(each, Unread))
 
-    assert unread == Unread("a.csv", "a row of it is longer than 4 MB: a quotation mark is not closed")
+    assert unread == Unread("a.csv", verbatim("a row is longer than 4 MB: a quotation mark is not closed"))
 
 
 def workbook_of(*rows: tuple[str, int]) -> bytes:
@@ -129,7 +130,8 @@ def test_millions_of_empty_cells_in_a_small_workbook_are_refused_within_a_moment
 
     assert len(content) < 150_000
     assert unread == Unread(
-        "full.xlsx", f"it holds more than {MOST_ELEMENTS:,} cells, empty ones included: save the sheet as CSV"
+        "full.xlsx",
+        verbatim(f"it contains more than {MOST_ELEMENTS:,} cells, including empty ones: save the sheet as CSV"),
     )
     assert time.thread_time() - start < 5
 
@@ -137,7 +139,7 @@ def test_millions_of_empty_cells_in_a_small_workbook_are_refused_within_a_moment
 def test_a_workbook_may_take_only_so_long() -> None:
     file = Opened.begin("slow.xlsx", io.BytesIO(workbook_of(*repeat(("<c/>", 3), 10))))
 
-    with pytest.raises(ResultError, match="reading it takes more than 0 s: save the sheet as CSV"):
+    with pytest.raises(ResultError, match="reading it takes longer than 0 s: save the sheet as CSV"):
         list(sheets(file, seconds=0))
 
 
@@ -151,7 +153,7 @@ def test_a_block_with_any_control_characters_in_its_numbers_is_read(values: dict
 
     block = read(text, UPSTREAM_ZONE)
 
-    assert block.told.keys() <= KEYS
+    assert block.texts.keys() <= KEYS
 
 
 @pytest.mark.parametrize("number", ["0.\x1e ", "\x1c\x1c", "\x1e1", "1\x1f", "\x1d0\x1d"])
@@ -174,10 +176,10 @@ def test_a_log_that_is_packed_to_a_thousandth_is_not_unpacked_to_its_end() -> No
         archive.writestr("b.log", "rankid:0 url:x read throughput:1\nreport result accuracy:0.5\n")
     reason = "it unpacks to more than 200 times its size"
 
-    assert list(read_stream(io.BytesIO(once), "a.log.gz")) == [Unread("a.log.gz", reason)]
+    assert list(read_stream(io.BytesIO(once), "a.log.gz")) == [Unread("a.log.gz", verbatim(reason))]
     unread, found = read_stream(io.BytesIO(both.getvalue()), "both.zip")
-    assert unread == Unread("both.zip!a.log.gz", reason)
-    assert isinstance(found, FoundResult)
+    assert unread == Unread("both.zip!a.log.gz", verbatim(reason))
+    assert isinstance(found, ParsedResult)
 
 
 @pytest.mark.slow
@@ -188,7 +190,7 @@ def test_a_zip_whose_entry_is_packed_to_a_thousandth_is_not_unpacked() -> None:
             entry.write(bytes(1024**2))
 
     assert list(read_stream(io.BytesIO(file.getvalue()), "a.zip")) == [
-        Unread("a.zip!a.log", "it unpacks to more than 200 times its size")
+        Unread("a.zip!a.log", verbatim("it unpacks to more than 200 times its size"))
     ]
 
 
@@ -207,4 +209,4 @@ def test_a_zip_whose_table_of_contents_would_fill_the_memory_is_refused(name: st
 
     (unread,) = read_stream(io.BytesIO(content), name)
 
-    assert unread == Unread(name, "its table of contents is larger than 64 MB")
+    assert unread == Unread(name, verbatim("its directory is larger than 64 MB"))

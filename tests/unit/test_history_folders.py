@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.history.found import FoundResult, InputFile, Unread
-from aisbench_core.history.reading import read_files, read_path
+from aisbench_core.importing.readers.reading import read_files, read_path
+from aisbench_core.importing.readers.results import InputFile, ParsedResult, Unread
+from aisbench_core.messages import verbatim
 from aisbench_core.model import Mode, RankResult
 from tests.unit.old_logs import BERT, RESNET, modelarts
 
@@ -21,13 +22,13 @@ def files_of(contents: Mapping[str, str | bytes]) -> list[InputFile]:
     return [InputFile(name, None, lambda content=content: opened(content)) for name, content in contents.items()]  # type: ignore[misc]  # a default that binds
 
 
-def found_in(contents: Mapping[str, str | bytes]) -> list[FoundResult | Unread]:
+def found_in(contents: Mapping[str, str | bytes]) -> list[ParsedResult | Unread]:
     return list(read_files(files_of(contents), "output"))
 
 
-def only(contents: Mapping[str, str | bytes]) -> FoundResult:
+def only(contents: Mapping[str, str | bytes]) -> ParsedResult:
     (found,) = found_in(contents)
-    assert isinstance(found, FoundResult)
+    assert isinstance(found, ParsedResult)
     return found
 
 
@@ -136,7 +137,7 @@ def test_a_copy_of_a_folder_is_the_same_result_and_another_measurement_is_not() 
     copy = {f"copy/{name}": content for name, content in cluster().items()}
     other = {f"other/{name}": content for name, content in {**cluster(), "throughput_0.json": "1"}.items()}
 
-    found = [each for each in found_in({**cluster(), **copy, **other}) if isinstance(each, FoundResult)]
+    found = [each for each in found_in({**cluster(), **copy, **other}) if isinstance(each, ParsedResult)]
 
     assert [each.source for each in found] == ["output", "copy", "other"]
     assert len({each.identity for each in found}) == 2
@@ -148,8 +149,8 @@ def test_the_log_and_the_output_directory_of_a_job_are_the_same_run() -> None:
 
     log, folder = found_in({"run.log": modelarts(JOB), **files, **logs})
 
-    assert isinstance(log, FoundResult)
-    assert isinstance(folder, FoundResult)
+    assert isinstance(log, ParsedResult)
+    assert isinstance(folder, ParsedResult)
     assert log.identity == folder.identity
 
 
@@ -160,13 +161,13 @@ def test_data_of_the_reporter_is_known_to_be_made_up() -> None:
 def test_an_accuracy_alone_is_no_result() -> None:
     (unread,) = found_in({"a/accuracy.json": "0.7"})
 
-    assert unread == Unread("a", "it holds accuracy.json, and no throughput of any rank")
+    assert unread == Unread("a", verbatim("it contains accuracy.json, but no throughput of any rank"))
 
 
 def test_more_ranks_than_there_are_in_the_world_are_refused() -> None:
     (unread,) = found_in({"ranksize.json": "99999999", "throughput_0.json": "1"})
 
-    assert unread == Unread("output", "it tells of more than 65,536 ranks")
+    assert unread == Unread("output", verbatim("it has more than 65,536 ranks"))
 
 
 # --- folders on disk ----------------------------------------------------------------------------------
@@ -196,7 +197,7 @@ def test_a_folder_is_searched_wholly_and_says_what_it_did_not_open(tmp_path: Pat
     found = list(read_path(folder))
 
     assert [each.source for each in found] == ["2022/bert.log", "2022/deep/er/resnet.txt", "obs", "old"]
-    assert found[-1] == Unread("old", "2 files of other kinds were not opened: .py (1), .md (1)")
+    assert found[-1] == Unread("old", verbatim("2 files of other kinds were not opened: .py (1), .md (1)"))
 
 
 def test_a_file_that_somebody_names_is_read_whatever_its_ending(tmp_path: Path) -> None:
@@ -212,7 +213,7 @@ def test_a_package_tells_the_model_of_what_is_in_it(tmp_path: Path) -> None:
 
     (found,) = read_path(folder)
 
-    assert isinstance(found, FoundResult)
+    assert isinstance(found, ParsedResult)
     assert (found.model, found.framework_version) == ("resnet", "r1.8")
 
 
@@ -224,7 +225,9 @@ def test_symbolic_links_are_not_followed(tmp_path: Path) -> None:
     found, *links = sorted(read_path(folder), key=lambda each: isinstance(each, Unread))
 
     assert found.source == "run.log"
-    assert links == [Unread(name, "it is a symbolic link, which is not followed") for name in ("again", "copy.log")]
+    assert links == [
+        Unread(name, verbatim("it is a symbolic link, which is not followed")) for name in ("again", "copy.log")
+    ]
 
 
 def test_of_many_symbolic_links_the_first_are_named_and_the_others_counted(tmp_path: Path) -> None:
@@ -235,7 +238,7 @@ def test_of_many_symbolic_links_the_first_are_named_and_the_others_counted(tmp_p
     unread = [each for each in read_path(folder) if isinstance(each, Unread)]
 
     assert len(unread) == 21
-    assert unread[-1] == Unread("x", "symbolic links that are not followed either: 5")
+    assert unread[-1] == Unread("x", verbatim("symbolic links that are not followed either: 5"))
 
 
 @pytest.mark.parametrize("size", [2, 8])
@@ -245,9 +248,9 @@ def test_a_rank_file_beyond_the_rank_size_is_a_finding(tmp_path: Path, size: int
 
     (found,) = read_path(folder)
 
-    assert isinstance(found, FoundResult)
+    assert isinstance(found, ParsedResult)
     named = ", ".join(f"throughput_{rank}.json" for rank in range(size, 10))
-    assert found.problems == (f"ranksize.json tells of {size} ranks, and there are more files: {named}",)
+    assert found.problems == (f"ranksize.json says {size} ranks, but there are more files: {named}",)
     assert len(found.rank_results) == size
 
 
@@ -258,7 +261,7 @@ def test_folders_that_are_nested_without_end_are_left(tmp_path: Path) -> None:
     (unread,) = read_path(tmp_path)
 
     assert isinstance(unread, Unread)
-    assert unread.reason == "its folders lie more than 32 deep"
+    assert unread.reason == "its folders are nested more than 32 deep"
 
 
 def test_what_a_job_printed_itself_is_no_news(tmp_path: Path) -> None:

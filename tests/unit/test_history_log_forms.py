@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aisbench_core.history.found import UPSTREAM_ZONE, FoundResult
-from aisbench_core.history.lines import MOST_LINE, lines, windows
-from aisbench_core.history.logs import read_log
+from aisbench_core.importing.readers.lines import MOST_LINE, lines, windows
+from aisbench_core.importing.readers.logs import read_log
+from aisbench_core.importing.readers.results import UPSTREAM_ZONE, ParsedResult
 from tests.unit.old_logs import BERT, BERT_BLOCK, BERT_PATH, RESNET_BLOCK, block, modelarts, stubs
 from tests.unit.test_history_logs import TIMES, found_in, only, results
 
@@ -138,7 +138,7 @@ def test_64_megabytes_are_read_in_little_memory(fill: bytes) -> None:
 
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert [each.model for each in found if isinstance(each, FoundResult)][-1:] == ["bert"]
+    assert [each.model for each in found if isinstance(each, ParsedResult)][-1:] == ["bert"]
     assert peak < 16 * 1024**2
 
 

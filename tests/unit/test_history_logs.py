@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from aisbench_core.history.found import UPSTREAM_ZONE, FoundResult, Unread
-from aisbench_core.history.logs import read_log
+from aisbench_core.importing.readers.logs import read_log
+from aisbench_core.importing.readers.results import UPSTREAM_ZONE, ParsedResult, Unread
+from aisbench_core.messages import verbatim
 from aisbench_core.model import Mode, RankResult
 from tests.unit.old_logs import BERT, BERT_BLOCK, BERT_PATH, RESNET, RESNET_BLOCK, block, modelarts, stubs
 
@@ -25,18 +26,18 @@ PLACEHOLDERS = (
 )
 
 
-def found_in(log: str | bytes) -> list[FoundResult | Unread]:
+def found_in(log: str | bytes) -> list[ParsedResult | Unread]:
     content = log.encode() if isinstance(log, str) else log
     return list(read_log(io.BytesIO(content), "run.log", UPSTREAM_ZONE))
 
 
-def results(log: str | bytes) -> list[FoundResult]:
-    return [each for each in found_in(log) if isinstance(each, FoundResult)]
+def results(log: str | bytes) -> list[ParsedResult]:
+    return [each for each in found_in(log) if isinstance(each, ParsedResult)]
 
 
-def only(log: str | bytes) -> FoundResult:
+def only(log: str | bytes) -> ParsedResult:
     (found,) = found_in(log)
-    assert isinstance(found, FoundResult)
+    assert isinstance(found, ParsedResult)
     return found
 
 
@@ -80,7 +81,7 @@ def test_times_without_a_zone_are_those_of_upstreams_machines_unless_somebody_sa
 
     assert only(BERT).started_at == datetime(2022, 7, 13, 3, 27, 19, tzinfo=UTC)
     assert only(BERT).ended_at == datetime(2022, 7, 13, 5, 24, 43, tzinfo=UTC)
-    assert isinstance(elsewhere, FoundResult)
+    assert isinstance(elsewhere, ParsedResult)
     assert elsewhere.started_at == datetime(2022, 7, 13, 10, 27, 19, tzinfo=UTC)
     assert elsewhere.identity == only(BERT).identity
 
@@ -119,7 +120,7 @@ def test_a_block_that_says_something_else_than_its_report_is_a_problem() -> None
     found = only(BERT.replace('"450.58182754928634"', '"451.5"'))
 
     assert found.info.throughput_ratio == 451.5
-    assert "the block's throughput_ratio is 451.5, and the report above it says 450.58182754928634" in found.problems
+    assert "the block's throughput_ratio is 451.5, but the report above it says 450.58182754928634" in found.problems
 
 
 def test_a_version_of_a_job_in_the_older_interface_is_a_run_of_its_own() -> None:
@@ -160,15 +161,15 @@ def test_a_job_without_a_result_is_named_and_does_not_lend_its_name_to_the_next(
 
     unread, found = found_in(failed + modelarts("beef"))
 
-    assert unread == Unread("run.log", "job dead has no result here: it failed, or the log is cut off")
-    assert isinstance(found, FoundResult)
+    assert unread == Unread("run.log", verbatim("job dead has no result here: it failed, or the log is truncated"))
+    assert isinstance(found, ParsedResult)
     assert found.job_id == "beef"
 
 
 def test_a_log_that_is_cut_off_inside_the_block_keeps_what_is_there_and_says_so() -> None:
     found = only(BERT[: BERT.index('"proc_end_time"')])
 
-    assert found.problems[0] == "the block train_result_info is cut off"
+    assert found.problems[0] == "the block train_result_info is truncated"
     assert found.info.throughput_ratio == 450.58182754928634
     assert "throughput_ratio comes from the report above the block" in found.problems
 
@@ -199,8 +200,8 @@ def test_a_header_without_values_is_told() -> None:
     log = f"[2022-7-13 11:27:19][INFO]workpath:{BERT_PATH} go testcase.\n[INFO]train_result_info: "
 
     assert [each.reason for each in found_in(log) if isinstance(each, Unread)] == [
-        "a line train_result_info is followed by no values: the log is cut off",
-        "a run has no result here: it failed, or the log is cut off",
+        "a line train_result_info is followed by no values: the log is truncated",
+        "a run has no result here: it failed, or the log is truncated",
     ]
 
 
@@ -208,7 +209,9 @@ def test_a_log_of_something_else_holds_nothing() -> None:
     (unread,) = found_in("INFO: hello\nthroughput is fine\naccuracy: good\n")
 
     assert unread == Unread(
-        "run.log", "it holds no line train_result_info and no report of upstream's tool", is_foreign=True
+        "run.log",
+        verbatim("it contains neither a line train_result_info nor a report of ais-bench-stubs"),
+        is_foreign=True,
     )
 
 

@@ -10,9 +10,10 @@ import openpyxl
 import pytest
 
 from aisbench_core.errors import ConfigError
-from aisbench_core.history.columns import guessed
-from aisbench_core.history.found import ColumnMeaning, FoundResult, Table, Unread
-from aisbench_core.history.reading import columns_of, columns_of_stream, read_path, read_stream
+from aisbench_core.importing.readers.columns import guessed
+from aisbench_core.importing.readers.reading import columns_of, columns_of_stream, read_path, read_stream
+from aisbench_core.importing.readers.results import ColumnMeaning, ParsedResult, Table, Unread
+from aisbench_core.messages import verbatim
 from aisbench_core.model import Mode
 from aisbench_core.warehouse.exporting.runs import RUNS
 
@@ -31,13 +32,13 @@ bert,r1.5,2,451.5,71.4,310.5
 
 def found_in(
     text: str | bytes, name: str = "t.csv", mapping: Mapping[str, str] | None = None
-) -> list[FoundResult | Unread]:
+) -> list[ParsedResult | Unread]:
     content = text.encode() if isinstance(text, str) else text
     return list(read_stream(io.BytesIO(content), name, mapping))
 
 
-def results(text: str | bytes, name: str = "t.csv", mapping: Mapping[str, str] | None = None) -> list[FoundResult]:
-    return [each for each in found_in(text, name, mapping) if isinstance(each, FoundResult)]
+def results(text: str | bytes, name: str = "t.csv", mapping: Mapping[str, str] | None = None) -> list[ParsedResult]:
+    return [each for each in found_in(text, name, mapping) if isinstance(each, ParsedResult)]
 
 
 def workbook(rows: list[list[object]], title: str = "Sheet1") -> openpyxl.Workbook:
@@ -116,19 +117,19 @@ def test_a_mapping_finds_a_header_that_nobody_would_guess() -> None:
 
 
 def test_a_mapping_to_something_unknown_is_refused() -> None:
-    with pytest.raises(ConfigError, match="column 'fps' is mapped to 'speed', which is no column"):
+    with pytest.raises(ConfigError, match="column 'fps' is mapped to 'speed', which is not a known meaning"):
         found_in("fps\n1\n", mapping={"fps": "speed"})
 
 
 def test_a_table_without_results_says_which_columns_it_has() -> None:
     assert found_in("name,age\nbob,7\n") == [
-        Unread("t.csv", "no column is known to be a throughput or an accuracy: name, age")
+        Unread("t.csv", verbatim("no column is recognized as throughput or accuracy: name, age"))
     ]
 
 
 def test_rows_without_a_result_are_counted() -> None:
     assert found_in("model,fps\nbert,450.5\nresnet,-\nTotal,\n,\n")[-1] == Unread(
-        "t.csv", "rows that hold neither a throughput nor an accuracy: 2"
+        "t.csv", verbatim("rows without a throughput or an accuracy: 2")
     )
 
 
@@ -189,7 +190,7 @@ def test_in_our_own_export_zero_is_a_measurement_and_times_are_utc() -> None:
     assert (found.run_id, found.model, found.flavor) == ("r1", "BERT-large", "=cmd")
     assert (found.info.average_power, found.placeholders, found.info.resource_util_ratio) == (0.0, (), 0.875)
     assert found.started_at == datetime(2022, 7, 13, 3, 27, 19, tzinfo=UTC)
-    assert found.problems == ("the table calls it invalid",)
+    assert found.problems == ("the table says it is invalid",)
 
 
 def test_a_rehearsal_stays_one() -> None:
@@ -211,8 +212,8 @@ def test_every_sheet_of_a_workbook_is_a_table(tmp_path: Path) -> None:
 
     first, second = read_path(file)
 
-    assert isinstance(first, FoundResult)
-    assert isinstance(second, FoundResult)
+    assert isinstance(first, ParsedResult)
+    assert isinstance(second, ParsedResult)
     assert (first.source, second.source) == ("old.xlsx!甲", "old.xlsx!乙")
     assert (first.info.throughput_ratio, first.mode) == (450.5, Mode.SINGLE_SERVER)
     assert first.started_at == datetime(2022, 7, 13, 4, 0, tzinfo=UTC)
@@ -244,7 +245,7 @@ def test_a_workbook_that_is_a_bomb_is_refused() -> None:
 
     (unread,) = found_in(file.getvalue(), "bomb.xlsx")
 
-    assert unread == Unread("bomb.xlsx", "it unpacks to more than 64 MB: save the sheet as CSV")
+    assert unread == Unread("bomb.xlsx", verbatim("it unpacks to more than 64 MB: save the sheet as CSV"))
 
 
 def test_entities_that_multiply_are_refused() -> None:
@@ -280,7 +281,9 @@ def test_a_damaged_workbook_is_told(content: bytes) -> None:
 
 
 def test_a_workbook_that_is_none_is_not_taken_for_a_text() -> None:
-    assert found_in(bytes(range(256)) * 8, "a.xlsx") == [Unread("a.xlsx", "it is neither text nor an Excel workbook")]
+    assert found_in(bytes(range(256)) * 8, "a.xlsx") == [
+        Unread("a.xlsx", verbatim("it is neither text nor an Excel workbook"))
+    ]
 
 
 def test_times_are_found_below_short_headers() -> None:
@@ -293,6 +296,6 @@ def test_times_are_found_below_short_headers() -> None:
 
 def test_an_empty_table_is_told() -> None:
     assert found_in("", "t.csv") == [
-        Unread("t.csv", "no column is known to be a throughput or an accuracy: it is empty")
+        Unread("t.csv", verbatim("no column is recognized as throughput or accuracy: it is empty"))
     ]
-    assert list(columns_of_stream(io.BytesIO(b""), "t.csv")) == [Unread("t.csv", "it is empty")]
+    assert list(columns_of_stream(io.BytesIO(b""), "t.csv")) == [Unread("t.csv", verbatim("it is empty"))]

@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from aisbench_core.authoring.preflight import preflight
-from aisbench_core.cli.runs.spec_options import Typed, read_spec
+from aisbench_core.cli.runs.spec_options import SpecArguments, read_spec
 from aisbench_core.documents import parse
 from aisbench_core.errors import CloudRejected, ConfigError, SpecError
 from aisbench_core.job_secrets import JobSecrets, masked, masked_errors
+from aisbench_core.messages import verbatim
 from aisbench_core.model import RunSpec
+from aisbench_core.preflight.offline import preflight
 from aisbench_core.profile_files import save_keys
 from aisbench_core.settings import Credentials, Settings, find_credentials
 from aisbench_core.wiring import open_core
@@ -91,14 +92,14 @@ def test_a_value_written_in_the_place_of_a_name_is_not_repeated(tmp_path: Path) 
 
     assert token not in finding.message + finding.hint
     with pytest.raises(SpecError) as caught:
-        parse(RunSpec, {"workload": "w", "secrets": {"HF_TOKEN": token}}, "the spec")
+        parse(RunSpec, {"workload": "w", "secrets": {"HF_TOKEN": token}}, verbatim("the spec"))
     assert token not in str(caught.value)
 
 
 def test_names_are_typed_with_commas_between_them(settings: Settings) -> None:
-    typed = Typed("quickstart_digits", None, None, "", (), ("secrets=HF_TOKEN, PIN",))
+    arguments = SpecArguments("quickstart_digits", None, None, "", (), (("secrets", "HF_TOKEN, PIN"),))
 
-    assert read_spec(typed, open_core(settings)).secrets == ("HF_TOKEN", "PIN")
+    assert read_spec(arguments, open_core(settings)).secrets == ("HF_TOKEN", "PIN")
 
 
 @pytest.mark.parametrize(
@@ -119,7 +120,9 @@ def test_a_value_is_masked_however_it_is_quoted_or_cut_off(text: str) -> None:
 
 def test_an_error_keeps_its_kind_and_loses_the_value() -> None:
     with pytest.raises(CloudRejected) as caught, masked_errors([VALUE]):
-        raise CloudRejected(f"no: {VALUE}", operation="create", code="ModelArts.1", hint=f"not {VALUE}")
+        raise CloudRejected(
+            verbatim(f"no: {VALUE}"), operation="create", code="ModelArts.1", hint=verbatim(f"not {VALUE}")
+        )
 
     assert str(caught.value) == "create: no: *** [ModelArts.1] (not ***)"
     assert caught.value.code == "ModelArts.1"

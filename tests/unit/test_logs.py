@@ -7,8 +7,9 @@ import pytest
 
 from aisbench_core.cloud.ports import ObjectStat
 from aisbench_core.errors import CloudNotFound
+from aisbench_core.messages import verbatim
 from aisbench_core.running import logs
-from aisbench_core.running.places import RunFolder
+from aisbench_core.running.run_paths import RunFolder
 from tests.memory_store import MemoryStore
 
 DIRECTORY = "/bench/log/job/"
@@ -111,7 +112,7 @@ def test_a_log_that_shrank_was_begun_anew(folder: RunFolder) -> None:
 def test_a_log_that_vanishes_between_the_list_and_the_read_keeps_what_is_here(folder: RunFolder) -> None:
     class Vanishing(MemoryStore):
         def read(self, path: str, start: int = 0) -> bytes:
-            raise CloudNotFound(f"{path} from {start}", operation="read")
+            raise CloudNotFound(verbatim(f"{path} from {start}"), operation="read")
 
     logs.fetch(MemoryStore({PATHS[0]: b"step 1\n"}), PATHS, DIRECTORY, folder)
 

@@ -21,6 +21,7 @@ from aisbench_core.authoring.manifest import (
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.documents import parse, parse_yaml
 from aisbench_core.errors import SpecError
+from aisbench_core.messages import verbatim
 from aisbench_core.settings import HOME
 from tests.unit.good_manifest import MANIFEST
 
@@ -64,7 +65,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("parameters.epochs.default", 12, "parameters.epochs.default: is out of range; allowed: 1 to 9 (found 12)"),
         ("parameters.mode.default", "c", "parameters.mode.default: is not allowed; allowed: 'a', 'b' (found 'c')"),
         ("parameters.mode.choices", ["a", 1], "parameters.mode.choices: 1 is not of type str"),
-        ("parameters.mode.minimum", 1, "parameters.mode.minimum: is for numbers, and the type is str (found 1)"),
+        ("parameters.mode.minimum", 1, "parameters.mode.minimum: applies to numbers, but the type is str (found 1)"),
         ("parameters.rate.default", float("inf"), "parameters.rate.default: is not a finite number (found inf)"),
         ("parameters.a b", MANIFEST["parameters"]["rate"], "parameters.a b.[key]: string should match pattern"),
         ("versions.v2.throughput_definition", "third", "is not among definitions: first, second"),
@@ -84,12 +85,12 @@ def changed(path: str, value: Any) -> dict[str, Any]:
 )
 def test_a_wrong_answer_is_named_with_its_field_value_and_what_is_allowed(path: str, value: Any, problem: str) -> None:
     with pytest.raises(SpecError, match=re.escape(problem)):
-        parse(Manifest, changed(path, value), "workload w (workload.yaml)")
+        parse(Manifest, changed(path, value), verbatim("workload w (workload.yaml)"))
 
 
 def test_every_problem_of_a_manifest_is_told_at_once() -> None:
     with pytest.raises(SpecError) as caught:
-        parse(Manifest, {"title": "", "reporter": 7}, "workload w (workload.yaml)")
+        parse(Manifest, {"title": "", "reporter": 7}, verbatim("workload w (workload.yaml)"))
 
     assert {problem.field for problem in caught.value.problems} >= {"title", "reporter", "versions", "dataset"}
 
@@ -105,7 +106,7 @@ def test_the_manifest_in_the_documentation_can_be_used() -> None:
     document = (HOME / "docs" / "workloads.md").read_text("utf-8")
     example = textwrap.dedent(document.partition("   ```yaml\n")[2].partition("   ```")[0])
 
-    manifest = parse(Manifest, parse_yaml(example, "the example"), "the example")
+    manifest = parse(Manifest, parse_yaml(example, "the example"), verbatim("the example"))
 
     assert list(manifest.versions) == ["2.1"]
 

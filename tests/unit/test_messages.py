@@ -146,7 +146,7 @@ def test_an_error_is_one_sentence_with_its_hint() -> None:
 
 def test_an_error_of_the_cloud_keeps_the_words_of_the_cloud() -> None:
     error = CloudRejected(
-        "all", operation="create job", status=400, code="X.1", request_id="r1", hint=Message("try again")
+        verbatim("all"), operation="create job", status=400, code="X.1", request_id="r1", hint=Message("try again")
     )
 
     assert str(error) == "create job: all [HTTP 400, X.1, request r1] (try again)"
@@ -154,5 +154,5 @@ def test_an_error_of_the_cloud_keeps_the_words_of_the_cloud() -> None:
 
 
 def test_errors_without_a_message_of_ours_say_what_they_were_given() -> None:
-    assert str(AisbenchError("all")) == in_chinese(AisbenchError("all").sentence) == "all"
-    assert str(SpecError("spec", [])) == "spec: "
+    assert str(AisbenchError(verbatim("all"))) == in_chinese(AisbenchError(verbatim("all")).sentence) == "all"
+    assert str(SpecError(verbatim("spec"), [])) == "spec: "

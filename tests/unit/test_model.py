@@ -27,7 +27,7 @@ from aisbench_core.model import (
     Scalar,
     canonical_json,
 )
-from aisbench_core.running import places
+from aisbench_core.running import run_paths
 from aisbench_core.settings import Profile
 from tests import records as a
 
@@ -150,7 +150,17 @@ def test_a_hyperparameter_keeps_its_type() -> None:
     assert back == spec
 
 
-@given(st.dictionaries(st.text(min_size=1), st.integers() | st.text() | st.booleans(), max_size=5))
+def test_names_that_differ_in_white_space_alone_are_refused_rather_than_losing_a_value() -> None:
+    for field in ("parameters", "environments"):
+        with pytest.raises(ValidationError, match="must not contain 'lr' twice"):
+            RunSpec.model_validate({"workload": "w", field: {"lr": "1", " lr": "2"}})
+
+
+@given(
+    st.dictionaries(st.text(min_size=1), st.integers() | st.text() | st.booleans(), max_size=5).filter(
+        lambda parameters: len({name.strip() for name in parameters}) == len(parameters)
+    )
+)
 def test_equal_specs_have_equal_hashes_whatever_the_order(parameters: dict[str, Scalar]) -> None:
     turned = dict(reversed(parameters.items()))
 
@@ -177,10 +187,10 @@ def test_a_spec_counts_all_cards() -> None:
 def test_a_jobs_name_holds_the_runs_id_and_fits_the_cloud(name: str) -> None:
     run_id = "r20260301-080000-abcdef"
 
-    made = places.job_name(RunSpec(workload="w", name=name), run_id)
+    made = run_paths.job_name(RunSpec(workload="w", name=name), run_id)
 
     assert made.endswith(f"-{run_id}")
-    assert len(made) <= places.JOB_NAME_MOST
+    assert len(made) <= run_paths.JOB_NAME_MOST
 
 
 def test_every_output_gets_a_directory_that_no_other_run_uses() -> None:
@@ -188,20 +198,20 @@ def test_every_output_gets_a_directory_that_no_other_run_uses() -> None:
     spec = RunSpec.model_validate({"workload": "w", "outputs": channels})
     one, other = (replace(a.run("r-1", spec), job_name=name) for name in ("job-1", "job-2"))
 
-    paths = [channel.path for channel in places.outputs(one, PROFILE)]
+    paths = [channel.path for channel in run_paths.outputs(one, PROFILE)]
 
     assert paths == [
         "/bench/aisbench/output/job-1/", "/bench/aisbench/output/job-1/other/", "/bench/mine/job-1/mine/"
     ]  # fmt: skip
-    assert places.output_path(one, PROFILE) == paths[0]
-    assert not set(paths) & {channel.path for channel in places.outputs(other, PROFILE)}
+    assert run_paths.output_path(one, PROFILE) == paths[0]
+    assert not set(paths) & {channel.path for channel in run_paths.outputs(other, PROFILE)}
 
 
 def test_code_lies_where_its_hash_says_under_its_own_directory_name() -> None:
     spec = RunSpec(workload="w", code_dir="/home/me/resnet", boot_file="train.py")
     run = replace(a.run("r-1", spec), code_sha256="0123456789abcdef" * 4)
 
-    request = places.job_request(run, PROFILE, {})
+    request = run_paths.job_request(run, PROFILE, {})
 
     assert request.code_path == "/bench/aisbench/code/w/0123456789abcdef/resnet/"
     assert request.boot_path == request.code_path + "train.py"
@@ -210,7 +220,7 @@ def test_code_lies_where_its_hash_says_under_its_own_directory_name() -> None:
 def test_a_job_is_told_its_run_and_the_persons_own_variables_win() -> None:
     spec = RunSpec(workload="w", mode=Mode.SINGLE_SERVER, environments={"SINGLESERVER_MODE": "mine", "A": "1"})
 
-    request = places.job_request(a.run("r-1", spec), PROFILE, {})
+    request = run_paths.job_request(a.run("r-1", spec), PROFILE, {})
 
     assert dict(request.environments) == {"AISBENCH_RUN_ID": "r-1", "SINGLESERVER_MODE": "mine", "A": "1"}
 
@@ -219,7 +229,7 @@ def test_a_job_is_told_its_log_levels_by_the_manuals_numbers() -> None:
     levels = {"cann": "none", "mindspore": "fatal", "events": False, "stdout": True}
     spec = RunSpec.model_validate({"workload": "w", "log_levels": levels})
 
-    request = places.job_request(a.run("r-1", spec), PROFILE, {})
+    request = run_paths.job_request(a.run("r-1", spec), PROFILE, {})
 
     assert dict(request.environments) == {
         "AISBENCH_RUN_ID": "r-1",
@@ -239,6 +249,6 @@ def test_fields_that_came_later_change_the_hash_only_of_specs_that_use_them() ->
 
 
 def test_the_folder_of_a_run_keeps_one_log_per_node() -> None:
-    folder = places.RunFolder(Path("runs/r-1"))
+    folder = run_paths.RunFolder(Path("runs/r-1"))
 
     assert folder.log(3) == Path("runs/r-1/logs/worker-3.log")

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.documents import parse
+from aisbench_core.messages import verbatim
 from aisbench_core.model import Flavor
 from aisbench_core.offered_flavors import OfferedFlavors
 from aisbench_core.settings import Profile
@@ -15,7 +16,7 @@ FLAVORS = (Flavor("kat1.8xlarge", "eight cards", "Ascend", 8, 16), Flavor("odd",
 
 def profile(region: str = "cn-north-4") -> Profile:
     """A profile of that region."""
-    return parse(Profile, {**STATED, "region": region}, "the profile")
+    return parse(Profile, {**STATED, "region": region}, verbatim("the profile"))
 
 
 def test_what_was_offered_is_read_again(tmp_path: Path) -> None:

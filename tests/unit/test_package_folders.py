@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.authoring.packages.importing import UNPACKED
 from aisbench_core.errors import ConfigError
+from aisbench_core.upstream.packages.service import UNPACKED
 from tests.package_door import left_behind, opener, unpacked
 from tests.upstream_package import NAME, files, packed, write_folder
 
@@ -58,11 +58,11 @@ def test_the_folder_around_a_package_will_do_and_around_two_will_not(tmp_path: P
 
     write_folder(tmp_path / "around", "other")
 
-    with pytest.raises(ConfigError, match="holds 2 packages"):
+    with pytest.raises(ConfigError, match="contains 2 packages"):
         opener(tmp_path / "data").open(str(tmp_path / "around"))
 
 
-@pytest.mark.parametrize(("place", "sentence"), [("empty", "holds no package"), ("nowhere.tar.gz", "No such file")])
+@pytest.mark.parametrize(("place", "sentence"), [("empty", "contains no package"), ("nowhere.tar.gz", "No such file")])
 def test_what_is_no_package_is_said(tmp_path: Path, place: str, sentence: str) -> None:
     (tmp_path / "empty").mkdir()
 

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from aisbench_core.authoring.packages.package import Answers
-from aisbench_core.authoring.upstream import meaning
-from aisbench_core.authoring.upstream.found import Hints
 from aisbench_core.errors import ConfigError
+from aisbench_core.upstream.configs import conversion
+from aisbench_core.upstream.configs.contents import Hints
+from aisbench_core.upstream.packages.package import Answers
+from tests.actors import TESTER
 from tests.package_door import Door, kept, said
 from tests.unit.upstream_files import ACCESS, config, document
 from tests.upstream_package import NAME, files, job, write_folder
@@ -27,7 +28,7 @@ def test_the_same_package_makes_the_same_workload_however_it_comes(door: Door, t
     again = door.packages.open(str(write_folder(tmp_path, NAME, files(config(ACCESS, job(job_name="'new'"))))))
     described = door.packages.describe(again, Answers(name="another"))
 
-    made = door.packages.make(again, described)
+    made = door.packages.make(again, described, actor=TESTER)
 
     assert (made.name, made.new) == (first.name, False)
     assert described.imported.specs[0].spec.workload == first.name
@@ -46,10 +47,10 @@ def test_another_package_of_the_same_name_is_refused_and_says_what_to_do(door: D
     assert "there is another workload named 'train_mindspore_resnet_r1_8'" in problem.message
     assert "choose another name" in problem.hint
     assert described.workload is None
-    with pytest.raises(ConfigError, match="makes no workload yet"):
-        door.packages.make(package, described)
+    with pytest.raises(ConfigError, match="cannot be imported yet"):
+        door.packages.make(package, described, actor=TESTER)
     renamed = door.packages.describe(package, Answers(name="mine"))
-    assert door.packages.make(package, renamed).name == "mine"
+    assert door.packages.make(package, renamed, actor=TESTER).name == "mine"
     assert door.workloads.get(first.name).package != door.workloads.get("mine").package
 
 
@@ -59,7 +60,7 @@ def test_a_name_that_is_taken_meanwhile_is_not_written_over(door: Door) -> None:
     door.made(extra="somebody was faster")
 
     with pytest.raises(ConfigError, match="there is another workload"):
-        door.packages.make(package, described)
+        door.packages.make(package, described, actor=TESTER)
 
     assert "somebody was faster" in kept(door.own / "train_mindspore_resnet_r1_8")
 
@@ -68,9 +69,9 @@ def test_a_name_that_is_taken_meanwhile_is_not_written_over(door: Door) -> None:
     ("name", "rule", "sentence"),
     [
         ("mindspore_resnet", "package.taken", "is shipped"),
-        ("../outside", "package.manifest", "cannot be a workload's name"),
-        (".hidden", "package.manifest", "cannot be a workload's name"),
-        ("_reporter", "package.manifest", "cannot be a workload's name"),
+        ("../outside", "package.manifest", "is not a valid workload name"),
+        (".hidden", "package.manifest", "is not a valid workload name"),
+        ("_reporter", "package.manifest", "is not a valid workload name"),
         ("x" * 42, "package.manifest", "41 of a-z"),
     ],
 )
@@ -96,8 +97,8 @@ def test_code_that_vanished_before_the_workload_was_made_is_said(door: Door) -> 
     described = door.packages.describe(package, Answers())
     door.packages.drop(package)
 
-    with pytest.raises(ConfigError, match="is not here any more"):
-        door.packages.make(package, described)
+    with pytest.raises(ConfigError, match="is gone"):
+        door.packages.make(package, described, actor=TESTER)
 
     assert list(door.own.iterdir()) == []
 
@@ -107,7 +108,7 @@ def test_a_plain_configuration_still_means_the_shipped_workload(door: Door) -> N
     parameters = "[{'name': 'epoch_size', 'value': '5'}, {'name': 'config_path', 'value': 'a.yaml'}]"
     text = config(ACCESS, job(parameters=parameters))
 
-    found = meaning.understand(document(text), door.workloads, Hints())
+    found = conversion.understand(document(text), door.workloads, Hints())
 
     assert found.specs[0].spec.workload == "mindspore_resnet"
 
@@ -115,6 +116,6 @@ def test_a_plain_configuration_still_means_the_shipped_workload(door: Door) -> N
 def test_a_configuration_that_only_the_own_workload_fits_means_that_one(door: Door) -> None:
     workload = door.made()
 
-    found = meaning.understand(document(config(ACCESS, job())), door.workloads, Hints())
+    found = conversion.understand(document(config(ACCESS, job())), door.workloads, Hints())
 
     assert found.specs[0].spec.workload == workload.name

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.authoring.packages.package import Answers
 from aisbench_core.model import Flavor, Level, Mode
+from aisbench_core.upstream.packages.package import Answers
+from tests.actors import TESTER
 from tests.package_door import Door, kept, said
 from tests.unit.upstream_files import ACCESS, ACCESS_KEY, SECRET_KEY, config
 from tests.upstream_package import ENGINE, NAME, OTHER, files, job, packed
@@ -91,8 +92,8 @@ def test_what_nobody_knows_is_marked_and_compared_with_nothing_else(door: Door) 
     assert (one.model, one.framework, one.dataset.name, one.target) == ("gpt", "PyTorch", "unknown", None)
     definition = one.edition().throughput_definition
     assert definition != other.edition().throughput_definition
-    assert one.definitions[definition].text.startswith("Not known")
-    assert "Not known" in (one.folder / "README.md").read_text("utf-8")
+    assert one.definitions[definition].text.startswith("Unknown")
+    assert "Unknown" in (one.folder / "README.md").read_text("utf-8")
 
 
 def test_another_companys_package_is_not_taken_for_the_one_that_is_described(door: Door) -> None:
@@ -113,7 +114,7 @@ def test_the_configuration_becomes_profile_keys_and_spec_and_keys_are_not_in_the
 
     package = door.opened(text=text)
     described = door.packages.describe(package, Answers(profile="team"))
-    door.packages.make(package, described)
+    door.packages.make(package, described, actor=TESTER)
 
     found = described.imported
     assert found.profile is not None

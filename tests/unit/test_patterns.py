@@ -70,7 +70,7 @@ def test_what_is_slow_is_seen(pattern: str, method: str) -> None:
 @pytest.mark.parametrize("english", ["", *sorted(english for english in chinese.catalogue() if "{" in english)])
 def test_no_text_makes_chinese_pages_hang(english: str) -> None:
     """Texts that almost fit a sentence, or fit it in many ways."""
-    parts = [part for part in chinese.PLACE.split(english) if part]
+    parts = [part for part in chinese.PLACEHOLDER.split(english) if part]
     for pump in (": ", "; ", " (", "none: ", "a (b); ", "line 1: ", *parts):
         for said in (pump * chinese.MOST_LETTERS, english.replace("{}", pump * 11), f"{english}{pump * 11})"):
             start = time.thread_time()

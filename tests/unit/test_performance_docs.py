@@ -7,8 +7,8 @@ import pytest
 from tests.bench.figures import HEAD, INTRODUCTION, PAGE, ROW, reached
 
 TAKEN = re.compile(
-    r"Taken with \d+ cores \(.+\), \d+ GB, \w+, Python [\d.]+, duckdb [\d.]+, .+\.\n"
-    r"The newest figure is of \d{4}-\d\d-\d\d, taken at a load of [\d.]+\.\n\n"
+    r"Measured with \d+ cores \(.+\), \d+ GB, \w+, Python [\d.]+, duckdb [\d.]+, .+\.\n"
+    r"The newest figure is from \d{4}-\d\d-\d\d, at a load of [\d.]+\.\n\n"
 )
 
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.authoring import preflight_online
-from aisbench_core.authoring.preflight import RULES, preflight
-from aisbench_core.authoring.preflight_rules_names import LONGEST_NAME
-from aisbench_core.authoring.rules import PreflightRule
 from aisbench_core.model import Level, RunSpec
+from aisbench_core.preflight import online
+from aisbench_core.preflight.offline import RULES, preflight
+from aisbench_core.preflight.rule import PreflightRule
+from aisbench_core.preflight.rules.names import LONGEST_NAME
 from aisbench_core.settings import HOME
 from tests.unit.good_specs import DATA, WORKLOADS, changed, code_folder, found, good_spec, only, profile
 
@@ -67,8 +67,8 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
     ("inputs.required", {"inputs": [{"name": "data_url"}]}, "inputs.data_url", "no path is given"),
     ("inputs.path", {"inputs": [*DATA, {"name": "extra"}]}, "inputs.extra", "input 'extra' has no path"),
     ("paths.form", {"log_path": "obs://bench/logs/"}, "log_path", "has a scheme"),
-    ("paths.form", {"log_path": "bench/logs/"}, "log_path", "does not begin with /"),
-    ("paths.form", {"log_path": "/"}, "log_path", "names no bucket"),
+    ("paths.form", {"log_path": "bench/logs/"}, "log_path", "does not start with /"),
+    ("paths.form", {"log_path": "/"}, "log_path", "has no bucket"),
     ("paths.form", {"log_path": "/bench//logs/"}, "log_path", "empty, . or .. part"),
     ("paths.form", {"log_path": "/bench/logs//"}, "log_path", "empty, . or .. part"),
     ("paths.form", {"log_path": "/bench/../logs/"}, "log_path", "empty, . or .. part"),
@@ -94,7 +94,7 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
         "outputs.train_url",
         "'/bench/imagenet/out/' and input '/bench/imagenet/' overlap",
     ),
-    ("code.missing", {"code_dir": ""}, "code_dir", "does not bring its training code"),
+    ("code.missing", {"code_dir": ""}, "code_dir", "ships no training code"),
     ("code.missing", {"code_dir": "code"}, "code_dir", "'code' is not an absolute path"),
     ("code.missing", {"code_dir": "/no/such/place"}, "code_dir", "'/no/such/place' is not a directory"),
     ("boot.missing", {"boot_file": "other.py"}, "boot_file", "'other.py' is not in the code directory"),
@@ -126,21 +126,21 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
         "nodes.most",
         {"node_count": 17},
         "node_count",
-        "17 nodes of modelarts.kat1.8xlarge cannot be had; allowed: 1 to 16",
+        "modelarts.kat1.8xlarge is not available on 17 nodes; allowed: 1 to 16",
     ),
     ("nodes.most", {"flavor": "lonely", "node_count": 2}, "node_count", "allowed: no distributed training"),
-    ("cards.flavor", {"cards_per_node": 4}, "cards_per_node", "has 8 cards per node, and the spec says 4"),
+    ("cards.flavor", {"cards_per_node": 4}, "cards_per_node", "has 8 cards per node, but the spec says 4"),
     (
         "cards.flavor",
         {"flavor": "modelarts.pool.visual.xlarge", "pool_id": "pool1"},
         "cards_per_node",
-        "has 1 card per node, and the spec says 8",
+        "has 1 card per node, but the spec says 8",
     ),
     (
         "engine.accelerator",
         {"engine_name": "PyTorch", "engine_version": "pytorch_1.8.0-cuda_10.2-py_3.7-ubuntu_18.04-x86_64"},
         "engine_version",
-        "is made for GPU, and modelarts.kat1.8xlarge has Ascend",
+        "is made for GPU, but modelarts.kat1.8xlarge has Ascend",
     ),
     ("environments.log-level", {"environments": {"GLOG_v": "info"}}, "environments.GLOG_v", "allowed: 0 INFO, 1 WARN"),
     (
@@ -150,8 +150,13 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
         "4 NULL",
     ),
     ("retries.everywhere", {"retries": 4}, "retries", "accept only 0 to 3"),
-    ("api.available", {"api": "sdk"}, "api", "api sdk needs the package modelarts, which is not in the console's own"),
-    ("name.characters", {"name": "a.b"}, "name", "'a.b' cannot begin a job's name"),
+    (
+        "api.available",
+        {"api": "sdk"},
+        "api",
+        "api sdk needs the package modelarts, which is not installed in the console's own",
+    ),
+    ("name.characters", {"name": "a.b"}, "name", "a job name cannot start with 'a.b'"),
     (
         "name.length",
         {"name": "n" * (LONGEST_NAME + 1)},
@@ -165,20 +170,20 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
         "environments",
         "100 environment variables are given; allowed: 99",
     ),
-    ("environments.key", {"environments": {"1V": ""}}, "environments.1V", "'1V' is not a variable's name"),
+    ("environments.key", {"environments": {"1V": ""}}, "environments.1V", "'1V' is not a variable name"),
     ("environments.value", {"environments": {"V": "v" * 4097}}, "environments.V", "4097 characters; allowed: 4096"),
     ("environments.value", {"environments": {"V": "a\0b"}}, "environments.V", "NUL"),
     ("environments.reserved", {"environments": {"RANK_ID": "0"}}, "environments.RANK_ID", "set by the platform"),
     ("environments.secret", {"environments": {"MY_SK": "x"}}, "environments.MY_SK", "looks like a key"),
-    ("secrets.name", {"secrets": ["1V"]}, "secrets", "number 1 of the secrets is not a variable's name"),
+    ("secrets.name", {"secrets": ["1V"]}, "secrets", "secret number 1 is not a variable name"),
     ("secrets.name", {"secrets": ["AISBENCH_RUN_ID"]}, "secrets", "set by the platform or the console"),
     (
         "secrets.twice",
         {"environments": {"V": "x"}, "secrets": ["V"]},
         "environments.V",
-        "V stands in environments and in secrets; allowed: one of them",
+        "V is in both environments and secrets; allowed: one of them",
     ),
-    ("secrets.twice", {"secrets": ["V", "V"]}, "secrets", "V is named 2 times"),
+    ("secrets.twice", {"secrets": ["V", "V"]}, "secrets", "V is listed 2 times"),
     (
         "volumes.count",
         {"volumes": [{"server_path": "h:/a", "local_path": f"/m{i}"} for i in range(9)]},
@@ -189,13 +194,13 @@ CASES: list[tuple[str, dict[str, Any], str, str]] = [
         "volumes.share",
         {"volumes": [{"server_path": "/a", "local_path": "/m"}]},
         "volumes.0.server_path",
-        "'/a' is not a share",
+        "'/a' is not an NFS share",
     ),
     (
         "volumes.mount",
         {"volumes": [{"server_path": "h:/a", "local_path": "/cache/"}]},
         "volumes.0.local_path",
-        "belongs to the platform",
+        "is reserved by the platform",
     ),
     (
         "volumes.mount",
@@ -221,7 +226,7 @@ def test_a_rule_names_the_field_what_was_found_and_what_is_allowed(
 
 
 def test_every_rule_has_an_id_of_its_own_and_a_sentence() -> None:
-    rules: list[PreflightRule[Any]] = [*RULES, *preflight_online.RULES]
+    rules: list[PreflightRule[Any]] = [*RULES, *online.RULES]
 
     assert len({rule.rule_id for rule in rules}) == len(rules)
     assert all(rule.summary.endswith(".") for rule in rules)
@@ -242,13 +247,13 @@ def test_a_spec_of_which_nothing_is_known_is_looked_at_all_the_same() -> None:
 # --- the document -------------------------------------------------------------------------------------
 
 DOCUMENT = HOME / "docs" / "preflight.md"
-HEAD = """# What preflight looks at
+HEAD = """# Preflight rules
 
-Before a run is launched, every rule below looks at its spec. An **error** forbids the launch, a **warning** and an
-**info** do not. The console shows findings beside the fields as soon as one has changed; on the command line it is
-`aisbench preflight WORKLOAD|SPEC.yaml`, and with `--fix` it prints the spec with every fix that the findings propose.
-The fields are those of the spec, see `aisbench spec WORKLOAD`; a channel's findings are named after the channel, such
-as `inputs.data_url`.
+Every run's spec is checked against the rules below before launch. An **error** prevents the launch, a **warning** or an
+**info** does not. The console shows findings beside the fields as soon as a field changes; on the command line, use
+`aisbench preflight WORKLOAD|SPEC.yaml`, and `--fix` to print the spec with all proposed fixes applied.
+The fields are those of the spec, see `aisbench spec WORKLOAD`; findings about a channel name the channel, such as
+`inputs.data_url`.
 
 ## Without the cloud
 
@@ -258,20 +263,20 @@ These rules read the spec, the profile, the workload's manifest and the code dir
 ONLINE = """
 ## With the cloud
 
-These rules ask the region, and change nothing there: `aisbench preflight --online`. They are asked at once; what the
-region has not answered within `look_seconds` is a warning. The rules `nodes.cards`, `nodes.most` and `cards.flavor`
-are looked at again with the flavors that the region offers.
+`aisbench preflight --online` also runs these rules, which only read from the region. They run concurrently; one that
+takes longer than `look_seconds` is a warning. The rules `nodes.cards`, `nodes.most` and `cards.flavor` run again with
+the region's own list of flavors.
 
 """
 
 
 def document() -> str:
     """docs/preflight.md as the code would write it."""
-    return HEAD + "\n".join(_table(RULES)) + "\n" + ONLINE + "\n".join(_table(preflight_online.RULES)) + "\n"
+    return HEAD + "\n".join(_table(RULES)) + "\n" + ONLINE + "\n".join(_table(online.RULES)) + "\n"
 
 
 def _table(rules: Iterable[PreflightRule[Any]]) -> Iterator[str]:
-    yield "| rule | level | field | what must hold | who says so |"
+    yield "| rule | level | field | requirement | source |"
     yield "|---|---|---|---|---|"
     for rule in rules:
         yield f"| `{rule.rule_id}` | {rule.level} | {rule.field} | {rule.summary} | {rule.source} |"

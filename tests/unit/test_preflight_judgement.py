@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.authoring.preflight import estimate, preflight
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.model import Api, Level, RunSpec
+from aisbench_core.preflight.offline import estimate, preflight
 from aisbench_core.settings import HOME
 from tests.unit.good_specs import WORKLOADS, changed, code_folder, found, good_spec, only, profile
 
@@ -34,7 +34,7 @@ def test_train_steps_win_over_epochs(bert: RunSpec) -> None:
 
     finding = only(found(changed(bert, parameters={"epoch_size": 40})), "parameters.train-steps-win")
 
-    assert finding.message == "epoch_size 40 has no effect: train_steps 12000 decides how long the training is"
+    assert finding.message == "epoch_size 40 has no effect: train_steps 12000 overrides it"
 
 
 def test_bert_saves_its_checkpoint_at_the_last_step(bert: RunSpec) -> None:

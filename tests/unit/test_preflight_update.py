@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.authoring.fixes import fixed
 from aisbench_core.authoring.software import (
     CANN,
     PackageFile,
     PackageKind,
     Platform,
-    SoftwareShelf,
+    SoftwarePackages,
     package_of,
     platform_of,
 )
 from aisbench_core.model import Level, RunSpec
+from aisbench_core.preflight.fixes import fixed
 from tests.unit.good_specs import changed, code_folder, found, good_spec, only
 
 NNAE = "Ascend-cann-nnae_5.0.2.1_linux-aarch64.run"
@@ -60,11 +60,11 @@ def test_packages_that_fit_the_image_are_accepted(resnet: RunSpec, shelf: Path) 
     ("rule", "field", "name", "says"),
     [
         ("update.kind", "cann", MINDSPORE, "is MindSpore 1.5.0 · aarch64 · Python 3.7"),
-        ("update.kind", "cann", "nnae.run", "is not named as such packages are"),
+        ("update.kind", "cann", "nnae.run", "is not the file name of such a package"),
         ("update.kind", "mindspore", PROTOBUF, "is protobuf 3.20.1"),
-        ("update.architecture", "cann", NNAE.replace("aarch64", "x86_64"), "is for x86_64, and mindspore_1.5.1"),
+        ("update.architecture", "cann", NNAE.replace("aarch64", "x86_64"), "is for x86_64, but mindspore_1.5.1"),
         ("update.architecture", "mindspore", MINDSPORE.replace("linux_aarch64", "win_amd64"), "is for win_amd64"),
-        ("update.python", "mindspore", MINDSPORE.replace("37", "39"), "is for Python 3.9, and mindspore_1.5.1"),
+        ("update.python", "mindspore", MINDSPORE.replace("37", "39"), "is for Python 3.9, but mindspore_1.5.1"),
     ],
 )
 def test_a_package_that_does_not_fit_is_an_error_at_its_field(
@@ -124,7 +124,7 @@ def test_an_own_script_is_announced_only_where_the_console_writes_one(resnet: Ru
     finding = only(found(changed(resnet, mode="single_server")), "pre-start.own")
 
     assert (finding.level, finding.field) == (Level.INFO, "code_dir")
-    assert "it is uploaded as ma-pre-start.own.sh and run by ours" in finding.message
+    assert "it is uploaded as ma-pre-start.own.sh and run by the console's script" in finding.message
 
 
 def test_files_of_the_code_that_would_be_overwritten_are_named(resnet: RunSpec, shelf: Path) -> None:
@@ -137,8 +137,8 @@ def test_files_of_the_code_that_would_be_overwritten_are_named(resnet: RunSpec, 
     messages = [finding.message for finding in found(spec) if finding.rule == "pre-start.names"]
 
     assert messages == [
-        "'ma-pre-start.own.sh' is in the code directory already",
-        f"'run/{NNAE}' is in the code directory already",
+        "'ma-pre-start.own.sh' already exists in the code directory",
+        f"'run/{NNAE}' already exists in the code directory",
     ]
 
 
@@ -218,7 +218,7 @@ def test_the_shelf_offers_each_field_the_packages_that_it_takes(shelf: Path) -> 
         put(shelf, name)
     (shelf / NNAE.replace("nnae", "nnrt")).mkdir()
 
-    offered = SoftwareShelf(shelf).offered(CANN)
+    offered = SoftwarePackages(shelf).offered(CANN)
 
     assert [(path, str(package)) for path, package in offered] == [(str(shelf / NNAE), "nnae 5.0.2.1 · aarch64")]
-    assert SoftwareShelf(shelf / "missing").offered(CANN) == []
+    assert SoftwarePackages(shelf / "missing").offered(CANN) == []

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.authoring.fixes import fixed
 from aisbench_core.model import Api, Level, RunSpec
+from aisbench_core.preflight.fixes import fixed
 from tests.unit.good_specs import changed, code_folder, found, good_spec, only, profile
 
 
@@ -38,13 +38,13 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
         "mode",
         "passes no SINGLESERVER_MODE to a custom image",
     ),
-    ({"api": "v1", "auto_stop_hours": 1}, "auto_stop_hours", "ends no job by itself"),
-    ({"api": "v1", "retries": 1}, "retries", "does not try a failed job again"),
-    ({"api": "v1", "flavor": "", "pool_id": "pool1", "priority": 2}, "priority", "has no priorities"),
+    ({"api": "v1", "auto_stop_hours": 1}, "auto_stop_hours", "has no automatic stop"),
+    ({"api": "v1", "retries": 1}, "retries", "has no retries"),
+    ({"api": "v1", "flavor": "", "pool_id": "pool1", "priority": 2}, "priority", "has no job priority"),
     (
         {"api": "v1", "flavor": "modelarts.pool.visual.8xlarge", "pool_id": "pool1"},
         "flavor",
-        "takes no flavor in a dedicated pool",
+        "accepts no flavor in a dedicated pool",
     ),
 ]
 
@@ -77,4 +77,4 @@ def test_the_older_api_is_used_where_the_spec_or_the_profile_says_so(resnet: Run
 
     assert found(changed(resnet, api="v1")) == found(resnet, profile(api=Api.V1)) == []
     assert only(found(changed(resnet, retries=1), profile(api=Api.V1)), "api.v1").field == "retries"
-    assert "api v1 ends no job" in only(found(resnet, profile(api=Api.V1, **costly)), "cost.auto-stop").hint
+    assert "api v1 has no automatic stop" in only(found(resnet, profile(api=Api.V1, **costly)), "cost.auto-stop").hint

@@ -115,13 +115,16 @@ def test_a_web_page_becomes_a_few_words(refusals: Refusals, page: str, said: str
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (ConnectionRefusedError(111, "Connection refused"), "nothing listens there"),
+        (ConnectionRefusedError(111, "Connection refused"), "nothing is listening there"),
         (TimeoutError("timed out"), "no answer in time"),
         (OSError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed"), "its certificate is not trusted"),
         (OSError("Temporary failure in name resolution"), "the name is unknown"),
-        (OSError("Network is unreachable"), "there is no way to it"),
-        (OSError("Connection reset by peer"), "broke off: Connection reset by peer"),
-        (OSError(), "broke off: OSError"),
+        (OSError("Network is unreachable"), "there is no route to it"),
+        (
+            OSError("Connection reset by peer"),
+            "the connection to OBS at https://obs.example failed: Connection reset by peer",
+        ),
+        (OSError(), "failed: OSError"),
     ],
 )
 def test_what_stands_in_the_way_is_said_in_a_few_words(refusals: Refusals, error: OSError, said: str) -> None:

@@ -13,12 +13,12 @@ from aisbench_core.warehouse.answers.changes import boundaries, metric_histories
 from aisbench_core.warehouse.answers.histories import (
     BaselineReason,
     HistoryRun,
-    Judgement,
     MetricVerdict,
     Outcome,
+    RegressionVerdict,
     VersionField,
 )
-from aisbench_core.warehouse.answers.regression import field_of, judgement, settled
+from aisbench_core.warehouse.answers.regression import field_of, regression_verdict, with_outcomes
 from aisbench_core.warehouse.values import Validity
 from tests.records import T0
 
@@ -47,12 +47,14 @@ def noise(seed: int, count: int, level: float = 100.0, sd: float = 1.0) -> list[
     return list(np.random.default_rng(seed).normal(level, sd, count))
 
 
-def judged(found: Sequence[HistoryRun], names: Sequence[str] = (), field: VersionField = FRAMEWORK) -> Judgement:
+def judged(
+    found: Sequence[HistoryRun], names: Sequence[str] = (), field: VersionField = FRAMEWORK
+) -> RegressionVerdict:
     rule = BaselineReason.MARKED if names else BaselineReason.VERSION_BEFORE
-    return settled([judgement(found, "samples/s", field, names, rule)])[0]
+    return with_outcomes([regression_verdict(found, "samples/s", field, names, rule)])[0]
 
 
-def only(found: Judgement) -> MetricVerdict:
+def only(found: RegressionVerdict) -> MetricVerdict:
     (metric,) = found.metrics
     return metric
 
@@ -241,9 +243,9 @@ def test_one_doubtful_test_among_many_counts_for_less_than_alone() -> None:
     quiet = [runs(noise(seed, 20)) + runs(noise(seed + 50, 3), "r2", 20) for seed in range(10, 29)]
 
     alone = judged(doubtful)
-    among = settled([judgement(each, "", FRAMEWORK, (), BaselineReason.VERSION_BEFORE) for each in (doubtful, *quiet)])[
-        0
-    ]
+    among = with_outcomes(
+        [regression_verdict(each, "", FRAMEWORK, (), BaselineReason.VERSION_BEFORE) for each in (doubtful, *quiet)]
+    )[0]
 
     assert (alone.outcome, alone.tests) == (Outcome.REGRESSION, 1)
     assert (among.outcome, among.tests) == (Outcome.NO_CHANGE, 20)

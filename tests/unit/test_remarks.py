@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from aisbench_core.errors import ResultError
-from aisbench_core.model import Remark, RemarkKind, Remarks, note_complaint, tag_complaint
-from aisbench_core.results.remarks import add_remarks, read_remarks
+from aisbench_core.model import AnnotationChange, AnnotationKind, Annotations, note_error, tag_error
+from aisbench_core.results.annotations import add_annotations, read_annotations
 from tests.records import T0
 
 HOSTILE = ("it's", '"quoted"', "</script><b>", "=1+1", "🏁👨‍👩‍👧", "标签", "`a` [b](c) $x$")
 
 
-def change(minute: int, kind: str, text: str, who: str = "ann") -> Remark:
-    return Remark(T0 + timedelta(minutes=minute), who, RemarkKind(kind), text)
+def change(minute: int, kind: str, text: str, who: str = "ann") -> AnnotationChange:
+    return AnnotationChange(T0 + timedelta(minutes=minute), who, AnnotationKind(kind), text)
 
 
 def test_for_each_tag_and_for_the_note_the_last_change_counts() -> None:
@@ -26,41 +26,41 @@ def test_for_each_tag_and_for_the_note_the_last_change_counts() -> None:
         change(5, "note", "", "bob"),
     ]
 
-    known = Remarks.of([*changes, changes[0]])
+    known = Annotations.of([*changes, changes[0]])
 
     assert known.tags == ("baseline",)
     assert known.note == ""
-    assert known.noted == changes[-1]
+    assert known.last_note == changes[-1]
     assert [event.message for event in known.timeline("r")] == [
         "tag added: draft", "tag added: baseline", "tag removed: draft", "note changed", "note changed",
     ]  # fmt: skip
-    assert Remarks().note == ""
+    assert Annotations().note == ""
 
 
 @pytest.mark.parametrize("tag", HOSTILE)
 def test_odd_letters_are_letters(tag: str) -> None:
-    assert tag_complaint(tag) == ""
-    assert note_complaint(f"{tag}\n\t{tag}") == ""
+    assert tag_error(tag) == ""
+    assert note_error(f"{tag}\n\t{tag}") == ""
 
 
 @pytest.mark.parametrize("tag", ["", "a,b", "a;b", "a\nb", "a\x00b", "\x1b[31m", "x" * 65, "\u202egnp"])
 def test_what_would_command_a_terminal_or_break_a_list_is_no_tag(tag: str) -> None:
-    assert tag_complaint(tag)
+    assert tag_error(tag)
 
 
 def test_a_note_has_an_end() -> None:
-    assert note_complaint("x" * 10_000) == "must have at most 4000 letters, and has 10000"
-    assert note_complaint("a\x07") == "must hold no control letters"
+    assert note_error("x" * 10_000) == "must have at most 4000 letters, and has 10000"
+    assert note_error("a\x07") == "must not contain control characters"
 
 
 def test_a_folder_keeps_each_change_once_and_names_a_damaged_line(tmp_path: Path) -> None:
     one, other = change(1, "tag", "a"), change(2, "note", "line\nline")
 
-    add_remarks(tmp_path, [one])
-    add_remarks(tmp_path, [one, other])
+    add_annotations(tmp_path, [one])
+    add_annotations(tmp_path, [one, other])
 
-    assert read_remarks(tmp_path).changes == (one, other)
+    assert read_annotations(tmp_path).changes == (one, other)
     assert (tmp_path / "remarks.jsonl").read_text("utf-8").count("\n") == 2
     (tmp_path / "remarks.jsonl").write_text("{\n", "utf-8")
     with pytest.raises(ResultError, match="line 1"):
-        read_remarks(tmp_path)
+        read_annotations(tmp_path)

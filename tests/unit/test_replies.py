@@ -100,7 +100,9 @@ def test_a_flavor_tells_its_architecture_by_one_name(told: str | None, architect
 
 
 def test_an_engine_may_lack_an_id() -> None:
-    assert replies.engine({"engine_name": "PyTorch", "engine_version": "2.1"}) == Engine("", "PyTorch", "2.1")
+    assert replies.engines({"items": [{"engine_name": "PyTorch", "engine_version": "2.1"}]}) == [
+        Engine("", "PyTorch", "2.1")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -118,16 +120,17 @@ def test_a_pool_tells_its_flavors_as_a_list_or_as_one(available: Any) -> None:
     assert replies.pool(reply) == Pool("pool-0123", "ours", "Running", ("modelarts.bm.npu", *more), free)
 
 
-def test_a_pool_that_does_not_train_is_known() -> None:
-    assert replies.trains({"spec": {"scope": ["Infer", "Train"]}})
-    assert replies.trains({"spec": {}})
-    assert not replies.trains({"spec": {"scope": ["Notebook"]}})
+def test_pools_that_do_not_train_are_left_out() -> None:
+    scopes = {"both": {"scope": ["Infer", "Train"]}, "any": {}, "notebooks": {"scope": ["Notebook"]}}
+    reply = {"items": [{"metadata": {"name": name}, "spec": spec} for name, spec in scopes.items()]}
+
+    assert [pool.pool_id for pool in replies.training_pools(reply)] == ["both", "any"]
 
 
 def test_a_minute_that_was_not_measured_is_no_sample() -> None:
     reply = {"metrics": [{"metric": "npuUtil", "value": [-1, 97.5, None, 0]}, {"metric": "memUsage", "value": None}]}
 
-    assert list(replies.samples(reply, 3, NOW)) == [
+    assert list(replies.samples(reply, "worker-3", NOW)) == [
         MetricSample(NOW + timedelta(minutes=1), 3, "npuUtil", 97.5),
         MetricSample(NOW + timedelta(minutes=3), 3, "npuUtil", 0.0),
     ]

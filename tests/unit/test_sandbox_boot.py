@@ -11,7 +11,7 @@ import pytest
 from aisbench_sandbox.engine.boot import Launch, check, launches, starter
 from aisbench_sandbox.engine.node.layout import Node
 from aisbench_sandbox.engine.node.variables import environment
-from aisbench_sandbox.jobs import Job
+from aisbench_sandbox.job import Job
 from aisbench_sandbox.refusals import Refused
 
 ASCEND_PYTORCH = ("Ascend-Powered-Engine", "pytorch_2.1.0-cann_7.0.1.1-py_3.9-euler_2.10.7-aarch64-snt9b")

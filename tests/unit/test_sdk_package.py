@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.authoring.fixes import fixed
 from aisbench_core.cloud.modelarts_package import sdk_worker
 from aisbench_core.model import Api, Level, RunSpec
+from aisbench_core.preflight.fixes import fixed
 from aisbench_core.sdk_package import installed_version, is_installed, python_of
 from tests.unit.good_specs import changed, code_folder, found, good_spec, only, profile
 
@@ -86,13 +86,13 @@ def test_nothing_is_wrong_where_it_is(resnet: RunSpec, tmp_path: Path, monkeypat
 @pytest.mark.parametrize(
     ("changes", "field", "says"),
     [
-        ({"auto_stop_hours": 1}, "auto_stop_hours", "ends no job by itself"),
-        ({"retries": 1}, "retries", "does not try a failed job again"),
-        ({"flavor": "", "pool_id": "pool1", "priority": 2}, "priority", "has no priorities"),
+        ({"auto_stop_hours": 1}, "auto_stop_hours", "has no automatic stop"),
+        ({"retries": 1}, "retries", "has no retries"),
+        ({"flavor": "", "pool_id": "pool1", "priority": 2}, "priority", "has no job priority"),
         (
             {"inputs": [{"name": "data_url", "path": "/b/d/", "access_method": "env"}]},
             "inputs.data_url",
-            "as parameters only, --data_url",
+            "only as parameters, --data_url",
         ),
     ],
 )
@@ -118,7 +118,7 @@ def test_what_it_has_no_argument_for_is_an_error_that_names_the_field(
         (
             {"volumes": [{"server_path": "h:/a", "local_path": "/m"}, {"server_path": "h:/b", "local_path": "/n"}]},
             "volumes",
-            "one share at most",
+            "at most one share",
         ),
     ],
 )
@@ -134,7 +134,7 @@ def test_what_its_older_class_has_no_argument_for_is_an_error_that_names_the_fie
 def test_what_the_older_api_lacks_its_older_class_lacks_too(resnet: RunSpec) -> None:
     finding = only(found(changed(resnet, api="sdk-v1", auto_stop_hours=1)), "api.v1")
 
-    assert finding.message == "api sdk-v1 ends no job by itself"
+    assert finding.message == "api sdk-v1 has no automatic stop"
 
 
 def test_it_knows_no_workspace_but_the_default_one(resnet: RunSpec) -> None:
@@ -146,4 +146,4 @@ def test_it_knows_no_workspace_but_the_default_one(resnet: RunSpec) -> None:
 def test_it_ends_no_job_so_a_job_that_costs_is_warned_about(resnet: RunSpec) -> None:
     priced = profile(price_per_node_hour={"modelarts.kat1.8xlarge": 80.5})
 
-    assert "api sdk ends no job" in only(found(changed(resnet, api="sdk"), priced), "cost.auto-stop").hint
+    assert "api sdk has no automatic stop" in only(found(changed(resnet, api="sdk"), priced), "cost.auto-stop").hint

@@ -11,7 +11,7 @@ from scipy import stats
 
 from aisbench_core.statistics.difference import TTest, difference
 from aisbench_core.statistics.discovery import adjusted
-from aisbench_core.statistics.power import MOST_RUNS, SURE, Reporting, power
+from aisbench_core.statistics.power import MAX_RUNS, TARGET_POWER, Reporting, power
 from aisbench_core.statistics.steps import likeliest, steps
 from aisbench_core.statistics.summary import olympic_mean, summary
 
@@ -177,7 +177,7 @@ def test_what_the_runs_find_is_found_in_ninety_of_a_hundred_cases(cv: float, bas
     found = power(cv, 0.02, baseline, candidate, rule=RULE)
 
     assert found.visible
-    assert abs(_simulated(cv, found.visible, baseline, candidate) - SURE) < 0.02
+    assert abs(_simulated(cv, found.visible, baseline, candidate) - TARGET_POWER) < 0.02
 
 
 @pytest.mark.parametrize(("cv", "baseline"), [(0.008, 20), (0.01, 100), (0.012, 60)])
@@ -185,8 +185,8 @@ def test_so_many_runs_find_the_change_and_one_fewer_would_miss_it(cv: float, bas
     runs = power(cv, 0.02, baseline, 2, RULE).runs
 
     assert runs
-    assert _simulated(cv, 0.02, baseline, runs) > SURE - 0.02
-    assert _simulated(cv, 0.02, baseline, runs - 1) < SURE + 0.02
+    assert _simulated(cv, 0.02, baseline, runs) > TARGET_POWER - 0.02
+    assert _simulated(cv, 0.02, baseline, runs - 1) < TARGET_POWER + 0.02
 
 
 def test_a_small_baseline_must_grow_with_the_candidate() -> None:
@@ -212,7 +212,7 @@ def test_a_machine_that_is_too_loud_shows_nothing() -> None:
     found = power(0.5, 0.02, baseline=3, candidate=3, rule=RULE)
 
     assert (found.runs, found.runs_each) == (None, None)
-    assert MOST_RUNS < 10_000
+    assert MAX_RUNS < 10_000
 
 
 def test_a_machine_without_noise_finds_everything_that_is_reported() -> None:

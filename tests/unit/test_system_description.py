@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from aisbench_core.authoring.upstream.found import ConfigFile
 from aisbench_core.errors import ConfigError
 from aisbench_core.model import (
     FIELDS,
@@ -22,8 +21,9 @@ from aisbench_core.model import (
     stated_of,
 )
 from aisbench_core.results.stated import file_text
-from aisbench_core.system.described import RULES, Described, StatedFields
+from aisbench_core.system.descriptions import RULES, StatedFields, SystemValues
 from aisbench_core.system.reading import read
+from aisbench_core.upstream.configs.contents import ConfigFile
 from tests.records import spec
 
 KEYS_OF_MLPERF = """
@@ -226,16 +226,16 @@ def test_an_absurdly_long_name_of_an_image_is_cut_and_breaks_nothing() -> None:
 
 def test_what_is_stated_goes_before_what_the_job_says() -> None:
     known = known_from_job(spec(), "MindSpore", "", "Ascend")
-    described = Described(stated_of({"accelerator_model_name": "Ascend 910A", "cooling": "air"}), known)
+    described = SystemValues(stated_of({"accelerator_model_name": "Ascend 910A", "cooling": "air"}), known)
 
-    assert described.whole.system.accelerator_model_name == "Ascend 910A"
-    assert described.whole == completed(described.stated, known)
+    assert described.merged.system.accelerator_model_name == "Ascend 910A"
+    assert described.merged == completed(described.stated, known)
     assert described.counted == (7, 33)
     assert described.counted_from_job == 5
-    assert "accelerator_model_name" not in described.from_job
+    assert "accelerator_model_name" not in described.job_fields
 
 
 def test_a_statement_that_the_job_contradicts_is_said() -> None:
-    described = Described(stated_of({"number_of_nodes": 3}), known_from_job(spec(), "", "", ""))
+    described = SystemValues(stated_of({"number_of_nodes": 3}), known_from_job(spec(), "", "", ""))
 
     assert [(each.rule, each.field) for each in described.findings] == [("system.job", "number_of_nodes")]

@@ -9,6 +9,7 @@ import pytest
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cloud.ports import ObjectStat, OnProgress
 from aisbench_core.errors import CloudRejected
+from aisbench_core.messages import verbatim
 from aisbench_core.model import RunSpec
 from aisbench_core.running.code import CodeManifest, read_code
 from aisbench_core.running.upload import LARGE, upload
@@ -36,7 +37,7 @@ class CountingStore(MemoryStore):
 
     def copy(self, path: str, target: str) -> None:
         if not self.copies:
-            raise CloudRejected("not allowed", operation=f"copy {path}")
+            raise CloudRejected(verbatim("not allowed"), operation=f"copy {path}")
         super().copy(path, target)
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.authoring.packages.package import Answers
-from aisbench_core.authoring.upstream.found import ConfigFile
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message, in_chinese
 from aisbench_core.system.reading import read
+from aisbench_core.upstream.configs.contents import ConfigFile
+from aisbench_core.upstream.packages.package import Answers
 from tests.package_door import Door, opener, unpacked
 from tests.unit.test_package_unpacking import HOSTILE
 from tests.unit.upstream_files import ACCESS, config, document, imported, session, v2
@@ -24,7 +24,7 @@ FOUND: list[tuple[str, str, str]] = [
     (v2(train_instance_count="0"), "config.range", "应大于或等于 1（实际为 0）"),
     (v2(none="1"), "config.unknown", "不是已知的键；已知：parameters, inputs"),
     (v2(boot_file="'/all/none.py'"), "config.boot-file", "'/all/none.py' 不在 code_dir '/zgwtest/lcm_test/bert/' 中"),
-    (v2(train_instance_type="'all'"), "config.cards", "由 'all' 无法判断每节点卡数；采用 8"),
+    (v2(train_instance_type="'all'"), "config.cards", "规格 'all' 的每节点卡数未知，按 8 处理"),
     (v2(nas_type="'none'"), "config.volume", "nas_type 'none'、nas_share_addr '' 和 nas_mount_path '' 无法组成卷"),
     (ACCESS + v2(), "config.duplicate", "重复出现（首次在第 1 行）；以最后一个为准"),
     (config(ACCESS, session("session_config_v2", out_base_url="''")), "config.profile", "缺少 含桶名的 out_base_url，"),
@@ -78,7 +78,7 @@ def test_a_package_that_is_none_is_refused_in_chinese(tmp_path: Path) -> None:
         opener(tmp_path).unpack("none", io.BytesIO(b"all"))
 
     assert in_chinese(caught.value.sentence) == (
-        "none：不是可读取的 .tar.gz 压缩包，或内容不完整（BadGzipFile）（请重新获取，或解压后导入文件夹）"
+        "none：不是可读取的 .tar.gz 压缩包，或内容不完整（BadGzipFile）（请重新下载，或解压后导入目录）"
     )
 
 
@@ -86,7 +86,7 @@ def test_what_a_package_leaves_open_is_said_in_chinese(tmp_path: Path) -> None:
     found = Door(tmp_path).described("all", Answers(name="none", boot_file="none.py"), text="x = 1")
 
     said = {each.rule: in_chinese(each.message) for each in found.findings}
-    assert said["package.name"] == "由 'all.tar.gz' 无法得知工作负载、架构和框架版本"
+    assert said["package.name"] == "名称 'all.tar.gz' 中不含工作负载、架构和框架版本"
     assert said["package.boot-file"] == "'none.py' 不在 code/code 中"
     assert said["package.config"].startswith("modelarts_config.py 中没有给")
     assert all(isinstance(each.message, Message) for each in found.findings)
@@ -98,7 +98,7 @@ def test_what_a_system_description_cannot_hold_is_said_in_chinese() -> None:
     found = read([ConfigFile("system.json", json.dumps(content).encode())])
 
     assert {each.rule: in_chinese(each.message) for each in found.findings} | {"system.type": ""} == {
-        "system.unknown": "不是已知的键，已略去",
+        "system.unknown": "不是已知的键，已忽略",
         "system.type": "",
     }
     types = [in_chinese(each.message) for each in found.findings if each.rule == "system.type"]

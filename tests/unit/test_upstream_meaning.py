@@ -2,10 +2,10 @@
 
 import pytest
 
-from aisbench_core.authoring.upstream.found import Hints, ImportedConfig
-from aisbench_core.authoring.upstream.meaning import understand
 from aisbench_core.errors import ConfigError
 from aisbench_core.model import Api, Channel, Level, RunSpec
+from aisbench_core.upstream.configs.contents import Hints, ImportedConfig
+from aisbench_core.upstream.configs.conversion import understand
 from tests.unit.upstream_files import (
     ACCESS,
     ACCESS_KEY,
@@ -163,7 +163,7 @@ def test_a_profile_that_cannot_be_made_says_what_is_missing() -> None:
     assert found.profile is None
     assert len(found.specs) == 1
     message = one(found, "config.profile").message
-    assert message == "no profile can be made without region_name, server, out_base_url with a bucket in it"
+    assert message == "no profile can be created without region_name, server, out_base_url with a bucket"
 
 
 def test_a_private_clouds_endpoints_are_taken_together_or_not_at_all() -> None:

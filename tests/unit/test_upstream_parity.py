@@ -10,15 +10,15 @@ import click
 import pytest
 from pydantic import BaseModel
 
-from aisbench_core.authoring import preflight, preflight_online
-from aisbench_core.authoring.upstream import found
-from aisbench_core.authoring.upstream.keys import DICTS, SHELL_KEYS, keys_of
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cli import main
 from aisbench_core.doctor.diagnosis import CHECKS
 from aisbench_core.model import FIELDS, RunSpec, TrainResultInfo
+from aisbench_core.preflight import offline, online
 from aisbench_core.settings import HOME, Profile, Settings
-from aisbench_core.system import described
+from aisbench_core.system import descriptions
+from aisbench_core.upstream.configs import contents
+from aisbench_core.upstream.configs.keys import DICTS, SHELL_KEYS, keys_of
 from aisbench_core.warehouse.store.schema import RESULTS
 from pages._ui.shell import navigation
 from pages._ui.shell.words import Language, catalogue
@@ -33,10 +33,10 @@ SHORT = 6
 FILE = re.compile(r".*\.(json|sh|py|md|whl|gz)")
 
 RULES = (
-    {rule.rule_id for rule in preflight.RULES}
-    | {rule.rule_id for rule in preflight_online.RULES}
-    | found.RULES.keys()
-    | described.RULES.keys()
+    {rule.rule_id for rule in offline.RULES}
+    | {rule.rule_id for rule in online.RULES}
+    | contents.RULES.keys()
+    | descriptions.RULES.keys()
     | set(CHECKS)
 )
 MODELS: Mapping[str, type[BaseModel]] = {"spec": RunSpec, "profile": Profile, "settings": Settings}

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from aisbench_core.authoring.upstream.configs import Configs
-from aisbench_core.authoring.upstream.found import ConfigFile, ExportedConfig
-from aisbench_core.authoring.upstream.reading import read
 from aisbench_core.errors import ConfigError
 from aisbench_core.model import Level, LogLevels, Mode, RunSpec
 from aisbench_core.profile_files import save_profile
 from aisbench_core.settings import Settings
+from aisbench_core.upstream.configs.contents import ConfigFile, ExportedConfig
+from aisbench_core.upstream.configs.reading import read
+from aisbench_core.upstream.configs.service import Configs
 from tests.unit.good_specs import changed, code_folder, good_spec, profile
 from tests.unit.upstream_files import WORKLOADS, config, imported, one, said
 
@@ -53,7 +53,7 @@ def test_the_manuals_script_says_which_levels_and_that_it_does_more() -> None:
     }
     told = one(found, "config.pre-start")
     assert (told.level, told.line) == (Level.INFO, 2)
-    assert "name packages in the spec's update" in told.hint
+    assert "list packages under the spec's update" in told.hint
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_the_mode_is_taken_from_it_where_the_shell_configuration_does_not_say(sh
 def test_two_scripts_of_one_kind_are_refused() -> None:
     script = ConfigFile("ma-pre-start.sh", b"")
 
-    with pytest.raises(ConfigError, match=r"perhaps its config\.sh and ma-pre-start\.sh"):
+    with pytest.raises(ConfigError, match=r"optionally with its config\.sh and ma-pre-start\.sh"):
         read([ConfigFile("modelarts_config.py", config().encode()), script, script])
 
 

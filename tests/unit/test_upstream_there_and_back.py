@@ -8,10 +8,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from aisbench_core.authoring.specfile import comments_of, from_yaml, to_yaml
-from aisbench_core.authoring.upstream.configs import Configs
-from aisbench_core.authoring.upstream.found import ConfigFile, Hints, ImportedConfig
 from aisbench_core.model import Api, RunSpec
 from aisbench_core.settings import Profile, Settings
+from aisbench_core.upstream.configs.contents import ConfigFile, Hints, ImportedConfig
+from aisbench_core.upstream.configs.service import Configs
+from tests.actors import TESTER
 from tests.unit.good_specs import profile as other_profile
 from tests.unit.manual_grammar import configurations
 from tests.unit.upstream_files import WORKLOADS
@@ -23,7 +24,7 @@ SAMPLES = sorted((Path(__file__).parent / "modelarts_configs").iterdir())
 def configs(tmp_path: Path) -> Configs:
     """A console whose profile would fill in a flavor of its own."""
     found = Configs(Settings(data_dir=tmp_path), WORKLOADS)
-    found.save_profile(other_profile(name="there", flavor="modelarts.kat1.8xlarge", pool_id=""))
+    found.save_profile(other_profile(name="there", flavor="modelarts.kat1.8xlarge", pool_id=""), actor=TESTER)
     return found
 
 
@@ -33,7 +34,7 @@ def read(configs: Configs, files: list[ConfigFile], version: str = "") -> Import
 
 def back(configs: Configs, text: str, place: Profile) -> tuple[str, str]:
     """The exported files of a spec as it is kept: as YAML."""
-    configs.save_profile(place, replace=True)
+    configs.save_profile(place, replace=True, actor=TESTER)
     exported = configs.write(from_yaml(text), place.name, comments_of(text))
     return exported.text, exported.script
 

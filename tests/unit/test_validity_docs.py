@@ -4,15 +4,15 @@ import json
 import re
 from collections.abc import Iterator
 
+from aisbench_core.rulesets.registry import Rulesets, shipped
 from aisbench_core.rulesets.ruleset import Ruleset, RunRules, SeriesRules, ValidityRule
-from aisbench_core.rulesets.shelf import Rulesets, shipped
 from aisbench_core.settings import HOME
-from aisbench_core.warehouse.checks import LOOKS
-from aisbench_core.warehouse.validity.series_checks import LOOKS as OF_SERIES
+from aisbench_core.warehouse.checks import CHECKS
+from aisbench_core.warehouse.validity.series_checks import SERIES_CHECKS as OF_SERIES
 
 DOCUMENT = HOME / "docs" / "validity.md"
 RULESETS = "| ruleset | title | edition | rules | inferred |\n|---|---|---|---|---|\n"
-RULES = "| id | has to be so | closed | open | settings | what to do when it is not |\n|---|---|---|---|---|---|\n"
+RULES = "| id | requirement | closed | open | settings | how to fix it |\n|---|---|---|---|---|---|\n"
 
 
 def document() -> str:
@@ -53,7 +53,7 @@ def test_the_page_lists_every_ruleset_and_every_rule() -> None:
 
 
 def test_every_rule_that_a_ruleset_can_name_is_carried_out() -> None:
-    assert LOOKS.keys() == RunRules.model_fields.keys()
+    assert CHECKS.keys() == RunRules.model_fields.keys()
     assert OF_SERIES.keys() == SeriesRules.model_fields.keys()
 
 

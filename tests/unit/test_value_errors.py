@@ -11,9 +11,9 @@ from aisbench_core.data_folder import prepare_data_folder
 from aisbench_core.documents import Address, parse, parse_private, parse_yaml, read_private
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message, in_chinese
-from aisbench_core.model import Frozen, note_complaint, tag_complaint
+from aisbench_core.model import Frozen, note_error, tag_error
 from aisbench_core.settings import Credentials, Folder, Settings, load_profile, load_settings
-from aisbench_core.value_errors import value_complaint
+from aisbench_core.value_errors import value_error
 
 
 def refuse(text: str) -> str:
@@ -54,8 +54,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("flag", "all", "应为 true 或 false"),
     ("strict", "all", "应为 true 或 false"),
     ("names", 1, "应为列表"),
-    ("table", 1, "应为键和值"),
-    ("table", {}, "键和值至少有 1 项，实际为 0 项"),
+    ("table", 1, "应为键值对"),
+    ("table", {}, "键值对至少有 1 项，实际为 0 项"),
     ("folder", "~nobody-of-that-name/x", "值有误：指向未知用户的主目录"),
     ("address", "all", "必须以 https:// 开头，例如 https://all"),
     ("foreign", "none", "值有误：none"),
@@ -68,14 +68,14 @@ def test_what_pydantic_says_of_a_value_is_a_sentence(field: str, value: object, 
         Values.model_validate({field: value})
     error = caught.value.errors()[0]
 
-    said = value_complaint(error)
+    said = value_error(error)
 
     assert said == error["msg"][0].lower() + error["msg"][1:]
     assert in_chinese(said) == chinese
 
 
 def test_what_pydantic_says_seldom_stays_as_it_says_it() -> None:
-    said = value_complaint({"type": "multiple_of", "loc": (), "msg": "Input should be a multiple of 3", "input": 1})
+    said = value_error({"type": "multiple_of", "loc": (), "msg": "Input should be a multiple of 3", "input": 1})
 
     assert said == in_chinese(said) == "input should be a multiple of 3"
 
@@ -90,21 +90,21 @@ def private(folder: Path, text: str, mode: int = 0o600) -> Path:
 ERRORS: list[tuple[Callable[[Path], object], str]] = [
     (
         lambda _: parse(Values, {"text": "abc", "all": 1}, Message("profile {name} ({file})", name="all", file="x")),
-        "配置档案 all（x）：text：应符合模式 ^all$（实际为 'abc'）；all：不是已知的键；可用：text, number, share, "
+        "配置档案 all（x）：text：应符合模式 ^all$（实际为 'abc'）；all：不是已知的键；允许：text, number, share, "
         "count, flag, strict, names, table, folder, address, foreign",
     ),
     (
         lambda _: parse_private(Credentials, {"s3cret": 1}, Message("credentials ({source})", source="all")),
-        "密钥（all）：document：其中有 1 个名称不是已知的；允许：access_key, secret_key, security_token, source",
+        "凭据（all）：document：有 1 个未知的键；允许：access_key, secret_key, security_token, source",
     ),
-    (lambda _: parse_yaml("- none", "all"), "all 必须由 `键: 值` 行组成，实际是 list"),
+    (lambda _: parse_yaml("- none", "all"), "all 必须由 `键: 值` 行组成，实际为 list"),
     (lambda _: parse_yaml("none: 1\nnone: 2", "all"), "all 不是 YAML：第 2 行：键 'none' 重复（首次在第 1 行）"),
     (lambda _: parse_yaml("a: *all", "all"), "all 不是 YAML：第 1 行：不接受别名（*name）"),
     (lambda _: parse_yaml("a: " + "1" * 1_000_001, "all"), "all 不是 YAML：有 1000004 个字符；允许：1000000"),
-    (lambda here: read_private(here / "none"), "密钥文件 none 无法读取：No such file or directory"),
+    (lambda here: read_private(here / "none"), "凭据文件 none 无法读取：No such file or directory"),
     (
         lambda here: read_private(private(here, "a: 1", 0o644)),
-        "密钥文件 running.yaml 可被他人读取（权限 0644）（请执行 chmod 600 running.yaml）",
+        "凭据文件 running.yaml 可被他人读取（权限 0644）（请执行 chmod 600 running.yaml）",
     ),
     (
         lambda here: read_private(private(here, "s3cret: [")),
@@ -121,7 +121,7 @@ ERRORS: list[tuple[Callable[[Path], object], str]] = [
     ),
     (
         lambda here: prepare_data_folder(Settings(data_dir=private(here, "") / "all")),
-        "{here}/running.yaml/all 不能用作数据目录：Not a directory（请把 AISBENCH_DATA_DIR 设为其他目录）",
+        "{here}/running.yaml/all 不能用作数据目录：Not a directory（请将 AISBENCH_DATA_DIR 设为其他目录）",
     ),
 ]
 
@@ -137,6 +137,6 @@ def test_what_is_wrong_with_a_document_is_said_in_chinese(
 
 
 def test_what_is_wrong_with_remarks_is_said_in_chinese() -> None:
-    assert in_chinese(tag_complaint("x" * 65)) == "最多 64 个字符，实际 65 个"
-    assert in_chinese(tag_complaint("a,b")) == "不能包含逗号和分号，它们用于分隔标签"
-    assert in_chinese(note_complaint("a\x07")) == "不能包含控制字符"
+    assert in_chinese(tag_error("x" * 65)) == "最多 64 个字符，实际 65 个"
+    assert in_chinese(tag_error("a,b")) == "不能包含逗号和分号，它们用于分隔标签"
+    assert in_chinese(note_error("a\x07")) == "不能包含控制字符"

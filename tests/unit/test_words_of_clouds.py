@@ -8,7 +8,7 @@ from aisbench_core.messages import Message, in_chinese
 from aisbench_core.settings import Credentials
 
 REFUSALS = Refusals("OBS", "https://all", Credentials.model_validate({"access_key": "AK", "secret_key": "SK"}))
-LOOKING = Message("look at job {job_id}", job_id="running")
+LOOKING = Message("get job {job_id}", job_id="running")
 
 
 def unreachable(text: str) -> CloudError:
@@ -20,29 +20,29 @@ def unreachable(text: str) -> CloudError:
     [
         (
             REFUSALS.refused(LOOKING, 404, "NoSuchKey", "none", "failed"),
-            "查看作业 running：OBS（https://all）拒绝了请求：none [HTTP 404, NoSuchKey, request failed]"
+            "查询作业 running：OBS（https://all）拒绝了请求：none [HTTP 404, NoSuchKey, request failed]"
             "（请检查路径；名称区分大小写）",
         ),
         (
             REFUSALS.refused(LOOKING, 429, "", "ValueError: all", ""),
-            "查看作业 running：OBS（https://all）拒绝了请求：ValueError: all [HTTP 429]（请求过多；会自动重试）",
+            "查询作业 running：OBS（https://all）拒绝了请求：ValueError: all [HTTP 429]（请求过多；会自动重试）",
         ),
         (
             unreachable("Connection refused"),
-            "查看作业 running：无法连接 OBS（https://all）：该地址没有服务在监听（请检查配置档案中的地址；沙箱是否在运行？）",
+            "查询作业 running：无法连接 OBS（https://all）：该地址没有服务在监听（请检查配置档案中的地址；沙箱是否在运行？）",
         ),
-        (unreachable("field required"), "查看作业 running：OBS（https://all）中断：field required（会自动重试）"),
+        (unreachable("field required"), "查询作业 running：OBS（https://all）连接失败：field required（会自动重试）"),
         (
             REFUSALS.unreachable(LOOKING, ConnectionError(Message("the process of the SDK has ended"))),
-            "查看作业 running：OBS（https://all）中断：SDK 进程已结束（会自动重试）",
+            "查询作业 running：OBS（https://all）连接失败：SDK 进程已结束（会自动重试）",
         ),
         (
             REFUSALS.garbled(LOOKING, 200, "none"),
-            "查看作业 running：OBS（https://all）的应答格式异常：none [HTTP 200]（请检查配置档案中的地址和代理）",
+            "查询作业 running：OBS（https://all）的响应格式异常：none [HTTP 200]（请检查配置档案中的地址和代理）",
         ),
         (
             REFUSALS.garbled(LOOKING, None, "<html><title>all</title>"),
-            "查看作业 running：OBS（https://all）的应答格式异常：标题为“all”的网页（请检查配置档案中的地址和代理）",
+            "查询作业 running：OBS（https://all）的响应格式异常：标题为“all”的网页（请检查配置档案中的地址和代理）",
         ),
     ],
 )

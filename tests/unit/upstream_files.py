@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from aisbench_core.authoring.upstream.found import ConfigFile, Document, Hints, ImportedConfig, LineFinding
-from aisbench_core.authoring.upstream.meaning import understand
-from aisbench_core.authoring.upstream.reading import read
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.settings import HOME
+from aisbench_core.upstream.configs.contents import ConfigFile, Document, Hints, ImportedConfig, LineFinding
+from aisbench_core.upstream.configs.conversion import understand
+from aisbench_core.upstream.configs.reading import read
 
 WORKLOADS = Workloads(HOME / "workloads")
 ACCESS_KEY = "AKEXAMPLE0123456789X"

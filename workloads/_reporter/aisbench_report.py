@@ -1,20 +1,20 @@
-"""Write a training script's results the way AISBench collects them: three calls, no dependencies.
+"""Write the results of a training script in the format that AISBench collects: three calls, no dependencies.
 
     import aisbench_report
 
-    aisbench_report.throughput(samples_per_second)   # every rank: what this card did
-    aisbench_report.accuracy(0.7606)                 # every rank may call; the first one writes
+    aisbench_report.throughput(samples_per_second)   # every rank: throughput of this card
+    aisbench_report.accuracy(0.7606)                 # any rank may call it; the first one writes
     aisbench_report.done()                           # every rank, last
 
-    aisbench_report.dataset("CIFAR-10", sha256=digest, synthetic=False)   # optional: what was trained on
+    aisbench_report.dataset("CIFAR-10", sha256=digest, synthetic=False)   # optional: the training data
 
-Where to write is found in `--train_url DIR`, `--train_url=DIR` or the environment variable train_url; who writes, in
+The output directory is `--train_url DIR`, `--train_url=DIR` or the environment variable train_url; the rank comes from
 RANK_ID, RANK_SIZE, VC_TASK_INDEX and DEVICE_ID (or torchrun's RANK, WORLD_SIZE, GROUP_RANK and LOCAL_RANK).
 
 One cluster:              throughput_{rank}.json, accuracy.json, accuracy_{server}.json, ranksize.json
 SINGLESERVER_MODE=True:   {server}/throughput_{card}.json, accuracy_{server}.json, ranksize.json (cards of one server)
 
-Each file holds one bare number. Files appear whole or not at all, so that a synchronisation never sees half of one.
+Each file contains one number. Files are renamed into place, so that a synchronisation never reads an incomplete one.
 Local directories need nothing else; for obs:// and s3:// addresses, moxing must be installed, as it is on ModelArts.
 This file runs on Python 3.7 and later. `python aisbench_report.py` prints this text.
 """

@@ -1,45 +1,54 @@
-"""A comparison of runs as text: verdict, differences, metrics."""
+"""A comparison of runs as text: comparability, differences, metrics, and the servers of single-server runs."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from aisbench_core import formats
-from aisbench_core.cli import shown
-from aisbench_core.cli.results.servers import servers_text
+from aisbench_core.cli import display
 
 if TYPE_CHECKING:
-    from aisbench_core.warehouse.answers.compared import Comparison, MetricComparison, MetricValue, Peers
+    from aisbench_core.warehouse.answers.compared import (
+        Comparison,
+        MetricComparison,
+        MetricValue,
+        Servers,
+        ServerSpread,
+    )
 
 
 def comparison_text(comparison: "Comparison") -> str:
-    """The whole comparison; the first run is the baseline."""
-    parts = [_verdict(comparison), _differences(comparison), _metrics(comparison)]
-    return "\n\n".join([*parts, *_peers(comparison), *_servers(comparison)])
+    parts = [_comparability(comparison), _differences(comparison), _metrics(comparison), *_peers(comparison)]
+    servers = [
+        f"{run.run_id}: {servers_text(comparison.servers[run.run_id], run.throughput_unit)}"
+        for run in comparison.runs
+        if run.run_id in comparison.servers
+    ]
+    return "\n\n".join([*parts, *servers])
 
 
-def _verdict(comparison: "Comparison") -> str:
-    lines = [f"verdict: {comparison.verdict}"]
+def _comparability(comparison: "Comparison") -> str:
+    lines = [f"comparability: {comparison.verdict}"]
     if comparison.normalise_by:
-        lines.append(f"look at the throughput per {comparison.normalise_by}")
+        lines.append(f"compare the throughput per {comparison.normalise_by}")
     if comparison.reasons:
         lines.append(f"because of: {', '.join(comparison.reasons)}")
     if comparison.unknown:
-        lines.append(f"not known of imported runs, and taken as equal: {', '.join(comparison.unknown)}")
+        # Their files do not say.
+        lines.append(f"unknown for imported runs, assumed equal: {', '.join(comparison.unknown)}")
     return "\n".join(lines)
 
 
 def _differences(comparison: "Comparison") -> str:
     heads = ("differs", *(run.run_id for run in comparison.runs))
-    rows = [(field.field, *(_value(value) for value in field.values)) for field in comparison.differences]
-    return shown.table(heads, rows) if rows else "the configurations are equal"
+    rows = [(field.field, *map(display.value, field.values)) for field in comparison.differences]
+    return display.table(heads, rows) if rows else "the configurations are equal"
 
 
 def _metrics(comparison: "Comparison") -> str:
-    what = "metric" if comparison.by == "runs" else "metric (median of the row)"
-    heads = (what, *(f">{run.run_id}" for run in comparison.runs))
+    head = "metric" if comparison.by == "runs" else "metric (median of the row)"
     units = [run.throughput_unit for run in comparison.runs]
     rows = [(metric.name, *_values(metric, units)) for metric in comparison.metrics]
-    return shown.table(heads, rows)
+    return display.table((head, *(f">{run.run_id}" for run in comparison.runs)), rows)
 
 
 def _peers(comparison: "Comparison") -> Iterator[str]:
@@ -47,35 +56,24 @@ def _peers(comparison: "Comparison") -> Iterator[str]:
     if not any(peer.summary and peer.summary.count > 1 for peer in comparison.peers):
         return
     heads = ("valid runs like", ">runs", ">mean", ">95 % from", ">to", ">against the first's", ">95 % from", ">to")
-    rows = [(*_group(peer), *map(_factor, _ratio(peer))) for peer in comparison.peers]
-    yield shown.table(heads, rows)
-
-
-def _group(peers: "Peers") -> tuple[str, ...]:
-    found = peers.summary
-    values = (found.mean, found.ci_low, found.ci_high) if found else (None, None, None)
-    return (peers.run_id, str(found.count if found else 0), *map(formats.number, values))
-
-
-def _ratio(peers: "Peers") -> tuple[float | None, float | None, float | None]:
-    return peers.difference.ratio if peers.difference else (None, None, None)
+    nothing = (None, None, None)
+    rows = []
+    for peer in comparison.peers:
+        summary, ratio = peer.summary, peer.difference.ratio if peer.difference else nothing
+        means = (summary.mean, summary.ci_low, summary.ci_high) if summary else nothing
+        count = str(summary.count if summary else 0)
+        rows.append((peer.run_id, count, *map(formats.number, means), *map(_factor, ratio)))
+    yield display.table(heads, rows)
 
 
 def _factor(ratio: float | None) -> str:
     return formats.MISSING if ratio is None else f"× {formats.number(ratio)}"
 
 
-def _servers(comparison: "Comparison") -> Iterator[str]:
-    for run in comparison.runs:
-        if run.run_id in comparison.servers:
-            yield f"{run.run_id}: {servers_text(comparison.servers[run.run_id], run.throughput_unit)}"
-
-
 def _values(metric: "MetricComparison", units: Sequence[str]) -> Iterator[str]:
-    for value, unit in zip(metric.values, units, strict=True):
-        ratio = (
-            f" (× {formats.number(value.ratio)})" if value.ratio is not None and value is not metric.values[0] else ""
-        )
+    for index, (value, unit) in enumerate(zip(metric.values, units, strict=True)):
+        # The first run is the baseline.
+        ratio = "" if value.ratio is None or index == 0 else f" ({_factor(value.ratio)})"
         yield _measured(metric, value, unit if metric.is_rate else metric.unit) + ratio
 
 
@@ -85,5 +83,23 @@ def _measured(metric: "MetricComparison", value: "MetricValue", unit: str) -> st
     return formats.duration(value.value) if metric.unit == "s" else formats.number(value.value, unit)
 
 
-def _value(value: object) -> str:
-    return formats.MISSING if value is None or value == "" else str(value)
+def servers_text(servers: "Servers | None", unit: str) -> str:
+    """A line for each server, and below them mean, deviation and range; empty for runs in cluster mode."""
+    if servers is None:
+        return ""
+    heads = ("server", f">throughput ({unit})", ">accuracy")
+    return f"servers\n{display.indented(display.table(heads, _rows(servers)))}"
+
+
+def _rows(servers: "Servers") -> Iterator[tuple[str, str, str]]:
+    for result in servers.results:
+        yield str(result.server), formats.number(result.throughput), formats.number(result.accuracy)
+    names = ("mean", "sd", "CV", "lowest", "highest")
+    yield from zip(names, _spread(servers.throughput), _spread(servers.accuracy), strict=True)
+
+
+def _spread(spread: "ServerSpread | None") -> list[str]:
+    if spread is None:
+        return [formats.MISSING] * 5
+    mean, sd, low, high = map(formats.number, (spread.summary.mean, spread.summary.sd, spread.lowest, spread.highest))
+    return [mean, sd, formats.percent(spread.summary.cv), low, high]

@@ -1,26 +1,20 @@
-"""`aisbench export` and `report`: what is known about results, as files and to be printed."""
+"""`aisbench export`, `report` and `mlflow`: results as files for other programs, or to print."""
 
-import shutil
 import sys
 from datetime import UTC, datetime
-from io import BytesIO
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from aisbench_core.cli import shown
-from aisbench_core.cli.core import open_core_for_reading, usual_rights
-from aisbench_core.cli.results.results import by_ruleset, filters, full_id, query_of
-from aisbench_core.errors import ConfigError
-from aisbench_core.messages import Message
+from aisbench_core.cli import display
+from aisbench_core.cli.core import open_core
+from aisbench_core.cli.options import output_option, overwrite_option, ruleset_option, run_filters, valid_only_option
+from aisbench_core.cli.results.results import full_id, query_of
 
 if TYPE_CHECKING:
     from aisbench_core.warehouse import ExportFormat
-
-SMALL_EXPORT = 16 * 1024 * 1024
-"""Bytes that a file may take up in memory before it is there."""
 
 FORMATS = ("csv", "xlsx", "parquet", "json")
 TABLES = ("runs", "series")
@@ -28,75 +22,86 @@ LANGUAGES = ("en", "zh", "both")
 
 
 @click.command()
-@filters
-@by_ruleset
-@click.option("--what", type=click.Choice(TABLES), default="runs", show_default=True, help="What a row is.")
-@click.option("--format", "kind", type=click.Choice(FORMATS), help="Default: by the name of the file, else csv.")
-@click.option("--valid-only", is_flag=True, help="Leave out runs, or groups of them, without a valid result.")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Default: stdout.")
-@click.option("--bom", is_flag=True, help="Begin CSV with a byte order mark, for Excel.")
-def export(output: Path | None, kind: str | None, what: str, bom: bool, valid_only: bool, **chosen: Any) -> None:
-    """Write results for a compliance report or another program; docs/export.md says what the columns mean.
+@run_filters
+@ruleset_option
+@click.option("--what", "rows", type=click.Choice(TABLES), default="runs", show_default=True, help="What a row is.")
+@click.option("--format", "file_format", type=click.Choice(FORMATS), help="Default: by FILE's suffix, else csv.")
+@valid_only_option
+@output_option
+@click.option("--bom", is_flag=True, help="Start CSV with a byte order mark, for Excel.")
+def export(
+    output: Path | None, file_format: str | None, rows: str, bom: bool, valid_only: bool, **filters: Any
+) -> None:
+    """Export results for compliance reports and other programs; docs/export.md describes the columns.
 
-    One row per run (schema aisbench-compliance-csv/1), or with `--what series` one row of statistics per series or row
-    of the leaderboard (aisbench-compliance-series/1). The same rows in every format; what was not measured is empty.
+    One row per run (schema aisbench-compliance-csv/1), or with `--what series` one row of statistics per series or
+    leaderboard row (aisbench-compliance-series/1). All formats hold the same rows; what was not measured is empty.
     """
     from aisbench_core.warehouse import Export, ExportTable
 
-    core = open_core_for_reading()
-    query = query_of(core, include_invalid=not valid_only, **chosen)
-    asked = Export(query, datetime.now(UTC), ExportTable(what), _format(kind, output), bom)
-    with SpooledTemporaryFile(SMALL_EXPORT) as whole:  # a report that is there already outlives a failure
-        count = core.warehouse.export(asked, whole)
-        if output is None:
-            whole.seek(0)
-            shutil.copyfileobj(whole, sys.stdout.buffer)
-        else:
-            copy_to(output, whole)
-    shown.talk(f"{count} {what if count != 1 or what == 'series' else 'run'} of {query.region} written")
+    core = open_core(writing=False)
+    query = query_of(core, include_invalid=not valid_only, **filters)
+    export = Export(query, datetime.now(UTC), ExportTable(rows), _format(file_format, output), bom)
+    with SpooledTemporaryFile(
+        display.SPOOLED_BYTES
+    ) as content:  # an export that fails leaves an existing file as it was
+        count = core.warehouse.export(export, content)
+        display.write_output(output, content)
+    written = f"{count:,} series" if rows == "series" else display.count(count, "run")
+    display.message(f"{written} of {query.region} written")
 
 
 @click.command()
 @click.argument("run_ids", metavar="[RUN]...", nargs=-1)
-@filters
-@by_ruleset
-@click.option("--valid-only", is_flag=True, help="Of the filter's runs, leave out those without a valid result.")
+@run_filters
+@ruleset_option
+@valid_only_option
 @click.option("--lang", type=click.Choice(LANGUAGES), default="both", show_default=True, help="English, Chinese.")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Default: stdout.")
-def report(run_ids: tuple[str, ...], output: Path | None, lang: str, valid_only: bool, **chosen: Any) -> None:
-    """Write a report to print: one HTML page about the named runs, or those that the options choose.
+@output_option
+def report(run_ids: tuple[str, ...], output: Path | None, lang: str, valid_only: bool, **filters: Any) -> None:
+    """Write a printable report about the given runs, or about those that the filters select: one HTML page.
 
-    Identification, results with statistics and charts, system description, configuration, checks and hashes, in English
-    and Chinese. The page needs no other file and loads nothing; a browser prints it on A4 or saves it as PDF.
+    It has identification, results with statistics and charts, system description, configuration, checks and hashes, in
+    English and Chinese. The page is self-contained; a browser prints it on A4 or saves it as PDF.
     """
     from aisbench_core.report.words import ReportLanguage
 
-    core = open_core_for_reading()
-    query = query_of(core, include_invalid=not valid_only, **chosen) if not run_ids else None
+    core = open_core(writing=False)
+    query = query_of(core, include_invalid=not valid_only, **filters) if not run_ids else None
     runs = core.reports.chosen(query) if query else [full_id(core, run_id) for run_id in run_ids]
-    page = core.reports.write(runs, ReportLanguage(lang), chosen["ruleset_id"])
-    if output is None:
-        click.echo(page, nl=False)
-    else:
-        copy_to(output, BytesIO(page.encode()))
-    shown.talk(f"{len(runs)} {'run' if len(runs) == 1 else 'runs'} reported")
+    display.write_text(output, core.reports.write(runs, ReportLanguage(lang), filters["ruleset_id"]))
+    display.message(f"{display.count(len(runs), 'run')} reported")
 
 
-def copy_to(output: Path, whole: IO[bytes]) -> None:
-    """Write a file that was made whole first. Raises ConfigError when it cannot be written."""
-    whole.seek(0)
-    try:
-        with usual_rights(), output.open("wb") as target:
-            shutil.copyfileobj(whole, target)
-    except OSError as error:
-        raise ConfigError(Message("{file} cannot be written: {why}", file=output, why=error.strerror)) from error
+@click.group()
+def mlflow() -> None:
+    """Export runs to MLflow; `aisbench import` reads an MLflow store."""
 
 
-def _format(kind: str | None, output: Path | None) -> "ExportFormat":
+@mlflow.command("export")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@run_filters
+@valid_only_option
+@overwrite_option
+def export_to_mlflow(file: Path, valid_only: bool, replace: bool, **filters: Any) -> None:
+    """Write runs to FILE, a new MLflow store in SQLite; view it with `mlflow ui --backend-store-uri sqlite:///FILE`.
+
+    There is one experiment per workload, region and kind. Metrics that were not measured are missing; rehearsals are
+    tagged.
+    """
+    core = open_core(writing=False)
+    query = query_of(core, include_invalid=not valid_only, **filters)
+    with display.user_umask():
+        count = core.mlflow.export(query, file, replace=replace)
+    display.message(f"{display.count(count, 'run')} of {query.region} written to {file}")
+
+
+def _format(name: str | None, output: Path | None) -> "ExportFormat":
     from aisbench_core.warehouse import ExportFormat
 
-    ending = output.suffix.lower().removeprefix(".") if output else ""
-    chosen = ExportFormat(kind or (ending if ending in FORMATS else "csv"))
-    if output is None and chosen in (ExportFormat.EXCEL, ExportFormat.PARQUET) and sys.stdout.isatty():
-        raise click.UsageError(f"{chosen} is no text for a terminal: name a file with -o")
-    return chosen
+    suffix = output.suffix.lower().removeprefix(".") if output else ""
+    file_format = ExportFormat(name or (suffix if suffix in FORMATS else "csv"))
+    # Would garble the terminal.
+    if output is None and file_format in (ExportFormat.EXCEL, ExportFormat.PARQUET) and sys.stdout.isatty():
+        raise click.UsageError(f"{file_format} is a binary format: name a file with -o")
+    return file_format

@@ -1,6 +1,6 @@
-"""`aisbench import`: results that were measured elsewhere, or before, into the warehouse."""
+"""`aisbench import` and `imports`: results that were measured elsewhere or earlier, and undoing their import."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,100 +9,95 @@ import click
 from click.core import ParameterSource
 
 from aisbench_core import formats
-from aisbench_core.cli import shown
-from aisbench_core.cli.core import as_json, open_core, open_core_for_reading, user
+from aisbench_core.cli import display
+from aisbench_core.cli.core import actor, open_core
+from aisbench_core.cli.options import Decorator, as_json, assignments, combined, paging, yes_option
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
     from aisbench_core.core import Core
-    from aisbench_core.history.found import FoundResult, Unread
-    from aisbench_core.importing.chosen import Choices, Preview
-    from aisbench_core.warehouse.store.merging import Taken
+    from aisbench_core.importing.choices import Choices, Preview
+    from aisbench_core.importing.readers.results import ParsedResult, Unread
+    from aisbench_core.warehouse.records.imported import Import
+    from aisbench_core.warehouse.store.merging import MergeCounts
 
-OBS = "obs://"
-UNREAD_SHOWN = 20
-CLAIMS = "imported results are claims, unverified: they hold no rank, and are no base for runs that were launched here"
+OBS = "obs://"  # the form of obsutil and MoXing
+FACTS = (
+    *("workload", "model", "framework", "framework_version"),
+    *("throughput_definition", "node_count", "cards_per_node"),
+)
+# How many files that could not be read are listed; `--json` lists all.
+MAX_UNREAD = 20
 
+CLAIMS = "imported results are unverified claims: they get no rank, and are no baseline for runs launched here"
 
-def _pairs(_: click.Context, __: click.Parameter, pairs: tuple[str, ...]) -> dict[str, str]:
-    wrong = [pair for pair in pairs if "=" not in pair]
-    if wrong:
-        raise click.BadParameter(f"{wrong[0]!r} is not HEADER=FIELD")
-    return {header: field for header, _, field in (pair.rpartition("=") for pair in pairs)}
-
-
-_ANSWERS = (
-    click.option("--profile", default="", metavar="NAME", help="Where they were measured; its keys open obs:// paths."),
-    click.option("--region", default="", metavar="ID", help="Where they were measured, when no profile is of there."),
-    click.option("--workload", default="", metavar="NAME", help="The workload of all results."),
-    click.option("--model", default="", metavar="NAME", help="The model of all results."),
-    click.option("--framework", default="", metavar="NAME", help="The framework of all results."),
-    click.option("--framework-version", default="", metavar="V", help="The framework version of all results."),
-    click.option("--definition", default="", metavar="ID", help="How all their throughputs are defined."),
-    click.option("--mode", type=click.Choice(["cluster", "single_server"]), help="The mode of all results."),
-    click.option("--nodes", type=int, help="The number of nodes of all results."),
-    click.option("--cards", type=int, help="The cards per node of all results."),
+_fact_options: Decorator = combined(
+    click.option("--profile", default="", metavar="NAME", help="Where the results were measured; opens obs:// paths."),
+    click.option("--region", default="", metavar="ID", help="Where they were measured, if there is no profile for it."),
+    click.option("--workload", default="", metavar="NAME", help="Workload of all results."),
+    click.option("--model", default="", metavar="NAME", help="Model of all results."),
+    click.option("--framework", default="", metavar="NAME", help="Framework of all results."),
+    click.option("--framework-version", default="", metavar="V", help="Framework version of all results."),
     click.option(
+        "--definition", "throughput_definition", default="", metavar="ID", help="Throughput definition of all results."
+    ),
+    click.option("--mode", type=click.Choice(["cluster", "single_server"]), help="Mode of all results."),
+    click.option("--nodes", "node_count", type=int, help="Number of nodes of all results."),
+    click.option("--cards", "cards_per_node", type=int, help="Cards per node of all results."),
+    assignments(
         "--map",
         "mapping",
-        multiple=True,
-        callback=_pairs,
-        metavar="HEADER=FIELD",
-        help="What a table's column means; remembered. A wrong one names all fields, HEADER= means nothing.",
+        form="HEADER=FIELD",
+        at_last=True,
+        help="Field of a table column, remembered for later imports. HEADER= ignores it; an unknown FIELD lists all.",
     ),
     click.option(
         "--utc-offset",
         type=click.FloatRange(-14, 14),
         default=8,
         show_default=True,
-        metavar="HOURS",
-        help="Of times that name no zone.",
+        help="Hours, for times without a zone.",
     ),
 )
 
 
-def _answers(command: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(_ANSWERS):
-        command = option(command)
-    return command
-
-
 @click.command("import")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@_answers
-@click.option("--replace", is_flag=True, help="Also store anew what was imported before, with these answers.")
-@click.option("--dry-run", is_flag=True, help="Only show what would be stored, and what columns are taken for.")
+@_fact_options
+@click.option("--replace", is_flag=True, help="Store results again that were imported before, with these options.")
+@click.option("--dry-run", is_flag=True, help="Show what would be stored and how columns are read; store nothing.")
 @as_json
 @click.pass_context
 def import_results(ctx: click.Context, /, paths: tuple[str, ...], dry_run: bool, as_json: bool, **options: Any) -> None:
-    """Import old results: logs, result folders, tables, and archives of them.
+    """Import existing results: logs, result folders, tables, and archives of them.
 
-    PATH is a file, a folder, or a directory in OBS, obs://bucket/directory/. Logs are those of ais-bench-stubs and
-    train_modelarts.py; tables are CSV or Excel. The same result is stored once, however often it is read; what the
-    tool did not measure stays empty. Imported results are marked everywhere. Without --profile and --region their
-    region is called "imported".
+    PATH is a file, a folder, or a directory in OBS (obs://bucket/directory/). Logs are those of ais-bench-stubs and
+    train_modelarts.py; tables are CSV or Excel. Each result is stored once, however often it is imported; what was not
+    measured stays empty. Imported results are labelled as such. Without --profile and --region, their region is
+    "imported".
 
-    Another console's warehouse file, or a snapshot of it, is taken over whole: each run with its cards, events and
-    remarks. They are claims here as all imported results, judged by the ruleset of here.
+    From another console's warehouse file or snapshot, all runs are imported with their cards, events and annotations.
+    They are claims, too, and judged by this console's ruleset.
     """
-    core = (open_core_for_reading if dry_run else open_core)()
+    core = open_core(writing=not dry_run)
     if any(_is_database(path) for path in paths):
-        _take_over(core, ctx, paths, dry_run, as_json)
+        _merge(core, ctx, paths, dry_run, as_json)
         return
+    options["mapping"] = dict(options["mapping"])
     choices = _choices(core, options)
     unread: list[Unread] = []
-    results = _only_results(_found(core, paths, options), unread)
+    results = _parsed(_read(core, paths, options), unread)
     if dry_run:
-        count = _show(core, core.history.preview(results, choices, user()), paths, unread, as_json)
+        count = _preview(core, core.imports.preview(results, choices, actor()), paths, unread, as_json)
     else:
         count = _save(core, results, choices, options["mapping"], unread, as_json)
-    for each in unread[:UNREAD_SHOWN]:
-        shown.talk(f"not read: {each.source}: {each.reason}")
-    if len(unread) > UNREAD_SHOWN:
-        shown.talk(f"not read: {len(unread) - UNREAD_SHOWN} more; --json names them all")
+    for item in unread[:MAX_UNREAD]:
+        display.message(f"not read: {item.source}: {item.reason}")
+    if len(unread) > MAX_UNREAD:
+        display.message(f"not read: {len(unread) - MAX_UNREAD} more; --json lists all")
     if not count:
-        raise ConfigError(Message("no result was found"), Message("docs/import.md says what can be read"))
+        raise ConfigError(Message("no results found"), Message("docs/import.md lists the supported formats"))
 
 
 def _is_database(path: str) -> bool:
@@ -111,193 +106,228 @@ def _is_database(path: str) -> bool:
     return not path.startswith(OBS) and is_database(Path(path))
 
 
-def _take_over(core: "Core", ctx: click.Context, paths: Sequence[str], dry_run: bool, as_json: bool) -> None:
-    """Runs of warehouse files; there is nothing to say about them, because they say it themselves."""
-    said = [name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE]
-    others = {*said} - {"paths", "dry_run", "as_json"}
-    if others:
-        option = f"--{min(others).replace('_', '-')}"
+def _merge(core: "Core", ctx: click.Context, paths: Sequence[str], dry_run: bool, as_json: bool) -> None:
+    """Import the runs of warehouse files. Options that describe results are refused: the files describe their own."""
+    typed = {name for name in ctx.params if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    if not_allowed := typed - {"paths", "dry_run", "as_json"}:
+        option = min(param.opts[0] for param in ctx.command.params if param.name in not_allowed)
         raise ConfigError(
-            Message("a warehouse's runs are taken over as they are, without {option}", option=option),
-            Message("leave it out"),
+            Message("{option} cannot be used with a warehouse file", option=option), Message("remove the option")
         )
     for path in paths:
         if not _is_database(path):
             raise ConfigError(
-                Message("{path} is no warehouse file", path=path),
-                Message("import warehouse files and other results one after another"),
+                Message("{path} is not a warehouse file", path=path),
+                Message("import warehouse files and other results with separate commands"),
             )
-    taken = {path: _taken(core, Path(path), dry_run) for path in paths}
-    if not as_json and any(each.new for each in taken.values()):
-        shown.talk(CLAIMS)
-    shown.answer({"taken": taken}, as_json, lambda: "\n".join(_sentence(*item) for item in taken.items()))
+    merges = {path: _merge_file(core, Path(path), dry_run) for path in paths}
+    if not as_json and any(counts.new for counts in merges.values()):
+        display.message(CLAIMS)
+    answer = {
+        path: {"new": counts.new, "known": counts.existing, "left_out": counts.excluded}
+        for path, counts in merges.items()
+    }
+    display.result({"taken": answer}, as_json, lambda: "\n".join(_sentence(*item) for item in merges.items()))
 
 
-def _taken(core: "Core", path: Path, dry_run: bool) -> "Taken":
+def _merge_file(core: "Core", path: Path, dry_run: bool) -> "MergeCounts":
     if dry_run:
-        return core.history.look_into(path)
-    return core.history.take_over(path, lambda done, of: shown.talk(f"{done:,} of {of:,} runs"))
+        return core.imports.preview_merge(path)
+    return core.imports.merge(path, lambda done, of: display.message(f"{done:,} of {of:,} runs"), actor())
 
 
-def _sentence(path: str, taken: "Taken") -> str:
-    stay = f", {taken.left_out:,} are rehearsals and stay out" if taken.left_out else ""
-    return f"{path}: {taken.new:,} new runs, {taken.known:,} were here already{stay}"
+def _sentence(path: str, counts: "MergeCounts") -> str:
+    excluded = f", {counts.excluded:,} rehearsals left out" if counts.excluded else ""
+    return f"{path}: {counts.new:,} new runs, {counts.existing:,} already imported{excluded}"
 
 
 def _choices(core: "Core", options: Mapping[str, Any]) -> "Choices":
-    from aisbench_core.importing.chosen import Choices, Said
+    from aisbench_core.importing.choices import Choices, ImportAnswers
     from aisbench_core.model import Mode
 
-    said = Said(
-        workload=options["workload"],
-        model=options["model"],
-        framework=options["framework"],
-        framework_version=options["framework_version"],
-        throughput_definition=options["definition"],
-        mode=Mode(options["mode"]) if options["mode"] else None,
-        node_count=options["nodes"],
-        cards_per_node=options["cards"],
-    )
-    where = core.history.where(options["profile"], options["region"])
-    return Choices(where, said, replace=options["replace"])
+    mode = Mode(options["mode"]) if options["mode"] else None
+    answers = ImportAnswers(mode=mode, **{name: options[name] for name in FACTS})
+    return Choices(core.imports.where(options["profile"], options["region"]), answers, replace=options["replace"])
 
 
-def _found(core: "Core", paths: Sequence[str], options: Mapping[str, Any]) -> "Iterator[FoundResult | Unread]":
+def _read(core: "Core", paths: Sequence[str], options: Mapping[str, Any]) -> "Iterator[ParsedResult | Unread]":
     zone = timezone(timedelta(hours=options["utc_offset"]))
     for path in paths:
         if path.startswith(OBS):
-            profile = core.regions.profile(options["profile"]).name
-            yield from core.history.read_obs(profile, path, options["mapping"], zone)
+            profile = core.regions.profile(options["profile"]).name  # an empty name is the default profile
+            yield from core.imports.read_obs(profile, path, options["mapping"], zone)
         else:
-            yield from core.history.read(Path(path), options["mapping"], zone)
+            yield from core.imports.read(Path(path), options["mapping"], zone)
 
 
-def _only_results(found: "Iterator[FoundResult | Unread]", unread: "list[Unread]") -> "Iterator[FoundResult]":
-    """The results, one at a time, so that any number fits into memory; what was not read is put aside."""
-    from aisbench_core.history.found import Unread
+def _parsed(items: "Iterator[ParsedResult | Unread]", unread: "list[Unread]") -> "Iterator[ParsedResult]":
+    """The results one at a time, so that any number fits into memory; what cannot be read goes to `unread`."""
+    from aisbench_core.importing.readers.results import Unread
 
-    for each in found:
-        if isinstance(each, Unread):
-            unread.append(each)
+    for item in items:
+        if isinstance(item, Unread):
+            unread.append(item)  # one bad file must not stop a thousand others
         else:
-            yield each
+            yield item
 
 
 def _save(
     core: "Core",
-    results: "Iterator[FoundResult]",
+    results: "Iterator[ParsedResult]",
     choices: "Choices",
     mapping: Mapping[str, str],
     unread: "list[Unread]",
     as_json: bool,
 ) -> int:
-    core.history.columns.remember(mapping)
-    saved = core.history.save(results, choices, user(), lambda done: shown.talk(f"{done} results"))
+    core.imports.columns.remember(mapping, actor())  # also if the import fails: the user has said it
+    saved = core.imports.save(results, choices, actor(), lambda done: display.message(f"{done} results"))
     where = choices.where
-    answer = {"region": where.region, "rehearsal": where.rehearsal, "new": saved.new, "known": saved.known}
-    answer |= {"corrected": saved.corrected}
-    count = len(saved.new) + saved.known
-    if count or as_json:  # otherwise there is an error to say
-        shown.answer(
-            answer | {"unread": unread},
+    count = len(saved.new) + saved.existing
+    if count or as_json:  # otherwise the error is all there is to print
+        counts = {"new": saved.new, "known": saved.existing, "corrected": saved.corrected}
+        display.result(
+            {"region": where.region, "rehearsal": where.rehearsal, **counts, "unread": unread},
             as_json,
-            lambda: f"{len(saved.new)} new in the region {where.region}, {saved.known} were here already",
+            lambda: f"{len(saved.new)} new in region {where.region}, {saved.existing} already imported",
         )
     if saved.corrected:
-        shown.talk(f"{saved.corrected} rows say something else by the columns of now: --replace stores them anew")
+        rows = display.count(saved.corrected, "row")
+        display.message(f"{rows} would be read differently with the present columns: use --replace to store them again")
     return count
 
 
-def _show(core: "Core", previews: "list[Preview]", paths: Sequence[str], unread: "list[Unread]", as_json: bool) -> int:
+def _preview(
+    core: "Core", previews: "list[Preview]", paths: Sequence[str], unread: "list[Unread]", as_json: bool
+) -> int:
     tables = _tables(core, paths)
-    answer = {"results": [_facts(preview) for preview in previews], "tables": tables, "unread": unread}
-    shown.answer(answer, as_json, lambda: _table(previews))
+    answer = {"results": [_json(preview) for preview in previews], "tables": tables, "unread": unread}
+    display.result(answer, as_json, lambda: _table(previews))
     if previews and not as_json:
-        shown.talk(CLAIMS)
+        display.message(CLAIMS)
     for source, columns in () if as_json else tables.items():
-        meanings = ", ".join(f"{header} = {field or 'not read'}" for header, field in columns.items())
-        shown.talk(f"columns of {source}: {meanings}")
+        meanings = ", ".join(f"{header} = {field or 'ignored'}" for header, field in columns.items())
+        display.message(f"columns of {source}: {meanings}")
     return len(previews)
 
 
 def _tables(core: "Core", paths: Sequence[str]) -> dict[str, dict[str, str]]:
-    from aisbench_core.history.found import Table
+    """The field of each column of each table; empty for columns that are ignored."""
+    from aisbench_core.importing.readers.results import Table
 
-    found = (table for path in paths if not path.startswith(OBS) for table in core.history.tables(Path(path)))
+    items = (table for path in paths if not path.startswith(OBS) for table in core.imports.tables(Path(path)))
     return {
         table.source: {header: table.mapping.get(header, "") for header in table.columns}
-        for table in found
+        for table in items
         if isinstance(table, Table)
     }
 
 
-def _facts(preview: "Preview") -> dict[str, object]:
-    run, facts, imported = preview.record.run, preview.record.workload, preview.record.imported
-    info = preview.found.info
-    stated = imported.stated if imported else ()
+def _json(preview: "Preview") -> dict[str, object]:
+    record, info, stated = preview.record, preview.result.info, _stated(preview)
     return {
-        "run_id": run.run_id,
-        "here": preview.here,
-        "duplicate_of": preview.duplicate_of,
-        "source": imported.source if imported else "",
-        "workload": run.spec.workload,
-        "model": facts.model,
-        "framework": facts.framework,
-        "framework_version": run.spec.framework_version,
-        "throughput_definition": facts.throughput_definition,
-        "mode": run.spec.mode if "mode" in stated else None,
-        "node_count": run.spec.node_count if "node_count" in stated else None,
-        "cards_per_node": run.spec.cards_per_node if "cards_per_node" in stated else None,
-        "throughput": info.throughput_ratio,
-        "accuracy": info.accuracy,
-        "ended_at": run.ended_at,
-        "region": preview.record.region,
-        "rehearsal": preview.record.rehearsal,
-        "validity": preview.validity,
+        **display.pick(record.run, "run_id", "ended_at"),
+        "here": preview.existing,
+        **display.pick(preview, "duplicate_of", "validity"),
+        "source": record.imported.source if record.imported else "",
+        **display.pick(record.run.spec, "workload", "framework_version"),
+        **display.pick(record.workload, "model", "framework", "throughput_definition"),
+        **{name: stated.get(name) for name in ("mode", "node_count", "cards_per_node")},
+        **{"throughput": info.throughput_ratio, "accuracy": info.accuracy},
+        **display.pick(record, "region", "rehearsal"),
         "failed_checks": [check.id for check in preview.failed],
         "not_counted": preview.reasons,
-        "problems": preview.found.problems,
+        "problems": preview.result.problems,
     }
 
 
+def _stated(preview: "Preview") -> dict[str, Any]:
+    """Fields of the spec that the result or the user states. A spec has defaults for the others, which mean nothing."""
+    imported, spec = preview.record.imported, preview.record.run.spec
+    return {name: getattr(spec, name) for name in (imported.stated if imported else ())}
+
+
 def _table(previews: "list[Preview]") -> str:
-    heads = (
-        "",
-        "model",
-        "version",
-        "hardware",
-        ">throughput",
-        ">accuracy",
-        "ended",
-        "from",
-        "verdict",
-        "does not count",
-        "doubts",
-    )
-    return shown.table(heads, [_row(preview) for preview in previews])
+    columns: display.Columns[Preview] = {
+        "": _status,
+        "model": lambda preview: display.clipped(preview.record.workload.model),
+        "version": lambda preview: display.clipped(preview.record.run.spec.framework_version) or formats.MISSING,
+        "hardware": _hardware,
+        ">throughput": lambda preview: formats.number(preview.result.info.throughput_ratio),
+        ">accuracy": lambda preview: formats.number(preview.result.info.accuracy),
+        "ended": lambda preview: display.local_time(preview.record.run.ended_at),
+        "from": lambda preview: preview.record.imported.source if preview.record.imported else "",
+        "validity": lambda preview: preview.validity.label,
+        "not counted": lambda preview: "; ".join(preview.reasons),
+        "problems": lambda preview: "; ".join(preview.result.problems),
+    }
+    return display.table_of(previews, columns)
 
 
-def _standing(preview: "Preview") -> str:
+def _status(preview: "Preview") -> str:
     if preview.duplicate_of:
-        return f"duplicate of {shown.clipped(preview.duplicate_of)}"
-    return f"here as {preview.here}" if preview.here else "new"
+        return f"duplicate of {display.clipped(preview.duplicate_of)}"
+    return f"here as {preview.existing}" if preview.existing else "new"
 
 
-def _row(preview: "Preview") -> tuple[str, ...]:
-    facts, run, info = _facts(preview), preview.record.run, preview.found.info
-    stated = preview.record.imported.stated if preview.record.imported else ()
-    nodes = run.spec.node_count if "node_count" in stated else None
-    cards = run.spec.cards_per_node if "cards_per_node" in stated else None
-    return (
-        _standing(preview),
-        shown.clipped(preview.record.workload.model),
-        shown.clipped(run.spec.framework_version) or formats.MISSING,
-        shown.hardware(run.spec.flavor, nodes, cards),
-        formats.number(info.throughput_ratio),
-        formats.number(info.accuracy),
-        shown.moment(run.ended_at),
-        str(facts["source"]),
-        preview.validity.label,
-        "; ".join(preview.reasons),
-        "; ".join(preview.found.problems),
+def _hardware(preview: "Preview") -> str:
+    stated = _stated(preview)
+    return display.hardware(preview.record.run.spec.flavor, stated.get("node_count"), stated.get("cards_per_node"))
+
+
+@click.group()
+def imports() -> None:
+    """List imports, or undo one."""
+
+
+@imports.command(name="list")
+@paging(1000)
+@as_json
+def list_(limit: int, offset: int, as_json: bool) -> None:
+    """List imports, newest first: one for each `aisbench import`, or import on the page."""
+    page, total = open_core(writing=False).imports.imports(limit, offset)
+    display.result({"imports": [*map(_import_json, page)], "total": total}, as_json, lambda: _imports_table(page))
+    display.page_size(len(page), offset, total, "imports")
+
+
+@imports.command()
+@click.argument("import_id", metavar="IMPORT")
+@click.option("--keep-remarks", is_flag=True, help="Keep tags and notes, for a new import of the same results.")
+@yes_option
+@as_json
+def forget(import_id: str, keep_remarks: bool, yes: bool, as_json: bool) -> None:
+    """Delete the runs of an import. Launched runs are never deleted.
+
+    IMPORT is an id from `aisbench imports list`, or a unique prefix of one. Results, cards, events, annotations and
+    baselines are deleted from the warehouse, even from a team's, and the runs' folders from this machine.
+    """
+    service = open_core(writing=True).imports
+    chosen = service.get_import(import_id)
+    if not yes:
+        runs = f"{display.count(chosen.runs, 'run')} of {chosen.files}, imported {display.local_time(chosen.at)}"
+        fate = "kept" if keep_remarks else "deleted, too"
+        annotated = f"; {chosen.annotated} of them have tags or notes, which are {fate}" if chosen.annotated else ""
+        click.confirm(f"Delete {runs}{annotated}?", abort=True, err=True)
+    deleted = service.forget(chosen, actor(), keep_remarks=keep_remarks)
+    display.result(
+        {**_import_json(chosen), "forgotten": deleted},
+        as_json,
+        lambda: f"{display.count(deleted, 'run')} of {chosen.files} deleted",
     )
+
+
+def _import_json(entry: "Import") -> dict[str, object]:
+    files = {"first_file": entry.first, "last_file": entry.last}
+    answer = {"import_id": entry.import_id, "imported_at": entry.at, "runs": entry.runs, **files}
+    return {**answer, "regions": entry.regions, "remarked": entry.annotated}
+
+
+def _imports_table(page: "list[Import]") -> str:
+    columns: display.Columns[Import] = {
+        "import": lambda entry: entry.import_id,
+        "at": lambda entry: display.local_time(entry.at),
+        ">runs": lambda entry: str(entry.runs),
+        "files": lambda entry: entry.files,
+        "regions": lambda entry: ", ".join(entry.regions),
+        ">annotated": lambda entry: str(entry.annotated),
+    }
+    return display.table_of(page, columns)

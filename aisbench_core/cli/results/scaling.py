@@ -1,212 +1,187 @@
-"""`aisbench scaling`: how throughput grows with the number of nodes, and what more nodes would bring."""
+"""`aisbench scaling`: how throughput grows with the number of nodes, with predictions for more nodes."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from aisbench_core import formats
-from aisbench_core.cli import shown
-from aisbench_core.cli.core import as_json, open_core_for_reading
-from aisbench_core.cli.results.results import filters, full_id, query_of, say_where_else
+from aisbench_core.cli import display
+from aisbench_core.cli.core import open_core
+from aisbench_core.cli.options import as_json, run_filters
+from aisbench_core.cli.results.results import full_id, print_other_regions, query_of
 
 if TYPE_CHECKING:
     from aisbench_core.core import Core
     from aisbench_core.statistics.amdahl import IntervalEstimate
     from aisbench_core.warehouse import BoardQuery, Scaling, ScalingPoint
 
-MOST_QUESTIONS = 50
-"""Questions whose curves are listed; filters choose among more."""
+Choice = dict[str, Any]
 
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A curve that can be asked for: by any of its runs, of which this is one."""
-
-    run_id: str
-    workload: str
-    parameters: str
-    framework_version: str
-    hardware: str
-    node_counts: tuple[int, ...]
-    runs: int
-    system: str = ""
+# Benchmark configurations whose curves are listed; filters choose among more.
+MAX_CONFIGURATIONS = 50
 
 
 @click.command()
 @click.argument("run_id", metavar="[RUN]", default="")
-@filters
+@run_filters
 @click.option(
     "--at",
-    "asked",
+    "node_counts_ahead",
     type=click.IntRange(1, 1_000_000),
     multiple=True,
-    help="Predict this number of nodes; can be repeated. Default: twice the largest that was measured.",
+    help="Predict this number of nodes; can be repeated. Default: twice the largest measured.",
 )
 @as_json
-def scaling(run_id: str, asked: tuple[int, ...], as_json: bool, **chosen: Any) -> None:
-    """Show throughput, speed-up and efficiency over node counts: what differs from RUN in its node count only.
+def scaling(run_id: str, node_counts_ahead: tuple[int, ...], as_json: bool, **filters: Any) -> None:
+    """Show throughput, speed-up and efficiency by node count, for runs that differ from RUN in their node count only.
 
-    Without RUN the other options choose: one curve that fits them is shown, of several a list with a run of each.
+    Without RUN, the filters select: if several curves match, they are listed with a run of each.
 
-    From three node counts on, Amdahl's law is fitted: the serial share with its 95 % interval, and what other numbers
-    of nodes would bring. Cluster mode only: single servers do not work together.
+    With three node counts or more, Amdahl's law is fitted: the serial share with its 95 % interval, and predictions for
+    other node counts. Cluster mode only: single servers do not share work.
     """
-    if run_id and any(chosen.values()):
-        raise click.UsageError("RUN says which curve is meant, and options that choose one are for when none is named")
-    core = open_core_for_reading()
-    curve = core.warehouse.scaling_of(full_id(core, run_id)) if run_id else _only_one(core, chosen, as_json)
+    if run_id and any(filters.values()):
+        raise click.UsageError("RUN selects a curve; filters cannot be used with it")
+    core = open_core(writing=False)
+    curve = core.warehouse.scaling_of(full_id(core, run_id)) if run_id else _matching_curve(core, filters, as_json)
     if curve is None:
         return
-    predicted = predictions(curve, asked or ((2 * curve.largest,) if curve.points else ()))
-    shown.answer({"scaling": curve, "predicted": predicted}, as_json, lambda: _text(curve, predicted))
+    predicted = predictions(curve, node_counts_ahead or ((2 * curve.largest,) if curve.points else ()))
+    display.result({"scaling": curve, "predicted": predicted}, as_json, lambda: _text(curve, predicted))
 
 
-def _only_one(core: "Core", chosen: dict[str, Any], as_json: bool) -> "Scaling | None":
-    """The curve that fits; otherwise those that do are listed."""
-    from aisbench_core.warehouse.answers.scalings import systems as apart_by_system
+def _matching_curve(core: "Core", filters: dict[str, Any], as_json: bool) -> "Scaling | None":
+    """The curve that matches; if it is not exactly one, print those that do."""
+    from aisbench_core.warehouse.answers.scalings import systems as distinct_systems
 
-    query = query_of(core, limit=MOST_QUESTIONS, **chosen)
-    page = core.warehouse.questions(query)
-    prints = (row.question.fingerprint for row in page.rows)
-    apart = core.warehouse.apart.parameters(query.region, prints, rehearsal=page.rehearsal)
-    found = [(row, curve) for row in page.rows for curve in core.warehouse.scaling(row.question) if _fits(curve, query)]
-    systems = apart_by_system(curve.query for _, curve in found)
-    curves = {
-        _choice(curve, row.workload, apart.get(row.question.fingerprint, ""), systems[curve.query.id]): curve
-        for row, curve in found
-    }
-    if len(curves) == 1:
-        return next(iter(curves.values()))
-    choices = [asdict(curve) for curve in curves]
-    shown.answer(
-        {"region": query.region, "rehearsal": page.rehearsal, "choices": choices}, as_json, lambda: _list(curves)
-    )
-    more = f" of {page.total} questions, the first {len(page.rows)}" if page.total > len(page.rows) else ""
-    kind = "rehearsals, not measurements" if page.rehearsal else "measurements"
-    shown.talk(f"{query.region}: {len(curves)} curves{more}; {kind}")
-    if curves:
-        shown.talk(
-            "name the run of one of them: aisbench scaling RUN; or choose by --workload, --flavor and the others"
-        )
+    query = query_of(core, limit=MAX_CONFIGURATIONS, **filters)
+    page = core.warehouse.configurations(query)
+    fingerprints = (row.configuration.fingerprint for row in page.rows)
+    parameters = core.warehouse.distinctions(query.region, fingerprints, rehearsal=page.rehearsal)
+    matching = [
+        (row, curve)
+        for row in page.rows
+        for curve in core.warehouse.scaling(row.configuration)
+        if _matches(curve, query)
+    ]
+    if len(matching) == 1:
+        return matching[0][1]
+    systems = distinct_systems(curve.query for _, curve in matching)
+    choices = [
+        _choice(curve, row.workload, parameters.get(row.configuration.fingerprint, ""), systems[curve.query.id])
+        for row, curve in matching
+    ]
+    answer = {"region": query.region, "rehearsal": page.rehearsal, "choices": choices}
+    display.result(answer, as_json, lambda: _list(choices))
+    more = f" of the first {len(page.rows)} of {page.total} configurations" if page.total > len(page.rows) else ""
+    kind = display.REHEARSALS if page.rehearsal else "measurements"
+    display.message(f"{query.region}: {display.count(len(choices), 'curve')}{more}; {kind}")
+    if choices:
+        display.message("select one by its run, `aisbench scaling RUN`, or with --workload, --flavor and other filters")
     else:
-        say_where_else(core, query.region, rehearsal=page.rehearsal)
+        print_other_regions(core, query.region, rehearsal=page.rehearsal)
     return None
 
 
-def _fits(curve: "Scaling", query: "BoardQuery") -> bool:
-    """Whether a curve of a question that was chosen is of the version, flavor and nodes that were asked for."""
-    sizes = {point.node_count for point in curve.points}
+def _matches(curve: "Scaling", query: "BoardQuery") -> bool:
+    # The query chose configurations; their curves can be of other versions, flavors and node counts.
+    node_counts = {point.node_count for point in curve.points}
     return (
-        bool(sizes)
+        bool(node_counts)
         and (not query.framework_versions or curve.query.framework_version in query.framework_versions)
         and (not query.flavors or curve.query.flavor in query.flavors)
-        and (not query.node_counts or not sizes.isdisjoint(query.node_counts))
+        and (not query.node_counts or not node_counts.isdisjoint(query.node_counts))
     )
 
 
-def _choice(curve: "Scaling", workload: str, apart: str, system: str) -> Choice:
-    of = curve.query
-    return Choice(
-        curve.points[-1].dots[0].run_id,
-        workload + (" (synthetic data)" if of.synthetic_data else "") + _origin(curve),
-        apart,
-        of.framework_version,
-        f"{shown.where(of)} · {of.cards_per_node} cards",
-        tuple(point.node_count for point in curve.points),
-        sum(point.runs for point in curve.points),
-        system,
-    )
+def _choice(curve: "Scaling", workload: str, parameters: str, system: str) -> Choice:
+    query = curve.query
+    return {
+        "run_id": curve.points[-1].dots[0].run_id,  # selects the curve: `aisbench scaling RUN`
+        "workload": workload + (" (synthetic data)" if query.synthetic_data else "") + _origin(curve),
+        "parameters": parameters,
+        "framework_version": query.framework_version,
+        "hardware": f"{display.hardware_name(query)} · {query.cards_per_node} cards",
+        "node_counts": [point.node_count for point in curve.points],
+        "runs": sum(point.runs for point in curve.points),
+        "system": system,
+    }
 
 
 def _origin(curve: "Scaling") -> str:
     return f" ({curve.query.origin.label})" if curve.query.origin == "imported" else ""
 
 
-def _list(choices: Iterable[Choice]) -> str:
-    rows = list(choices)
-    systems = any(row.system for row in rows)
-    heads = ("run", "workload", "parameters", "version", "hardware", *(["system"] if systems else []), "nodes", ">runs")
-    return shown.table(heads, [_listed(row, systems=systems) for row in rows])
+def _list(choices: "list[Choice]") -> str:
+    columns: display.Columns[Choice] = {
+        "run": lambda choice: choice["run_id"],
+        "workload": lambda choice: display.clipped(choice["workload"]),
+        "parameters": lambda choice: display.clipped(choice["parameters"]) or formats.MISSING,
+        "version": lambda choice: display.clipped(choice["framework_version"]),
+        "hardware": lambda choice: choice["hardware"],
+        "system": lambda choice: display.clipped(choice["system"], 60) or formats.MISSING,
+        "nodes": lambda choice: ", ".join(map(str, choice["node_counts"])),
+        ">runs": lambda choice: str(choice["runs"]),
+    }
+    return display.table_of(choices, columns, hidden=() if any(choice["system"] for choice in choices) else ("system",))
 
 
-def _listed(each: Choice, *, systems: bool) -> tuple[str, ...]:
-    return (
-        each.run_id,
-        shown.clipped(each.workload),
-        shown.clipped(each.parameters) or formats.MISSING,
-        shown.clipped(each.framework_version),
-        each.hardware,
-        *([shown.clipped(each.system, 60) or formats.MISSING] if systems else []),
-        ", ".join(map(str, each.node_counts)),
-        str(each.runs),
-    )
-
-
-def predictions(curve: "Scaling", sizes: tuple[int, ...]) -> list[dict[str, object]]:
-    """What the law says of other numbers of nodes; nothing where it does not hold."""
+def predictions(curve: "Scaling", node_counts: Iterable[int]) -> list[dict[str, object]]:
+    """The speed-up that Amdahl's law predicts for other node counts; empty if it was not fitted."""
     base = curve.base_nodes
     return [
-        {"node_count": nodes, "base_nodes": base, "speed_up": found, "extrapolated": nodes > curve.largest}
-        for nodes in sizes
-        if base and (found := curve.fit.speed_up(nodes, base))
+        {"node_count": nodes, "base_nodes": base, "speed_up": speed_up, "extrapolated": nodes > curve.largest}
+        for nodes in node_counts
+        if base and (speed_up := curve.fit.speed_up(nodes, base))
     ]
 
 
 def _text(curve: "Scaling", predicted: list[dict[str, object]]) -> str:
     if not curve.points:
-        return "\n".join(["no valid run in cluster mode: single servers do not work together", *_left_out(curve)])
-    law = dict(curve.fit.residuals)
-    heads = (">nodes", ">runs", ">median", ">95 % of the mean", ">speed-up", ">ideal", ">efficiency", ">beside the law")
-    rows = [_row(point, curve.throughput_unit, law.get(point.node_count)) for point in curve.points]
+        return "\n".join(["no valid run in cluster mode; single servers do not scale", *_excluded(curve)])
     origin = _origin(curve).strip()
-    return "\n".join(
-        [
-            *filter(None, [origin]),
-            shown.table(heads, rows),
-            "",
-            *_law(curve),
-            *map(_prediction, predicted),
-            *_left_out(curve),
-        ]
-    )
+    lines = [_points(curve), "", *_law(curve), *map(_prediction, predicted), *_excluded(curve)]
+    return "\n".join([origin, *lines] if origin else lines)
 
 
-def _row(point: "ScalingPoint", unit: str, beside: float | None) -> tuple[str, ...]:
-    interval = f"{formats.number(point.ci_low)} … {formats.number(point.ci_high)}" if point.ci_low else formats.MISSING
-    return (
-        str(point.node_count),
-        str(point.runs),
-        formats.number(point.throughput, unit),
-        interval,
-        f"{point.speed_up:.3f}",
-        f"{point.ideal:.3f}",
-        formats.percent(point.efficiency),
-        formats.MISSING if beside is None else f"{beside * 100:+.2f} %",
-    )
+def _points(curve: "Scaling") -> str:
+    residuals = dict(curve.fit.residuals)
+    columns: display.Columns[ScalingPoint] = {
+        ">nodes": lambda point: str(point.node_count),
+        ">runs": lambda point: str(point.runs),
+        ">median": lambda point: formats.number(point.throughput, curve.throughput_unit),
+        ">95 % of the mean": _interval,
+        ">speed-up": lambda point: f"{point.speed_up:.3f}",
+        ">ideal": lambda point: f"{point.ideal:.3f}",
+        ">efficiency": lambda point: formats.percent(point.efficiency),
+        ">off the law": lambda point: formats.signed(residuals.get(point.node_count)),
+    }
+    return display.table_of(curve.points, columns)
+
+
+def _interval(point: "ScalingPoint") -> str:
+    return f"{formats.number(point.ci_low)} … {formats.number(point.ci_high)}" if point.ci_low else formats.MISSING
 
 
 def _law(curve: "Scaling") -> Iterator[str]:
-    fit = curve.fit
-    if fit.misfit:
-        yield f"Amdahl's law: nothing can be said: {fit.misfit}"
-    elif fit.serial:
-        share = fit.serial
-        high = formats.percent(share.high)
-        yield f"Amdahl's law: serial share {formats.percent(share.value)}, 95 % {formats.percent(share.low)} … {high}"
+    if curve.fit.misfit:
+        yield f"Amdahl's law: no fit: {curve.fit.misfit}"
+    elif share := curve.fit.serial:
+        low, high = formats.percent(share.low), formats.percent(share.high)
+        yield f"Amdahl's law: serial share {formats.percent(share.value)}, 95 % {low} … {high}"
 
 
-def _prediction(found: dict[str, object]) -> str:
-    speed_up: IntervalEstimate = found["speed_up"]  # type: ignore[assignment]  # see predictions()
-    note = ", extrapolated" if found["extrapolated"] else ""
+def _prediction(prediction: dict[str, object]) -> str:
+    speed_up: IntervalEstimate = prediction["speed_up"]  # type: ignore[assignment]  # see predictions()
+    note = ", extrapolated" if prediction["extrapolated"] else ""
     return (
-        f"at {found['node_count']} nodes {speed_up.low:.2f} … {speed_up.high:.2f} times "
-        f"the throughput of {found['base_nodes']}, about {speed_up.value:.2f}{note}"
+        f"at {prediction['node_count']} nodes {speed_up.low:.2f} … {speed_up.high:.2f} times "
+        f"the throughput of {prediction['base_nodes']}, about {speed_up.value:.2f}{note}"
     )
 
 
-def _left_out(curve: "Scaling") -> Iterator[str]:
-    for each in curve.left_out:
-        nodes = formats.MISSING if each.node_count is None else each.node_count
-        yield f"left out, {each.why}: {each.runs} on nodes: {nodes}"
+def _excluded(curve: "Scaling") -> Iterator[str]:
+    for group in curve.left_out:
+        nodes = formats.MISSING if group.node_count is None else group.node_count
+        yield f"left out, {group.why}: {display.count(group.runs, 'run')} on nodes: {nodes}"

@@ -8,40 +8,41 @@ from typing import TYPE_CHECKING
 import click
 
 from aisbench_core import formats
-from aisbench_core.cli import shown
-from aisbench_core.cli.core import as_json, open_core, open_core_for_reading
+from aisbench_core.cli import display
+from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.exit_codes import OUR_ERROR
+from aisbench_core.cli.options import as_json, overwrite_option
 
 if TYPE_CHECKING:
-    from aisbench_core.warehouse.store.compacting import Size
+    from aisbench_core.warehouse.store import Size
     from aisbench_core.warehouse.store.integrity import Damage
 
-NAMED = 20
-"""Of what is wrong in the same way, as many are named one by one."""
+# How many rows with the same damage are listed.
+MAX_LISTED = 20
 
-LONG = 5000
-"""From so many runs on it is said how far a check has come."""
+# Checks of so many runs end before anybody wants to read progress.
+QUICK_RUNS = 5000
 
 
 @click.group()
 def warehouse() -> None:
-    """Look after the results warehouse."""
+    """Maintain the results warehouse."""
 
 
 @warehouse.command()
 @click.pass_context
 def rebuild(ctx: click.Context) -> None:
-    """Build the warehouse anew from the folders of the runs; it can be repeated.
+    """Rebuild the warehouse from the run folders; can be repeated.
 
-    In a team's warehouse the runs of this machine are stored anew, and those of others stay. Damaged files
-    keep nothing else from being stored; they are named, and the exit code is 1.
+    In a team warehouse, this machine's runs are stored again and the others are kept. Files that cannot be read are
+    listed and skipped; the exit code is 1 then.
     """
-    rebuilt = open_core().storage.rebuild()
-    click.echo(f"{_runs(rebuilt.runs)} recorded")
-    for error in rebuilt.unread[:NAMED]:
-        shown.talk(f"error: {error}")
+    rebuilt = open_core(writing=True).storage.rebuild(actor())
+    click.echo(f"{display.count(rebuilt.runs, 'run')} recorded")
+    for error in rebuilt.unread[:MAX_LISTED]:
+        display.message(f"error: {error}")
     if rebuilt.unread:
-        shown.talk(f"{len(rebuilt.unread):,} could not be read")
+        display.message(f"{len(rebuilt.unread):,} could not be read")
         ctx.exit(OUR_ERROR)
 
 
@@ -49,28 +50,34 @@ def rebuild(ctx: click.Context) -> None:
 @click.argument("to", metavar="TO")
 @click.option("--data", default="", metavar="S3_URL", help="Where a team's files go; default: warehouse_data.")
 def move(to: str, data: str) -> None:
-    """Copy everything into another warehouse, compare both, and say what to set; it can be repeated.
+    """Copy the warehouse, compare both copies, and print the settings to change; can be repeated.
 
-    TO is written as the setting `warehouse`: a file, or ducklake:postgres:host=... dbname=... for a team's. Other runs
-    in it stay, and nothing is removed here.
+    TO has the form of the setting `warehouse`: a file, or ducklake:postgres:host=... dbname=... for a team warehouse.
+    Other runs in TO are kept, and nothing is deleted here.
     """
-    moved = open_core().storage.move(to, data, lambda done, of: shown.talk(f"{done:,} of {_runs(of)} copied"))
-    click.echo(f"{_runs(moved.runs)} with {moved.rows:,} rows are equal in both; {moved.copied:,} had to be copied")
-    shown.talk(f"to use it, set warehouse to TO{' and warehouse_data' if data else ''}, and restart what runs")
+
+    def report(done: int, total: int) -> None:
+        display.message(f"{done:,} of {display.count(total, 'run')} copied")
+
+    moved = open_core(writing=True).storage.move(to, data, report, actor())
+    runs = display.count(moved.runs, "run")
+    click.echo(f"{runs} with {display.count(moved.rows, 'row')} are equal in both; {moved.copied:,} were copied")
+    display.message(f"to use it, set warehouse to TO{' and warehouse_data' if data else ''}, and restart aisbench")
 
 
 @warehouse.command()
-@click.option("--mend", is_flag=True, help="First count anew what is kept of each group of the leaderboard.")
+@click.option("--mend", is_flag=True, help="First recompute the group statistics of the leaderboard.")
 @as_json
 @click.pass_context
 def check(ctx: click.Context, mend: bool, as_json: bool) -> None:
-    """Read every row, compute numbers and hashes again, compare with the runs' folders; exit code 1 on any damage."""
-    checked = (open_core if mend else open_core_for_reading)().storage.check(mend=mend, told=_computed)
+    """Verify every row against recomputed numbers and hashes and the run folders; exit code 1 if any is damaged."""
+    checked = open_core(writing=mend).storage.check(actor(), mend=mend, on_progress=_print_checked)
     heads = ("where", "what", "what to do")
     damages = checked.damages
-    shown.answer(checked, as_json, lambda: shown.table(heads, _named(damages)) if damages else "all is well")
-    looked = f"{_runs(checked.runs)} with {checked.rows:,} rows, {checked.compared:,} compared with their folders"
-    shown.talk(f"{looked}: {len(damages):,} found wrong")
+    display.result(checked, as_json, lambda: display.table(heads, _listed(damages)) if damages else "no problems found")
+    runs, rows = display.count(checked.runs, "run"), display.count(checked.rows, "row")
+    compared = f"{checked.compared:,} compared with their folders"
+    display.message(f"{runs} with {rows} checked, {compared}: {display.count(len(damages), 'problem')}")
     if damages:
         ctx.exit(OUR_ERROR)
 
@@ -78,47 +85,45 @@ def check(ctx: click.Context, mend: bool, as_json: bool) -> None:
 @warehouse.command()
 @as_json
 def compact(as_json: bool) -> None:
-    """Make the warehouse small and quick again, and say what was gained; recording goes on.
+    """Compact the warehouse while runs are recorded, and print the sizes before and after.
 
-    Of a team's, files that nothing needs any more are removed after an hour at the earliest: by another compact.
+    Files of a team warehouse that are no longer needed are deleted by the next compact, after an hour at the earliest.
     """
-    done = open_core().storage.compact()
-    shown.answer(done, as_json, lambda: f"{_size(done.before)} before, {_size(done.after)} now")
-    if done.flushed or done.removed:
-        shown.talk(f"{done.flushed:,} rows went from PostgreSQL into files; {done.removed:,} files were removed")
+    compacted = open_core(writing=True).storage.compact(actor())
+    display.result(compacted, as_json, lambda: f"{_size(compacted.before)} before, {_size(compacted.after)} now")
+    if compacted.flushed or compacted.removed:
+        flushed, removed = display.count(compacted.flushed, "row"), display.count(compacted.removed, "file")
+        display.message(f"{flushed} moved from PostgreSQL to files; {removed} deleted")
 
 
 @warehouse.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--replace", is_flag=True, help="Put it in the place of a file that is there.")
+@overwrite_option
 def snapshot(file: Path, replace: bool) -> None:
-    """Write everything of this moment into FILE, for others to read: a DuckDB file with tables and views, read-only.
+    """Write a consistent, read-only copy to FILE: a DuckDB database with tables and views.
 
-    DuckDB and everything that reads its files opens it, also without this product; docs/open.md explains the columns.
+    DuckDB and other tools that read its files can open it without this product; docs/open.md describes the columns.
     """
-    taken = open_core_for_reading().warehouse.snapshot(file, datetime.now(UTC), replace=replace)
-    click.echo(f"{_runs(taken.runs)} in {taken.path}, {formats.size(taken.bytes)}")
+    copy = open_core(writing=False).warehouse.snapshot(file, datetime.now(UTC), replace=replace)
+    click.echo(f"{display.count(copy.runs, 'run')} in {copy.path}, {formats.size(copy.bytes)}")
 
 
-def _computed(done: int, of: int) -> None:
-    if of > LONG:
-        shown.talk(f"{done:,} of {_runs(of)} computed again")
+def _print_checked(done: int, total: int) -> None:
+    if total > QUICK_RUNS:
+        display.message(f"{done:,} of {display.count(total, 'run')} checked")
 
 
-def _named(damages: "Sequence[Damage]") -> Iterator[tuple[str, str, str]]:
-    """Of many with the same sentence the first few, and how many more there are; JSON names them all."""
-    alike: dict[tuple[str, str], list[str]] = {}
+def _listed(damages: "Sequence[Damage]") -> Iterator[tuple[str, str, str]]:
+    """The first rows with each kind of damage, and how many more there are; `--json` lists all."""
+    rows: dict[tuple[str, str], list[str]] = {}
     for damage in damages:
-        alike.setdefault((damage.sentence, damage.hint), []).append(damage.where)
-    for (sentence, hint), places in alike.items():
-        yield from ((place, sentence, hint) for place in places[:NAMED])
-        if len(places) > NAMED:
-            yield f"and {len(places) - NAMED:,} more", sentence, hint
-
-
-def _runs(count: int) -> str:
-    return f"{count:,} {'run' if count == 1 else 'runs'}"
+        # One cause often damages thousands of rows.
+        rows.setdefault((damage.sentence, damage.hint), []).append(damage.where)
+    for (sentence, hint), names in rows.items():
+        yield from ((name, sentence, hint) for name in names[:MAX_LISTED])
+        if len(names) > MAX_LISTED:
+            yield f"and {len(names) - MAX_LISTED:,} more", sentence, hint
 
 
 def _size(size: "Size") -> str:
-    return f"{size.bytes / 1024:,.0f} KiB in {size.files:,} {'file' if size.files == 1 else 'files'}"
+    return f"{formats.size(size.bytes)} in {display.count(size.files, 'file')}"

@@ -1,45 +1,38 @@
-"""`aisbench clone` and `diff`: a run as a spec to change, and what two runs or specs ask for differently."""
+"""`aisbench clone` and `diff`: a run as an editable spec, and the differences between two runs or specs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from aisbench_core import formats
-from aisbench_core.cli import shown
-from aisbench_core.cli.core import as_json, open_core_for_reading, usual_rights
+from aisbench_core.cli import display
+from aisbench_core.cli.core import open_core
 from aisbench_core.cli.exit_codes import DIFFERENT
+from aisbench_core.cli.options import as_json, output_option, run_argument
 from aisbench_core.cli.results.results import full_id
-from aisbench_core.cli.runs.spec_options import SPEC_FILES, file_spec
-from aisbench_core.errors import ConfigError
-from aisbench_core.messages import Message
+from aisbench_core.cli.runs.spec_options import SPEC_FILES, file_spec, yaml_of
 
 if TYPE_CHECKING:
     from aisbench_core.core import Core
-    from aisbench_core.model import FieldDifference, RunSpec
+    from aisbench_core.model import RunSpec
 
 
 @click.command()
-@click.argument("run_id", metavar="RUN")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Default: stdout.")
+@run_argument
+@output_option
 def clone(run_id: str, output: Path | None) -> None:
-    """Print what a run was asked for as a spec, to change it and launch it with `aisbench run`.
+    """Print the spec of a run, to edit it and launch it with `aisbench run`.
 
-    Of an imported run the spec holds what is known; the rest is named on stderr, and left to the workload's manifest.
+    The spec of an imported run holds only what is known; the missing fields are listed on stderr, and the workload's
+    manifest decides them.
     """
-    from aisbench_core.authoring.specfile import to_yaml
-    from aisbench_core.model import not_known
+    from aisbench_core.model import unknown_fields
 
-    core = open_core_for_reading()
+    core = open_core(writing=False)
     original = core.clones.original(full_id(core, run_id))
-    text = to_yaml(core.clones.spec(original))
-    if output is None:
-        click.echo(text, nl=False)
-    else:
-        _write(output, text)
-    unknown = not_known(original.known)
-    if unknown:
-        shown.talk(f"not known of {original.run_id}: {', '.join(unknown)}")
+    display.write_text(output, yaml_of(core.clones.spec(original)))
+    if unknown := unknown_fields(original.known):
+        display.message(f"unknown for {original.run_id}: {', '.join(unknown)}")
 
 
 @click.command()
@@ -47,49 +40,34 @@ def clone(run_id: str, output: Path | None) -> None:
 @click.argument("second", metavar="RUN|SPEC.yaml")
 @as_json
 def diff(first: str, second: str, as_json: bool) -> None:
-    """Show what the second run or spec asks for differently than the first; exit code 7 if anything.
+    """Show the differences between two runs or specs; exit code 7 if there are any.
 
-    A spec is filled in by its workload's manifest first. Of an imported run only what is known is compared; the rest is
-    named on stderr.
+    A spec is completed by its workload's manifest first. For imported runs only known fields are compared; the others
+    are listed on stderr.
     """
-    from aisbench_core.model import differences, not_known
+    from aisbench_core.model import differences, unknown_fields
 
-    core = open_core_for_reading()
-    (before, known), (after, also) = _asked(core, first), _asked(core, second)
-    told = known if also is None else also if known is None else known & also
-    found = differences(before, after, told)
-    unknown = not_known(told)
-    answer = {"differences": found, "not_known": unknown}
-    shown.answer(answer, as_json, lambda: table(found, first, second) if found else "nothing differs")
+    core = open_core(writing=False)
+    (before, fields), (after, other_fields) = _spec(core, first), _spec(core, second)
+    compared = fields if other_fields is None else other_fields if fields is None else fields & other_fields
+    changed = differences(before, after, compared)
+    unknown = unknown_fields(compared)
+    heads = ("field", first, second)
+    rows = [(field.field, display.value(field.original), display.value(field.now)) for field in changed]
+    display.result(
+        {"differences": changed, "not_known": unknown},
+        as_json,
+        lambda: display.table(heads, rows) if rows else "no differences",
+    )
     if unknown:
-        shown.talk(f"not known of both: {', '.join(unknown)}")
-    if found:
+        display.message(f"unknown for one of them, not compared: {', '.join(unknown)}")
+    if changed:
         click.get_current_context().exit(DIFFERENT)
 
 
-def table(found: "tuple[FieldDifference, ...]", first: str, second: str) -> str:
-    """One line for each field that is not the same."""
-    return shown.table(("field", first, second), [(each.field, text(each.original), text(each.now)) for each in found])
-
-
-def text(value: object) -> str:
-    """A field's value; `–` where it is not set."""
-    if value is None:
-        return formats.MISSING
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _asked(core: "Core", name: str) -> "tuple[RunSpec, frozenset[str] | None]":
-    """What a run or a spec file asks for, and which of its fields are known (None: all)."""
+def _spec(core: "Core", name: str) -> "tuple[RunSpec, frozenset[str] | None]":
+    """The spec of a file or run, and which of its fields are known (None: all)."""
     if name.endswith(SPEC_FILES):
-        return core.filled(file_spec(name)), None
+        return core.workloads.filled(file_spec(name)), None  # as a launch would, or every default were a difference
     original = core.clones.original(full_id(core, name))
     return original.spec, original.known
-
-
-def _write(output: Path, text: str) -> None:
-    try:
-        with usual_rights():
-            output.write_text(text, "utf-8")
-    except OSError as error:
-        raise ConfigError(Message("{file} cannot be written: {why}", file=output, why=error.strerror)) from error

@@ -1,13 +1,14 @@
-"""From what is typed to a RunSpec: a workload or a file first, then the options, which win."""
+"""Builds a spec from the command line: a workload or a file, changed by options."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from aisbench_core.cli.options import Decorator, assignments, combined
 from aisbench_core.errors import ConfigError, Problem, SpecError
 from aisbench_core.messages import Message, verbatim
 
@@ -15,124 +16,127 @@ if TYPE_CHECKING:
     from aisbench_core.core import Core
     from aisbench_core.model import Flavor, RunSpec, Scalar
 
-Answers = dict[str, Any]
+SpecFields = dict[str, Any]
 
 CHANNELS = ("inputs", "outputs")
-NAMED = (*CHANNELS, "environments", "parameters", "log_levels", "update")
-AS_YAML = (*NAMED, "volumes", "auto_stop_hours")
-"""Fields whose value is YAML on the command line; every other field takes the text as it is."""
+WITH_SUBFIELDS = (*CHANNELS, "environments", "parameters", "log_levels", "update")
+# Fields whose value on the command line is YAML; the others are plain text.
+AS_YAML = (*WITH_SUBFIELDS, "volumes", "auto_stop_hours")
 
-
+# Suffixes of spec files; anything else is a workload or a run.
 SPEC_FILES = (".yaml", ".yml")
-"""How the name of a spec file ends; anything else is a workload, or a run."""
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
-    """What the argument and the options of `run`, `preflight` and `spec` say."""
+class SpecArguments:
+    """The argument and the options of `run`, `preflight` and `spec`."""
 
     source: str
     nodes: int | None
     cards: int | None
     framework_version: str
-    parameters: tuple[str, ...]
-    fields: tuple[str, ...]
+    parameters: tuple[tuple[str, str], ...]
+    fields: tuple[tuple[str, str], ...]
 
 
-_SOURCE = click.argument("source", metavar="WORKLOAD|SPEC.yaml")
-_NODES = click.option("--nodes", type=click.IntRange(1), metavar="N", help="Number of nodes.")
-_VERSION = click.option("--framework-version", default="", metavar="V", help="Framework version of the workload.")
-_CARDS = click.option(
-    "--cards", type=click.IntRange(1), metavar="N", help="Cards per node; default: all of the flavor's."
+_source = click.argument("source", metavar="WORKLOAD|SPEC.yaml")
+_cards = click.option(
+    "--cards", type=click.IntRange(1), metavar="N", help="Cards per node; default: all cards of the flavor."
 )
-_OTHERS = (
-    click.option("--param", "parameters", multiple=True, metavar="K=V", help="A hyperparameter; can be repeated."),
-    click.option(
+_fields = combined(
+    assignments("--param", "parameters", form="K=V", help="A hyperparameter; can be repeated."),
+    assignments(
         "--set",
         "fields",
-        multiple=True,
-        metavar="FIELD=VALUE",
+        form="FIELD=VALUE",
         help="A field of the spec, such as flavor=NAME, inputs.NAME=/bucket/dir/, environments.NAME=TEXT, "
         "secrets=NAME,NAME, log_levels.cann=info, update.cann=FILE; can be repeated.",
     ),
 )
 
+spec_options: Decorator = combined(
+    _source,
+    click.option("--nodes", type=click.IntRange(1), metavar="N", help="Number of nodes."),
+    _cards,
+    click.option("--framework-version", default="", metavar="V", help="Framework version of the workload."),
+    _fields,
+)
+"""The argument and the options that define a spec."""
 
-def spec_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The argument and the options that make a spec."""
-    return _with(command, _SOURCE, _NODES, _CARDS, _VERSION, *_OTHERS)
-
-
-def base_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The same, but for what a series varies: nodes and version."""
-    return _with(command, _SOURCE, _CARDS, *_OTHERS)
-
-
-def _with(command: Callable[..., Any], *options: Callable[..., Any]) -> Callable[..., Any]:
-    for option in reversed(options):
-        command = option(command)
-    return command
+base_options: Decorator = combined(_source, _cards, _fields)
+"""The same without what a series varies: nodes and version."""
 
 
-def read_spec(typed: Typed, core: "Core") -> "RunSpec":
-    """The spec that was typed; what nobody named is still open. Raises ConfigError and SpecError, naming the field."""
-    from aisbench_core.authoring.specfile import WHAT
-    from aisbench_core.documents import parse
-    from aisbench_core.model import RunSpec
+def read_spec(arguments: SpecArguments, core: "Core") -> "RunSpec":
+    """The spec from the command line; fields that were not given stay unset.
 
-    answers = _start(typed.source)
-    given = {"node_count": typed.nodes, "cards_per_node": typed.cards, "framework_version": typed.framework_version}
-    answers |= {field: value for field, value in given.items() if value}
-    assignments = [_split(text, "--set") for text in typed.fields]
-    assignments += [
-        (f"parameters.{name}", text) for name, text in (_split(text, "--param") for text in typed.parameters)
-    ]
-    for field, text in assignments:
-        _assign(answers, field, text, core)
-    return parse(RunSpec, answers, WHAT)
+    Raises ConfigError and SpecError, naming the field."""
+    fields = _initial_fields(arguments.source)
+    named = {
+        "node_count": arguments.nodes,
+        "cards_per_node": arguments.cards,
+        "framework_version": arguments.framework_version,
+    }
+    fields |= {field: value for field, value in named.items() if value}  # the file decides what is not typed
+    for field, text in (*arguments.fields, *((f"parameters.{name}", text) for name, text in arguments.parameters)):
+        _assign(fields, field, text, core)
+    return _parse(fields)
 
 
 def file_spec(source: str) -> "RunSpec":
     """The spec of a file. Raises ConfigError and SpecError, naming the field."""
-    from aisbench_core.authoring.specfile import WHAT
+    return _parse(_initial_fields(source))
+
+
+def _parse(fields: SpecFields) -> "RunSpec":
+    from aisbench_core.authoring.specfile import SPEC
     from aisbench_core.documents import parse
     from aisbench_core.model import RunSpec
 
-    return parse(RunSpec, _start(source), WHAT)
+    return parse(RunSpec, fields, SPEC)
+
+
+def yaml_of(spec: "RunSpec", comments: Mapping[str, str] | None = None) -> str:
+    from aisbench_core.authoring.specfile import to_yaml
+
+    return to_yaml(spec, comments or {})
 
 
 def on_all_cards(
     core: "Core", spec: "RunSpec", profile: str, flavors: "Callable[[str], Sequence[Flavor]]"
 ) -> "RunSpec":
-    """The spec on all cards of its flavor, unless it says how many. Raises what `flavors` raises."""
-    from aisbench_core.authoring.preflight_rules_resources import cards_of_flavor
-    from aisbench_core.authoring.rules import subject_of
+    """The spec with all cards of its flavor, unless it sets their number. Raises what `flavors` raises."""
+    from aisbench_core.preflight.rule import subject_of
+    from aisbench_core.preflight.rules.resources import cards_of_flavor
 
     if "cards_per_node" in spec.model_fields_set:
         return spec
-    place = core.regions.profile(profile)
-    by_name = cards_of_flavor(subject_of(spec, place, core.workloads))
-    cards = by_name or cards_of_flavor(subject_of(spec, place, core.workloads, flavors(place.name)))
+    region = core.regions.profile(profile)
+    # The region is asked only if the name of the flavor does not say how many cards it has.
+    cards = cards_of_flavor(subject_of(spec, region, core.workloads)) or cards_of_flavor(
+        subject_of(spec, region, core.workloads, flavors(region.name))
+    )
     return spec.model_copy(update={"cards_per_node": cards}) if cards else spec
 
 
-def _start(source: str) -> Answers:
-    """The answers of a spec file, or those of a workload's name. Relative paths are relative to the file."""
+def _initial_fields(source: str) -> SpecFields:
+    """The fields of a spec file, or just the workload. Paths in a file are relative to the file."""
     if not source.endswith(SPEC_FILES):
         return {"workload": source}
     from aisbench_core.authoring.specfile import from_yaml
 
-    file = Path(source)
-    answers: Answers = from_yaml(_text(source)).model_dump(mode="json", exclude_unset=True)
-    if answers.get("code_dir"):
-        answers["code_dir"] = absolute(answers["code_dir"], file.parent)
-    for package, path in answers.get("update", {}).items():
-        answers["update"][package] = absolute(path, file.parent) if path else ""
-    return answers
+    folder = Path(source).parent
+    # Defaults would override the manifest.
+    fields: SpecFields = from_yaml(_text(source)).model_dump(mode="json", exclude_unset=True)
+    if fields.get("code_dir"):
+        fields["code_dir"] = absolute(fields["code_dir"], folder)
+    for package, path in fields.get("update", {}).items():
+        fields["update"][package] = absolute(path, folder) if path else ""
+    return fields
 
 
 def comments_in(source: str) -> dict[str, str]:
-    """The comments on the parameters of a spec file; none of a workload's name. Raises ConfigError."""
+    """The comments on the parameters of a spec file; empty for a workload. Raises ConfigError."""
     from aisbench_core.authoring.specfile import comments_of
 
     return comments_of(_text(source)) if source.endswith(SPEC_FILES) else {}
@@ -142,56 +146,48 @@ def _text(source: str) -> str:
     try:
         return Path(source).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(
-            Message(
-                "the spec {path} cannot be read: {why}",
-                path=source,
-                why=getattr(error, "strerror", Message("not UTF-8")),
-            )
-        ) from None
+        why = getattr(error, "strerror", Message("not UTF-8"))
+        raise ConfigError(Message("the spec {path} cannot be read: {why}", path=source, why=why)) from None
 
 
-def _split(assignment: str, option: str) -> tuple[str, str]:
-    name, equals, text = assignment.partition("=")
-    if not equals or not name:
-        raise click.BadParameter(f"{assignment!r} is not NAME=VALUE", param_hint=option)
-    return name, text
-
-
-def _assign(answers: Answers, field: str, text: str, core: "Core") -> None:
-    place, _, name = field.partition(".")
-    if not name:
-        answers[field] = _yaml(field, text) if field in AS_YAML else text
-        if field == "secrets":
-            answers[field] = [name.strip() for name in text.split(",") if name.strip()]
-        if field == "code_dir" and text:
-            answers[field] = absolute(text, Path.cwd())
-    elif place == "parameters":
-        answers[place] = {**answers.get(place, {}), name: _parameter(answers, name, text, core)}
-    elif place == "environments":
-        answers[place] = {**answers.get(place, {}), name: text}
-    elif place == "log_levels":
-        answers[place] = {**answers.get(place, {}), name: _yaml(field, text)}
-    elif place == "update":
-        answers[place] = {**answers.get(place, {}), name: absolute(text, Path.cwd()) if text else ""}
-    elif place in CHANNELS:
-        others = [channel for channel in answers.get(place, []) if channel["name"] != name]
-        answers[place] = [*others, {"name": name, "path": text}]
+def _assign(fields: SpecFields, field: str, text: str, core: "Core") -> None:
+    parent, _, name = field.partition(".")
+    if name:
+        fields[parent] = _with_subfield(fields, parent, name, text, core)
+    elif field == "secrets":
+        fields[field] = [secret.strip() for secret in text.split(",") if secret.strip()]
+    elif field == "code_dir" and text:
+        fields[field] = absolute(text, Path.cwd())
     else:
-        raise SpecError(
-            verbatim("--set"),
-            [Problem(field, Message("only these have names inside: {names}", names=", ".join(NAMED)))],
-        )
+        fields[field] = _yaml(field, text) if field in AS_YAML else text
 
 
-def _parameter(answers: Answers, name: str, text: str, core: "Core") -> "Scalar":
-    """A value of the type that the workload wants: text stays text where text is wanted."""
+def _with_subfield(fields: SpecFields, parent: str, name: str, text: str, core: "Core") -> Any:
+    if parent in CHANNELS:
+        channels = [channel for channel in fields.get(parent, []) if channel["name"] != name]
+        return [*channels, {"name": name, "path": text}]  # replaces the path of a file
+    if parent not in WITH_SUBFIELDS:
+        problem = Message("only these fields have subfields: {names}", names=", ".join(WITH_SUBFIELDS))
+        raise SpecError(verbatim("--set"), [Problem(f"{parent}.{name}", problem)])
+    value: Any = text
+    if parent == "parameters":
+        value = _parameter(fields, name, text, core)
+    elif parent == "log_levels":
+        value = _yaml(f"{parent}.{name}", text)
+    elif parent == "update" and text:
+        value = absolute(text, Path.cwd())
+    return {**fields.get(parent, {}), name: value}
+
+
+def _parameter(fields: SpecFields, name: str, text: str, core: "Core") -> "Scalar":
+    """A value of the parameter's type: `1.10` stays text for a parameter that is text."""
     from aisbench_core.authoring.manifest import ParameterType
 
-    edition = core.workloads.get(str(answers.get("workload", ""))).edition(str(answers.get("framework_version", "")))
-    known = edition.parameters.get(name)
-    value = text if known and known.type is ParameterType.STR else _yaml(f"parameters.{name}", text)
-    return value if isinstance(value, bool | int | float) else text
+    edition = core.workloads.get(str(fields.get("workload", ""))).edition(str(fields.get("framework_version", "")))
+    parameter = edition.parameters.get(name)
+    is_text = parameter is not None and parameter.type is ParameterType.STR
+    value = text if is_text else _yaml(f"parameters.{name}", text)
+    return value if isinstance(value, bool | int | float) else text  # no lists or dates: parameters are scalars
 
 
 def _yaml(field: str, text: str) -> Any:
@@ -200,5 +196,5 @@ def _yaml(field: str, text: str) -> Any:
     return parse_yaml(f"value: {text}", field).get("value")
 
 
-def absolute(path: str, start: Path) -> str:
-    return str((start / os.path.expanduser(path)).absolute())  # noqa: PTH111  # pathlib's raises for an unknown ~name
+def absolute(path: str, folder: Path) -> str:
+    return str((folder / os.path.expanduser(path)).absolute())  # noqa: PTH111  # pathlib's raises for an unknown ~name

@@ -1,215 +1,180 @@
-"""A series as text for a person, and as plain facts for a script."""
+"""A series, as text and for JSON."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from aisbench_core import formats
-from aisbench_core.cli import shown
+from aisbench_core.cli import display
 
 if TYPE_CHECKING:
+    from aisbench_core.model import SeriesRow
     from aisbench_core.series.matrix import Cell, Matrix, MatrixRow
     from aisbench_core.series.planning import RowFinding, SeriesDraft
 
-Facts = dict[str, object]
 
-
-def draft_facts(draft: "SeriesDraft") -> Facts:
-    """A series that is not launched, for scripts."""
-    return {"plan": draft.plan, "rows": draft.rows, "findings": draft.findings, "estimate": draft.estimate}
-
-
-def facts(matrix: "Matrix") -> Facts:
-    """A series for scripts: states are words, what was not measured is null."""
-    given = matrix.series
+def matrix_json(matrix: "Matrix") -> dict[str, object]:
+    series = matrix.series
     return {
-        "series_id": given.series_id,
-        "name": given.title,
-        "state": matrix.state,
-        "held": matrix.hold.sentence if matrix.hold else given.trouble,
-        "profile": given.profile,
-        "created_at": given.created_at,
-        "created_by": given.created_by,
-        "plan": given.plan,
+        **display.pick(series, "series_id", "profile", "created_at", "created_by", "plan"),
+        **display.pick(matrix, "state", "valid", "lost", "events"),
+        "name": series.title,
+        "held": matrix.hold.sentence if matrix.hold else series.trouble,
         "node_hours": asdict(matrix.hours),
-        "valid": matrix.valid,
-        "lost": matrix.lost,
-        "cells": [_cell_facts(row, cell) for row in matrix.rows for cell in row.cells],
-        "rows": [_row_facts(row) for row in matrix.rows],
-        "events": matrix.events,
+        "cells": [_cell_json(row, cell) for row in matrix.rows for cell in row.cells],
+        "rows": [*map(_statistics_json, matrix.rows)],
     }
 
 
-def _where(row: "MatrixRow") -> Facts:
-    return {"node_count": row.asked.node_count, "version": row.asked.version, "image": row.asked.image}
+def row_json(row: "MatrixRow") -> dict[str, object]:
+    return {"node_count": row.planned.node_count, "version": row.planned.version, "image": row.planned.image}
 
 
-def _cell_facts(row: "MatrixRow", cell: "Cell") -> Facts:
-    tries = [
+def _cell_json(row: "MatrixRow", cell: "Cell") -> dict[str, object]:
+    attempts = [
         {
-            "number": tried.number,
-            "state": tried.state,
-            "run_id": tried.run.run_id if tried.run else None,
-            "run_state": tried.run.state if tried.run else None,
-            "throughput": tried.throughput,
-            "unit": tried.unit,
+            **display.pick(attempt, "number", "state", "throughput", "unit"),
+            **{"run_id": run.run_id if run else None, "run_state": run.state if run else None},
         }
-        for tried in cell.tries
+        for attempt in cell.tries
+        for run in [attempt.run]
     ]
-    shown_try = tries[cell.tries.index(cell.shown)]
-    return {"cell": cell.index, **_where(row), "repeat": cell.repeat, **shown_try, "attempts": tries}
+    current = attempts[cell.tries.index(cell.shown)]
+    return {"cell": cell.index, **row_json(row), "repeat": cell.repeat, **current, "attempts": attempts}
 
 
-def _row_facts(row: "MatrixRow") -> Facts:
-    found = asdict(row.summary) if row.summary else {"count": 0, "mean": None}
+def _statistics_json(row: "MatrixRow") -> dict[str, object]:
     return {
-        **_where(row),
+        **row_json(row),
+        **display.pick(row, "unit", "median"),
         "cells": len(row.cells),
-        "unit": row.unit,
-        "median": row.median,
-        **found,
+        **(asdict(row.summary) if row.summary else {"count": 0, "mean": None}),
+        # `counts` is a property, which asdict leaves out.
         "verdict": {**asdict(row.verdict), "counts": row.verdict.counts} if row.verdict else None,
     }
 
 
-def finding(found: "RowFinding") -> str:
-    """One finding on one line, with the rows that it is about."""
-    return ("" if found.everywhere else f"{', '.join(row.title for row in found.rows)}: ") + shown.finding(
-        found.finding
-    )
+def finding(finding: "RowFinding") -> str:
+    rows = "" if finding.everywhere else f"{', '.join(row.title for row in finding.rows)}: "
+    return rows + display.finding(finding.finding)
 
 
 def estimate(draft: "SeriesDraft") -> str:
-    """What the series may take, in one sentence."""
-    found = draft.estimate
-    cost = "" if found.cost is None else f", about {found.cost:,.2f} {found.currency}"
+    estimate = draft.estimate
+    cost = "" if estimate.cost is None else f", about {formats.money(estimate.cost, estimate.currency)}"
     budget = "" if draft.plan.budget is None else f" of a budget of {draft.plan.budget:g}"
     return (
-        f"{found.cells} cells, about {found.node_hours:.4g} node hours{budget}{cost},"
-        f" {found.wall_hours:.4g} hours with {draft.plan.parallel} at a time"
+        f"{display.count(estimate.cells, 'cell')}, about {estimate.node_hours:.4g} node hours{budget}{cost},"
+        f" {estimate.wall_hours:.4g} hours with {draft.plan.parallel} at a time"
     )
 
 
 def planned(draft: "SeriesDraft") -> str:
-    """The rows of a series that is not launched."""
-    heads = ("row", "nodes × cards", "version", "engine", ">runs")
-    rows = [
-        (
-            row.title,
-            f"{row.node_count} × {row.spec.cards_per_node}",
-            row.spec.framework_version,
-            row.spec.image_url or row.spec.engine_version,
-            str(draft.plan.repeats),
-        )
-        for row in draft.rows
-    ]
-    return shown.table(heads, rows)
+    columns: display.Columns[SeriesRow] = {
+        "row": lambda row: row.title,
+        "nodes × cards": lambda row: formats.nodes_and_cards(row.node_count, row.spec.cards_per_node),
+        "version": lambda row: row.spec.framework_version,
+        "engine": lambda row: row.spec.image_url or row.spec.engine_version,
+        ">runs": lambda row: str(draft.plan.repeats),  # noqa: ARG005  # the same in every row
+    }
+    return display.table_of(draft.rows, columns)
 
 
-def table(found: "Sequence[Matrix]") -> str:
-    """Series, one a line."""
-    heads = ("series", "name", "nodes", ">cells", ">valid", "state", ">node hours", "created", "by")
-    return shown.table(
-        heads,
-        [
-            (
-                each.series.series_id,
-                each.series.title,
-                ",".join(str(count) for count in sorted(each.series.plan.node_counts)),
-                str(len(each.cells)),
-                str(each.valid),
-                str(each.state),
-                _budget(each),
-                shown.moment(each.series.created_at),
-                each.series.created_by,
-            )
-            for each in found
-        ],
-    )
+def table(page: "Sequence[Matrix]") -> str:
+    columns: display.Columns[Matrix] = {
+        "series": lambda matrix: matrix.series.series_id,
+        "name": lambda matrix: matrix.series.title,
+        "nodes": lambda matrix: ",".join(map(str, sorted(matrix.series.plan.node_counts))),
+        ">cells": lambda matrix: str(len(matrix.cells)),
+        ">valid": lambda matrix: str(matrix.valid),
+        "state": lambda matrix: str(matrix.state),
+        ">node hours": _node_hours,
+        "created": lambda matrix: display.local_time(matrix.series.created_at),
+        "by": lambda matrix: matrix.series.created_by,
+    }
+    return display.table_of(page, columns)
 
 
 def report(matrix: "Matrix") -> str:
-    """A series as a person reads it."""
-    given = matrix.series
-    facts = shown.listing(
-        [
-            ("series", given.series_id),
-            ("name", given.plan.name),
-            ("state", str(matrix.state)),
-            ("held", matrix.series.trouble or (matrix.hold.sentence if matrix.hold else "")),
-            ("workload", given.plan.spec.workload),
-            ("profile", given.profile),
-            ("cells", f"{len(matrix.cells)}: {matrix.valid} valid, {matrix.lost} without a valid result"),
-            ("at a time", str(given.plan.parallel)),
-            ("node hours", f"{_budget(matrix)}, {matrix.hours.promised + matrix.hours.to_come:.3g} to come"),
-            ("created", f"{shown.moment(given.created_at)} by {given.created_by}"),
-            ("code", f"{matrix.codes} different versions were measured" if matrix.codes > 1 else ""),
-        ]
+    series = matrix.series
+    fields = display.fields(
+        ("series", series.series_id),
+        ("name", series.plan.name),
+        ("state", str(matrix.state)),
+        ("held", series.trouble or (matrix.hold.sentence if matrix.hold else "")),
+        ("workload", series.plan.spec.workload),
+        ("profile", series.profile),
+        ("cells", f"{len(matrix.cells)}: {matrix.valid} valid, {matrix.lost} without a valid result"),
+        ("at a time", str(series.plan.parallel)),
+        ("node hours", f"{_node_hours(matrix)}, {matrix.hours.promised + matrix.hours.to_come:.3g} remaining"),
+        ("created", f"{display.local_time(series.created_at)} by {series.created_by}"),
+        ("code", f"{matrix.codes} different versions were measured" if matrix.codes > 1 else ""),
     )
-    return "\n\n".join(
-        part for part in (facts, _matrix(matrix), _statistics(matrix), _checks(matrix), _lost(matrix)) if part
-    )
+    parts = (fields, _matrix(matrix), _statistics(matrix), _checks(matrix), _lost(matrix))
+    return "\n\n".join(filter(None, parts))
 
 
 def _matrix(matrix: "Matrix") -> str:
-    repeats = [str(number) for number in range(1, matrix.series.plan.repeats + 1)]
-    rows = [(row.asked.title, *map(_cell, row.cells), row.unit) for row in matrix.rows]
-    return shown.table(("row", *(f">{number}" for number in repeats), "unit"), rows)
+    repeats = [f">{number + 1}" for number in range(matrix.series.plan.repeats)]
+    rows = [(row.planned.title, *map(_cell, row.cells), row.unit) for row in matrix.rows]
+    return display.table(("row", *repeats, "unit"), rows)
 
 
 def _cell(cell: "Cell") -> str:
-    tried = cell.shown
-    again = f" (attempt {tried.number})" if tried.number > 1 else ""
-    if tried.state == "valid":
-        return formats.number(tried.throughput) + again
-    return (shown.state(tried.run) if tried.run and tried.state == "active" else str(tried.state)) + again
+    attempt = cell.shown
+    number = f" (attempt {attempt.number})" if attempt.number > 1 else ""
+    if attempt.state == "valid":
+        return formats.number(attempt.throughput) + number
+    active = attempt.run if attempt.state == "active" else None
+    return (display.state(active) if active else str(attempt.state)) + number
 
 
 def _lost(matrix: "Matrix") -> str:
-    """Why cells have no result, and under which run to look."""
-    lost = [(row, cell) for row in matrix.rows for cell in row.cells if cell.is_lost]
+    """Cells without a result, and the run that explains why."""
     rows = [
-        (row.asked.title, str(cell.repeat), str(cell.shown.state), run.run_id if run else "", run.detail if run else "")
-        for row, cell in lost
+        (row.planned.title, str(cell.repeat), str(cell.shown.state), *((run.run_id, run.detail) if run else ("", "")))
+        for row in matrix.rows
+        for cell in row.cells
+        if cell.is_lost
         for run in [cell.shown.run]
     ]
-    return shown.table(("without a valid result", ">repeat", "state", "run", "detail"), rows) if rows else ""
+    return display.table(("without a valid result", ">repeat", "state", "run", "detail"), rows) if rows else ""
 
 
 def _statistics(matrix: "Matrix") -> str:
-    heads = ("row", ">n", ">mean", ">median", ">sd", ">CV", ">95 % CI", ">olympic mean", "unit", "verdict")
-    return shown.table(heads, map(tuple, map(_row, matrix.rows)))
+    columns: display.Columns[MatrixRow] = {
+        "row": lambda row: row.planned.title,
+        ">n": lambda row: f"{row.summary.count if row.summary else 0} of {len(row.cells)}",
+        ">mean": lambda row: formats.number(row.summary.mean if row.summary else None),
+        ">median": lambda row: formats.number(row.median),
+        ">sd": lambda row: formats.number(row.summary.sd if row.summary else None),
+        ">CV": lambda row: formats.percent(row.summary.cv if row.summary else None),
+        ">95 % CI": _interval,
+        ">olympic mean": lambda row: formats.number(row.summary.olympic_mean if row.summary else None),
+        "unit": lambda row: row.unit,
+        "verdict": lambda row: "" if row.verdict is None else "counts" if row.verdict.counts else "does not count",
+    }
+    return display.table_of(matrix.rows, columns)
 
 
-def _row(row: "MatrixRow") -> Iterator[str]:
-    found = row.summary
-    yield row.asked.title
-    yield f"{found.count if found else 0} of {len(row.cells)}"
-    yield formats.number(found.mean if found else None)
-    yield formats.number(row.median)
-    yield formats.number(found.sd if found else None)
-    yield formats.percent(found.cv if found else None)
-    yield (
-        f"{formats.number(found.ci_low)} to {formats.number(found.ci_high)}" if found and found.sd is not None else "–"
-    )
-    yield formats.number(found.olympic_mean if found else None)
-    yield row.unit
-    yield "" if row.verdict is None else "counts" if row.verdict.counts else "does not count"
+def _interval(row: "MatrixRow") -> str:
+    if row.summary is None or row.summary.sd is None:  # one run has no interval
+        return formats.MISSING
+    return f"{formats.number(row.summary.ci_low)} to {formats.number(row.summary.ci_high)}"
 
 
 def _checks(matrix: "Matrix") -> str:
-    """What keeps rows from being one measurement, or casts doubt on them."""
     rows = [
-        (row.asked.title, check.id, str(check.level), check.expected, check.found, check.evidence)
+        (row.planned.title, check.id, str(check.level), check.expected, check.found, check.evidence)
         for row in matrix.rows
         if row.verdict
         for level in ("fail", "warn")
         for check in row.verdict.checks
         if check.level == level
     ]
-    return shown.table(("row", "check", "level", "expected", "found", "evidence"), rows) if rows else ""
+    return display.table(("row", "check", "level", "expected", "found", "evidence"), rows) if rows else ""
 
 
-def _budget(matrix: "Matrix") -> str:
+def _node_hours(matrix: "Matrix") -> str:
     hours = matrix.hours
     return f"{hours.used:.3g}" + ("" if hours.budget is None else f" of {hours.budget:g}")

@@ -1,6 +1,6 @@
-"""What ModelArts is asked to run: a JobRequest in the words of the package `modelarts` (its estimatorV2).
+"""The arguments for a job in the package `modelarts`.
 
-It has no automatic end, retries or priority; preflight refuses specs with them (`api.sdk`)."""
+It has no automatic stop, retries or priority; preflight refuses specs with them (`api.sdk`)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,9 +11,9 @@ NFS = "nfs"
 
 
 def job_arguments(job: JobRequest) -> dict[str, Any]:
-    """The arguments of `sdk_worker.Sdk.create`. What is not set is left out, so that the cloud's default holds."""
+    """The arguments of `sdk_worker.Sdk.create`. Unset ones are left out, so that the cloud's defaults apply."""
     spec = job.spec
-    told = {
+    arguments = {
         "job_description": spec.description,
         "parameters": [{"name": name, "value": value} for name, value in job.parameters.items()],
         "train_instance_type": spec.flavor,
@@ -24,24 +24,25 @@ def job_arguments(job: JobRequest) -> dict[str, Any]:
         "volumes": [_volume(volume) for volume in spec.volumes],
         **_image(job),
     }
+    files = {"code_dir": _url(job.code_path), "boot_file": "" if spec.image_url else _url(job.boot_path)}
     return {
-        **{name: value for name, value in told.items() if value not in (None, "", [], {})},
+        **{name: value for name, value in arguments.items() if value not in (None, "", [], {})},
         "job_name": job.name,
-        "files": _files(job),
+        "files": {name: url for name, url in files.items() if url},
         "inputs": [_channel(channel) for channel in job.inputs],
         "outputs": [{**_channel(channel), "access_method": channel.access_method.value} for channel in job.outputs],
     }
 
 
 def version_arguments(job: JobRequest) -> dict[str, Any]:
-    """The same for `sdk_worker.Sdk.v1_create`: the package's first class, which writes paths as the API does."""
-    spec, boots = job.spec, not job.spec.image_url
+    """The arguments of `sdk_worker.Sdk.v1_create`, which writes paths as /bucket/… instead of obs://."""
+    spec = job.spec
     share = spec.volumes[0] if spec.volumes else None
-    told = {
+    arguments = {
         "job_description": spec.description,
         "hyperparameters": [{"label": name, "value": value} for name, value in job.parameters.items()],
         "code_dir": job.code_path,
-        "boot_file": job.boot_path if boots else "",
+        "boot_file": "" if spec.image_url else job.boot_path,
         "output_path": job.outputs[0].path,
         "log_url": job.log_path,
         "train_instance_type": spec.flavor,
@@ -52,8 +53,8 @@ def version_arguments(job: JobRequest) -> dict[str, Any]:
         "nas_mount_path": share.local_path if share else "",
         **_image(job),
     }
-    given = {name: value for name, value in told.items() if value not in (None, "", [])}
-    return {"inputs": job.inputs[0].path if job.inputs else None, **given}
+    set_arguments = {name: value for name, value in arguments.items() if value not in (None, "", [])}
+    return {"inputs": job.inputs[0].path if job.inputs else None, **set_arguments}
 
 
 def _image(job: JobRequest) -> Mapping[str, str]:
@@ -63,24 +64,15 @@ def _image(job: JobRequest) -> Mapping[str, str]:
     return {"framework_type": spec.engine_name, "framework_version": spec.engine_version}
 
 
-def _files(job: JobRequest) -> Mapping[str, str]:
-    told = {"code_dir": _url(job.code_path), "boot_file": "" if job.spec.image_url else _url(job.boot_path)}
-    return {name: value for name, value in told.items() if value}
-
-
 def _channel(channel: Channel) -> dict[str, str]:
     return {"name": channel.name, "obs_path": _url(channel.path)}
 
 
 def _volume(volume: NfsVolume) -> Mapping[str, Any]:
-    share = {
-        "nfs_server_path": volume.server_path,
-        "local_path": volume.local_path,
-        "read_only": volume.read_only,
-    }
-    return {"nfs": share}
+    path = volume.server_path
+    return {"nfs": {"nfs_server_path": path, "local_path": volume.local_path, "read_only": volume.read_only}}
 
 
 def _url(path: str) -> str:
-    """An OBS path as the package writes it, obs://bucket/directory/."""
+    """An OBS path in the package's form, obs://bucket/directory/."""
     return f"obs:/{path}" if path else ""

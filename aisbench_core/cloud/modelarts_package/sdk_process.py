@@ -1,4 +1,4 @@
-"""One process that calls the package `modelarts`: its prints, globals and hanging calls stay in there."""
+"""A process that calls the package `modelarts`, which isolates its prints, globals and hanging calls."""
 
 import json
 import socket
@@ -14,12 +14,12 @@ END_SECONDS = 5.0
 
 
 class SdkProcess:
-    """Answers one request after the other. After an error it is of no more use, and has been ended."""
+    """Answers one request at a time. An error of `ask` ends it."""
 
     def __init__(self, python: str) -> None:
-        """`python`: the program to run it with. Raises OSError if that cannot be started."""
-        self._line, theirs = socket.socketpair()
-        self._replies = self._line.makefile("rb")
+        """`python`: the interpreter that has the package. Raises OSError if it cannot be started."""
+        self._socket, theirs = socket.socketpair()
+        self._replies = self._socket.makefile("rb")
         try:
             self._process = subprocess.Popen(
                 [python, str(WORKER), str(theirs.fileno())],
@@ -27,27 +27,27 @@ class SdkProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is the console's; this ends when the console hangs up
+                start_new_session=True,  # Ctrl-C is for the console; the worker ends when its socket closes
             )
         except OSError:
-            self._hang_up()
+            self._close()
             raise
         finally:
             theirs.close()
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can be asked."""
+        """Whether the process is running."""
         return self._process.poll() is None
 
     def ask(self, request: Mapping[str, Any], seconds: float) -> Any:
-        """The reply. Raises TimeoutError after so many seconds, ConnectionError if the process has ended."""
+        """The reply. Raises TimeoutError after `seconds`, ConnectionError if the process has ended."""
         try:
-            self._line.settimeout(seconds)
-            self._line.sendall(json.dumps(request).encode() + b"\n")
+            self._socket.settimeout(seconds)
+            self._socket.sendall(json.dumps(request).encode() + b"\n")
             text = self._replies.readline()
         except OSError:
-            self.end()
+            self.end()  # a late reply would be taken for that of the next request
             raise
         if not text.endswith(b"\n"):
             self.end()
@@ -55,14 +55,14 @@ class SdkProcess:
         return json.loads(text)
 
     def end(self) -> None:
-        """Hang up, which ends it; kill it if that does not."""
-        self._hang_up()
+        """Close the socket, which ends the process; kill it if it does not."""
+        self._close()
         try:
             self._process.wait(END_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
 
-    def _hang_up(self) -> None:
+    def _close(self) -> None:
         self._replies.close()
-        self._line.close()
+        self._socket.close()

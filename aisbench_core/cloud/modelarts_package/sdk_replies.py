@@ -1,4 +1,4 @@
-"""What the package `modelarts` answers where that differs from the API (v2), read into our values.
+"""Parses replies of the package `modelarts` that differ from API v2.
 
 A reply of another form raises ValueError, TypeError or KeyError."""
 
@@ -13,22 +13,17 @@ _ASCEND = re.compile(r"(?:kat1|pool\.visual)\.(?P<cards>[0-9]*)xlarge|kat1|snt[0
 
 
 def log_preview(reply: Any) -> LogPreview:
-    """The newest part of a log; no answer at all is an empty log."""
+    """The newest part of a log; None is an empty log."""
     return replies.log_preview(reply or {})
 
 
 def flavors(reply: Any) -> list[Flavor]:
-    """The instance types: names, or where a version of the package tells more, the API's own facts."""
-    return [_described(each) if isinstance(each, dict) else _flavor(str(each)) for each in _listed(reply)]
+    """The instance types: names, or in some versions of the package the API's own objects."""
+    return [_flavor(item) for item in _listed(reply)]
 
 
 def engines(reply: Any) -> list[Engine]:
-    """The preset images; they have no ids here."""
-    return [Engine("", str(each["framework_type"]), str(each["framework_version"])) for each in _listed(reply)]
-
-
-def _described(facts: dict[str, Any]) -> Flavor:
-    return v1_replies.flavor(facts) if "spec_code" in facts else replies.flavor(facts)
+    return [Engine("", str(item["framework_type"]), str(item["framework_version"])) for item in _listed(reply)]
 
 
 def _listed(reply: Any) -> list[Any]:
@@ -37,10 +32,12 @@ def _listed(reply: Any) -> list[Any]:
     return reply or []
 
 
-def _flavor(name: str) -> Flavor:
-    """What a name tells; the rest is not known."""
-    found = _ASCEND.search(name)
-    told = found and found["cards"]
-    cards = None if told is None else int(told or 1)
-    kind = "Ascend" if found else "CPU" if ".cpu." in name else ""
+def _flavor(item: Any) -> Flavor:
+    if isinstance(item, dict):
+        return v1_replies.flavor(item) if "spec_code" in item else replies.flavor(item)
+    name = str(item)
+    match = _ASCEND.search(name)
+    digits = match and match["cards"]  # "" in kat1.xlarge, which has one card
+    cards = None if digits is None else int(digits or 1)
+    kind = "Ascend" if match else "CPU" if ".cpu." in name else ""
     return Flavor(flavor_id=name, name=name, accelerator=kind, cards=cards, max_nodes=None)

@@ -1,31 +1,27 @@
-"""The older API (v1) through the package `modelarts`: its class estimator.Estimator, whose jobs have versions."""
+"""V1Calls through the class estimator.Estimator of the package `modelarts`, whose jobs have versions."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
+from aisbench_core.cloud.modelarts_client import ignore_reply
 from aisbench_core.cloud.modelarts_package import sdk_replies
 from aisbench_core.cloud.modelarts_package.sdk_body import version_arguments
 from aisbench_core.cloud.modelarts_package.sdk_calls import MissingFeature, SdkCalls
-from aisbench_core.cloud.modelarts_v1 import v1_replies
-from aisbench_core.cloud.modelarts_v1.v1_calls import (
-    CHOOSE_ENGINE,
-    CHOOSE_FLAVOR,
-    LONGEST_SEARCH,
-    PAGE,
-    chosen,
-    numbers,
-)
+from aisbench_core.cloud.modelarts_v1 import v1_calls, v1_replies
 from aisbench_core.cloud.modelarts_v1.v1_replies import JobVersion
 from aisbench_core.messages import Message
 from aisbench_core.model import Engine, Flavor, JobRequest, JobStatus
 from aisbench_core.settings import Credentials, Profile
 
+NEWEST = -1  # start_byte of a log: its newest part
+
 
 class SdkV1Calls:
-    """What ModelArtsV1 asks, carried by the package, which answers as the API does."""
+    """API v1 through the package, whose replies are those of the API."""
 
     def __init__(self, profile: Profile, credentials: Credentials, request_seconds: float) -> None:
-        """`request_seconds`: time-out of one call. Nothing is sent yet."""
+        """`request_seconds`: timeout of one call. Sends nothing yet."""
         self._calls = SdkCalls(profile, credentials, request_seconds)
 
     def page(
@@ -33,98 +29,86 @@ class SdkV1Calls:
         operation: Message,
         number: int,
         search: str,
-        statuses: str | None,  # noqa: ARG002  # the API's own class takes it, and is called in the same way
+        statuses: str | None,  # noqa: ARG002  # the protocol's
     ) -> list[JobStatus]:
-        """One page of jobs, newest first. The package takes one status only, so it is asked for jobs in all of them."""
-        asked: dict[str, Any] = {"per_page": PAGE, "page": number, "sortBy": "create_time", "order": "desc"}
+        """One page of jobs in any status: the package can filter by only one."""
+        query: dict[str, Any] = {"per_page": v1_calls.PAGE, "page": number, "sortBy": "create_time", "order": "desc"}
         if search:
-            asked["search_content"] = search[:LONGEST_SEARCH]
-        return self._calls.ask(operation, "v1_jobs", v1_replies.listing, **asked)
+            query["search_content"] = search[: v1_calls.LONGEST_SEARCH]
+        return self._calls.ask(operation, "v1_jobs", v1_replies.listing, **query)
 
     def versions(self, operation: Message, job_id: str) -> list[JobVersion]:
-        """All versions of a job."""
-        job, _ = numbers(operation, job_id)
+        job, _ = v1_calls.numbers(operation, job_id)
         return self._calls.ask(operation, "v1_versions", v1_replies.versions, job_id=job)
 
     def version(self, operation: Message, job_id: str) -> JobVersion:
-        """One version, with its metrics where the package passes them on."""
-        job, version = numbers(operation, job_id)
-        return self._calls.ask(
-            operation,
-            "v1_version",
-            lambda reply: v1_replies.version(reply, job),
-            job_id=job,
-            version_id=version,
-        )
+        """One version, with its metrics if the package passes them on."""
+        job, version = v1_calls.numbers(operation, job_id)
+        arguments = {"job_id": job, "version_id": version}
+        return self._calls.ask(operation, "v1_version", lambda reply: v1_replies.version(reply, job), **arguments)
 
     def create(self, operation: Message, job: JobRequest) -> JobStatus:
-        """A new job with its first version."""
-        self._look_at_offers(operation, job)
-        return self._calls.ask(operation, "v1_create", _made, job_name=job.name, **version_arguments(job))
+        self._check_offers(operation, job)
+        return self._calls.ask(operation, "v1_create", _created, job_name=job.name, **version_arguments(job))
 
     def create_version(self, operation: Message, job_id: str, previous: int, job: JobRequest) -> JobStatus:
-        """The next version of a job."""
-        self._look_at_offers(operation, job)
+        self._check_offers(operation, job)
         return self._calls.ask(
             operation,
             "v1_create_version",
-            _made,
-            job_id=numbers(operation, job_id)[0],
+            _created,
+            job_id=v1_calls.numbers(operation, job_id)[0],
             pre_version_id=previous,
             job_desc=job.spec.description,
             **version_arguments(job),
         )
 
     def stop(self, operation: Message, job_id: str) -> None:
-        """Ask a version to end."""
-        job, version = numbers(operation, job_id)
-        self._calls.ask(operation, "v1_stop", _nothing, job_id=job, version_id=version)
+        job, version = v1_calls.numbers(operation, job_id)
+        self._calls.ask(operation, "v1_stop", ignore_reply, job_id=job, version_id=version)
 
     def delete_version(self, operation: Message, job_id: str) -> None:
-        """Remove one version of several."""
-        job, version = numbers(operation, job_id)
-        self._calls.ask(operation, "v1_delete_version", _nothing, job_id=job, version_id=version)
+        job, version = v1_calls.numbers(operation, job_id)
+        self._calls.ask(operation, "v1_delete_version", ignore_reply, job_id=job, version_id=version)
 
     def delete_job(self, operation: Message, job_id: str) -> None:
-        """Remove a job with its versions."""
-        self._calls.ask(operation, "v1_delete", _nothing, job_id=numbers(operation, job_id)[0])
+        self._calls.ask(operation, "v1_delete", ignore_reply, job_id=v1_calls.numbers(operation, job_id)[0])
 
     def log(self, operation: Message, job_id: str, name: str) -> str:
-        """The newest part of a log; empty when there is none of this name, or when the package cannot tell it."""
-        job, version = numbers(operation, job_id)
-        of = {"job_id": job, "version_id": version}
-        try:
-            names = self._calls.ask(operation, "v1_log_names", v1_replies.log_names, **of)
-            if name not in names:
-                return ""
-            return self._calls.ask(operation, "v1_log", v1_replies.log_text, **of, log_file=name)
-        except MissingFeature:
-            return ""
+        """The newest part of a log; empty if there is none of this name, or the package has no calls for logs."""
+        job, version = v1_calls.numbers(operation, job_id)
+        arguments = {"job_id": job, "version_id": version}
+        with suppress(MissingFeature):
+            if name in self._calls.ask(operation, "v1_log_names", v1_replies.log_names, **arguments):
+                return self._calls.ask(
+                    operation, "v1_log", v1_replies.log_text, **arguments, log_file=name, start_byte=NEWEST
+                )
+        return ""
 
     def flavors(self) -> Sequence[Flavor]:
-        """The instance types, as far as their names tell."""
+        """The instance types, with what their names say."""
         return self._calls.ask(Message("list flavors"), "v1_flavors", sdk_replies.flavors)
 
     def engines(self) -> Sequence[Engine]:
-        """The preset images."""
         return self._calls.ask(Message("list engines"), "v1_engines", sdk_replies.engines)
 
     def pools(self) -> None:
-        """Unknown: the package has no call for them."""
+        """None: the package has no call for them."""
 
-    def _look_at_offers(self, operation: Message, job: JobRequest) -> None:
-        """The package finds the numbers of flavor and image by itself; what it does when there is none is not told."""
+    def _check_offers(self, operation: Message, job: JobRequest) -> None:
+        # The package looks up the numbers of flavor and image itself; its reference does not say what it does for
+        # unknown ones.
         spec = job.spec
         if not spec.pool_id:
-            chosen(operation, spec.flavor, [flavor.flavor_id for flavor in self.flavors()], CHOOSE_FLAVOR)
+            v1_calls.require_offered(
+                operation, spec.flavor, [flavor.flavor_id for flavor in self.flavors()], v1_calls.CHOOSE_FLAVOR
+            )
         if not spec.image_url:
             offered = [f"{engine.name} {engine.version}" for engine in self.engines()]
-            chosen(operation, f"{spec.engine_name} {spec.engine_version}", offered, CHOOSE_ENGINE)
+            v1_calls.require_offered(
+                operation, f"{spec.engine_name} {spec.engine_version}", offered, v1_calls.CHOOSE_ENGINE
+            )
 
 
-def _made(reply: Any) -> JobStatus:
+def _created(reply: Any) -> JobStatus:
     return v1_replies.version(reply, str(reply["job_id"])).status
-
-
-def _nothing(_reply: Any) -> None:
-    """An answer that says no more than that it was done."""

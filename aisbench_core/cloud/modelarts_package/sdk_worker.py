@@ -1,7 +1,7 @@
-"""The program that calls the package `modelarts`: started by `sdk_process.py`, by the Python that has the package.
+"""The worker program that calls the package `modelarts`, started by `sdk_process.py` with the package's Python.
 
-That Python may be as old as 3.7, and it knows nothing of ours. Requests and replies are JSON, one a line, over a
-socket; the package's own prints go nowhere."""
+That Python may be 3.7 and has none of our modules. Requests and replies are JSON lines over a socket, because the
+package prints to stdout."""
 
 from __future__ import annotations
 
@@ -16,129 +16,107 @@ from pathlib import Path
 from typing import Any, Callable
 
 LONGEST_TEXT = 4000
-NEWEST = -1
-"""As `start_byte` of a log: its newest part."""
 
 NETWORK = {"requests", "urllib3", "socket", "ssl", "http"}
 
 
-class Lacking(Exception):
-    """The package does not have what the documents say."""
+# Calls of estimatorV2.Estimator: of a job by its job_id, and of the class.
+JOB_CALLS = {"job": "get_job_info", "log": "get_job_log", "metrics": "get_job_metrics"}
+CLASS_CALLS = {
+    "jobs": "get_job_list",
+    "stop": "control_job_by_id",
+    "delete": "delete_job_by_id",
+    "flavors": "get_train_instance_types",
+    "engines": "get_framework_list",
+}
+# The same of estimator.Estimator, whose jobs have versions: job_id and version_id.
+VERSION_CALLS = {
+    "v1_versions": "get_job_version_info",
+    "v1_version": "get_job_info",
+    "v1_stop": "stop_job_version",
+    "v1_delete_version": "delete_job_version",
+    "v1_log_names": "get_job_log_file_list",
+    "v1_log": "get_job_log",
+}
+V1_CLASS_CALLS = {
+    "v1_jobs": "get_job_list",
+    "v1_delete": "delete_job_by_id",
+    "v1_flavors": "get_train_instance_types",
+    "v1_engines": "get_framework_list",
+}
+
+
+class MissingPackage(Exception):
+    """The package lacks a documented module, class or argument."""
 
 
 class Sdk:
-    """The package with a session of one account. Its class methods and functions are used as documented."""
+    """The package with a session of one account. Calls have keyword arguments, as documented."""
 
     def __init__(self, keys: dict[str, str], endpoints: dict[str, str]) -> None:
-        session = _part("session").Session
-        if endpoints:  # of a private cloud; the package knows those of the public one
+        session = _module("session").Session
+        if endpoints:  # only for a private cloud
             _call(session, "set_endpoint", **endpoints)
         # Without these arguments, the package would read keys from a file in the home directory.
         self._session = session(**keys)
 
     def create(
-        self, files: dict[str, str], inputs: list[Any], outputs: list[Any], job_name: str, **asked: Any
+        self, files: dict[str, str], inputs: list[Any], outputs: list[Any], job_name: str, **arguments: Any
     ) -> object:
+        params = _module("train_params")
         if files:
-            asked["training_files"] = _call(_part("train_params"), "TrainingFiles", **files)
-        asked["outputs"] = [_call(_part("train_params"), "OutputData", **output) for output in outputs]
-        asked["session"] = self._session
-        made = _call(_part("estimatorV2"), "Estimator", **asked)
-        given = [_call(_part("train_params"), "InputData", **each) for each in inputs]
-        job = _call(made, "fit", inputs=given, wait=False, job_name=job_name)
-        return job if isinstance(job, dict) else _call(job, "get_job_info")
+            arguments["training_files"] = _call(params, "TrainingFiles", **files)
+        arguments["outputs"] = [_call(params, "OutputData", **output) for output in outputs]
+        estimator = _call(_module("estimatorV2"), "Estimator", session=self._session, **arguments)
+        data = [_call(params, "InputData", **channel) for channel in inputs]
+        return _info(_call(estimator, "fit", inputs=data, wait=False, job_name=job_name))
 
-    def job(self, job_id: str) -> object:
-        return _call(self._of(job_id), "get_job_info")
-
-    def jobs(self, **asked: Any) -> object:
-        return _call(_part("estimatorV2").Estimator, "get_job_list", session=self._session, **asked)
-
-    def stop(self, job_id: str) -> object:
-        return _call(_part("estimatorV2").Estimator, "control_job_by_id", session=self._session, job_id=job_id)
-
-    def delete(self, job_id: str) -> object:
-        return _call(_part("estimatorV2").Estimator, "delete_job_by_id", session=self._session, job_id=job_id)
-
-    def log(self, job_id: str, task_id: str) -> object:
-        return _call(self._of(job_id), "get_job_log", task_id=task_id)
-
-    def metrics(self, job_id: str, task_id: str) -> object:
-        return _call(self._of(job_id), "get_job_metrics", task_id=task_id)
-
-    def flavors(self) -> object:
-        return _call(_part("estimatorV2").Estimator, "get_train_instance_types", session=self._session)
-
-    def engines(self) -> object:
-        return _call(_part("estimatorV2").Estimator, "get_framework_list", session=self._session)
-
-    # --- jobs that have versions ----------------------------------------------------------------------
-
-    def v1_create(self, inputs: str | None, job_name: str, **asked: Any) -> object:
-        made = _call(_part("estimator"), "Estimator", modelarts_session=self._session, **asked)
-        job = _call(made, "fit", inputs=inputs, wait=False, job_name=job_name)
-        return job if isinstance(job, dict) else _call(job, "get_job_info")
+    def v1_create(self, inputs: str | None, job_name: str, **arguments: Any) -> object:
+        return _info(_call(self._v1(**arguments), "fit", inputs=inputs, wait=False, job_name=job_name))
 
     def v1_create_version(
-        self, inputs: str | None, job_id: str, pre_version_id: int, job_desc: str, **asked: Any
+        self, inputs: str | None, job_id: str, pre_version_id: int, job_desc: str, **arguments: Any
     ) -> object:
-        made = _call(_part("estimator"), "Estimator", modelarts_session=self._session, **asked)
-        about = {"job_id": job_id, "pre_version_id": pre_version_id, "job_desc": job_desc}
-        job = _call(made, "create_job_version", inputs=inputs, wait=False, **about)
-        return job if isinstance(job, dict) else _call(job, "get_job_info")
+        version = {"job_id": job_id, "pre_version_id": pre_version_id, "job_desc": job_desc}
+        return _info(_call(self._v1(**arguments), "create_job_version", inputs=inputs, wait=False, **version))
 
-    def v1_jobs(self, **asked: Any) -> object:
-        return _call(_part("estimator").Estimator, "get_job_list", modelarts_session=self._session, **asked)
+    def call(self, name: str, **arguments: Any) -> object:
+        """Call a method of one of the tables above, or of this class."""
+        if name in JOB_CALLS:
+            job = _call(_module("estimatorV2"), "Estimator", session=self._session, job_id=arguments.pop("job_id"))
+            return _call(job, JOB_CALLS[name], **arguments)
+        if name in CLASS_CALLS:
+            return _call(_module("estimatorV2").Estimator, CLASS_CALLS[name], session=self._session, **arguments)
+        if name in VERSION_CALLS:
+            ids = {key: arguments.pop(key) for key in ("job_id", "version_id") if key in arguments}
+            return _call(self._v1(**ids), VERSION_CALLS[name], **arguments)
+        if name in V1_CLASS_CALLS:
+            estimator = _module("estimator").Estimator
+            return _call(estimator, V1_CLASS_CALLS[name], modelarts_session=self._session, **arguments)
+        return getattr(self, name)(**arguments)
 
-    def v1_versions(self, job_id: str) -> object:
-        return _call(self._v1_of(job_id=job_id), "get_job_version_info")
-
-    def v1_version(self, job_id: str, version_id: str) -> object:
-        return _call(self._v1_of(job_id=job_id, version_id=version_id), "get_job_info")
-
-    def v1_stop(self, job_id: str, version_id: str) -> object:
-        return _call(self._v1_of(job_id=job_id, version_id=version_id), "stop_job_version")
-
-    def v1_delete_version(self, job_id: str, version_id: str) -> object:
-        return _call(self._v1_of(job_id=job_id, version_id=version_id), "delete_job_version")
-
-    def v1_delete(self, job_id: str) -> object:
-        estimator = _part("estimator").Estimator
-        return _call(estimator, "delete_job_by_id", modelarts_session=self._session, job_id=job_id)
-
-    def v1_log_names(self, job_id: str, version_id: str) -> object:
-        return _call(self._v1_of(job_id=job_id, version_id=version_id), "get_job_log_file_list")
-
-    def v1_log(self, job_id: str, version_id: str, log_file: str) -> object:
-        of = self._v1_of(job_id=job_id, version_id=version_id)
-        return _call(of, "get_job_log", log_file=log_file, start_byte=NEWEST)
-
-    def v1_flavors(self) -> object:
-        return _call(_part("estimator").Estimator, "get_train_instance_types", modelarts_session=self._session)
-
-    def v1_engines(self) -> object:
-        return _call(_part("estimator").Estimator, "get_framework_list", modelarts_session=self._session)
-
-    def _v1_of(self, **which: str) -> Any:
-        return _call(_part("estimator"), "Estimator", modelarts_session=self._session, **which)
-
-    def _of(self, job_id: str) -> Any:
-        return _call(_part("estimatorV2"), "Estimator", session=self._session, job_id=job_id)
+    def _v1(self, **arguments: Any) -> Any:
+        return _call(_module("estimator"), "Estimator", modelarts_session=self._session, **arguments)
 
 
-def _part(name: str) -> Any:
+def _module(name: str) -> Any:
     return importlib.import_module("modelarts." + name)
+
+
+def _info(job: Any) -> object:
+    """The job's facts: `fit` returns them, or in other versions of the package an object that has them."""
+    return job if isinstance(job, dict) else _call(job, "get_job_info")
 
 
 def _call(_holder: Any, _name: str, **arguments: Any) -> Any:
     function: Callable[..., Any] | None = getattr(_holder, _name, None)
     if function is None:
-        raise Lacking("it has no " + _name)
+        raise MissingPackage("it has no " + _name)
     try:
         return function(**arguments)
     except TypeError as error:
-        if error.__traceback__ is not None and error.__traceback__.tb_next is None:  # refused before it began
-            raise Lacking(str(error)) from None
+        if error.__traceback__ is not None and error.__traceback__.tb_next is None:  # raised by the call itself
+            raise MissingPackage(str(error)) from None
         raise
 
 
@@ -151,43 +129,43 @@ def _failure(error: BaseException) -> dict[str, Any]:
         "body": str(getattr(error, "body", None) or "")[:LONGEST_TEXT],
         "status": status if isinstance(status, int) else None,
         "network": bool(modules & NETWORK) or isinstance(error, OSError),
-        "lacking": isinstance(error, Lacking),
+        "lacking": isinstance(error, MissingPackage),
         "unloadable": isinstance(error, ImportError),
     }
 
 
 def _plain(value: Any) -> object:
-    """Objects of the package, as JSON."""
-    told = getattr(value, "to_dict", None)
-    return told() if callable(told) else getattr(value, "__dict__", str(value))
+    """The JSON value of an object of the package."""
+    to_dict = getattr(value, "to_dict", None)
+    return to_dict() if callable(to_dict) else getattr(value, "__dict__", str(value))
 
 
-def _hear(line: socket.socket, requests: queue.Queue[Any]) -> None:
-    with line.makefile("rb") as heard:
-        for text in heard:
-            requests.put(json.loads(text.decode()))
-    os._exit(0)  # the console has ended: so does this, also in the middle of a call
+def _receive(console: socket.socket, requests: queue.Queue[Any]) -> None:
+    with console.makefile("rb") as lines:
+        for line in lines:
+            requests.put(json.loads(line.decode()))
+    os._exit(0)  # the console has ended, and so must this process, also in the middle of a call
 
 
-def _serve(line: socket.socket) -> None:
+def _serve(console: socket.socket) -> None:
     requests: queue.Queue[Any] = queue.Queue()
-    threading.Thread(target=_hear, args=(line, requests), daemon=True).start()
+    threading.Thread(target=_receive, args=(console, requests), daemon=True).start()
     sdk: Sdk | None = None
     while True:
-        asked = requests.get()
+        request = requests.get()
         try:
             if sdk is None:
-                sdk, value = Sdk(**asked), None
+                sdk, value = Sdk(**request), None
             else:
-                value = getattr(sdk, asked.pop("call"))(**asked)
+                value = sdk.call(request.pop("call"), **request)
             answer = json.dumps({"value": value}, default=_plain)
         except BaseException as error:  # whatever the package raises, even SystemExit
             answer = json.dumps({"failure": _failure(error)})
-        line.sendall(answer.encode() + b"\n")
+        console.sendall(answer.encode() + b"\n")
 
 
 if __name__ == "__main__":
-    # Modules beside this file must not hide packages that `modelarts` imports.
+    # Python puts this folder first: its modules must not hide packages that `modelarts` imports.
     here = Path(__file__).resolve().parent
-    sys.path[:] = [place for place in sys.path if Path(place or ".").resolve() != here]
+    sys.path[:] = [path for path in sys.path if Path(path or ".").resolve() != here]
     _serve(socket.socket(fileno=int(sys.argv[1])))

@@ -1,6 +1,6 @@
-"""What ModelArts is asked to run: a JobRequest in the words of its older API (v1).
+"""The request body for a job in API v1.
 
-It has one input and one output, and no environment, automatic end, retries or priority; preflight refuses specs with
+It has one input and one output, and no environment, automatic stop, retries or priority; preflight refuses specs with
 more (`api.v1`)."""
 
 from typing import Any
@@ -9,11 +9,15 @@ from aisbench_core.model import JobRequest, NfsVolume
 
 
 def configuration(job: JobRequest, spec_id: int | None, engine_id: int | None) -> dict[str, Any]:
-    """The API's `config`. `spec_id` is None in a dedicated pool, `engine_id` with an image of one's own.
+    """The API's `config`. `spec_id` is None in a dedicated pool, `engine_id` with a custom image.
 
-    What is not set is left out, so that the cloud's own default holds."""
+    Unset fields are left out, so that the cloud's defaults apply."""
     spec = job.spec
-    told = {
+    if spec.image_url:
+        start: dict[str, Any] = {"user_image_url": spec.image_url, "user_command": spec.command}
+    else:
+        start = {"engine_id": engine_id, "boot_file_url": job.boot_path}
+    fields = {
         "worker_server_num": spec.node_count,
         "app_url": job.code_path,
         "parameter": [{"label": name, "value": value} for name, value in job.parameters.items()],
@@ -23,15 +27,9 @@ def configuration(job: JobRequest, spec_id: int | None, engine_id: int | None) -
         "spec_id": spec_id,
         "pool_id": spec.pool_id,
         "volumes": [_volume(volume) for volume in spec.volumes],
-        **_start(job, engine_id),
+        **start,
     }
-    return {name: value for name, value in told.items() if value not in (None, "", [])}
-
-
-def _start(job: JobRequest, engine_id: int | None) -> dict[str, Any]:
-    if job.spec.image_url:
-        return {"user_image_url": job.spec.image_url, "user_command": job.spec.command}
-    return {"engine_id": engine_id, "boot_file_url": job.boot_path}
+    return {name: value for name, value in fields.items() if value not in (None, "", [])}
 
 
 def _volume(volume: NfsVolume) -> dict[str, Any]:

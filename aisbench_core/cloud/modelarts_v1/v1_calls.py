@@ -1,4 +1,4 @@
-"""What is asked of ModelArts' older API (v1), whoever carries the question: requests, or the package `modelarts`."""
+"""The calls of API v1, which are sent by requests or by the package `modelarts`."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -9,19 +9,19 @@ from aisbench_core.messages import Message
 from aisbench_core.model import Engine, Flavor, JobRequest, JobStatus, Pool
 
 PAGE = 100
-LONGEST_SEARCH = 64
+LONGEST_SEARCH = 64  # of search_content
 
 CHOOSE_FLAVOR = Message("choose a flavor of this region")
 CHOOSE_ENGINE = Message("choose an engine of this region")
 
 
 class V1Calls(Protocol):
-    """The older API. `job_id` is `<job>/<version>`; `operation` is for errors. Raises CloudError."""
+    """API v1. `job_id` is `<job>/<version>`; `operation` is for errors. Raises CloudError."""
 
     def page(self, operation: Message, number: int, search: str, statuses: str | None) -> list[JobStatus]:
-        """One page of PAGE jobs, each with its newest version, newest first; `number` counts from 1.
+        """One page of PAGE jobs, newest first, each with its newest version; `number` counts from 1.
 
-        `statuses`: only jobs with these numbers, with commas between them, where that can be asked for."""
+        `statuses`: only jobs with these status numbers, separated by commas, if the transport supports it."""
 
     def versions(self, operation: Message, job_id: str) -> list[JobVersion]:
         """All versions of a job."""
@@ -45,7 +45,7 @@ class V1Calls(Protocol):
         """Remove a job with its versions."""
 
     def log(self, operation: Message, job_id: str, name: str) -> str:
-        """The newest part of a log; empty when there is none of this name."""
+        """The newest part of a log; empty if there is none of this name."""
 
     def flavors(self) -> Sequence[Flavor]:
         """The instance types."""
@@ -54,25 +54,21 @@ class V1Calls(Protocol):
         """The preset images."""
 
     def pools(self) -> Sequence[Pool] | None:
-        """The dedicated pools; None where they cannot be asked for."""
+        """The dedicated pools; None if the transport cannot list them."""
 
 
 def numbers(operation: Message, job_id: str) -> tuple[str, str]:
-    """The numbers of a job and its version in our text for both."""
+    """The ids of job and version in one of our job ids. Raises CloudNotFound for an id of API v2."""
     job, _, version = job_id.partition("/")
     if not (job and version):
-        message = Message("{job_id!r} is no job of the older API, whose ids are <job>/<version>", job_id=job_id)
-        raise CloudNotFound(message, operation=operation, hint=Message("was it made by another API?"))
+        message = Message("{job_id!r} is not a job id of API v1, which is <job>/<version>", job_id=job_id)
+        raise CloudNotFound(message, operation=operation, hint=Message("was it created by another API?"))
     return job, version
 
 
-def chosen(operation: Message, wanted: str, offered: Iterable[str], hint: Message) -> str:
-    """What is wanted, if it is offered. Raises CloudRejected with all that is."""
+def require_offered(operation: Message, name: str, offered: Iterable[str], hint: Message) -> None:
+    """Raise CloudRejected with everything that is offered, if `name` is not."""
     names = list(offered)
-    if wanted not in names:
-        raise CloudRejected(
-            Message("there is no {wanted}; offered: {offered}", wanted=wanted, offered=", ".join(names)),
-            operation=operation,
-            hint=hint,
-        )
-    return wanted
+    if name not in names:
+        message = Message("there is no {wanted}; offered: {offered}", wanted=name, offered=", ".join(names))
+        raise CloudRejected(message, operation=operation, hint=hint)

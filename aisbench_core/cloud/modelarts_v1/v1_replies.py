@@ -1,17 +1,16 @@
-"""What ModelArts' older API (v1) answers, read into our values.
+"""Parses replies of API v1. A reply of another form raises ValueError, TypeError or KeyError.
 
-A job there has versions, and a version is what runs: `job_id` of our values names both, as `<job>/<version>`. A reply
-of another form raises ValueError, TypeError or KeyError."""
+A job has versions, and a version is what runs: our job ids are `<job>/<version>`."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from aisbench_core.cloud.modelarts_v2.replies import NOT_MEASURED, Json, moment, seconds
 from aisbench_core.model import ENDED_PHASES, Engine, Flavor, JobStatus, MetricSample, Phase
 
+# The names and phases of the API's status numbers, 0 to 22.
 _STATUSES = (
     ("UNKNOWN", Phase.CREATING),
     ("INIT", Phase.CREATING),
@@ -37,10 +36,9 @@ _STATUSES = (
     ("CHECK_FAILED", Phase.FAILED),
     ("MOUNT_FAILED", Phase.FAILED),
 )
-"""The API's numbers, 0 to 22, by their names, and what they are to us."""
 
+# The status numbers of jobs that have not ended, as a query.
 ACTIVE = ",".join(str(number) for number, (_, phase) in enumerate(_STATUSES) if phase not in ENDED_PHASES)
-"""The numbers of jobs that have not ended, as the list is asked for them."""
 
 _PLAIN_ENDS = frozenset({"COMPLETED", "FAILED", "KILLED", "CANCELED"})
 _ASCEND = re.compile(r"kat1\.(?P<cards>[0-9]*)xlarge|kat1|snt[0-9]|d910|ascend|npu", re.IGNORECASE)
@@ -48,7 +46,7 @@ _ASCEND = re.compile(r"kat1\.(?P<cards>[0-9]*)xlarge|kat1|snt[0-9]|d910|ascend|n
 
 @dataclass(frozen=True, slots=True)
 class JobVersion:
-    """One version in full: what it does, and the name under which the cloud keeps its logs."""
+    """One version; `resource_id` is part of its log names."""
 
     status: JobStatus
     number: int
@@ -56,28 +54,22 @@ class JobVersion:
     metrics: Json
 
 
-def version_path(job: object, version: object) -> str:
-    """One text for both numbers, as our ledger keeps it."""
-    return f"{job}/{version}"
-
-
 def listed(job: Json) -> JobStatus:
-    """A job in the list with its newest version. The list tells neither nodes nor start: look at the version."""
+    """A job in the list, with its newest version; without nodes and start, which only the version has."""
     return _status(job, str(job["job_id"]), job.get("version_id") or 0)
 
 
 def listing(reply: Json) -> list[JobStatus]:
-    """One page of the list of jobs."""
     return [listed(job) for job in reply.get("jobs") or ()]
 
 
-def made(reply: Json, node_count: int) -> JobStatus:
-    """What a creation answers, of a job or of a version."""
+def created(reply: Json, node_count: int) -> JobStatus:
+    """The reply to creating a job or a version."""
     return _status(reply, str(reply["job_id"]), reply["version_id"], node_count)
 
 
 def version(reply: Json, job: str, name: str = "") -> JobVersion:
-    """One version, alone or in the list of a job's versions (which tells the job's name beside it)."""
+    """One version, alone or from the list of a job's versions, which has the job's name beside it."""
     count = int(reply.get("worker_server_num") or 1)
     status = _status({"job_name": name, **reply}, job, reply["version_id"], count)
     output = str(reply.get("train_url") or "")
@@ -90,28 +82,25 @@ def version(reply: Json, job: str, name: str = "") -> JobVersion:
 
 
 def versions(reply: Json) -> list[JobVersion]:
-    """All versions of a job."""
     job, name = str(reply["job_id"]), str(reply["job_name"])
-    return [version(each, job, name) for each in reply.get("versions") or ()]
+    return [version(item, job, name) for item in reply.get("versions") or ()]
 
 
 def log_names(reply: Json) -> list[str]:
-    """The logs that a version has."""
     return [str(name) for name in reply.get("log_file_list") or ()]
 
 
 def log_text(reply: Json) -> str:
-    """A part of a log."""
     return str(reply.get("content") or "")
 
 
 def directory(path: str) -> str:
-    """An OBS directory as we write it, /bucket/a/, however it was written: obs://bucket/a, s3://bucket/a/."""
+    """An OBS directory as /bucket/a/, from obs://bucket/a, s3://bucket/a/ or a path."""
     return f"/{path.partition('://')[2].strip('/') if '://' in path else path.strip('/')}/"
 
 
 def samples(metrics: Json, start: datetime) -> Iterator[MetricSample]:
-    """One value a minute from `start` on, told as texts and for the whole job; empty ones and -1 are no samples."""
+    """The metrics of the whole job: one value per minute from `start` on, as text; empty and -1 mean none."""
     for name, values in metrics.items():
         for minute, value in enumerate(values or ()):
             if value not in ("", None) and float(value) != NOT_MEASURED:
@@ -119,50 +108,52 @@ def samples(metrics: Json, start: datetime) -> Iterator[MetricSample]:
 
 
 def flavors(reply: Json) -> list[Flavor]:
-    """The instance types."""
     return [flavor(spec) for spec in reply.get("specs") or ()]
 
 
 def spec_numbers(reply: Json) -> dict[str, int]:
-    """The instance types' numbers, by which jobs name them."""
+    """The numbers of the instance types, which requests use, by name."""
     return {str(spec["spec_code"]): int(spec["spec_id"]) for spec in reply.get("specs") or ()}
 
 
 def engines(reply: Json) -> list[Engine]:
-    """The preset images."""
     return [
-        Engine(str(each["engine_id"]), str(each["engine_name"]), str(each["engine_version"]))
-        for each in reply.get("engines") or ()
+        Engine(str(item["engine_id"]), str(item["engine_name"]), str(item["engine_version"]))
+        for item in reply.get("engines") or ()
     ]
 
 
 def engine_numbers(reply: Json) -> dict[str, int]:
-    """The preset images' numbers, by name and version."""
+    """The numbers of the preset images, by name and version."""
     return {f"{engine.name} {engine.version}": int(engine.engine_id) for engine in engines(reply)}
 
 
 def flavor(spec: Json) -> Flavor:
-    """One instance type. Cards: as counted, else what its attributes or its name say, else 1."""
+    """One instance type. Cards: gpu_num, else its attribute, else from its name, else 1."""
     code = str(spec["spec_code"])
     product = str(spec.get("gpu_type") or "")
     cards = int(spec.get("gpu_num") or 0)
     ascend = _ASCEND.search(code) or _ASCEND.search(product)
     in_name = int(ascend["cards"] or 1) if ascend and ascend["cards"] is not None else 0
-    told = cards or int((spec.get("attributes") or {}).get("cards") or 0) or in_name
+    card_count = cards or int((spec.get("attributes") or {}).get("cards") or 0) or in_name
     return Flavor(
         flavor_id=code,
         name=code,
         accelerator="Ascend" if ascend else "GPU" if cards else "CPU",
-        cards=max(1, told),
+        cards=max(1, card_count),
         max_nodes=max(1, int(spec.get("max_num") or 1)),
         product=product,
     )
 
 
 def _status(facts: Json, job: str, version_id: object, node_count: int = 1) -> JobStatus:
-    word, phase = _phase(facts["status"])
+    number = int(facts["status"])
+    # A number that the API may add later is kept as text, and the job goes on.
+    name = f"status {number}"
+    word, phase = _STATUSES[number] if 0 <= number < len(_STATUSES) else (name, name)
+    version_name = str(facts.get("version_name") or "").removeprefix("V")  # V0004 is the fourth
     return JobStatus(
-        job_id=version_path(job, version_id),
+        job_id=f"{job}/{version_id}",
         name=str(facts["job_name"]),
         phase=phase,
         secondary_phase=word,
@@ -172,19 +163,5 @@ def _status(facts: Json, job: str, version_id: object, node_count: int = 1) -> J
         duration_s=seconds(facts.get("duration")),
         tasks=tuple(f"worker-{node}" for node in range(node_count)),
         node_count=node_count,
-        version=_number(facts.get("version_name")),
+        version=int(version_name) if version_name.isdecimal() else 0,
     )
-
-
-def _number(version_name: object) -> int:
-    """V0004 is the fourth version; 0 where an answer does not tell."""
-    digits = str(version_name or "").removeprefix("V")
-    return int(digits) if digits.isdecimal() else 0
-
-
-def _phase(status: Any) -> tuple[str, str]:
-    """Name and phase of a number; one that the API may add later is kept as text, and the job goes on."""
-    number = int(status)
-    if 0 <= number < len(_STATUSES):
-        return _STATUSES[number]
-    return f"status {number}", f"status {number}"

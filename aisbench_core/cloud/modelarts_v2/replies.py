@@ -1,6 +1,6 @@
-"""What ModelArts answers, read into our values. A reply of another form raises ValueError, TypeError or KeyError.
+"""Parses replies of API v2. A reply of another form raises ValueError, TypeError or KeyError.
 
-The JSON itself is read: the SDK's classes drop fields, turn numbers into text and fail on empty ones."""
+The raw JSON is parsed: the SDK's classes drop fields, turn numbers into text and fail on empty ones."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -10,14 +10,14 @@ from aisbench_core.model import Engine, Flavor, JobEvent, JobStatus, LogPreview,
 
 Json = Mapping[str, Any]
 
-NOT_MEASURED = -1
+NOT_MEASURED = -1  # how the API marks a missing sample
 
+# The cloud's names of processors, which differ between APIs, and those that images and packages use.
 _ARCHITECTURES = {"arm": "aarch64", "arm64": "aarch64", "aarch64": "aarch64", "x86": "x86_64", "x86_64": "x86_64"}
-"""The cloud's words for processors, which differ from place to place, and the one that images and packages use."""
 
 
 def job_status(job: Json) -> JobStatus:
-    """One job, as create, detail, list and stop tell it."""
+    """One job, as in the replies of create, detail, list and stop."""
     metadata, status = job["metadata"], job.get("status") or {}
     tasks = tuple(_task_status(task) for task in status.get("task_statuses") or ())
     return JobStatus(
@@ -37,12 +37,11 @@ def job_status(job: Json) -> JobStatus:
 
 
 def job_page(reply: Json) -> list[JobStatus]:
-    """One page of the list of jobs."""
     return [job_status(job) for job in reply.get("items") or ()]
 
 
 def log_preview(reply: Json) -> LogPreview:
-    """The newest part of a log; an answer without content is an empty log."""
+    """The newest part of a log; a reply without content is an empty log."""
     return LogPreview(
         content=str(reply.get("content") or ""),
         current_size=int(reply.get("current_size") or 0),
@@ -50,23 +49,42 @@ def log_preview(reply: Json) -> LogPreview:
     )
 
 
-def samples(reply: Json, node: int, start: datetime) -> Iterator[MetricSample]:
-    """One value a minute from `start` on; -1 means that there is no sample."""
-    for metric in reply.get("metrics") or ():
-        for minute, value in enumerate(metric.get("value") or ()):
-            if value is not None and float(value) != NOT_MEASURED:
-                yield MetricSample(start + timedelta(minutes=minute), node, str(metric["metric"]), float(value))
+def log_paths(job: JobStatus, log_path: str) -> Mapping[int, str]:
+    """The path of each node's log object, by node index. The API names the objects, so no reply is needed."""
+    directory = log_path.rstrip("/")
+    return {node: f"{directory}/modelarts-job-{job.job_id}-worker-{node}.log" for node in range(job.node_count)}
+
+
+def samples(reply: Json, task: str, start: datetime) -> tuple[MetricSample, ...]:
+    """The metrics of a task such as worker-0: one value per minute from `start` on."""
+    node = int(task.rpartition("-")[2])
+    return tuple(
+        MetricSample(start + timedelta(minutes=minute), node, str(metric["metric"]), float(value))
+        for metric in reply.get("metrics") or ()
+        for minute, value in enumerate(metric.get("value") or ())
+        if value is not None and float(value) != NOT_MEASURED
+    )
+
+
+def job_events(reply: Json) -> list[JobEvent]:
+    return [job_event(event) for event in reply.get("events") or ()]
 
 
 def job_event(event: Json) -> JobEvent:
-    """One event; its time comes with an offset and leaves as UTC."""
-    at = datetime.fromisoformat(event["time"])
-    at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
-    return JobEvent(at, str(event.get("level") or ""), str(event.get("message") or ""), str(event.get("source") or ""))
+    """One event; its time has an offset, which is converted to UTC."""
+    time = datetime.fromisoformat(event["time"])
+    time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    return JobEvent(
+        time, str(event.get("level") or ""), str(event.get("message") or ""), str(event.get("source") or "")
+    )
+
+
+def flavors(reply: Json) -> list[Flavor]:
+    return [flavor(item) for item in reply.get("flavors") or ()]
 
 
 def flavor(reply: Json) -> Flavor:
-    """One instance type. Cards: NPUs, else GPUs, else what its attributes say, else 1."""
+    """One instance type. Cards: its NPUs, else GPUs, else its attribute, else 1."""
     facts = reply.get("flavor_info") or {}
     accelerator = facts.get("npu") or facts.get("gpu") or {}
     cards = accelerator.get("unit_num") or (reply.get("attributes") or {}).get("cards")
@@ -81,13 +99,21 @@ def flavor(reply: Json) -> Flavor:
     )
 
 
-def engine(reply: Json) -> Engine:
-    """One preset image."""
-    return Engine(str(reply.get("engine_id") or ""), str(reply["engine_name"]), str(reply["engine_version"]))
+def engines(reply: Json) -> list[Engine]:
+    return [
+        Engine(str(item.get("engine_id") or ""), str(item["engine_name"]), str(item["engine_version"]))
+        for item in reply.get("items") or ()
+    ]
+
+
+def training_pools(reply: Json) -> list[Pool]:
+    """The dedicated pools for training; a pool without a scope is for everything."""
+    pools = reply.get("items") or ()
+    return [pool(item) for item in pools if "Train" in ((item.get("spec") or {}).get("scope") or ("Train",))]
 
 
 def pool(reply: Json) -> Pool:
-    """One dedicated pool; jobs name it by its metadata name, people by its label."""
+    """One dedicated pool. Its id for jobs is the metadata name; its display name is a label."""
     metadata, status = reply["metadata"], reply.get("status") or {}
     labels = metadata.get("labels") or {}
     available = _listed((status.get("resources") or {}).get("available"))
@@ -99,12 +125,6 @@ def pool(reply: Json) -> Pool:
         flavors=tuple(dict.fromkeys(str(resource["flavor"]) for resource in resources if resource.get("flavor"))),
         free_nodes=_nodes(available),
     )
-
-
-def trains(reply: Json) -> bool:
-    """Whether a pool runs training jobs; one that does not say what it is for does."""
-    scope = (reply.get("spec") or {}).get("scope")
-    return not scope or "Train" in scope
 
 
 def _nodes(resources: Sequence[Json]) -> int | None:
@@ -125,18 +145,19 @@ def _task_status(task: Json) -> TaskStatus:
 
 
 def _message(status: Json, tasks: Sequence[TaskStatus]) -> str:
-    """Why the job is where it is. The job itself has no such field: its tasks and its last record have."""
-    told = [f"{task.task}: {task.message}" for task in tasks if task.message]
+    # Not documented for the job itself; its tasks and its last record have messages.
+    messages = [f"{task.task}: {task.message}" for task in tasks if task.message]
     records = status.get("running_records") or [{}]
-    return str(status.get("message") or "; ".join(told) or records[-1].get("end_reason") or "")
+    return str(status.get("message") or "; ".join(messages) or records[-1].get("end_reason") or "")
 
 
 def moment(milliseconds: object) -> datetime | None:
-    """ModelArts counts in milliseconds; 0 stands for a time that has not come."""
+    """A time in ms since 1970; 0 means not yet."""
     return datetime.fromtimestamp(_number(milliseconds) / 1000, UTC) if milliseconds else None
 
 
 def seconds(milliseconds: object) -> float | None:
+    """A duration in ms; None if it is missing."""
     return None if milliseconds is None else _number(milliseconds) / 1000
 
 
@@ -147,7 +168,7 @@ def _number(value: object) -> float:
 
 
 def _listed(value: Any) -> Sequence[Json]:
-    """The documents show a list, the SDK's classes one object."""
+    # The API reference shows a list here, the SDK's classes one object.
     if not value:
         return ()
     return value if isinstance(value, list) else (value,)

@@ -1,4 +1,4 @@
-"""The OBS SDK's client, made fit to be shared by many threads for days."""
+"""The OBS SDK's client, fixed for long use by many threads."""
 
 import socket
 import ssl
@@ -14,12 +14,11 @@ from aisbench_core.cloud.addresses import is_loopback, proxy_for, split
 from aisbench_core.settings import Credentials, Profile
 
 CONNECT_SECONDS = 10.0
-RETRIES = 1
-"""After a broken connection or a 5xx; all our requests can be repeated: a PUT replaces what it put."""
+RETRIES = 1  # after a broken connection or a 5xx; all our requests are idempotent
 
 
 class Answer(NamedTuple):
-    """What a small request brought. The ETag is None if something else than OBS answered."""
+    """The reply to `fetch`. The ETag is None if the server is not OBS."""
 
     status: int
     etag: str | None
@@ -27,16 +26,16 @@ class Answer(NamedTuple):
 
 
 class SharedClient(ObsClient):  # type: ignore[misc]  # the SDK has no types
-    """Keeps connections open, and repairs what the SDK does about them.
+    """Keeps connections open, and fixes the SDK's handling of them.
 
-    The SDK's pool of connections is a queue, which threads can share; its signature is thread-local.
-    `store` and `fetch` are putContent and getObject without what these add for each small object (0.3 and 0.6 ms of
-    CPU, measured: the content as text for a log, checked model classes, a checksum table). Names are the SDK's,
-    because its decorator looks for them."""
+    The SDK's connection pool is a queue, which threads can share; its signature is thread-local. `store` and `fetch`
+    are putContent and getObject without their overhead per small object (0.3 and 0.6 ms of CPU, measured: the content
+    as text for a log, validation by model classes, a checksum table). Arguments have the SDK's names, because its
+    decorator looks for them."""
 
     @funcCache  # type: ignore[untyped-decorator]  # the SDK has no types
     def store(self, bucketName: str, objectKey: str, content: bytes, md5: str) -> Any:  # noqa: N803  # the SDK's name
-        """One PUT from memory; `md5` is base64. An SDK result."""
+        """PUT from memory; `md5` is base64. Returns an SDK result."""
         headers = {"Content-MD5": md5, "Content-Length": str(len(content))}
         return self._make_put_request(
             bucketName, objectKey, headers=headers, entity=lambda connection: connection.send(content)
@@ -44,11 +43,11 @@ class SharedClient(ObsClient):  # type: ignore[misc]  # the SDK has no types
 
     @funcCache  # type: ignore[untyped-decorator]  # the SDK has no types
     def fetch(self, bucketName: str, objectKey: str, start: int) -> Any:  # noqa: N803  # the SDK's name
-        """One GET into memory, from byte `start` on. An Answer, or an SDK result when OBS refuses."""
+        """GET into memory, from byte `start` on. Returns an Answer, or an SDK result if OBS refuses."""
         headers = {"Range": f"bytes={start}-"} if start else {}
-        return self._make_get_request(bucketName, objectKey, headers=headers, parseMethod=self._take)
+        return self._make_get_request(bucketName, objectKey, headers=headers, parseMethod=self._parse_answer)
 
-    def _take(self, connection: Any) -> Any:
+    def _parse_answer(self, connection: Any) -> Any:
         try:
             response = connection.getresponse()
             if response.status >= HTTPStatus.MULTIPLE_CHOICES:
@@ -56,20 +55,20 @@ class SharedClient(ObsClient):  # type: ignore[misc]  # the SDK has no types
             else:
                 answer = Answer(response.status, response.getheader("ETag"), response.read())
         except Exception:
-            connection.close()  # and never lent again: half an answer may still wait in it
+            connection.close()  # not back to the pool: half a reply may still be unread
             raise
         do_close(response, connection, self.connHolder)
         return answer
 
     def _init_ssl_context(self, custom_ciphers: object) -> None:  # noqa: ARG002  # the SDK's signature
-        """The SDK's own context trusts no authority when it is told to verify, and never looks at the host's name."""
+        """The SDK's own context trusts no CA when it should verify, and never checks the host name."""
         self.context = ssl.create_default_context()
         if not self.ssl_verify:
             self.context.check_hostname = False
             self.context.verify_mode = ssl.CERT_NONE
 
     def _get_server_connection(self, *args: Any, **kwargs: Any) -> Any:
-        """A connection that the server closed while it was idle is opened again, not found broken by a request."""
+        """Reopens a connection that the server closed while it was idle, before a request fails on it."""
         connection = super()._get_server_connection(*args, **kwargs)
         if connection.sock is not None and wait_for_read(connection.sock, timeout=0):
             connection.close()
@@ -82,7 +81,7 @@ class SharedClient(ObsClient):  # type: ignore[misc]  # the SDK has no types
 
 
 def open_client(profile: Profile, credentials: Credentials, request_seconds: float) -> SharedClient:
-    """A client for the profile's OBS address. Opens no connection yet."""
+    """A client for the profile's OBS address. Connects to nothing yet."""
     address = split(profile.obs_server)
     proxy = proxy_for(profile.obs_server) if address.scheme == "https" else None
     token = credentials.security_token
@@ -93,11 +92,11 @@ def open_client(profile: Profile, credentials: Credentials, request_seconds: flo
         server=profile.obs_server,
         region=profile.region,
         ssl_verify=profile.verify_tls,
-        # bucket.host needs a name server that knows every bucket, which plain or local servers have not
+        # bucket.host needs DNS entries for buckets, which plain http and local servers do not have
         path_style=address.scheme != "https" or is_loopback(profile.obs_server),
         timeout=request_seconds,
         max_retry_count=RETRIES,
-        # the SDK opens a tunnel for each request, which a connection that is open already refuses
+        # the SDK opens a tunnel per request, which fails on an open connection
         long_conn_mode=proxy is None,
         proxy_host=proxy.host if proxy else None,
         proxy_port=proxy.port if proxy else None,
@@ -111,7 +110,7 @@ def open_client(profile: Profile, credentials: Credentials, request_seconds: flo
 
 
 def _connect(address: tuple[str, int], timeout: float, source: Any) -> socket.socket:
-    """A host that does not answer is noticed soon; one that works on its answer has its time."""
+    """Connects with a short timeout of its own: the request's is for servers that work on a reply."""
     host, port = address
     connection = socket.create_connection((host.strip("[]"), port), min(timeout, CONNECT_SECONDS), source)
     connection.settimeout(timeout)

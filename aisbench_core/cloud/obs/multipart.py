@@ -1,4 +1,4 @@
-"""Sends a large file to OBS in parts, each checked by its MD5."""
+"""Uploads a large file to OBS in parts, each verified by its MD5."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,18 +13,17 @@ from aisbench_core.errors import CloudError
 from aisbench_core.messages import Message
 
 Ask = Callable[[Message, Callable[[], Any]], Any]
-"""Sends one request and raises our errors: (operation, send) -> what the answer says."""
+"""Sends one request and raises our errors: (operation, send) -> body of the result."""
 
 PART = 16 * 1024 * 1024
-MOST_PARTS = 10_000
+MOST_PARTS = 10_000  # OBS's limit
 PARTS_AT_ONCE = 4
 
 
 def send(client: SharedClient, ask: Ask, bucket: str, key: str, source: Path, size: int) -> None:
-    """Store the file as one object. After a failure the parts are dropped, for OBS charges for what is left."""
+    """Store the file as one object. After a failure the parts are deleted, because OBS charges for them."""
     operation = Message("store {path}", path=f"/{bucket}/{key}")
-    begun = ask(operation, lambda: client.initiateMultipartUpload(bucket, key))
-    upload = begun.uploadId
+    upload = ask(operation, lambda: client.initiateMultipartUpload(bucket, key)).uploadId
     part = max(PART, -(-size // MOST_PARTS))
     numbers = range(1, -(-size // part) + 1)
 

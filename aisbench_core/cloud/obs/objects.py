@@ -1,4 +1,4 @@
-"""OBS as an ObjectStore, through the official SDK."""
+"""OBS as an ObjectStore, with the official SDK."""
 
 import hashlib
 import weakref
@@ -23,25 +23,22 @@ from aisbench_core.private_files import abandoned, draft_of
 from aisbench_core.settings import Credentials, Profile
 
 PAGE = 1000
-SMALL = 1024 * 1024
-"""Bytes; a file up to this size is sent from memory, which is quicker."""
-
-BIG = 100 * 1024 * 1024
-"""Bytes; a larger file is sent in parts, so that a break costs one part."""
+SMALL = 1024 * 1024  # bytes; up to this size, files are sent from memory, which is faster
+BIG = 100 * 1024 * 1024  # bytes; larger files are sent in parts, so that an interruption costs one part
 
 
 class ObsStore:
-    """An ObjectStore in OBS. Threads may share it; connections stay open between requests."""
+    """An ObjectStore. Threads may share it; connections stay open between requests."""
 
     def __init__(self, profile: Profile, credentials: Credentials, transfers: int, request_seconds: float) -> None:
-        """`transfers`: objects moved at once. `request_seconds`: time-out of one request. Nothing is sent yet."""
+        """`transfers`: concurrent requests for many objects. `request_seconds`: timeout. Sends nothing yet."""
         self._client = open_client(profile, credentials, request_seconds)
         self._refusals = Refusals("OBS", profile.obs_server, credentials)
         self._transfers = transfers
         weakref.finalize(self, self._client.close)
 
     def put(self, path: str, source: Path | bytes) -> ObjectStat:
-        """Store one object, replacing what was there; OBS compares it with the MD5 that is sent along."""
+        """Store an object with its MD5, which OBS verifies."""
         bucket, key = _split(path, _storing(path))
         if isinstance(source, bytes):
             return self._put_bytes(bucket, key, source)
@@ -54,12 +51,10 @@ class ObsStore:
         return self._put_parts(bucket, key, source, size)
 
     def put_many(self, pairs: Sequence[tuple[str, Path]], on_progress: OnProgress) -> None:
-        """Store many files, `transfers` at once. After a failure nothing more is started."""
         for done, _ in enumerate(spread(lambda pair: self.put(*pair), pairs, self._transfers), start=1):
             on_progress(done, len(pairs))
 
     def get(self, path: str, target: Path) -> None:
-        """Fetch one object into a file: wholly, or the file does not appear. CloudNotFound if it is not there."""
         operation = Message("fetch {path}", path=path)
         bucket, key = _split(path, operation)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -67,15 +62,15 @@ class ObsStore:
         try:
             part.touch()
             result = self._ask(operation, lambda: self._client.getObject(bucket, key, downloadPath=str(part)))
+            # The SDK writes a web page or half an object without complaint.
             if result.body.etag is None or result.body.contentLength != part.stat().st_size:
                 raise self._refusals.garbled(operation, result.status, Message("no ETag, or not all of its bytes"))
             part.replace(target)
         finally:
-            for left in (part, *abandoned(target.parent)):
-                left.unlink(missing_ok=True)
+            for file in (part, *abandoned(target.parent)):
+                file.unlink(missing_ok=True)
 
     def read(self, path: str, start: int = 0) -> bytes:
-        """The object's bytes from `start` on; empty when `start` is at or past its end."""
         operation = Message("read {path}", path=path)
         bucket, key = _split(path, operation)
         answer = self._ask(
@@ -88,16 +83,15 @@ class ObsStore:
         if answer.etag is None:
             raise self._refusals.garbled(operation, answer.status, Message("no ETag"))
         content: bytes = answer.content
+        # A proxy may ignore Range and send the whole object.
         return content if answer.status == HTTPStatus.PARTIAL_CONTENT else content[start:]
 
     def read_many(self, paths: Iterable[str]) -> Mapping[str, bytes]:
-        """The contents of many small objects, `transfers` at once; missing ones are left out."""
-        wanted = list(dict.fromkeys(paths))
-        found = dict(spread(self._read_if_there, wanted, self._transfers))
-        return {path: content for path in wanted if (content := found[path]) is not None}
+        unique = list(dict.fromkeys(paths))
+        contents = dict(spread(self._read_if_there, unique, self._transfers))
+        return {path: content for path in unique if (content := contents[path]) is not None}
 
     def list(self, prefix: str) -> Sequence[ObjectStat]:
-        """Every object whose path starts with `prefix`, all pages, in key order. Empty when there is none."""
         operation = Message("list {path}", path=prefix)
         bucket, start = _split(prefix, operation, whole_bucket=True)
         stats: list[ObjectStat] = []
@@ -107,57 +101,49 @@ class ObsStore:
             stats += [_stat(bucket, item.key, item.size, item.etag) for item in page.contents]
             if not page.is_truncated or not page.contents:
                 return stats
+            # As in S3, NextMarker may be missing without a delimiter.
             marker = page.next_marker or page.contents[-1].key
 
     def first(self, prefix: str, most: int) -> Sequence[ObjectStat]:
-        """The first objects whose path starts with `prefix`, in key order, by one request; at most `most` <= 1000."""
         operation = Message("list {path}", path=prefix)
         bucket, start = _split(prefix, operation, whole_bucket=True)
         page = self._page(operation, bucket, start, None, most)
         return [_stat(bucket, item.key, item.size, item.etag) for item in page.contents]
 
     def location(self, bucket: str) -> str:
-        """The region that a bucket lies in; empty when OBS does not say."""
-        operation = Message("look where {bucket} is", bucket=bucket)
-        found = self._body(operation, lambda: self._client.getBucketLocation(bucket))
-        return str(found.location or "").strip()
+        operation = Message("get the region of {bucket}", bucket=bucket)
+        body = self._body(operation, lambda: self._client.getBucketLocation(bucket))
+        return str(body.location or "").strip()
 
     def head(self, path: str) -> ObjectStat | None:
-        """One object's facts, or None when it is not there."""
-        operation = Message("look at {path}", path=path)
+        operation = Message("get {path}", path=path)
         bucket, key = _split(path, operation)
         result = self._ask(
             operation,
             lambda: self._client.getObjectMetadata(bucket, key),
             fine=HTTPStatus.NOT_FOUND,
         )
-        if result.status == HTTPStatus.NOT_FOUND:
+        if result.status == HTTPStatus.NOT_FOUND:  # without a code: a HEAD has no body
             return None
         if result.body is None or result.body.etag is None or result.body.contentLength is None:
             raise self._refusals.garbled(operation, result.status, Message("no ETag or no length"))
         return _stat(bucket, key, result.body.contentLength, result.body.etag)
 
     def copy(self, path: str, target: str) -> None:
-        """Copy one object to another path inside OBS. CloudNotFound if it is not there."""
         operation = Message("copy {path}", path=path)
-        source, place = (
-            _split(path, operation),
-            _split(target, Message("copy to {path}", path=target)),
-        )
-        self._ask(operation, lambda: self._client.copyObject(*source, *place))
+        source, destination = _split(path, operation), _split(target, Message("copy to {path}", path=target))
+        self._ask(operation, lambda: self._client.copyObject(*source, *destination))
 
     def delete(self, path: str) -> None:
-        """Remove one object; one that is not there is fine."""
         operation = Message("delete {path}", path=path)
         bucket, key = _split(path, operation)
         try:
             self._ask(operation, lambda: self._client.deleteObject(bucket, key))
         except CloudNotFound as error:
-            if error.code != "NoSuchKey":
+            if error.code != "NoSuchKey":  # a missing bucket is an error
                 raise
 
     def make_directory(self, path: str) -> None:
-        """Make sure that a directory (a path that ends with `/`) can be seen by the job: an empty object."""
         bucket, key = _split(path, Message("make directory {path}", path=path), whole_bucket=True)
         if key:
             self._put_bytes(bucket, key.rstrip("/") + "/", b"")
@@ -170,7 +156,9 @@ class ObsStore:
 
     def _put_file(self, bucket: str, key: str, source: Path) -> ObjectStat:
         path = f"/{bucket}/{key}"
-        size, md5 = _measure(source)
+        with source.open("rb") as file:
+            md5 = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).digest()
+            size = file.tell()
         headers = PutObjectHeader(md5=_base64(md5))
         result = self._ask(_storing(path), lambda: self._client.putFile(bucket, key, str(source), headers=headers))
         return self._stored(path, result, size, md5)
@@ -180,18 +168,19 @@ class ObsStore:
         multipart.send(self._client, self._body, bucket, key, source, size)
         stat = self.head(path)
         if stat is None or stat.size != size:
-            raise self._refusals.garbled(_storing(path), None, Message("the parts make an object of another size"))
+            raise self._refusals.garbled(_storing(path), None, Message("the assembled object has another size"))
         return stat
 
     def _stored(self, path: str, result: Any, size: int, md5: bytes) -> ObjectStat:
-        told = dict(result.header)
-        etag = told.get("etag", "").strip('"')
+        headers = dict(result.header)
+        etag = headers.get("etag", "").strip('"')
         if not etag:
             raise self._refusals.garbled(_storing(path), result.status, Message("no ETag"))
-        # The ETag of what OBS encrypts by a key is no MD5; it has compared ours with what it got already.
-        encrypted = "kms" in told.get("server-side-encryption", "")
+        # With SSE-KMS the ETag is not the MD5, but OBS has already verified ours.
+        encrypted = "kms" in headers.get("server-side-encryption", "")
         if etag.lower() != md5.hex() and not encrypted:
-            raise self._refusals.garbled(_storing(path), result.status, Message("what it stored is not what was sent"))
+            message = Message("the stored object differs from what was sent")
+            raise self._refusals.garbled(_storing(path), result.status, message)
         return ObjectStat(path, size, etag)
 
     def _read_if_there(self, path: str) -> tuple[str, bytes | None]:
@@ -205,27 +194,28 @@ class ObsStore:
     def _page(self, operation: Message, bucket: str, prefix: str, marker: str | None, most: int = PAGE) -> Any:
         page = self._body(
             operation,
+            # URL encoding, because keys may contain characters that XML does not allow.
             lambda: self._client.listObjects(bucket, prefix, marker=marker, max_keys=most, encoding_type="url"),
         )
-        if page.name is None:  # a tidy web page is XML, too, and an empty list to the SDK
+        if page.name is None:  # to the SDK, a web page that is valid XML is an empty list
             raise self._refusals.garbled(operation, None, Message("no list of objects"))
         return page
 
     def _body(self, operation: Message, send: Callable[[], Any]) -> Any:
-        """One request whose answer says something: a web page in between says nothing that the SDK can read."""
+        """The body of one request's result; None means that the SDK could not parse it, such as a web page."""
         result = self._ask(operation, send)
         if result.body is None:
             raise self._refusals.garbled(operation, result.status, "")
         return result.body
 
     def _ask(self, operation: Message, send: Callable[[], Any], fine: int = HTTPStatus.OK) -> Any:
-        """One request. Raises our errors, except for an answer with the status `fine`."""
+        """One request. Raises our errors, except for a result with the status `fine`."""
         try:
             result = send()
         except (OSError, HTTPException) as error:
             raise self._refusals.unreachable(operation, error) from error
         except Exception as error:
-            if type(error) is not Exception:  # the SDK raises bare ones for broken answers; others are bugs
+            if type(error) is not Exception:  # the SDK raises bare Exceptions for invalid replies; others are bugs
                 raise
             raise self._refusals.unreachable(operation, error) from error
         if result.status is not None and (result.status < HTTPStatus.MULTIPLE_CHOICES or result.status == fine):
@@ -242,8 +232,8 @@ def _storing(path: str) -> Message:
 def _split(path: str, operation: Message, whole_bucket: bool = False) -> tuple[str, str]:
     bucket, _, key = path.removeprefix("/").partition("/")
     if not path.startswith("/") or not bucket or not (key or whole_bucket):
-        what = Message("{path!r} is not an OBS path", path=path)
-        raise CloudRejected(what, operation=operation, hint=Message("write /bucket/key"))
+        message = Message("{path!r} is not an OBS path", path=path)
+        raise CloudRejected(message, operation=operation, hint=Message("write /bucket/key"))
     return bucket, key
 
 
@@ -253,18 +243,12 @@ def _stat(bucket: str, key: str, size: int, etag: str) -> ObjectStat:
 
 @contextmanager
 def _readable(source: Path) -> Iterator[None]:
-    """A file of ours that cannot be read is our trouble, not the cloud's."""
+    """Turns an unreadable local file into a ConfigError: retrying it like an error of the cloud would not help."""
     try:
         yield
     except OSError as error:
-        what = Message("{file} cannot be read: {why}", file=source, why=error.strerror)
-        raise ConfigError(what, Message("was it moved or changed?")) from error
-
-
-def _measure(source: Path) -> tuple[int, bytes]:
-    with source.open("rb") as file:
-        digest = hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False))
-        return file.tell(), digest.digest()
+        message = Message("{file} cannot be read: {why}", file=source, why=error.strerror)
+        raise ConfigError(message, Message("was it moved or changed?")) from error
 
 
 def _base64(digest: bytes) -> str:

@@ -1,14 +1,15 @@
-"""Everything that is known of a run, each column declared once.
+"""The catalogue of columns: everything that is known of a run, each declared once.
 
-Tables, views, exports and their import back, MLflow, sorts, comparisons and documents follow from it, so a column that
-is added here is added there. The order is that of the export; tables and views have one of their own.
+Tables, views, exports and their import back, MLflow, sorts, comparisons and documents are derived from it. The order is
+that of the export; tables have one of their own.
 """
 
 from collections.abc import Mapping
 from functools import cache
 
-from aisbench_core.model.columns.about import ASKED, BEGAN, CONFIGURATION, IDENTITY, MODE, SCHEMA, TESTED
+from aisbench_core.model.columns.about import BEGAN, CONFIGURATION, IDENTITY, MODE, SCHEMA, SPEC_PATHS, TESTER_PATHS
 from aisbench_core.model.columns.column import (
+    BASELINE,
     COUNT,
     FRACTION,
     RESULTS,
@@ -25,8 +26,9 @@ from aisbench_core.model.columns.column import (
     Stored,
     Wording,
 )
-from aisbench_core.model.columns.judged import KIND, ORIGIN, VERDICT
+from aisbench_core.model.columns.groups import FINGERPRINTED, GROUP_KEYS
 from aisbench_core.model.columns.measured import COUNTED, POWER, QUALITY, SCALING, THROUGHPUT, TIMES, UTILISATION
+from aisbench_core.model.columns.validity import KIND, ORIGIN, VALIDITY
 
 COLUMNS = (
     *IDENTITY,
@@ -38,88 +40,62 @@ COLUMNS = (
     *SCALING,
     *POWER,
     *UTILISATION,
-    *VERDICT,
+    *VALIDITY,
     *ORIGIN,
     *KIND,
 )
-"""All of them."""
 
 
 def stored_in(table: str) -> tuple[Column, ...]:
     """The columns of a table, in their order there."""
-    found = {column.stored.place: column for column in COLUMNS if column.stored and column.stored.table == table}
-    return tuple(found[place] for place in sorted(found))
+    columns = {column.stored.position: column for column in COLUMNS if column.stored and column.stored.table == table}
+    return tuple(columns[position] for position in sorted(columns))
 
 
+# The keys of the result block that the training tool writes.
 KEYS = tuple(column for column in stored_in(RESULTS) if column.key)
-"""The keys of the training tool's block."""
 
 TIMES_OF_KEYS = tuple(key.stored_name for key in KEYS if key.kind is Kind.TIME)
 
+# Phases of the training tool, each with a start and an end.
 PERIODS = tuple(name.removesuffix("_start_time") for name in TIMES_OF_KEYS if name.endswith("_start_time"))
-"""Phases of the tool, each with a start and an end."""
 
-LATER_KEYS = frozenset(key.stored_name for key in KEYS if key.stored and key.stored.since > 1)
-"""Keys that blocks of before lack, and that hashes of before do not cover."""
+# Keys that came after the first release: older blocks lack them, and older hashes do not cover them.
+LATER_KEYS = frozenset(key.stored_name for key in KEYS if key.stored and key.stored.since > BASELINE)
 
 
 def medians() -> tuple[Column, ...]:
-    """What rows of the leaderboard and of exported series have the median of, beside throughput and accuracy."""
-    return tuple(sorted((column for column in COLUMNS if column.median_since), key=lambda each: each.median_since))
+    """The columns that rows of the leaderboard and of exported series have the median of, by schema version.
+
+    Medians of throughput and accuracy have names of their own, and are not among them."""
+    return tuple(sorted((column for column in COLUMNS if column.median_since), key=lambda column: column.median_since))
 
 
 def of_mlflow(kind: Mlflow) -> tuple[Column, ...]:
-    """What is a parameter, a metric or a tag in MLflow."""
+    """The columns that are parameters, metrics or tags in MLflow."""
     return tuple(column for column in COLUMNS if column.mlflow is kind)
 
 
 def compared(*ways: Compared) -> tuple[Column, ...]:
-    """The columns that a comparison looks at in one of these ways."""
+    """The columns that play one of these parts in a comparison."""
     return tuple(column for column in COLUMNS if column.compared in ways)
 
 
 @cache
 def by_field() -> Mapping[str, Column]:
-    """The columns by what RunRow calls them."""
+    """The columns by their fields of RunRow."""
     return {column.field: column for column in COLUMNS}
 
 
 @cache
 def by_exported() -> Mapping[str, Column]:
-    """The columns of the export, by their names there."""
+    """The columns of the export, by their names in it."""
     return {column.exported.name or column.name: column for column in COLUMNS if column.exported}
 
 
 __all__ = [
-    "ASKED",
-    "BEGAN",
-    "COLUMNS",
-    "COUNT",
-    "COUNTED",
-    "FRACTION",
-    "KEYS",
-    "LATER_KEYS",
-    "PERIODS",
-    "RESULTS",
-    "RUNS",
-    "SCHEMA",
-    "SQL_TYPES",
-    "TESTED",
-    "TIMES_OF_KEYS",
-    "UNIT",
-    "UTC",
-    "Column",
-    "Compared",
-    "Exported",
-    "Key",
-    "Kind",
-    "Mlflow",
-    "Stored",
-    "Wording",
-    "by_exported",
-    "by_field",
-    "compared",
-    "medians",
-    "of_mlflow",
-    "stored_in",
-]
+    "BASELINE", "BEGAN", "COLUMNS", "COUNT", "COUNTED", "FINGERPRINTED", "FRACTION", "GROUP_KEYS", "KEYS",
+    "LATER_KEYS", "PERIODS", "RESULTS", "RUNS", "SCHEMA", "SPEC_PATHS", "SQL_TYPES", "TESTER_PATHS", "TIMES_OF_KEYS",
+    "UNIT", "UTC", "Column", "Compared", "Exported", "Key", "Kind", "Mlflow", "Stored", "Wording", "by_exported",
+    "by_field", "compared", "medians", "of_mlflow", "stored_in",
+]  # fmt: skip

@@ -1,12 +1,13 @@
-"""What is said of a column: its type, unit and meaning, where it is stored, and where it is shown."""
+"""A column: its type, unit and meaning, where it is stored, and where it is shown."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 
 class Kind(StrEnum):
-    """The type of a column's cells, the same in every format."""
+    """The type of a column's cells in every format."""
 
     TEXT = "text"
     INTEGER = "integer"
@@ -25,20 +26,20 @@ SQL_TYPES: Mapping[Kind, str] = {
 
 
 class Wording(StrEnum):
-    """Whose words a column of text holds, which says how often they hold a comma, a quote or the start of a formula."""
+    """Where a column's text comes from: how often it has a comma, a quote or the start of a formula to be escaped."""
 
+    # Never: it is in the column's own SQL.
     OURS = "ours"
-    """Never: they stand in the column's own SQL."""
 
+    # Rarely: names, ids and hashes.
     NAME = "name"
-    """Hardly ever: names, ids and hashes."""
 
+    # Often: notes, paths and JSON.
     PROSE = "prose"
-    """Often: notes, paths and JSON."""
 
 
 class Mlflow(StrEnum):
-    """What a column is in MLflow."""
+    """The kind of a column in MLflow."""
 
     PARAM = "param"
     METRIC = "metric"
@@ -46,10 +47,10 @@ class Mlflow(StrEnum):
 
 
 class Compared(StrEnum):
-    """What a column says about two runs that are compared."""
+    """The part of a column in a comparison of two runs."""
 
+    # A ratio between runs that differ in it has no meaning.
     DECIDES = "decides"
-    """Where it differs, a ratio says nothing."""
 
     DESCRIBES = "describes"
     HIGHER_IS_BETTER = "higher is better"
@@ -57,8 +58,12 @@ class Compared(StrEnum):
 
 
 RUNS, RESULTS = "runs", "results"
+
+# The schema of the first release; warehouses of a smaller one are of development versions.
+BASELINE = 12
+
+# The unit of what is measured in the workload's own unit: the name of the column that holds it.
 UNIT = "throughput_unit"
-"""The unit of what is measured in the workload's own unit: the name of the column that holds it."""
 
 FRACTION, COUNT, UTC = "fraction", "1", "UTC"
 
@@ -67,29 +72,28 @@ FRACTION, COUNT, UTC = "fraction", "1", "UTC"
 class Stored:
     """A column of the table `runs` or `results`.
 
-    `place`: from 1, final once it was released, because rows are inserted without naming columns. `name` and
-    `sql_type`: where they are not those of the column. `since`: the version of the schema that brought it."""
+    `position`: from 1, final once released, because rows are inserted without naming columns. `name`, `sql_type`: if
+    not those of the column. `since`: the version of the schema that added it. `hashed`: whether the hash of a record
+    covers its cells; others follow from those, or are covered in another way. `nullable`: if not so that numbers and
+    times can be NULL, and nothing else. `long`: texts that may have millions of characters."""
 
     table: str
-    place: int
-    name: str = ""
+    position: int
     sql_type: str = ""
-    since: int = 1
+    name: str = ""
+    since: int = BASELINE
+    hashed: bool = True
+    nullable: bool | None = None
+    long: bool = False
 
 
-def run(place: int, sql_type: str = "", *, since: int = 1, name: str = "") -> Stored:
-    """A column of the table `runs`."""
-    return Stored(RUNS, place, name, sql_type, since)
-
-
-def result(place: int, sql_type: str = "", *, since: int = 1, name: str = "") -> Stored:
-    """A column of the table `results`."""
-    return Stored(RESULTS, place, name, sql_type, since)
+run = partial(Stored, RUNS)
+result = partial(Stored, RESULTS)
 
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """A column of the export of runs: its group, and what is not as the column itself says."""
+    """A column of the export of runs: its group, and what differs from the column itself."""
 
     group: str
     name: str = ""
@@ -104,8 +108,8 @@ class Exported:
 class Key:
     """A key of the training tool's block `train_result_info`.
 
-    `headers`: what people call it in tables. `zero_is_unmeasured`: whether the tool writes 0 where nothing was
-    measured; such a number is never negative."""
+    `headers`: its names in other people's tables. `zero_is_unmeasured`: the tool writes 0 where nothing was measured;
+    such a number is never negative."""
 
     headers: str = ""
     zero_is_unmeasured: bool = False
@@ -113,13 +117,13 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of what is known of a run.
+    """One column of a run.
 
-    `name`: in the views for analysts, and in MLflow. `unit` may be the name of the column that holds it. `sql`: over
-    `runs join results`, where it is not simply stored; `row`: the field of RunRow, where that is called otherwise.
-    `view_sql`: where the view says it otherwise; `in_view`: whether it does at all. `label`: over a table, in English;
-    the Chinese is in the catalogue of messages as `column.` and the name. `median_since`: the version of the schema
-    from which rows of the leaderboard and of exported series have the median over their valid runs, under this name."""
+    `name`: in views and in MLflow. `unit` may be the name of the column that holds it. `sql`: over `runs join results`,
+    if it is not stored as it is; `view_sql`: if it differs in the view `v_runs`, which has it if `in_view`. `row`: the
+    field of RunRow, if that has another name. `label`: its head in tables, in English; the Chinese is the message
+    `column.<name>`. `median_since`: the version of the schema from which rows of the leaderboard and of exported series
+    have the median over their valid runs, under this name."""
 
     name: str
     kind: Kind
@@ -145,13 +149,19 @@ class Column:
 
     @property
     def field(self) -> str:
-        """The field of RunRow that holds it."""
+        """The field of RunRow."""
         return self.row or self.name.removesuffix("_utc")
 
     @property
     def value(self) -> str:
-        """Its SQL."""
+        """Its SQL over `runs join results`."""
         return self.sql or self.stored_name
+
+    @property
+    def nullable(self) -> bool:
+        """Whether a cell of the table can be NULL."""
+        stated = self.stored.nullable if self.stored else None
+        return self.kind in (Kind.INTEGER, Kind.NUMBER, Kind.TIME) if stated is None else stated
 
     @property
     def sql_type(self) -> str:

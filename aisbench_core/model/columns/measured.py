@@ -1,6 +1,7 @@
-"""What came out of a run: accuracy, times, throughput, power and utilisation."""
+"""Columns of the result: accuracy, times, throughput, power and utilisation."""
 
 from aisbench_core.model.columns.column import (
+    BASELINE,
     COUNT,
     FRACTION,
     UNIT,
@@ -16,8 +17,8 @@ from aisbench_core.model.columns.column import (
     run,
 )
 
+# Runs that enter the statistics of their group. Claimed ones have groups of their own, because of their origin.
 COUNTED = "validity in ('valid', 'claimed')"
-"""Runs that enter the statistics of their group. Claimed ones are in groups of their own, by their origin."""
 
 TEXT, INTEGER, NUMBER, FLAG, TIME = Kind
 OURS = Wording.OURS
@@ -25,32 +26,32 @@ PARAM, METRIC, TAG = Mlflow
 HIGHER, LOWER = Compared.HIGHER_IS_BETTER, Compared.LOWER_IS_BETTER
 
 QUALITY = (
-    Column("accuracy", NUMBER, "reached accuracy; empty on synthetic data", FRACTION, label="Accuracy",
+    Column("accuracy", NUMBER, "accuracy; empty on synthetic data", FRACTION, label="Accuracy",
         stored=result(18, name="accuracy_measured"), exported=Exported("quality"), mlflow=METRIC, compared=HIGHER,
         sortable=True),
     Column("accuracy_reported", NUMBER, "`accuracy` of the block, also on synthetic data", FRACTION,
         stored=result(2, name="accuracy"), sql="results.accuracy", mlflow=METRIC, key=Key(
             "accuracy, acc, top1, top 1, top1 acc, top1 accuracy, top 1 accuracy, precision acc, mlm accuracy, 精度, "
             "准确率, 正确率, 训练精度, 最终精度, top1精度")),
-    Column("accuracy_target", NUMBER, "the workload's target; empty when it has none", FRACTION,
+    Column("accuracy_target", NUMBER, "target of the workload; empty if there is none", FRACTION,
         label="Accuracy to reach", stored=run(36), exported=Exported("quality"), mlflow=METRIC),
-    Column("accuracy_target_source", TEXT, "where the target comes from", stored=run(37), in_view=False,
+    Column("accuracy_target_source", TEXT, "source of the target", stored=run(37), in_view=False,
         exported=Exported("quality")),
-    Column("converged", FLAG, "whether the target was reached; empty when either is missing",
+    Column("converged", FLAG, "whether accuracy reached the target; empty if either is missing",
         sql="accuracy_measured >= accuracy_target", exported=Exported("quality")),
 )  # fmt: skip
-"""How well it was trained."""
 
 
 def _period(
-    name: str, place: int, meaning: str, label: str, start_headers: str, end_headers: str
+    name: str, position: int, meaning: str, label: str, start_headers: str, end_headers: str
 ) -> tuple[Column, ...]:
-    """A phase of the tool: the keys of its start and end, at `place` and behind it, and the seconds between them."""
+    """A phase of the training tool: the keys of its start and end, from `position` on, and the seconds between them."""
     start, end = f"{name}_start_time", f"{name}_end_time"
+    # A clock that was put back in between measured nothing.
     return (
-        Column(start, TIME, f"`{start}` of the block", UTC, stored=result(place), in_view=False,
+        Column(start, TIME, f"`{start}` of the block", UTC, stored=result(position), in_view=False,
             exported=Exported("time", f"{name}_start_utc"), key=Key(start_headers)),
-        Column(end, TIME, f"`{end}` of the block", UTC, stored=result(place + 1), in_view=False,
+        Column(end, TIME, f"`{end}` of the block", UTC, stored=result(position + 1), in_view=False,
             exported=Exported("time", f"{name}_end_utc"), key=Key(end_headers)),
         Column(f"{name}_s", NUMBER, meaning, "s", label=label, exported=Exported("time"), mlflow=METRIC,
             sql=f"case when {end} >= {start} then date_diff('microsecond', {start}, {end}) / 1e6 end"),
@@ -58,27 +59,27 @@ def _period(
 
 
 TIMES = (
-    Column("submitted_at_utc", TIME, "when the job was submitted", UTC, stored=run(31, name="submitted_at")),
-    Column("started_at_utc", TIME, "when the job started", UTC, stored=run(32, name="started_at")),
-    Column("ended_at_utc", TIME, "when the job ended", UTC, label="Ended", stored=run(33, name="ended_at"),
+    Column("submitted_at_utc", TIME, "submission of the job", UTC, stored=run(31, name="submitted_at")),
+    Column("started_at_utc", TIME, "start of the job", UTC, stored=run(32, name="started_at")),
+    Column("ended_at_utc", TIME, "end of the job", UTC, label="Ended", stored=run(33, name="ended_at"),
         sortable=True),
-    Column("queue_s", NUMBER, "from submission to start", "s", label="Queue", stored=run(34),
+    Column("queue_s", NUMBER, "time from submission to start", "s", label="Queue", stored=run(34),
         exported=Exported("time"), mlflow=METRIC, compared=LOWER, sortable=True),
-    *_period("prepare", 9, "launched: launch to submission; imported: the source's preparation", "Preparation", "", ""),
-    *_period("dataload", 11, "imported: the source's loading of data; empty for launched runs", "Data loading", "", ""),
-    *_period("proc", 13, "launched: the job's start to its end; imported: the source's training", "Training", "", ""),
-    *_period("total", 15, "launched: launch to the collection of the results; imported: the source's total", "Total",
+    *_period(
+        "prepare", 9, "launched: launch to submission; imported: preparation in the source", "Preparation", "", ""),
+    *_period("dataload", 11, "imported: data loading in the source; empty for launched runs", "Data loading", "", ""),
+    *_period("proc", 13, "launched: start to end of the job; imported: training in the source", "Training", "", ""),
+    *_period("total", 15, "launched: launch to collected results; imported: total in the source", "Total",
         "start, start time, started at, begin, begin time, 开始时间, 启动时间, 训练开始时间, 测试开始时间",
         "end, end time, ended at, finish, finish time, 结束时间, 完成时间, 训练结束时间, 测试结束时间"),
-    Column("duration_s", NUMBER, "the platform's count of time in which the job ran", "s", label="Ran for",
+    Column("duration_s", NUMBER, "run time of the job, from the platform", "s", label="Ran for",
         stored=run(35), exported=Exported("time", "platform_duration_s"), mlflow=METRIC, compared=LOWER,
         sortable=True),
 )  # fmt: skip
-"""How long it took."""
 
 THROUGHPUT = (
     Column("throughput_reported", NUMBER,
-        "`throughput_ratio` of the block: launched, the console's own sum; imported, as its source says", UNIT,
+        "`throughput_ratio` of the block: launched, the console's sum; imported, from the source", UNIT,
         label="reported", stored=result(3, name="throughput_ratio"), exported=Exported("throughput"), mlflow=METRIC,
         key=Key(
             "throughput ratio, throughput, throughput reported, throughput rate, total throughput, fps, samples per "
@@ -88,30 +89,30 @@ THROUGHPUT = (
         stored=run(15), exported=Exported("throughput"), mlflow=PARAM, compared=Compared.DECIDES),
     Column("formula_id", TEXT, "how the throughputs were computed from the cards, see docs/warehouse.md",
         label="Formula", stored=result(22), exported=Exported("throughput", "throughput_aggregation"), mlflow=TAG),
-    Column("throughput", NUMBER, "computed from all cards, by that formula", UNIT, label="Throughput",
+    Column("throughput", NUMBER, "throughput computed from all cards with `formula_id`", UNIT, label="Throughput",
         stored=result(19, name="throughput_cluster"), exported=Exported("throughput", "throughput_cluster"),
         mlflow=METRIC, compared=HIGHER, sortable=True),
     Column("throughput_per_node", NUMBER, "throughput per node", UNIT, label="Throughput per node", stored=result(20),
         row="per_node", exported=Exported("throughput"), mlflow=METRIC, compared=HIGHER, sortable=True),
     Column("throughput_per_card", NUMBER, "throughput per card", UNIT, label="Throughput per card", stored=result(21),
         row="per_card", exported=Exported("throughput"), mlflow=METRIC, compared=HIGHER, sortable=True),
-    Column("ranks_expected", INTEGER, "cards that should have told a throughput", COUNT, stored=result(23),
+    Column("ranks_expected", INTEGER, "cards that should have reported a throughput", COUNT, stored=result(23),
         exported=Exported("throughput"), mlflow=METRIC),
-    Column("ranks_found", INTEGER, "cards whose file holds a usable number", COUNT, stored=result(24),
+    Column("ranks_found", INTEGER, "cards with a valid number", COUNT, stored=result(24),
         exported=Exported("throughput"), mlflow=METRIC),
     Column("rank_cv", NUMBER, "coefficient of variation of the cards' throughputs", FRACTION,
         label="Spread over cards (CV)", stored=result(25), mlflow=METRIC, compared=LOWER, sortable=True,
         exported=Exported("throughput", "rank_cv_pct", "rank_cv * 100", unit="%")),
     Column("straggler_ranks", TEXT,
-        "slow cards: `rank`, or `server/rank` in single-server mode, separated by `;`", stored=result(26),
+        "slow cards: `rank`, or `server/rank` in single-server mode, separated by `;`", stored=result(26, long=True),
         exported=Exported("throughput")),
 )  # fmt: skip
-"""How fast it was."""
 
+# Scaling; the export joins `base_nodes` and `base_throughput`.
 SCALING = (
     Column("base_nodes", INTEGER,
-        "smallest node count with a valid run of the same question, version, origin and system (flavor, pool, cards "
-        "per node, accelerator, image, code, data)", in_view=False,
+        "smallest node count with a valid run of the same benchmark configuration, version and system (flavor, "
+        "pool, cards per node, accelerator, image, code, data)", in_view=False,
         exported=Exported("scaling", sql=f"case when {COUNTED} then base_nodes end")),
     Column("speedup", NUMBER, "throughput_cluster / median throughput at base_nodes", in_view=False,
         exported=Exported("scaling", sql=f"case when {COUNTED} then throughput_cluster / base_throughput end")),
@@ -119,38 +120,36 @@ SCALING = (
         exported=Exported("scaling", sql=f"""case when {COUNTED}
             then 100 * throughput_cluster * base_nodes / (node_count * base_throughput) end""")),
 )  # fmt: skip
-"""How it scales; the sources of the export join `base_nodes` and `base_throughput`."""
 
 POWER = (
     Column("power_measured", TEXT, "`y` or `n`", in_view=False, exported=Exported("power", wording=OURS,
         sql="case when average_power is null and max_power is null then 'n' else 'y' end")),
-    Column("power_source", TEXT, "where the power comes from", in_view=False, exported=Exported("power", wording=OURS,
+    Column("power_source", TEXT, "source of the power", in_view=False, exported=Exported("power", wording=OURS,
         sql="case when average_power is not null or max_power is not null then 'train_result_info' end")),
-    Column("average_power_w", NUMBER, "mean power, as an imported source says; not measured of launched runs", "W",
+    Column("average_power_w", NUMBER, "mean power of imported results; not measured for launched runs", "W",
         label="Mean power", stored=result(4, name="average_power"), exported=Exported("power"), mlflow=METRIC,
-        compared=LOWER, median_since=12, key=Key(
+        compared=LOWER, median_since=BASELINE, key=Key(
             "average power, avg power, mean power, average power w, power, 平均功率, 平均功耗, 功耗, 功率",
             zero_is_unmeasured=True)),
-    Column("max_power_w", NUMBER, "highest power; the same", "W", label="Max. power",
+    Column("max_power_w", NUMBER, "maximum power; likewise", "W", label="Max. power",
         stored=result(5, name="max_power"), exported=Exported("power"), mlflow=METRIC, key=Key(
             "max power, maximum power, peak power, max power w, 最大功率, 最大功耗, 峰值功率, 峰值功耗",
             zero_is_unmeasured=True)),
-    Column("energy_j", NUMBER, "energy as reported, taken as J; the same", "J", label="Energy",
+    Column("energy_j", NUMBER, "reported energy, assumed to be in J; likewise", "J", label="Energy",
         stored=result(6, name="energy_consumption"), exported=Exported("power", "energy", unit=""), mlflow=METRIC,
         key=Key("energy consumption, energy, 能耗, 总能耗, 能源消耗, 耗电量", zero_is_unmeasured=True)),
-    Column("power_efficiency", NUMBER, "`efficientcy` as reported: ratio of work to energy; the same",
+    Column("power_efficiency", NUMBER, "reported `efficientcy`: ratio of work to energy; likewise",
         stored=result(7, name="efficientcy"), exported=Exported("power"), mlflow=METRIC, key=Key(
             "efficientcy, efficiency, power efficiency, energy efficiency, 能效, 能效比, 效率",
             zero_is_unmeasured=True)),
 )  # fmt: skip
-"""What it cost."""
 
 UTILISATION = (
-    Column("resource_util", NUMBER, "utilisation as reported; the same", FRACTION,
+    Column("resource_util", NUMBER, "reported utilisation; likewise", FRACTION,
         stored=result(8, name="resource_util_ratio"), mlflow=METRIC, key=Key(
             "resource util ratio, resource utilization, utilization, npu util, 资源利用率, 利用率, npu利用率",
             zero_is_unmeasured=True)),
-    Column("npu_util_avg_pct", NUMBER, "mean of the platform's samples of NPU utilisation", "%", label="Utilisation",
+    Column("npu_util_avg_pct", NUMBER, "mean NPU utilisation of the platform's samples", "%", label="Utilisation",
         stored=result(27), mlflow=METRIC, exported=Exported("utilisation",
             sql="coalesce(npu_util_avg_pct, resource_util_ratio * 100)",
             meaning="mean of the platform's samples, otherwise the reported share")),
@@ -159,4 +158,3 @@ UTILISATION = (
             sql="""case when npu_util_avg_pct is not null then 'platform metrics'
             when resource_util_ratio is not null then 'train_result_info' end""")),
 )  # fmt: skip
-"""How busy the cards were."""

@@ -1,4 +1,4 @@
-"""Baselines that people marked, one per group at most."""
+"""Baselines that people marked: at most one for each trend."""
 
 import json
 from collections.abc import Sequence
@@ -10,121 +10,113 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.errors import Problem, RunNotFound, SpecError
 from aisbench_core.messages import Message
 from aisbench_core.model import Origin, canonical_json
-from aisbench_core.warehouse.answers.histories import Baseline, HistoryGroup, VersionField
+from aisbench_core.warehouse.answers.histories import Baseline, Trend, VersionField
 from aisbench_core.warehouse.records.rows import aware
 from aisbench_core.warehouse.records.runs import by_ids
-from aisbench_core.warehouse.store.connection import Connection
-from aisbench_core.warehouse.store.lake import Lake
+from aisbench_core.warehouse.store import Store
 from aisbench_core.warehouse.values import RunRow
 
+# The table says group_id where the code says trend_id: its columns were released with that name.
+_DELETE = "delete from baselines where group_id = ?"
 
-def mark(
-    connection: Connection | Lake, run_ids: Sequence[str], field: VersionField | None, who: str, at: datetime
-) -> Baseline:
-    """These runs are the baseline of their group from now on; with `field`, every run of their versions.
 
-    Raises RunNotFound, and SpecError unless they are valid runs of one group, whose versions are known."""
+def mark(store: Store, run_ids: Sequence[str], field: VersionField | None, who: str, at: datetime) -> Baseline:
+    """Make these runs the baseline of their trend; with `field`, all runs of their versions.
+
+    Raises RunNotFound, and SpecError unless they are valid runs of one trend, whose versions are known."""
     ids = tuple(dict.fromkeys(run_ids))
-    with connection.cursor() as cur:
+    with store.cursor() as cur:
         runs = by_ids(cur, ids)
-    marked = _baseline(runs, ids, field, who, at)
-    connection.write(lambda cur: _store(cur, marked))
-    return marked
+    baseline = _baseline(runs, ids, field, who, at)
+    store.write(lambda cur: _put(cur, baseline))
+    return baseline
 
 
-def unmark(connection: Connection | Lake, group_id: str) -> bool:
-    """Forget a group's baseline; says whether it had one."""
-    with connection.cursor() as cur:
-        known = group_id in by_group(cur)
-    if known:
-        connection.write(lambda cur: cur.execute("delete from baselines where group_id = ?", [group_id]))
-    return known
+def unmark(store: Store, trend_id: str) -> bool:
+    """Forget the baseline of a trend. Returns whether it had one."""
+    with store.cursor() as cur:
+        exists = trend_id in by_trend(cur)
+    if exists:
+        store.write(lambda cur: cur.execute(_DELETE, [trend_id]))
+    return exists
 
 
-def by_group(cur: DuckDBPyConnection) -> dict[str, Baseline]:
-    """Every marked baseline by its group's id."""
+def by_trend(cur: DuckDBPyConnection) -> dict[str, Baseline]:
+    """All baselines by trend_id, the oldest mark first."""
     cur.execute(
         "select group_id, grouped, version_field, names, marked_by, marked_at from baselines order by marked_at"
     )
-    return {group_id: _read(*values) for group_id, *values in cur.fetchall()}
+    return {trend_id: _read(*values) for trend_id, *values in cur.fetchall()}
 
 
 def without(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> None:
-    """Take runs out of the baselines that name them; one that names nothing else goes."""
-    gone = {*run_ids}
-    for group_id, marked in by_group(cur).items():
-        if marked.field is None and gone & {*marked.names}:
-            left = tuple(name for name in marked.names if name not in gone)
-            cur.execute("delete from baselines where group_id = ?", [group_id])
-            if left:
-                _store(cur, replace(marked, names=left))
+    """Take runs out of the baselines that name them, and drop baselines that name no other."""
+    removed = {*run_ids}
+    for trend_id, baseline in by_trend(cur).items():
+        if baseline.field is None and removed & {*baseline.names}:
+            cur.execute(_DELETE, [trend_id])
+            if names := tuple(name for name in baseline.names if name not in removed):
+                _put(cur, replace(baseline, names=names))
 
 
-def copy(source: Connection | Lake, target: Connection | Lake) -> None:
-    """Every baseline of the source, unless the target has a newer one for the same group."""
+def copy(source: Store, target: Store) -> None:
+    """Copy all baselines, unless the target has a newer one for the same trend."""
     with source.cursor() as cur:
-        marks = list(by_group(cur).values())
-    if marks:
-        target.write(lambda cur: _store_newer(cur, marks))
+        baselines = list(by_trend(cur).values())
+    if baselines:
+        target.write(lambda cur: _put_newer(cur, baselines))
 
 
-def _store_newer(cur: DuckDBPyConnection, marks: Sequence[Baseline]) -> None:
-    known = by_group(cur)
-    for marked in marks:
-        there = known.get(marked.group.id)
-        if there is None or there.marked_at < marked.marked_at:
-            _store(cur, marked)
+def _put_newer(cur: DuckDBPyConnection, baselines: Sequence[Baseline]) -> None:
+    stored = by_trend(cur)
+    for baseline in baselines:
+        present = stored.get(baseline.group.id)
+        if present is None or present.marked_at < baseline.marked_at:
+            _put(cur, baseline)
 
 
 def _baseline(
     runs: Sequence[RunRow], ids: Sequence[str], field: VersionField | None, who: str, at: datetime
 ) -> Baseline:
-    missing = set(ids) - {run.run_id for run in runs}
+    missing = ", ".join(sorted(set(ids) - {run.run_id for run in runs}))
     if missing or not ids:
         raise RunNotFound(
-            Message(
-                "no such run in the warehouse: {missing}",
-                missing=", ".join(sorted(missing)) or Message("none was named"),
-            )
+            Message("no such run in the warehouse: {missing}", missing=missing or Message("none was named"))
         )
-    known = {HistoryGroup.of(run) for run in runs}
+    trends = {Trend.of(run) for run in runs}
     problems = [
         Problem(run.run_id, Message("must have a valid result"), run.validity)
         for run in runs
         if not run.validity.counts
     ]
-    if len(known) > 1:
-        problems.append(
-            Problem("runs", Message("must be of one group: the same question on the same hardware"), str(len(known)))
-        )
-    names = tuple(dict.fromkeys(_version(run, field) for run in runs)) if field else tuple(ids)
+    if len(trends) > 1:
+        condition = Message("must be of one group: the same benchmark configuration on the same hardware")
+        problems.append(Problem("runs", condition, str(len(trends))))
+    column = "image" if field is VersionField.ENGINE else str(field)  # the engine's version may be an image's address
+    names = tuple(dict.fromkeys(str(getattr(run, column)) for run in runs)) if field else tuple(ids)
     if "" in names:
         problems.append(Problem(str(field), Message("must be known of each run"), Message("unknown")))
     if problems:
         raise SpecError(Message("baseline"), problems)
-    return Baseline(known.pop(), field, names, who, at)
+    return Baseline(trends.pop(), field, names, who, at)
 
 
-def _version(run: RunRow, field: VersionField) -> str:
-    return run.image if field is VersionField.ENGINE else str(getattr(run, field))
-
-
-def _store(cur: DuckDBPyConnection, marked: Baseline) -> None:
-    cur.execute("delete from baselines where group_id = ?", [marked.group.id])
+def _put(cur: DuckDBPyConnection, baseline: Baseline) -> None:
+    cur.execute(_DELETE, [baseline.group.id])
     cur.execute(
         "insert into baselines values (?, ?, ?, ?, ?, ?)",
         [
-            marked.group.id,
-            canonical_json(asdict(marked.group)),
-            marked.field.value if marked.field else "",
-            canonical_json(list(marked.names)),
-            marked.marked_by,
-            marked.marked_at.astimezone(UTC).replace(tzinfo=None),
+            baseline.group.id,
+            canonical_json(asdict(baseline.group)),
+            baseline.field.value if baseline.field else "",
+            canonical_json(list(baseline.names)),
+            baseline.marked_by,
+            baseline.marked_at.astimezone(UTC).replace(tzinfo=None),
         ],
     )
 
 
 def _read(grouped: str, field: str, names: str, who: str, at: datetime) -> Baseline:
-    key = json.loads(grouped)
-    group = HistoryGroup(**{**key, "origin": Origin(key["origin"])})
-    return Baseline(group, VersionField(field) if field else None, tuple(json.loads(names)), who, aware(at))
+    cells = json.loads(grouped)
+    trend = Trend(**{**cells, "origin": Origin(cells["origin"])})
+    return Baseline(trend, VersionField(field) if field else None, tuple(json.loads(names)), who, aware(at))

@@ -1,4 +1,4 @@
-"""The leaderboard: runs of the same question on the same hardware and software, with honest statistics."""
+"""The leaderboard: groups of runs with equal configuration, hardware and software, and their statistics."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -7,10 +7,10 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import Mode, Origin
+from aisbench_core.model.columns import GROUP_KEYS
 from aisbench_core.statistics.student import T95, T95_BEYOND
 from aisbench_core.warehouse.answers.boards import ASPECTS, BoardPage, BoardRow
-from aisbench_core.warehouse.answers.filters import order, parameters, standings_of
-from aisbench_core.warehouse.answers.group_statistics import KEYS
+from aisbench_core.warehouse.answers.filters import order, parameters, statistics_of
 from aisbench_core.warehouse.answers.sorts import BOARD_SORTS
 from aisbench_core.warehouse.records.rows import aware
 from aisbench_core.warehouse.values import BoardQuery
@@ -22,10 +22,11 @@ def t95(count: str) -> str:
     return f"(case when {count} > {len(T95) + 1} then {beyond} else list_extract({list(T95)}, {count} - 1) end)"
 
 
-_OTHERS = ", ".join(
+_DIFFERENCES = ", ".join(
     f"min({field}) over alike <> max({field}) over alike as other_{name}" for name, field in ASPECTS.items()
 )
 
+# The statistics in the relation `numbers`, as far as they are `shown`, with what follows from them.
 GROUPED = f"""
     groups as (
         select *,
@@ -33,28 +34,27 @@ GROUPED = f"""
             {t95("runs")} * sd / sqrt(runs) as margin,
             mean - coalesce(margin, 0) as low,
             mean + coalesce(margin, 0) as high,
-            {_OTHERS}
+            {_DIFFERENCES}
         from numbers where {{shown}}
-        window alike as (partition by {", ".join(name for name in KEYS if name not in ASPECTS.values())}))
+        window alike as (partition by {", ".join(name for name in GROUP_KEYS if name not in ASPECTS.values())}))
 """
-"""The standings called `numbers`, as far as they are `shown`, with what follows from their numbers."""
 
 _GROUPS = GROUPED.format(shown="runs > 0 or $include_invalid")
 
+# Rows that are equal in these are of one benchmark in one unit, and ranked among each other.
 _BENCHMARK = ("region", "rehearsal", "fingerprint", "throughput_unit", "synthetic_data")
-"""Rows that are equal in these are one benchmark in one unit: only those have ranks among each other."""
 
-_RIVALS = " and ".join(f"other.{name} = page.{name}" for name in _BENCHMARK)
-
-
-def _rank(before: str, demand: str) -> str:
-    """What somebody claims of runs elsewhere neither has a rank nor takes one."""
-    others = f"select count(*) from groups other where {_RIVALS} and other.origin = 'launched' and {demand}"
-    return f"case when runs > 0 and origin = 'launched' then {before}({others}) end"
+_SAME_BENCHMARK = " and ".join(f"other.{name} = page.{name}" for name in _BENCHMARK)
 
 
+def _rank(condition: str) -> str:
+    """How many rows fulfil a condition; imported runs, which nobody verified, neither have a rank nor take one."""
+    rivals = f"select count(*) from groups other where {_SAME_BENCHMARK} and other.origin = 'launched' and {condition}"
+    return f"case when runs > 0 and origin = 'launched' then ({rivals}) end"
+
+
+# Sorts by numbers in the row's own unit. Rows are sorted by unit first: numbers of two units have no order.
 _RATES = frozenset({"throughput", "best", "olympic_mean", "per_node", "per_card"})
-"""Sorts by numbers in the row's own unit: rows of one unit stand together, as numbers of two units have no order."""
 
 _DIFFERING = [f"case when other_{name} then '{name}' end" for name in ASPECTS]
 
@@ -63,9 +63,9 @@ FIELDS = {field.name: field.name for field in fields(BoardRow)} | {
     "ci_high": "mean + margin",
     "reason": "case when runs > 0 then '' else why end",
     "differs_in": f"concat_ws(';', {', '.join(_DIFFERING)})",
-    # As sure as the intervals are.
-    "rank_from": _rank("1 + ", "other.low > page.high"),
-    "rank_to": _rank("", "other.high >= page.low"),
+    # Rows whose confidence intervals overlap may be in either order, so that each has a range of ranks.
+    "rank_from": "1 + " + _rank("other.low > page.high"),
+    "rank_to": _rank("other.high >= page.low"),
 }
 
 
@@ -76,44 +76,36 @@ def leaderboard(cur: DuckDBPyConnection, query: BoardQuery) -> BoardPage:
     sorted_by = (
         f"{units}{order(query, BOARD_SORTS)}, model, framework_version, flavor, node_count, fingerprint, latest_run_id"
     )
-    chosen = parameters(cur, query)
+    filters = parameters(cur, query)
+    # Ranks are computed for the rows of the page only: each of them is compared with all other groups.
     cur.execute(
         f"""
-        with numbers as (from {standings_of(cur, query)}), {_GROUPS},
+        with numbers as (from {statistics_of(cur, query)}), {_GROUPS},
         page as (
-            select *, count(*) over () as total, row_number() over (order by {sorted_by}) as place
-            from groups order by place limit $limit offset $offset)
-        select {columns}, total from page order by place
+            select *, count(*) over () as total, row_number() over (order by {sorted_by}) as number
+            from groups order by number limit $limit offset $offset)
+        select {columns}, total from page order by number
         """,
-        chosen
-        | {
-            "include_invalid": query.include_invalid,
-            "limit": query.limit,
-            "offset": query.offset,
-        },
+        filters | {"include_invalid": query.include_invalid, "limit": query.limit, "offset": query.offset},
     )
-    found = cur.fetchall()
-    rows = tuple(_row(values[:-1]) for values in found)
-    total = found[0][-1] if found else _total(cur, query)
-    return BoardPage(rows, total, rehearsal=bool(chosen["rehearsal"]))
+    rows = cur.fetchall()
+    if not rows and query.offset:  # a page behind the last one still has a total
+        return replace(leaderboard(cur, replace(query, offset=0, limit=1)), rows=())
+    total = rows[0][-1] if rows else 0
+    return BoardPage(tuple(_row(values[:-1]) for values in rows), total, rehearsal=bool(filters["rehearsal"]))
 
 
-_MADE: Mapping[str, Callable[[Any], object]] = {
+_CONVERTERS: Mapping[str, Callable[[Any], object]] = {
     "mode": Mode,
     "origin": Origin,
     "best_at": lambda at: aware(at) if at else None,
     "latest_at": lambda at: aware(at) if at else None,
 }
-_MAKING = tuple((index, _MADE[name]) for index, name in enumerate(FIELDS) if name in _MADE)
+_CONVERTED = tuple((index, _CONVERTERS[name]) for index, name in enumerate(FIELDS) if name in _CONVERTERS)
 
 
 def _row(values: Sequence[Any]) -> BoardRow:
     cells = list(values)
-    for index, made in _MAKING:
-        cells[index] = made(cells[index])
+    for index, convert in _CONVERTED:
+        cells[index] = convert(cells[index])
     return BoardRow(*cells)
-
-
-def _total(cur: DuckDBPyConnection, query: BoardQuery) -> int:
-    """How many groups there are when the page lies behind the last of them."""
-    return leaderboard(cur, replace(query, offset=0, limit=1)).total if query.offset else 0

@@ -1,4 +1,4 @@
-"""What the leaderboard answers: frozen values, free of SQL. Units as in values.py; None always means "not measured"."""
+"""Rows of the leaderboard: frozen values, free of SQL. Units as in values.py; None is "not measured"."""
 
 import re
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from typing import Protocol
 
 from aisbench_core.model import Mode, Origin
 
+# What may distinguish rows that look alike otherwise, and the field of a row that holds it.
 ASPECTS = {"accelerator": "accelerator", "image": "image", "code": "code_sha256", "data": "dataset_sha256"}
-"""What may tell rows apart that look alike otherwise, and the field of a row that holds it."""
 
 UNKNOWN = "unknown"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -16,15 +16,15 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class BoardRow:
-    """Runs that asked for the same thing on the same hardware, image, code and data.
+    """A group of runs: the same benchmark configuration on the same hardware, image, code and data.
 
-    Every statistic is over the valid runs only (`runs` of them): `throughput` is their median, `olympic_mean` their
-    mean without the best and the worst (from 5 runs on), `cv` their coefficient of variation (from 2 on). A group
-    without a valid run has runs=0, no statistic, and says why in `reason` (ids of the failed checks, or the state).
-    `rank_from` and `rank_to` are the places it may hold among the rows with its fingerprint and unit: they differ where
-    95 % confidence intervals of the mean overlap; imported rows hold none. Accuracy on synthetic data is never counted.
-    `median_run_id` is the valid run in the middle by throughput, the slower one of two, and `accuracy` what it reached.
-    `differs_in` names the ASPECTS in which rows differ that look like this one, separated by `;`.
+    Statistics are over the `runs` valid runs only: `throughput` is their median, `olympic_mean` their mean without the
+    best and the worst (from 5 runs on), `cv` their coefficient of variation (from 2 on). A group without a valid run
+    has runs=0, no statistics, and a `reason` (ids of the failed checks, or the state). `rank_from` and `rank_to` are
+    the ranks it may have among the rows with its fingerprint and unit: they differ where 95 % confidence intervals of
+    the mean overlap; imported rows have none. Accuracy on synthetic data does not count. `median_run_id` is the valid
+    run in the middle by throughput, the slower one of two, and `accuracy` its accuracy. `differs_in` names the ASPECTS
+    in which this row differs from rows that look the same, separated by `;`.
     """
 
     workload: str
@@ -77,12 +77,12 @@ class BoardRow:
 
     @property
     def system(self) -> str:
-        """What tells it from rows that look alike, as "code=1a2b3c4d, data=unknown"; empty without such rows."""
+        """What distinguishes it from rows that look the same, as "code=1a2b3c4d, data=unknown"; else empty."""
         return ", ".join(f"{name}={named(getattr(self, ASPECTS[name]))}" for name in self.differs_in.split(";") if name)
 
     @property
     def rank(self) -> str:
-        """The place for a person: "2", or "2–4" where the data cannot tell; empty without a valid run."""
+        """The rank as text: "2", or "2–4" where intervals overlap; empty without a valid run."""
         if self.rank_from is None:
             return ""
         return str(self.rank_from) if self.rank_from == self.rank_to else f"{self.rank_from}–{self.rank_to}"
@@ -98,12 +98,12 @@ class BoardPage:
 
 
 def named(value: str) -> str:
-    """A value in a few letters: of a SHA-256 its first eight digits."""
+    """A value as short text: the first eight digits of a SHA-256, and "unknown" instead of nothing."""
     return (value[:8] if _SHA256.fullmatch(value) else value) or UNKNOWN
 
 
 class Hardware(Protocol):
-    """Whatever says where a run ran: a row, a run, a curve."""
+    """What a run ran on: a row, a run or a curve."""
 
     @property
     def flavor(self) -> str: ...
@@ -116,5 +116,5 @@ class Hardware(Protocol):
 
 
 def hardware(where: Hardware) -> str:
-    """The instance type; of a dedicated pool, or where no instance type is known, the accelerator beside the pool."""
+    """The instance type; without one, the pool and the accelerator."""
     return where.flavor or " · ".join(part for part in (where.pool_id, where.accelerator) if part)

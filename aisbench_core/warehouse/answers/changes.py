@@ -1,4 +1,4 @@
-"""A group's runs over time: where versions begin, which levels a metric had, and where it changed. Pure functions."""
+"""A trend's runs over time: where versions begin, which levels a metric had, and where it changed. Pure functions."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -17,36 +17,35 @@ from aisbench_core.warehouse.answers.regression import THROUGHPUT, TRACKED, Trac
 
 
 def boundaries(runs: Sequence[HistoryRun]) -> tuple[Boundary, ...]:
-    """Each first run with a new framework version, engine version or code; the very first run has nothing new."""
-    found = []
-    for field in VersionField:
-        known = {runs[0].version(field)} if runs else set()
-        for run in runs[1:]:
-            value = run.version(field)
-            if value and value not in known:
-                found.append(Boundary(run.run_id, run.at, field, value))
-                known.add(value)
-    place = {run.run_id: index for index, run in enumerate(runs)}
-    return tuple(sorted(found, key=lambda each: place[each.run_id]))
+    """The first run with each new framework version, engine version or code; nothing is new in the very first run."""
+    firsts: dict[tuple[VersionField, str], int] = {}
+    for index, run in enumerate(runs):
+        for field in VersionField:
+            firsts.setdefault((field, run.version(field)), index)
+    return tuple(
+        Boundary(runs[index].run_id, runs[index].at, field, value)
+        for (field, value), index in firsts.items()
+        if index and value
+    )
 
 
 def metric_histories(runs: Sequence[HistoryRun], unit: str, field: VersionField) -> tuple[MetricHistory, ...]:
-    """Every metric that any run has."""
-    news = boundaries(runs)
+    """The history of each metric that any run has."""
+    bounds = boundaries(runs)
     measured = [metric for metric in TRACKED if any(metric.name in run.values for run in runs)]
-    return tuple(_metric_history(metric, unit, runs, field, news) for metric in measured)
+    return tuple(_metric_history(metric, unit, runs, field, bounds) for metric in measured)
 
 
 def _metric_history(
-    metric: Tracked, unit: str, runs: Sequence[HistoryRun], field: VersionField, news: Sequence[Boundary]
+    metric: Tracked, unit: str, runs: Sequence[HistoryRun], field: VersionField, bounds: Sequence[Boundary]
 ) -> MetricHistory:
-    having = [run for run in runs if metric.name in run.values]
-    found = steps.steps([run.values[metric.name] for run in having])
-    bounds = [0, *(step.index for step in found), len(having)]
-    parts = [having[start:end] for start, end in pairwise(bounds)]
+    measured = [run for run in runs if metric.name in run.values]
+    changes = steps.steps([run.values[metric.name] for run in measured])
+    starts = [0, *(step.index for step in changes), len(measured)]
+    parts = [measured[start:end] for start, end in pairwise(starts)]
     versions = [
-        of_one_build([run for run in having if run.version(field) == version], field)
-        for version in versions_of(having, field)
+        of_one_build([run for run in measured if run.version(field) == version], field)
+        for version in versions_of(measured, field)
     ]
     return MetricHistory(
         metric.name,
@@ -55,8 +54,8 @@ def _metric_history(
         levels=tuple(_level(metric, part, field) for part in parts),
         versions=tuple(_level(metric, part, field) for part in versions),
         changes=tuple(
-            _change(metric, step, before, after, _near(having, step.index, news))
-            for step, (before, after) in zip(found, pairwise(parts), strict=True)
+            _change(metric, step, before, after, _near(measured, step.index, bounds))
+            for step, (before, after) in zip(changes, pairwise(parts), strict=True)
         ),
     )
 
@@ -67,7 +66,7 @@ def _level(metric: Tracked, runs: Sequence[HistoryRun], field: VersionField) -> 
 
 
 def _change(
-    metric: Tracked, step: steps.Step, before: Sequence[HistoryRun], after: Sequence[HistoryRun], news: list[Boundary]
+    metric: Tracked, step: steps.Step, before: Sequence[HistoryRun], after: Sequence[HistoryRun], near: list[Boundary]
 ) -> Change:
     old, new = _summary(metric, before), _summary(metric, after)
     return Change(
@@ -78,17 +77,17 @@ def _change(
         change=new.mean / old.mean - 1 if old.mean else None,
         p_value=step.p_value,
         worse=(new.mean < old.mean) is metric.higher_is_better,
-        boundaries=tuple(news),
+        boundaries=tuple(near),
     )
 
 
-def _near(runs: Sequence[HistoryRun], index: int, news: Sequence[Boundary]) -> list[Boundary]:
-    """What was new at the change or one run beside it: noise may move the best place by one."""
+def _near(runs: Sequence[HistoryRun], index: int, bounds: Sequence[Boundary]) -> list[Boundary]:
+    # Noise may move the most likely position of a change by one run.
     near = {run.run_id for run in runs[max(0, index - 1) : index + 2]}
-    return [each for each in news if each.run_id in near]
+    return [boundary for boundary in bounds if boundary.run_id in near]
 
 
 def _summary(metric: Tracked, runs: Sequence[HistoryRun]) -> Summary:
-    found = summary([run.values[metric.name] for run in runs])
-    assert found is not None, "a level has at least one run"  # noqa: S101  # for the types: no level is empty
-    return found
+    result = summary([run.values[metric.name] for run in runs])
+    assert result is not None  # noqa: S101  # for the types: a level has at least one run
+    return result

@@ -1,6 +1,6 @@
-"""What the warehouse answers when runs are put side by side: frozen values, free of SQL.
+"""Comparisons of runs: frozen values, free of SQL.
 
-Units as in values.py; None always means "not measured" or "may not be compared".
+Units as in values.py; None is "not measured" or "not comparable". Fields are keys of `aisbench compare --json`.
 """
 
 from collections.abc import Mapping
@@ -12,8 +12,8 @@ from aisbench_core.statistics.difference import MeanDifference
 from aisbench_core.statistics.summary import Summary
 from aisbench_core.warehouse.values import RunRow
 
-MOST_DOTS = 60
-"""So many single runs of one group are shown at most; the ids' hashes choose them, so that they stay the same."""
+# Single runs of one group that are shown; the hashes of their ids choose them, so that they stay the same.
+MAX_DOTS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +25,14 @@ class RunDot:
 
 
 class ComparedBy(StrEnum):
-    """What stands for each run that is named: the run itself, or its row of the leaderboard."""
+    """Whether the numbers are those of the runs themselves, or the medians of their rows of the leaderboard."""
 
     RUNS = "runs"
     ROWS = "rows"
 
 
 class Comparability(StrEnum):
-    """Whether two runs can be compared: as they are, per card or per node only, or not at all."""
+    """Whether two runs can be compared: as they are, per card or node only, or not at all."""
 
     COMPARABLE = "comparable"
     NORMALISED = "comparable after normalisation"
@@ -41,7 +41,7 @@ class Comparability(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FieldValues:
-    """One configuration field over all compared runs, in their order; None where a run does not have it."""
+    """One field of the configuration of all compared runs, in their order; None where a run does not have it."""
 
     field: str
     values: tuple[object, ...]
@@ -49,7 +49,7 @@ class FieldValues:
 
 @dataclass(frozen=True, slots=True)
 class MetricValue:
-    """One metric of one run against the first run's; None where a side is missing or may not be compared."""
+    """One metric of one run against that of the first; None where one is missing or they are not comparable."""
 
     value: float | None
     difference: float | None = None
@@ -58,9 +58,9 @@ class MetricValue:
 
 @dataclass(frozen=True, slots=True)
 class MetricComparison:
-    """One metric over all compared runs. `decides` marks the throughput that the verdict says to look at.
+    """One metric of all compared runs. `decides` marks the throughput that the comparison is about.
 
-    `unit` is empty for a share, and for throughputs (`is_rate`) where each run has a unit of its own."""
+    `unit` is empty for a share, and for throughputs (`is_rate`) of runs with different units."""
 
     name: str
     unit: str
@@ -72,10 +72,10 @@ class MetricComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class RunVerdict:
-    """How one run compares with the first: `reasons` are the names of the fields that decide it.
+class RunComparability:
+    """Whether one run can be compared with the first: `verdict`, and the fields that are the `reasons`.
 
-    `unknown` are fields that would decide it, too, if both runs knew them."""
+    `unknown` are fields that decide it, too, but are not known of an imported run."""
 
     run_id: str
     verdict: Comparability
@@ -86,7 +86,7 @@ class RunVerdict:
 
 @dataclass(frozen=True, slots=True)
 class ServerSpread:
-    """How far the values of servers lie apart: their summary, and the smallest and the largest of them."""
+    """The spread over servers: the summary of their values, the smallest and the largest."""
 
     summary: Summary
     lowest: float
@@ -95,7 +95,7 @@ class ServerSpread:
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """A single-server run, server by server, and the spread over those that have a number; None where none has."""
+    """The servers of a single-server run, and the spread over those that have a number; None where none has."""
 
     results: tuple[ServerResult, ...]
     throughput: ServerSpread | None
@@ -104,10 +104,10 @@ class Servers:
 
 @dataclass(frozen=True, slots=True)
 class Peers:
-    """The valid runs that a run shares its row of the leaderboard with, itself included: the newest 500 at most.
+    """The valid runs in a run's row of the leaderboard, itself included: the newest 500 at most, and some as `dots`.
 
     `difference` is against the baseline's group; None within one group, with fewer than two runs on a side, and where
-    there is no ratio. `dots` are some of the runs. Throughputs are those that the comparison's verdict looks at."""
+    there is no ratio. Throughputs are per node or card where these decide."""
 
     run_id: str
     summary: Summary | None
@@ -120,11 +120,11 @@ class Peers:
 class Comparison:
     """2 to 8 runs side by side, each against the first (the baseline).
 
-    `verdict` is the worst of `verdicts`, `reasons` the fields behind it, `normalise_by` "card", "node" or "".
-    `unknown` are fields that some run does not know: the verdict holds as far as they are equal.
-    `peers` are the groups behind the runs. `by` rows: metrics are medians over the valid runs of each run's row of the
+    `verdict` is the worst comparability among `verdicts`, `reasons` the fields behind it, `normalise_by` "card", "node"
+    or "". `unknown` are fields that are not known of some run: the comparison holds if they are equal. `peers` are the
+    groups behind the runs. With `by` rows, metrics are medians over the valid runs of each run's row of the
     leaderboard, and the accuracy is that of the run in the middle by throughput; everything else is the run's own.
-    `rank_results` maps run_id to its cards' throughputs, `servers` those of single servers to each server's results.
+    `rank_results` are the cards' throughputs by run_id, `servers` the servers of single-server runs.
     """
 
     runs: tuple[RunRow, ...]
@@ -134,7 +134,7 @@ class Comparison:
     verdict: Comparability
     reasons: tuple[str, ...]
     normalise_by: str
-    verdicts: tuple[RunVerdict, ...]
+    verdicts: tuple[RunComparability, ...]
     rank_results: Mapping[str, tuple[RankResult, ...]]
     servers: Mapping[str, Servers]
     unknown: tuple[str, ...] = ()
@@ -144,7 +144,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class RankSpread:
-    """How far a run's cards lie apart: quartiles and ends of their throughputs, and how many of them straggle."""
+    """The spread over a run's cards: quartiles and extremes of their throughputs, and the number of stragglers."""
 
     ranks: int
     nodes: int
@@ -158,9 +158,9 @@ class RankSpread:
 
 @dataclass(frozen=True, slots=True)
 class RankCell:
-    """One card of a map, or a node, or neighbouring nodes taken together: `card` is None then.
+    """One card of a map; or, with `card` None, a node or several neighbouring ones.
 
-    `throughput` is the median over its `ranks` cards, `lowest` the slowest of them."""
+    `throughput` is the median over its `ranks` cards, `lowest` that of the slowest."""
 
     node: int
     last_node: int
@@ -173,7 +173,7 @@ class RankCell:
 
 @dataclass(frozen=True, slots=True)
 class Straggler:
-    """A card below 95 % of its run's median card; `share` is its part of that median."""
+    """A card below 95 % of its run's median card; `share` is its throughput over that median."""
 
     node: int
     card: int
@@ -184,7 +184,7 @@ class Straggler:
 
 @dataclass(frozen=True, slots=True)
 class RankMap:
-    """A run's cards by node. Below `floor` a card straggles; `stragglers` are the slowest of them."""
+    """A run's cards by node. Cards below `floor` are stragglers; `stragglers` are the slowest of them."""
 
     run_id: str
     spread: RankSpread

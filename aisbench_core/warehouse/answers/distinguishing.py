@@ -1,5 +1,4 @@
-"""What tells questions apart that look alike: workload and model are the same, and a parameter, the mode or the data
-are not."""
+"""What distinguishes benchmark configurations of the same workload and model: a parameter, the mode, or the data."""
 
 import json
 from collections import defaultdict
@@ -10,70 +9,63 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import Mode
 from aisbench_core.warehouse.answers.group_statistics import current
-from aisbench_core.warehouse.store.connection import Connection
-from aisbench_core.warehouse.store.lake import Lake
+from aisbench_core.warehouse.store import Store
 
-Facts = Mapping[str, object]
-"""What decides a question, by name; without parameters where an imported result does not tell them."""
+Properties = Mapping[str, object]
+"""What a fingerprint stands for, by name; without parameters where those of an imported result are unknown."""
 
-_DECIDED = ("mode", "dataset", "throughput_definition", "throughput_unit", "synthetic_data")
-
-
-class Distinguishing:
-    """Answers for one warehouse; raises as the warehouse's own methods do."""
-
-    def __init__(self, connection: Connection | Lake) -> None:
-        self._connection = connection
-
-    def parameters(self, region: str, fingerprints: Iterable[str], *, rehearsal: bool) -> Mapping[str, str]:
-        """By which facts a question differs from others of these, as "batch_size=512", by fingerprint.
-
-        Only runs of that kind and region count: elsewhere fewer of these may be known, or less of them. Questions that
-        no other looks like are left out; so is what a question does not know of itself."""
-        asked = sorted(set(fingerprints))
-        if len(asked) < 2:
-            return {}
-        with self._connection.moment() as cur:
-            return {
-                name: text for alike in _alike(cur, [region, rehearsal, asked]) for name, text in _told(alike).items()
-            }
+_COLUMNS = ("mode", "dataset", "throughput_definition", "throughput_unit", "synthetic_data")
 
 
-def _alike(cur: DuckDBPyConnection, asked: Sequence[object]) -> list[Mapping[str, Facts]]:
-    """The facts of questions that look alike, where there are several."""
+def distinctions(store: Store, region: str, fingerprints: Iterable[str], *, rehearsal: bool) -> Mapping[str, str]:
+    """What distinguishes each configuration from others of these, as "batch_size=512", by fingerprint.
+
+    Only runs of that region and kind are read. Configurations that no other resembles are left out, and so are
+    properties that are unknown."""
+    unique = sorted(set(fingerprints))
+    if len(unique) < 2:
+        return {}
+    with store.moment() as cur:
+        families = _families(cur, region, rehearsal, unique)
+    return {fingerprint: text for family in families for fingerprint, text in _differences(family).items()}
+
+
+def _families(
+    cur: DuckDBPyConnection, region: str, rehearsal: bool, fingerprints: Sequence[str]
+) -> list[Mapping[str, Properties]]:
+    """The properties of the configurations of properties workload and model that have several, by fingerprint."""
+    # One run of properties configuration is read by its row id: a join by run_id would read the parameters of all runs.
     cur.execute(
         f"""
-        with questions as (
+        with configurations as (
             select workload, model, fingerprint, min(latest_run_id) as run_id,
-                {", ".join(f"any_value({name}) as {name}" for name in _DECIDED)}
+                {", ".join(f"any_value({name}) as {name}" for name in _COLUMNS)}
             from {current(cur)}
             where region = ? and rehearsal = ? and fingerprint in (select unnest(?::VARCHAR[])) group by all),
         several as (
-            from questions qualify count(*) over (partition by workload, model) > 1)
-        select {", ".join(f"several.{name}" for name in _DECIDED)},
-            several.workload, several.model, several.fingerprint, runs.speed_parameters
+            from configurations qualify count(*) over (partition by workload, model) > 1)
+        select several.workload, several.model, several.fingerprint, runs.speed_parameters,
+            {", ".join(f"several.{name}" for name in _COLUMNS)}
         from several join (from runs where rowid in (
             select rowid from runs where run_id in (select run_id from several))) as runs using (run_id)
         """,
-        asked,
+        [region, rehearsal, fingerprints],
     )
-    families: defaultdict[tuple[object, ...], dict[str, Facts]] = defaultdict(dict)
-    for *cells, fingerprint, speed in cur.fetchall():
-        decided, family = cells[: len(_DECIDED)], cells[len(_DECIDED) :]
-        families[tuple(family)][fingerprint] = {
-            **dict(zip(_DECIDED, decided, strict=True)),
-            **(json.loads(speed) or {}),
-        }
+    families: defaultdict[tuple[str, str], dict[str, Properties]] = defaultdict(dict)
+    for workload, model, fingerprint, speed, *cells in cur.fetchall():
+        properties = dict(zip(_COLUMNS, cells, strict=True)) | (json.loads(speed) or {})
+        families[workload, model][fingerprint] = properties
     return list(families.values())
 
 
-def _told(alike: Mapping[str, Facts]) -> Mapping[str, str]:
-    """A cluster is what everybody expects, so only single servers are told."""
-    names = dict.fromkeys(chain.from_iterable(alike.values()))
-    differing = [name for name in names if len({json.dumps(facts.get(name)) for facts in alike.values()}) > 1]
+def _differences(family: Mapping[str, Properties]) -> Mapping[str, str]:
+    names = dict.fromkeys(chain.from_iterable(family.values()))
+    differing = [
+        name for name in names if len({json.dumps(properties.get(name)) for properties in family.values()}) > 1
+    ]
+    # Cluster mode is what readers expect, so that only single_server is named.
+    hidden = (None, "", Mode.CLUSTER)
     return {
-        fingerprint: ", ".join(
-            f"{name}={facts[name]}" for name in differing if facts.get(name) not in (None, "", Mode.CLUSTER)
-        )
-        for fingerprint, facts in alike.items()
+        fingerprint: ", ".join(f"{name}={properties[name]}" for name in differing if properties.get(name) not in hidden)
+        for fingerprint, properties in family.items()
     }

@@ -1,14 +1,14 @@
-"""What there is to choose from."""
+"""The values that runs can be filtered by."""
 
 from dataclasses import replace
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.warehouse.answers.filters import KIND, kind
+from aisbench_core.warehouse.answers.filters import KIND, kind_parameters
 from aisbench_core.warehouse.answers.group_statistics import current
 from aisbench_core.warehouse.values import Facets, RegionFacts
 
-_REGIONS = "select region, rehearsal, sum(recorded)::BIGINT from {standings} group by all order by rehearsal, region"
+_REGIONS = "select region, rehearsal, sum(recorded)::BIGINT from {statistics} group by all order by rehearsal, region"
 
 _FACETS = f"""
     select
@@ -16,9 +16,10 @@ _FACETS = f"""
         list(distinct framework_version order by framework_version), list(distinct flavor order by flavor),
         list(distinct node_count order by node_count) filter (where node_count is not null),
         list_sort(list_distinct(flatten(list(string_split(ruleset_ids, ';')))))
-    from {{standings}} where {KIND}
+    from {{statistics}} where {KIND}
 """
 
+# Few runs have tags: reading the ids of those from the annotations spares parsing the JSON of all others.
 _TAGS = f"""
     select distinct unnest(from_json(tags, '["VARCHAR"]')) as tag
     from runs where {KIND} and run_id in (select run_id from remarks where kind = 'tag') order by tag
@@ -26,13 +27,13 @@ _TAGS = f"""
 
 
 def regions(cur: DuckDBPyConnection) -> list[RegionFacts]:
-    """Measurements first, then rehearsals; by name."""
-    return [RegionFacts(*row) for row in cur.execute(_REGIONS.format(standings=current(cur))).fetchall()]
+    """Regions with measurements first, then those with rehearsals; by name."""
+    return [RegionFacts(*row) for row in cur.execute(_REGIONS.format(statistics=current(cur))).fetchall()]
 
 
 def facets(cur: DuckDBPyConnection, region: str, rehearsal: bool | None) -> Facets:
-    """Every value that occurs in the region, of each field that can be filtered."""
-    chosen = kind(cur, region, rehearsal)
-    tags = tuple(tag for (tag,) in cur.execute(_TAGS, chosen).fetchall())
-    row = cur.execute(_FACETS.format(standings=current(cur)), chosen).fetchone()
+    """Every value in the region of each field that can be filtered."""
+    parameters = kind_parameters(cur, region, rehearsal)
+    tags = tuple(tag for (tag,) in cur.execute(_TAGS, parameters).fetchall())
+    row = cur.execute(_FACETS.format(statistics=current(cur)), parameters).fetchone()
     return replace(Facets(*(tuple(values or ()) for values in row)), tags=tags) if row else Facets()

@@ -1,4 +1,4 @@
-"""Which runs a question is about: one SQL condition for screen, list and export."""
+"""Which runs a query is about: the same SQL conditions for pages, lists and exports."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,95 +7,94 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.errors import Problem, SpecError
 from aisbench_core.messages import Message
 from aisbench_core.model.columns import COUNTED
-from aisbench_core.warehouse.answers.group_statistics import counted, current
+from aisbench_core.warehouse.answers.group_statistics import current, statistics
 from aisbench_core.warehouse.values import BoardQuery
 
+# One region, and either measurements or rehearsals: never both in one answer.
 KIND = "region = $region and rehearsal = $rehearsal"
-"""One region, and of it either measurements or rehearsals: never both in one answer."""
 
+_LISTS = dict.fromkeys(("models", "workloads", "framework_versions", "flavors"), "VARCHAR") | {"node_counts": "INTEGER"}
+
+# Each filter on groups: the test that it is off, and its condition.
 _OF_GROUPS = {
-    "models": ("len($models::VARCHAR[]) = 0", "list_contains($models::VARCHAR[], model)"),
-    "workloads": ("len($workloads::VARCHAR[]) = 0", "list_contains($workloads::VARCHAR[], workload)"),
-    "framework_versions": (
-        "len($framework_versions::VARCHAR[]) = 0",
-        "list_contains($framework_versions::VARCHAR[], framework_version)",
-    ),
-    "flavors": ("len($flavors::VARCHAR[]) = 0", "list_contains($flavors::VARCHAR[], flavor)"),
-    "node_counts": ("len($node_counts::INTEGER[]) = 0", "list_contains($node_counts::INTEGER[], node_count)"),
+    **{
+        name: (f"len(${name}::{kind}[]) = 0", f"list_contains(${name}::{kind}[], {name.removesuffix('s')})")
+        for name, kind in _LISTS.items()
+    },
     "fingerprint": ("$fingerprint = ''", "fingerprint = $fingerprint"),
     "synthetic_data": ("$synthetic_data::BOOLEAN is null", "synthetic_data = $synthetic_data::BOOLEAN"),
     "origin": ("$origin = ''", "origin = $origin"),
 }
-"""Each filter, when it filters nothing, and what it demands of a group."""
 
-CHOSEN_GROUPS = " and ".join([KIND, *(f"({nothing} or {demand})" for nothing, demand in _OF_GROUPS.values())])
-"""What decides over a whole group of runs at once."""
+# The filters that all runs of a group pass, or none.
+CHOSEN_GROUPS = " and ".join([KIND, *(f"({off} or {condition})" for off, condition in _OF_GROUPS.values())])
 
-SAID = """
+_SEARCHED = ("run_id", "job_name", "created_by", "title", "model", "workload", "framework_version", "flavor")
+
+# The filters that single runs pass: all of the tags, and a text in any of the searched columns.
+TEXT_AND_TAGS = f"""
     (len($tags::VARCHAR[]) = 0 or list_has_all(from_json(tags, '["VARCHAR"]'), $tags::VARCHAR[]))
-    and ($text = '' or contains(lower(concat_ws(
-        ' ', run_id, job_name, created_by, title, model, workload, framework_version, flavor)), lower($text)))
+    and ($text = '' or contains(lower(concat_ws(' ', {", ".join(_SEARCHED)})), lower($text)))
 """
-"""What decides run by run: tags, and a text in what people call it."""
 
-CHOSEN = f"group_id in (select group_id from standings where {CHOSEN_GROUPS}) and {SAID}"
+# Groups are few: filtering them first leaves one integer to compare for each run.
+CHOSEN = f"group_id in (select group_id from standings where {CHOSEN_GROUPS}) and {TEXT_AND_TAGS}"
 
-WORTH = f"(case when $validity = '' then $include_invalid or {COUNTED} else validity = $validity end)"
-"""What a run's result must be worth, on top of CHOSEN: valid or claimed, exactly this, or anything."""
+# On top of CHOSEN: runs that count, runs of exactly this validity, or all.
+OF_VALIDITY = f"(case when $validity = '' then $include_invalid or {COUNTED} else validity = $validity end)"
 
 Parameters = dict[str, object]
 
 
-def kind(cur: DuckDBPyConnection, region: str, rehearsal: bool | None) -> Parameters:
-    """The values that KIND names: by default the region's measurements, and its rehearsals if it has nothing else."""
+def kind_parameters(cur: DuckDBPyConnection, region: str, rehearsal: bool | None) -> Parameters:
+    """The values for KIND: by default the region's measurements, or its rehearsals if it has nothing else."""
     if rehearsal is None:
         row = cur.execute(f"select bool_and(rehearsal) from {current(cur)} where region = ?", [region]).fetchone()
         rehearsal = bool(row and row[0])
     return {"region": region, "rehearsal": rehearsal}
 
 
+def text_parameters(query: BoardQuery) -> Parameters:
+    """The values for TEXT_AND_TAGS."""
+    return {"tags": list(query.tags), "text": query.text}
+
+
 def parameters(cur: DuckDBPyConnection, query: BoardQuery) -> Parameters:
-    """The values that CHOSEN names."""
+    """The values for CHOSEN."""
     return {
-        **kind(cur, query.region, query.rehearsal),
-        "models": list(query.models),
-        "workloads": list(query.workloads),
-        "framework_versions": list(query.framework_versions),
-        "flavors": list(query.flavors),
-        "node_counts": list(query.node_counts),
+        **kind_parameters(cur, query.region, query.rehearsal),
+        **text_parameters(query),
+        **{name: list(getattr(query, name)) for name in _LISTS},
         "fingerprint": query.fingerprint,
         "synthetic_data": query.synthetic_data,
         "origin": query.origin or "",
-        "tags": list(query.tags),
-        "text": query.text,
     }
 
 
-def groups_asked(chosen: Parameters) -> tuple[str, Parameters]:
-    """CHOSEN_GROUPS without the filters that filter nothing, which is quicker to plan, and the values that it names."""
-    asked = {name: chosen[name] for name in _OF_GROUPS if chosen[name] not in ([], "", None)}
-    demands = [KIND, *(_OF_GROUPS[name][1] for name in asked)]
-    return " and ".join(demands), {"region": chosen["region"], "rehearsal": chosen["rehearsal"], **asked}
+def active_filters(chosen: Parameters) -> tuple[str, Parameters]:
+    """CHOSEN_GROUPS without the filters that are off, which takes less time to plan, and its values."""
+    active = {name: chosen[name] for name in _OF_GROUPS if chosen[name] not in ([], "", None)}
+    conditions = [KIND, *(_OF_GROUPS[name][1] for name in active)]
+    return " and ".join(conditions), {"region": chosen["region"], "rehearsal": chosen["rehearsal"], **active}
 
 
-def worth(query: BoardQuery) -> Parameters:
-    """The values that WORTH names."""
+def validity_parameters(query: BoardQuery) -> Parameters:
+    """The values for OF_VALIDITY."""
     return {"validity": query.validity or "", "include_invalid": query.include_invalid}
 
 
-def standings_of(cur: DuckDBPyConnection, query: BoardQuery) -> str:
-    """The standings of the groups that the query chooses; with a text or tags, those of the runs that hold it.
-
-    Names the same parameters either way."""
+def statistics_of(cur: DuckDBPyConnection, query: BoardQuery) -> str:
+    """The statistics of the query's groups; with a text or tags, over the runs that pass these only."""
     if query.text or query.tags:
-        return f"({counted(CHOSEN)})"
+        return f"({statistics(CHOSEN)})"
+    # The values for text and tags are passed in any case, and DuckDB refuses those that a statement does not name.
     return f"(select * from {current(cur)} where {CHOSEN_GROUPS} and $text = '' and len($tags::VARCHAR[]) = 0)"
 
 
-def order(query: BoardQuery, sorts: Sequence[str], names: Mapping[str, str] | None = None) -> str:
-    """`<column> asc|desc nulls last`. Raises SpecError unless `sorts` holds the column and the page makes sense.
+def order(query: BoardQuery, sorts: Sequence[str], columns: Mapping[str, str] | None = None) -> str:
+    """`<column> asc|desc nulls last`. Raises SpecError unless the sort is one of `sorts` and the page is possible.
 
-    `names`: what tables call the columns."""
+    `columns`: SQL for sorts that are not columns themselves."""
     problems = []
     if query.sort not in sorts:
         problems.append(Problem("sort", Message("must be one of {sorts}", sorts=", ".join(sorts)), repr(query.sort)))
@@ -105,4 +104,5 @@ def order(query: BoardQuery, sorts: Sequence[str], names: Mapping[str, str] | No
         problems.append(Problem("offset", Message("must not be negative"), str(query.offset)))
     if problems:
         raise SpecError(Message("query"), problems)
-    return f"{(names or {}).get(query.sort, query.sort)} {'desc' if query.descending else 'asc'} nulls last"
+    # One of ours by now, so that it can be part of the statement.
+    return f"{(columns or {}).get(query.sort, query.sort)} {'desc' if query.descending else 'asc'} nulls last"

@@ -1,24 +1,25 @@
-"""What the warehouse answers about runs over time: frozen values, free of SQL.
+"""Runs over time: frozen values, free of SQL.
 
-Units as in values.py; changes and p-values are fractions (-0.03 is 3 % less). None always means "not measured" or
-"cannot be said".
+Units as in values.py; changes and p-values are fractions (-0.03 is 3 % less). None is "not measured" or "unknown".
+Fields of rows, baselines and verdicts are keys of `aisbench regress --json`.
 """
 
-import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from aisbench_core.model import Mode, Origin, canonical_json
+from aisbench_core.messages import Message
+from aisbench_core.model import Mode
 from aisbench_core.statistics.difference import MeanDifference
 from aisbench_core.statistics.power import Power
 from aisbench_core.statistics.summary import Summary
-from aisbench_core.warehouse.values import RunRow, Validity
+from aisbench_core.warehouse.answers.configurations import BenchmarkConfiguration, short_id
+from aisbench_core.warehouse.values import Validity
 
 
 class VersionField(StrEnum):
-    """What counts as a version: the framework's, the engine's (image, CANN, driver), or the code itself."""
+    """What a version is: the framework's, the engine's (image, CANN, driver), or the code itself."""
 
     FRAMEWORK = "framework_version"
     ENGINE = "engine_version"
@@ -26,7 +27,7 @@ class VersionField(StrEnum):
 
 
 class Outcome(StrEnum):
-    """What can be said about a metric, a group, or a whole answer; the gravest first."""
+    """The verdict on a metric, a trend, or a whole answer; the worst first."""
 
     REGRESSION = "regression"
     IMPROVEMENT = "improvement"
@@ -37,47 +38,36 @@ class Outcome(StrEnum):
 class BaselineReason(StrEnum):
     """Why these runs are the baseline."""
 
-    ASKED = "asked for"
+    REQUESTED = "asked for"
     MARKED = "marked"
     VERSION_BEFORE = "the version before"
     LEVEL_BEFORE = "the level before"
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryGroup:
-    """Runs whose numbers may be followed over time: the same question on the same hardware, region, kind and origin.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trend(BenchmarkConfiguration):
+    """Runs whose numbers can be followed over time: one benchmark configuration on the same hardware.
 
-    The fingerprint holds workload, model, dataset, mode, throughput definition and what decides speed."""
+    `id` is the trend_id: it names a history in URLs, and its baseline."""
 
-    region: str
-    rehearsal: bool
-    synthetic_data: bool
-    fingerprint: str
     flavor: str
     pool_id: str
     node_count: int
     cards_per_node: int
-    throughput_unit: str
-    origin: Origin
-
-    @classmethod
-    def of(cls, run: RunRow) -> "HistoryGroup":
-        """The group that a run belongs to."""
-        return cls(**{field.name: getattr(run, field.name) for field in fields(cls)})
 
     @property
     def id(self) -> str:
         """A short name that stays the same for ever."""
-        return hashlib.sha256(canonical_json(asdict(self)).encode()).hexdigest()[:12]
+        return short_id(asdict(self))
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What a person marked as the baseline of a group.
+    """The runs that a person marked as the baseline of a trend.
 
-    `names` are versions as `field` tells them, or run ids when `field` is None."""
+    `names` are values of `field`, or run ids when that is None."""
 
-    group: HistoryGroup
+    group: Trend
     field: VersionField | None
     names: tuple[str, ...]
     marked_by: str
@@ -85,10 +75,10 @@ class Baseline:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupRow:
-    """One group, how many runs it has (`valid` of them with a valid result), and its marked baseline."""
+class TrendRow:
+    """One trend, the number of its runs (`valid` of them count), and its marked baseline."""
 
-    group: HistoryGroup
+    group: Trend
     title: str
     model: str
     workload: str
@@ -103,35 +93,35 @@ class GroupRow:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupPage:
-    """One page of groups, the latest first, and how many there are in all. `rehearsal` says which kind is shown."""
+class TrendPage:
+    """One page of trends, the latest first, and how many there are. `rehearsal` says which kind of runs they are of."""
 
-    rows: tuple[GroupRow, ...]
+    rows: tuple[TrendRow, ...]
     total: int
     rehearsal: bool
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryPage:
-    """One page of a group's runs, and how many there are in all."""
+    """One page of a trend's runs, and how many there are."""
 
     rows: "tuple[HistoryRun, ...]"
     total: int
 
 
-NO_TIME = "time not known"
-"""Why imported runs do not count whose files tell no time: the moment of the import says nothing about versions."""
+# Why imported runs without a known time do not count: when they were imported says nothing about versions.
+NO_TIME = Message("time not known")
 
-OTHER_ACCELERATOR = "another accelerator"
-OTHER_DATA = "other data"
-"""Why runs do not count whose accelerator, or whose data, is another than that of the newest run that tells it."""
+OTHER_ACCELERATOR = Message("another accelerator")
+# Why runs with another accelerator, or with other data, than the newest run that knows its own do not count.
+OTHER_DATA = Message("other data")
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryRun:
-    """One run of a group. `at` is its start by the cloud's clock, or its launch where it never started.
+    """One run of a trend. `at` is its start by the cloud's clock, or its launch if it never started.
 
-    `values` holds what counts, by metric; `left_out` says of the other metrics why they do not."""
+    `values` are the numbers that count, by metric; `left_out` says why other metrics do not."""
 
     run_id: str
     at: datetime
@@ -143,21 +133,19 @@ class HistoryRun:
     values: Mapping[str, float]
     left_out: Mapping[str, str]
     ruleset_id: str = ""
-    accelerator: str = ""
-    dataset_sha256: str = ""
 
     @property
     def is_timeless(self) -> bool:
-        """Whether it would count if its time were known."""
+        """Whether it does not count because its time is unknown."""
         return NO_TIME in self.left_out.values()
 
     @property
     def is_of_another_system(self) -> bool:
-        """Whether it would count if the newest run had its accelerator and its data."""
+        """Whether it does not count because of its accelerator or its data."""
         return not {OTHER_ACCELERATOR, OTHER_DATA}.isdisjoint(self.left_out.values())
 
     def version(self, field: VersionField) -> str:
-        """The run's version as the field tells it; empty when it is not known."""
+        """The run's value of a version field; empty when it is unknown."""
         return str(getattr(self, field))
 
 
@@ -173,7 +161,7 @@ class Boundary:
 
 @dataclass(frozen=True, slots=True)
 class RunLevel:
-    """Runs that belong together, as a version or between two changes; their mean has a 95 % interval from 2 on."""
+    """Runs of one version, or between two changes; their mean has a 95 % interval from 2 runs on."""
 
     label: str
     first_at: datetime
@@ -183,9 +171,9 @@ class RunLevel:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Where a metric changed its level; `p_value` counts the search for the place.
+    """A change of a metric's level; `p_value` is corrected for the search for its position.
 
-    `run_id` is the first run of the new level; `worse` says which way it went, `boundaries` what was new there."""
+    `run_id` is the first run of the new level, `boundaries` what was new there."""
 
     run_id: str
     at: datetime
@@ -199,7 +187,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class MetricHistory:
-    """One metric over time: its levels between changes, its levels by version, and the changes."""
+    """One metric over time: its levels between changes and by version, and the changes."""
 
     name: str
     unit: str
@@ -214,7 +202,7 @@ class MetricVerdict:
     """One metric of the candidate against the baseline.
 
     `p_value` is of this test alone, `adjusted_p` among all tests of the answer (Benjamini-Hochberg). `since` is the
-    candidate's first run. A metric without a candidate has one level, and `baseline` is all of it."""
+    candidate's first run. A metric that never changed its level has no candidate, and all runs are its `baseline`."""
 
     name: str
     unit: str
@@ -230,13 +218,13 @@ class MetricVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
-    """What a group's newest runs say against its baseline. `tests` is how many tests the answer had in all.
+class RegressionVerdict:
+    """The newest runs of a trend against its baseline. `tests` is the number of tests in the whole answer.
 
-    `baseline` and `candidate` name versions; they are empty where levels or single runs are compared. `mixed`: in which
-    of image and code the baseline's runs differ, because several versions were named; then nothing is compared.
-    `other_builds`: runs of these versions that have another image or code than their newest run. `within`: of the
-    newest version, its newest image and code against those before, and the level since a metric's last change."""
+    `baseline` and `candidate` name versions; they are empty where levels or single runs are compared. `mixed`: which of
+    image and code differ among the baseline's runs, because several versions were named; then nothing is compared.
+    `other_builds`: runs of these versions with another image or code than their newest run. `within`: of the newest
+    version, its newest image and code against those before, and the level since a metric's last change."""
 
     rule: BaselineReason
     field: VersionField
@@ -254,37 +242,37 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """One group over time, the oldest run first, with everything that led to the judgement.
+    """One trend, the oldest run first, with everything that led to the verdict.
 
-    `older` runs lie before those that are shown. `clock_doubts` counts runs that started before they were launched:
-    two clocks disagree there, and the order is the cloud's."""
+    `older` runs are not shown. `clock_doubts` counts runs that started before they were launched: there the two clocks
+    disagree, and the order is the cloud's."""
 
-    row: GroupRow
+    row: TrendRow
     field: VersionField
     runs: tuple[HistoryRun, ...]
     older: int
     clock_doubts: int
     boundaries: tuple[Boundary, ...]
     metrics: tuple[MetricHistory, ...]
-    judgement: Judgement
+    verdict: RegressionVerdict
 
 
 @dataclass(frozen=True, slots=True)
-class GroupJudgement:
-    """A group and what its newest runs say; `timeless` runs do not count, because their time is not known,
-    nor do those of `other_systems`: another accelerator, or other data."""
+class TrendVerdict:
+    """A trend and its verdict, with the number of runs that do not count: `timeless` ones, and those of `other_systems`
+    (another accelerator, or other data)."""
 
-    row: GroupRow
-    judgement: Judgement
+    row: TrendRow
+    verdict: RegressionVerdict
     timeless: int = 0
     other_systems: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Regressions:
-    """The judgements of many groups, the gravest first; `tests` were made in all, and `total` groups would fit."""
+    """The verdicts on many trends, the worst first; `total` trends matched the query."""
 
-    groups: tuple[GroupJudgement, ...]
+    groups: tuple[TrendVerdict, ...]
     outcome: Outcome
     tests: int
     total: int

@@ -1,4 +1,4 @@
-"""The group behind each compared run: its valid runs of the same kind, and whether the groups differ."""
+"""The group behind each compared run: the valid runs of its row of the leaderboard, and whether two groups differ."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -6,55 +6,54 @@ from dataclasses import replace
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.model.columns import COUNTED, Compared, compared
+from aisbench_core.model.columns import COUNTED, GROUP_KEYS, Compared, compared
 from aisbench_core.statistics.difference import difference
 from aisbench_core.statistics.summary import summary
-from aisbench_core.warehouse.answers.compared import MOST_DOTS, Comparability, Peers, RunDot, RunVerdict
-from aisbench_core.warehouse.answers.group_statistics import KEYS, MIDDLE, OF_GROUPS, group_id
+from aisbench_core.warehouse.answers.compared import MAX_DOTS, Comparability, Peers, RunComparability, RunDot
+from aisbench_core.warehouse.answers.group_statistics import MIDDLE, OF_GROUPS, group_id
 from aisbench_core.warehouse.values import RunRow
 
-MOST_PEERS = 500
-"""So many runs of a group are looked at: the newest ones."""
+# The newest runs of a group that are read.
+MAX_PEERS = 500
 
+# The numbers that a group has the median of, and their columns. Accuracy is that of the run in the middle.
 _MEDIANS = {
     column.field: column.stored_name
     for column in compared(Compared.HIGHER_IS_BETTER, Compared.LOWER_IS_BETTER)
     if column.field != "accuracy"
 }
-"""What the group of a run has for each of its numbers, and the column of which that is the median."""
 
 _THROUGHPUT = {"": "throughput_cluster", "node": "throughput_per_node", "card": "throughput_per_card"}
 
 
 def peers(
-    cur: DuckDBPyConnection, runs: Sequence[RunRow], verdicts: Sequence[RunVerdict], normalise_by: str
+    cur: DuckDBPyConnection, runs: Sequence[RunRow], by_run: Sequence[RunComparability], normalise_by: str
 ) -> tuple[Peers, ...]:
-    """In the order of the runs and their verdicts, the baseline's first; by node or card where these decide."""
-    ids = [group_id({name: getattr(run, name) for name in KEYS}) for run in runs]
+    """In the order of the runs, the baseline first; throughputs per node or card where these decide."""
+    ids = _group_ids(runs)
     cur.execute(
         f"""
         with ranked as (
             select group_id, run_id, {_THROUGHPUT[normalise_by]} as throughput,
-                row_number() over (partition by group_id order by created_at desc, run_id) as place
+                row_number() over (partition by group_id order by created_at desc, run_id) as number
             from runs join results using (run_id)
             where {COUNTED} and {OF_GROUPS})
         select group_id, run_id, throughput from ranked
-        where place <= {MOST_PEERS} and throughput is not null order by group_id, hash(run_id), run_id
+        where number <= {MAX_PEERS} and throughput is not null order by group_id, hash(run_id), run_id
         """,
         {"groups": list(set(ids))},
     )
+    # By hash, so that the first MAX_DOTS of a group are a sample that stays the same.
     dots: defaultdict[int, list[RunDot]] = defaultdict(list)
-    for group, *dot in cur.fetchall():
-        dots[group].append(RunDot(*dot))
-    groups = [dots[each] for each in ids]
-    return tuple(_peers(one, group, groups[0]) for one, group in zip(verdicts, groups, strict=True))
+    for group, *cells in cur.fetchall():
+        dots[group].append(RunDot(*cells))
+    groups = [dots[group] for group in ids]
+    return tuple(_peers(one, group, groups[0]) for one, group in zip(by_run, groups, strict=True))
 
 
 def medians(cur: DuckDBPyConnection, runs: Sequence[RunRow]) -> tuple[RunRow, ...]:
-    """Each run with the medians of its group's valid runs as its numbers, and the accuracy of the run in the middle.
-
-    Of a group without valid runs there are no numbers."""
-    ids = [group_id({name: getattr(run, name) for name in KEYS}) for run in runs]
+    """Each run with the medians over its group's valid runs as its numbers; None without valid runs."""
+    ids = _group_ids(runs)
     cells = ", ".join(f"median({column}) as {name}" for name, column in _MEDIANS.items())
     cur.execute(
         f"""
@@ -66,13 +65,19 @@ def medians(cur: DuckDBPyConnection, runs: Sequence[RunRow]) -> tuple[RunRow, ..
         {"groups": list(set(ids))},
     )
     names = (*_MEDIANS, "accuracy")
-    found = {group: dict(zip(names, values, strict=True)) for group, *values in cur.fetchall()}
-    return tuple(replace(run, **found.get(each, dict.fromkeys(names))) for run, each in zip(runs, ids, strict=True))
+    numbers = {group: dict(zip(names, values, strict=True)) for group, *values in cur.fetchall()}
+    unmeasured = dict.fromkeys(names)
+    return tuple(replace(run, **numbers.get(group, unmeasured)) for run, group in zip(runs, ids, strict=True))
 
 
-def _peers(one: RunVerdict, group: Sequence[RunDot], base: Sequence[RunDot]) -> Peers:
-    values = [dot.throughput for dot in group]
-    same = {dot.run_id for dot in group} == {dot.run_id for dot in base}
-    told = not same and one.verdict is not Comparability.NOT_COMPARABLE
-    found = difference([dot.throughput for dot in base], values) if told else None
-    return Peers(one.run_id, summary(values), tuple(group[:MOST_DOTS]), same, found)
+def _group_ids(runs: Sequence[RunRow]) -> list[int]:
+    return [group_id({name: getattr(run, name) for name in GROUP_KEYS}) for run in runs]
+
+
+def _peers(run: RunComparability, group: Sequence[RunDot], base: Sequence[RunDot]) -> Peers:
+    throughputs = [dot.throughput for dot in group]
+    is_baseline = {dot.run_id for dot in group} == {dot.run_id for dot in base}
+    gap = None
+    if not is_baseline and run.verdict is not Comparability.NOT_COMPARABLE:
+        gap = difference([dot.throughput for dot in base], throughputs)
+    return Peers(run.run_id, summary(throughputs), tuple(group[:MAX_DOTS]), is_baseline, gap)

@@ -1,4 +1,4 @@
-"""Cards by node: how far they lie apart, which of them straggle, and a map of them that stays small."""
+"""Cards by node: their spread, the stragglers among them, and a map that stays small however many there are."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,12 +7,14 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.warehouse.answers.compared import RankCell, RankMap, RankSpread, Straggler
 from aisbench_core.warehouse.records.throughput import STRAGGLER_SHARE
 
-MOST_CELLS = 1_500
-"""So many cells of a map at most; of more cards, nodes become cells, and of more nodes, neighbours share one."""
+# Cells of a map: with more cards nodes become cells, and with more nodes neighbours share one.
+MAX_CELLS = 1_500
 
-MOST_STRAGGLERS = 50
-"""So many stragglers are listed, the slowest ones; all of them are counted."""
+# The slowest stragglers, which are listed; all of them are counted.
+MAX_STRAGGLERS = 50
 
+# In cluster mode ranks count through over all nodes, a single server counts its own. Each table gets the ids in a
+# condition of its own, which lets the engine skip most of its blocks.
 _CARDS = """
     cards as (
         select run_id, rank, throughput,
@@ -22,8 +24,6 @@ _CARDS = """
         join (from runs where run_id in (select unnest($run_ids::VARCHAR[]))) using (run_id)
         where throughput is not null)
 """
-"""In cluster mode ranks are counted through over all nodes; a single server counts its own. Each table is asked for the
-ids by itself, by which the engine passes over most of its rows."""
 
 _SPREADS = f"""
     with {_CARDS},
@@ -45,27 +45,27 @@ _CELLS = f"""
 _SLOWEST = f"""
     with {_CARDS}
     select node, card, rank, throughput from cards where throughput < $floor
-    order by throughput, node, card limit {MOST_STRAGGLERS}
+    order by throughput, node, card limit {MAX_STRAGGLERS}
 """
 
 
 def spreads(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> Mapping[str, RankSpread]:
-    """How far the cards of each run lie apart; runs without single cards are left out."""
-    found = cur.execute(_SPREADS, {"run_ids": list(run_ids)}).fetchall()
-    return {run_id: RankSpread(*values) for run_id, *values in found}
+    """The spread over the cards of each run, by run_id; runs without known cards are left out."""
+    rows = cur.execute(_SPREADS, {"run_ids": list(run_ids)}).fetchall()
+    return {run_id: RankSpread(*values) for run_id, *values in rows}
 
 
 def rank_map(cur: DuckDBPyConnection, run_id: str) -> RankMap | None:
-    """One run's cards by node, as at most MOST_CELLS cells; None when nothing is known of single cards."""
+    """One run's cards by node, as at most MAX_CELLS cells; None when no cards are known."""
     spread = spreads(cur, [run_id]).get(run_id)
     if spread is None:
         return None
-    by_card = spread.ranks <= MOST_CELLS
-    nodes_per_cell = 1 if by_card else -(-spread.nodes // MOST_CELLS)
+    by_card = spread.ranks <= MAX_CELLS
+    nodes_per_cell = 1 if by_card else -(-spread.nodes // MAX_CELLS)
     floor = spread.median * STRAGGLER_SHARE
-    asked = {"run_ids": [run_id], "floor": floor}
-    cells = cur.execute(_CELLS, asked | {"by_card": by_card, "nodes_per_cell": nodes_per_cell}).fetchall()
-    slowest = cur.execute(_SLOWEST, asked).fetchall() if spread.stragglers else []
+    parameters = {"run_ids": [run_id], "floor": floor}
+    cells = cur.execute(_CELLS, parameters | {"by_card": by_card, "nodes_per_cell": nodes_per_cell}).fetchall()
+    slowest = cur.execute(_SLOWEST, parameters).fetchall() if spread.stragglers else []
     return RankMap(
         run_id,
         spread,

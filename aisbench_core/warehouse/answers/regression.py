@@ -1,7 +1,7 @@
-"""Verdicts: do the newest runs differ from the baseline, and is that a regression. Pure functions of runs.
+"""Whether the newest runs differ from the baseline, and whether that is a regression. Pure functions of runs.
 
-A change is reported when it is both large enough to matter (EFFECT) and too sure to be chance (ALPHA), after
-Benjamini-Hochberg over every test of one answer.
+A change is reported when it is both large enough to matter (EFFECT) and significant (ALPHA) after Benjamini-Hochberg
+over all tests of one answer.
 """
 
 import math
@@ -17,28 +17,28 @@ from aisbench_core.statistics.summary import Summary, summary
 from aisbench_core.warehouse.answers.histories import (
     BaselineReason,
     HistoryRun,
-    Judgement,
     MetricVerdict,
     Outcome,
+    RegressionVerdict,
     VersionField,
 )
 
+# The smallest relative change that is reported.
 EFFECT = 0.01
-"""A smaller relative change is no news."""
 
+# The true change that runs are planned for: half of all measurements of one of just EFFECT are smaller than EFFECT.
 PLANNED = 2 * EFFECT
-"""The true change for which runs are planned: of one of just EFFECT, half of all measurements are smaller."""
 
+# The largest adjusted p-value of a change that is reported.
 ALPHA = 0.01
-"""A change that is likelier by chance is no news either."""
 
 THROUGHPUT = "the workload's unit"
 
 
 class Tracked(NamedTuple):
-    """A number of a run that is followed over time. Time in the queue is not: it tells of the pool, not of the run.
+    """A number of a run that is followed over time. Time in the queue is not: it depends on the pool, not on the run.
 
-    `is_share`: it is a share of the throughput already, so its difference, not its ratio, has to be large enough."""
+    `is_share`: it is relative to the throughput already, so that EFFECT applies to its difference, not to its ratio."""
 
     name: str
     unit: str
@@ -56,17 +56,16 @@ TRACKED = (
 
 _SHARES = frozenset(metric.name for metric in TRACKED if metric.is_share)
 
-GRAVEST = tuple(Outcome)
+SEVERITY = tuple(Outcome)
 
 
-def judgement(
+def regression_verdict(
     runs: Sequence[HistoryRun], unit: str, field: VersionField, names: Sequence[str], rule: BaselineReason
-) -> Judgement:
-    """The newest runs of a group, in the order of time, against its baseline; not yet settled.
+) -> RegressionVerdict:
+    """The newest runs of a trend, which are in time order, against its baseline; outcomes are decided later.
 
-    `names`: the baseline as versions or run ids. Without any it is the version before the newest one; and while there
-    is one version only, each metric's level before its last change. Runs without a value that counts are passed over.
-    """
+    `names`: the baseline as versions or run ids. Without any it is the version before the newest one; with one version
+    only, each metric's level before its last change. Runs without a number that counts are ignored."""
     counted = [run for run in runs if run.values]
     if names:
         return _against(unit, field, rule, *_named(counted, field, names))
@@ -79,39 +78,38 @@ def judgement(
     return _against(unit, field, BaselineReason.VERSION_BEFORE, baseline, candidate)
 
 
-def settled(judgements: Sequence[Judgement]) -> tuple[Judgement, ...]:
-    """The judgements of one answer with adjusted p-values and outcomes."""
-    tests = [
-        metric.p_value for each in judgements for metric in (*each.metrics, *each.within) if metric.p_value is not None
-    ]
-    chances = iter(adjusted(tests))
-    return tuple(_settled(each, chances, len(tests)) for each in judgements)
+def with_outcomes(verdicts: Sequence[RegressionVerdict]) -> tuple[RegressionVerdict, ...]:
+    """The verdicts of one answer with adjusted p-values and outcomes."""
+    tested = (metric for verdict in verdicts for metric in (*verdict.metrics, *verdict.within))
+    p_values = [metric.p_value for metric in tested if metric.p_value is not None]
+    adjusted_p = iter(adjusted(p_values))
+    return tuple(_decided(verdict, adjusted_p, len(p_values)) for verdict in verdicts)
 
 
-def gravest(outcomes: Iterable[Outcome]) -> Outcome:
-    """The outcome that speaks for all of them."""
-    return min(outcomes, key=GRAVEST.index, default=Outcome.NOT_ENOUGH)
+def worst(outcomes: Iterable[Outcome]) -> Outcome:
+    """The worst of these outcomes."""
+    return min(outcomes, key=SEVERITY.index, default=Outcome.NOT_ENOUGH)
 
 
-def field_of(runs: Sequence[HistoryRun], asked: VersionField | None) -> VersionField:
-    """The field along which versions are told apart: as asked, or the first one that tells any apart."""
-    if asked is not None:
-        return asked
+def field_of(runs: Sequence[HistoryRun], requested: VersionField | None) -> VersionField:
+    """What a version is: as requested, or the first field that differs among the runs."""
+    if requested is not None:
+        return requested
     return next((field for field in VersionField if len(versions_of(runs, field)) > 1), VersionField.FRAMEWORK)
 
 
 def versions_of(runs: Sequence[HistoryRun], field: VersionField) -> list[str]:
-    """The versions of runs that count, by their first run; a version that is run again later keeps its place."""
+    """The versions of runs that count, in the order of their first runs."""
     return list(dict.fromkeys(run.version(field) for run in runs if run.values and run.version(field)))
 
 
 def _named(
     runs: Sequence[HistoryRun], field: VersionField, names: Sequence[str]
 ) -> tuple[list[HistoryRun], list[HistoryRun]]:
-    """The runs that the names mean; and those of the newest version, as far as they came after single runs."""
+    """The runs with these names, and the runs of the newest version; after single runs only later ones."""
     baseline = [run for run in runs if run.run_id in names or run.version(field) in names]
     newest = versions_of(runs, field)[-1:]
-    if not baseline or not newest or newest[0] in names:  # nobody may know a version of any run
+    if not baseline or not newest or newest[0] in names:  # the version of all runs may be unknown
         return baseline, []
     start = max((index + 1 for index, run in enumerate(runs) if run.run_id in names), default=0)
     return baseline, [run for run in runs[start:] if run.version(field) == newest[0]]
@@ -123,22 +121,22 @@ def _against(
     rule: BaselineReason,
     baseline: Sequence[HistoryRun],
     candidate: Sequence[HistoryRun],
-) -> Judgement:
-    every, newest = len(baseline) + len(candidate), candidate
+) -> RegressionVerdict:
+    total, newest = len(baseline) + len(candidate), candidate
     baseline, candidate = of_one_build(baseline, field), of_one_build(newest, field)
     mixed = _mixed(field, baseline)
-    measured = [each for each in TRACKED if any(each.name in run.values for run in (*baseline, *candidate))]
-    return Judgement(
+    measured = [metric for metric in TRACKED if any(metric.name in run.values for run in (*baseline, *candidate))]
+    return RegressionVerdict(
         rule=rule,
         field=field,
         baseline=_one_version(baseline, field),
         candidate=_one_version(candidate, field),
         baseline_run_ids=tuple(run.run_id for run in baseline),
         candidate_run_ids=tuple(run.run_id for run in candidate),
-        metrics=() if mixed else tuple(_compared(each, unit, baseline, candidate) for each in measured),
+        metrics=() if mixed else tuple(_compared(metric, unit, baseline, candidate) for metric in measured),
         within=(*_against_build_before(unit, newest, candidate, field), *_changed_within(unit, candidate)),
         mixed=mixed,
-        other_builds=every - len(baseline) - len(candidate),
+        other_builds=total - len(baseline) - len(candidate),
     )
 
 
@@ -146,9 +144,9 @@ _ASPECTS = {"image": VersionField.ENGINE, "code": VersionField.CODE}
 
 
 def of_one_build(runs: Sequence[HistoryRun], field: VersionField) -> Sequence[HistoryRun]:
-    """Of one version's runs those with the image and the code of its newest run, as far as both are known.
+    """The runs of one version with the image and the code of its newest run, as far as both are known.
 
-    Runs of several versions, which somebody named together, stay as they are."""
+    Runs of several versions, which were named together, are returned as they are."""
     if len({run.version(field) for run in runs} - {""}) > 1:
         return runs
     for aspect in (aspect for aspect in _ASPECTS.values() if aspect is not field):
@@ -158,7 +156,7 @@ def of_one_build(runs: Sequence[HistoryRun], field: VersionField) -> Sequence[Hi
 
 
 def _mixed(field: VersionField, runs: Sequence[HistoryRun]) -> tuple[str, ...]:
-    """In which of image and code, unless these are the versions, the runs differ among themselves."""
+    """Which of image and code, unless these are the versions, differ among the runs."""
     return tuple(
         name
         for name, aspect in _ASPECTS.items()
@@ -169,22 +167,17 @@ def _mixed(field: VersionField, runs: Sequence[HistoryRun]) -> tuple[str, ...]:
 def _against_build_before(
     unit: str, version: Sequence[HistoryRun], newest: Sequence[HistoryRun], field: VersionField
 ) -> Iterator[MetricVerdict]:
-    """The newest image and code of a version against those that it had before: a new image may bring a drop, too."""
+    # A new image or new code of the same version may be slower, too.
     run_ids = {run.run_id for run in newest}
     before = of_one_build([run for run in version if run.run_id not in run_ids], field)
-    for metric in TRACKED:
-        found = _compared(metric, unit, before, newest)
-        if found.p_value is not None:
-            yield found
+    verdicts = (_compared(metric, unit, before, newest) for metric in TRACKED)
+    return (verdict for verdict in verdicts if verdict.p_value is not None)
 
 
 def _changed_within(unit: str, candidate: Sequence[HistoryRun]) -> Iterator[MetricVerdict]:
-    """Each metric whose level may have changed since the candidate's first run: its mean against the baseline hides
-    a drop that began in the middle of it."""
-    for metric in TRACKED:
-        found = _last_level(metric, unit, candidate)
-        if found.p_value is not None:
-            yield found
+    # The mean of all of the candidate's runs hides a drop that began in the middle of them.
+    verdicts = (_last_level(metric, unit, candidate) for metric in TRACKED)
+    return (verdict for verdict in verdicts if verdict.p_value is not None)
 
 
 def _one_version(runs: Sequence[HistoryRun], field: VersionField) -> str:
@@ -195,54 +188,50 @@ def _compared(
     metric: Tracked, unit: str, baseline: Sequence[HistoryRun], candidate: Sequence[HistoryRun]
 ) -> MetricVerdict:
     before, after = _values(metric, baseline), _values(metric, candidate)
-    found = difference(before, after)
-    blank = _blank(metric, unit, summary(before), summary(after))
+    gap = difference(before, after)
+    undecided = _undecided(metric, unit, summary(before), summary(after))
     since = candidate[0].run_id if candidate else ""
-    if found is None:
-        return replace(blank, since=since)
-    return replace(blank, difference=found, p_value=found.p_value, since=since)
+    return replace(undecided, difference=gap, p_value=gap.p_value if gap else None, since=since)
 
 
-def _by_level(every: Sequence[HistoryRun], unit: str, field: VersionField) -> Judgement:
-    runs = of_one_build(every, field)
-    measured = [each for each in TRACKED if any(each.name in run.values for run in runs)]
+def _by_level(all_runs: Sequence[HistoryRun], unit: str, field: VersionField) -> RegressionVerdict:
+    runs = of_one_build(all_runs, field)
+    measured = [metric for metric in TRACKED if any(metric.name in run.values for run in runs)]
     version = _one_version(runs, field)
-    ids = tuple(run.run_id for run in runs)
-    metrics = tuple(_last_level(each, unit, runs) for each in measured)
-    return Judgement(
+    return RegressionVerdict(
         BaselineReason.LEVEL_BEFORE,
         field,
-        version,
-        version,
-        ids,
-        (),
-        metrics,
-        within=tuple(_against_build_before(unit, every, runs, field)),
-        other_builds=len(every) - len(runs),
+        baseline=version,
+        candidate=version,
+        baseline_run_ids=tuple(run.run_id for run in runs),
+        candidate_run_ids=(),
+        metrics=tuple(_last_level(metric, unit, runs) for metric in measured),
+        within=tuple(_against_build_before(unit, all_runs, runs, field)),
+        other_builds=len(all_runs) - len(runs),
     )
 
 
 def _last_level(metric: Tracked, unit: str, runs: Sequence[HistoryRun]) -> MetricVerdict:
-    """The values since the last change of level against those of the level before; without one, all of them."""
-    having = [run for run in runs if metric.name in run.values]
-    values = _values(metric, having)
-    found = steps.steps(values)
-    if not found:
+    """The values since the last change of level against those of the level before; without a change, all values."""
+    measured = [run for run in runs if metric.name in run.values]
+    values = _values(metric, measured)
+    changes = steps.steps(values)
+    if not changes:
         likeliest = steps.likeliest(values)
-        blank = _blank(metric, unit, summary(values), None)
-        return replace(blank, p_value=likeliest.p_value if likeliest else None)
-    start, last = (found[-2].index if len(found) > 1 else 0), found[-1]
+        undecided = _undecided(metric, unit, summary(values), None)
+        return replace(undecided, p_value=likeliest.p_value if likeliest else None)
+    start, last = (changes[-2].index if len(changes) > 1 else 0), changes[-1]
     before, after = values[start : last.index], values[last.index :]
-    blank = _blank(metric, unit, summary(before), summary(after))
-    changed = difference(before, after)
-    return replace(blank, difference=changed, p_value=last.p_value, since=having[last.index].run_id)
+    undecided = _undecided(metric, unit, summary(before), summary(after))
+    gap = difference(before, after)
+    return replace(undecided, difference=gap, p_value=last.p_value, since=measured[last.index].run_id)
 
 
 def _values(metric: Tracked, runs: Sequence[HistoryRun]) -> list[float]:
     return [run.values[metric.name] for run in runs if metric.name in run.values]
 
 
-def _blank(metric: Tracked, unit: str, baseline: Summary | None, candidate: Summary | None) -> MetricVerdict:
+def _undecided(metric: Tracked, unit: str, baseline: Summary | None, candidate: Summary | None) -> MetricVerdict:
     return MetricVerdict(
         metric.name,
         unit if metric.unit == THROUGHPUT else metric.unit,
@@ -255,7 +244,7 @@ def _blank(metric: Tracked, unit: str, baseline: Summary | None, candidate: Summ
 
 
 def power_of(baseline: Summary | None, candidate: Summary | None) -> Power | None:
-    """What the runs can show at their own spread, both sides' taken together; None while that is not known."""
+    """The power of a test between these runs, from the spread of both sides; None while no spread is known."""
     sides = [side for side in (baseline, candidate) if side is not None and side.cv is not None]
     if baseline is None or not sides:
         return None
@@ -264,27 +253,26 @@ def power_of(baseline: Summary | None, candidate: Summary | None) -> Power | Non
     return power(cv, PLANNED, baseline.count, candidate.count if candidate else 0, Reporting(EFFECT, ALPHA))
 
 
-def _settled(one: Judgement, chances: Iterator[float], tests: int) -> Judgement:
+def _decided(verdict: RegressionVerdict, adjusted_p: Iterator[float], tests: int) -> RegressionVerdict:
     metrics, within = (
-        tuple(_decided(each, next(chances)) if each.p_value is not None else each for each in some)
-        for some in (one.metrics, one.within)
+        tuple(_with_outcome(metric, next(adjusted_p)) if metric.p_value is not None else metric for metric in tested)
+        for tested in (verdict.metrics, verdict.within)
     )
-    # That nothing changed within the candidate says nothing of how it compares.
-    changed = (each for each in within if each.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT))
-    outcome = gravest(metric.outcome for metric in (*metrics, *changed))
-    return replace(one, metrics=metrics, within=within, outcome=outcome, tests=tests)
+    # No change within the candidate does not mean that there is none against the baseline.
+    changed = (metric for metric in within if metric.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT))
+    outcome = worst(metric.outcome for metric in (*metrics, *changed))
+    return replace(verdict, metrics=metrics, within=within, outcome=outcome, tests=tests)
 
 
-def _decided(metric: MetricVerdict, chance: float) -> MetricVerdict:
-    change = _size(metric)
+def _with_outcome(metric: MetricVerdict, adjusted_p: float) -> MetricVerdict:
+    change = _change(metric)
     outcome = Outcome.NO_CHANGE
-    if chance <= ALPHA and abs(change) >= EFFECT:
+    if adjusted_p <= ALPHA and abs(change) >= EFFECT:
         outcome = Outcome.IMPROVEMENT if (change > 0) is metric.higher_is_better else Outcome.REGRESSION
-    return replace(metric, adjusted_p=chance, outcome=outcome)
+    return replace(metric, adjusted_p=adjusted_p, outcome=outcome)
 
 
-def _size(metric: MetricVerdict) -> float:
-    """The change that has to be EFFECT or more."""
+def _change(metric: MetricVerdict) -> float:
     if metric.difference is None or metric.baseline is None or metric.candidate is None:
         return 0.0
     return metric.candidate.mean - metric.baseline.mean if metric.name in _SHARES else metric.difference.change

@@ -1,4 +1,4 @@
-"""How throughput grows with nodes: the same question on the same flavor and software, on n nodes."""
+"""Throughput over node counts: one benchmark configuration on one system, on n nodes."""
 
 import math
 from collections import defaultdict
@@ -11,101 +11,101 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.errors import RunNotFound
 from aisbench_core.messages import Message
 from aisbench_core.model import Origin
-from aisbench_core.model.columns import COUNTED
+from aisbench_core.model.columns import COUNTED, GROUP_KEYS
 from aisbench_core.statistics.amdahl import SizeRuns, amdahl
 from aisbench_core.statistics.student import critical
-from aisbench_core.warehouse.answers.compared import MOST_DOTS, RunDot
-from aisbench_core.warehouse.answers.filters import Parameters, parameters, standings_of
-from aisbench_core.warehouse.answers.group_statistics import KEYS
+from aisbench_core.warehouse.answers.compared import MAX_DOTS, RunDot
+from aisbench_core.warehouse.answers.configurations import BenchmarkConfiguration
+from aisbench_core.warehouse.answers.filters import Parameters, parameters, statistics_of
 from aisbench_core.warehouse.answers.scalings import (
-    LeftOut,
-    QuestionPage,
-    QuestionRow,
+    ConfigurationPage,
+    ConfigurationRow,
+    ExcludedRuns,
     Scaling,
     ScalingPoint,
     ScalingQuery,
-    ScalingQuestion,
 )
 from aisbench_core.warehouse.records.rows import aware
 from aisbench_core.warehouse.records.runs import by_ids
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 
-LINE = ", ".join(name for name in KEYS if name != "node_count")
-"""What is equal along one curve: everything but the node count."""
+# What is equal along one curve: everything but the node count.
+LINE = ", ".join(name for name in GROUP_KEYS if name != "node_count")
 
+_SCALES = "mode = 'cluster' and node_count is not null and cards_per_node is not null"
+
+# T(n) of everything that can scale: the median of the valid runs. Single servers do not work together.
+# Imported runs, which claim what they say, scale among themselves only.
 POINTS = f"""
     select {LINE}, node_count, median(throughput_cluster) as throughput, count(*) as runs
-    from runs join results using (run_id)
-    where {COUNTED} and mode = 'cluster' and node_count is not null and cards_per_node is not null
+    from runs join results using (run_id) where {COUNTED} and {_SCALES}
     group by all
 """
-"""T(n) of everything that can scale: the median of the valid runs. Single servers do not work together.
 
-Imported runs, which claim what they say, scale among themselves only."""
-
+# Where each curve begins: the smallest node count, and the throughput there.
 BASES = f"""
     select {LINE}, min(node_count) as base_nodes, min_by(throughput, node_count) as base_throughput
     from ({POINTS}) group by all
 """
-"""Where each curve begins: the smallest node count, and the throughput there."""
 
-_KEY = ", ".join(field.name for field in fields(ScalingQuestion))
+_CONFIGURATION = tuple(field.name for field in fields(BenchmarkConfiguration))
+_KEY = ", ".join(_CONFIGURATION)
 
-_OWN = (
-    "framework_version", "flavor", "cards_per_node", "pool_id", "accelerator", "image", "code_sha256", "dataset_sha256",
-)  # fmt: skip
-"""What tells a question's curves apart."""
+# What tells the curves of a configuration apart.
+_SYSTEM = tuple(name for name in GROUP_KEYS if name not in (*_CONFIGURATION, "node_count"))
 
 _WHY = f"""case when not ({COUNTED}) then validity
     when node_count is null or cards_per_node is null then 'nodes not known' else '' end"""
 
+# Amdahl's law is fitted to logarithms: their mean and squares of each size say as much as the single runs would.
 _CURVES = f"""
-    select {", ".join(_OWN)}, node_count, {_WHY} as why,
+    select {", ".join(_SYSTEM)}, node_count, {_WHY} as why,
         count(*) as runs,
         median(throughput_cluster) as throughput,
         avg(throughput_cluster) as mean,
         stddev_samp(throughput_cluster) as sd,
         avg(ln(throughput_cluster)) as log_mean,
         coalesce(var_samp(ln(throughput_cluster)), 0) * (count(*) - 1) as log_squares,
-        min_by(struct_pack(run_id := run_id, throughput := throughput_cluster), hash(run_id), {MOST_DOTS}) as dots
+        min_by(struct_pack(run_id := run_id, throughput := throughput_cluster), hash(run_id), {MAX_DOTS}) as dots
     from runs join results using (run_id)
     where group_id in (select group_id from standings where mode = 'cluster'
-        and {" and ".join(f"{field.name} = ${field.name}" for field in fields(ScalingQuestion))}{{more}})
+        and {" and ".join(f"{name} = ${name}" for name in _CONFIGURATION)}{{more}})
     group by all
-    order by {", ".join(_OWN)}, node_count, why
+    order by {", ".join(_SYSTEM)}, node_count, why
 """
 
+# One configuration, by version, hardware and node count.
 SCALING = _CURVES.format(more="")
-"""The query that the Scaling page is made of: one question, by version, hardware and node count."""
 
-_CURVE = _CURVES.format(more="".join(f" and {name} is not distinct from ${name}" for name in _OWN))
+# Not `=`: sizes of imported runs may be NULL.
+_CURVE = _CURVES.format(more="".join(f" and {name} is not distinct from ${name}" for name in _SYSTEM))
 
-_QUESTIONS = f"""
+# From the statistics of groups, which are few, instead of the runs.
+_CONFIGURATIONS = f"""
     select {_KEY},
-        max_by(newest_title, newest_at) as title, any_value(model) as model, any_value(workload) as workload,
-        any_value(dataset) as dataset, sum(valid)::BIGINT as runs, count(distinct node_count) as node_counts,
-        max(newest_at) as latest_at, count(*) over () as total
-    from {{standings}}
-    where mode = 'cluster' and valid > 0 and node_count is not null and cards_per_node is not null
+        max_by(newest_title, newest_at) as title, any_value(model), any_value(workload), any_value(dataset),
+        sum(valid)::BIGINT as runs, count(distinct node_count) as node_counts, max(newest_at) as latest_at,
+        count(*) over () as total
+    from {{standings}} where valid > 0 and {_SCALES}
     group by {_KEY}
     order by origin = 'launched' desc, node_counts desc, latest_at desc, fingerprint limit $limit offset $offset
 """
 
 
-def questions(cur: DuckDBPyConnection, query: BoardQuery) -> QuestionPage:
-    """One page of questions that have runs which count in cluster mode: of launched ones first, then by node counts."""
+def configurations(cur: DuckDBPyConnection, query: BoardQuery) -> ConfigurationPage:
+    """One page of configurations that count in cluster mode: those of launched runs first, then by node counts."""
     chosen = parameters(cur, query)
-    asked = _QUESTIONS.format(standings=standings_of(cur, query))
-    found = cur.execute(asked, chosen | {"limit": query.limit, "offset": query.offset}).fetchall()
-    rows = tuple(_question(values[:-1]) for values in found)
-    return QuestionPage(rows, found[0][-1] if found else 0, rehearsal=bool(chosen["rehearsal"]))
+    statement = _CONFIGURATIONS.format(standings=statistics_of(cur, query))
+    rows = cur.execute(statement, chosen | {"limit": query.limit, "offset": query.offset}).fetchall()
+    total = rows[0][-1] if rows else 0
+    return ConfigurationPage(tuple(map(_configuration_row, rows)), total, rehearsal=bool(chosen["rehearsal"]))
 
 
-def scaling(cur: DuckDBPyConnection, question: ScalingQuestion) -> tuple[Scaling, ...]:
-    """Each curve of the question, those on most node counts first.
+def scaling(cur: DuckDBPyConnection, configuration: BenchmarkConfiguration) -> tuple[Scaling, ...]:
+    """Each curve of the configuration, those on most node counts first.
 
     A curve begins at the smallest node count that was measured; its speed-up and efficiency there are 1."""
-    return _scalings(cur, SCALING, question, {})
+    return _scalings(cur, SCALING, configuration, {})
 
 
 def scaling_of(cur: DuckDBPyConnection, run_id: str) -> Scaling:
@@ -117,44 +117,41 @@ def scaling_of(cur: DuckDBPyConnection, run_id: str) -> Scaling:
 
 def curve(cur: DuckDBPyConnection, run: RunRow) -> Scaling:
     """The curve of all runs that differ from this one in their node count only; no other runs are read."""
-    found = _scalings(cur, _CURVE, ScalingQuestion.of(run), {name: getattr(run, name) for name in _OWN})
-    return found[0] if found else Scaling.empty(ScalingQuery.of(run))
+    system = {name: getattr(run, name) for name in _SYSTEM}
+    curves = _scalings(cur, _CURVE, BenchmarkConfiguration.of(run), system)
+    return curves[0] if curves else Scaling.empty(ScalingQuery.of(run))
 
 
-def _scalings(cur: DuckDBPyConnection, asked: str, question: ScalingQuestion, own: Parameters) -> tuple[Scaling, ...]:
-    found = cur.execute(asked, asdict(question) | {"origin": question.origin.value} | own)
-    columns = [column[0] for column in found.description or ()]
-    curves: dict[ScalingQuery, list[dict[str, Any]]] = defaultdict(list)
-    for values in found.fetchall():
+def _scalings(
+    cur: DuckDBPyConnection, statement: str, configuration: BenchmarkConfiguration, system: Parameters
+) -> tuple[Scaling, ...]:
+    cells = asdict(configuration)
+    result = cur.execute(statement, cells | {"origin": configuration.origin.value} | system)
+    columns = [column[0] for column in result.description or ()]
+    rows: dict[ScalingQuery, list[dict[str, Any]]] = defaultdict(list)
+    for values in result.fetchall():
         row = dict(zip(columns, values, strict=True))
-        curves[_curve(question, row)].append(row)
-    answers = [_scaling(query, rows, question.throughput_unit) for query, rows in curves.items()]
-    answers.sort(key=lambda each: (-len(each.points), -sum(point.runs for point in each.points)))
-    return tuple(answers)
+        rows[ScalingQuery(**cells, **{name: row[name] for name in _SYSTEM})].append(row)
+    curves = [_scaling(query, points) for query, points in rows.items()]
+    curves.sort(key=lambda curve: (-len(curve.points), -sum(point.runs for point in curve.points)))
+    return tuple(curves)
 
 
-def _question(values: Sequence[Any]) -> QuestionRow:
-    size = len(fields(ScalingQuestion))
-    title, model, workload, dataset, runs, node_counts, latest_at = values[size:]
-    key = {field.name: value for field, value in zip(fields(ScalingQuestion), values[:size], strict=True)}
-    question = ScalingQuestion(**{**key, "origin": Origin(key["origin"])})
-    return QuestionRow(question, title, model, workload, dataset, runs, node_counts, aware(latest_at))
+def _configuration_row(values: Sequence[Any]) -> ConfigurationRow:
+    cells = dict(zip(_CONFIGURATION, values, strict=False))
+    cells["origin"] = Origin(cells["origin"])
+    title, model, workload, dataset, runs, node_counts, latest_at, _ = values[len(cells) :]
+    configuration = BenchmarkConfiguration(**cells)
+    return ConfigurationRow(configuration, title, model, workload, dataset, runs, node_counts, aware(latest_at))
 
 
-def _curve(question: ScalingQuestion, row: dict[str, Any]) -> ScalingQuery:
-    asked = {
-        name: getattr(question, name) for name in ("region", "fingerprint", "synthetic_data", "rehearsal", "origin")
-    }
-    return ScalingQuery(**asked, **{name: row[name] for name in _OWN})
-
-
-def _scaling(query: ScalingQuery, rows: Sequence[dict[str, Any]], unit: str) -> Scaling:
+def _scaling(query: ScalingQuery, rows: Sequence[dict[str, Any]]) -> Scaling:
     valid = [row for row in rows if not row["why"]]
-    left_out = tuple(LeftOut(row["why"], row["node_count"], row["runs"]) for row in rows if row["why"])
+    left_out = tuple(ExcludedRuns(row["why"], row["node_count"], row["runs"]) for row in rows if row["why"])
     sizes = [SizeRuns(row["node_count"], row["runs"], row["log_mean"], row["log_squares"]) for row in valid]
     points = tuple(_point(row, valid[0]) for row in valid)
     base_nodes = points[0].node_count if points else None
-    return Scaling(query, points, base_nodes, unit, amdahl(sizes), left_out)
+    return Scaling(query, points, base_nodes, query.throughput_unit, amdahl(sizes), left_out)
 
 
 def _point(row: dict[str, Any], base: dict[str, Any]) -> ScalingPoint:

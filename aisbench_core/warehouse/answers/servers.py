@@ -1,4 +1,4 @@
-"""Runs in which each server trains alone: what every server did, and how far they lie apart."""
+"""Runs in single-server mode: what each server did, and how far the servers are spread."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -11,24 +11,22 @@ from aisbench_core.warehouse.answers.compared import Servers, ServerSpread
 
 
 def servers(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, Servers]:
-    """Those of the runs that are of single servers, by run_id; a cluster's result is one, and has no servers."""
+    """The servers of each single-server run, by run_id; other runs have no rows in `server_results`."""
     cur.execute(
         """select run_id, server, throughput, accuracy from server_results
         where run_id in (select unnest(?::VARCHAR[])) order by server""",
         [list(run_ids)],
     )
-    found: dict[str, list[ServerResult]] = defaultdict(list)
-    for run_id, *result in cur.fetchall():
-        found[run_id].append(ServerResult(*result))
-    return {run_id: _servers(results) for run_id, results in found.items()}
+    results: dict[str, list[ServerResult]] = defaultdict(list)
+    for run_id, *cells in cur.fetchall():
+        results[run_id].append(ServerResult(*cells))
+    return {
+        run_id: Servers(tuple(of_run), _spread([r.throughput for r in of_run]), _spread([r.accuracy for r in of_run]))
+        for run_id, of_run in results.items()
+    }
 
 
-def _servers(results: Sequence[ServerResult]) -> Servers:
-    throughputs = [result.throughput for result in results if result.throughput is not None]
-    accuracies = [result.accuracy for result in results if result.accuracy is not None]
-    return Servers(tuple(results), _spread(throughputs), _spread(accuracies))
-
-
-def _spread(values: Sequence[float]) -> ServerSpread | None:
-    told = summary(values)
-    return ServerSpread(told, min(values), max(values)) if told else None
+def _spread(values: Sequence[float | None]) -> ServerSpread | None:
+    measured = [value for value in values if value is not None]
+    total = summary(measured)
+    return ServerSpread(total, min(measured), max(measured)) if total else None

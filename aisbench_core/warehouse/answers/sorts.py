@@ -1,43 +1,28 @@
-"""What answers can be sorted by."""
+"""The columns that lists can be sorted by, in the order of their menus."""
 
-from aisbench_core.model.columns import COLUMNS, Kind, medians
+from aisbench_core.model.columns import COLUMNS, FINGERPRINTED, GROUP_KEYS, Kind, medians
+from aisbench_core.warehouse.answers.regression import TRACKED
 
-BOARD_SORTS = (
-    "throughput",
-    "best",
-    "olympic_mean",
-    "per_node",
-    "per_card",
-    "runs",
-    "cv",
-    "best_accuracy",
-    "median_accuracy",
+_STATISTICS = (
+    "throughput", "best", "olympic_mean", "per_node", "per_card", "runs", "cv", "best_accuracy", "median_accuracy",
     "accuracy",
-    "model",
-    "workload",
-    "framework_version",
-    "flavor",
-    "node_count",
+)  # fmt: skip
+
+# Sorts of the leaderboard; "throughput" is the median.
+BOARD_SORTS = (
+    *_STATISTICS,
+    *(column.name for column in COLUMNS if column.sortable and column.name in (*GROUP_KEYS, *FINGERPRINTED)),
     "latest_at",
     *(column.name for column in medians()),
 )
-"""What a leaderboard can be sorted by; "throughput" is the median."""
 
+# Sorts of the runs of a history; "moment" is the start by the cloud's clock.
 HISTORY_SORTS = (
     "moment",
-    "throughput",
-    "accuracy",
-    "duration_s",
-    "rank_cv",
-    "energy_consumption",
-    "framework_version",
-    "engine_version",
-    "validity",
-    "created_by",
-    "run_id",
+    *(metric.name for metric in TRACKED),
+    *("framework_version", "engine_version", "validity", "created_by", "run_id"),
 )
-"""What the runs of a history can be sorted by; "moment" is the start by the cloud's clock."""
 
 _MENU_ORDER = (Kind.TIME, Kind.NUMBER, Kind.INTEGER, Kind.TEXT)
+# Sorts of a list of runs, times and numbers first; "throughput" is the run's own.
 RUN_SORTS = tuple(column.field for kind in _MENU_ORDER for column in COLUMNS if column.sortable and column.kind is kind)
-"""What a run list can be sorted by, times and numbers first; "throughput" is the run's own."""

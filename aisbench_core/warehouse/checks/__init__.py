@@ -1,6 +1,6 @@
-"""What each rule of a ruleset looks at in one run, with what it expects and found."""
+"""The checks that the rules of a ruleset make of one run, each with what it expects and what it found."""
 
-from aisbench_core.warehouse.checks.of_runs import LOOKS, NONE, division_of, no_result, target_of
-from aisbench_core.warehouse.checks.of_times import listed
+from aisbench_core.warehouse.checks.runs import CHECKS, NONE, division_of, no_result, target_of
+from aisbench_core.warehouse.checks.times import listed
 
-__all__ = ["LOOKS", "NONE", "division_of", "listed", "no_result", "target_of"]
+__all__ = ["CHECKS", "NONE", "division_of", "listed", "no_result", "target_of"]

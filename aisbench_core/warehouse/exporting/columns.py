@@ -9,7 +9,7 @@ from aisbench_core.model.columns import SQL_TYPES, Kind, Wording
 
 @dataclass(frozen=True, slots=True)
 class SheetColumn:
-    """One column. `unit` may be the name of the column that holds it; an empty `sql`: not known yet.
+    """One column. `unit` may be the name of the column that holds it; without `sql` the cells are empty.
 
     `wording`: of text only."""
 
@@ -29,13 +29,13 @@ class SheetColumn:
         return f"({value})::{SQL_TYPES[self.kind]} as {self.name}"
 
 
+# Where the columns stand in a table's sources.
 CELLS = "/*cells*/"
-"""Where the columns stand in a table's sources."""
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """A table to be exported: its schema's name, its columns by group, where its rows come from, and their order."""
+    """A table to export: its schema's name, its columns by group, where its rows come from, and their order."""
 
     schema: str
     groups: Mapping[str, tuple[SheetColumn, ...]]
@@ -67,12 +67,12 @@ def text(name: str, meaning: str, sql: str | None = None) -> SheetColumn:
 
 
 def word(name: str, meaning: str, sql: str) -> SheetColumn:
-    """A column of words that stand in its SQL: nobody's text, which may be written unseen."""
+    """A column whose words its SQL gives: nobody else's text, so that it needs neither quotes nor guards."""
     return SheetColumn(name, Kind.TEXT, meaning, sql, wording=Wording.OURS)
 
 
 def prose(name: str, meaning: str, sql: str | None = None) -> SheetColumn:
-    """A column of longer texts, any of which may hold commas and quotes."""
+    """A column of longer texts, each of which may hold commas and quotes."""
     return SheetColumn(name, Kind.TEXT, meaning, name if sql is None else sql, wording=Wording.PROSE)
 
 

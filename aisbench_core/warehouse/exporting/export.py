@@ -6,56 +6,56 @@ from typing import IO
 
 from duckdb import DuckDBPyConnection
 
-from aisbench_core.warehouse.answers.filters import CHOSEN, parameters, worth
+from aisbench_core.warehouse.answers.filters import CHOSEN, parameters, validity_parameters
 from aisbench_core.warehouse.exporting import csv_file, json_file, parquet_file, workbook
-from aisbench_core.warehouse.exporting.bases import basis_parameters
-from aisbench_core.warehouse.exporting.numbering import report_id
-from aisbench_core.warehouse.exporting.parts import MOST, Parameters, parts
+from aisbench_core.warehouse.exporting.parts import MAX_RUNS, Parameters, parts
+from aisbench_core.warehouse.exporting.provenance import provenance
 from aisbench_core.warehouse.exporting.runs import EXPORTED, RUNS
-from aisbench_core.warehouse.exporting.series import SERIES, asked_by
+from aisbench_core.warehouse.exporting.series import SERIES, ruleset_parameters
 from aisbench_core.warehouse.exports import Export, ExportFormat, ExportTable
-from aisbench_core.warehouse.validity.judging import Judge
+from aisbench_core.warehouse.validity.evaluation import Evaluator
 
 SHEETS = {ExportTable.RUNS: RUNS, ExportTable.SERIES: SERIES}
 
 
 def write(
     cur: DuckDBPyConnection,
-    asked: Export,
-    judge: Judge,
+    export: Export,
+    evaluator: Evaluator,
     target: IO[bytes],
     bases: Mapping[str, str],
-    most: int = MOST,
+    max_runs: int = MAX_RUNS,
 ) -> int:
     """Write the file; returns the number of rows. The target is left open, and is complete when this returns.
 
-    `judge`: whose verdicts count; it says how many runs a series needs, and judges series. `bases`: what to say beside
-    the ids of rulesets. `most`: runs at a time."""
-    sheet = SHEETS[asked.table]
-    at = asked.exported_at.astimezone(UTC).replace(microsecond=0)
-    runs = parameters(cur, asked.query)
-    chosen: Parameters = {**runs, "exported_at": at.replace(tzinfo=None), **basis_parameters(bases)}
-    if asked.table is ExportTable.SERIES:
-        chosen |= {"include_invalid": asked.query.include_invalid, **asked_by(cur, CHOSEN, runs, judge)}
-        chosen |= {"report_id": report_id(cur, CHOSEN, runs)}
-        some = [chosen]
+    `evaluator`: whose ruleset says how many runs a series needs, and judges series. `bases`: of rulesets, by their ids.
+    `max_runs`: how many at a time."""
+    sheet = SHEETS[export.table]
+    at = export.exported_at.astimezone(UTC).replace(microsecond=0)
+    filters = parameters(cur, export.query)
+    rehearsal = bool(filters["rehearsal"])
+    if export.table is ExportTable.SERIES:
+        named = filters | provenance(cur, CHOSEN, filters, at, bases)
+        named |= {
+            "include_invalid": export.query.include_invalid,
+            **ruleset_parameters(cur, CHOSEN, filters, evaluator),
+        }
+        ranges: list[Parameters] = [{}]
     else:
-        named = runs | worth(asked.query)
-        chosen |= named | {"report_id": report_id(cur, EXPORTED, named)}
-        some = [chosen | part for part in parts(cur, EXPORTED, named, most)]
-    mark = _mark(asked.query.region, rehearsal=bool(runs["rehearsal"]))
-    match asked.format:
+        filters |= validity_parameters(export.query)
+        named = filters | provenance(cur, EXPORTED, filters, at, bases)
+        ranges = parts(cur, EXPORTED, filters, max_runs)
+    chosen = [named | part for part in ranges]
+    region = export.query.region
+    mark = f"rehearsals in {region}: not measurements" if rehearsal else f"measurements of {region}"
+    match export.format:
         case ExportFormat.CSV:
-            return csv_file.write(cur, sheet, some, target, asked.bom)
+            return csv_file.write(cur, sheet, chosen, target, export.bom)
         case ExportFormat.JSON:
-            return json_file.write(cur, sheet, some, target)
+            return json_file.write(cur, sheet, chosen, target)
         case ExportFormat.PARQUET:
             marks = {"schema": sheet.schema, "content": mark, "exported_at_utc": f"{at:%Y-%m-%dT%H:%M:%SZ}"}
-            return parquet_file.write(cur, sheet, some, target, marks)
+            return parquet_file.write(cur, sheet, chosen, target, marks)
         case ExportFormat.EXCEL:
-            name = f"{asked.table}{' (rehearsals)' if runs['rehearsal'] else ''}"
-            return workbook.write(cur, sheet, some, target, mark, name)
-
-
-def _mark(region: str, *, rehearsal: bool) -> str:
-    return f"rehearsals in {region}: not measurements" if rehearsal else f"measurements of {region}"
+            name = f"{export.table}{' (rehearsals)' if rehearsal else ''}"
+            return workbook.write(cur, sheet, chosen, target, mark, name)

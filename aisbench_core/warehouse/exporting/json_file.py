@@ -7,16 +7,15 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.model.columns import Kind
 from aisbench_core.warehouse.exporting.columns import Sheet, SheetColumn
-from aisbench_core.warehouse.exporting.lines import lines
-from aisbench_core.warehouse.exporting.parts import Parameters
+from aisbench_core.warehouse.exporting.parts import Parameters, text_batches
 
 
 def write(cur: DuckDBPyConnection, sheet: Sheet, parts: Sequence[Parameters], target: IO[bytes]) -> int:
     """Write all rows; returns how many."""
-    row = f"concat(',', chr(10), json_object({', '.join(_member(column) for column in sheet.columns)})::VARCHAR)"
+    row = f"concat(',', chr(10), json_object({', '.join(map(_member, sheet.columns))})::VARCHAR)"
     target.write(b"[")
     count = 0
-    for text, rows in lines(cur, sheet.select(row), parts):
+    for text, rows in text_batches(cur, sheet.select(row), parts):
         target.write(text if count else text[1:])  # no comma before the first
         count += rows
     target.write(b"\n]\n")

@@ -24,7 +24,7 @@ _TYPES = {
 def write(
     cur: DuckDBPyConnection, sheet: Sheet, parts: Sequence[Parameters], target: IO[bytes], marks: dict[str, str]
 ) -> int:
-    """Write all rows, `marks` into the file's own description; returns how many rows."""
+    """Write all rows, and `marks` as the file's metadata; returns how many rows."""
     schema = arrow.schema([_field(column) for column in sheet.columns], metadata=marks)
     count = 0
     with parquet.ParquetWriter(target, schema, compression="zstd") as writer:

@@ -9,15 +9,14 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import RankResult
-from aisbench_core.warehouse.exporting.bases import basis_parameters
 from aisbench_core.warehouse.exporting.columns import Sheet
-from aisbench_core.warehouse.exporting.numbering import report_id
+from aisbench_core.warehouse.exporting.provenance import provenance
 from aisbench_core.warehouse.exporting.runs import runs_where
-from aisbench_core.warehouse.exporting.series import asked_by, series_where
+from aisbench_core.warehouse.exporting.series import ruleset_parameters, series_where
 from aisbench_core.warehouse.records.runs import rank_results
 from aisbench_core.warehouse.validity import series_checks
-from aisbench_core.warehouse.validity.judging import Judge, stored_checks
-from aisbench_core.warehouse.validity.series_verdict import SeriesVerdict
+from aisbench_core.warehouse.validity.evaluation import Evaluator, stored_checks
+from aisbench_core.warehouse.validity.series_evaluation import SeriesEvaluation
 from aisbench_core.warehouse.values import Check
 
 Cells = Mapping[str, Any]
@@ -30,7 +29,7 @@ _GROUPS = series_where(_NAMED, "true")
 
 @dataclass(frozen=True, slots=True)
 class ReportedRun:
-    """One run: its cells, what is stated of system and test, each check, and each card."""
+    """One run: its cells, the stated descriptions of system and tester, each check, and each card."""
 
     cells: Cells
     system: Mapping[str, object]
@@ -43,49 +42,46 @@ class ReportedRun:
 class Reported:
     """Runs in the order of their launch, and the statistics over them: a row per series and row of the leaderboard.
 
-    `series`: what the rules about series say of the whole series that runs belong to."""
+    `series`: the checks of the whole series that runs belong to."""
 
     runs: tuple[ReportedRun, ...]
     groups: tuple[Cells, ...]
-    series: tuple[SeriesVerdict, ...]
+    series: tuple[SeriesEvaluation, ...]
     report_id: str
 
 
 def reported(
-    cur: DuckDBPyConnection, run_ids: Sequence[str], at: datetime, judge: Judge, bases: Mapping[str, str]
+    cur: DuckDBPyConnection, run_ids: Sequence[str], at: datetime, evaluator: Evaluator, bases: Mapping[str, str]
 ) -> Reported:
-    """Everything that a report says of these runs; unknown ones are left out. `bases`: of rulesets, by their ids."""
-    number = report_id(cur, _NAMED, {"run_ids": list(run_ids)})
-    asked: dict[str, object] = {"run_ids": list(run_ids), "exported_at": at.replace(tzinfo=None), "report_id": number}
-    asked |= basis_parameters(bases)
-    cells = [_with_message(row, bases) for row in _rows(cur, _RUNS, asked)]
-    groups = _rows(cur, _GROUPS, asked | asked_by(cur, _NAMED, {"run_ids": list(run_ids)}, judge))
+    """Everything that a report says of these runs; those that do not exist are left out. `bases`: by ruleset."""
+    filters = {"run_ids": list(run_ids)}
+    values = filters | provenance(cur, _NAMED, filters, at, bases)
+    cells = _rows(cur, _RUNS, values)
+    groups = _rows(cur, _GROUPS, values | ruleset_parameters(cur, _NAMED, filters, evaluator))
     series = sorted({row["series_id"] for row in cells if row["series_id"]})
-    cur.execute(f"select run_id, system, tester, checks from runs join results using (run_id) where {_NAMED}",
-                {"run_ids": list(run_ids)})  # fmt: skip
-    besides = {run_id: rest for run_id, *rest in cur.fetchall()}
+    cur.execute(f"select run_id, system, tester, checks from runs join results using (run_id) where {_NAMED}", filters)
+    documents = {run_id: texts for run_id, *texts in cur.fetchall()}
     ranks = rank_results(cur, run_ids)
     return Reported(
-        tuple(_run(row, besides[row["run_id"]], ranks.get(row["run_id"], ())) for row in cells),
+        tuple(_run(row, documents[row["run_id"]], ranks.get(row["run_id"], ()), bases) for row in cells),
         tuple(groups),
-        series_checks.of_series(cur, series, judge),
-        number,
+        series_checks.of_series(cur, series, evaluator),
+        str(values["report_id"]),
     )
 
 
-def _rows(cur: DuckDBPyConnection, sheet: Sheet, asked: Mapping[str, object]) -> list[Cells]:
-    cur.execute(sheet.select("*"), dict(asked))
+def _rows(cur: DuckDBPyConnection, sheet: Sheet, values: Mapping[str, object]) -> list[Cells]:
+    cur.execute(sheet.select("*"), dict(values))
     return [dict(zip(sheet.names, row, strict=True)) for row in cur.fetchall()]
 
 
-def _with_message(cells: Cells, bases: Mapping[str, str]) -> Cells:
-    """With the ruleset's basis as it is said, in the place of the text that was exported."""
+def _run(
+    cells: Cells, documents: Sequence[str | None], ranks: tuple[RankResult, ...], bases: Mapping[str, str]
+) -> ReportedRun:
+    system, tester, checks = documents
     basis = bases.get(cells["ruleset_id"], "")
-    return {**cells, "ruleset_basis": basis} if basis == cells["ruleset_basis"] else cells
-
-
-def _run(cells: Cells, besides: Sequence[str | None], ranks: tuple[RankResult, ...]) -> ReportedRun:
-    system, tester, checks = besides
+    if basis == cells["ruleset_basis"]:  # a Message in place of its text, so that it has a translation
+        cells = {**cells, "ruleset_basis": basis}
     return ReportedRun(
         cells, json.loads(system or "{}"), json.loads(tester or "{}"), stored_checks(checks or "[]"), ranks
     )

@@ -1,19 +1,19 @@
 """The columns of aisbench-compliance-csv/1, one row per run, in their order.
 
-A column without SQL is not known yet and stays empty: empty means not measured or not known, 0 is a measurement.
+A column without SQL stays empty for now: empty means not measured or not known, 0 is a measurement.
 """
 
 from itertools import groupby
 
 from aisbench_core.model import columns
-from aisbench_core.model.columns import ASKED, SCHEMA, TESTED, Exported, Kind
-from aisbench_core.warehouse.answers.filters import CHOSEN, WORTH
+from aisbench_core.model.columns import SCHEMA, SPEC_PATHS, TESTER_PATHS, Exported, Kind
+from aisbench_core.warehouse.answers.filters import CHOSEN, OF_VALIDITY
 from aisbench_core.warehouse.answers.scaling import BASES, LINE
 from aisbench_core.warehouse.exporting.columns import CELLS, Sheet, SheetColumn
 from aisbench_core.warehouse.exporting.parts import WITHIN
 
+# How exports write units that views spell out.
 _UNITS = {columns.FRACTION: "1", columns.COUNT: ""}
-"""How exports write units that views spell out."""
 
 
 def _column(column: columns.Column, exported: Exported) -> SheetColumn:
@@ -31,12 +31,12 @@ def _column(column: columns.Column, exported: Exported) -> SheetColumn:
 _EXPORTED = [(column.exported.group, _column(column, column.exported)) for column in columns.COLUMNS if column.exported]
 
 GROUPS = {
-    group: tuple(column for _, column in exported) for group, exported in groupby(_EXPORTED, key=lambda each: each[0])
+    group: tuple(column for _, column in exported) for group, exported in groupby(_EXPORTED, key=lambda pair: pair[0])
 }
 
 
 def _texts(column: str, paths: tuple[str, ...]) -> str:
-    """All of them at once: reading JSON is what an export takes its time for."""
+    # All paths in one call: parsing JSON is what takes longest in an export.
     return f"json_extract_string({column}, {[f'$.{path}' for path in paths]})"
 
 
@@ -45,7 +45,7 @@ def runs_where(condition: str) -> Sheet:
     sources = f"""
         bases as ({BASES}),
         chosen as (
-            select *, {_texts("spec", ASKED)} as asked, {_texts("tester", TESTED)} as tested
+            select *, {_texts("spec", SPEC_PATHS)} as spec_texts, {_texts("tester", TESTER_PATHS)} as tester_texts
             from runs join results using (run_id) where {condition}),
         cells as (
             select {CELLS} from chosen left join bases using ({LINE}))
@@ -53,8 +53,8 @@ def runs_where(condition: str) -> Sheet:
     return Sheet(SCHEMA, GROUPS, sources, "created_at_utc, run_id")
 
 
-EXPORTED = f"{CHOSEN} and {WORTH}"
-"""Which runs a query's filter chooses."""
+# The condition of the runs that a query's filter chooses.
+EXPORTED = f"{CHOSEN} and {OF_VALIDITY}"
 
+# The table of one part of them.
 RUNS = runs_where(f"{EXPORTED} and {WITHIN}")
-"""The table of a part of them."""

@@ -17,11 +17,11 @@ from aisbench_core.warehouse.exporting.columns import Sheet
 from aisbench_core.warehouse.exporting.parts import Parameters
 
 BATCH = 1000
-MOST_ROWS = 1_048_575
-"""Rows of a sheet, without its header."""
+# Rows of a sheet, without its header.
+MAX_ROWS = 1_048_575
 
-MOST_LETTERS = 32_767
-"""Letters of a cell, as UTF-16 counts them: an emoji is two."""
+# UTF-16 code units of a cell: an emoji has two.
+MAX_CHARACTERS = 32_767
 
 OPTIONS = {
     "constant_memory": True,
@@ -33,8 +33,8 @@ OPTIONS = {
 WIDTH = 18
 _EXPLAINED = (("column", 26), ("type", 10), ("unit", 18), ("meaning", 110))
 
+# Bytes; a larger workbook is assembled in a temporary file.
 IN_MEMORY = 64 * 1024 * 1024
-"""Bytes of a workbook beyond which it is put together in a temporary file."""
 
 Put = Callable[[int, int, Any], object]
 
@@ -70,7 +70,7 @@ def write(
 
 @contextmanager
 def _workbook(target: IO[bytes]) -> Iterator[Workbook]:
-    """A workbook that goes to its target as a whole: an archive that its own file refuses cannot be closed any more."""
+    # xlsxwriter cannot close a workbook any more after a failed write, so it never writes to the target itself.
     with SpooledTemporaryFile(IN_MEMORY) as draft:
         try:
             with Workbook(draft, OPTIONS) as book:
@@ -82,7 +82,7 @@ def _workbook(target: IO[bytes]) -> Iterator[Workbook]:
 
 
 def _puts(page: Any, sheet: Sheet) -> list[Put]:
-    """How each column's cells are written. Text is always text: no spreadsheet takes it for a formula or a link."""
+    """How each column's cells are written; text always as text, so that no spreadsheet takes it for a formula."""
 
     def text(row: int, column: int, value: str) -> object:
         return page.write_string(row, column, _fitting(value))
@@ -98,27 +98,19 @@ def _puts(page: Any, sheet: Sheet) -> list[Put]:
 
 
 def _fitting(text: str) -> str:
-    """The text, or as much as a cell holds, with an ellipsis: Excel calls a file with a longer one damaged."""
-    if 2 * len(text) <= MOST_LETTERS:
+    """The text, or as much as a cell may hold: Excel calls a file with more damaged."""
+    if 2 * len(text) <= MAX_CHARACTERS:  # nearly always, and much faster than encoding it
         return text
     units = text.encode("utf-16-le", "surrogatepass")
-    if len(units) <= 2 * MOST_LETTERS:
+    if len(units) <= 2 * MAX_CHARACTERS:
         return text
-    return units[: 2 * MOST_LETTERS - 2].decode("utf-16-le", "ignore") + "…"
+    return units[: 2 * MAX_CHARACTERS - 2].decode("utf-16-le", "ignore") + "…"
 
 
 def _fill(puts: Sequence[Put], rows: Sequence[tuple[Any, ...]], first: int) -> None:
-    if first + len(rows) - 1 > MOST_ROWS:
-        raise SpecError(
-            Message("export"),
-            [
-                Problem(
-                    "format",
-                    Message("a sheet of Excel holds {most_rows:,} rows: choose csv", most_rows=MOST_ROWS),
-                    "xlsx",
-                )
-            ],
-        )
+    if first + len(rows) - 1 > MAX_ROWS:
+        problem = Message("a sheet of Excel holds {most_rows:,} rows: choose csv", most_rows=MAX_ROWS)
+        raise SpecError(Message("export"), [Problem("format", problem, "xlsx")])
     for number, row in enumerate(rows, start=first):
         for column, value in enumerate(row):
             if value is not None:

@@ -1,4 +1,4 @@
-"""An answer to a question in SQL as CSV, JSON or Parquet, row by row; memory does not grow with its length."""
+"""The answer to a SQL query as CSV, JSON or Parquet, row by row, in constant memory."""
 
 import csv
 import io
@@ -20,44 +20,44 @@ Cursor = duckdb.DuckDBPyConnection
 
 
 def names(cur: Cursor) -> list[str]:
-    """The answer's columns; of equal names the later ones are numbered."""
-    found: list[str] = []
+    """The answer's columns; duplicates get a number."""
+    unique: list[str] = []
     for name, *_ in cur.description or ():
-        known = found.count(name) or sum(each.startswith(f"{name}_") for each in found if name in found)
-        found.append(f"{name}_{known}" if known else name)
-    return found
+        number = sum(other == name or other.startswith(f"{name}_") for other in unique) if name in unique else 0
+        unique.append(f"{name}_{number}" if number else name)
+    return unique
 
 
-def rows(cur: Cursor, most: int | None = None) -> Iterator[Row]:
-    """The answer's rows, `most` at most."""
-    left = most if most is not None else math.inf
-    while left > 0 and (part := cur.fetchmany(int(min(BATCH, left)))):
-        yield from part
-        left -= len(part)
+def rows(cur: Cursor, limit: int | None = None) -> Iterator[Row]:
+    """The answer's rows."""
+    remaining = limit if limit is not None else math.inf
+    while remaining > 0 and (batch := cur.fetchmany(int(min(BATCH, remaining)))):
+        yield from batch
+        remaining -= len(batch)
 
 
-def write_csv(columns: Sequence[str], found: Iterator[Row], target: IO[bytes]) -> int:
+def write_csv(columns: Sequence[str], values: Iterator[Row], target: IO[bytes]) -> int:
     """RFC 4180 in UTF-8, cells as in the export; returns the number of rows."""
     text = io.TextIOWrapper(target, "utf-8", newline="", write_through=True)
     try:
         writer = csv.writer(text)
         writer.writerow(columns)
-        return sum(1 for row in found if writer.writerow([cell(_flat(value)) for value in row]))
+        return sum(1 for row in values if writer.writerow([cell(_flat(value)) for value in row]))
     finally:
         text.detach()
 
 
-def write_json(columns: Sequence[str], found: Iterator[Row], target: IO[bytes]) -> int:
+def write_json(columns: Sequence[str], values: Iterator[Row], target: IO[bytes]) -> int:
     """A list of objects, one a line; times in ISO 8601 UTC, what was not measured null. Returns the number of rows."""
     count = 0
-    for count, row in enumerate(found, start=1):
-        told = json.dumps(dict(zip(columns, map(_json, row), strict=True)), ensure_ascii=False, allow_nan=False)
-        target.write(f"{'[' if count == 1 else ','}\n{told}".encode())
+    for count, row in enumerate(values, start=1):
+        text = json.dumps(dict(zip(columns, map(_json, row), strict=True)), ensure_ascii=False, allow_nan=False)
+        target.write(f"{'[' if count == 1 else ','}\n{text}".encode())
     target.write(b"\n]\n" if count else b"[]\n")
     return count
 
 
-def write_parquet(cur: Cursor, most: int | None, target: IO[bytes]) -> int:
+def write_parquet(cur: Cursor, limit: int | None, target: IO[bytes]) -> int:
     """Columns with their types; returns the number of rows."""
     from pyarrow import parquet
 
@@ -65,7 +65,7 @@ def write_parquet(cur: Cursor, most: int | None, target: IO[bytes]) -> int:
     count = 0
     with parquet.ParquetWriter(target, reader.schema) as writer:
         for batch in reader:
-            part = batch if most is None else batch.slice(0, max(0, most - count))
+            part = batch if limit is None else batch.slice(0, max(0, limit - count))
             if part.num_rows:
                 writer.write_batch(part)
             count += part.num_rows
@@ -84,7 +84,7 @@ def _json(value: object) -> Any:
     if isinstance(value, (float, Decimal)):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {str(key): _json(each) for key, each in value.items()}
+        return {str(key): _json(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_json(each) for each in value]
+        return [_json(item) for item in value]
     return f"{value.isoformat()}Z" if isinstance(value, datetime) else str(value)

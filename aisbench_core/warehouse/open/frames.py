@@ -1,4 +1,4 @@
-"""The warehouse as pandas DataFrames, for notebooks and programs of others; nothing can be changed through it.
+"""The warehouse as pandas DataFrames, read-only, for notebooks and other programs.
 
 Columns are those of the views (docs/open.md); `frame.attrs["units"]` holds the units of those that have one. Times are
 aware, in UTC. What was not measured is NA or NaN, never 0. Each answer is of the warehouse as it is at that moment.
@@ -16,32 +16,36 @@ import pandas as pd
 import pyarrow as pa
 
 from aisbench_core.errors import Problem, RunNotFound, SpecError
+from aisbench_core.messages import Message
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.answers import board, facets, history, scaling
-from aisbench_core.warehouse.answers.filters import CHOSEN, WORTH, parameters, worth
-from aisbench_core.warehouse.answers.histories import HistoryGroup
+from aisbench_core.warehouse.answers.filters import CHOSEN, OF_VALIDITY, parameters, validity_parameters
+from aisbench_core.warehouse.answers.histories import Trend
 from aisbench_core.warehouse.answers.regression import TRACKED
 from aisbench_core.warehouse.answers.search import sorted_by
 from aisbench_core.warehouse.open.answer_files import Cursor
-from aisbench_core.warehouse.open.queries import SECONDS, Question, asked
+from aisbench_core.warehouse.open.queries import SECONDS, Query, executed
 from aisbench_core.warehouse.open.view_columns import GROUPS
 from aisbench_core.warehouse.open.views import VIEWS
 from aisbench_core.warehouse.records import runs
 from aisbench_core.warehouse.store.reading import Reader, reader
-from aisbench_core.warehouse.store.team import TeamPlace
+from aisbench_core.warehouse.store.team import TeamLocation
 from aisbench_core.warehouse.values import BoardQuery, RunRow, Validity
 
+# So many rows are all.
 ALL = 1_000_000_000
-"""So many rows are all."""
 
 _KINDS = {pa.int32(): pd.Int32Dtype(), pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}
 _UNITS = {column.name: column.unit for view in reversed(VIEWS) for column in view.columns if column.unit}
 _PAGED = frozenset({"sort", "descending", "limit", "offset"})
 _MANY = frozenset({"models", "workloads", "framework_versions", "flavors", "node_counts", "tags"})
+_FILTERS = Message("filters")
 _VALIDITY = Problem(
     "validity",
-    "is of single runs, and a row of the leaderboard holds several: ask runs(validity=…); rows without a valid run come"
-    " with leaderboard(include_invalid=True)",
+    Message(
+        "is of single runs, and a row of the leaderboard holds several: ask runs(validity=…); rows without a valid run "
+        "come with leaderboard(include_invalid=True)"
+    ),
 )
 _WORDS: Mapping[str, type[StrEnum]] = {"origin": Origin, "validity": Validity}
 
@@ -50,18 +54,17 @@ Filters = Any
 
 
 class OpenWarehouse:
-    """What `aisbench_core.open_warehouse()` gives: questions, and their answers as DataFrames.
+    """What `aisbench_core.open_warehouse()` returns: queries, with answers as DataFrames.
 
     Filters are the board's: region, rehearsal, models, workloads, framework_versions, flavors, node_counts,
     fingerprint, synthetic_data, text, tags, origin, include_invalid and, of runs, validity; one value stands for a
-    tuple of one. `region` may be left out where the warehouse knows only one. An answer is about one region, and of it
-    either measurements or rehearsals: `attrs` says which. Every method raises WarehouseError when the warehouse cannot
-    be read.
+    tuple of one. `region` may be left out if the warehouse has only one. An answer is about either measurements or
+    rehearsals of one region: `attrs` says which. Every method raises WarehouseError if the warehouse cannot be read.
     """
 
-    def __init__(self, place: Path | TeamPlace, *, foreign: bool = False) -> None:
-        """`foreign`: the file may be of somebody else; only its rows are read."""
-        self._reader: Reader = reader(place, foreign=foreign)
+    def __init__(self, location: Path | TeamLocation, *, foreign: bool = False) -> None:
+        """`foreign`: somebody else made the file, so that only its rows are read."""
+        self._reader: Reader = reader(location, foreign=foreign)
 
     def __enter__(self) -> Self:
         return self
@@ -72,7 +75,7 @@ class OpenWarehouse:
         self.close()
 
     def close(self) -> None:
-        """Give back what the questions took; the next question takes it again."""
+        """Release the copy or the connection; the next query opens it again."""
         self._reader.close()
 
     def sql(
@@ -81,16 +84,16 @@ class OpenWarehouse:
         """The answer to one SELECT over views and tables. Raises QueryError when it cannot be answered.
 
         `values` are those of `?`, or by name those of `$name`."""
-        with asked(self._reader, Question(query, values, seconds)) as cur:
+        with executed(self._reader, Query(query, values, seconds)) as cur:
             return _frame(cur.to_arrow_table())
 
     def views(self) -> pd.DataFrame:
         """Every column of every view: view, column, unit and meaning."""
-        told = [(view.name, column.name, column.unit, column.meaning) for view in VIEWS for column in view.columns]
-        return pd.DataFrame(told, columns=["view", "column", "unit", "meaning"])
+        rows = [(view.name, column.name, column.unit, column.meaning) for view in VIEWS for column in view.columns]
+        return pd.DataFrame(rows, columns=["view", "column", "unit", "meaning"])
 
     def regions(self) -> pd.DataFrame:
-        """The regions that runs are known of, with their kind and number."""
+        """The regions with runs, and how many measurements or rehearsals each has."""
         with self._reader.cursor() as cur:
             return pd.DataFrame(list(map(asdict, facets.regions(cur))), columns=["region", "rehearsal", "runs"])
 
@@ -102,12 +105,12 @@ class OpenWarehouse:
         `sort`: one of RUN_SORTS, as lists of runs have it. Raises SpecError on a sort or filter that does not exist."""
         with self._reader.cursor() as cur:
             query = _query(cur, filters | {"sort": sort, "descending": descending, "limit": limit or ALL})
-            chosen = parameters(cur, query) | worth(query)
+            chosen = parameters(cur, query) | validity_parameters(query)
             cur.execute(
                 f"""select v_runs.* from v_runs join (
-                    select run_id, row_number() over (order by {sorted_by(query)}) as place
-                    from runs join results using (run_id) where {CHOSEN} and {WORTH}) using (run_id)
-                order by place limit $limit offset $offset""",
+                    select run_id, row_number() over (order by {sorted_by(query)}) as position
+                    from runs join results using (run_id) where {CHOSEN} and {OF_VALIDITY}) using (run_id)
+                order by position limit $limit offset $offset""",
                 chosen | {"limit": query.limit, "offset": query.offset},
             )
             return _of(_frame(cur.to_arrow_table()), query.region, rehearsal=bool(chosen["rehearsal"]))
@@ -119,7 +122,7 @@ class OpenWarehouse:
 
         With include_invalid=True also groups without a valid run; `validity` is of single runs, and is refused."""
         if "validity" in filters:
-            raise SpecError("filters", [_VALIDITY])
+            raise SpecError(_FILTERS, [_VALIDITY])
         with self._reader.cursor() as cur:
             query = _query(cur, filters | {"sort": sort, "descending": descending, "limit": limit or ALL})
             page = board.leaderboard(cur, query)
@@ -129,19 +132,17 @@ class OpenWarehouse:
 
     def ranks(self, run_ids: str | Sequence[str]) -> pd.DataFrame:
         """One card a row, with the columns of `v_ranks`."""
-        wanted = [run_ids] if isinstance(run_ids, str) else list(run_ids)
-        asked_for = "from v_ranks where list_contains($ids::VARCHAR[], run_id) order by run_id, server, rank"
-        return self.sql(asked_for, {"ids": wanted})
+        query = "from v_ranks where list_contains($ids::VARCHAR[], run_id) order by run_id, server, rank"
+        return self.sql(query, {"ids": [run_ids] if isinstance(run_ids, str) else list(run_ids)})
 
     def series(self, series_id: str) -> pd.DataFrame:
         """The rows of a series with their statistics, and the columns of `v_series`: one node count, version and image
         each. Empty while no run of it was recorded."""
-        return self.sql(
-            "from v_series where series_id = $id order by framework_version, image, node_count", {"id": series_id}
-        )
+        query = "from v_series where series_id = $id order by framework_version, image, node_count"
+        return self.sql(query, {"id": series_id})
 
     def scaling(self, run_id: str) -> pd.DataFrame:
-        """Growth over nodes of everything that differs from this run in its node count only. Raises RunNotFound.
+        """Scaling over node counts of what is otherwise equal to this run. Raises RunNotFound.
 
         `attrs["base_nodes"]` is the node count that speed_up and efficiency refer to."""
         with self._reader.cursor() as cur:
@@ -153,42 +154,41 @@ class OpenWarehouse:
         return _of(frame, run.region, rehearsal=run.rehearsal)
 
     def history(self, run_id: str, *, include_invalid: bool = False) -> pd.DataFrame:
-        """Runs of this run's question on its hardware in the order of time, the newest 500. Raises RunNotFound.
+        """Runs of this run's benchmark configuration on its hardware in the order of time, the newest 500.
 
-        `attrs["verdict"]` says what the newest of them are worth against those before: docs/regression.md."""
+        `attrs["verdict"]`: the regression verdict on the newest (docs/regression.md). Raises RunNotFound."""
         with self._reader.cursor() as cur:
             run = _run(cur, run_id)
             query = BoardQuery(run.region, rehearsal=run.rehearsal, fingerprint=run.fingerprint, limit=ALL)
-            row = next(row for row in history.groups(cur, query).rows if row.group == HistoryGroup.of(run))
-            told = history.history(cur, row, None, (), include_invalid=include_invalid)
+            row = next(row for row in history.trends(cur, query).rows if row.group == Trend.of(run))
+            trend = history.history(cur, row, None, (), include_invalid=include_invalid)
         plain = ("run_id", "at", "created_by", "framework_version", "engine_version", "code_sha256", "validity")
         rows = [
             [str(value) if isinstance(value := getattr(run, name), Validity) else value for name in plain]
             + [run.values.get(metric.name) for metric in TRACKED]
-            for run in told.runs
+            for run in trend.runs
         ]
         frame = pd.DataFrame(rows, columns=[*plain, *(metric.name for metric in TRACKED)])
         frame = frame.rename(columns={"at": "at_utc"})
-        frame.attrs["verdict"] = str(told.judgement.outcome)
+        frame.attrs["verdict"] = str(trend.verdict.outcome)
         return _of(frame, run.region, rehearsal=run.rehearsal)
 
 
 def _query(cur: Cursor, filters: Mapping[str, Any]) -> BoardQuery:
-    """The filters as a query. Raises SpecError, naming what is allowed.
-
-    Verdicts are those that are stored, so that there is no `ruleset_id`: views tell of no others."""
-    known = [field.name for field in fields(BoardQuery) if field.name != "ruleset_id"]
-    allowed = ", ".join(name for name in known if name not in _PAGED)
-    problems = [Problem(name, f"must be one of {allowed}") for name in filters if name not in known]
-    said = {name: value for name, value in filters.items() if value is not None}
+    """The filters as a query. Raises SpecError, which says what is allowed."""
+    # No `ruleset_id`: views show the stored validity.
+    names = [field.name for field in fields(BoardQuery) if field.name != "ruleset_id"]
+    allowed = ", ".join(name for name in names if name not in _PAGED)
+    problems = [Problem(name, _one_of(allowed)) for name in filters if name not in names]
+    stated = {name: value for name, value in filters.items() if value is not None}
     problems += [
-        Problem(name, f"must be one of {', '.join(words)}", repr(said[name]))
+        Problem(name, _one_of(", ".join(words)), repr(stated[name]))
         for name, words in _WORDS.items()
-        if name in said and said[name] not in list(words)
+        if name in stated and stated[name] not in list(words)
     ]
     if problems:
-        raise SpecError("filters", problems)
-    values = {name: _value(name, value) for name, value in said.items()}
+        raise SpecError(_FILTERS, problems)
+    values = {name: _value(name, value) for name, value in stated.items()}
     return BoardQuery(**values | {"region": values.get("region") or _region(cur)})
 
 
@@ -199,25 +199,29 @@ def _value(name: str, value: Any) -> Any:
 
 
 def _region(cur: Cursor) -> str:
-    found = sorted({region.region for region in facets.regions(cur)})
-    if len(found) > 1:
-        raise SpecError("filters", [Problem("region", f"must be one of {', '.join(found)}")])
-    return found[0] if found else ""
+    regions = sorted({region.region for region in facets.regions(cur)})
+    if len(regions) > 1:
+        raise SpecError(_FILTERS, [Problem("region", _one_of(", ".join(regions)))])
+    return regions[0] if regions else ""
+
+
+def _one_of(allowed: str) -> Message:
+    return Message("must be one of {allowed}", allowed=allowed)
 
 
 def _run(cur: Cursor, run_id: str) -> RunRow:
-    found = runs.by_ids(cur, [run_id])
-    if not found:
-        raise RunNotFound(f"no run {run_id} in the warehouse")
-    return found[0]
+    rows = runs.by_ids(cur, [run_id])
+    if not rows:
+        raise RunNotFound(Message("no run {run_id} in the warehouse", run_id=run_id))
+    return rows[0]
 
 
 def _group(row: object, region: str) -> dict[str, Any]:
-    told: dict[str, Any] = {"region": region}
+    cells: dict[str, Any] = {"region": region}
     for column in GROUPS[1:]:
         value = getattr(row, column.name.removesuffix("_utc"))
-        told[column.name] = value.replace(tzinfo=None) if isinstance(value, datetime) else value
-    return told
+        cells[column.name] = value.replace(tzinfo=None) if isinstance(value, datetime) else value
+    return cells
 
 
 def _frame(table: pa.Table) -> pd.DataFrame:

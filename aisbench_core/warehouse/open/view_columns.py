@@ -7,7 +7,7 @@ A unit of "throughput_unit" is the workload's own, which the column of that name
 from dataclasses import dataclass
 
 from aisbench_core.model import columns as catalogue
-from aisbench_core.model.columns import COUNTED, FRACTION, UNIT, UTC
+from aisbench_core.model.columns import BASELINE, COUNTED, FRACTION, UNIT, UTC
 from aisbench_core.warehouse.answers.board import FIELDS, t95
 from aisbench_core.warehouse.answers.group_statistics import OLYMPIC_RUNS
 from aisbench_core.warehouse.records.throughput import STRAGGLER_SHARE
@@ -27,35 +27,21 @@ def _same(name: str, meaning: str, unit: str = "") -> ViewColumn:
     return ViewColumn(name, name, unit, meaning)
 
 
-_MODE = "`cluster`, or `single_server`: each server trains alone"
+_MODE = "`cluster`, or `single_server`: each server trains independently"
 
-_FIRST = (
-    "run_id", "region", "rehearsal", "synthetic_data", "origin", "source", "workload", "model", "framework",
-    "framework_version", "dataset", "throughput_definition", "mode", "title", "engine_version", "accelerator",
-    "flavor", "pool_id", "node_count", "cards_per_node", "card_count", "state", "detail", "validity",
-    "failed_checks", "warned_checks", "throughput", "throughput_per_node", "throughput_per_card",
-    "throughput_unit", "throughput_reported", "formula_id", "ranks_expected", "ranks_found", "rank_cv",
-    "straggler_ranks", "accuracy", "accuracy_reported", "accuracy_target", "converged", "average_power_w",
-    "max_power_w", "energy_j", "power_efficiency", "resource_util", "npu_util_avg_pct", "queue_s", "duration_s",
-    "prepare_s", "dataload_s", "proc_s", "total_s", "began_at_utc", "created_at_utc", "submitted_at_utc",
-    "started_at_utc", "ended_at_utc", "imported_at_utc", "created_by", "profile", "api", "job_id", "job_name",
-    "series_id", "series_index", "fingerprint", "tags", "note", "spec", "speed_parameters", "system", "tester",
-    "spec_sha256", "image", "code_sha256", "dataset_sha256", "record_sha256",
-)  # fmt: skip
-"""How v_runs began when it was first released; what came later stands behind, in the order of the catalogue."""
-
-_SAID = {
+# By name, in the order of the catalogue; those of later schemas are last, so that positions stay.
+_COLUMNS = {
     column.name: ViewColumn(column.name, column.view_sql or column.value, column.unit, column.meaning)
-    for column in catalogue.COLUMNS
+    for column in sorted(catalogue.COLUMNS, key=lambda column: column.stored.since if column.stored else BASELINE)
     if column.in_view
 }
 
-RUNS = tuple(_SAID[name] for name in dict.fromkeys([*_FIRST, *_SAID]))
+RUNS = tuple(_COLUMNS[name] for name in dict.fromkeys(["run_id", *_COLUMNS]))
 
 
 def _of_run(*names: str) -> tuple[ViewColumn, ...]:
     """The same of a run, wherever a row is about one or about several that have it in common."""
-    return tuple(_SAID[name] for name in names)
+    return tuple(_COLUMNS[name] for name in names)
 
 
 KIND = _of_run("region", "rehearsal", "synthetic_data")
@@ -63,35 +49,35 @@ QUESTION = _of_run("workload", "model", "framework", "framework_version", "datas
 HARDWARE = _of_run("accelerator", "flavor", "pool_id", "node_count", "cards_per_node")
 
 _GROUP_MEANINGS = {
-    "mode": (f"{_MODE}; `cluster` too where imported results do not tell", ""),
-    "runs": ("valid runs, in rows of imported results claimed ones; every statistic is over them", "1"),
+    "mode": (f"{_MODE}; `cluster` also if unknown for imported results", ""),
+    "runs": ("valid runs, or claimed ones for imported results; all statistics are over them", "1"),
     "invalid": ("runs with a failed check", "1"),
-    "incomplete": ("runs that did not complete, or have no result", "1"),
+    "incomplete": ("runs that did not complete or have no result", "1"),
     "throughput": ("median", UNIT),
     "best": ("the fastest run", UNIT),
-    "olympic_mean": ("mean without the fastest and the slowest; from 5 runs on", UNIT),
+    "olympic_mean": ("mean without the fastest and the slowest; with 5 runs or more", UNIT),
     "mean": ("mean", UNIT),
-    "ci_low": ("lower end of the mean's 95 % confidence interval; from 2 runs on", UNIT),
+    "ci_low": ("lower end of the mean's 95 % confidence interval; with 2 runs or more", UNIT),
     "ci_high": ("its upper end", UNIT),
-    "cv": ("coefficient of variation of the throughput; from 2 runs on", FRACTION),
+    "cv": ("coefficient of variation of the throughput; with 2 runs or more", FRACTION),
     "per_node": ("median throughput per node", UNIT),
     "per_card": ("median throughput per card", UNIT),
     "best_accuracy": ("highest accuracy", FRACTION),
     "median_accuracy": ("median accuracy", FRACTION),
     "differs_in": (
-        "in which of `accelerator`, `image`, `code` and `data` rows differ that look like this one, separated by `;`",
+        "which of `accelerator`, `image`, `code` and `data` differ between otherwise equal rows, separated by `;`",
         "",
     ),
-    "median_run_id": ("the id of the run in the middle by throughput, the slower one of two", ""),
-    "accuracy": ("what that run reached", FRACTION),
-    "best_run_id": ("the fastest run's id", ""),
+    "median_run_id": ("id of the median run by throughput, the slower one of two", ""),
+    "accuracy": ("accuracy of that run", FRACTION),
+    "best_run_id": ("id of the fastest run", ""),
     "best_by": ("who launched or imported the fastest run", ""),
-    "best_at": ("when the fastest run ended, or began", UTC),
-    "latest_run_id": ("the newest run's id", ""),
-    "latest_at": ("when the newest run began", UTC),
+    "best_at": ("end of the fastest run, or its start", UTC),
+    "latest_run_id": ("id of the newest run", ""),
+    "latest_at": ("start of the newest run", UTC),
     "reason": ("why there is no valid run", ""),
-    "rank_from": ("the best place it may hold among rows of equal `fingerprint`, unit, region and kind", "1"),
-    "rank_to": ("the worst such place; the same unless confidence intervals overlap", "1"),
+    "rank_from": ("best possible rank among rows of equal `fingerprint`, unit, region and kind", "1"),
+    "rank_to": ("worst possible rank; the same unless confidence intervals overlap", "1"),
 } | {
     column.name: (column.meaning, column.unit)
     for column in (*KIND, *QUESTION, *HARDWARE, *_of_run("title", "throughput_unit", "fingerprint", "origin"))
@@ -125,27 +111,36 @@ _OLYMPIC = f"""case when {_COUNT} >= {OLYMPIC_RUNS}
     then (sum({_COUNTED}) - max({_COUNTED}) - min({_COUNTED})) / ({_COUNT} - 2) end"""
 _VALID = f"case when origin = 'launched' then {_COUNT} end"
 
-SERIES = (
+_SERIES_KEYS = (
     _same("series_id", "the series"),
     *KIND,
     *QUESTION[:4],
     *_of_run("image", "flavor", "node_count", "cards_per_node", "throughput_unit"),
+)
+_ORIGIN = _same("origin", "`launched` here or `imported`, whose statistics are over claimed runs")
+
+SERIES = (
+    *_SERIES_KEYS,
     ViewColumn("runs", "count(*)", "1", "runs that ended"),
-    ViewColumn("valid", _VALID, "1", "valid ones; NULL for imported ones, of which nobody knows"),
-    ViewColumn("throughput", f"median({_COUNTED})", UNIT, "median of the valid, or claimed, runs, as all below"),
+    ViewColumn("valid", _VALID, "1", "valid runs; NULL for imported ones, which cannot be verified"),
+    ViewColumn("throughput", f"median({_COUNTED})", UNIT, "median of the valid or claimed runs, like all below"),
     ViewColumn("best", f"max({_COUNTED})", UNIT, "the fastest run"),
     ViewColumn("mean", f"avg({_COUNTED})", UNIT, "mean"),
-    ViewColumn("sd", f"stddev_samp({_COUNTED})", UNIT, "sample standard deviation; from 2 runs on"),
+    ViewColumn("sd", f"stddev_samp({_COUNTED})", UNIT, "sample standard deviation; with 2 runs or more"),
     ViewColumn(
-        "cv", f"stddev_samp({_COUNTED}) / avg({_COUNTED})", FRACTION, "coefficient of variation; from 2 runs on"
+        "cv", f"stddev_samp({_COUNTED}) / avg({_COUNTED})", FRACTION, "coefficient of variation; with 2 runs or more"
     ),
-    ViewColumn("ci_low", f"avg({_COUNTED}) - {_MARGIN}", UNIT, "lower end of the mean's 95 % interval; from 2 runs on"),
+    ViewColumn(
+        "ci_low", f"avg({_COUNTED}) - {_MARGIN}", UNIT, "lower end of the mean's 95 % interval; with 2 runs or more"
+    ),
     ViewColumn("ci_high", f"avg({_COUNTED}) + {_MARGIN}", UNIT, "its upper end"),
-    ViewColumn("olympic_mean", _OLYMPIC, UNIT, "mean without the fastest and the slowest; from 5 runs on"),
-    ViewColumn("first_at_utc", "min(created_at)", UTC, "when the first run was launched"),
-    ViewColumn("last_at_utc", "max(coalesce(ended_at, created_at))", UTC, "when the last run ended"),
-    _same("origin", "`launched` here or `imported`, whose statistics are over claimed runs"),
+    ViewColumn("olympic_mean", _OLYMPIC, UNIT, "mean without the fastest and the slowest; with 5 runs or more"),
+    ViewColumn("first_at_utc", "min(created_at)", UTC, "launch of the first run"),
+    ViewColumn("last_at_utc", "max(coalesce(ended_at, created_at))", UTC, "end of the last run"),
+    _ORIGIN,
 )
+# What the runs of one of its rows have in common.
+SERIES_GROUP = ", ".join(column.sql for column in (*_SERIES_KEYS, _ORIGIN))
 
 RANKS = (
     *_OF_RUN,
@@ -153,7 +148,7 @@ RANKS = (
     _same("rank", "the card, from 0"),
     ViewColumn("throughput", "rank_results.throughput", UNIT, "the card's throughput"),
     _same("throughput_unit", "its unit"),
-    ViewColumn("share_of_median", _RANKS_SHARE, FRACTION, "the same over the run's median card"),
+    ViewColumn("share_of_median", _RANKS_SHARE, FRACTION, "ratio to the run's median card"),
     ViewColumn("is_straggler", f"{_RANKS_SHARE} < {STRAGGLER_SHARE}", "", f"below {STRAGGLER_SHARE:.0%} of the median"),
 )
 
@@ -162,21 +157,21 @@ SERVERS = (
     _same("server", "the server, from 0"),
     ViewColumn("throughput", "server_results.throughput", UNIT, "the sum over the server's cards"),
     _same("throughput_unit", "its unit"),
-    ViewColumn("accuracy", "server_results.accuracy", FRACTION, "what the server reached"),
+    ViewColumn("accuracy", "server_results.accuracy", FRACTION, "accuracy of the server"),
 )
 
 EVENTS = (
     *_OF_RUN,
-    _same("at_utc", "when", UTC),
-    ViewColumn("source", "events.source", "", "who says so: `console`, `follower`, `cloud`, …"),
+    _same("at_utc", "time of the event", UTC),
+    ViewColumn("source", "events.source", "", "`console`, `cli`, `follower`, `cloud`, …"),
     _same("level", "`info`, `warning` or `error`"),
-    _same("message", "what happened, in one sentence"),
-    _same("actor", "the person, where one did it"),
+    _same("message", "message of the event"),
+    _same("actor", "user who caused it, if any"),
 )
 
 METRICS = (
     *_OF_RUN,
-    _same("at_utc", "when", UTC),
+    _same("at_utc", "time of the sample", UTC),
     _same("node", "the node, from 0"),
     _same("name", "the platform's name of the metric, such as `npuUtil`"),
     _same("value", "in the platform's unit of that metric: percent for every name with `Util` or `Usage`"),
@@ -184,28 +179,28 @@ METRICS = (
 
 CHECKS = (
     *_OF_RUN,
-    _same("validity", "what the run's result is worth"),
-    ViewColumn("check_id", "checked.id", "", "the check, see docs/validity.md"),
+    _same("validity", "validity of the run's result"),
+    ViewColumn("check_id", "checked.id", "", "id of the check, see docs/validity.md"),
     ViewColumn("level", "checked.level", "", "`ok`, `warn` or `fail`"),
-    ViewColumn("expected", "checked.expected", "", "what the check expects"),
-    ViewColumn("found", "checked.found", "", "what it found"),
-    ViewColumn("evidence", "checked.evidence", "", "where"),
+    ViewColumn("expected", "checked.expected", "", "expected value"),
+    ViewColumn("found", "checked.found", "", "value found"),
+    ViewColumn("evidence", "checked.evidence", "", "source of the value"),
 )
 
 SCALING = (
     *KIND,
     *_of_run("workload", "model", "framework_version", "flavor", "pool_id", "cards_per_node", "fingerprint"),
-    _same("origin", "`launched` here or `imported`: claims, unverified, which scale among themselves only"),
+    _same("origin", "`launched` here or `imported`: unverified claims, which are scaled separately"),
     _same("node_count", "nodes", "1"),
-    _same("runs", "valid runs in cluster mode, of imported results claimed ones", "1"),
+    _same("runs", "valid runs in cluster mode, or claimed ones for imported results", "1"),
     _same("throughput", "their median", UNIT),
     _same("throughput_unit", "its unit"),
-    _same("base_nodes", "the smallest number of nodes that was measured", "1"),
-    ViewColumn("speed_up", "throughput / base_throughput", "1", "throughput over that of `base_nodes`"),
+    _same("base_nodes", "smallest measured node count", "1"),
+    ViewColumn("speed_up", "throughput / base_throughput", "1", "throughput / that of `base_nodes`"),
     ViewColumn(
         "efficiency",
         "throughput * base_nodes / (base_throughput * node_count)",
         FRACTION,
-        "speed-up over the ideal one",
+        "speed-up / ideal speed-up",
     ),
 )

@@ -45,33 +45,29 @@ _SCALED = f"""(
         using (fingerprint)
     window line as (partition by {LINE}))"""
 
-_OF_SERIES = """runs join results using (run_id) where series_id <> ''
-    group by series_id, region, rehearsal, synthetic_data, workload, model, framework, framework_version, image,
-        flavor, node_count, cards_per_node, throughput_unit, origin"""
+_OF_SERIES = f"runs join results using (run_id) where series_id <> '' group by {columns.SERIES_GROUP}"
 
 VIEWS: Sequence[View] = (
-    View("v_runs", "one run with its result and verdict", columns.RUNS, "runs join results using (run_id)"),
+    View("v_runs", "a run with its result and validity", columns.RUNS, "runs join results using (run_id)"),
     View(
         "v_groups",
-        "one row of the leaderboard: runs of one question on the same hardware and software",
+        "a row of the leaderboard: runs of one benchmark configuration on the same hardware and software",
         columns.GROUPS,
         "groups as page",
         f"with numbers as (from {CURRENT}), {GROUPED.format(shown='true')}",
     ),
-    View("v_series", "one node count of a series, in one version and image", columns.SERIES, _OF_SERIES),
-    View("v_ranks", "one card of a run that told a throughput", columns.RANKS, "rank_results join runs using (run_id)"),
-    View("v_servers", "one server that trained alone", columns.SERVERS, "server_results join runs using (run_id)"),
+    View("v_series", "a node count, version and image of a series", columns.SERIES, _OF_SERIES),
+    View("v_ranks", "a card with a throughput", columns.RANKS, "rank_results join runs using (run_id)"),
+    View("v_servers", "a server of a single-server run", columns.SERVERS, "server_results join runs using (run_id)"),
     View(
         "v_checks",
-        "one check of one run",
+        "a check of a run",
         columns.CHECKS,
         f"{_CHECKED} join results using (run_id) join runs using (run_id)",
     ),
-    View("v_scaling", "one number of nodes of everything that can scale", columns.SCALING, _SCALED),
-    View(
-        "v_metrics", "one sample of the platform's metrics", columns.METRICS, "metric_samples join runs using (run_id)"
-    ),
-    View("v_events", "one event of a run", columns.EVENTS, "events join runs using (run_id)"),
+    View("v_scaling", "a node count of a scaling curve", columns.SCALING, _SCALED),
+    View("v_metrics", "a sample of the platform's metrics", columns.METRICS, "metric_samples join runs using (run_id)"),
+    View("v_events", "an event of a run", columns.EVENTS, "events join runs using (run_id)"),
 )
 
 

@@ -1,105 +1,107 @@
-"""Remarks of people about runs: every change is a row, and the run's tags and note follow from them."""
+"""Tags and notes of runs: every change is a row of `remarks`, and the columns `tags` and `note` follow from them."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import StaleRun
-from aisbench_core.model import Remark, RemarkKind, Remarks, RunRecord, canonical_json, whole_note
-from aisbench_core.warehouse.records.rows import aware, remark_rows
-from aisbench_core.warehouse.store.connection import Connection
-from aisbench_core.warehouse.store.lake import Lake
+from aisbench_core.messages import Message
+from aisbench_core.model import AnnotationChange, AnnotationKind, Annotations, RunRecord, canonical_json, whole_note
+from aisbench_core.model.annotation import NO_ANNOTATIONS
+from aisbench_core.warehouse.records.rows import annotation_rows, aware
+from aisbench_core.warehouse.store import Store
 from aisbench_core.warehouse.store.schema import among, insert
 
 
-def of(cur: DuckDBPyConnection, run_ids: Sequence[str] | None = None) -> dict[str, Remarks]:
-    """The remarks of these runs (None: of all), by run; runs without one are left out."""
-    chosen, parameters = ("true", []) if run_ids is None else among("run_id", run_ids)
-    cur.execute(f"select run_id, at_utc, who, kind, text from remarks where {chosen}", parameters)
-    found: defaultdict[str, list[Remark]] = defaultdict(list)
+class StoredAnnotations:
+    """The annotations of one warehouse; every method raises WarehouseError, as the warehouse's own do."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def of(self, run_ids: Sequence[str]) -> Mapping[str, Annotations]:
+        """Tags and notes by run; runs without any are left out."""
+        with self._store.cursor() as cur:
+            return select(cur, run_ids)
+
+    def add(self, run_id: str, new: Sequence[AnnotationChange], since: datetime | None) -> Annotations:
+        """Add changes to a run, and return all of its annotations.
+
+        `since`: when the note was written that the author of a new one saw. Raises StaleRun, and changes nothing, if
+        somebody wrote another one in between."""
+
+        def work(cur: DuckDBPyConnection) -> Annotations:
+            before = select(cur, [run_id]).get(run_id, NO_ANNOTATIONS)
+            check_not_stale(before, new, since)
+            merged = Annotations.of([*before.changes, *new])
+            _replace(cur, run_id, merged)
+            return merged
+
+        return self._store.write(work)
+
+
+def select(cur: DuckDBPyConnection, run_ids: Sequence[str] | None = None) -> dict[str, Annotations]:
+    """Annotations by run (None: of all runs); runs without any are left out."""
+    condition, parameters = ("true", []) if run_ids is None else among("run_id", run_ids)
+    cur.execute(f"select run_id, at_utc, who, kind, text from remarks where {condition}", parameters)
+    changes: defaultdict[str, list[AnnotationChange]] = defaultdict(list)
     for run_id, at, who, kind, text in cur.fetchall():
-        found[run_id].append(Remark(aware(at), who, RemarkKind(kind), text))
-    return {run_id: Remarks.of(changes) for run_id, changes in found.items()}
+        changes[run_id].append(AnnotationChange(aware(at), who, AnnotationKind(kind), text))
+    return {run_id: Annotations.of(listed) for run_id, listed in changes.items()}
 
 
-def with_known(cur: DuckDBPyConnection, records: Iterable[RunRecord]) -> list[RunRecord]:
-    """The records with the remarks that the warehouse holds of them beside their own."""
-    listed = list(records)
-    known = of(cur, [each.run.run_id for each in listed])
+def with_stored(cur: DuckDBPyConnection, records: Sequence[RunRecord]) -> list[RunRecord]:
+    """The records with the stored annotations of their runs beside their own."""
+    stored = select(cur, [record.run.run_id for record in records])
     return [
-        replace(each, remarks=Remarks.of([*each.remarks.changes, *known[each.run.run_id].changes]))
-        if each.run.run_id in known
-        else each
-        for each in listed
+        replace(record, remarks=Annotations.of([*record.remarks.changes, *stored[record.run.run_id].changes]))
+        if record.run.run_id in stored
+        else record
+        for record in records
     ]
 
 
-def add(connection: Connection | Lake, run_id: str, new: Sequence[Remark], seen: datetime | None) -> Remarks:
-    """Add changes to a run's remarks, and give all of them.
-
-    `seen`: when the note was written that the person saw who writes another. Raises StaleRun, and changes nothing, when
-    somebody wrote one since."""
-    return connection.write(lambda cur: _add(cur, run_id, new, seen))
-
-
-def exchange(source: Connection | Lake, target: Connection | Lake) -> None:
-    """Give runs that both stores hold the remarks of both: none is lost when one is copied over the other."""
+def exchange(source: Store, target: Store) -> None:
+    """Give the runs of both stores the annotations of both, so that none is lost when one is copied over the other."""
     with source.cursor() as cur:
-        theirs = of(cur)
+        theirs = select(cur)
     with target.cursor() as cur:
-        ours = of(cur)
-        known = _known(cur, theirs.keys() | ours.keys())
-    for run_id in sorted(known):
-        every = Remarks.of([*theirs.get(run_id, Remarks()).changes, *ours.get(run_id, Remarks()).changes])
-        for store, held in ((source, theirs), (target, ours)):
-            if held.get(run_id, Remarks()) != every:
-                store.write(lambda cur, run_id=run_id, every=every: _set(cur, run_id, every))  # type: ignore[misc]
+        ours = select(cur)
+        condition, parameters = among("run_id", [*theirs.keys() | ours.keys()])
+        common = cur.execute(f"select run_id from runs where {condition} order by run_id", parameters).fetchall()
+    for (run_id,) in common:
+        own = [(store, stored.get(run_id, NO_ANNOTATIONS)) for store, stored in ((source, theirs), (target, ours))]
+        merged = Annotations.of([change for _, annotations in own for change in annotations.changes])
+        for store, annotations in own:
+            if annotations != merged:
+                store.write(lambda cur, run_id=run_id, merged=merged: _replace(cur, run_id, merged))  # type: ignore[misc]
 
 
-def check_seen(known: Remarks, new: Sequence[Remark], seen: datetime | None) -> None:
-    """Raises StaleRun when a note would replace one that its writer has not seen."""
-    last = known.noted
-    if last and last.at != seen and any(each.kind is RemarkKind.NOTE for each in new):
+def check_not_stale(before: Annotations, new: Iterable[AnnotationChange], since: datetime | None) -> None:
+    """Raises StaleRun if a note would replace one that its author has not seen."""
+    last = before.last_note
+    if last and last.at != since and any(change.kind is AnnotationKind.NOTE for change in new):
+        note = last.text or Message("(nothing)")
         raise StaleRun(
-            f"{last.who} changed the note meanwhile; it says: {last.text or '(nothing)'}",
-            "write yours again to replace it",
+            Message("{who} changed the note meanwhile; it says: {note}", who=last.who, note=note),
+            Message("write yours again to replace it"),
         )
 
 
-def _add(cur: DuckDBPyConnection, run_id: str, new: Sequence[Remark], seen: datetime | None) -> Remarks:
-    known = of(cur, [run_id]).get(run_id, Remarks())
-    check_seen(known, new, seen)
-    every = Remarks.of([*known.changes, *new])
-    _set(cur, run_id, every)
-    return every
-
-
-def _set(cur: DuckDBPyConnection, run_id: str, every: Remarks) -> None:
-    before = of(cur, [run_id]).get(run_id, Remarks())
+def _replace(cur: DuckDBPyConnection, run_id: str, annotations: Annotations) -> None:
+    before = select(cur, [run_id]).get(run_id, NO_ANNOTATIONS)
     cur.execute("delete from remarks where run_id = ?", [run_id])
-    insert(cur, "remarks", remark_rows(run_id, every))
+    insert(cur, "remarks", annotation_rows(run_id, annotations))
     stored = cur.execute("select note from runs where run_id = ?", [run_id]).fetchall()
     for (text,) in stored:
-        note = whole_note(every.note, imported_note(text or "", before.note))
-        cur.execute(
-            "update runs set tags = ?, note = ? where run_id = ?", [canonical_json(list(every.tags)), note, run_id]
-        )
+        note = whole_note(annotations.note, imported_note(text or "", before.note))
+        tags = canonical_json(list(annotations.tags))
+        cur.execute("update runs set tags = ?, note = ? where run_id = ?", [tags, note, run_id])
 
 
 def imported_note(stored: str, person: str) -> str:
     """What the import said, of a stored note that begins with a person's."""
     return stored.removeprefix(person).removeprefix("; ") if person else stored
-
-
-def _known(cur: DuckDBPyConnection, run_ids: Iterable[str]) -> set[str]:
-    chosen, parameters = among("run_id", [*run_ids])
-    cur.execute(f"select run_id from runs where {chosen}", parameters)
-    return {run_id for (run_id,) in cur.fetchall()}
-
-
-def utc(at: datetime) -> datetime:
-    """A time as the warehouse keeps it: in UTC, without saying so."""
-    return at.astimezone(UTC).replace(tzinfo=None)

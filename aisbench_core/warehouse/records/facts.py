@@ -1,6 +1,6 @@
-"""What the rules look at, as stored: from the cells of a run that is being recorded, or of many stored runs at once.
+"""The facts that validity rules check, from the cells of a run being recorded, or of many stored runs at once.
 
-Both ways end in the same values, so that judging a stored run again gives the verdict that recording it gave.
+Both ways give the same values, so that checking a stored run again gives the same verdict as recording it.
 """
 
 import json
@@ -13,18 +13,18 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.messages import from_json, list_from_json
 from aisbench_core.warehouse.records.throughput import LARGEST, SMALLEST, is_card
 
+# No job waits or trains longer; more means that a clock was set in between.
 LONGEST_S = 90 * 24 * 3600
-"""No job waits or trains longer: what seems to has met a clock that was put right in between."""
 
+# Cards that a check names, at most.
 SHOWN = 8
-"""Cards that a check names, at most."""
 
 Card = tuple[int, int, float | None]
 """Server, rank, throughput; None where the file held no finite number."""
 
 
 class Cards(NamedTuple):
-    """The cards of a run, as far as rules need them: how many were stored, and which stand out."""
+    """How many cards of a run were stored, and which are conspicuous."""
 
     stored: int = 0
     unusable: Sequence[Card] = ()
@@ -34,7 +34,7 @@ class Cards(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """One run as the rules see it. Times are microseconds since 1970, UTC; None is not measured."""
+    """The facts of one run. Times are microseconds since 1970, UTC; None is not measured."""
 
     run_id: str
     state: str
@@ -87,12 +87,12 @@ class Facts(NamedTuple):
 
     @property
     def how_it_ended(self) -> str:
-        """The detail, with its values where they are known."""
+        """The detail, as a Message if its data was stored."""
         return from_json(self.detail, self.detail_data)
 
     @property
     def objections(self) -> Sequence[str]:
-        """What collecting found wrong, with its values where they are known."""
+        """The problems of collecting, as Messages where their data was stored."""
         return list_from_json(json.loads(self.problems), self.problems_data) if self.problems else []
 
 
@@ -113,10 +113,10 @@ _USABLE = f"(throughput between {SMALLEST!r} and {LARGEST!r} and server >= 0 and
 _NAMED = "list([server, rank, throughput] order by server, rank, throughput nulls last)"
 
 _FACTS = f"""
-    with asked as materialized (select unnest($run_ids::VARCHAR[]) as run_id),
+    with chosen as materialized (select unnest($run_ids::VARCHAR[]) as run_id),
     ranks as (
         select run_id, server::DOUBLE as server, rank::DOUBLE as rank, throughput
-        from rank_results where run_id in (from asked)),
+        from rank_results where run_id in (from chosen)),
     medians as (
         select run_id, stored, any_unusable, list_extract(sorted, (stored + 1) // 2) as lower,
             list_extract(sorted, stored // 2 + 1) as upper
@@ -131,10 +131,10 @@ _FACTS = f"""
         where not any_unusable and throughput < (lower + upper) / 2 * $share group by run_id),
     of_servers as (
         select run_id, min(accuracy) as least_accuracy, max(accuracy) as most_accuracy
-        from server_results where run_id in (from asked) group by run_id)
+        from server_results where run_id in (from chosen) group by run_id)
     select {_STORED}, coalesce(stored, 0), list_slice(unusable.cards, 1, {SHOWN}), coalesce(slow, 0),
         list_slice(slow.cards, 1, {SHOWN})
-    from asked join runs using (run_id) join results using (run_id)
+    from chosen join runs using (run_id) join results using (run_id)
         left join medians using (run_id) left join unusable using (run_id) left join slow using (run_id)
         left join of_servers using (run_id)
 """
@@ -144,9 +144,9 @@ BATCH = 2000
 
 
 def stored_facts(cur: DuckDBPyConnection, run_ids: Sequence[str], share: float) -> Iterator[Facts]:
-    """The facts of each of the runs that is stored. `share`: of the median card, below which a card is slow.
+    """The facts of those of the runs that are stored. `share` of the median card: below it a card is slow.
 
-    The cursor is theirs until they are read to the end."""
+    Iterate to the end before the cursor is used again."""
     cur.execute(_FACTS, {"run_ids": list(run_ids), "share": share})
     while rows := cur.fetchmany(BATCH):
         for row in rows:
@@ -154,8 +154,8 @@ def stored_facts(cur: DuckDBPyConnection, run_ids: Sequence[str], share: float) 
             yield Facts._make((*row[:-_CARDS], Cards(stored, _cards(unusable), slow, _cards(slowest))))
 
 
-def _cards(found: Sequence[Sequence[Any]] | None) -> Sequence[Card]:
-    return [(int(server), int(rank), throughput) for server, rank, throughput in found] if found else ()
+def _cards(rows: Sequence[Sequence[Any]] | None) -> Sequence[Card]:
+    return [(int(server), int(rank), throughput) for server, rank, throughput in rows] if rows else ()
 
 
 def facts_of(
@@ -165,7 +165,7 @@ def facts_of(
     servers: Sequence[Sequence[Any]],
     share: float,
 ) -> Facts:
-    """The facts of a run from the cells that are about to be stored."""
+    """The facts of a run from the cells that will be stored."""
     cells = {**run, **result}
     accuracies = [accuracy for *_, accuracy in servers if accuracy is not None]
     derived = {
@@ -177,12 +177,12 @@ def facts_of(
         "throughput": result["throughput_cluster"],
         "lowest_accuracy": min(accuracies, default=None),
         "highest_accuracy": max(accuracies, default=None),
-        "cards": _summed_up([(server, rank, throughput) for _, server, rank, throughput in cards], share),
+        "cards": _summary([(server, rank, throughput) for _, server, rank, throughput in cards], share),
     }
     return Facts._make(derived[name] if name in derived else cells[name] for name in Facts._fields)
 
 
-def _summed_up(cards: Sequence[Card], share: float) -> Cards:
+def _summary(cards: Sequence[Card], share: float) -> Cards:
     ordered = sorted(cards, key=lambda card: (*card[:2], card[2] is None, card[2] or 0.0))
     unusable = [card for card in ordered if not is_card(*card)]
     values = sorted(throughput for *_, throughput in cards if throughput is not None)

@@ -1,4 +1,4 @@
-"""What makes two runs the same question, as one hash."""
+"""The fingerprint of a benchmark configuration: one hash over everything that decides what is measured."""
 
 import hashlib
 
@@ -25,6 +25,6 @@ def fingerprint(spec: RunSpec, facts: WorkloadFacts) -> str:
     )
 
 
-def fingerprint_of(**asked: object) -> str:
-    """The same of values by their names."""
-    return hashlib.sha256(canonical_json({"formula": FORMULA, **asked}).encode()).hexdigest()
+def fingerprint_of(**values: object) -> str:
+    """The same from stored values."""
+    return hashlib.sha256(canonical_json({"formula": FORMULA, **values}).encode()).hexdigest()

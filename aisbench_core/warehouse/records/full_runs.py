@@ -1,4 +1,4 @@
-"""Runs with everything that is measured of them, one by one, for those who write them down elsewhere."""
+"""Runs with everything measured of them, one by one, for exports to other stores."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,21 +11,20 @@ from aisbench_core.warehouse.answers.filters import CHOSEN, parameters
 from aisbench_core.warehouse.open.answer_files import Cursor
 from aisbench_core.warehouse.values import BoardQuery
 
+# Runs that are in memory at a time.
 CHUNK = 200
-"""Runs that are held together."""
 
-_NAMED = "run_id in (select unnest(?::VARCHAR[]))"
-"""Rows of a table of these runs: the engine passes over most others."""
+# For tables: DuckDB skips row groups by their smallest and largest ids.
+_OF_TABLE = "run_id in (select unnest(?::VARCHAR[]))"
 
-_VIEWED = "list_contains(?::VARCHAR[], run_id)"
-"""Rows of a view that joins tables: this reaches each of them."""
+# For views: a filter is pushed down to each of the joined tables, which a join with `unnest` is not.
+_OF_VIEW = "list_contains(?::VARCHAR[], run_id)"
 
 
 @dataclass(frozen=True, slots=True)
-class ToldRun:
-    """A run: the columns of `v_runs` by name, the times of the tool's phases (UTC, naive) and its block as text, and
-    what each card (server, rank, throughput), server (server, throughput, accuracy) and sample (at, node, name, value)
-    told."""
+class FullRun:
+    """A run: the columns of `v_runs` by name, the times of the tool's phases (UTC, naive), its block as text, its cards
+    (server, rank, throughput), servers (server, throughput, accuracy) and samples (at, node, name, value)."""
 
     values: Mapping[str, Any]
     times: Mapping[str, datetime]
@@ -35,7 +34,7 @@ class ToldRun:
     samples: Sequence[tuple[datetime, int, str, float]]
 
 
-def told_runs(cur: Cursor, query: BoardQuery) -> Iterator[ToldRun]:
+def iter_full_runs(cur: Cursor, query: BoardQuery) -> Iterator[FullRun]:
     """Every run of the query, not only its page, the oldest first; `cur` is a reader's."""
     chosen = parameters(cur, query) | {"include_invalid": query.include_invalid}
     cur.execute(
@@ -45,25 +44,25 @@ def told_runs(cur: Cursor, query: BoardQuery) -> Iterator[ToldRun]:
     )
     run_ids = [run_id for (run_id,) in cur.fetchall()]
     for start in range(0, len(run_ids), CHUNK):
-        yield from _told(cur, run_ids[start : start + CHUNK])
+        yield from _full_runs(cur, run_ids[start : start + CHUNK])
 
 
-def _told(cur: Cursor, run_ids: Sequence[str]) -> Iterator[ToldRun]:
-    values = {row["run_id"]: row for row in _rows(cur, f"* from v_runs where {_VIEWED}", run_ids)}
-    raw = f"run_id, raw, {', '.join(TIMES_OF_KEYS)} from results where {_NAMED}"
+def _full_runs(cur: Cursor, run_ids: Sequence[str]) -> Iterator[FullRun]:
+    values = {row["run_id"]: row for row in _rows(cur, f"* from v_runs where {_OF_VIEW}", run_ids)}
+    raw = f"run_id, raw, {', '.join(TIMES_OF_KEYS)} from results where {_OF_TABLE}"
     results = {row["run_id"]: row for row in _rows(cur, raw, run_ids)}
     ranks = _grouped(cur, "server, rank, throughput", "rank_results", run_ids, "throughput is not null")
     servers = _grouped(cur, "server, throughput, accuracy", "server_results", run_ids)
     samples = _grouped(cur, "at_utc, node, name, value", "metric_samples", run_ids)
     for run_id in run_ids:
         times = {name: at for name in TIMES_OF_KEYS if (at := results[run_id][name])}
-        yield ToldRun(
+        yield FullRun(
             values[run_id], times, results[run_id]["raw"] or "", ranks[run_id], servers[run_id], samples[run_id]
         )
 
 
-def _rows(cur: Cursor, what: str, run_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
-    cur.execute(f"select {what}", [list(run_ids)])
+def _rows(cur: Cursor, selection: str, run_ids: Sequence[str]) -> Iterator[dict[str, Any]]:
+    cur.execute(f"select {selection}", [list(run_ids)])
     names = [column[0] for column in cur.description or ()]
     return (dict(zip(names, row, strict=True)) for row in cur.fetchall())
 
@@ -71,9 +70,9 @@ def _rows(cur: Cursor, what: str, run_ids: Sequence[str]) -> Iterator[dict[str, 
 def _grouped(
     cur: Cursor, columns: str, table: str, run_ids: Sequence[str], condition: str = "true"
 ) -> defaultdict[str, list[tuple[Any, ...]]]:
-    asked = f"select run_id, {columns} from {table} where {_NAMED} and {condition} order by all"
-    cur.execute(asked, [list(run_ids)])
-    found: defaultdict[str, list[tuple[Any, ...]]] = defaultdict(list)
+    query = f"select run_id, {columns} from {table} where {_OF_TABLE} and {condition} order by all"
+    cur.execute(query, [list(run_ids)])
+    rows: defaultdict[str, list[tuple[Any, ...]]] = defaultdict(list)
     for run_id, *row in cur.fetchall():
-        found[run_id].append(tuple(row))
-    return found
+        rows[run_id].append(tuple(row))
+    return rows

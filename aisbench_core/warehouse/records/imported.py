@@ -3,26 +3,26 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+# How an import's id is made of its time (UTC).
 ID = "%Y%m%d-%H%M%S-%f"
-"""How an import's id is made of its time (UTC)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
     """The imported runs of one moment: how many, and the first and the last of the files that they were read from.
 
-    `remarked`: how many of them people have remarked on. `regions`: where they stand on the leaderboard."""
+    `annotated`: how many of them have tags or notes. `regions`: those whose leaderboards have them."""
 
     at: datetime
     runs: int
     first: str
     last: str
     regions: tuple[str, ...]
-    remarked: int
+    annotated: int
 
     @property
     def import_id(self) -> str:
-        """What it is called."""
+        """Its id, made of its time."""
         return self.at.strftime(ID)
 
     @property

@@ -1,7 +1,7 @@
-"""Imports: which there are, and forgetting one that was a mistake, with all that hangs on its runs."""
+"""Lists imports, and undoes them with everything that belongs to their runs."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -12,63 +12,57 @@ from aisbench_core.messages import Message
 from aisbench_core.model import RunRecord
 from aisbench_core.warehouse.answers import baselines
 from aisbench_core.warehouse.answers.group_statistics import settle
-from aisbench_core.warehouse.records.annotations import utc
 from aisbench_core.warehouse.records.imported import ID, Import
-from aisbench_core.warehouse.records.record import forget, record_new
-from aisbench_core.warehouse.records.rows import aware, rows_of
-from aisbench_core.warehouse.store.connection import Connection
-from aisbench_core.warehouse.store.lake import Lake
+from aisbench_core.warehouse.records.record import delete, record_new
+from aisbench_core.warehouse.records.rows import aware, rows_of, utc
+from aisbench_core.warehouse.store import Store
 from aisbench_core.warehouse.store.schema import RESULTS
-from aisbench_core.warehouse.validity.judging import Judge, Verdict
+from aisbench_core.warehouse.validity.evaluation import Evaluation, Evaluator
 
-_OF_ONE = "origin = 'imported' and imported_at = ?"
 _LISTED = f"""
     select imported_at, count(*), min(source), max(source), list_sort(list_distinct(list(region))),
         count(*) filter (where run_id in (select run_id from remarks)), count(*) over ()
     from runs where origin = 'imported' and imported_at is not null and starts_with(strftime(imported_at, '{ID}'), ?)
     group by imported_at order by imported_at desc limit ? offset ?
 """
-_READ_FROM = """
-    select source, raw, run_id from runs join results using (run_id)
-    where origin = 'imported' and source in (select unnest(?::VARCHAR[]))
-"""
-_PLACE = re.compile(r" \(\d+\)$")
-"""Where in its file a result stood."""
+# The position of a result in its file, at the end of its source.
+_POSITION = re.compile(r" \(\d+\)$")
 
 
 class Imports:
     """The imports of one warehouse; every method raises as the warehouse's own do."""
 
-    def __init__(self, connection: Connection | Lake, judge: Judge) -> None:
-        self._connection = connection
-        self._judge = judge
+    def __init__(self, store: Store, evaluator: Evaluator) -> None:
+        self._store = store
+        self._evaluator = evaluator
 
     def add(self, records: Sequence[RunRecord]) -> frozenset[str]:
-        """Store the runs that nobody has stored, another machine neither; returns their ids."""
-        return record_new(self._connection, records, self._judge)
+        """Store the runs that are not stored yet, by any machine; returns their ids."""
+        return record_new(self._store, records, self._evaluator)
 
-    def judged(self, record: RunRecord) -> Verdict:
-        """What the verdict on a result would be; nothing is stored."""
-        [result] = rows_of(record, self._judge)["results"]
+    def evaluate(self, record: RunRecord) -> Evaluation:
+        """The evaluation of a result that is not stored."""
+        [result] = rows_of(record, self._evaluator)["results"]
         cells = dict(zip(RESULTS, result, strict=True))
-        return Verdict._make(str(cells[name]) for name in Verdict._fields)
+        return Evaluation._make(str(cells[name]) for name in Evaluation._fields)
 
     def page(self, limit: int = 20, offset: int = 0) -> tuple[list[Import], int]:
         """Imports, newest first, and how many there are in all."""
-        with self._connection.cursor() as cur:
-            found = cur.execute(_LISTED, ["", limit, offset]).fetchall()
-        total = found[0][-1] if found else self.page(1)[1] if offset else 0
-        return [_import(row) for row in found], total
+        with self._store.cursor() as cur:
+            rows = cur.execute(_LISTED, ["", limit, offset]).fetchall()
+        total = rows[0][-1] if rows else self.page(1)[1] if offset else 0
+        return [_import(row) for row in rows], total
 
     def get(self, import_id: str) -> Import:
-        """One import, by its id or by a beginning of it that no other shares. Raises RunNotFound."""
-        with self._connection.cursor() as cur:
-            found = cur.execute(_LISTED, [import_id, 2, 0]).fetchall() if import_id else []
-        if len(found) == 1:
-            return _import(found[0])
-        if found:
+        """One import, by its id or a prefix that no other id shares. Raises RunNotFound."""
+        with self._store.cursor() as cur:
+            rows = cur.execute(_LISTED, [import_id, 2, 0]).fetchall() if import_id else []
+        if len(rows) == 1:
+            return _import(rows[0])
+        if rows:
             raise RunNotFound(
-                Message("several imports start with {import_id!r}", import_id=import_id), Message("give more of the id")
+                Message("several imports start with {import_id!r}", import_id=import_id),
+                Message("enter more characters of the id"),
             )
         raise RunNotFound(
             Message("there is no import {import_id!r}", import_id=import_id),
@@ -77,40 +71,41 @@ class Imports:
 
     def run_ids(self, at: datetime) -> list[str]:
         """The runs of an import."""
-        with self._connection.cursor() as cur:
+        with self._store.cursor() as cur:
             return _ids(cur, at)
 
     def read_from(self, sources: Sequence[str]) -> Mapping[tuple[str, str], str]:
-        """The imported runs that were read from these places, by the place and the text that was read there."""
-        with self._connection.cursor() as cur:
-            cur.execute(_READ_FROM, [list(sources)])
+        """The imported runs with these sources, by source and the text that was read there."""
+        with self._store.cursor() as cur:
+            cur.execute(
+                """select source, raw, run_id from runs join results using (run_id)
+                where origin = 'imported' and source in (select unnest(?::VARCHAR[]))""",
+                [list(sources)],
+            )
             return {(source, raw): run_id for source, raw, run_id in cur.fetchall()}
 
     def forget(self, at: datetime, *, keep_remarks: bool) -> int:
-        """Remove an import's runs with their results, cards, events and baselines, all or nothing; says how many.
+        """Delete an import's runs with their results, cards, events and baselines, all or nothing; returns how many.
 
-        Launched runs are never touched. `keep_remarks`: tags and notes wait for the same results to be imported again.
+        Launched runs are never deleted. `keep_remarks`: tags and notes wait for the same results to be imported again.
         Can be repeated."""
-        return self._connection.write(_forgetting(at, keep_remarks))
 
+        def work(cur: DuckDBPyConnection) -> int:
+            run_ids = _ids(cur, at)
+            if run_ids:
+                delete(cur, run_ids, keep=("remarks",) if keep_remarks else ())
+                baselines.without(cur, run_ids)
+                settle(cur)
+            return len(run_ids)
 
-def _forgetting(at: datetime, keep_remarks: bool) -> Callable[[DuckDBPyConnection], int]:
-    def work(cur: DuckDBPyConnection) -> int:
-        run_ids = _ids(cur, at)
-        if run_ids:
-            forget(cur, run_ids, keep=("remarks",) if keep_remarks else ())
-            baselines.without(cur, run_ids)
-            settle(cur)
-        return len(run_ids)
-
-    return work
+        return self._store.write(work)
 
 
 def _ids(cur: DuckDBPyConnection, at: datetime) -> list[str]:
-    cur.execute(f"select run_id from runs where {_OF_ONE} order by run_id", [utc(at)])
+    cur.execute("select run_id from runs where origin = 'imported' and imported_at = ? order by run_id", [utc(at)])
     return [run_id for (run_id,) in cur.fetchall()]
 
 
 def _import(row: Sequence[Any]) -> Import:
-    at, runs, first, last, regions, remarked, _ = row
-    return Import(aware(at), runs, _PLACE.sub("", first), _PLACE.sub("", last), tuple(regions), remarked)
+    at, runs, first, last, regions, annotated, _ = row
+    return Import(aware(at), runs, _POSITION.sub("", first), _POSITION.sub("", last), tuple(regions), annotated)

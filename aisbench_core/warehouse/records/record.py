@@ -1,4 +1,4 @@
-"""Stores records: what was known of a run before is replaced, in one transaction."""
+"""Stores records of runs, each in place of what was stored of the run before."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -7,129 +7,112 @@ from itertools import islice
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import RunRecord
-from aisbench_core.warehouse.answers.group_statistics import mark, mark_of_runs, settle
-from aisbench_core.warehouse.records.annotations import with_known
+from aisbench_core.warehouse.answers.group_statistics import mark_due, mark_due_by_id, settle
+from aisbench_core.warehouse.records.annotations import with_stored
 from aisbench_core.warehouse.records.rows import Rows, rows_of
-from aisbench_core.warehouse.records.runs import known
-from aisbench_core.warehouse.store.connection import Connection
-from aisbench_core.warehouse.store.lake import Lake
+from aisbench_core.warehouse.records.runs import recorded
+from aisbench_core.warehouse.store import Store
 from aisbench_core.warehouse.store.schema import RUNS, TABLES, among, insert
-from aisbench_core.warehouse.validity.judging import Judge
+from aisbench_core.warehouse.validity.evaluation import Evaluator
 
+# Runs per transaction of a rebuild: large enough for speed, small enough that others get their turn.
 CHUNK = 2000
-"""Runs per transaction of a rebuild: large enough for speed, small enough that others get their turn."""
 
 
-def record_many(connection: Connection | Lake, records: Iterable[RunRecord], judge: Judge) -> int:
-    """Store many runs, CHUNK of them at a time, and return how many.
-
-    Whoever looks meanwhile, or after a crash, finds whole chunks."""
-    count = sum(len(run_ids) for run_ids in _stored(connection, records, judge))
-    connection.write(settle)
+def record_many(store: Store, records: Iterable[RunRecord], evaluator: Evaluator) -> int:
+    """Store many runs, CHUNK of them per transaction, and return how many."""
+    count = sum(len(run_ids) for run_ids in _write_chunks(store, records, evaluator))
+    store.write(settle)
     return count
 
 
-def record_new(connection: Connection | Lake, records: Sequence[RunRecord], judge: Judge) -> frozenset[str]:
+def record_new(store: Store, records: Sequence[RunRecord], evaluator: Evaluator) -> frozenset[str]:
     """Store those of the runs that are not stored yet, in one transaction, and return their ids.
 
-    Of several machines that store the same runs at once only one is told that they are new."""
-    rows = _rows(records, judge)
+    If several machines store the same run at once, only one of them gets its id back."""
+    rows = _rows(records, evaluator)
 
     def work(cur: DuckDBPyConnection) -> list[RunRecord]:
-        here = known(cur, [one.run.run_id for one in records])
-        new = [one for one in records if one.run.run_id not in here]
+        existing = recorded(cur, [record.run.run_id for record in records])
+        new = [record for record in records if record.run.run_id not in existing]
         if new:
-            replace(cur, new, _rows(new, judge) if here else rows, judge)
+            replace(cur, new, _rows(new, evaluator) if existing else rows, evaluator)
         return new
 
-    new = connection.write(work) if records else []
-    connection.write(settle)
-    return frozenset(one.run.run_id for one in new)
+    new = store.write(work) if records else []
+    store.write(settle)
+    return frozenset(record.run.run_id for record in new)
 
 
-def rebuild(
-    connection: Connection | Lake, records: Iterable[RunRecord], judge: Judge, others: Iterable[str] = ()
-) -> int:
-    """Make the content equal to `records`; returns how many runs that are. Runs among `others` may stay as they are.
+def rebuild(store: Store, records: Iterable[RunRecord], evaluator: Evaluator, keep: Iterable[str] = ()) -> int:
+    """Make the content equal to `records`; returns how many runs that are. Runs to `keep` may stay as they are.
 
-    Runs are replaced chunk by chunk and unknown ones removed at the end, so that whoever looks meanwhile, or after a
-    crash, still finds every run.
-    """
-    stored = {run_id for run_ids in _stored(connection, records, judge) for run_id in run_ids}
-    kept = stored.union(others)  # asked once: a transaction may be carried out again
-    connection.write(lambda cur: _keep_only(cur, kept))
-    connection.write(settle)
-    return len(stored)
+    Runs are replaced chunk by chunk, and others removed at the end, so that readers find every run meanwhile, and after
+    a crash."""
+    written = {run_id for run_ids in _write_chunks(store, records, evaluator) for run_id in run_ids}
+    remaining = list(written.union(keep))  # before the transaction, which may be carried out twice
+
+    def remove_others(cur: DuckDBPyConnection) -> None:
+        others = "run_id not in (select unnest(?::VARCHAR[]))"
+        cur.execute(f"insert into standings_due select distinct group_id from runs where {others}", [remaining])
+        for table in TABLES:
+            cur.execute(f"delete from {table} where {others}", [remaining])
+
+    store.write(remove_others)
+    store.write(settle)
+    return len(written)
 
 
-def _stored(connection: Connection | Lake, records: Iterable[RunRecord], judge: Judge) -> Iterator[list[str]]:
-    """The ids of each chunk that was stored. The rows of the next are made while one is being written."""
+def _write_chunks(store: Store, records: Iterable[RunRecord], evaluator: Evaluator) -> Iterator[list[str]]:
+    """The ids of each chunk once it is stored."""
+    # DuckDB releases the GIL, so the rows of the next chunk are computed while one is written.
     with ThreadPoolExecutor(1) as writer:
         last: Future[list[str]] | None = None
-        for chunk in _chunks(records):
-            rows = _rows(chunk, judge)
+        remaining = iter(records)
+        while some := list(islice(remaining, CHUNK)):
+            chunk = list({record.run.run_id: record for record in some}.values())
+            rows = _rows(chunk, evaluator)
             if last:
                 yield last.result()
-            last = writer.submit(_write, connection, chunk, rows, judge)
+            last = writer.submit(_write, store, chunk, rows, evaluator)
         if last:
             yield last.result()
 
 
-def _write(connection: Connection | Lake, records: Sequence[RunRecord], rows: Rows, judge: Judge) -> list[str]:
-    connection.write(lambda cur: replace(cur, records, rows, judge))
-    return [one.run.run_id for one in records]
+def _write(store: Store, records: Sequence[RunRecord], rows: Rows, evaluator: Evaluator) -> list[str]:
+    store.write(lambda cur: replace(cur, records, rows, evaluator))
+    return [record.run.run_id for record in records]
 
 
-def replace(cur: DuckDBPyConnection, records: Sequence[RunRecord], rows: Rows, judge: Judge) -> None:
-    """Store these runs, in place of what was stored of them before.
-
-    `rows` are those of the records, as long as nobody has remarked on any of the runs."""
-    whole = with_known(cur, records)
-    remarked = any(now is not before for now, before in zip(whole, records, strict=True))
-    store(cur, [one.run.run_id for one in records], _rows(whole, judge) if remarked else rows)
-
-
-def _chunks(records: Iterable[RunRecord]) -> Iterator[list[RunRecord]]:
-    """CHUNK records at a time, of each run the last."""
-    remaining = iter(records)
-    while chunk := list(islice(remaining, CHUNK)):
-        yield list({one.run.run_id: one for one in chunk}.values())
-
-
-def _rows(records: Sequence[RunRecord], judge: Judge) -> Rows:
-    every_row = [rows_of(one, judge) for one in records]
-    return {table: [row for rows in every_row for row in rows[table]] for table in TABLES}
-
-
-def store(cur: DuckDBPyConnection, run_ids: list[str], rows: Rows) -> None:
-    """Put these rows in place of all that is stored of the runs."""
-    clear(cur, run_ids)
+def replace(cur: DuckDBPyConnection, records: Sequence[RunRecord], rows: Rows, evaluator: Evaluator) -> None:
+    """Store these runs in place of what was stored of them before. `rows`: of the records without annotations that are
+    only in the warehouse."""
+    merged = with_stored(cur, records)
+    if any(new is not old for new, old in zip(merged, records, strict=True)):
+        rows = _rows(merged, evaluator)
+    clear(cur, [record.run.run_id for record in records])
     for table in TABLES:
         insert(cur, table, rows[table])
-    mark(cur, [dict(zip(RUNS, row, strict=True)) for row in rows["runs"]])
+    mark_due(cur, [dict(zip(RUNS, row, strict=True)) for row in rows["runs"]])
+
+
+def _rows(records: Sequence[RunRecord], evaluator: Evaluator) -> Rows:
+    by_record = [rows_of(record, evaluator) for record in records]
+    return {table: [row for rows in by_record for row in rows[table]] for table in TABLES}
 
 
 def clear(cur: DuckDBPyConnection, run_ids: list[str]) -> None:
-    """Remove what is stored of these runs, if anything is."""
-    chosen, parameters = among("run_id", run_ids)
-    asked = f"select 1 from runs where {chosen} union all select 1 from remarks where {chosen} limit 1"
-    if not cur.execute(asked, parameters * 2).fetchall():  # the usual case: recorded once, remarked of afterwards
-        return
-    forget(cur, run_ids)
+    """Remove what is stored of these runs."""
+    condition, parameters = among("run_id", run_ids)
+    query = f"select 1 from runs where {condition} union all select 1 from remarks where {condition} limit 1"
+    if cur.execute(query, parameters * 2).fetchall():  # usually nothing: deleting from seven tables would take longer
+        delete(cur, run_ids)
 
 
-def forget(cur: DuckDBPyConnection, run_ids: list[str], keep: Collection[str] = ()) -> None:
-    """Remove everything that is stored of these runs, but for their rows in the tables to `keep`."""
-    chosen, parameters = among("run_id", run_ids)
-    mark_of_runs(cur, run_ids)
+def delete(cur: DuckDBPyConnection, run_ids: list[str], keep: Collection[str] = ()) -> None:
+    """Delete all rows of these runs, except in the tables to `keep`."""
+    condition, parameters = among("run_id", run_ids)
+    mark_due_by_id(cur, run_ids)
     for table in TABLES:
         if table not in keep:
-            cur.execute(f"delete from {table} where {chosen}", parameters)
-
-
-def _keep_only(cur: DuckDBPyConnection, run_ids: Iterable[str]) -> None:
-    known = list(run_ids)
-    others = "run_id not in (select unnest(?::VARCHAR[]))"
-    cur.execute(f"insert into standings_due select distinct group_id from runs where {others}", [known])
-    for table in TABLES:
-        cur.execute(f"delete from {table} where {others}", [known])
+            cur.execute(f"delete from {table} where {condition}", parameters)

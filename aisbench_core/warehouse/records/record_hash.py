@@ -1,7 +1,7 @@
-"""The hash of a record, from the cells that are stored of it: as it was when the run was recorded, or another one.
+"""Computes the hash of a record from its stored cells: that of the recording, or another one if a cell was changed.
 
-`rows.py` hashes the cells of run, result and cards, what people stated of the system, and what was noted at launch.
-Nearly all of that is stored as it is; the note and what was stated are taken out of what they were put together with.
+`rows.py` hashes the cells of run, result and cards, what people stated of the system, and the launch record. Nearly all
+of that is stored as it is; the note and the statements are separated again from what they were merged with.
 """
 
 import json
@@ -10,76 +10,83 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
-from aisbench_core.model import TESTER_FIELDS, Origin, Remarks, RunSpec
-from aisbench_core.model.columns import RUNS, stored_in
+from aisbench_core.model import TESTER_FIELDS, Annotations, Origin, RunSpec
+from aisbench_core.model.columns import BASELINE, RUNS, stored_in
 from aisbench_core.model.system import known_from_job
 from aisbench_core.warehouse.records.annotations import imported_note
+from aisbench_core.warehouse.records.claims import as_recorded
 from aisbench_core.warehouse.records.rows import hashed, sha256_of
-from aisbench_core.warehouse.store.claims import as_recorded
-from aisbench_core.warehouse.validity.judging import Verdict
+from aisbench_core.warehouse.validity.evaluation import Evaluation
 
-_NOT_HASHED = frozenset(
-    {"record_sha256", *(each.stored_name for each in stored_in(RUNS) if each.stored and each.stored.since > 1)}
-)
-"""What came after the hash follows from what it covers, or is covered by itself."""
+_NOT_HASHED = {
+    "record_sha256",
+    *(
+        column.stored_name
+        for column in stored_in(RUNS)
+        if column.stored and (not column.stored.hashed or column.stored.since > BASELINE)
+    ),
+}
 
-_NOT_MEASURED = frozenset({*Verdict._fields, "problems_data"})
+_NOT_MEASURED = frozenset({*Evaluation._fields, "problems_data"})
 
 Cells = Mapping[str, Any]
 
 
-def hashes(run: Cells, result: Cells, cards: Sequence[Sequence[Any]], remarks: Remarks) -> Iterator[str]:
-    """The hashes that a record with these cells can have: more than one where its order or words are not known."""
+def hashes(run: Cells, result: Cells, cards: Sequence[Sequence[Any]], annotations: Annotations) -> Iterator[str]:
+    """The hashes that a record with these cells can have: several where order or statements are lost."""
     run = as_recorded(run)
-    asked = {name: value for name, value in run.items() if name not in _NOT_HASHED}
-    asked |= {"tags": "[]", "note": imported_note(run["note"] or "", remarks.note)}
+    note = imported_note(run["note"] or "", annotations.note)
+    of_run = {name: value for name, value in run.items() if name not in _NOT_HASHED} | {"tags": "[]", "note": note}
     measured = {name: value for name, value in hashed(result).items() if name not in _NOT_MEASURED}
     launch = [run["launch"]] if run["launch"] else []
     stored = [list(card) for card in cards]
     in_order = sorted(stored, key=lambda card: (card[1], card[2]))
-    for stated in _stated(run):
-        yield sha256_of([asked, measured, stored, *stated, *launch])
+    for stated in _statements(run):
+        yield sha256_of([of_run, measured, stored, *stated, *launch])
         if in_order != stored:
-            yield sha256_of([asked, measured, in_order, *stated, *launch])
+            yield sha256_of([of_run, measured, in_order, *stated, *launch])
 
 
-def _stated(run: Cells) -> Iterator[list[dict[str, Any]]]:
-    """What people stated of system and tester; where it is what the job says too, nobody knows whether they did."""
+def _statements(run: Cells) -> Iterator[list[dict[str, Any]]]:
+    """What people may have stated of system and tester; what the job says as well may have been stated or not."""
     if run["system"] is None:
         yield []
         return
-    system, tester, from_job = (_read(run[name]) for name in ("system", "tester", "system_from_job"))
-    known = _tester_facts(run)
-    said = {name: value for name, value in system.items() if name not in from_job}
-    said |= {name: value for name, value in tester.items() if known.get(name) != value}
-    doubtful = [name for name in tester if known.get(name) == tester[name]]
-    for count in range(len(doubtful) + 1):
-        for names in combinations(doubtful, count):
-            whole = said | {name: tester[name] for name in names}
-            yield [whole] if whole else []
+    system, tester, from_job = (read_json(run[name]) for name in ("system", "tester", "system_from_job"))
+    job = _job_facts(
+        run["spec"],
+        run["workload"],
+        run["framework"],
+        run["model"],
+        run["accelerator"],
+        run["origin"] == Origin.IMPORTED,
+    )
+    certain = {name: value for name, value in system.items() if name not in from_job}
+    certain |= {name: value for name, value in tester.items() if job.get(name) != value}
+    uncertain = [name for name in tester if job.get(name) == tester[name]]
+    for count in range(len(uncertain) + 1):
+        for names in combinations(uncertain, count):
+            stated = certain | {name: tester[name] for name in names}
+            yield [stated] if stated else []
 
 
 @lru_cache(maxsize=8192)
-def _read(text: str | None) -> Any:
+def read_json(text: str | None) -> Any:
+    """The value; an empty object if it is no JSON, as in a changed cell. Cached: most runs repeat others' texts."""
     try:
         return json.loads(text or "{}")
     except (ValueError, RecursionError):
         return {}
 
 
-def _tester_facts(run: Cells) -> Mapping[str, object]:
-    imported = run["origin"] == Origin.IMPORTED
-    values = _job_facts(run["spec"], run["workload"], run["framework"], run["model"], run["accelerator"], imported)
-    return {name: value for name, value in values.items() if name in TESTER_FIELDS}
-
-
 @lru_cache(maxsize=4096)
 def _job_facts(
     spec: str, workload: str, framework: str, model: str, accelerator: str, imported: bool
 ) -> Mapping[str, object]:
-    given = _read(spec)
+    stored = read_json(spec)
     try:
-        read = RunSpec.model_validate({"workload": workload, **given})
+        parsed = RunSpec.model_validate({"workload": workload, **stored})
     except (ValueError, TypeError):
         return {}
-    return known_from_job(read, framework, model, accelerator, tuple(given) if imported else None).values
+    values = known_from_job(parsed, framework, model, accelerator, tuple(stored) if imported else None).values
+    return {name: value for name, value in values.items() if name in TESTER_FIELDS}

@@ -1,4 +1,4 @@
-"""Stores one run, as often as one ends: with few questions, and without those whose answer is known already."""
+"""Stores one run at a time, as each run that ends is stored, with as few queries as possible."""
 
 from dataclasses import dataclass
 from typing import cast
@@ -6,86 +6,87 @@ from typing import cast
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.model import RunRecord
-from aisbench_core.warehouse.answers.group_statistics import begin, is_much, is_turn, settle, settle_many
+from aisbench_core.warehouse.answers.group_statistics import (
+    add_groups,
+    is_too_many,
+    is_turn,
+    settle,
+    settle_if_too_many,
+)
 from aisbench_core.warehouse.records.record import replace
 from aisbench_core.warehouse.records.rows import Rows, rows_of
-from aisbench_core.warehouse.store.connection import Connection
-from aisbench_core.warehouse.store.lake import Lake
+from aisbench_core.warehouse.store import Store
 from aisbench_core.warehouse.store.schema import RUNS, TABLES, insert, parsed
-from aisbench_core.warehouse.validity.judging import Judge
+from aisbench_core.warehouse.validity.evaluation import Evaluator
 
 _RECORDED = "select 1 from runs where run_id = ?"
-_REMARKED_ON = "select 1 from remarks where run_id = ?"
+_ANNOTATED = "select 1 from remarks where run_id = ?"
 
-_KNOWN = """
+_STATE = """
     select 'begun', group_id from standings where group_id = ? union all select 'due', group_id from standings_due
-    union all select 'remarked', 0 from (select 1 from remarks limit 1)"""
+    union all select 'annotated', 0 from (select 1 from remarks limit 1)"""
 
 
 @dataclass(slots=True)
-class _Known:
-    """What is known in the edition with this number: groups that have a row, all that are due, and whether anybody has
-    remarked on any run."""
+class _State:
+    """The state in the edition with this number: groups that have a row, all that are due, and whether any run has
+    annotations."""
 
     edition: int
     begun: set[int]
     due: set[int]
-    remarked: bool
+    annotated: bool
 
 
 class Recorder:
-    """Remembers from one run to the next what nobody else can have changed meanwhile: what is asked costs as much as
-    what is stored, and most runs are new, and of a group that is known."""
+    """Remembers the state after its own write, as long as nobody else can have written: reading it again costs as much
+    as storing the run."""
 
-    def __init__(self, connection: Connection | Lake, judge: Judge) -> None:
-        self._connection = connection
-        self._judge = judge
-        self._known = _Known(-1, set(), set(), remarked=True)
+    def __init__(self, store: Store, evaluator: Evaluator) -> None:
+        self._store = store
+        self._evaluator = evaluator
+        self._state = _State(-1, set(), set(), annotated=True)
 
     def record(self, run_record: RunRecord) -> None:
         """Store a run, in place of what was stored of it before."""
-        rows = rows_of(run_record, self._judge)
-        self._connection.write(lambda cur: self._store(cur, run_record, rows))
+        rows = rows_of(run_record, self._evaluator)
+        self._store.write(lambda cur: self._replace(cur, run_record, rows))
 
-    def _store(self, cur: DuckDBPyConnection, run_record: RunRecord, rows: Rows) -> None:
+    def _replace(self, cur: DuckDBPyConnection, run_record: RunRecord, rows: Rows) -> None:
         run = dict(zip(RUNS, rows["runs"][0], strict=True))
         run_id, group_id = run_record.run.run_id, cast("int", run["group_id"])
-        known = self._know(cur, group_id)
-        if _is_stored(cur, run_id, known):
-            replace(cur, [run_record], rows, self._judge)
-            settle_many(cur)
+        state = self._read_state(cur, group_id)
+        query, parameters = _RECORDED, [run_id]
+        if state.annotated:
+            query, parameters = f"{_RECORDED} union all {_ANNOTATED}", [run_id, run_id]
+        if cur.execute(parsed(cur, query), parameters).fetchall():
+            replace(cur, [run_record], rows, self._evaluator)
+            settle_if_too_many(cur)
             return
-        is_due = group_id in known.due
-        known.due.add(group_id)
-        much = is_much(known.due) or is_turn(run_id)
-        if not much:
+        is_due = group_id in state.due
+        state.due.add(group_id)
+        settles = is_too_many(state.due) or is_turn(run_id)
+        if not settles:
             cur.execute(parsed(cur, "pragma disable_optimizer"))  # rows of constants take a quarter longer with it
         for table in TABLES:
             insert(cur, table, rows[table])
         if not is_due:
             cur.execute(parsed(cur, "insert into standings_due values (?)"), [group_id])
-        if group_id not in known.begun:
-            begin(cur, [run])
-            known.begun.add(group_id)
-        known.remarked = known.remarked or bool(rows["remarks"])
-        if much:
+        if group_id not in state.begun:
+            add_groups(cur, [run])
+            state.begun.add(group_id)
+        state.annotated = state.annotated or bool(rows["remarks"])
+        if settles:
             settle(cur)
-            known.due.clear()
-        self._known = known
+            state.due.clear()
+        self._state = state
 
-    def _know(self, cur: DuckDBPyConnection, group_id: int) -> _Known:
-        edition, known = self._connection.edition, self._known
-        if known.edition == edition - 1 and group_id in known.begun:
-            return _Known(edition, known.begun, known.due, known.remarked)
-        found = cur.execute(parsed(cur, _KNOWN), [group_id]).fetchall()
-        begun, due, remarked = (
-            {group for kind, group in found if kind == what} for what in ("begun", "due", "remarked")
+    def _read_state(self, cur: DuckDBPyConnection, group_id: int) -> _State:
+        edition, last = self._store.edition, self._state
+        if last.edition == edition - 1 and group_id in last.begun:
+            return _State(edition, last.begun, last.due, last.annotated)
+        rows = cur.execute(parsed(cur, _STATE), [group_id]).fetchall()
+        begun, due, annotated = (
+            {group for kind, group in rows if kind == name} for name in ("begun", "due", "annotated")
         )
-        return _Known(edition, begun, due, bool(remarked))
-
-
-def _is_stored(cur: DuckDBPyConnection, run_id: str, known: _Known) -> bool:
-    """Whether anything is stored of the run."""
-    if not known.remarked:
-        return bool(cur.execute(parsed(cur, _RECORDED), [run_id]).fetchall())
-    return bool(cur.execute(parsed(cur, f"{_RECORDED} union all {_REMARKED_ON}"), [run_id, run_id]).fetchall())
+        return _State(edition, begun, due, bool(annotated))

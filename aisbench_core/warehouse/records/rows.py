@@ -3,45 +3,49 @@
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from functools import lru_cache
 from statistics import fmean
+from typing import Any
 
 from aisbench_core.messages import Message, list_to_json, to_json
 from aisbench_core.model import (
     SYSTEM_FIELDS,
     TESTER_FIELDS,
+    Annotations,
     MetricSample,
-    Remarks,
+    Mode,
+    RankResult,
     Run,
     RunRecord,
     RunSpec,
-    RunState,
+    ServerResult,
     Stated,
     TrainResultInfo,
+    WorkloadFacts,
     canonical_json,
+    columns,
     whole_note,
 )
-from aisbench_core.model.columns import LATER_KEYS
+from aisbench_core.model.columns import LATER_KEYS, Kind, stored_in
 from aisbench_core.warehouse.answers.group_statistics import group_id
-from aisbench_core.warehouse.records.card_rows import card_rows, finite, place_of, server_rows
 from aisbench_core.warehouse.records.facts import LONGEST_S
 from aisbench_core.warehouse.records.fingerprint import fingerprint
-from aisbench_core.warehouse.records.throughput import cards_found, throughput
+from aisbench_core.warehouse.records.throughput import Throughput, count_cards, throughput
 from aisbench_core.warehouse.store.schema import RESULTS, RUNS
-from aisbench_core.warehouse.validity.judging import Judge
+from aisbench_core.warehouse.validity.evaluation import Evaluator
 
+# The cloud's name for the utilisation of a card, in percent.
 UTILISATION = "npuUtil"
-"""The cloud's name for the percentage of its time that a card is busy."""
 
+# Which fields of a spec must be known for a size to be known.
 SIZES = {
     "node_count": {"node_count"},
     "cards_per_node": {"cards_per_node"},
     "card_count": {"node_count", "cards_per_node"},
 }
-"""Which fields of a spec must be known for a size to be known."""
 
 _INFO = tuple(field.name for field in fields(TrainResultInfo))
 
@@ -49,99 +53,104 @@ Cells = Mapping[str, object]
 Rows = Mapping[str, Sequence[Sequence[object]]]
 
 
-def rows_of(record: RunRecord, judge: Judge) -> Rows:
-    """Rows by table, their values in the order of the tables' columns (schema.py), with the verdict of `judge`."""
-    run_id, cards, servers = record.run.run_id, card_rows(record), server_rows(record)
-    asked, result = _with(_run(record), record), _with(_result(record), record)
-    # The image follows from the spec, which the hash covers.
-    run = {**asked, **_system(record), "image": record.run.spec.image_url or asked["engine_version"]}
+def rows_of(record: RunRecord, evaluator: Evaluator) -> Rows:
+    """Rows by table, their values in the order of the tables' columns (schema.py), with the verdict of `evaluator`.
+
+    The hash covers what was recorded, and not what follows from that (such as the image, from the spec), what another
+    ruleset decides differently, or what people annotate afterwards, maybe where the folder is not."""
+    run_id, cards, servers = record.run.run_id, _card_rows(record), _server_rows(record)
+    of_run, result = _with_carried(_run(record), record), _with_carried(_result(record), record)
+    run = {**of_run, **_system(record), "image": record.run.spec.image_url or of_run["engine_version"]}
     stated = [record.described.values] if record.described and record.described.values else []
     launch = [canonical_json(asdict(record.launched))] if record.launched else []
-    # The verdict is not part of the hash: another ruleset finds something else in the same record.
-    sha256 = sha256_of([asked, hashed(result), cards, *stated, *launch])
     sealed = {
         **run,
-        **_remarked(record, asked),
+        "tags": canonical_json(list(record.remarks.tags)),
+        "note": whole_note(record.remarks.note, str(of_run["note"])),
         "group_id": group_id(run),
         "launch": launch[0] if launch else None,
-        "record_sha256": sha256,
+        "record_sha256": sha256_of([of_run, hashed(result), cards, *stated, *launch]),
         "detail_data": to_json(record.run.detail),
     }
     measured = {**result, "problems_data": list_to_json(_problems(record))}
-    judged = {**measured, **judge.of_cells(sealed, measured, cards, servers)._asdict()}
+    checked = {**measured, **evaluator.evaluate_cells(sealed, measured, cards, servers)._asdict()}
     return {
         "runs": [[sealed[column] for column in RUNS]],
-        "results": [[judged[column] for column in RESULTS]],
+        "results": [[checked[column] for column in RESULTS]],
         "rank_results": cards,
         "server_results": servers,
         "metric_samples": [
-            [run_id, _utc(sample.at), sample.node, sample.name, sample.value] for sample in _measured(record.samples)
+            [run_id, utc(sample.at), sample.node, sample.name, sample.value]
+            for sample in record.samples
+            if math.isfinite(sample.value)
         ],
         "events": [
-            [run_id, _utc(event.at), event.source, event.level.value, str(event.message), str(event.actor)]
+            [run_id, utc(event.at), event.source, event.level.value, str(event.message), str(event.actor)]
             for event in record.events
         ],
-        "remarks": remark_rows(run_id, record.remarks),
+        "remarks": annotation_rows(run_id, record.remarks),
     }
 
 
-def remark_rows(run_id: str, remarks: Remarks) -> list[list[object]]:
+def annotation_rows(run_id: str, annotations: Annotations) -> list[list[object]]:
     """The changes as rows."""
-    return [[run_id, _utc(change.at), change.who, change.kind.value, change.text] for change in remarks.changes]
+    return [[run_id, utc(change.at), change.who, change.kind.value, change.text] for change in annotations.changes]
 
 
-def ended_as(record: RunRecord) -> RunState:
-    """How the run ended. While its results are being collected, the verdict is already known."""
-    run = record.run
-    return run.state if run.state.is_terminal else run.verdict or run.state
-
-
-def _with(cells: Cells, record: RunRecord) -> Cells:
-    """What another console computed stands in place of what cannot be computed here."""
+def _with_carried(cells: Cells, record: RunRecord) -> Cells:
+    """With the cells that the exporting console computed, where they cannot be computed here."""
     carried = record.imported.carried if record.imported else {}
     return {**cells, **{name: carried[name] for name in cells.keys() & carried.keys()}}
 
 
 def aware(stored: datetime) -> datetime:
-    """A time as it was before it was stored: in UTC, and saying so."""
+    """A stored time, with its zone."""
     return stored.replace(tzinfo=UTC)
+
+
+def utc(at: datetime) -> datetime:
+    """UTC without a zone, as times are stored: reading DuckDB's zoned type would need one more library."""
+    return at.astimezone(UTC).replace(tzinfo=None)
+
+
+def finite(value: float | None) -> float | None:
+    """The number, or None if it cannot be stored."""
+    return float(value) if value is not None and math.isfinite(value) else None
 
 
 def _run(record: RunRecord) -> Cells:
     run, facts = record.run, record.workload
     return {
-        **_asked(run),
-        **_happened(record),
-        **_came(record),
-        "title": facts.title,
-        "model": facts.model,
-        "framework": facts.framework,
-        "throughput_definition": facts.throughput_definition,
-        "throughput_unit": facts.throughput_unit,
-        "dataset": facts.dataset,
-        "accuracy_target": finite(facts.accuracy_target),
-        "accuracy_target_source": facts.accuracy_target_source,
+        **_copied(_OF_RUN, run),
+        **_copied(_OF_SPEC, run.spec),
+        **_copied(_OF_FACTS, facts),
+        **_copied(_OF_RECORD, record),
+        **_spec(run.spec.model_dump_json()),
+        **_origin(record),
+        # While results are being collected, the outcome of the job is already known.
+        "state": (run.state if run.state.is_terminal else run.verdict or run.state).value,
+        "queue_s": queue_seconds(run.submitted_at, run.started_at),
         "speed_parameters": canonical_json(None if facts.speed_parameters is None else dict(facts.speed_parameters)),
         "fingerprint": fingerprint(run.spec, facts),
-        "region": record.region,
-        "rehearsal": record.rehearsal,
-        "accelerator": record.accelerator,
         "synthetic_data": record.result is not None and record.result.synthetic_data,
         "dataset_sha256": record.result.dataset_sha256 if record.result else "",
         "tags": "[]",
     }
 
 
-def _came(record: RunRecord) -> Cells:
-    """Where the run comes from; of an imported one only what is known of its spec."""
-    known: Cells = {"origin": record.origin.value, "source": "", "imported_at": None, "note": ""}
+def _copied(names: Sequence[str], source: object) -> Cells:
+    return {name: _CELLS[_KINDS[name]](getattr(source, name)) for name in names}
+
+
+def _origin(record: RunRecord) -> Cells:
+    """Where the run comes from; of an imported one only the known fields of its spec."""
     if record.imported is None:
-        return known
+        return {"origin": record.origin.value, "source": "", "imported_at": None, "note": ""}
     stated, spec = {*record.imported.stated}, record.run.spec
     return {
-        **known,
+        "origin": record.origin.value,
         "source": record.imported.source,
-        "imported_at": _utc(record.imported.imported_at),
+        "imported_at": utc(record.imported.imported_at),
         "note": record.imported.note,
         "spec": canonical_json(spec.model_dump(mode="json", include=stated)),
         "spec_sha256": "",
@@ -150,24 +159,16 @@ def _came(record: RunRecord) -> Cells:
     }
 
 
-def _remarked(record: RunRecord, asked: Cells) -> Cells:
-    """Tags and note of people. They are no part of the record's hash: others may write them where its folder is not."""
-    note = whole_note(record.remarks.note, str(asked["note"]))
-    return {"tags": canonical_json(list(record.remarks.tags)), "note": note}
-
-
 def _system(record: RunRecord) -> Cells:
-    """Description of the system and tester's configuration, completed by what the job says.
-
-    Only what is stated is part of the record's hash: the rest follows from what the hash covers already."""
-    return _system_of(record.known, record.described)
+    """Descriptions of system and tester, completed from the job. The hash covers only the statements."""
+    return _system_of(record.system_from_job, record.described)
 
 
 @lru_cache(maxsize=4096)
-def _system_of(known: Stated, described: Stated | None) -> Cells:
-    """Most runs say what others said, here and in their specs."""
+def _system_of(from_job: Stated, described: Stated | None) -> Cells:
+    # Cached, as is _spec: most runs repeat the descriptions and specs of others.
     stated = described.values if described else {}
-    values = {**known.values, **stated}
+    values = {**from_job.values, **stated}
     system = {name: values[name] for name in SYSTEM_FIELDS if name in values}
     return {
         "system": canonical_json(system),
@@ -177,70 +178,24 @@ def _system_of(known: Stated, described: Stated | None) -> Cells:
     }
 
 
-def _asked(run: Run) -> Cells:
-    spec = run.spec
-    text, sha256 = _spec_of(spec.model_dump_json())
-    return {
-        "run_id": run.run_id,
-        "series_id": run.series_id,
-        "series_index": run.series_index,
-        "profile": run.profile,
-        "workload": spec.workload,
-        "framework_version": spec.framework_version,
-        "mode": spec.mode.value,
-        "engine_version": spec.engine_version,
-        "flavor": spec.flavor,
-        "pool_id": spec.pool_id,
-        "node_count": spec.node_count,
-        "cards_per_node": spec.cards_per_node,
-        "card_count": spec.card_count,
-        "api": spec.api.value,
-        "spec": text,
-        "spec_sha256": sha256,
-        "code_sha256": run.code_sha256,
-    }
-
-
 @lru_cache(maxsize=4096)
-def _spec_of(written: str) -> tuple[str, str]:
-    spec = RunSpec.model_validate_json(written)
-    return canonical_json(spec.model_dump(mode="json")), spec.sha256
-
-
-def _happened(record: RunRecord) -> Cells:
-    run = record.run
-    return {
-        "created_at": _utc(run.created_at),
-        "created_by": run.created_by,
-        "job_id": run.job_id,
-        "job_name": run.job_name,
-        "state": ended_as(record).value,
-        "detail": str(run.detail),
-        "submitted_at": _utc(run.submitted_at),
-        "started_at": _utc(run.started_at),
-        "ended_at": _utc(run.ended_at),
-        "queue_s": _possible(_seconds(run.submitted_at, run.started_at)),
-        "duration_s": finite(run.duration_s),
-    }
+def _spec(text: str) -> Cells:
+    spec = RunSpec.model_validate_json(text)
+    return {"spec": canonical_json(spec.model_dump(mode="json")), "spec_sha256": spec.sha256}
 
 
 def _result(record: RunRecord) -> Cells:
-    result, computed = record.result, throughput(record)
+    result = record.result
     info = _typed(result.info if result else TrainResultInfo())
     accuracy = None if result and result.synthetic_data else info["accuracy"]
     return {
         **info,
+        **throughput_cells(throughput(record), record.run.spec.mode),
         "run_id": record.run.run_id,
         "raw": result.raw if result else "",
         "accuracy_measured": accuracy,
-        "throughput_cluster": computed.total,
-        "throughput_per_node": computed.per_node,
-        "throughput_per_card": computed.per_card,
-        "formula_id": computed.formula_id,
         "ranks_expected": result.ranks_expected if result else None,
-        "ranks_found": cards_found(result) if result else None,
-        "rank_cv": computed.rank_cv,
-        "straggler_ranks": ";".join(place_of(card, record.run.spec.mode) for card in computed.stragglers),
+        "ranks_found": count_cards(result) if result else None,
         "npu_util_avg_pct": _utilisation(record.samples),
         "not_measured": canonical_json(
             [name for name, value in {**info, "accuracy": accuracy}.items() if value is None and name not in LATER_KEYS]
@@ -249,13 +204,24 @@ def _result(record: RunRecord) -> Cells:
     }
 
 
+def throughput_cells(computed: Throughput, mode: Mode) -> dict[str, object]:
+    """The columns that are computed from the cards."""
+    return {
+        "throughput_cluster": computed.total,
+        "throughput_per_node": computed.per_node,
+        "throughput_per_card": computed.per_card,
+        "formula_id": computed.formula_id,
+        "rank_cv": computed.rank_cv,
+        "straggler_ranks": ";".join(card_name(card, mode) for card in computed.stragglers),
+    }
+
+
 def _problems(record: RunRecord) -> list[str]:
-    """What is wrong with the result, as sentences."""
     return [*record.result.problems, *_not_finite(record.result.info)] if record.result else []
 
 
 def _not_finite(info: TrainResultInfo) -> Iterator[Message]:
-    """Numbers that cannot be stored, by their names; an accuracy has a rule of its own."""
+    """Numbers that cannot be stored; accuracy has a rule of its own."""
     for name in _INFO:
         value = getattr(info, name)
         if isinstance(value, float) and not math.isfinite(value) and name != "accuracy":
@@ -263,13 +229,8 @@ def _not_finite(info: TrainResultInfo) -> Iterator[Message]:
 
 
 def _typed(info: TrainResultInfo) -> dict[str, object]:
-    """The keys as cells. A number that is not finite measures nothing; the checks have already named it."""
     values = ((name, getattr(info, name)) for name in _INFO)
-    return {name: _utc(value) if isinstance(value, datetime) else finite(value) for name, value in values}
-
-
-def _measured(samples: Sequence[MetricSample]) -> list[MetricSample]:
-    return [sample for sample in samples if math.isfinite(sample.value)]
+    return {name: utc(value) if isinstance(value, datetime) else finite(value) for name, value in values}
 
 
 def _utilisation(samples: Sequence[MetricSample]) -> float | None:
@@ -277,22 +238,71 @@ def _utilisation(samples: Sequence[MetricSample]) -> float | None:
     return fmean(values) if values else None
 
 
-def _utc(at: datetime | None) -> datetime | None:
-    """UTC without a zone, as the warehouse keeps times: its zoned type would need one more library to read."""
-    return at.astimezone(UTC).replace(tzinfo=None) if at else None
+def _text(value: object) -> object:
+    return str(value) if isinstance(value, str) else value  # neither an enum nor a Message
 
 
-def _seconds(start: datetime | None, end: datetime | None) -> float | None:
-    return None if start is None or end is None or end < start else (end - start).total_seconds()
+_CELLS: Mapping[Kind, Callable[[Any], object]] = {
+    Kind.TEXT: _text,
+    Kind.INTEGER: lambda value: value,
+    Kind.NUMBER: finite,
+    Kind.FLAG: lambda value: value,
+    Kind.TIME: lambda at: utc(at) if at else None,
+}
+_KINDS = {column.stored_name: column.kind for column in stored_in(columns.RUNS)}
+
+_OF_RUN = tuple(field.name for field in fields(Run) if field.name in RUNS and field.name != "spec")
+_OF_SPEC = (*(name for name in RunSpec.model_fields if name in RUNS), "card_count")
+_OF_FACTS = tuple(field.name for field in fields(WorkloadFacts) if field.name != "speed_parameters")
+# Columns that are copied as they are; the catalogue has their kinds.
+_OF_RECORD = ("region", "rehearsal", "accelerator")
 
 
-def _possible(seconds: float | None) -> float | None:
-    """None for what only a clock that jumped can have measured."""
-    return None if seconds is None or seconds > LONGEST_S else seconds
+def queue_seconds(submitted_at: datetime | None, started_at: datetime | None) -> float | None:
+    """Seconds in the queue; None if unknown, or if only a clock that was set meanwhile can explain them."""
+    if submitted_at is None or started_at is None:
+        return None
+    seconds = (started_at - submitted_at).total_seconds()
+    return seconds if 0 <= seconds <= LONGEST_S else None
+
+
+# --- cards and servers --------------------------------------------------------------------------------
+
+
+def _card_rows(record: RunRecord) -> list[list[object]]:
+    cards = record.result.rank_results if record.result else ()
+    return [[record.run.run_id, card.server, card.rank, finite(card.throughput)] for card in cards]
+
+
+def _server_rows(record: RunRecord) -> list[list[object]]:
+    """Each server of a single-server run; older records have none, and get the sums of their cards."""
+    result = record.result
+    if result is None or record.run.spec.mode is Mode.CLUSTER:
+        return []
+    servers = result.server_results or _sums(result.rank_results, record.run.spec)
+    measured = not result.synthetic_data
+    return [
+        [record.run.run_id, server.server, finite(server.throughput), finite(server.accuracy) if measured else None]
+        for server in servers
+    ]
+
+
+def _sums(cards: Sequence[RankResult], spec: RunSpec) -> Iterator[ServerResult]:
+    for server in sorted({card.server for card in cards}):
+        values = [card.throughput for card in cards if card.server == server]
+        yield ServerResult(server, sum(values) if len(values) == spec.cards_per_node else None, None)
+
+
+def card_name(card: RankResult, mode: Mode) -> str:
+    """The card's rank, in single-server mode with its server."""
+    return str(card.rank) if mode is Mode.CLUSTER else f"{card.server}/{card.rank}"
+
+
+# --- the hash -----------------------------------------------------------------------------------------
 
 
 def hashed(result: Cells) -> Cells:
-    """What the record's hash covers of a result: keys that came later only with a value, so that older hashes stay."""
+    """What the hash covers of a result: later keys only with a value, so that older hashes stay valid."""
     return {name: value for name, value in result.items() if name not in LATER_KEYS or value is not None}
 
 
@@ -300,5 +310,5 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=
 
 
 def sha256_of(cells: object) -> str:
-    """Over canonical JSON, with times in ISO 8601."""
+    """SHA-256 (hex) over canonical JSON, with times in ISO 8601."""
     return hashlib.sha256(_ENCODER.encode(cells).encode()).hexdigest()

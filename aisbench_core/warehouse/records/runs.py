@@ -11,60 +11,59 @@ from duckdb import DuckDBPyConnection
 from aisbench_core.messages import from_json
 from aisbench_core.model import Mode, Origin, RankResult, RunState
 from aisbench_core.model.columns import Kind, by_field
-from aisbench_core.warehouse.answers.search import at, places, told
+from aisbench_core.warehouse.answers.search import rows_at, search
 from aisbench_core.warehouse.records.rows import aware
-from aisbench_core.warehouse.validity.judging import stored_checks
+from aisbench_core.warehouse.validity.evaluation import stored_checks
 from aisbench_core.warehouse.values import BoardQuery, RunPage, RunRow, Validity
 
 _FIELDS = {field.name: by_field()[field.name].value for field in fields(RunRow)}
 
-_BESIDE = "detail_data"
-_SELECT = ", ".join([*(f"{sql} as {name}" for name, sql in _FIELDS.items()), _BESIDE])
+_DETAIL_DATA = "detail_data"
+_SELECT = ", ".join([*(f"{sql} as {name}" for name, sql in _FIELDS.items()), _DETAIL_DATA])
 
 _TIMES = tuple(name for name in _FIELDS if by_field()[name].kind is Kind.TIME)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class StoredSpec:
     """A run's spec as it was written, and those of its parameters that decide speed.
 
-    Of an imported run's spec, only what is known; its parameters are None."""
+    Of an imported run's spec, only the known fields; its parameters are None."""
 
     spec: dict[str, Any]
     speed_parameters: dict[str, object] | None
 
 
 def page(cur: DuckDBPyConnection, query: BoardQuery) -> RunPage:
-    """One page of runs, sorted, with how many there are in all. The cursor sees one moment."""
-    found = places(cur, query)
-    asked = f"select {_SELECT} from {told('runs', '$runs')} join {told('results', '$results')} using (run_id)"
-    cur.execute(asked, at(found.places))
+    """One page of runs, sorted, with how many there are in all. The cursor must be one of `moment`."""
+    ids = search(cur, query)
+    statement = f"select {_SELECT} from {rows_at('runs', '$runs')} join {rows_at('results', '$results')} using (run_id)"
+    cur.execute(statement, {"runs": [run.run for run in ids.runs], "results": [run.result for run in ids.runs]})
     rows = {row.run_id: row for row in map(_row, cur.fetchall())}
-    return RunPage(tuple(rows[place.run_id] for place in found.places), found.total, found.rehearsal)
+    return RunPage(tuple(rows[run.run_id] for run in ids.runs), ids.total, ids.rehearsal)
 
 
 def by_ids(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> list[RunRow]:
-    """The runs that exist of these, in no order."""
-    asked = f"select {_SELECT} from {_whole('runs')} join {_whole('results')} using (run_id)"
-    cur.execute(asked, {"ids": list(run_ids)})
-    return [_row(values) for values in cur.fetchall()]
+    """Those of the runs that are stored, in no order."""
+    sql = f"select {_SELECT} from {_by_rowid('runs')} join {_by_rowid('results')} using (run_id)"
+    cur.execute(sql, {"ids": list(run_ids)})
+    return list(map(_row, cur.fetchall()))
 
 
-def _whole(table: str) -> str:
-    """The rows of the runs $ids, found by one column first: the place of a row leads to all of them at once, as its id
-    does not."""
-    found = f"select rowid from {table} where run_id in (select unnest($ids::VARCHAR[]))"
-    return f"(from {table} where rowid in ({found})) as {table}"
+def _by_rowid(table: str) -> str:
+    # DuckDB scans every selected column for an id, but jumps to a rowid: so scan the one column of ids first.
+    rowids = f"select rowid from {table} where run_id in (select unnest($ids::VARCHAR[]))"
+    return f"(from {table} where rowid in ({rowids})) as {table}"
 
 
-def known(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> frozenset[str]:
+def recorded(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> frozenset[str]:
     """Those of the runs that are stored."""
     cur.execute("select run_id from runs where run_id in (select unnest(?::VARCHAR[]))", [list(run_ids)])
     return frozenset(run_id for (run_id,) in cur.fetchall())
 
 
 def starting_with(cur: DuckDBPyConnection, starts: Sequence[str]) -> frozenset[str]:
-    """The ids of stored runs that begin with one of these texts, which are equally long."""
+    """The ids of stored runs that have one of these prefixes, which are equally long."""
     cur.execute(
         "select run_id from runs where left(run_id, ?) in (select unnest(?::VARCHAR[]))",
         [max(map(len, starts), default=0), list(starts)],
@@ -82,12 +81,12 @@ def of_jobs(cur: DuckDBPyConnection, job_ids: Sequence[str]) -> dict[str, str]:
     return dict(cur.fetchall())
 
 
-def asked_for(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, Asked]:
-    """What each run was asked to do, by run_id."""
+def specs_of(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, StoredSpec]:
+    """The specs of those of the runs that are stored, by run_id."""
     cur.execute(
         "select run_id, spec, speed_parameters from runs where run_id in (select unnest(?::VARCHAR[]))", [list(run_ids)]
     )
-    return {run_id: Asked(json.loads(spec), json.loads(speed)) for run_id, spec, speed in cur.fetchall()}
+    return {run_id: StoredSpec(json.loads(spec), json.loads(speed)) for run_id, spec, speed in cur.fetchall()}
 
 
 def rank_results(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, tuple[RankResult, ...]]:
@@ -97,15 +96,15 @@ def rank_results(cur: DuckDBPyConnection, run_ids: Sequence[str]) -> dict[str, t
         where run_id in (select unnest(?::VARCHAR[])) and throughput is not null order by server, rank""",
         [list(run_ids)],
     )
-    found: dict[str, list[RankResult]] = defaultdict(list)
+    results: dict[str, list[RankResult]] = defaultdict(list)
     for run_id, *card in cur.fetchall():
-        found[run_id].append(RankResult(*card))
-    return {run_id: tuple(cards) for run_id, cards in found.items()}
+        results[run_id].append(RankResult(*card))
+    return {run_id: tuple(cards) for run_id, cards in results.items()}
 
 
 def _row(values: tuple[Any, ...]) -> RunRow:
-    row = dict(zip((*_FIELDS, _BESIDE), values, strict=True))
-    row["detail"] = from_json(row["detail"], row.pop(_BESIDE))
+    row = dict(zip((*_FIELDS, _DETAIL_DATA), values, strict=True))
+    row["detail"] = from_json(row["detail"], row.pop(_DETAIL_DATA))
     return RunRow(
         **{
             **row,

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from aisbench_core.model import canonical_json, tag_complaint
+from aisbench_core.messages import Hint, Message
+from aisbench_core.model import canonical_json, tag_error
 
-NAME_MOST, ADDRESS_MOST = 64, 8000
-"""Letters of a name, and of an address as JSON."""
+# Characters of an address as JSON.
+MAX_ADDRESS = 8000
 
 Address = Mapping[str, tuple[str, ...]]
 """The parameters of a page's URL."""
@@ -24,8 +25,8 @@ class SavedView:
     saved_at: datetime
 
 
-def view_complaint(name: str, address: Address) -> str:
-    """What is wrong with a name or an address; empty if nothing is."""
-    if len(canonical_json(address)) > ADDRESS_MOST:
-        return "shows too much for one address: choose fewer values"
-    return tag_complaint(name)
+def view_error(name: str, address: Address) -> Hint:
+    """Why a name or an address is invalid; empty if both are valid."""
+    if len(canonical_json(address)) > MAX_ADDRESS:
+        return Message("shows too much for one address: choose fewer values")
+    return tag_error(name)

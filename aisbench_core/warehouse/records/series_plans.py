@@ -1,18 +1,14 @@
-"""The plans of series as rows: what was to be measured, for everybody who shares the warehouse."""
+"""The plans of series, for everybody who shares the warehouse."""
 
-import json
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from duckdb import DuckDBPyConnection
 from pydantic import TypeAdapter
 
 from aisbench_core.model import Series, SeriesPlan, SeriesRow
-from aisbench_core.warehouse.records.annotations import utc
-from aisbench_core.warehouse.records.rows import aware
-from aisbench_core.warehouse.store.connection import Connection
-from aisbench_core.warehouse.store.lake import Lake
+from aisbench_core.warehouse.records.rows import aware, utc
+from aisbench_core.warehouse.store import Store
 from aisbench_core.warehouse.store.schema import among
 
 _ROWS = TypeAdapter(tuple[SeriesRow, ...])
@@ -26,47 +22,49 @@ def listed(cur: DuckDBPyConnection) -> list[tuple[datetime, str]]:
 
 
 def of(cur: DuckDBPyConnection, series_ids: Sequence[str]) -> list[Series]:
-    """These series, as far as they are here."""
+    """Those of the series that are stored."""
     if not series_ids:
         return []
-    chosen, values = among("series_id", series_ids)
-    return [_series(row) for row in cur.execute(f"select {_COLUMNS} from series where {chosen}", values).fetchall()]
+    condition, parameters = among("series_id", series_ids)
+    return _selected(cur, f"where {condition}", parameters)
 
 
 def starting_with(cur: DuckDBPyConnection, start: str) -> list[Series]:
-    """At most two series whose ids begin so; one that is called so stands first."""
-    asked = f"select {_COLUMNS} from series where starts_with(series_id, ?) order by series_id limit 2"
-    return [_series(row) for row in cur.execute(asked, [start]).fetchall()]
+    """At most two series whose ids have this prefix; one whose id it is comes first."""
+    return _selected(cur, "where starts_with(series_id, ?) order by series_id limit 2", [start])
 
 
-def keep(store: Connection | Lake, series: Sequence[Series]) -> None:
-    """Write plans down that are not here; a plan never changes."""
+def keep(store: Store, series: Sequence[Series]) -> None:
+    """Store the plans that are not stored yet; a plan never changes."""
     with store.cursor() as cur:
         missing = _missing(cur, series)
     if missing:
         store.write(lambda cur: _insert(cur, _missing(cur, missing)))
 
 
-def copy(source: Connection | Lake, target: Connection | Lake) -> None:
-    """Every plan of the source that the target does not hold."""
+def copy(source: Store, target: Store) -> None:
+    """Copy every plan that the target does not have."""
     with source.cursor() as cur:
-        found = of(cur, [series_id for _, series_id in listed(cur)])
-    keep(target, found)
+        series = _selected(cur, "", [])
+    keep(target, series)
 
 
 def _missing(cur: DuckDBPyConnection, series: Sequence[Series]) -> list[Series]:
-    known = {each.series_id for each in of(cur, [each.series_id for each in series])}
-    return [each for each in series if each.series_id not in known]
+    stored = {plan.series_id for plan in of(cur, [one.series_id for one in series])}
+    return [one for one in series if one.series_id not in stored]
 
 
 def _insert(cur: DuckDBPyConnection, series: Sequence[Series]) -> None:
-    for each in series:
-        plan, cells = each.plan.model_dump_json(), _ROWS.dump_json(each.rows).decode()
-        values = [each.series_id, plan, cells, each.profile, utc(each.created_at), each.created_by]
+    for one in series:
+        plan, cells = one.plan.model_dump_json(), _ROWS.dump_json(one.rows).decode()
+        values = [one.series_id, plan, cells, one.profile, utc(one.created_at), one.created_by]
         cur.execute(f"insert into series ({_COLUMNS}) values (?, ?, ?, ?, ?, ?)", values)
 
 
-def _series(row: Sequence[Any]) -> Series:
-    series_id, plan, cells, profile, at, who = row
-    asked = SeriesPlan.model_validate(json.loads(plan))
-    return Series(series_id, asked, _ROWS.validate_json(cells), profile, aware(at), who, asked.budget)
+def _selected(cur: DuckDBPyConnection, condition: str, parameters: list[object]) -> list[Series]:
+    cur.execute(f"select {_COLUMNS} from series {condition}", parameters)
+    return [
+        Series(series_id, plan, _ROWS.validate_json(cells), profile, aware(at), created_by, plan.budget)
+        for series_id, text, cells, profile, at, created_by in cur.fetchall()
+        for plan in [SeriesPlan.model_validate_json(text)]
+    ]

@@ -1,4 +1,4 @@
-"""From the cards' throughputs to the run's: the numbers that we compute ourselves, beside the reported ones."""
+"""A run's throughput, computed from those of its cards."""
 
 import math
 from collections import defaultdict
@@ -10,14 +10,14 @@ from aisbench_core.model import CollectedResult, Mode, RankResult, RunRecord
 
 SUM_OVER_RANKS = "throughput-sum-over-ranks/1"
 MEAN_OVER_SERVERS = "throughput-mean-over-servers-of-sums/1"
+# Of an imported result without cards: the number that it reports.
 AS_REPORTED = "throughput-as-reported/1"
-"""Of an imported result without single cards: the number that it reports."""
 
+# A card below this share of the run's median card is a straggler.
 STRAGGLER_SHARE = 0.95
-"""A card below this share of the run's median card is a straggler."""
 
+# No card is slower or faster; beyond, sums, squares and ratios would leave the range of floating point numbers.
 SMALLEST, LARGEST = 1e-100, 1e100
-"""No card is slower or faster; outside, sums, squares and ratios would leave the range of floating point numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Throughput:
 
 @dataclass(frozen=True, slots=True)
 class RunSize:
-    """Of a run: its mode and how large it is; None where an imported result does not tell."""
+    """Mode and size of a run; None where an imported result does not tell."""
 
     mode: Mode
     node_count: int | None
@@ -42,28 +42,28 @@ class RunSize:
 
 
 def is_usable(value: float) -> bool:
-    """Whether a throughput can be a measurement: finite, above 0, and not beyond every machine."""
+    """Whether a throughput can be a measurement: finite, positive and possible."""
     return SMALLEST <= value <= LARGEST
 
 
 def is_card(server: int, rank: int, throughput: float | None) -> bool:
-    """Whether this can be a card's measurement: places are counted from 0."""
+    """Whether this can be a card's measurement; servers and ranks count from 0."""
     return server >= 0 and rank >= 0 and throughput is not None and is_usable(throughput)
 
 
-def cards_found(result: CollectedResult) -> int:
-    """How many different cards hold a usable number."""
+def count_cards(result: CollectedResult) -> int:
+    """How many different cards have a usable number."""
     cards = result.rank_results
     return len({(card.server, card.rank) for card in cards if is_card(card.server, card.rank, card.throughput)})
 
 
-def is_whole(result: CollectedResult) -> bool:
+def _is_complete(result: CollectedResult) -> bool:
     """Whether each expected card is there exactly once, with a usable number."""
-    return 0 < result.ranks_expected == len(result.rank_results) == cards_found(result)
+    return 0 < result.ranks_expected == len(result.rank_results) == count_cards(result)
 
 
 def throughput(record: RunRecord) -> Throughput:
-    """Computed from the cards; what an imported result reports, where it says nothing of cards."""
+    """Computed from the cards; of an imported result without cards, what it reports."""
     result, spec = record.result, record.run.spec
     if record.imported is None:
         return computed(result, RunSize(spec.mode, spec.node_count, spec.cards_per_node))
@@ -72,12 +72,12 @@ def throughput(record: RunRecord) -> Throughput:
     if result and not result.rank_results:
         cards = spec.cards_per_node if "cards_per_node" in stated else None
         return reported(result.info.throughput_ratio, RunSize(spec.mode, nodes, cards))
-    found = computed(result, RunSize(spec.mode, spec.node_count, spec.cards_per_node))
-    return found if nodes or spec.mode is Mode.SINGLE_SERVER else replace(found, per_node=None)
+    of_cards = computed(result, RunSize(spec.mode, spec.node_count, spec.cards_per_node))
+    return of_cards if nodes or spec.mode is Mode.SINGLE_SERVER else replace(of_cards, per_node=None)
 
 
 def reported(total: float | None, sizes: RunSize) -> Throughput:
-    """A mean over servers is one server's; what needs a count that is not known is not known either."""
+    """In single-server mode the total is a mean over servers, so that of one server. Unknown sizes leave None."""
     if total is None or not is_usable(total):
         return Throughput(AS_REPORTED)
     single = sizes.mode is Mode.SINGLE_SERVER
@@ -90,7 +90,7 @@ def computed(result: CollectedResult | None, sizes: RunSize) -> Throughput:
     """Sum over ranks in cluster mode; in single-server mode the mean over servers of each server's sum."""
     cluster = sizes.mode is Mode.CLUSTER
     formula = SUM_OVER_RANKS if cluster else MEAN_OVER_SERVERS
-    if result is None or not is_whole(result):
+    if result is None or not _is_complete(result):
         return Throughput(formula)
     values = [card.throughput for card in result.rank_results]
     total = sum(values) if cluster else _mean_over_servers(result.rank_results)
@@ -114,6 +114,7 @@ def variation(values: Sequence[float]) -> float | None:
 
 
 def _mean_over_servers(cards: Sequence[RankResult]) -> float:
+    # Server by server: another order of the sum differs in the last digits, and the record's hash covers them.
     sums: dict[int, float] = defaultdict(float)
     for card in cards:
         sums[card.server] += card.throughput

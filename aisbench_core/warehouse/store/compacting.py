@@ -1,10 +1,9 @@
-"""Makes a warehouse small and quick again: a file is written anew, a team's many small files become few."""
+"""Compaction: a file is written anew, and the many small files of a team's warehouse are merged into few."""
 
 import contextlib
 import stat
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,21 +11,11 @@ from typing import Any
 import duckdb
 
 from aisbench_core.private_files import abandoned, draft_of, sync
-from aisbench_core.warehouse.store.connection import (
-    NAME,
-    PATIENCE_S,
-    Connection,
-    attached,
-    started,
-)
+from aisbench_core.warehouse.store import Compacted, Size
+from aisbench_core.warehouse.store.engine import NAME, attached, start
 from aisbench_core.warehouse.store.file_format import write_anew
-from aisbench_core.warehouse.store.file_queue import try_in_turn
 from aisbench_core.warehouse.store.file_refusals import refusal
-from aisbench_core.warehouse.store.lake import Lake
 from aisbench_core.warehouse.store.new_file import log_of
-
-GRACE = timedelta(hours=1)
-"""For so long files stay on OBS that nothing needs any more: whoever began to read before may still ask for them."""
 
 _STEPS = (
     "ducklake_rewrite_data_files('warehouse')",
@@ -39,92 +28,45 @@ _REMOVAL = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
-    """Bytes in so many files that belong to the warehouse."""
-
-    bytes: int
-    files: int
-
-
-@dataclass(frozen=True, slots=True)
-class Compacted:
-    """What was there, what is there now, rows that left PostgreSQL for a file, and files that were removed."""
-
-    before: Size
-    after: Size
-    flushed: int = 0
-    removed: int = 0
-
-
-def compact(store: Connection | Lake) -> Compacted:
-    """Make a warehouse small and quick again."""
-    if isinstance(store, Lake):
-        return compact_lake(store)
-    with store.cursor():  # makes a file that is not there yet
-        pass
-    return compact_file(store.path)
-
-
-def loose(store: Connection | Lake) -> list[str]:
-    """Files that belong to nothing."""
-    return loose_files(store) if isinstance(store, Lake) else loose_drafts(store.path)
-
-
 # --- a file -------------------------------------------------------------------------------------------
 
 
-def compact_file(path: Path, patience_s: float = PATIENCE_S) -> Compacted:
-    """Write the file anew beside the old one, and put it in its place; others wait meanwhile.
+def compact_file(path: Path, patience_s: float) -> Compacted:
+    """Write a new file, and replace the old one with it; other processes wait meanwhile.
 
-    The old file is held read-only while it is copied: that keeps writers away, and leaves file and log as they are.
-    Raises WarehouseBusy when others do not let go of it, and WarehouseError when it cannot be used."""
+    The old file is held read-only while it is copied, which keeps writers away and changes neither file nor log.
+    Raises WarehouseBusy if others do not release it, and WarehouseError if it cannot be used."""
     deadline = time.monotonic() + patience_s
     draft = draft_of(path)
-    engine = started(path)
+    engine = start(path)
     try:
-        with patiently_attached(engine, path, deadline):
+        with attached(engine, path, deadline):
             before = _file_size(path)
             engine.execute(f"checkpoint {NAME}")
         with _held(engine, path, deadline):
             write_anew(engine, NAME, draft)
-            draft.chmod(stat.S_IMODE(path.stat().st_mode))  # a file elsewhere may be shared on purpose
+            draft.chmod(stat.S_IMODE(path.stat().st_mode))  # outside the data folder it may be shared on purpose
             draft.replace(path)
             sync(path.parent)
     except (OSError, duckdb.Error) as error:
         raise refusal(path, error) from error
     finally:
         engine.close()
-        for left in (draft, log_of(draft), *abandoned(path.parent)):
-            left.unlink(missing_ok=True)
+        for file in (draft, log_of(draft), *abandoned(path.parent)):
+            file.unlink(missing_ok=True)
     return Compacted(before, _file_size(path))
 
 
 @contextlib.contextmanager
 def _held(engine: duckdb.DuckDBPyConnection, path: Path, deadline: float) -> Iterator[None]:
-    """The file read-only, with everything in it: another writer may have come between, and its log must be merged."""
-    while True:
-        with patiently_attached(engine, path, deadline, ", read_only"):
+    """The file read-only, and without a log."""
+    while True:  # another process may write between the checkpoint and this
+        with attached(engine, path, deadline, ", read_only"):
             if not _bytes(log_of(path)):
                 yield
                 return
-        with patiently_attached(engine, path, deadline):
+        with attached(engine, path, deadline):
             engine.execute(f"checkpoint {NAME}")
-
-
-@contextlib.contextmanager
-def patiently_attached(engine: duckdb.DuckDBPyConnection, path: Path, deadline: float, how: str = "") -> Iterator[None]:
-    """The file attached for as long as this lasts. Raises WarehouseBusy when others keep it until the deadline."""
-    try_in_turn(path, deadline, lambda: attached(engine, path, how))
-    try:
-        yield
-    finally:
-        engine.execute(f"detach {NAME}")
-
-
-def loose_drafts(path: Path) -> list[str]:
-    """Files beside a warehouse that somebody who died was writing."""
-    return sorted(str(file) for file in abandoned(path.parent))
 
 
 def _file_size(path: Path) -> Size:
@@ -134,43 +76,41 @@ def _file_size(path: Path) -> Size:
 def _bytes(file: Path) -> int:
     try:
         return file.stat().st_size
-    except FileNotFoundError:  # whoever writes may merge the log and take it away at any time
+    except FileNotFoundError:  # a writer may merge the log, and remove it, at any time
         return 0
 
 
 # --- a team's -----------------------------------------------------------------------------------------
 
+Upkeep = Callable[[str], list[tuple[Any, ...]]]
+"""Carries out one maintenance statement in a lake, when it is our turn, and returns its rows."""
 
-def compact_lake(lake: Lake, grace: timedelta = GRACE) -> Compacted:
-    """Rows in the catalogue become files, small files become large ones, and what nothing needs is removed.
+
+def compact_lake(upkeep: Upkeep, grace: timedelta) -> Compacted:
+    """Rows in the catalogue become files, small files become large ones, and files that nothing needs are removed.
 
     Each step takes a turn of its own, so that nobody who records waits for all of them."""
-    before = lake.upkeep(_lake_size)
-    flushed = sum(rows for *_, rows in lake.upkeep(_all("ducklake_flush_inlined_data('warehouse')")))
+    before = _lake_size(upkeep)
+    flushed = sum(rows for *_, rows in upkeep("from ducklake_flush_inlined_data('warehouse')"))
     for step in _STEPS:
-        lake.upkeep(_all(step.format(before=_moment(grace)), "count(*)"))
-    removed = sum(len(lake.upkeep(_all(step.format(before=_moment(grace)), "path"))) for step in _REMOVAL)
-    return Compacted(before, lake.upkeep(_lake_size), flushed, removed)
+        upkeep(f"select count(*) from {step.format(before=_moment(grace))}")
+    removed = sum(len(upkeep(f"select path from {step.format(before=_moment(grace))}")) for step in _REMOVAL)
+    return Compacted(before, _lake_size(upkeep), flushed, removed)
 
 
-def loose_files(lake: Lake, grace: timedelta = GRACE) -> list[str]:
+def orphaned_files(upkeep: Upkeep, grace: timedelta) -> list[str]:
     """Files on OBS that the catalogue does not know: of writers that died."""
-    asked = f"ducklake_delete_orphaned_files('warehouse', dry_run => true, older_than => {_moment(grace)})"
-    return sorted(str(file) for (file,) in lake.upkeep(_all(asked, "path")))
+    orphans = f"ducklake_delete_orphaned_files('warehouse', dry_run => true, older_than => {_moment(grace)})"
+    return sorted(str(file) for (file,) in upkeep(f"select path from {orphans}"))
 
 
 def _moment(grace: timedelta) -> str:
     return f"'{(datetime.now(UTC) - grace).isoformat(sep=' ')}'::timestamptz"
 
 
-def _all(function: str, columns: str = "*") -> Callable[[duckdb.DuckDBPyConnection], list[Any]]:
-    def ask(cur: duckdb.DuckDBPyConnection) -> list[Any]:
-        return cur.execute(f"select {columns} from {function}").fetchall()
-
-    return ask
-
-
-def _lake_size(cur: duckdb.DuckDBPyConnection) -> Size:
-    asked = "select sum(file_count + delete_file_count), sum(file_size_bytes + delete_file_size_bytes) "
-    [(files, size)] = cur.execute(f"{asked} from ducklake_table_info('warehouse')").fetchall()
+def _lake_size(upkeep: Upkeep) -> Size:
+    [(files, size)] = upkeep(
+        """select sum(file_count + delete_file_count), sum(file_size_bytes + delete_file_size_bytes)
+        from ducklake_table_info('warehouse')"""
+    )
     return Size(int(size or 0), int(files or 0))

@@ -1,8 +1,8 @@
-"""The queue in front of the warehouse file: processes open it in the order in which they came.
+"""The queue in front of the warehouse file: processes open it in the order of their arrival.
 
-DuckDB refuses its lock instead of waiting for it, so of many that try again whoever is lucky gets it, and somebody
-else may wait for minutes. Here only the first in the queue tries. A ticket is one byte of the queue file, locked by the
-kernel: it is first when no byte before it is locked, and that of a process that dies is gone.
+DuckDB does not wait for its lock, so that of many processes that retry, an unlucky one may wait for minutes. Here only
+the first in the queue tries. A ticket is one byte of the queue file, locked by the kernel: it is first if no byte
+before it is locked, and the kernel removes the ticket of a process that dies.
 """
 
 import contextlib
@@ -19,26 +19,26 @@ from aisbench_core.read_only import is_read_only
 
 RETRY_S = 0.005
 
+# The share of its patience for which a process queues; after that it tries anyway, as one before may be suspended.
 IN_QUEUE = 2 / 3
-"""The share of its patience for which a process queues: one that is suspended in front of it holds nothing."""
 
 _COUNTER = struct.Struct("<q")
+# The kernel numbers bytes with 63 bits; a larger counter is damaged.
 _HIGHEST = 2**62
-"""The kernel numbers bytes with 63 bits; whoever gets past this began with a counter that is not one."""
 
+# `struct flock` of fcntl(2): type, whence, start, length, process.
 _LOCK = struct.Struct("@hhqqi")
-"""`struct flock` of fcntl(2): type, whence, start, length, process."""
 
 
 def queue_of(path: Path) -> Path:
-    """The queue file of a warehouse file. It may be removed at any time; then the order is lost once."""
+    """The queue file of a warehouse file. It may be removed at any time, which loses the order once."""
     return path.with_name(f"{path.name}.queue")
 
 
 def try_in_turn(path: Path, deadline: float, attempt: Callable[[], None]) -> None:
-    """Attempt to open the file until others let go of it, and not before those who came earlier have it or gave up.
+    """Attempt to open the file, when it is our turn, until others release it.
 
-    Raises WarehouseBusy after the deadline, and whatever else the attempt raises."""
+    Raises WarehouseBusy after the deadline, and any other error of the attempt."""
     patient_until = time.monotonic() + IN_QUEUE * (deadline - time.monotonic())
     with _ticket(path, patient_until) as is_first:
         while not is_first() and time.monotonic() < patient_until:
@@ -56,8 +56,8 @@ def try_in_turn(path: Path, deadline: float, attempt: Callable[[], None]) -> Non
 
 @contextlib.contextmanager
 def _ticket(path: Path, deadline: float) -> Iterator[Callable[[], bool]]:
-    """A place in the queue, which tells whether it is the first one. Without a file to queue in everybody is first, and
-    so is who got no place before the deadline."""
+    """A ticket of the queue, as a function that says whether it is the first one. Without a queue file every ticket is
+    first, and so is one that could not be had before the deadline."""
     handle = _open(path)
     if handle is None:
         yield lambda: True
@@ -69,24 +69,24 @@ def _ticket(path: Path, deadline: float) -> Iterator[Callable[[], bool]]:
         yield lambda: not number or _is_free(handle, 1, number - 1)
     finally:
         with contextlib.suppress(OSError):
-            _lock(handle, fcntl.F_UNLCK, 0, 0)  # a process that was forked meanwhile has the handle, too
+            _lock(handle, fcntl.F_UNLCK, 0, 0)  # closing alone does not unlock it if a fork has the handle
         os.close(handle)
 
 
 def _open(path: Path) -> int | None:
-    if not hasattr(fcntl, "F_OFD_SETLK"):  # only Linux has locks that belong to a handle instead of a process
+    if not hasattr(fcntl, "F_OFD_SETLK"):  # only on Linux locks can belong to a handle instead of a process
         return None
-    if is_read_only(path.parent):  # a queue file that is there might be writable nevertheless
+    if is_read_only(path.parent):  # its queue file might be writable nevertheless
         return None
-    with contextlib.suppress(OSError):  # somebody who may only read, or a folder that is not there yet
+    with contextlib.suppress(OSError):  # no permission to write, or no such folder yet
         return os.open(queue_of(path), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, FILE_MODE)
     return None
 
 
 def _next_number(handle: int, deadline: float) -> int:
-    """Lock the byte after the last one that was given out; 0 when that was not possible before the deadline.
+    """Lock the byte after the last ticket; 0 if that was not possible before the deadline.
 
-    Byte 0 is locked meanwhile, so that nobody gets the same, and whoever is suspended just then keeps it."""
+    Byte 0 is locked meanwhile, so that nobody gets the same; a process that is suspended just then keeps it."""
     while not _try_lock(handle, 0):
         if time.monotonic() > deadline:
             return 0
@@ -99,7 +99,7 @@ def _next_number(handle: int, deadline: float) -> int:
 
 def _locked_number(handle: int) -> int:
     number = max(_last_number(handle) + 1, 2)
-    while not _try_lock(handle, number):  # the counter was lost with the file's content
+    while not _try_lock(handle, number):  # the file was truncated, and the counter with it
         number += 1
     os.pwrite(handle, _COUNTER.pack(number), 0)
     return number
@@ -124,9 +124,9 @@ def _lock(handle: int, kind: int, start: int, length: int) -> None:
 
 
 def _is_free(handle: int, start: int, length: int) -> bool:
-    """Whether nobody else has locked any of these bytes, as far as the file system still tells."""
+    """Whether nobody else has locked any of these bytes."""
     try:
         answer = fcntl.fcntl(handle, fcntl.F_OFD_GETLK, _LOCK.pack(fcntl.F_RDLCK, os.SEEK_SET, start, length, 0))
-    except OSError:  # a share whose file was deleted elsewhere
+    except OSError:  # on a network share, if another machine has deleted the file
         return True
     return bool(_LOCK.unpack(answer[: _LOCK.size])[0] == fcntl.F_UNLCK)

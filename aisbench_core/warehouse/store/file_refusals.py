@@ -1,4 +1,4 @@
-"""Errors of DuckDB and the system about a warehouse file, in words, with what a person can do about them."""
+"""Errors of DuckDB and the system about a warehouse file, with what a person can do about them."""
 
 import os
 import re
@@ -10,6 +10,7 @@ from aisbench_core.errors import WarehouseBusy, WarehouseError
 from aisbench_core.messages import Message
 from aisbench_core.warehouse.store.migrations import LATEST
 
+# DuckDB's errors if file, disk or memory fail; its other errors are bugs of ours, which are not translated.
 BROKEN = (
     duckdb.IOException,
     duckdb.FatalException,
@@ -17,38 +18,37 @@ BROKEN = (
     duckdb.SerializationException,
     duckdb.OutOfMemoryException,
 )
-"""What DuckDB raises when file, disk or memory fail; other errors of it are bugs of ours and stay as they are."""
 
 
 def busy(path: Path, holder: str = "") -> WarehouseBusy:
-    """Our error for a file that another process, or another part of this one, holds."""
-    who = Message("process {number}", number=holder) if holder else Message("somebody else")
+    """Our error for a file that another process holds. `holder`: its number, if known."""
+    process = Message("process {number}", number=holder) if holder else Message("somebody else")
     return WarehouseBusy(
-        Message("the warehouse {path} is in use by {who}", path=path, who=who), Message("try again in a moment")
+        Message("the warehouse {path} is in use by {who}", path=path, who=process), Message("try again in a moment")
     )
 
 
 def refusal(path: Path, error: Exception) -> WarehouseError:
-    """Our error for one of DuckDB's or the system's, with what a person can do about it."""
+    """Our error for one of DuckDB's or the system's."""
     text = str(error)
     if "Could not set lock" in text:
         holder = re.search(r"PID (\d+)", text)
         return busy(path, holder.group(1) if holder else "")
-    if "Unique file handle conflict" in text:  # another Connection of this process
+    if "Unique file handle conflict" in text:  # another engine of this process
         return busy(path, str(os.getpid()))
-    said = text.strip().splitlines()[0] if text.strip() else type(error).__name__
+    reason = text.strip().splitlines()[0] if text.strip() else type(error).__name__
     return WarehouseError(
-        Message("the warehouse {path} cannot be used: {reason}", path=path, reason=said), _advice(text)
+        Message("the warehouse {path} cannot be used: {reason}", path=path, reason=reason), _advice(text)
     )
 
 
-_NO_ROOM = ("No space left", "File too large", "quota exceeded", "Out of Memory", "could not allocate")
+_NO_SPACE = ("No space left", "File too large", "quota exceeded", "Out of Memory", "could not allocate")
 
 
 def _advice(text: str) -> Message:
-    if any(word in text for word in ("Permission denied", "Read-only", "read-only", "Cannot open file")):
+    if any(sign in text for sign in ("Permission denied", "Read-only", "read-only", "Cannot open file")):
         return Message("make the file and its directory writable for this user")
-    if any(word in text for word in _NO_ROOM):
+    if any(sign in text for sign in _NO_SPACE):
         return Message("free space and try again; nothing was stored")
     if "WAL does not match" in text:
         return Message(

@@ -1,5 +1,6 @@
-"""What PostgreSQL and OBS refuse to a team's warehouse, in words: what happened, and what to do."""
+"""Errors of PostgreSQL, OBS and DuckDB about a team's warehouse, with what a person can do about them."""
 
+import ctypes
 import re
 from collections.abc import Iterable
 
@@ -7,13 +8,14 @@ import duckdb
 
 from aisbench_core.errors import WarehouseBusy, WarehouseError
 from aisbench_core.messages import Message
-from aisbench_core.warehouse.store import unusable
-from aisbench_core.warehouse.store.team import TeamPlace
+from aisbench_core.warehouse.store.team import TeamLocation
 
-BROKEN = (duckdb.Error,)
-"""What may be a refusal; the rest of it is_ours."""
+# DuckDB declares the engine unusable after a fault of its own: when PostgreSQL dies in the middle of an answer, or
+# another process removes tables of an old schema (github.com/duckdb/ducklake/issues/1305).
+UNUSABLE = (duckdb.InternalException, duckdb.FatalException)
 
-_OURS = (
+# Bugs of ours, which are not translated.
+_BUGS = (
     duckdb.BinderException,
     duckdb.CatalogException,
     duckdb.ConversionException,
@@ -24,10 +26,9 @@ _OURS = (
     duckdb.SyntaxException,
     duckdb.TypeMismatchException,
 )
-"""Bugs: they stay as they are."""
 
-_BROKEN_OFF = re.compile(r"unsuccessful query result|server (terminated|closed)|failed to prepare COPY", re.I)
-"""A connection that broke off in the middle of an answer, whatever kind of error DuckDB makes of it."""
+# The connection broke in the middle of an answer; DuckDB raises errors of several kinds then.
+_DISCONNECTED = re.compile(r"unsuccessful query result|server (terminated|closed)|failed to prepare COPY", re.I)
 
 _ADVICE = (
     (
@@ -61,48 +62,50 @@ _ADVICE = (
 )
 
 
+def abandon(*connections: duckdb.DuckDBPyConnection) -> None:
+    """Never close these connections to an unusable engine, not even at exit, and leak their memory.
+
+    Rolling back the lake fails in a place where C++ allows no exception, which would end the process."""
+    for connection in connections:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+
+
 def is_ours(error: duckdb.Error) -> bool:
-    """Whether it is a bug, or a race that the writer settles itself."""
+    """Whether it is a bug, or a conflict that the writer resolves itself."""
     if isinstance(error, duckdb.TransactionException):
         return is_conflict(error)
-    return isinstance(error, _OURS) and not _BROKEN_OFF.search(str(error))
+    return isinstance(error, _BUGS) and not _DISCONNECTED.search(str(error))
 
 
 def is_conflict(error: duckdb.TransactionException) -> bool:
-    """Whether another writer was first; without its turn, for example an analyst's own program."""
+    """Whether another writer was first: one that does not take turns, such as an analyst's own program."""
     return re.search(r"conflict|maximum retry count|duplicate key", str(error), re.I) is not None
 
 
-def refusal(place: TeamPlace, error: duckdb.Error, secrets: Iterable[str] = ()) -> WarehouseError:
+def refusal(location: TeamLocation, error: duckdb.Error, secrets: Iterable[str] = ()) -> WarehouseError:
     """Our error for one of DuckDB's."""
     text = str(error)
     if "lock timeout" in text:
         return WarehouseBusy(
-            Message("another writer has had its turn in the warehouse {path} for long", path=place),
+            Message("another writer has had its turn in the warehouse {path} for long", path=location),
             Message("try again in a moment"),
         )
-    if isinstance(error, unusable.ERRORS):
+    if isinstance(error, UNUSABLE):
         return WarehouseError(
-            Message("an answer of the warehouse {path} broke off", path=place),
+            Message("an answer of the warehouse {path} broke off", path=location),
             Message("try again; the connection is made anew"),
         )
     for secret in secrets:
         text = text.replace(secret, "…")
     hint = next((advice for pattern, advice in _ADVICE if re.search(pattern, text, re.I)), Message("try again"))
-    return WarehouseError(
-        Message("the warehouse {path} cannot be used: {reason}", path=place, reason=_said(text)), hint
-    )
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "no reason given")
+    reason = re.sub(r'^.*Unable to connect to Postgres at "(?:[^"\\]|\\.)*": ', "", line)[:300]  # DuckDB's nesting
+    return WarehouseError(Message("the warehouse {path} cannot be used: {reason}", path=location, reason=reason), hint)
 
 
-def foreign(place: TeamPlace) -> WarehouseError:
-    """The database holds tables of another program."""
+def foreign(location: TeamLocation) -> WarehouseError:
+    """Our error for a database with tables of another program."""
     return WarehouseError(
-        Message("the database of the warehouse {path} belongs to another program", path=place),
+        Message("the database of the warehouse {path} belongs to another program", path=location),
         Message("make one for the warehouse alone"),
     )
-
-
-def _said(text: str) -> str:
-    """The sentence that matters: PostgreSQL's or the server's, without DuckDB's nesting."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "no reason given")
-    return re.sub(r'^.*Unable to connect to Postgres at "(?:[^"\\]|\\.)*": ', "", line)[:300]

@@ -1,7 +1,7 @@
-"""Whether the log of a warehouse file is all there: without it the engine opens the file, and misses runs in silence.
+"""Detects a deleted or truncated log of a warehouse file, without which DuckDB opens the file and misses runs silently.
 
-Whoever leaves the file notes the log's size in an extended attribute of the file, beside the time of the file's last
-change: another program may have merged the log into it. Where the file system keeps no attributes nothing is noticed.
+At closing, an extended attribute of the file stores the log's size, and the file's modification time: another program
+may merge the log. On file systems without extended attributes nothing is detected.
 """
 
 import os
@@ -16,13 +16,13 @@ _NAME = "user.aisbench.log"
 
 
 def note(path: Path) -> None:
-    """Note how long the log is now; nobody else may have the file meanwhile."""
+    """Store the size of the log; no other process may have the file open."""
     with suppress(OSError, AttributeError):
         os.setxattr(path, _NAME, f"{path.stat().st_mtime_ns} {_size(log_of(path))}".encode())
 
 
 def check(path: Path) -> None:
-    """Raises WarehouseError when the log was deleted or cut since. Nobody may be writing meanwhile."""
+    """Raises WarehouseError if the log was deleted or truncated since; no other process may be writing."""
     noted = size = 0
     with suppress(OSError, AttributeError, ValueError):
         changed, noted = map(int, os.getxattr(path, _NAME).split())
@@ -40,7 +40,7 @@ def check(path: Path) -> None:
 
 
 def forget(path: Path) -> None:
-    """Go on with what there is: a rebuild stores every run anew."""
+    """Accept the log as it is: a rebuild stores every run again."""
     with suppress(OSError, AttributeError):
         os.removexattr(path, _NAME)
 

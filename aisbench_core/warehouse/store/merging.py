@@ -1,6 +1,6 @@
-"""Takes runs over from another console's warehouse file, or from a snapshot: whole, each once, and as claims.
+"""Merges runs from another console's warehouse file, or from a snapshot: whole, each once, and as claims.
 
-What came along is kept first, as a file, so that a rebuild has it as it has the folders of the runs.
+They are first stored in a file of their own, from which a rebuild restores them as it restores runs from their folders.
 """
 
 import contextlib
@@ -17,178 +17,181 @@ from typing import Any
 from duckdb import DuckDBPyConnection
 
 from aisbench_core.errors import ResultError, WarehouseError
-from aisbench_core.messages import message_of
 from aisbench_core.private_files import FOLDER_MODE, abandoned, draft_of
 from aisbench_core.warehouse.records import series_plans
+from aisbench_core.warehouse.records.claims import claim
 from aisbench_core.warehouse.records.record import clear
-from aisbench_core.warehouse.store.claims import claim
-from aisbench_core.warehouse.store.connection import Connection
-from aisbench_core.warehouse.store.foreign import copy_rows
-from aisbench_core.warehouse.store.lake import Lake
-from aisbench_core.warehouse.store.migrating import Told, copy_runs
+from aisbench_core.warehouse.store import Progress, Store, no_progress
+from aisbench_core.warehouse.store.file_store import FileStore
+from aisbench_core.warehouse.store.foreign.copying import copy_rows
+from aisbench_core.warehouse.store.migrating import copy_runs
 from aisbench_core.warehouse.store.schema import TABLES
-from aisbench_core.warehouse.validity import verdicts
-from aisbench_core.warehouse.validity.judging import Judge
+from aisbench_core.warehouse.validity import validation
+from aisbench_core.warehouse.validity.evaluation import Evaluator
 
-_MAGIC, _MAGIC_AT = b"DUCK", 8
+_MAGIC, _MAGIC_OFFSET = b"DUCK", 8
 
 _CHOSEN = """
     create temp table chosen as
     select run_id, case
-        when run_id in (select run_id from here) then 'known'
-        when job_id <> '' and job_id in (select job_id from here where origin = 'launched') then 'known'
-        when rehearsal or region in (select unnest(?::VARCHAR[])) then 'left out'
+        when run_id in (select run_id from ours) then 'existing'
+        when job_id <> '' and job_id in (select job_id from ours where origin = 'launched') then 'existing'
+        when rehearsal or region in (select unnest(?::VARCHAR[])) then 'excluded'
         else 'new' end as what
     from runs"""
 
 _MISSING = f"""
     select run_id, sum(count)::BIGINT
     from ({" union all ".join(f"select run_id, count(*) as count from {table} group by run_id" for table in TABLES)})
-    where run_id in (select run_id from runs) and run_id not in (select run_id from here)
+    where run_id in (select run_id from runs) and run_id not in (select run_id from ours)
     group by run_id order by run_id"""
 
 _LAUNCHED = "select run_id from runs where origin = 'launched'"
 
-_OF_PEOPLE = ("standings", "standings_due", "baselines", "saved_views")
-"""What is not about single runs stays with those who made it."""
+# What is not about single runs stays in the console where it was made.
+_NOT_OF_RUNS = ("standings", "standings_due", "baselines", "saved_views")
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """How many runs are new, how many were here already, and how many stay out, because they are rehearsals or come
-    from a region where everything is one: those mix with nothing."""
+class MergeCounts:
+    """How many runs are new, how many exist here already, and how many are excluded: rehearsals, and runs from regions
+    that are rehearsals here, never mix with measurements."""
 
     new: int = 0
-    known: int = 0
-    left_out: int = 0
+    existing: int = 0
+    excluded: int = 0
 
 
 def is_database(file: Path) -> bool:
-    """Whether the file is one of DuckDB's."""
+    """Whether it is a DuckDB file."""
     if not file.is_file():
         return False
     with file.open("rb") as content:
-        return content.read(_MAGIC_AT + len(_MAGIC))[_MAGIC_AT:] == _MAGIC
+        return content.read(_MAGIC_OFFSET + len(_MAGIC))[_MAGIC_OFFSET:] == _MAGIC
 
 
 class WarehouseMerge:
-    """What one warehouse takes over; every method raises as the warehouse's own do."""
+    """Merges into one warehouse; every method raises WarehouseError, as the warehouse's own do."""
 
-    def __init__(self, connection: Connection | Lake, judge: Judge) -> None:
-        self._connection = connection
-        self._judge = judge
+    def __init__(self, store: Store, evaluator: Evaluator) -> None:
+        self._store = store
+        self._evaluator = evaluator
 
-    def look(self, file: Path, rehearsed: Collection[str]) -> Taken:
-        """What `take` would do."""
+    def preview(self, file: Path, rehearsed: Collection[str]) -> MergeCounts:
+        """What `merge` would do."""
         with tempfile.TemporaryDirectory(prefix="aisbench-import-") as folder:
-            return self._drafted(file, Path(folder) / "warehouse.duckdb", rehearsed)
+            return self._draft(file, Path(folder) / "warehouse.duckdb", rehearsed)
 
-    def take(self, file: Path, kept: Path, rehearsed: Collection[str], told: Told, at: datetime) -> Taken:
-        """Store every run of the file that is not here as imported `at`, and keep them in a file of the folder `kept`.
+    def merge(
+        self, file: Path, folder: Path, rehearsed: Collection[str], on_progress: Progress, at: datetime
+    ) -> MergeCounts:
+        """Store every run of the file that is not here as imported `at`, with a copy in a new file of `folder`.
 
-        `rehearsed`: regions that are rehearsals here. Their file stays as it is. Can be repeated when interrupted.
-        Raises ResultError when it is no warehouse, or of a newer version."""
-        kept.mkdir(parents=True, exist_ok=True)
-        _remove_abandoned(kept)
-        own = kept / f"{_sha256(file)[:16]}.duckdb"
-        with _draft_folder(own) as folder:
-            draft = folder / own.name
-            taken = self._drafted(file, draft, rehearsed)
-            if taken.new:
+        `rehearsed`: regions that are rehearsals here. `file` is not changed. Can be repeated after an interruption.
+        Raises ResultError if it is no warehouse, or of a newer version."""
+        folder.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(folder)
+        with file.open("rb") as content:
+            own = folder / f"{hashlib.file_digest(content, 'sha256').hexdigest()[:16]}.duckdb"
+        with _draft_folder(own) as drafts:
+            draft = drafts / own.name
+            counts = self._draft(file, draft, rehearsed)
+            if counts.new:
                 own = _file_for(draft, own)
-            if taken.new and not own.exists():
+            if counts.new and not own.exists():
                 self._claim(draft, file.name, at)
                 draft.replace(own)
-        if taken.new:
-            self._store(own, told)
-        return taken
+        if counts.new:
+            self._copy_missing(own, on_progress)
+        return counts
 
-    def again(self, kept: Path) -> None:
-        """Store whatever was taken over and is not here."""
-        _remove_abandoned(kept)
-        for file in _files(kept):
-            self._store(file, lambda _done, _of: None)
+    def restore(self, folder: Path) -> None:
+        """Store the merged runs that are not here."""
+        _remove_abandoned(folder)
+        for file in _files(folder):
+            self._copy_missing(file, no_progress)
 
-    def claims(self, kept: Path) -> Iterator[str]:
-        """The ids of the runs that were taken over, without those that are launched ones here: they are runs of this
-        console, or were stored before runs that are taken over became claims."""
-        with self._connection.cursor() as cur:
+    def claims(self, folder: Path) -> Iterator[str]:
+        """The ids of merged runs, except for those that this console has launched: versions that did not make claims
+        merged its own runs, too."""
+        with self._store.cursor() as cur:
             launched = {run_id for (run_id,) in cur.execute(_LAUNCHED).fetchall()}
-        return (run_id for run_id in kept_runs(kept) if run_id not in launched)
+        return (run_id for run_id in merged_run_ids(folder) if run_id not in launched)
 
-    def _drafted(self, file: Path, draft: Path, rehearsed: Collection[str]) -> Taken:
-        """A copy of the file that holds the new runs only."""
-        here = self._here()
+    def _draft(self, file: Path, draft: Path, rehearsed: Collection[str]) -> MergeCounts:
+        """Copy the file, and delete from the copy the runs that are not new."""
+        ours = self._our_runs()
         try:
             copy_rows(file, draft)
-            source = Connection(draft)
-            taken = source.write(lambda cur: _only_new(cur, here, rehearsed))
+            source = FileStore(draft)
+            counts = source.write(lambda cur: _keep_new(cur, ours, rehearsed))
             _checkpoint(source)
         except WarehouseError as error:
-            named = message_of(error.message).with_texts(lambda text: text.replace(str(draft), str(file)))
-            raise ResultError(named, error.hint) from error
-        return taken
+            raise ResultError(
+                error.message.with_texts(lambda text: text.replace(str(draft), str(file))), error.hint
+            ) from error
+        return counts
 
     def _claim(self, file: Path, name: str, at: datetime) -> None:
-        """Make claims of the file's launched runs, and judge all of them: no verdict of elsewhere is believed."""
-        source = Connection(file)
+        """Turn launched runs into claims, and check all runs again: a foreign verdict proves nothing."""
+        source = FileStore(file)
         source.write(lambda cur: claim(cur, name, at))
-        verdicts.keep(source, _run_ids(file), self._judge)
+        validation.store_evaluations(source, _run_ids(file), self._evaluator, validation.PRIVATE_CHUNK)
         _checkpoint(source)
 
-    def _here(self) -> Any:
+    def _our_runs(self) -> Any:
         """Run, job and origin of every run, as an Arrow table."""
-        with self._connection.cursor() as cur:
+        with self._store.cursor() as cur:
             return cur.execute("select run_id, job_id, origin from runs").to_arrow_table()
 
-    def _store(self, file: Path, told: Told) -> None:
-        source, here = Connection(file), self._here()
+    def _copy_missing(self, file: Path, on_progress: Progress) -> None:
+        source, ours = FileStore(file), self._our_runs()
         with source.cursor() as cur:
             has_launched = bool(cur.execute(f"{_LAUNCHED} limit 1").fetchall())
-        if has_launched:  # it was kept by a version that took them over as launched
+        if has_launched:  # merged by a version that did not make claims
             self._claim(file, file.name, datetime.fromtimestamp(file.stat().st_mtime, UTC))
         with source.cursor() as cur:
-            cur.register("here", here)
+            cur.register("ours", ours)
             missing = dict(cur.execute(_MISSING).fetchall())
-            cur.unregister("here")
+            cur.unregister("ours")
         if missing:
-            series_plans.copy(source, self._connection)
-            copy_runs(source, self._connection, missing, told)
+            series_plans.copy(source, self._store)
+            copy_runs(source, self._store, missing, on_progress)
 
 
-def kept_runs(kept: Path) -> Iterator[str]:
-    """The ids of all runs that were taken over."""
-    for file in _files(kept):
+def merged_run_ids(folder: Path) -> Iterator[str]:
+    """The ids of all merged runs."""
+    for file in _files(folder):
         yield from _run_ids(file)
 
 
-def let_go(kept: Path, run_ids: Sequence[str]) -> None:
-    """Keep these runs no longer: a rebuild must not bring back what was forgotten."""
-    for file in _files(kept):
-        Connection(file).write(lambda cur: clear(cur, list(run_ids)))
+def forget_runs(folder: Path, run_ids: Sequence[str]) -> None:
+    """Delete these runs from the files, so that a rebuild does not restore them."""
+    for file in _files(folder):
+        FileStore(file).write(lambda cur: clear(cur, list(run_ids)))
 
 
-def _files(kept: Path) -> list[Path]:
-    return sorted(kept.glob("*.duckdb"))
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.glob("*.duckdb"))
 
 
 def _run_ids(file: Path) -> list[str]:
-    with Connection(file).cursor() as cur:
+    with FileStore(file).cursor() as cur:
         return [run_id for (run_id,) in cur.execute("select run_id from runs order by run_id").fetchall()]
 
 
 def _file_for(draft: Path, own: Path) -> Path:
-    """The file that holds the draft's runs, as an interrupted import left it, or the first that is not there yet.
+    """The file that an interrupted merge left with the draft's runs, else the first name that is free.
 
-    One that is there lacks some of them when they were forgotten."""
-    wanted = set(_run_ids(draft))
+    A file that exists can lack some of them, if they were deleted since."""
+    run_ids = set(_run_ids(draft))
     files = chain([own], (own.with_stem(f"{own.stem}-{number}") for number in count(1)))
-    return next(file for file in files if not file.exists() or wanted <= set(_run_ids(file)))
+    return next(file for file in files if not file.exists() or run_ids <= set(_run_ids(file)))
 
 
 @contextlib.contextmanager
 def _draft_folder(own: Path) -> Iterator[Path]:
-    """A hidden folder beside the file, whose name tells which process writes there."""
+    """A hidden folder beside the file, with the number of this process in its name."""
     folder = draft_of(own)
     folder.mkdir(mode=FOLDER_MODE)
     try:
@@ -197,34 +200,28 @@ def _draft_folder(own: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _remove_abandoned(kept: Path) -> None:
-    """Remove the copies that imports left which were killed; those of imports that run stay."""
-    for folder in abandoned(kept):
-        shutil.rmtree(folder, ignore_errors=True)
+def _remove_abandoned(folder: Path) -> None:
+    """Remove the drafts of merges that were killed; those of running ones stay."""
+    for draft in abandoned(folder):
+        shutil.rmtree(draft, ignore_errors=True)
 
 
-def _only_new(cur: DuckDBPyConnection, here: Any, rehearsed: Collection[str]) -> Taken:
-    cur.register("here", here)
+def _keep_new(cur: DuckDBPyConnection, ours: Any, rehearsed: Collection[str]) -> MergeCounts:
+    cur.register("ours", ours)
     cur.execute(_CHOSEN, [list(rehearsed)])
-    counts = dict(cur.execute("select what, count(*) from chosen group by what").fetchall())
-    taken = Taken(counts.get("new", 0), counts.get("known", 0), counts.get("left out", 0))
-    if taken.known or taken.left_out:
+    counts = MergeCounts(**dict(cur.execute("select what, count(*) from chosen group by what").fetchall()))
+    if counts.existing or counts.excluded:
         for table in TABLES:
             cur.execute(f"delete from {table} where run_id in (select run_id from chosen where what <> 'new')")
-    for table in _OF_PEOPLE:
+    for table in _NOT_OF_RUNS:
         cur.execute(f"delete from {table}")
     cur.execute("delete from series where series_id not in (select series_id from runs)")
-    cur.unregister("here")
+    cur.unregister("ours")
     cur.execute("drop table chosen")
-    return taken
+    return counts
 
 
-def _checkpoint(source: Connection) -> None:
-    """Bring everything into the file itself, which can then be moved."""
+def _checkpoint(source: FileStore) -> None:
+    """Merge the log into the file, which can then be moved."""
     with source.cursor() as cur:
         cur.execute("checkpoint")
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()

@@ -1,7 +1,8 @@
-"""A new warehouse file: whole under its name, or not there; and what an old one left behind is kept beside it."""
+"""Creates the warehouse file atomically, and renames the log that a removed file left behind."""
 
 import contextlib
 import fcntl
+import itertools
 import logging
 import os
 from collections.abc import Iterator
@@ -17,9 +18,9 @@ log = logging.getLogger(__name__)
 
 
 def create(path: Path, con: DuckDBPyConnection) -> None:
-    """Make the file where none is, complete under another name first: two processes must not meet half of it.
+    """Create the file under another name first: no process may find half of it.
 
-    `con` is an engine with nothing but memory. Raises OSError and duckdb's errors."""
+    `con` is an engine with an empty database in memory. Raises OSError and duckdb's errors."""
     make_private_folder(path.parent)
     draft = draft_of(path)
     try:
@@ -33,7 +34,7 @@ def create(path: Path, con: DuckDBPyConnection) -> None:
 
 
 def log_of(path: Path) -> Path:
-    """Where DuckDB keeps what is not merged into the file yet."""
+    """The file where DuckDB keeps what is not merged into the warehouse file yet."""
     return path.with_name(f"{path.name}.wal")
 
 
@@ -44,10 +45,10 @@ def revision_of(path: Path) -> str:
 
 def _state(file: Path) -> str:
     try:
-        found = file.stat()
+        state = file.stat()
     except OSError:
         return ""
-    return f"{found.st_ino}-{found.st_size}-{found.st_mtime_ns}"
+    return f"{state.st_ino}-{state.st_size}-{state.st_mtime_ns}"
 
 
 def _put(draft: Path, path: Path) -> None:
@@ -61,23 +62,22 @@ def _put(draft: Path, path: Path) -> None:
 
 
 def _link(draft: Path, path: Path) -> None:
-    with contextlib.suppress(FileExistsError):  # somebody was quicker
+    with contextlib.suppress(FileExistsError):  # another process was faster
         os.link(draft, path)
 
 
 def _set_aside(orphan: Path) -> None:
-    """The log of a file that was removed without it: it fits no other, and would keep a new one from opening."""
-    number = 1
-    while (kept := orphan.with_name(f"{orphan.name}.lost-{number}")).exists():
-        number += 1
+    # DuckDB refuses to open a new file beside the log of another one.
+    names = (orphan.with_name(f"{orphan.name}.lost-{number}") for number in itertools.count(1))
+    renamed = next(file for file in names if not file.exists())
     with contextlib.suppress(FileNotFoundError):
-        orphan.rename(kept)
-        log.warning("%s was removed without its log, which is kept as %s", orphan.stem, kept.name)
+        orphan.rename(renamed)
+        log.warning("%s was removed without its log, which is kept as %s", orphan.stem, renamed.name)
 
 
 @contextlib.contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """One process and thread at a time: whoever sets a log aside must not take the one of a file made since."""
+    """One process and thread at a time: the log of a file that another one has just created must not be renamed."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

@@ -1,6 +1,6 @@
-"""Where a team's warehouse is: a DuckLake whose catalogue is in PostgreSQL and whose files are on OBS.
+"""The location of a team's warehouse: a DuckLake whose catalogue is in PostgreSQL and whose files are on OBS.
 
-The place holds no secret. Password and keys are asked for when an engine starts, and stay in its memory.
+It holds no secret. Password and keys are looked up when an engine starts, and stay in its memory.
 """
 
 import re
@@ -11,11 +11,11 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 
+# The prefix of a team warehouse's name; a PostgreSQL connection string follows.
 SCHEME = "ducklake:postgres:"
-"""What the name of a team warehouse begins with; what PostgreSQL's clients call a connection string follows."""
 
+# The connection timeout, unless the connection string has one.
 CONNECT_S = 5
-"""How long to wait for PostgreSQL's first answer, where the connection string says nothing else."""
 
 _HINT = Message(
     "write it as {scheme}host=db.example.com dbname=aisbench user=aisbench, or {scheme}postgresql://user@host/dbname",
@@ -27,7 +27,7 @@ _DATA_PATH = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9._=-]
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """How to reach the bucket: its server's host (with a port, if it is not the usual one), region, keys and proxy."""
+    """How to reach the bucket. `host` has a port if it is not the default one."""
 
     host: str
     tls: bool
@@ -43,22 +43,21 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What opens a team's warehouse: PostgreSQL's password (empty: as its client finds it), and the bucket."""
+    """Credentials of a team's warehouse: PostgreSQL's password (empty: its client finds it), and the bucket."""
 
     password: str = field(repr=False)
     bucket: Bucket
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What must not be in any text."""
+        """What no message may contain."""
         bucket = self.bucket
-        known = (self.password, bucket.secret_key, bucket.security_token, bucket.proxy_password)
-        return tuple(secret for secret in known if secret)
+        return tuple(filter(None, (self.password, bucket.secret_key, bucket.security_token, bucket.proxy_password)))
 
 
 @dataclass(frozen=True, slots=True)
-class TeamPlace:
-    """The catalogue's connection string, where the files are (`s3://bucket/prefix/`), and who knows the secrets."""
+class TeamLocation:
+    """The catalogue's connection string, the files' path (`s3://bucket/prefix/`), and a lookup of the credentials."""
 
     catalog: str
     data_path: str
@@ -69,12 +68,12 @@ class TeamPlace:
 
     @property
     def connection(self) -> str:
-        """The connection string for PostgreSQL's client, with a bounded wait."""
+        """The connection string with a timeout."""
         return self.catalog if "connect_timeout=" in self.catalog else f"{self.catalog} connect_timeout={CONNECT_S}"
 
 
-def team_place(name: str, data_path: str, access: Callable[[], Access]) -> TeamPlace:
-    """The place that settings mean. Raises ConfigError, never repeating what may be a password."""
+def team_location(name: str, data_path: str, access: Callable[[], Access]) -> TeamLocation:
+    """The location in the settings. Raises ConfigError, which never repeats what may be a password."""
     if not name.startswith(SCHEME):
         raise ConfigError(Message("this kind of team warehouse is not known"), _HINT)
     catalog = _catalog(name.removeprefix(SCHEME).strip())
@@ -83,12 +82,14 @@ def team_place(name: str, data_path: str, access: Callable[[], Access]) -> TeamP
             Message("the files of a team warehouse cannot be kept in {data_path!r}", data_path=data_path),
             Message("set warehouse_data (AISBENCH_WAREHOUSE_DATA) to s3://bucket/prefix"),
         )
-    return TeamPlace(catalog, data_path.rstrip("/") + "/", access)
+    return TeamLocation(catalog, data_path.rstrip("/") + "/", access)
 
 
 def _catalog(text: str) -> str:
     """A connection string of `key=value` pairs, without a password."""
-    pairs = _of_address(text) if "://" in text else _of_pairs(text)
+    pairs = _of_url(text) if "://" in text else _of_pairs(text)
+    if pairs is None:
+        raise ConfigError(Message("the connection string of the warehouse cannot be read"), _HINT)
     if any(key in pairs for key in ("password", "sslpassword", "passfile")):
         raise ConfigError(
             Message("the connection string of the warehouse holds a password"),
@@ -102,21 +103,22 @@ def _catalog(text: str) -> str:
     return " ".join(f"{key}={_quoted(value)}" for key, value in pairs.items())
 
 
-def _of_pairs(text: str) -> dict[str, str]:
-    found = {key: _bare(value) for key, value in _PAIR.findall(text)}
-    if not found or _PAIR.sub("", text).strip():
-        raise ConfigError(Message("the connection string of the warehouse cannot be read"), _HINT)
-    return found
+def _of_pairs(text: str) -> dict[str, str] | None:
+    pairs = {
+        key: re.sub(r"\\(.)", r"\1", value[1:-1]) if value.startswith("'") else value
+        for key, value in _PAIR.findall(text)
+    }
+    return pairs if pairs and not _PAIR.sub("", text).strip() else None
 
 
-def _of_address(text: str) -> dict[str, str]:
+def _of_url(text: str) -> dict[str, str] | None:
     try:
         parts = urlsplit(text)
         port = parts.port
     except ValueError:
-        raise ConfigError(Message("the connection string of the warehouse cannot be read"), _HINT) from None
+        return None
     if parts.scheme not in ("postgres", "postgresql"):
-        raise ConfigError(Message("the connection string of the warehouse cannot be read"), _HINT)
+        return None
     named = {
         "host": parts.hostname,
         "port": str(port) if port else None,
@@ -125,10 +127,6 @@ def _of_address(text: str) -> dict[str, str]:
         "dbname": parts.path.lstrip("/"),
     }
     return {key: unquote(value) for key, value in named.items() if value} | dict(parse_qsl(parts.query))
-
-
-def _bare(value: str) -> str:
-    return re.sub(r"\\(.)", r"\1", value[1:-1]) if value.startswith("'") else value
 
 
 def _quoted(value: str) -> str:

@@ -1,6 +1,6 @@
-"""What the rules about series look at: all runs of a series on one node count, in one version and image, together.
+"""The checks of series: of all runs of a series on one node count, in one version and image.
 
-They say whether the repeats count as one measurement; what a single run is worth is decided without them.
+They decide whether the repeats count as one measurement; the validity of a single run does not depend on them.
 """
 
 import math
@@ -17,28 +17,69 @@ from aisbench_core.messages import Message, joined
 from aisbench_core.model import Division
 from aisbench_core.rulesets.ruleset import (
     Accuracy,
-    Apart,
     Consequence,
+    DaysApart,
     Missed,
     Outliers,
+    Ruleset,
     RunCount,
     SpreadRule,
     ValidityRule,
 )
 from aisbench_core.warehouse.answers.filters import CHOSEN, parameters
+from aisbench_core.warehouse.answers.group_statistics import AT
 from aisbench_core.warehouse.checks import NONE, listed, target_of
 from aisbench_core.warehouse.records.throughput import variation
-from aisbench_core.warehouse.validity.judging import Judge
-from aisbench_core.warehouse.validity.series_verdict import SeriesVerdict
+from aisbench_core.warehouse.validity.evaluation import Evaluator
+from aisbench_core.warehouse.validity.series_evaluation import SeriesEvaluation
 from aisbench_core.warehouse.values import BoardQuery, Check, CheckLevel
 
-_SAME = ("fingerprint", "accelerator", "flavor", "pool_id", "cards_per_node")
-_ROW = 4
-"""The first columns tell the rows of a series apart, as its plan does."""
+# What the rows of a series differ in, as in its plan.
+_ROW = ("series_id", "node_count", "framework_version", "image")
 
-_RUNS = f"""
+# What has to be equal in all runs of a row.
+_SAME = ("fingerprint", "accelerator", "flavor", "pool_id", "cards_per_node", "code_sha256", "synthetic_data")
+
+
+class Member(NamedTuple):
+    """One run of a series. `cards` is a hash of its cards' throughputs, `content` one of its result's text."""
+
+    row: tuple[str, int | None, str, str]
+    same: tuple[Any, ...]
+    run_id: str
+    workload: str
+    model: str
+    valid: bool
+    closed: bool
+    dataset_sha256: str
+    seed: str | None
+    throughput: float | None
+    accuracy: float | None
+    accuracy_target: float | None
+    content: str | None
+    cards: str | None
+    copy_of: str | None
+    began: datetime
+    ended: datetime
+
+
+_SQL = {
+    "valid": "validity = 'valid'",
+    "closed": f"coalesce(system->>'$.division' = '{Division.CLOSED}' and not rehearsal, false)",
+    "seed": "spec->>'$.parameters.seed'",
+    "throughput": "throughput_cluster",
+    "accuracy": "accuracy_measured",
+    "content": "case when raw <> '' then md5(raw) end",
+    "began": AT,
+    "ended": "coalesce(ended_at, started_at, created_at)",
+}
+_CELLS = ", ".join(f"{_SQL.get(name, name)} as {name}" for name in Member._fields[2:])
+
+# Only runs of one fingerprint with equal throughputs can have equal cards. They are few, so that few cards are hashed.
+# An imported run is no evidence against a launched one.
+_COPIES = """
     with members as materialized (
-        select * from runs join results using (run_id) where {{chosen}} and series_id <> ''),
+        select * from runs join results using (run_id) where {chosen} and series_id <> ''),
     suspects as materialized (
         select run_id, fingerprint, origin, created_at from runs join results using (run_id)
         where (fingerprint, throughput_cluster) in (select (fingerprint, throughput_cluster) from members)),
@@ -55,232 +96,193 @@ _RUNS = f"""
             and (earlier.origin = 'launched' or member.origin = 'imported')
         join vectors theirs on theirs.run_id = earlier.run_id and theirs.cards = mine.cards
         where mine.many > 1 group by member.run_id)
-    select series_id, node_count, framework_version,
-        image,
-        run_id, workload, model, validity = 'valid' as valid, rehearsal,
-        system->>'$.division' as division, {", ".join(_SAME)}, code_sha256, dataset_sha256, synthetic_data,
-        spec->>'$.parameters.seed' as seed, throughput_cluster as throughput, accuracy_measured as accuracy,
-        accuracy_target, accuracy_target_source, case when raw <> '' then md5(raw) end as content, cards, copy_of,
-        coalesce(started_at, submitted_at, created_at) as began, coalesce(ended_at, started_at, created_at) as ended
+"""
+_RUNS = f"""{_COPIES}
+    select {", ".join((*_ROW, *_SAME))}, {_CELLS}
     from members left join vectors using (run_id) left join copies using (run_id)
-    order by series_id, node_count, framework_version, image, began, run_id
+    order by {", ".join(_ROW)}, began, run_id
 """
 
 
-class Member(NamedTuple):
-    """One run of a series."""
-
-    series_id: str
-    node_count: int | None
-    framework_version: str
-    image: str
-    run_id: str
-    workload: str
-    model: str
-    valid: bool
-    rehearsal: bool
-    division: str | None
-    fingerprint: str
-    accelerator: str
-    flavor: str
-    pool_id: str
-    cards_per_node: int | None
-    code_sha256: str
-    dataset_sha256: str
-    synthetic_data: bool
-    seed: str | None
-    throughput: float | None
-    accuracy: float | None
-    accuracy_target: float | None
-    accuracy_target_source: str
-    content: str | None
-    cards: str | None
-    copy_of: str | None
-    began: datetime
-    ended: datetime
-
-
 Members = Sequence[Member]
-Look = Callable[[Members, Any, Judge], tuple[bool, str, str, str] | None]
-"""Whether the rule is fulfilled, what it expects, what it found, and where; None when there is nothing to look at."""
+Result = tuple[bool, str, str, str]
+"""Whether a check passed, what it expected, what it found, and evidence."""
+
+CheckSeries = Callable[[Members, Any, Ruleset], Result | None]
+"""Takes the runs, the rule and its ruleset; None when there is nothing to check."""
 
 
-def of_query(cur: DuckDBPyConnection, query: BoardQuery, judge: Judge) -> tuple[SeriesVerdict, ...]:
-    """The verdict on every row of every series among the runs of the query's filters, and on no other run."""
-    return _verdicts(cur, CHOSEN, parameters(cur, query), judge)
+def of_query(cur: DuckDBPyConnection, query: BoardQuery, evaluator: Evaluator) -> tuple[SeriesEvaluation, ...]:
+    """Every row of every series, over those of its runs that the query's filters choose."""
+    return _evaluations(cur, CHOSEN, parameters(cur, query), evaluator)
 
 
-def of_series(cur: DuckDBPyConnection, series_ids: Sequence[str], judge: Judge) -> tuple[SeriesVerdict, ...]:
-    """The verdict on every row of these series, over all of their runs."""
-    named = "series_id in (select unnest($series_ids::VARCHAR[]))"
-    return _verdicts(cur, named, {"series_ids": list(series_ids)}, judge) if series_ids else ()
+def of_series(cur: DuckDBPyConnection, series_ids: Sequence[str], evaluator: Evaluator) -> tuple[SeriesEvaluation, ...]:
+    """Every row of these series, over all of its runs."""
+    condition = "series_id in (select unnest($series_ids::VARCHAR[]))"
+    return _evaluations(cur, condition, {"series_ids": list(series_ids)}, evaluator) if series_ids else ()
 
 
-def _verdicts(
-    cur: DuckDBPyConnection, chosen: str, named: Mapping[str, object], judge: Judge
-) -> tuple[SeriesVerdict, ...]:
-    cur.execute(_RUNS.format(chosen=chosen), dict(named))
-    members = [Member._make(row) for row in cur.fetchall()]
-    return tuple(_verdict(list(found), judge) for _, found in groupby(members, key=lambda member: member[:_ROW]))
+def _evaluations(
+    cur: DuckDBPyConnection, condition: str, parameters: Mapping[str, object], evaluator: Evaluator
+) -> tuple[SeriesEvaluation, ...]:
+    cur.execute(_RUNS.format(chosen=condition), dict(parameters))
+    members = map(_member, cur.fetchall())
+    ruleset = evaluator.ruleset
+    return tuple(_evaluation(list(runs), ruleset) for _, runs in groupby(members, key=lambda member: member.row))
 
 
-def _verdict(members: Members, judge: Judge) -> SeriesVerdict:
-    closed = all(member.division == Division.CLOSED and not member.rehearsal for member in members)
-    first = members[0]
-    return SeriesVerdict(
-        first.series_id,
-        first.node_count,
-        first.framework_version,
-        first.image,
+def _member(cells: Sequence[Any]) -> Member:
+    row, same = len(_ROW), len(_ROW) + len(_SAME)
+    return Member._make((tuple(cells[:row]), tuple(cells[row:same]), *cells[same:]))
+
+
+def _evaluation(members: Members, ruleset: Ruleset) -> SeriesEvaluation:
+    division = Division.CLOSED if all(member.closed for member in members) else Division.OPEN
+    return SeriesEvaluation(
+        *members[0].row,
         run_ids=tuple(member.run_id for member in members),
         valid=sum(member.valid for member in members),
-        ruleset_id=judge.ruleset.id,
-        ruleset_basis=judge.ruleset.basis,
-        checks=tuple(_checks(members, judge, Division.CLOSED if closed else Division.OPEN)),
+        ruleset_id=ruleset.id,
+        ruleset_basis=ruleset.basis,
+        checks=tuple(_checks(members, ruleset, division)),
     )
 
 
-def _checks(members: Members, judge: Judge, division: Division) -> Iterator[Check]:
-    for rule_id, look in LOOKS.items():
-        rule: ValidityRule | None = judge.ruleset.rules.get(rule_id)
+def _checks(members: Members, ruleset: Ruleset, division: Division) -> Iterator[Check]:
+    for rule_id, check in SERIES_CHECKS.items():
+        rule: ValidityRule | None = ruleset.rules.get(rule_id)
         level = rule.of(division) if rule else Consequence.OFF
-        found = look(members, rule, judge) if level is not Consequence.OFF else None
-        if found:
-            fulfilled, expected, said, where = found
-            yield Check(rule_id, CheckLevel.OK if fulfilled else CheckLevel(level.value), expected, said, where)
+        result = check(members, rule, ruleset) if level is not Consequence.OFF else None
+        if result:
+            passed, *texts = result
+            yield Check(rule_id, CheckLevel.OK if passed else CheckLevel(level.value), *texts)
 
 
-def _run_count(members: Members, rule: RunCount, _: Judge) -> tuple[bool, str, str, str]:
+def _run_count(members: Members, rule: RunCount, _: Ruleset) -> Result:
     needed = rule.by_model.get(members[0].workload, rule.by_model.get(members[0].model, rule.runs))
     valid = sum(member.valid for member in members)
     expected = Message("{count} valid runs", count=needed)
     return valid >= needed, expected, Message("{count} of {total} runs", count=valid, total=len(members)), ""
 
 
-def _missed(members: Members, rule: Missed, judge: Judge) -> tuple[bool, str, str, str]:
-    """Of all runs that measured an accuracy: where a missed target makes a run invalid, it is a missed target still."""
+def _missed(members: Members, rule: Missed, ruleset: Ruleset) -> Result:
+    # Invalid runs too: a missed target may be what makes them invalid.
     measured = [member for member in members if member.accuracy is not None]
-    missed = [member.run_id for member in measured if _misses(member, judge)]
+    missed = [member.run_id for member in measured if _misses(member, ruleset)]
     expected = Message("at most {count} below the target", count=rule.most)
-    found = Message("{count} of {total} runs with an accuracy", count=len(missed), total=len(measured))
-    return len(missed) <= rule.most, expected, found, listed(missed)
+    actual = Message("{count} of {total} runs with an accuracy", count=len(missed), total=len(measured))
+    return len(missed) <= rule.most, expected, actual, listed(missed)
 
 
-def _misses(member: Member, judge: Judge) -> bool:
-    rule = judge.ruleset.run.V06
-    own, source = member.accuracy_target, member.accuracy_target_source
-    target = target_of(member.workload, member.model, own, source, rule)[0] if isinstance(rule, Accuracy) else own
+def _misses(member: Member, ruleset: Ruleset) -> bool:
+    rule, target = ruleset.run.V06, member.accuracy_target
+    if isinstance(rule, Accuracy):
+        target, _ = target_of(member.workload, member.model, target, "", rule)
     return target is not None and member.accuracy is not None and member.accuracy < target
 
 
-def _same(members: Members, _: ValidityRule, __: Judge) -> tuple[bool, str, str, str] | None:
-    names, counted = (*_SAME, "code_sha256", "synthetic_data"), _counted(members)
-    differing = [name for name in names if len({getattr(member, name) for member in counted}) > 1]
-    found = "; ".join(differing) or Message("all are")
-    return (not differing, Message("every run the same"), found, "") if counted else None
+def _same(members: Members, _: ValidityRule, __: Ruleset) -> Result | None:
+    counted = _counted(members)
+    differing = [name for index, name in enumerate(_SAME) if len({member.same[index] for member in counted}) > 1]
+    actual = "; ".join(differing) or Message("all are")
+    return (not differing, Message("every run the same"), actual, "") if counted else None
 
 
 def _counted(members: Members) -> Members:
-    """The runs whose numbers are taken together. One that failed early knows neither code nor data."""
+    # A run that failed early has no hash of code or data to compare.
     return [member for member in members if member.valid]
 
 
-def _seeds(members: Members, _: ValidityRule, __: Judge) -> tuple[bool, str, str, str]:
+def _seeds(members: Members, _: ValidityRule, __: Ruleset) -> Result:
     seeds = [member.seed for member in members]
     unique = None not in seeds and len(set(seeds)) == len(seeds)
-    found = joined(", ", [seed or NONE for seed in seeds])
-    return unique, Message("a seed of its own for each run"), found, ""
+    actual = joined(", ", [seed or NONE for seed in seeds])
+    return unique, Message("a seed of its own for each run"), actual, ""
 
 
-def _data(members: Members, _: ValidityRule, __: Judge) -> tuple[bool, str, str, str] | None:
-    known = sorted({member.dataset_sha256 for member in _counted(members)})
-    if not known:
+def _data(members: Members, _: ValidityRule, __: Ruleset) -> Result | None:
+    hashes = sorted({member.dataset_sha256 for member in _counted(members)})
+    if not hashes:
         return None
-    found = joined(", ", [sha256[:12] or NONE for sha256 in known])
-    return len(known) == 1 and known != [""], Message("one data set, known by its hash"), found, ""
+    actual = joined(", ", [sha256[:12] or NONE for sha256 in hashes])
+    return len(hashes) == 1 and hashes != [""], Message("one data set, known by its hash"), actual, ""
 
 
-def _outliers(members: Members, rule: Outliers, _: Judge) -> tuple[bool, str, str, str] | None:
+def _outliers(members: Members, rule: Outliers, _: Ruleset) -> Result | None:
     measured = [(member.run_id, member.throughput) for member in members if member.valid and member.throughput]
-    if len(measured) < 3:  # of two, nobody knows which one is off
+    if len(measured) < 3:  # of two, either may be the outlier
         return None
     middle = median(value for _, value in measured)
-    spread = median(abs(value - middle) for _, value in measured)
-    far = [run_id for run_id, value in measured if abs(value - middle) > rule.deviations * spread > 0]
+    deviation = median(abs(value - middle) for _, value in measured)
+    far = [run_id for run_id, value in measured if abs(value - middle) > rule.deviations * deviation > 0]
     expected = Message("within {number} deviations of the median", number=f"{rule.deviations:g}")
     return not far, expected, Message("{count} outside", count=len(far)), listed(far)
 
 
-def _spread(members: Members, rule: SpreadRule, _: Judge) -> tuple[bool, str, str, str] | None:
-    """Of the valid runs, and of all that measured a throughput: who leaves runs out gets a small one."""
-    every = [member.throughput for member in members if member.throughput]
+def _spread(members: Members, rule: SpreadRule, _: Ruleset) -> Result | None:
+    # Of all runs too: to leave runs out would make the spread of the others small.
+    measured = [member.throughput for member in members if member.throughput]
     valid = [member.throughput for member in members if member.throughput and member.valid]
-    of_valid, of_every = variation(valid), variation(every)
-    if of_every is None:
+    of_valid, of_all = variation(valid), variation(measured)
+    if of_all is None:
         return None
-    most, cv = f"{rule.most:.2%}", f"{of_every:.2%}"
+    most, cv = f"{rule.most:.2%}", f"{of_all:.2%}"
     expected = Message("CV at most {most}", most=most)
     if rule.inferred:
         expected = Message("CV at most {most} (inferred: no limit of the standard is known)", most=most)
-    found = Message("CV {cv}", cv=cv)
+    actual = Message("CV {cv}", cv=cv)
     if of_valid is None:
-        found = Message("CV {cv} of all {count} runs with a throughput", cv=cv, count=len(every))
-    elif len(valid) < len(every):
-        found = Message(
+        actual = Message("CV {cv} of all {count} runs with a throughput", cv=cv, count=len(measured))
+    elif len(valid) < len(measured):
+        actual = Message(
             "CV {cv_valid} of {valid} valid runs; CV {cv} of all {count} runs with a throughput",
             cv_valid=f"{of_valid:.2%}",
             valid=len(valid),
             cv=cv,
-            count=len(every),
+            count=len(measured),
         )
-    return max(of_valid or 0, of_every) <= rule.most, expected, found, ""
+    return max(of_valid or 0, of_all) <= rule.most, expected, actual, ""
 
 
-def _order(members: Members, _: ValidityRule, __: Judge) -> tuple[bool, str, str, str]:
-    beside = [after.run_id for before, after in pairwise(members) if after.began < before.ended]
-    found = Message("{count} began before the one before ended", count=len(beside))
-    return not beside, Message("one run after another"), found, listed(beside)
+def _order(members: Members, _: ValidityRule, __: Ruleset) -> Result:
+    overlapping = [after.run_id for before, after in pairwise(members) if after.began < before.ended]
+    actual = Message("{count} began before the one before ended", count=len(overlapping))
+    return not overlapping, Message("one run after another"), actual, listed(overlapping)
 
 
-def _apart(members: Members, rule: Apart, _: Judge) -> tuple[bool, str, str, str]:
-    took = members[-1].began - members[0].began
-    return (
-        took <= timedelta(days=rule.days),
-        Message("within {count} days", count=rule.days),
-        Message("{count} days", count=math.ceil(took / timedelta(days=1))),
-        "",
-    )
+def _days(members: Members, rule: DaysApart, _: Ruleset) -> Result:
+    period = members[-1].began - members[0].began
+    actual = Message("{count} days", count=math.ceil(period / timedelta(days=1)))
+    return period <= timedelta(days=rule.days), Message("within {count} days", count=rule.days), actual, ""
 
 
-def _copies(members: Members, _: ValidityRule, __: Judge) -> tuple[bool, str, str, str]:
-    """By what the cards did, and by the text of the result; a copy may carry other times in its text.
+def _copies(members: Members, _: ValidityRule, __: Ruleset) -> Result:
+    """By the text of the result, and by the cards' throughputs, which stay when the times in a copied text are edited.
 
-    An earlier run with the same cards may be anywhere: in another row, in another series, or in none. What is imported
-    proves nothing against what was launched. Single cards repeat by chance among many runs, so they are compared
-    within the row alone."""
+    The earlier run with the same cards may be in another row or series, or in none. A single card's throughput repeats
+    by chance among many runs, so that runs with one card are compared within the row only."""
     texts = {
         member.run_id: (member.content, member.throughput, member.accuracy) for member in members if member.content
     }
     cards = {member.run_id: member.cards for member in members if member.cards}
-    alike = _repeated(texts) | _repeated(cards)
-    here = {member.run_id for member in members}
-    elsewhere = {member.run_id: member.copy_of for member in members if member.copy_of and member.copy_of not in here}
-    twice = [member.run_id for member in members if member.run_id in alike or member.run_id in elsewhere]
-    where = [
-        Message("{run} (as {other})", run=run_id, other=elsewhere[run_id]) if run_id in elsewhere else run_id
-        for run_id in twice
+    repeated = _repeated(texts) | _repeated(cards)
+    own = {member.run_id for member in members}
+    originals = {member.run_id: member.copy_of for member in members if member.copy_of and member.copy_of not in own}
+    copies = [member.run_id for member in members if member.run_id in repeated or member.run_id in originals]
+    evidence = [
+        Message("{run} (as {other})", run=run_id, other=originals[run_id]) if run_id in originals else run_id
+        for run_id in copies
     ]
-    found = Message("{count} alike", count=len(twice))
-    return not twice, Message("no result twice"), found, listed(where)
+    return not copies, Message("no result twice"), Message("{count} alike", count=len(copies)), listed(evidence)
 
 
 def _repeated(keys: Mapping[str, object]) -> set[str]:
-    """The runs whose key another run has as well."""
-    times = Counter(keys.values())
-    return {run_id for run_id, key in keys.items() if times[key] > 1}
+    counts = Counter(keys.values())
+    return {run_id for run_id, key in keys.items() if counts[key] > 1}
 
 
-LOOKS: Mapping[str, Look] = {
+SERIES_CHECKS: Mapping[str, CheckSeries] = {
     "V08": _run_count,
     "V09": _missed,
     "V11": _same,
@@ -289,7 +291,6 @@ LOOKS: Mapping[str, Look] = {
     "V22": _outliers,
     "V27": _spread,
     "V28": _order,
-    "V29": _apart,
+    "V29": _days,
     "V30": _copies,
 }
-"""Every rule about a series, by its id."""

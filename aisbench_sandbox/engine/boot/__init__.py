@@ -14,7 +14,7 @@ from aisbench_sandbox.engine.boot import (
 )
 from aisbench_sandbox.engine.boot.launch import Launch, refusal
 from aisbench_sandbox.engine.node.layout import Node
-from aisbench_sandbox.jobs import Job
+from aisbench_sandbox.job import Job
 from aisbench_sandbox.refusals import Refused
 
 __all__ = ["Launch", "check", "launches"]
@@ -47,6 +47,7 @@ def launches(node: Node, environment: Mapping[str, str]) -> list[Launch]:
     algorithm = node.job.algorithm
     if node.working_dir and not node.working_dir.is_dir():
         return [refusal(node, 1, f"working_dir {algorithm['working_dir']}: no such directory on this node")]
+    # First, because a command may stand beside the name of a preset engine, and then decides.
     if algorithm.get("command"):
         return custom_image.launches(node, environment)
     engine = algorithm["engine"]["engine_name"]
@@ -57,4 +58,6 @@ def _by_run_method(node: Node, environment: Mapping[str, str]) -> list[Launch]:
     wanted = environment.get("MA_RUN_METHOD", "")
     if wanted in _BY_RUN_METHOD:
         return _BY_RUN_METHOD[wanted](node, environment)
+    # The manual does not say what another value does. Running the boot file in the default way would hide a typing
+    # error.
     return [refusal(node, 1, f"MA_RUN_METHOD is {wanted!r}; it can be torchrun or msrun")]

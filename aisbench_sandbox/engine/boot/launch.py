@@ -7,10 +7,13 @@ from pathlib import Path
 
 from aisbench_sandbox.engine.node.layout import Node
 
+# The exit code of a shell when a program is not found.
 NOT_FOUND = 127
-"""The exit code of a shell when a program is not found."""
 
+# A file rather than `-c`: whether a framework is there has to be found out by the node's Python, into which the job
+# may have installed it.
 _STARTER = Path(__file__).with_name("starter.py")
+# The reason is an argument, not part of the script, so it needs no quoting.
 _REFUSE = 'echo "[ModelArts Service Log][init] $1" >&2; exit "$2"'
 _FRAMEWORK = re.compile(r"([a-z]+)_(\d+)\.(\d+)")
 
@@ -57,11 +60,15 @@ def refusal(node: Node, code: int, reason: str) -> Launch:
     return Launch("the boot helper", command, node.home, output_file(node))
 
 
-def image_has(node: Node, framework: str, least: tuple[int, int]) -> bool:
-    """Whether the job's image has this version of a framework (2.1 is (2, 1)) or a later one.
+def refusal_without(node: Node, program: str, framework: str, least: tuple[int, int]) -> Launch | None:
+    """The refusal of a program that comes with this version of a framework; None if the job's image has it.
 
     A preset image's name tells; a custom image is assumed to have it."""
     engine = node.job.algorithm["engine"]
-    version = _FRAMEWORK.match(str(engine.get("engine_version") or ""))
-    has = version is not None and version[1] == framework and (int(version[2]), int(version[3])) >= least
-    return has or bool(engine.get("image_url"))
+    image = str(engine.get("engine_version") or "")
+    version = _FRAMEWORK.match(image)
+    has = version is not None and version[1] == framework.lower() and (int(version[2]), int(version[3])) >= least
+    if has or engine.get("image_url"):
+        return None
+    wanted = f"{framework} {'.'.join(map(str, least))} or later"
+    return refusal(node, NOT_FOUND, f"{program}: command not found. The image {image} has no {wanted}")

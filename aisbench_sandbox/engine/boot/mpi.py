@@ -11,14 +11,16 @@ from aisbench_sandbox.engine.boot.launch import Launch, boot_command, folder, ou
 from aisbench_sandbox.engine.boot.remote_shell import HOSTS, SECRET
 from aisbench_sandbox.engine.boot.rendezvous import Rendezvous, rendezvous
 from aisbench_sandbox.engine.node import safe_files
-from aisbench_sandbox.engine.node.layout import Node, loopback
+from aisbench_sandbox.engine.node.layout import Node
+from aisbench_sandbox.engine.rank_tables import loopback
 
 _ROLE = "shell"
 _SHELL = Path(__file__).with_name("remote_shell.py")
 _AGENT = "sandbox-rsh"
 _SCRIPT = "mpi-boot.sh"
 _OPTIONS = (
-    # A container's user may be root; cards outnumber a laptop's cores; MPI talks over loopback, by our remote shell.
+    # run_mpi.sh of the manual, in the words of Open MPI 5. A container's user may be root; cards outnumber a laptop's
+    # cores; MPI talks over loopback, by our remote shell.
     *("--allow-run-as-root", "--bind-to", "none", "--map-by", "slot"),
     *("--mca", "pml", "ob1", "--mca", "btl", "self,sm,tcp", "--mca", "btl_tcp_if_include", "127.0.0.0/8"),
     *("--prtemca", "plm_ssh_agent", _AGENT, "--prtemca", "plm_ssh_no_tree_spawn", "1"),
@@ -49,6 +51,7 @@ def _first(node: Node, agreed: Rendezvous) -> Launch:
     count = ["-np", str(node.job.card_count), "--hostfile", str(hosts)]
     # Each rank finds its own node's script through the node's own variable.
     boot = ["/bin/sh", "-c", f'. "$MA_HOME/{_SCRIPT}"']
+    # mpirun starts its helper on worker-0 by itself, without a remote shell.
     where = ((_host(index), index) for index in range(1, node.job.node_count))
     listening = ",".join(f"{host}={loopback(index)}:{agreed.ports[_ROLE][index]}" for host, index in where)
     environment = {SECRET: agreed.secret, HOSTS: listening}
@@ -71,6 +74,7 @@ def _write_script(node: Node) -> None:
 
 def _write_agent(node: Node) -> None:
     """Write the program that mpirun calls instead of ssh; beside the interpreter, so that PATH finds it."""
+    # A copy per node, as the interpreter is found relative to it.
     file = node.python.with_name(_AGENT)
     line = f'exec "$(dirname "$0")/{node.python.name}" -I -S {shlex.quote(str(_SHELL))} run "$@"\n'
     safe_files.write(node.root, file, f"#!/bin/sh\n{line}", 0o755)
@@ -83,5 +87,6 @@ def _host(index: int) -> str:
 
 def _mpirun(path: str | None = None) -> str:
     """The path of mpirun: beside the sandbox's Python, or on PATH; empty if there is none."""
+    # First the environment of the sandbox, into which the extra `mpi` installs it.
     usual = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     return shutil.which("mpirun", path=usual if path is None else path) or ""

@@ -4,26 +4,23 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from aisbench_sandbox.engine.boot.launch import (
-    NOT_FOUND,
     Launch,
     folder,
-    image_has,
     output_file,
-    refusal,
+    refusal_without,
 )
 from aisbench_sandbox.engine.node.layout import Node
 
 _MIN_VERSION = (2, 3)
+# The manual's default for the networking of the cluster.
 _DEFAULT_SECONDS = "600"
 _STARTER = Path(__file__).with_name("msrun_node.py")
 
 
 def launches(node: Node, environment: Mapping[str, str]) -> list[Launch]:
     """One msrun; an image without it fails as in the cloud."""
-    if not image_has(node, "mindspore", _MIN_VERSION):
-        image = node.job.algorithm["engine"].get("engine_version")
-        reason = f"msrun: command not found. The image {image} has no MindSpore 2.3.0 or later"
-        return [refusal(node, NOT_FOUND, reason)]
+    if refusal := refusal_without(node, "msrun", "MindSpore", _MIN_VERSION):
+        return [refusal]
     command = [
         *(str(node.python), str(_STARTER)),
         *_options(node, environment),
@@ -34,6 +31,7 @@ def launches(node: Node, environment: Mapping[str, str]) -> list[Launch]:
 
 
 def _options(node: Node, environment: Mapping[str, str]) -> list[str]:
+    # Any other value than this spelling means dynamic networking (Starting a Preset Image's Boot File).
     by_table = environment.get("MS_RANKTABLE_ENABLE") == "True"
     return [
         f"--worker_num={node.job.card_count}",

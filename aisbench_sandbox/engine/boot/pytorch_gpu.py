@@ -1,10 +1,10 @@
-"""PyTorch on GPUs: the boot file once per node; it gets the rendezvous address and starts one process per card
-itself."""
+"""PyTorch on GPUs: the boot file once per node, which gets an address and starts one process per card itself."""
 
 from collections.abc import Mapping
 
 from aisbench_sandbox.engine.boot.launch import Launch, boot_command, folder, output_file
-from aisbench_sandbox.engine.node.layout import Node, loopback
+from aisbench_sandbox.engine.node.layout import Node
+from aisbench_sandbox.engine.rank_tables import loopback
 
 
 def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
@@ -20,4 +20,5 @@ def _rendezvous_options(node: Node) -> list[str]:
     address = ["--init_method", f"tcp://{loopback(0)}:{node.port}"]
     if node.job.node_count == 1:
         return address
+    # world_size counts nodes (`<node_num>` in the manual), not processes.
     return [*address, "--rank", str(node.index), "--world_size", str(node.job.node_count)]

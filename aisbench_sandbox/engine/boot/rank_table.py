@@ -13,6 +13,8 @@ def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
 
 def _of_card(node: Node, rank: int) -> Launch:
     device = rank - node.ranks.start
+    # What the boot helper (davincirun.py) sets for each card; the name of the output file is that of table 4-10 in
+    # the training guide.
     return Launch(
         f"rank {rank}",
         boot_command(node),

@@ -1,8 +1,8 @@
-"""Replaces sshd and ssh between the nodes of an MPI job: one program for both sides, standard library only.
+"""Replaces sshd and ssh between the nodes of an MPI job: one program for both sides, standard library only."""
 
-`python remote_shell.py serve ADDRESS PORT` runs the commands that it receives on its own node.
-`python remote_shell.py run HOST COMMAND…` sends one and exits with its code.
-Both know the job's secret; `run` also knows every node's address (`HOST=ADDRESS:PORT,…`)."""
+# `python remote_shell.py serve ADDRESS PORT` runs the commands that it receives on its own node.
+# `python remote_shell.py run HOST COMMAND…` sends one and exits with its code.
+# Both know the job's secret; `run` also knows every node's address (`HOST=ADDRESS:PORT,…`).
 
 import hmac
 import json
@@ -15,6 +15,7 @@ import time
 
 SECRET = "SANDBOX_SHELL_SECRET"  # noqa: S105 - the variable's name
 HOSTS = "SANDBOX_SHELL_HOSTS"
+# mpirun calls as soon as worker-0 starts; the other nodes may still be starting their own programs.
 _PATIENCE_SECONDS = 120.0
 _CANNOT_REACH = 255
 _SHELL = "/bin/sh"
@@ -45,7 +46,9 @@ def run(host: str, command: str) -> int:
 def _answer(peer: socket.socket) -> None:
     with peer, peer.makefile("rw") as stream:
         request = json.loads(stream.readline() or "{}")
+        # Any program of this machine can connect to a port on loopback.
         if hmac.compare_digest(str(request.get("secret", "")), os.environ[SECRET]):
+            # Without stdin, which would be the connection's.
             ended = subprocess.run([_SHELL, "-c", request["command"]], stdin=subprocess.DEVNULL, check=False)
             stream.write(f"{ended.returncode}\n")
             stream.flush()
@@ -65,4 +68,5 @@ def _reach(address: str, port: int) -> socket.socket | None:
 if __name__ == "__main__":
     if sys.argv[1] == "serve":
         serve(sys.argv[2], int(sys.argv[3]))
+    # Joined by blanks and split by the other shell, as ssh does.
     sys.exit(run(sys.argv[2], " ".join(sys.argv[3:])))

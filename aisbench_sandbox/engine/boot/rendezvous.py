@@ -19,7 +19,9 @@ class Rendezvous:
 
 def rendezvous(node: Node, roles: Sequence[str]) -> Rendezvous:
     """The job's rendezvous. The first node creates it; the others read its file."""
+    # Beside the nodes' directories, which belong to the job's user.
     file = node.root.parent / "agreement.json"
+    # No race: one thread starts the nodes of a job, one after the other.
     if not file.exists():
         count = node.job.node_count
         ports = role_ports(len(roles) * count)

@@ -9,6 +9,7 @@ NOT_FOUND = 127
 
 def main(name: str, module: str, hint: str, *arguments: str) -> None:
     """Run the module as `python -m` does, in this process; print a hint and exit with 127 if it is not installed."""
+    # Only the package: to find a module in it, find_spec would import it.
     package = module.partition(".")[0]
     if importlib.util.find_spec(package) is None:
         print(f"[ModelArts Service Log][init] {name}: command not found. {hint}", file=sys.stderr, flush=True)

@@ -22,6 +22,8 @@ def launches(node: Node, _: Mapping[str, str]) -> list[Launch]:
 
 
 def _of_task(node: Node, task: str, hosts: Mapping[str, str]) -> Launch:
+    # Starting a Preset Image's Boot File: one parameter server per worker, on the same node; the boot file parses
+    # these.
     options = [
         *("--task_index", str(node.index)),
         *("--ps_hosts", hosts["ps"]),

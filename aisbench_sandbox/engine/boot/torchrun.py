@@ -3,26 +3,23 @@
 from collections.abc import Mapping
 
 from aisbench_sandbox.engine.boot.launch import (
-    NOT_FOUND,
     Launch,
     folder,
-    image_has,
     module_command,
     output_file,
-    refusal,
+    refusal_without,
 )
 from aisbench_sandbox.engine.node.layout import Node
 
+# Starting a Preset Image's Boot File: 1.11.0 or later.
 _MIN_VERSION = (1, 11)
 _HINT = "PyTorch is not installed in the sandbox's Python: install the extra torch."
 
 
 def launches(node: Node, environment: Mapping[str, str]) -> list[Launch]:
     """One torchrun; an image without it fails as in the cloud."""
-    if not image_has(node, "pytorch", _MIN_VERSION):
-        image = node.job.algorithm["engine"].get("engine_version")
-        reason = f"torchrun: command not found. The image {image} has no PyTorch 1.11 or later"
-        return [refusal(node, NOT_FOUND, reason)]
+    if refusal := refusal_without(node, "torchrun", "PyTorch", _MIN_VERSION):
+        return [refusal]
     command = [
         *module_command(node, "torchrun", "torch.distributed.run", _HINT),
         *_options(node, environment),
@@ -42,6 +39,8 @@ def _options(node: Node, environment: Mapping[str, str]) -> list[str]:
         f"--master_addr={node.host(0)}",
         f"--master_port={environment['MA_TORCHRUN_MASTER_PORT']}",
         f"--rdzv_id=modelarts-job-{node.job.job_id}",
+        # master_addr and master_port are used as they are, without a rendezvous server.
         "--rdzv_backend=static",
     ]
+    # Last, so that MA_EXTRA_TORCHRUN_PARAMS can override what stands before it, as the manual promises.
     return [*size, *rendezvous, *extra]

@@ -5,7 +5,6 @@ import os
 import posixpath
 import pwd
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,20 +13,21 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from aisbench_sandbox.engine.node import launcher
+from aisbench_sandbox.engine.node.interpreter import packages
 from aisbench_sandbox.engine.node.job_user import JobUser, give, job_user
+from aisbench_sandbox.engine.node.probing import PYTHON, failure
 
 HOME, CONFIG, CACHE, TEMPORARY = "/home/ma-user", "/user", "/cache", "/tmp"  # noqa: S108 - names inside
 USER, GROUP = 1000, 100  # ma-user of the preset images
+# Training guide 4.9 and the manual for custom images: code, inputs and outputs below the home directory, the rank
+# table in /user/config.
 _FOLDERS = {HOME: "ma-user", CONFIG: "user", CACHE: "cache", TEMPORARY: "tmp"}
 _VOLUMES = "volumes"
 _PACKAGE = str(Path(__file__).parents[2])
 _LIBRARIES = ("lib", "lib32", "lib64", "libx32")
+# The system directories that a container sees, read-only. Nothing else of the machine's root is visible.
 _SYSTEM = frozenset(("bin", "etc", "gnu", "nix", "opt", "sbin", "snap", "sys", "usr", *_LIBRARIES))
-"""The system directories that a container sees, read-only. Nothing else of the machine's root is visible."""
 _NOT_FOR_VOLUMES = _SYSTEM | {"boot", "dev", "proc", "root", "run", "srv", "var"}
-_PACKAGES = ("site-packages", "dist-packages")
-_TIMEOUT_SECONDS = 60
 _CHECK = """
 import os, socket
 assert os.getuid() == 1000 and os.path.isdir("/cache") and os.path.isdir("/home/ma-user/probe"), "not built"
@@ -69,6 +69,7 @@ class ContainerView:
     def inside(self, text: str) -> str:
         """A path, argument or variable translated to the paths inside the container."""
         for path, folder in (*_FOLDERS.items(), ("", _VOLUMES)):
+            # As text, since paths stand in the middle of arguments and variables, too.
             text = text.replace(f"{self.root}/{folder}", path)
         return text
 
@@ -82,6 +83,7 @@ class ContainerView:
             folder.mkdir(parents=True, exist_ok=True)
         own = self._own()
         user = job_user()
+        # Where two have the same path, the later one is mounted over the earlier: what is hidden comes last.
         binds = [
             *_binds({path: folder for path, folder in own.items() if path != CONFIG}, writable=True),
             *_binds(
@@ -96,10 +98,12 @@ class ContainerView:
             "host": self.host,
             "root": str(self._base),
             "system": sorted(_SYSTEM),
+            # Outer directories first, because a mount hides what is mounted below it already.
             "binds": sorted(binds, key=lambda bind: len(Path(bind["path"]).parts)),
             "files": self._system_files(),
             "uid": USER,
             "gid": GROUP,
+            # Only root can map another user than itself into a namespace (user_namespaces(7)).
             "outside": [user.uid, user.gid] if user else None,
         }
         self._file.write_text(json.dumps(view), "utf-8")
@@ -131,6 +135,8 @@ class ContainerView:
             "hosts": "127.0.0.1 localhost\n" + "".join(f"{address} {names}\n" for address, names in self.hosts),
             "passwd": f"ma-user:x:{USER}:{GROUP}::{HOME}:/bin/bash\n" + _other_entries("passwd", USER),
             "group": f"ma-group:x:{GROUP}:\n" + _other_entries("group", GROUP),
+            # The machine's own may name services, such as sssd or systemd-resolved, whose sockets in /run are not
+            # inside.
             "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
         }
         there = {name: content for name, content in contents.items() if Path("/etc", name).exists()}
@@ -144,7 +150,7 @@ class ContainerView:
 
 
 def host_path(root: Path, path: str) -> Path:
-    """The path on this machine of a node's `path` inside (absolute)."""
+    """The path on this machine of an absolute path inside a node's container."""
     for mount, folder in _FOLDERS.items():
         if path == mount or path.startswith(f"{mount}/"):
             return root / folder / path[len(mount) + 1 :]
@@ -168,7 +174,7 @@ def volume(path: str) -> str:
 
 
 def is_volume(path: str) -> bool:
-    """Whether this directory inside is outside of those that every node has."""
+    """Whether a path inside the container is outside of the directories that every node has."""
     return not any(path == mount or is_below(path, mount) for mount in _FOLDERS)
 
 
@@ -183,6 +189,7 @@ def why_no_containers(wish: Containers, work: Path) -> str:
         return "the sandbox was started with --container none"
     if sys.platform != "linux":
         return "only Linux has namespaces"
+    # There are many ways to forbid namespaces (AppArmor, sysctl, seccomp, an outer container), so only trying tells.
     root = Path(tempfile.mkdtemp(prefix="probe-", dir=work))
     try:
         return _try(root)
@@ -194,12 +201,11 @@ def visibility(*more: Path, hidden: Sequence[Path] = ()) -> Visibility:
     """The paths that every process needs: the interpreter, its packages, the sandbox's own programs, and `more`.
 
     The home directory of the sandbox's user is always hidden."""
-    packages = [name for name in sys.path if Path(name).name in _PACKAGES and Path(name).is_dir()]
     names: list[str | Path] = [
         sys.prefix,
         sys.base_prefix,
         Path(os.path.realpath(sys.executable)).parent,
-        *packages,
+        *packages(),
         _PACKAGE,
         *more,
     ]
@@ -221,6 +227,7 @@ def _homes() -> list[Path]:
     """Home directories of this process' user, except system directories such as /bin and /usr/sbin."""
     own = (entry.pw_dir for entry in pwd.getpwall() if entry.pw_uid == os.geteuid())
     folders = [Path(name) for name in (os.environ.get("HOME", ""), *own)]
+    # Services have homes such as /bin or /usr/sbin; hiding those would hide the system.
     return [folder for folder in folders if len(folder.parts) > (3 if folder.parts[:2] == ("/", "usr") else 2)]
 
 
@@ -229,23 +236,16 @@ def _try(root: Path) -> str:
     (root / "ma-user" / "probe").mkdir(parents=True)
     view.write(visibility())
     view.hand_over()
-    check = [sys.executable, "-I", "-S", "-c", _CHECK]
-    command = [sys.executable, "-I", "-S", launcher.__file__, str(os.getpid()), *view.command(root / "ma-user", check)]
     try:
-        ended = subprocess.run(
-            command, capture_output=True, text=True, timeout=_TIMEOUT_SECONDS, check=False, env={"PATH": os.defpath}
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+        reason = failure(view.command(root / "ma-user", [*PYTHON, "-c", _CHECK]))
+    except OSError as error:
         return f"namespaces cannot be tried here: {error}"
-    return "" if ended.returncode == 0 else f"namespaces do not work here: {_last_line(ended.stderr)}"
-
-
-def _last_line(text: str) -> str:
-    return (text.strip().splitlines() or ["no reason was given"])[-1]
+    return f"namespaces do not work here: {reason}" if reason else ""
 
 
 def _other_entries(name: str, number: int) -> str:
     """The lines of /etc/passwd or /etc/group with any other number."""
     file = Path("/etc", name)
+    # Else the lookup of ma-user's number could find a user of this machine.
     lines = file.read_text("utf-8", "replace").splitlines() if file.exists() else []
     return "".join(f"{line}\n" for line in lines if line.split(":")[2:3] != [str(number)])

@@ -11,8 +11,8 @@ _SUDO = """#!/bin/sh
 while [ "${1#-}" != "$1" ]; do shift; done
 exec "$@"
 """
+# Modules of preset images that this machine may lack: moxing.
 MODULES = Path(__file__).parents[2] / "modules"
-"""Modules of preset images that this machine may lack: moxing."""
 
 
 def make_interpreter(folder: Path) -> None:
@@ -22,6 +22,7 @@ def make_interpreter(folder: Path) -> None:
     (folder / "bin").mkdir(parents=True)
     (folder / _LIBRARY).mkdir(parents=True)
     base = Path(getattr(sys, "_base_executable", "") or os.path.realpath(sys.executable))
+    # Python takes a directory with this file above a link to its interpreter for a virtual environment (PEP 405).
     (folder / "pyvenv.cfg").write_text(f"home = {base.parent}\ninclude-system-site-packages = false\n", "utf-8")
     for name in ("python", "python3", NAME.replace("-", "")):
         (folder / "bin" / name).symlink_to(base)
@@ -29,12 +30,14 @@ def make_interpreter(folder: Path) -> None:
         _write_program(folder / "bin" / name, '#!/bin/sh\nexec "$(dirname "$0")/python" -m pip "$@"\n')
     _write_program(folder / "bin" / "sudo", _SUDO)
     # Two files, read in this order: the sandbox's packages, including a real moxing, precede our modules.
-    add = "".join(f"import site; site.addsitedir({path!r})\n" for path in _packages())
+    # addsitedir rather than the bare path, so that .pth files in there count, such as those of editable installs.
+    add = "".join(f"import site; site.addsitedir({path!r})\n" for path in packages())
     (folder / _LIBRARY / "a-sandbox.pth").write_text(add, "utf-8")
     (folder / _LIBRARY / "b-image.pth").write_text(f"{MODULES}\n", "utf-8")
 
 
-def _packages() -> list[str]:
+def packages() -> list[str]:
+    """The directories of packages on the sandbox's own path."""
     names = ("site-packages", "dist-packages")
     return [path for path in sys.path if Path(path).name in names and Path(path).is_dir()]
 

@@ -1,19 +1,17 @@
 """Whether jobs can read what the sandbox's user can read, real keys above all, and what follows from that."""
 
 import os
-import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from aisbench_sandbox.engine.node import launcher
 from aisbench_sandbox.engine.node.container import Containers, Visibility, why_no_containers
 from aisbench_sandbox.engine.node.job_user import JobUser, job_user
+from aisbench_sandbox.engine.node.probing import PYTHON, failure
 
 SWITCH = "--dangerously-expose-keys-to-jobs"
-_TIMEOUT_SECONDS = 60
+# Run as the user for jobs: permissions, ACLs and mounts together decide, so only that user can tell.
 _CHECK = """
 import os, sys
 work, needed, hidden = sys.argv[1], *(argument.splitlines() for argument in sys.argv[2:])
@@ -76,6 +74,7 @@ def isolation(wish: Containers, data: Path, visibility: Visibility) -> Isolation
     user = job_user()
     if user is None:
         return Isolation(work, visibility, why, f"they run as your own user, without containers ({why})")
+    # The sandbox's folder is closed to others, because the keys and objects are in it.
     reachable = _reachable(data)
     exposed = _why_user_is_not_enough(user, reachable, visibility)
     if exposed:
@@ -86,16 +85,11 @@ def isolation(wish: Containers, data: Path, visibility: Visibility) -> Isolation
 def _why_user_is_not_enough(user: JobUser, work: Path, visibility: Visibility) -> str:
     """Empty if this user can run jobs and can read nothing that has to be hidden, else why not."""
     lists = ("\n".join(map(str, paths)) for paths in (visibility.readable, visibility.hidden))
-    check = [sys.executable, "-I", "-S", "-c", _CHECK, str(work), *lists]
-    as_user = ["--user", str(user.uid), str(user.gid), *check]
-    command = [sys.executable, "-I", "-S", launcher.__file__, str(os.getpid()), *as_user]
+    check = [*PYTHON, "-c", _CHECK, str(work), *lists]
     try:
-        ended = subprocess.run(
-            command, capture_output=True, text=True, timeout=_TIMEOUT_SECONDS, check=False, env={"PATH": os.defpath}
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+        return failure(["--user", str(user.uid), str(user.gid), *check])
+    except OSError as error:
         return f"another user cannot be tried here: {error}"
-    return "" if ended.returncode == 0 else (ended.stderr.strip().splitlines() or ["no reason was given"])[-1]
 
 
 def _reachable(data: Path) -> Path:
@@ -103,7 +97,9 @@ def _reachable(data: Path) -> Path:
     found."""
     name = f"aisbench-sandbox-{sha256(os.fsencode(data)).hexdigest()[:16]}"
     folder = Path(tempfile.gettempdir()).resolve() / name
+    # Others may pass through to their own directory, but not list this one.
     folder.mkdir(mode=0o711, exist_ok=True)
+    # The temporary directory is everybody's: another user may have made this path first.
     if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
         raise OSError(f"{folder} is somebody else's")
     folder.chmod(0o711)

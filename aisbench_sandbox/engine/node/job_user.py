@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-_NUMBERS = range(64_500, 64_000, -1)  # between the ranges of people, services and dynamic users
+# Accounts of people end at 60,000 (UID_MAX in login.defs), those of services stay below 1,000.
+_NUMBERS = range(64_500, 64_000, -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ def job_user() -> JobUser | None:
     """The first unused id; None where the sandbox is not root and cannot change users."""
     if os.geteuid() != 0:
         return None
+    # Group ids too: the user gets a group with its own number.
     used = {entry.pw_uid for entry in pwd.getpwall()} | {entry.pw_gid for entry in pwd.getpwall()}
     number = next(number for number in _NUMBERS if number not in used)
     return JobUser(number, number)

@@ -1,10 +1,11 @@
-"""Starts one process of a job so that it is killed with the sandbox, in a container if one is described.
+"""Starts one process of a job so that it is killed with the sandbox, in a container if one is described."""
 
-`python -I -S launcher.py PARENT PROGRAM ARGS…`, or `… PARENT --container VIEW FOLDER PROGRAM ARGS…` where VIEW is the
-file that `container.py` writes, or `… PARENT --user UID GID PROGRAM ARGS…`. Before those, `--variables N` is an open
-file with the program's environment: variables set by a job, such as LD_PRELOAD, must not affect this program, which
-still has all privileges. It uses the standard library only and starts in a few hundredths of a second."""
-# importing pathlib would take a good part of this program's run time
+# `python -I -S launcher.py PARENT PROGRAM ARGS…`, or `… PARENT --container VIEW FOLDER PROGRAM ARGS…` where VIEW is
+# the file that `container.py` writes, or `… PARENT --user UID GID PROGRAM ARGS…`. Before those, `--variables N` is an
+# open file with the program's environment: variables set by a job, such as LD_PRELOAD, must not affect this program,
+# which still has all privileges. It uses the standard library only and starts in a few hundredths of a second.
+
+# Importing pathlib would take a good part of this program's run time:
 # ruff: noqa: PTH101, PTH102, PTH103, PTH106, PTH110, PTH112, PTH114, PTH115, PTH116, PTH118, PTH120, PTH123, PTH208, PTH211
 
 import ctypes
@@ -23,6 +24,7 @@ PR_SET_PDEATHSIG = 1
 _PR_SET_NO_NEW_PRIVS = 38
 _NEW_MOUNTS, _NEW_NAME, _NEW_USERS, _NEW_PROCESSES = 0x00020000, 0x04000000, 0x10000000, 0x20000000
 _BIND, _RECURSIVE, _PRIVATE, _REMOUNT, _READ_ONLY, _DETACH = 4096, 16384, 1 << 18, 32, 1, 2
+# mount_setattr(2) of Linux 5.12, by its number on x86 and Arm; glibc has a function for it since 2.36.
 _MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE, _ATTR_READ_ONLY = 442, -100, 0x8000, 1
 _PROC_FLAGS = 2 | 4 | 8  # nosuid, nodev, noexec: the system requires them
 _OLD = "/.outside"
@@ -56,9 +58,11 @@ def _enter(
 
     Between the two is the container's init process: when it exits or is killed, the system kills all others inside,
     also those that have left the session. The program itself is not init, because init ignores unhandled signals."""
+    # Blocked until the program runs: a signal in between would end the launcher and leave what it has begun.
     signal.pthread_sigmask(signal.SIG_BLOCK, _FOR_THE_PROGRAM)
     libc = ctypes.CDLL(None, use_errno=True)
     outside: list[int] | None = view["outside"]
+    # A process namespace holds the children of its maker, not itself, so a fork has to follow.
     _check(libc.unshare(_NEW_PROCESSES | (0 if outside else _NEW_USERS)), "unshare")
     if not outside:
         _map("self", view, os.geteuid(), os.getegid())
@@ -77,6 +81,7 @@ def _enter(
     if outside and os.read(from_inside, 1):
         _map(str(first), view, *outside)
         os.write(to_inside, b".")
+    # Not sys.exit: nothing of this interpreter is to be finished or flushed twice.
     os._exit(_code(os.waitpid(first, 0)[1]))
 
 
@@ -108,6 +113,7 @@ def _be_first(
         print(f"the container cannot be built: {error}", file=sys.stderr, flush=True)
         os._exit(CANNOT_START)
     os.close(to_outside)
+    # From now on, setuid programs such as sudo give no privileges.
     libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     _die_with_parent()  # a change of users resets it
     if select.select([from_outside], [], [], 0)[0]:  # the other end is closed: the process outside has exited
@@ -121,6 +127,7 @@ def _be_first(
     if signal.sigpending() & _FOR_THE_PROGRAM:  # between the check and the start
         os.kill(program, signal.SIGTERM)
     while True:
+        # Init gets the orphans of all others inside, and has to wait for them, or they stay as zombies.
         ended, status = os.wait()
         if ended == program:
             os._exit(_code(status))
@@ -141,6 +148,7 @@ def _change_user(libc: ctypes.CDLL, view: Mapping[str, Any], from_outside: int, 
 
 def _give_up_privileges(user: int, group: int) -> None:
     os.setgroups([])
+    # The group first: without root's user id it could not be changed any more.
     os.setresgid(group, group, group)
     os.setresuid(user, user, user)
     ctypes.CDLL(None).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
@@ -150,12 +158,16 @@ def _build(libc: ctypes.CDLL, view: Mapping[str, Any]) -> None:
     """A new root in memory, with the machine's system directories and the described mounts, and nothing else."""
     name = str(view["host"]).encode()
     _check(libc.sethostname(name, len(name)), "sethostname")
+    # Mounts are shared between namespaces by default on systems with systemd; without this the machine would see
+    # them.
     _mount(libc, None, "/", None, _RECURSIVE | _PRIVATE)
     root = str(view["root"])
     _mount(libc, "tmpfs", root, "tmpfs", 0)
     os.mkdir(root + _OLD)
+    # Unlike after chroot, the old root can be unmounted, and then no path leads back to it.
     _check(libc.pivot_root(root.encode(), (root + _OLD).encode()), "pivot_root")
     os.chdir("/")
+    # The sandbox's umask would make the container's directories invisible to its user.
     usual = os.umask(0o022)
     _show_system(libc, view["system"])
     emptied = [bind["path"] for bind in view["binds"] if _show(libc, bind["path"], bind["source"], bind["writable"])]
@@ -166,6 +178,7 @@ def _build(libc: ctypes.CDLL, view: Mapping[str, Any]) -> None:
         _protect(libc, path)
     _mount_processes(libc)
     os.umask(usual)
+    # Detached, as the programs inside still have files of it open, such as their output.
     _check(libc.umount2(_OLD.encode(), _DETACH), "umount2")
     os.rmdir(_OLD)
     _close("/", os.stat("/").st_dev)
@@ -229,6 +242,7 @@ def _mount_processes(libc: ctypes.CDLL) -> None:
 
 def _bind(libc: ctypes.CDLL, source: str, target: str) -> None:
     """Bind `source` to `target`; links that a job has left on either path are not followed."""
+    # The mount follows links, and it is done by a process that may read everything.
     if os.path.realpath(source) != source or os.path.realpath(target).startswith(f"{_OLD}/"):
         raise OSError(errno.ELOOP, f"{os.strerror(errno.ELOOP)}: {target}")
     if os.path.isdir(source):

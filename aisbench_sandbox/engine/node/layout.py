@@ -12,10 +12,8 @@ from aisbench_sandbox.engine.node.container import ContainerView, Visibility, ha
 from aisbench_sandbox.engine.node.job_user import JobUser
 from aisbench_sandbox.engine.node.shares import Share, make_folder, shares
 from aisbench_sandbox.engine.rank_tables import loopback
-from aisbench_sandbox.jobs import DataChannel, Job
+from aisbench_sandbox.job import DataChannel, Job
 from aisbench_sandbox.obs.paths import bucket_and_key
-
-__all__ = ["Node", "Site", "loopback"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +58,7 @@ class Node:
     @property
     def code(self) -> Path:
         """Where the code directory is downloaded to: a directory of the same name, below the requested one."""
+        # Training guide 3.3.2: the last directory of the path becomes a directory below MA_JOB_DIR.
         _, key = bucket_and_key(self.job.algorithm.get("code_dir") or "/")
         wished = volume(self.job.algorithm.get("local_code_dir") or "")
         parent = host_path(self.root, wished) if wished else self.mount / "user-job-dir"
@@ -174,10 +173,12 @@ class Node:
         folders += [folder for _, _, folder in self.channels()]
         for folder in folders:
             folder.mkdir(parents=True, exist_ok=True)
+        # The sandbox's umask is stricter, and the job's user has to pass through.
         for folder in (self.root.parent, self.root, self.tables.parent, self.tables):
             folder.chmod(0o755)
         (self.root / "tmp").chmod(0o1777)
         interpreter.make_interpreter(self.python_home)
+        # Not complete at first, as in the cloud, so that programs which do not wait for it fail here, too.
         rank_tables.write_platform_table(self.tables, self.job, completed=False)
         if self.view:
             for share in self.shares:
@@ -201,6 +202,7 @@ class Node:
 
     def arguments(self) -> list[str]:
         """The arguments of the boot file: parameters first, then inputs and outputs."""
+        # argparse takes the last of equal options, so inputs and outputs win over a parameter of the same name.
         parameters = [(entry["name"], entry.get("value") or "") for entry in self.job.algorithm["parameters"]]
         folders = [(name, str(folder)) for name, method, folder in self.channels() if method == "parameter"]
         return [f"--{name}={value}" for name, value in [*parameters, *folders]]
@@ -228,5 +230,7 @@ class Node:
 def _names(job: Job, node: int) -> str:
     """All names of a node in the manuals, as in /etc/hosts."""
     name = f"modelarts-job-{job.job_id}"
+    # VC_WORKER_HOSTS and TF_PS_HOSTS use the first two (training guide, table 4-13), run_mpi.sh in the manual the
+    # third.
     groups = [(name, "worker"), (name, "ps"), (f"ma-job-{job.job_id}", "worker")]
     return " ".join([f"{group}-{role}-{node}.{group}" for group, role in groups] + [f"{name}-worker-{node}"])

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from aisbench_sandbox.engine.node.container import ContainerView, host_path
 
+# The number of links that Linux follows before it reports a loop.
 _MAX_LINKS = 40
-"""The number of links that Linux follows before it reports a loop."""
 
 
 def source(root: Path, view: ContainerView | None, file: Path) -> Path | None:
@@ -25,6 +25,7 @@ def source(root: Path, view: ContainerView | None, file: Path) -> Path | None:
 
 
 def _first_link(root: Path, path: Path) -> Path | None:
+    # From the outermost on, as the system does: the target of a link decides where the names after it are looked up.
     within = [part for part in (path, *path.parents) if root in part.parents]
     return next((part for part in reversed(within) if part.is_symlink()), None)
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
+# How many bytes of a node's log are kept from its beginning; a quarter of that for one process' own file.
 LOG_LIMIT = 100 << 20
-"""How many bytes of a node's log are kept from its beginning; a quarter of that for one process' own file."""
+# How many of the newest bytes beyond the limit are kept; they are appended at the end.
 TAIL = 1 << 20
-"""How many of the newest bytes beyond the limit are kept; they are appended at the end."""
 _READ = 1 << 20
 _MAX_LINE = 1 << 16
 
@@ -47,6 +47,7 @@ class ProcessOutput:
                 if not complete_file:
                     break
                 self._done += len(complete_file)
+                # Logs are sent as JSON. Whole lines only, so no character is cut in two.
                 yield complete_file.decode("utf-8", "replace").encode()
 
     def trim(self) -> None:
@@ -60,6 +61,7 @@ class ProcessOutput:
             stream.seek(max(0, self._done - TAIL))
             self._tail = stream.read(TAIL)
         self._left_out += self._done
+        # The process has opened the file for appending, so it goes on at the new end and leaves no gap.
         os.truncate(self._file, 0)
         self._done = 0
 
@@ -98,6 +100,7 @@ class BoundedLog:
 
     def report(self, at: datetime, text: str, command: str) -> None:
         """Add a line of the platform's toolkit, in the other of its two formats; `at` is timezone-aware."""
+        # The second format of platform lines in the training guide, 4.4.2; `add_line` writes the first.
         time = at.isoformat(timespec="seconds")
         origin = f'file="{command.partition("/")[2]}.go:46" Command={command}'
         owner = "Component=ma-training-toolkit Platform=ModelArts-Service"
@@ -130,6 +133,7 @@ class BoundedLog:
                 self.add_line(f"the log has {self._size} bytes: of what follows, the newest part is added at the end")
             return
         self._left_out += len(lines)
+        # In memory: the file already has as many bytes as it may.
         self._tail = (self._tail + lines)[-TAIL:]
 
     def _write_line(self, line: str) -> None:
@@ -153,4 +157,5 @@ def _gap(size: int) -> bytes:
 
 def _whole_lines(chunk: bytes) -> bytes:
     end = chunk.rfind(b"\n") + 1
+    # A line without an end, such as a progress bar, must not be held back for ever.
     return chunk[:end] if end or len(chunk) < _MAX_LINE else chunk

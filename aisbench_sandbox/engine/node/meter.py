@@ -55,6 +55,7 @@ class Meter:
         elapsed = max(now - self._began - 60 * self._minute, 0.05) * (os.cpu_count() or 1)
         for task, used in self._used().items():
             cpu = 100 * (used - self._used_before.get(task, 0.0)) / elapsed
+            # All six metrics of table 4-11 in the training guide; -1 is the API's value for a missing one.
             now_values = {"cpuUsage": cpu, "memUsage": memory.get(task, 0.0), **dict.fromkeys(self.MISSING, -1.0)}
             for name, value in now_values.items():
                 values = self._values[task].setdefault(name, [])
@@ -87,6 +88,7 @@ class Meter:
         for pid, reading in readings.items():
             task = self._task_of(pid, readings)
             if task is not None:
+                # The last value stays when a process ends, else usage would go down.
                 self._cpu[task][pid] = reading.cpu_s
                 self._transferred[pid] = _transferred(pid, self._transferred.get(pid, 0))
                 memory[task] = memory.get(task, 0.0) + reading.memory
@@ -111,6 +113,8 @@ def _readings() -> dict[int, _ProcessReading]:
     readings = {}
     for pid in process_ids():
         with suppress(OSError):  # ended meanwhile
+            # A program's name stands in parentheses and may hold blanks and parentheses itself, so fields count from
+            # the last one: proc(5) numbers them from 3 there.
             fields = (PROC / str(pid) / "stat").read_text("utf-8", "replace").rpartition(")")[2].split()
             cpu_s = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
             memory = 100 * int(fields[21]) / os.sysconf("SC_PHYS_PAGES")
@@ -125,4 +129,5 @@ def _transferred(pid: int, before: int) -> int:
     except OSError:
         return before
     values = dict(line.split(": ") for line in lines)
+    # Not read_bytes and write_bytes: those count disks only, and a job may wait for data from the network.
     return int(values["rchar"]) + int(values["wchar"])

@@ -19,6 +19,7 @@ def items(folder: Path, hosts: Sequence[str]) -> list[str]:
 
     The cloud requires more than 32 GB there and 1 GB of shared memory; a laptop may have less, so the values are only
     reported."""
+    # The items and their names in the log: training guide 5.2.1. Its GPU check is left out, as there are none.
     return [_names(hosts), *_disks(folder), *_ulimits()]
 
 

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,13 +11,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from aisbench_sandbox.engine.node import launcher
 from aisbench_sandbox.engine.node.container import ContainerView
 from aisbench_sandbox.engine.node.job_user import JobUser
+from aisbench_sandbox.engine.node.probing import PYTHON
 
-_LAUNCHER = Path(__file__).with_name("launcher.py")
 PROC = Path("/proc")
+# The umask of a job in the cloud; the sandbox's own is stricter.
 _JOB_UMASK = 0o022
-"""The umask of a job in the cloud; the sandbox's own is stricter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +58,22 @@ def start(
     other = ["--user", str(user.uid), str(user.gid)] if user else []
     arguments = view.command(folder, command) if view else [*other, *command]
     read = view.inside if view else str
+    # In a nameless file: as its own environment they would affect the launcher, and arguments can be read by
+    # everybody.
     with output.open("ab") as stream, tempfile.TemporaryFile() as variables:
         variables.write(json.dumps({name: read(value) for name, value in environment.items()}).encode())
         variables.seek(0)
         own = ["--variables", str(variables.fileno())]
         popen = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid()), *own, *arguments],
+            [*PYTHON, launcher.__file__, str(os.getpid()), *own, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=stream,
             stderr=subprocess.STDOUT,
             cwd=folder,
             env={"PATH": os.defpath},
             pass_fds=[variables.fileno()],
+            # A session of its own: `killpg` reaches all of the program, and Ctrl-C in the sandbox's terminal none of
+            # it.
             start_new_session=True,
             umask=_JOB_UMASK,
         )
@@ -80,10 +84,12 @@ def end_all(processes: Sequence[Process], grace: float, marker: str) -> None:
     """SIGTERM to every process group, SIGKILL after `grace` seconds, also to other processes that carry `marker`."""
     _signal(processes, signal.SIGTERM)
     deadline = time.monotonic() + grace
+    # Polled: no system call waits for many processes with a timeout.
     while time.monotonic() < deadline and any(process.exit_code is None for process in processes):
         time.sleep(0.02)
     _signal(processes, signal.SIGKILL)
     for process in processes:
+        # Also after SIGKILL, or the process would stay as a zombie.
         process.popen.wait()
     kill_marked(marker)
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
+from aisbench_sandbox.catalogue import ASCEND
 from aisbench_sandbox.engine.boot import Launch, launches
 from aisbench_sandbox.engine.node import processes, safe_files
 from aisbench_sandbox.engine.node.layout import Node
@@ -15,7 +16,8 @@ from aisbench_sandbox.engine.node.processes import Process
 from aisbench_sandbox.engine.node.transfers import NodeLog, OutputSync, TransferError, download
 from aisbench_sandbox.engine.node.variables import environment, for_pip
 from aisbench_sandbox.files import write_atomically
-from aisbench_sandbox.jobs import Job, JobStore, TaskEnd
+from aisbench_sandbox.job import Job, TaskEnd
+from aisbench_sandbox.jobs import JobStore
 from aisbench_sandbox.obs.objects import ObjectError, Objects
 from aisbench_sandbox.obs.paths import bucket_and_key
 
@@ -27,10 +29,11 @@ trap 'code=$?; env -0 > "$1"; exit $code' EXIT
 """
 _SHELL_OWN = frozenset({"_", "SHLVL", "PWD", "OLDPWD"})
 _REQUIREMENTS = "pip-requirements.txt"
+# Long enough for programs to see that the table is not complete at first.
 _TABLE_SECONDS = 1.0
+# 5 seconds in the manual's example of a log (training guide 4.4.2).
+# How often outputs are synchronised to OBS.
 UPLOAD_SECONDS = 3.0
-"""How often outputs are synchronised to OBS."""
-_PRESET_ASCEND = "Ascend-Powered-Engine"
 
 
 class NodeFailed(Exception):
@@ -57,6 +60,7 @@ class NodeRun:
         self._pip_settings = node.root / "tmp" / ".pip.conf"
         self._installing_since = 0.0
         self._table = threading.Timer(_TABLE_SECONDS, self._complete_table)
+        # A timer must not keep the sandbox from ending.
         self._table.daemon = True
         self._syncs = [
             (
@@ -98,8 +102,8 @@ class NodeRun:
         self._add_event("requirements_started", file=_REQUIREMENTS)
         self._installing_since = time.monotonic()
         command = [str(self._node.python), "-m", "pip", "install", "-r", str(file)]
-        variables = {**self._environment, **self._lend_settings(for_pip(os.environ))}
-        return [self._run(_REQUIREMENTS, command, file.parent, variables)]
+        settings = self._lend_settings(for_pip(os.environ))
+        return [self._start(Launch(_REQUIREMENTS, command, file.parent, "pip-requirements.txt", settings))]
 
     def pre_start(self) -> list[Process]:
         """Start ma-pre-start.sh and then ma-pre-start.py, if they exist beside the boot file."""
@@ -111,13 +115,14 @@ class NodeRun:
         self.add_line(f"[init] run {' and '.join(names)}")
         script, program = map(str, scripts)
         export = str(self._exported_environment)
+        # Training guide 4.4.3: beside the boot file, run in MA_JOB_DIR before it.
         command = ["/usr/bin/env", "bash", "-c", _PRE_START, script, export, program]
-        return [self._run(" and ".join(names), command, self._node.code.parent, self._environment)]
+        return [self._start(Launch(" and ".join(names), command, self._node.code.parent, "ma-pre-start.txt"))]
 
     def start(self) -> list[Process]:
         """Start the job's programs on this node."""
         self._take_exports()
-        if self._job.algorithm["engine"].get("engine_name") == _PRESET_ASCEND:
+        if self._job.algorithm["engine"].get("engine_name") == ASCEND:
             self._complete_table()  # the boot helper waits for that, and then converts it
             self._node.convert_rank_table()
         else:
@@ -154,10 +159,12 @@ class NodeRun:
             if self._syncs:
                 self._add_event("output_started")
             for name, sync in self._syncs:
+                # One output that OBS refuses must not keep back the others.
                 refused += self._upload(name, sync)
         self.add_line(f"[end] exit code {code}")
         self._log.export(final=True)
         for output in self._output_files:
+            # Training guide, table 4-10: only Ascend jobs have a log for each card.
             if "-proc-rank-" in output.name:  # the node's log has the others
                 self._log.export_beside(self._log.complete_file(output))
         self._log.export_tree(self._node.log, f"modelarts-job-{self._job.job_id}", self._node.source)
@@ -169,33 +176,25 @@ class NodeRun:
         self._log.add_line(text)
 
     def _start(self, launch: Launch) -> Process:
-        output = self._add_output_file(launch.output)
-        variables = {**self._environment, **launch.environment}
-        where = (launch.folder, output, self._node.view)
+        output = self._node.prints / launch.output
+        self._output_files.append(output)
         return processes.start(
             launch.task or self.task,
             launch.label,
             launch.command,
-            variables,
-            *where,
+            {**self._environment, **launch.environment},
+            launch.folder,
+            output,
+            self._node.view,
             user=self._node.site.user,
             serves=launch.serves,
         )
-
-    def _run(self, label: str, command: list[str], folder: Path, variables: Mapping[str, str]) -> Process:
-        output = self._add_output_file(f"{label.partition('.')[0]}.txt")
-        where = (folder, output, self._node.view)
-        return processes.start(self.task, label, command, variables, *where, user=self._node.site.user)
-
-    def _add_output_file(self, name: str) -> Path:
-        output = self._node.prints / name
-        self._output_files.append(output)
-        return output
 
     def _take_exports(self) -> None:
         with suppress(OSError), safe_files.opened(self._node.root, self._exported_environment) as file:
             lines = file.read().decode("utf-8", "replace").split("\0")
             pairs = (line.partition("=") for line in lines if "=" in line)
+            # The whole environment is replaced, so that variables which the script has unset are gone.
             self._environment = {name: value for name, _, value in pairs if name not in _SHELL_OWN}
 
     def _log_environment(self) -> None:
@@ -227,6 +226,7 @@ class NodeRun:
         file = Path(settings.get("PIP_CONFIG_FILE", "/dev/null"))
         if not file.is_file():
             return settings
+        # Lent for this step only: the file may hold the password of a package index.
         write_atomically(self._pip_settings, file.read_bytes(), 0o600)
         self._node.hand_over()
         return {**settings, "PIP_CONFIG_FILE": str(self._pip_settings)}

@@ -24,6 +24,7 @@ def opened(root: Path, file: Path) -> Iterator[BinaryIO]:
 def write(root: Path, file: Path, content: str, mode: int = 0o644) -> None:
     """Write a file below `root` atomically; an existing link is replaced, a link among its parents is an OSError."""
     with _folder(root, file.parent) as folder:
+        # The open directory under a path that the job cannot redirect; only Linux has one.
         numbered = Path(f"/proc/self/fd/{folder}")
         write_atomically(numbered / file.name if numbered.exists() else file, content.encode(), mode)
 
@@ -32,6 +33,7 @@ def write(root: Path, file: Path, content: str, mode: int = 0o644) -> None:
 def _folder(root: Path, folder: Path) -> Iterator[int]:
     number = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
+        # O_NOFOLLOW minds the last name of a path only, so each directory is opened by itself.
         for name in folder.relative_to(root).parts:
             below = os.open(name, _FOLDER, dir_fd=number)
             os.close(number)

@@ -9,9 +9,7 @@ from urllib.parse import quote
 
 from aisbench_sandbox.engine.node.container import volume
 from aisbench_sandbox.engine.node.job_user import job_user
-
-MAX_NAME_BYTES = 255
-"""The length limit of a file name, in bytes."""
+from aisbench_sandbox.files import MAX_NAME_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +38,7 @@ def _folder_name(remote: str) -> str:
     return (
         name
         if len(name) <= MAX_NAME_BYTES
+        # 64 digits of the hash and a hyphen.
         else f"{name[: MAX_NAME_BYTES - 65]}-{hashlib.sha256(remote.encode()).hexdigest()}"
     )
 

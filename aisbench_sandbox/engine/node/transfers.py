@@ -32,6 +32,7 @@ def download(objects: Objects, path: str, folder: Path, *, may_be_empty: bool = 
     count = 0
     for stat in _objects_under(objects, bucket, prefix):
         target = folder / _local_name(stat.key, prefix)
+        # An empty object that stands for a directory, as the OBS console makes them.
         if stat.key.endswith("/"):
             target.mkdir(parents=True, exist_ok=True)
             continue
@@ -45,22 +46,15 @@ def download(objects: Objects, path: str, folder: Path, *, may_be_empty: bool = 
 
 
 def _objects_under(objects: Objects, bucket: str, prefix: str) -> Iterator[StoredObject]:
-    if not prefix.endswith("/") and prefix:
-        stat = objects.head(bucket, prefix)
-        if stat:
-            yield stat
-        return
-    marker = ""
-    while True:
-        page = objects.list(bucket, prefix, marker)
-        yield from page.objects
-        if not page.truncated:
-            return
-        marker = page.next_marker
+    if prefix.endswith("/") or not prefix:
+        yield from objects.all_below(bucket, prefix)
+    elif stat := objects.head(bucket, prefix):
+        yield stat
 
 
 def _local_name(key: str, prefix: str) -> str:
     name = key.removeprefix(prefix) if prefix.endswith("/") or not prefix else key.rpartition("/")[2]
+    # Legal in a key, but on a node it would lead out of the directory.
     if ".." in name.split("/") or name.startswith("/") or "\0" in name:
         raise TransferError(f"the object {key} has no name on a node")
     return name
@@ -88,6 +82,7 @@ class OutputSync:
 
         Raises ObjectError if one cannot be read or OBS refuses it, after all others were uploaded."""
         failed: ObjectError | None = None
+        # Listed anew each time; a job may make and remove files while this runs.
         for file in sorted(self._folder.rglob("*")):
             try:
                 self._copy(file)
@@ -105,8 +100,10 @@ class OutputSync:
         mark = _mark(source)
         if self._copied.get(file) != mark:
             key = f"{self._prefix}{file.relative_to(self._folder).as_posix()}"
+            # The job may put a link in the file's place at any moment after the check.
             with safe_files.opened(self._root, source) as content:
                 self._objects.put(self._bucket, key, content)
+            # The time and size from before the upload: a file that is written to meanwhile is uploaded again.
             self._copied[file] = mark
 
     def _refused(self, file: Path, error: ObjectError | OSError) -> ObjectError:
@@ -159,6 +156,7 @@ class NodeLog(BoundedLog):
         for file in sorted(folder.rglob("*")):
             path = file.relative_to(folder)
             top = path.parts[0]
+            # Training guide 4.4.3 shows these directories beside the nodes' logs.
             is_wanted = path.suffix == ".log" or (len(path.parts) > 1 and top in (job_folder, *_FRAMEWORK_LOGS))
             there = source(file) if is_wanted else None
             if there and there.stat().st_size:

@@ -11,6 +11,7 @@ from aisbench_sandbox.engine.rank_tables import loopback
 
 _CERTIFICATES = ("ssl_cert_file", "requests_ca_bundle")
 _NETWORK = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", *_CERTIFICATES)
+# These would lead pip away from the node's own Python.
 _WHERE_TO = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_PYTHON", "PIP_CACHE_DIR")
 
 
@@ -28,6 +29,7 @@ def environment(node: Node) -> dict[str, str]:
         "MA_INPUTS": _channels(node, "inputs"),
         "MA_OUTPUTS": _channels(node, "outputs"),
         **_accelerators(node),
+        # Training guide 4.9: a job may set the platform's variables anew.
         **node.job.algorithm["environments"],
         **_modules(node),
         **{name: str(folder) for name, method, folder in node.channels() if method == "env"},
@@ -61,12 +63,14 @@ def _is_for_pip(name: str) -> bool:
 
 
 def _system(node: Node) -> dict[str, str]:
+    # Without this, numerical libraries start a thread per core in every process.
     threads = str(max(1, (os.cpu_count() or 1) // node.job.card_count))
     inside = {"HOSTNAME": node.name} if node.view else {"TMPDIR": str(node.root / "tmp")}
     return {
         "PATH": os.pathsep.join([str(node.python.parent), os.environ.get("PATH", os.defpath)]),
         "HOME": str(node.home),
         "LANG": "C.UTF-8",
+        # Else prints appear in the log only when a buffer is full.
         "PYTHONUNBUFFERED": "1",
         "OMP_NUM_THREADS": threads,
         "OPENBLAS_NUM_THREADS": threads,
@@ -80,6 +84,7 @@ def _system(node: Node) -> dict[str, str]:
 
 def _paths(node: Node) -> dict[str, str]:
     return {
+        # Training guide, table 4-12.
         "MA_HOME": str(node.home),
         "MA_MOUNT_PATH": str(node.mount),
         "MA_LOG_DIR": str(node.log),
@@ -91,6 +96,7 @@ def _paths(node: Node) -> dict[str, str]:
 def _modules(node: Node) -> dict[str, str]:
     """Extra entries of PYTHONPATH: the job's directory, except for custom images."""
     algorithm = node.job.algorithm
+    # Training guide 3.4: only the boot methods of preset engines set PYTHONPATH.
     if algorithm.get("command"):
         return {}
     own = algorithm["environments"].get("PYTHONPATH", "")
@@ -100,6 +106,7 @@ def _modules(node: Node) -> dict[str, str]:
 def _distributed(node: Node) -> dict[str, str]:
     address = loopback(node.index)
     return {
+        # Training guide, tables 4-13 and 4-17.
         "MA_CURRENT_IP": address,
         "MA_CURRENT_HOST_IP": address,
         "MA_CURRENT_INSTANCE_NAME": node.name,
@@ -116,6 +123,7 @@ def _distributed(node: Node) -> dict[str, str]:
 def _object_storage(node: Node) -> dict[str, str]:
     """The address and keys of OBS, in the variables that moxing reads."""
     return {
+        # Training guide, table 4-15.
         "S3_ENDPOINT": node.obs_url,
         "S3_USE_HTTPS": str(int(node.obs_url.startswith("https:"))),
         "S3_VERIFY_SSL": "0",
@@ -126,6 +134,7 @@ def _object_storage(node: Node) -> dict[str, str]:
 
 def _package_source(machine: Mapping[str, str]) -> dict[str, str]:
     """This machine's pip index URL if a variable sets it, without credentials; else empty."""
+    # Training guide, table 4-16; every program of the job can read these.
     source = urllib.parse.urlsplit(machine.get("PIP_INDEX_URL", ""))
     host = source.hostname or ""
     url = source._replace(netloc=source.netloc.rpartition("@")[2]).geturl()
@@ -136,6 +145,7 @@ def _accelerators(node: Node) -> dict[str, str]:
     """Variables of collective communication: NVIDIA's on GPU flavors, Ascend's on all others."""
     if node.job.flavor.kind == "GPU":
         return {
+            # Training guide, table 4-14, but for the interface: nodes talk over loopback here.
             "NCCL_VERSION": "2.7.8",
             "NCCL_DEBUG": "INFO",
             "NCCL_IB_HCA": "^mlx5_bond_0",

@@ -1,6 +1,6 @@
-"""MoXing's file interface as documented in the manuals, for the OBS of the container's environment variables.
+"""MoXing's file interface as documented in the manuals, for the OBS of the container's environment variables."""
 
-It is for the sandbox's jobs; an installed MoXing takes precedence. `import moxing as mox`."""
+# It is for the sandbox's jobs; an installed MoXing takes precedence. `import moxing as mox`.
 
 from moxing import file, framework
 

@@ -2,6 +2,7 @@
 
 import atexit
 import base64
+import calendar
 import hmac
 import http.client
 import os
@@ -47,6 +48,7 @@ class Auth:
     @classmethod
     def of_the_container(cls) -> "Auth":
         """The values of the container's environment variables."""
+        # Training guide, table 4-15: S3_ENDPOINT has a scheme, which S3_USE_HTTPS repeats.
         endpoint = urllib.parse.urlsplit(os.environ.get("S3_ENDPOINT", ""), scheme="https")
         secure = os.environ.get("S3_USE_HTTPS", "1" if endpoint.scheme == "https" else "0") == "1"
         keys = (os.environ.get("ACCESS_KEY_ID", ""), os.environ.get("SECRET_ACCESS_KEY", ""))
@@ -143,9 +145,11 @@ class Obs:
         target: IO[bytes] | None = None,
     ) -> "_Reply":
         start = target.tell() if target else 0
+        # 0.1 s, 0.2 s, … up to 5 s between attempts.
         for attempt in range(self.auth.retry + 1):
             try:
                 return self._send(method, f"/{bucket}/{key}", query or {}, headers or {}, content, target)
+            # Safe to repeat: a put replaces, and an append is refused when its position does not fit any more.
             except (http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError) as error:
                 failure: Exception = error
             except ObsError as error:
@@ -153,6 +157,7 @@ class Obs:
                     raise
                 failure = error
             if target:
+                # What arrived before the connection broke is dropped.
                 target.seek(start)
                 target.truncate()
             time.sleep(min(0.1 * 2**attempt, 5.0))
@@ -172,6 +177,7 @@ class Obs:
         query_string = "&".join(f"{name}={value}" if value else name for name, value in written.items())
         sent = {**headers, "Date": formatdate(usegmt=True), "Content-Length": str(_length(content))}
         sent["Authorization"] = f"OBS {self.auth.access_key}:{self._signature(method, resource, query, sent)}"
+        # One connection per thread that asks; idle ones are kept, as many files are small.
         connection = self._connection()
         try:
             connection.request(
@@ -189,6 +195,7 @@ class Obs:
         return reply
 
     def _signature(self, method: str, resource: str, query: Mapping[str, str], headers: Mapping[str, str]) -> str:
+        # Content-MD5 and Content-Type, the two empty lines below, are not sent.
         own = "".join(f"{name}:{headers[name]}\n" for name in sorted(headers) if name.startswith("x-obs-"))
         names = [name for name in sorted(query) if name in _SUBRESOURCES]
         named = "&".join(f"{name}={query[name]}" if query[name] else name for name in names)
@@ -220,6 +227,7 @@ class _Reply:
 class _Page:
     def __init__(self, body: bytes) -> None:
         root = ET.fromstring(body)  # noqa: S314 - our own region wrote it
+        # OBS's answers have a namespace, the sandbox's have none.
         space = root.tag.partition("}")[0] + "}" if root.tag.startswith("{") else ""
         objects = root.iter(f"{space}Contents")
         self.entries: list[ObjectInfo | str] = [
@@ -232,6 +240,7 @@ class _Page:
         truncated = _text(root, space, "IsTruncated") == "true"
         self.next_marker = _text(root, space, "NextMarker") if truncated else ""
         if truncated and not self.next_marker:
+            # S3 sends no marker without a delimiter; the last entry serves as one.
             self.next_marker = max(entry if isinstance(entry, str) else entry.key for entry in self.entries)
 
 
@@ -241,7 +250,7 @@ def _text(node: ET.Element, space: str, name: str) -> str:
 
 
 def _time(text: str) -> float:
-    return time.mktime(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S")) - time.timezone
+    return calendar.timegm(time.strptime(text[:19], "%Y-%m-%dT%H:%M:%S"))
 
 
 def _length(content: bytes | IO[bytes]) -> int:
@@ -257,6 +266,7 @@ def _read(response: http.client.HTTPResponse, path: str, target: IO[bytes] | Non
         received = 0
         while chunk := response.read(CHUNK):
             received += target.write(chunk)
+        # http.client does not complain about a short body when it is read in pieces.
         if received < int(response.headers.get("Content-Length", received)):
             raise http.client.IncompleteRead(b"")
         return _Reply(response.headers, b"")

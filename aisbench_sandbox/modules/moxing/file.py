@@ -64,5 +64,6 @@ def append(url: Any, data: str | bytes) -> None:
             file.write(data)
         return
     bucket, key = parts(url)
+    # Two writers at once: the second is refused because of its position, and nothing is lost.
     info = store().head(bucket, key)
     store().append(bucket, key, data.encode() if isinstance(data, str) else data, info.size if info else 0)

@@ -67,9 +67,11 @@ def is_directory(url: Any) -> bool:
     if not is_remote(url):
         return os.path.isdir(url)
     bucket, key = parts(url)
+    # A bucket is a directory, even an empty one.
     if not key.rstrip("/"):
         return store().has_bucket(bucket)
     try:
+        # OBS has no directories: one is there when something lies below it.
         return any(True for _ in store().list(bucket, folder_of(key), most=1))
     except NotFoundError:
         return False
@@ -120,6 +122,7 @@ def glob(url: Any) -> list[str]:
     if not is_remote(url):
         return local_glob.glob(url)
     bucket, key = parts(url)
+    # Only what lies below the part without wildcards is listed.
     fixed = key[: min((key.find(sign) for sign in _WILD if sign in key), default=len(key))].rpartition("/")[0]
     prefix = folder_of(fixed) if fixed else ""
     scheme = str(url)[: str(url).index("://") + 3]
@@ -128,6 +131,7 @@ def glob(url: Any) -> list[str]:
     return [
         f"{scheme}{bucket}/{name}"
         for name in sorted(names)
+        # fnmatch lets `*` match slashes, too.
         if name.count("/") == levels and fnmatch.fnmatchcase(name, key)
     ]
 

@@ -15,6 +15,7 @@ from moxing.client import NotFoundError
 from moxing.listing import is_directory, list_directory
 from moxing.paths import folder_of, is_object, is_remote, objects_below, parts, store
 
+# The umask can only be read by setting it; at the import there are no other threads yet.
 _UMASK = os.umask(0o022)
 os.umask(_UMASK)
 
@@ -57,6 +58,7 @@ def rename(src_url: Any, dst_url: Any) -> None:
     """Move a file or a directory."""
     if not is_remote(src_url) and not is_remote(dst_url):
         return os.rename(src_url, dst_url)
+    # OBS cannot rename: first the copy, then the original goes.
     copy_parallel(src_url, dst_url) if is_directory(src_url) else copy(src_url, dst_url)
     return remove(src_url, recursive=is_directory(src_url))
 
@@ -85,6 +87,7 @@ def copy_parallel(
     source, target = str(src_url).rstrip("/"), str(dst_url).rstrip("/")
     files, folders = _contents(source) if file_list is None else (list(file_list), [])
     if not is_remote(target):
+        # Before the threads start, so that they need not make the same directories at once.
         parents = {os.path.dirname(name) for name in files}
         for folder in ("", *folders, *parents):
             os.makedirs(os.path.join(target, folder), exist_ok=True)
@@ -92,6 +95,7 @@ def copy_parallel(
         make_dirs(target)
     with ThreadPoolExecutor(max(1, threads)) as pool:
         for future in [pool.submit(copy, f"{source}/{name}", f"{target}/{name}") for name in files]:
+            # Raises the first failure in the order of the files, after all have been tried.
             future.result()
     return None
 
@@ -122,6 +126,7 @@ def _whole(target: str) -> Iterator[IO[bytes]]:
     try:
         with file:
             yield file
+        # Temporary files are 0600; a copy has the permissions that any new file would have.
         os.chmod(file.name, 0o666 & ~_UMASK)
         os.replace(file.name, target)
     except BaseException:

@@ -23,6 +23,7 @@ def set_auth(
 ) -> None:
     """Use another OBS, or other keys; omitted values stay. MoXing's other settings are ignored."""
     if server is not None:
+        # MoXing takes an address with or without a scheme, and the port apart.
         scheme, _sep, rest = server.rpartition("://")
         server = rest.rstrip("/") + (f":{port}" if port else "")
         is_secure = scheme == "https" if scheme else is_secure
@@ -34,6 +35,7 @@ def set_auth(
         "verify": ssl_verify,
         "retry": retry,
     }
+    # The current client is replaced, not changed: other threads may be using it.
     changed = store().changed(**{name: value for name, value in settings.items() if value is not None})
     store().close()
     _obs[:] = [changed]

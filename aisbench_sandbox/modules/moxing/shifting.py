@@ -17,6 +17,7 @@ _originals: list[tuple[Any, str, Any]] = []
 def shift(source: str, target: str) -> None:
     """shift("os", "mox") makes open, os, glob and shutil accept addresses in OBS; shift("mox", "os") undoes that."""
     if (source, target) == ("os", "mox"):
+        # A second call must not take the replacements for the originals.
         if not _originals:
             for module, name, function in _replacements():
                 original = getattr(module, name)
@@ -59,6 +60,7 @@ def _replacements() -> list[tuple[Any, str, Callable[..., Any]]]:
 def _either(original: Callable[..., Any], for_obs: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def either(*arguments: Any, **options: Any) -> Any:
+        # The first two arguments are all the paths that any of these functions takes.
         return (for_obs if any(is_remote(argument) for argument in arguments[:2]) else original)(*arguments, **options)
 
     return either

@@ -19,6 +19,7 @@ class ObsFile:
         self._obs, self._bucket, self._key = obs, bucket, key
         self._writes = any(letter in mode for letter in "wa+")
         self._dirty = "w" in mode
+        # Checkpoints may be larger than the memory that a job has left.
         self._bytes: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed in close
         self._load()
         self._stream: Any = self._bytes if "b" in mode else io.TextIOWrapper(self._bytes, encoding or "utf-8")
@@ -68,6 +69,7 @@ class ObsFile:
         self._stream.flush()
         if self._dirty:
             here = self._bytes.tell()
+            # As a whole: a part of an object cannot be replaced in OBS.
             self._obs.put(self._bucket, self._key, self._bytes)
             self._bytes.seek(here)
             self._dirty = False
@@ -93,6 +95,7 @@ class ObsFile:
         return iter(self._stream)
 
     def __getattr__(self, name: str) -> Any:  # whatever else readers of a file use
+        # Missing when __init__ has failed, and then looked up by itself without end.
         if name == "_stream":
             raise AttributeError(name)
         return getattr(self._stream, name)

@@ -19,6 +19,7 @@ def show_all(services: Services, request: Request) -> Response:
     query = request.query_params
     sort_by = word(query.get("sort_by") or "create_time", "sort_by", _SORTS)
     order = word(query.get("order") or "desc", "order", ("asc", "desc"))
+    # The SDK speaks of pages here, too; entries are counted, whatever `readings` says.
     offset, limit = number(request, "offset", 0, 0), number(request, "limit", 10, 1, 50)
     experiments = services.experiments.all(query.get("workspace_id", ""))
     experiments.sort(key=lambda experiment: experiment["metadata"][sort_by], reverse=order == "desc")

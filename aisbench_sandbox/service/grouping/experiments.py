@@ -11,6 +11,7 @@ from aisbench_sandbox.service import parameters
 from aisbench_sandbox.service.json_store import JsonStore
 
 _STORE = "experiments"
+# The SDK says "no special characters" and does not name them.
 _SPECIAL = re.compile(r"[!<>=&\"'$;/\\|*?%#@^`~{}\[\]]")
 
 Json = dict[str, Any]
@@ -32,6 +33,7 @@ class Experiments:
         made = {"id": str(uuid.uuid4()), "name": name, "description": description, "workspace_id": workspace}
 
         def step(stored: Json) -> None:
+            # Inside the step, which the store runs under its lock: two requests cannot both find the name free.
             _check_name_unused(stored, name, workspace)
             stored[made["id"]] = {**made, "create_time": now, "update_time": now, "serial": 0}
 
@@ -73,6 +75,7 @@ class Experiments:
         """The accepted create request with its experiment, which is created if only a name is given.
 
         Raises Refused (2788, 2842)."""
+        # With an id the job joins an experiment, with a name it may make one (SDK, TrainingExperimentRequest).
         requested = parameters.block(body["metadata"], "training_experiment_reference")
         if not requested:
             return body
@@ -84,6 +87,7 @@ class Experiments:
         experiment_id = parameters.text(requested, "id", most=64) or self._by_name(requested, workspace)
 
         def count(stored: Json) -> None:
+            # Never given twice, even when a job is deleted.
             _require(stored, experiment_id)["serial"] += 1
 
         self._store.change(_STORE, count)
@@ -96,6 +100,7 @@ class Experiments:
 
     def _shown(self, entry: Mapping[str, Any]) -> Json:
         jobs = [job for job in self._jobs() if reference_of(job).get("id") == entry["id"]]
+        # The counter is ours.
         metadata = {key: value for key, value in entry.items() if key != "serial"}
         return {"metadata": metadata, "statistic": {"job_count": len(jobs)}}
 

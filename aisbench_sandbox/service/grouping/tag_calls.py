@@ -26,9 +26,11 @@ def remove(services: Services, request: Request) -> Response:
     gone = read_tags(json_object(request))
 
     def without(job: Job) -> Job:
+        # Without a value, a tag goes whatever its value is (SDK, TmsTagForDeletion).
         return tagged(job, {key: value for key, value in tags_of(job).items() if gone.get(key) not in ("", value)})
 
     services.jobs.change(job_id_of(request), without)
+    # The success codes of tag requests are not documented; see docs/sandbox.md.
     return answer(204, None)
 
 
@@ -55,6 +57,7 @@ def count_by_tags(services: Services, request: Request) -> Response:
 
 def _jobs(services: Services, body: Mapping[str, Any]) -> list[Job]:
     workspace = text(body, "workspace_id") or "0"
+    # SDK, ResourceInstancesFilterReq: then the other tags are ignored.
     bare = flag(body, "without_any_tag")
     conditions = () if bare else read_conditions(body)
     name = _name(body)
@@ -72,6 +75,7 @@ def _name(body: Mapping[str, Any]) -> str:
     matches = entries(body, "matches")
     if not matches:
         return ""
+    # SDK, ResourceInstancesFilterReq: one match at most, of resource_name.
     if len(matches) > 1 or matches[0].get("key") != "resource_name":
         raise invalid("matches", "one match, with the key resource_name")
     return text(matches[0], "value", 1, 255)
@@ -92,6 +96,7 @@ _INSTANCES = "modelarts-training-job/resource-instances"
 
 ROUTES: Routes = (
     ("POST", f"{_TAGS}/create", add),
+    # A DELETE with a body, which proxies may drop; the SDK sends it so.
     ("DELETE", f"{_TAGS}/delete", remove),
     ("GET", _TAGS, show),
     ("GET", "modelarts-training-job/tags", show_all),

@@ -8,8 +8,10 @@ from typing import Any
 from aisbench_sandbox.job import Job
 from aisbench_sandbox.service import parameters
 
+# SDK, JobSearches.tags: 10 keys, each once, with 10 values each.
 MAX_CONDITIONS = 10
 
+# SDK, TmsTag: letters of any language, no blank at either end, at most 128 characters; values at most 255.
 _KEY = re.compile(r"[\w.:=+\-@]([\w .:=+\-@]*[\w.:=+\-@])?")
 _VALUE = re.compile(r"[\w ./:=+\-@]*")
 
@@ -24,6 +26,7 @@ class TagCondition:
     def holds(self, job: Job) -> bool:
         """Whether the job matches."""
         value = tags_of(job).get(self.key)
+        # SDK, JobSearches.tags: values of a key are alternatives, different keys all have to match.
         return value is not None and (not self.values or value in self.values)
 
 
@@ -72,6 +75,7 @@ def tags_json(tags: Mapping[str, str]) -> list[dict[str, str]]:
 
 def _condition(entry: Mapping[str, Any]) -> TagCondition:
     values = parameters.texts(entry.get("values"), "tags.values", MAX_CONDITIONS)
+    # SDK, JobSearches.tags: with no values, or only empty ones, the key alone has to match.
     return TagCondition(_key(entry), tuple(_value(value) for value in values if value))
 
 

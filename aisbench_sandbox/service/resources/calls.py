@@ -23,10 +23,12 @@ def name(services: Services, request: Request) -> Response:
     wanted = request.query_params.get("job_name", "")
     if not wanted:
         raise Refused(400, "ModelArts.2764", "Invalid query parameter: job_name is missing.", "Give job_name.")
+    # In all workspaces: names are unique here, so that a job which is created twice is noticed.
     return answer(200, {"is_duplicate": services.jobs.jobs.has_name(wanted)})
 
 
 def quotas(services: Services, request: Request) -> Response:
+    # SDK, ShowTrainingQuotasRequest: only job-num can be asked for, although more can be set.
     word(request.query_params.get("resource", ""), "resource", ("", "job-num"))
     return answer(200, {"quotas": services.quotas.shown()})
 

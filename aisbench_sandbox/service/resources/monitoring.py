@@ -9,6 +9,7 @@ from aisbench_sandbox.job import Job
 from aisbench_sandbox.refusals import Refused
 
 MINUTE = 60_000
+# SDK, ShowPoolMonitorRequest: a day in steps of a minute; also the periods and the form of time_range.
 MAX_POINTS = 1440
 PERIODS = ("60", "300", "900", "3600")
 _RANGE = re.compile(r"(-1|\d{1,15})\.(-1|\d{1,15})\.(\d{1,6})")
@@ -16,6 +17,7 @@ _RANGE = re.compile(r"(-1|\d{1,15})\.(-1|\d{1,15})\.(\d{1,6})")
 # Names of the metrics: the API's, and ours.
 _METRICS = {
     "cpuUsage": "cpuUsage",
+    # The pool API and the job API name memory differently.
     "memUsedRate": "memUsage",
     "gpuUtil": "gpuUtil",
     "gpuMemUsage": "gpuMemUsage",
@@ -50,6 +52,7 @@ def read_span(text: str, period: str, now: int) -> Span:
     start, end, minutes = (int(part) for part in match.groups())
     length = minutes * MINUTE
     if end < 0:
+        # SDK, ShowPoolMonitorRequest: an end that lies ahead becomes now.
         end = now if start < 0 else min(now, start + length)
     if start < 0:
         start = max(0, end - length)
@@ -79,12 +82,14 @@ def _series(pool: str, jobs: Sequence[Job], span: Span, statistic: str, name: st
 
 
 def _value(jobs: Sequence[Job], name: str, start: int, end: int, statistic: str) -> float:
+    # -1 stands for a missing measurement and must not lower an average.
     values = [value for job in jobs for value in _measured(job, name, start, end) if value >= 0]
     return STATISTICS[statistic](values) if values else -1
 
 
 def _measured(job: Job, name: str, start: int, end: int) -> list[float]:
     """Measurements of the job's tasks from `start` until before `end`: one value per minute of running."""
+    # Skips the minutes before the range: a long job has thousands of them, and this runs for every point.
     first = max(0, -((job.started_at - start) // MINUTE)) if job.started_at else 0
     return [
         value

@@ -1,10 +1,14 @@
 """Requests about dedicated resource pools and the machines that they consist of."""
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 from starlette.requests import Request
 from starlette.responses import Response
 
 from aisbench_sandbox.capacity import DedicatedPool
 from aisbench_sandbox.catalogue import FLAVORS, find_flavor
+from aisbench_sandbox.engine.scheduling import waiting
 from aisbench_sandbox.job import Job, JobPhase
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service.calls import Routes, Services
@@ -14,7 +18,10 @@ from aisbench_sandbox.service.resources import pool_responses as responses
 from aisbench_sandbox.service.resources.monitoring import PERIODS, STATISTICS, monitor_json, read_span
 from aisbench_sandbox.service.resources.responses import machine_json, resource_flavor_json
 
+T = TypeVar("T")
+
 MAX_SHOWN = 500
+# SDK, ListWorkloadsRequest.status.
 _STATUSES = ("Queue", "Pending", "Abnormal", "Terminating", "Creating", "Running", "Completed", "Terminated", "Failed")
 
 
@@ -38,10 +45,9 @@ def pool(services: Services, request: Request) -> Response:
 
 
 def nodes(services: Services, request: Request) -> Response:
-    start = number(request, "continue", 0, 0) if request.query_params.get("continue") else 0
-    return answer(
-        200, responses.nodes_json(_pool(services, request), start, number(request, "limit", 500, 0, MAX_SHOWN))
-    )
+    dedicated = _pool(services, request)
+    numbers, metadata = _continued(range(dedicated.nodes), request)
+    return answer(200, responses.nodes_json(dedicated, numbers, metadata))
 
 
 def workloads(services: Services, request: Request) -> Response:
@@ -57,7 +63,9 @@ def workloads(services: Services, request: Request) -> Response:
     listed = [item for item in listed if status in ("", item["status"])]
     listed.sort(key=lambda item: int(item["createTime"]), reverse=not ascending)
     hosts = {host for text in query.getlist("hostip") for host in text.split(",")}
-    if hosts:  # this list is not paged
+    # SDK, ListWorkloadsRequest: with hostip, offset and limit are ignored. Several addresses come as several
+    # parameters or with commas.
+    if hosts:
         items = [item for item in listed if hosts.intersection(item["hostIps"].split(","))]
         return answer(200, {"apiVersion": "v1", "kind": "WorkloadList", "items": items})
     return answer(200, {"apiVersion": "v1", "kind": "WorkloadList", "items": listed[offset : offset + limit]})
@@ -96,11 +104,7 @@ def capacity(services: Services, request: Request) -> Response:
 
 
 def resource_flavors(_: Services, request: Request) -> Response:
-    start = number(request, "continue", 0, 0) if request.query_params.get("continue") else 0
-    flavors = list(FLAVORS.values())
-    page = flavors[start : start + number(request, "limit", MAX_SHOWN, 0, MAX_SHOWN)]
-    left = max(0, len(flavors) - start - len(page))
-    metadata = {"continue": str(start + len(page)) if left else "", "remainingItemCount": left}
+    page, metadata = _continued(tuple(FLAVORS.values()), request)
     items = [resource_flavor_json(flavor) for flavor in page]
     return answer(200, {"apiVersion": "v1", "kind": "ResourceFlavorList", "metadata": metadata, "items": items})
 
@@ -117,13 +121,22 @@ def _named(services: Services, name: str) -> DedicatedPool:
 
 
 def _queue(jobs: list[Job]) -> dict[str, int]:
-    """Queue positions of the waiting jobs: requeued ones first, then by priority, then by age."""
-    waiting = [job for job in jobs if job.phase is JobPhase.PENDING]
-    waiting.sort(key=lambda job: (not job.ahead, -job.priority, job.queued_at))
-    return {job.job_id: position for position, job in enumerate(waiting, 1)}
+    """Queue positions of the waiting jobs, from 1."""
+    # The scheduler's own order, so that the list cannot contradict what happens.
+    line = sorted((waiting(job) for job in jobs if job.phase is JobPhase.PENDING), key=lambda job: job.queue_order)
+    return {job.job_id: position for position, job in enumerate(line, 1)}
+
+
+def _continued(entries: Sequence[T], request: Request) -> tuple[Sequence[T], dict[str, object]]:
+    """The page that `continue` and `limit` ask for, and the metadata of its list."""
+    start = number(request, "continue", 0, 0) if request.query_params.get("continue") else 0
+    page = entries[start : start + number(request, "limit", MAX_SHOWN, 0, MAX_SHOWN)]
+    left = max(0, len(entries) - start - len(page))
+    return page, {"continue": str(start + len(page)) if left else "", "remainingItemCount": left}
 
 
 def _labels(selector: str) -> dict[str, str]:
+    # Kubernetes accepts `==` for `=`.
     pairs = (pair.partition("=") for pair in selector.split(",") if pair)
     return {name.strip(): value.lstrip("=").strip() for name, _, value in pairs}
 
@@ -141,5 +154,5 @@ ROUTES: Routes = (
     ("GET", "training-pool-flavors", capacity),
 )
 
+# The same below /v1/{project_id}/.
 OLDER_ROUTES: Routes = (("GET", "resourceflavors", resource_flavors),)
-"""The same below /v1/{project_id}/."""

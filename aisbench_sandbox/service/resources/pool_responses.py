@@ -1,18 +1,20 @@
 """JSON of dedicated pools: the pool, its nodes, its jobs and its usage."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from aisbench_sandbox.capacity import DedicatedPool
-from aisbench_sandbox.catalogue import POOL_FLAVORS
+from aisbench_sandbox.catalogue import POOL_FLAVORS, InstanceType
+from aisbench_sandbox.engine.rank_tables import loopback
 from aisbench_sandbox.job import Job, JobPhase
-from aisbench_sandbox.service.hosts import host_of, node_ip
+from aisbench_sandbox.service.hosts import host_of
 from aisbench_sandbox.service.resources.responses import machine_json
 
 Json = dict[str, Any]
 
 CARD_NAMES = {"Ascend": "huawei.com/ascend-snt9", "GPU": "nvidia.com/gpu"}
+# The SDK names the same cards differently here and for nodes (WorkloadResourceRequirement, NodeResource).
 _WORKLOAD_CARDS = {"Ascend": "huawei.com/ascend-1980", "GPU": "nvidia.com/gpu"}
 _MADE = "1970-01-01T00:00:00Z"  # the plan has no creation time
 
@@ -24,7 +26,9 @@ def jobs_in(pool: DedicatedPool, jobs: Sequence[Job]) -> list[Job]:
 
 def pool_json(pool: DedicatedPool, jobs: Sequence[Job]) -> Json:
     """One pool. `jobs` are those that name it."""
+    # A node that is bad and isolated is gone once.
     good = pool.nodes - len(pool.bad | pool.isolated)
+    # Rounded up: a node on which one card is in use is not available as a whole.
     busy = -(-_cards_in_use(jobs) // max(1, pool.kind.cards))
     return {
         "apiVersion": "v2",
@@ -50,6 +54,7 @@ def pool_json(pool: DedicatedPool, jobs: Sequence[Job]) -> Json:
             "phase": "Running",
             "root": pool.name,
             "scope": [{"scopeType": "Train", "state": "Enabled"}],
+            # Objects as in the SDK; an example in the documents has lists.
             "resources": {
                 "creating": _count(pool, 0),
                 "available": _count(pool, max(0, good - busy)),
@@ -59,21 +64,16 @@ def pool_json(pool: DedicatedPool, jobs: Sequence[Job]) -> Json:
     }
 
 
-def nodes_json(pool: DedicatedPool, start: int, limit: int) -> Json:
-    """Some of a pool's nodes, from number `start` on."""
-    shown = range(pool.nodes)[start : start + limit]
-    left = pool.nodes - start - len(shown)
-    return {
-        "apiVersion": "v2",
-        "kind": "NodeList",
-        "metadata": {"continue": str(start + len(shown)) if left > 0 else "", "remainingItemCount": max(0, left)},
-        "items": [_node(pool, number) for number in shown],
-    }
+def nodes_json(pool: DedicatedPool, numbers: Sequence[int], metadata: Json) -> Json:
+    """A page of a pool's nodes, by number."""
+    items = [_node(pool, number) for number in numbers]
+    return {"apiVersion": "v2", "kind": "NodeList", "metadata": metadata, "items": items}
 
 
 def workload_json(job: Job, position: int, now: int) -> Json:
     """A job in its pool's list; `position` is its place in the queue, 0 if it does not wait. Durations in s."""
     running = job.running_ms(now)
+    required = _resources(job.flavor, _WORKLOAD_CARDS)
     hosts = [host_of(job, node) for node in range(job.node_count)] if job.phase is JobPhase.RUNNING else []
     return {
         "apiVersion": "v1",
@@ -87,15 +87,18 @@ def workload_json(job: Job, position: int, now: int) -> Json:
         "flavor": job.flavor.flavor_id,
         "status": workload_status(job),
         "userName": "sandbox",
-        "resourceRequirement": _requirement(job),
+        "resourceRequirement": required,
         "priority": str(job.priority),
         "runningDuration": running // 1000,
+        # Seconds; everything that was not running was waiting.
         "pendingDuration": ((job.ended_at or now) - job.created_at - running) // 1000,
         "pendingPosition": position,
+        # ms, between durations in s (SDK, Workload).
         "createTime": job.created_at,
+        # ModelArts schedules with Volcano: the training guide (5.2.1) speaks of its containers.
         "gvk": "batch.volcano.sh/v1alpha1, Kind=Job",
         "hostIps": ",".join(dict.fromkeys(hosts)),
-        "nodes": [{"hostIp": host, "resourceRequirement": _requirement(job)} for host in hosts],
+        "nodes": [{"hostIp": host, "resourceRequirement": required} for host in hosts],
     }
 
 
@@ -137,7 +140,6 @@ def _count(pool: DedicatedPool, count: int) -> Json:
 
 def _node(pool: DedicatedPool, number: int) -> Json:
     is_bad = number in pool.bad | pool.isolated
-    resources = _resources(pool)
     return {
         "apiVersion": "v2",
         "kind": "Node",
@@ -151,22 +153,16 @@ def _node(pool: DedicatedPool, number: int) -> Json:
         "status": {
             "phase": "Abnormal" if is_bad else "Available",
             "az": "sandbox",
-            "privateIp": node_ip(number),
-            "resources": resources,
+            "privateIp": loopback(number),
+            "resources": _resources(pool.kind, CARD_NAMES),
         },
     }
 
 
-def _resources(pool: DedicatedPool) -> Json:
-    info = machine_json(pool.kind)
-    cards = {CARD_NAMES[pool.kind.kind]: str(pool.kind.cards)} if pool.kind.kind in CARD_NAMES else {}
-    return {"cpu": str(info["cpu"]["core_num"]), "memory": f"{info['memory']['size']}Gi", **cards}
-
-
-def _requirement(job: Job) -> Json:
-    info = machine_json(job.flavor)
-    name = _WORKLOAD_CARDS.get(job.flavor.kind)
-    cards = {name: str(job.flavor.cards)} if name else {}
+def _resources(flavor: InstanceType, card_names: Mapping[str, str]) -> Json:
+    """What a machine of this type has, in Kubernetes' units; `card_names` has the resource name of its cards."""
+    info = machine_json(flavor)
+    cards = {card_names[flavor.kind]: str(flavor.cards)} if flavor.kind in card_names else {}
     return {"cpu": str(info["cpu"]["core_num"]), "memory": f"{info['memory']['size']}Gi", **cards}
 
 

@@ -8,9 +8,11 @@ from aisbench_sandbox.service import parameters
 from aisbench_sandbox.service.json_store import JsonStore
 
 MOST = 2**31 - 1
+# What an account may have by default (user guide of ModelArts Standard).
 DEFAULT_JOBS = 10_000
 
 # resource: (least, most) of its quota
+# SDK, ModifyTrainingQuotaItem; job-num-quota-notify has its topic in extra_info.
 _RANGES = {
     "job-num": (1, MOST),
     "visual-job-num": (1, MOST),
@@ -38,6 +40,7 @@ class Quotas:
 
     def check(self) -> None:
         """Raises Refused (2815) if no further job may be created."""
+        # Jobs that have ended count, too, until they are deleted.
         if self._count() >= self.max_jobs:
             message = f"The number of training jobs has reached the quota of {self.max_jobs}."
             raise Refused(400, "ModelArts.2815", message, "Delete jobs that are no longer needed, or raise the quota.")

@@ -16,15 +16,18 @@ def flavor_json(flavor: InstanceType) -> Json:
         "flavor_type": flavor.kind,
         "max_num": flavor.max_nodes,
         "pool_id": "",
+        # A string that holds a JSON list, as in the API.
         "support_engines": json.dumps(sorted({engine.name for engine in ENGINES if fits(engine.name, flavor)})),
         "billing": {"code": flavor.flavor_id, "unit_num": 1},
         "flavor_info": machine_json(flavor),
+        # Ours: in the cloud, CPU types have no cards, but the console has to know how many processes to expect.
         "attributes": {"cards": str(flavor.cards), "sandbox": "true"},
     }
 
 
 def machine_json(flavor: InstanceType) -> Json:
     """A node of this type; cores and GB are pretended, cards are real processes."""
+    # Per card, near the cloud's machines: 192 cores and 720 GB for 8 NPUs.
     cores, gigabytes = {"Ascend": (24, 90), "GPU": (8, 64)}.get(flavor.kind, (1, 2))
     info: Json = {
         "max_num": flavor.max_nodes,
@@ -33,10 +36,18 @@ def machine_json(flavor: InstanceType) -> Json:
         "disk": {"size": 10 if flavor.kind == "CPU" else 3200, "unit": "GB"},
     }
     if flavor.kind == "Ascend":
+        # A string for NPUs, a number for GPUs: so the SDK types them (Npu, Gpu).
         info["npu"] = {"unit_num": str(flavor.cards), "product_name": "ascend-snt9", "memory": "32GB"}
     if flavor.kind == "GPU":
         info["gpu"] = {"unit_num": flavor.cards, "product_name": "V100", "memory": "32GB"}
     return info
+
+
+def card_of(machine: Json) -> Json:
+    """The accelerators of a machine; 0 without a name for none."""
+    card: Json = machine.get("npu") or machine.get("gpu") or {"unit_num": 0, "product_name": ""}
+    # As a number, which both APIs show elsewhere.
+    return {**card, "unit_num": int(card["unit_num"])}
 
 
 def flavors_json(kind: str) -> Json:

@@ -16,6 +16,7 @@ from aisbench_sandbox.service.task_calls import lines_json, parse_line_range
 from aisbench_sandbox.service.v1 import responses
 from aisbench_sandbox.service.v1.requests import invalid_argument
 
+# API reference, Historical APIs: 1 to 1,000 a page, 10 by default.
 MAX_PER_PAGE = 1000
 MAX_PAGES = 65535
 
@@ -35,6 +36,7 @@ def show_all(services: Services, request: Request) -> Response:
     sort_by = word(query.get("sortBy") or "job_name", "sortBy", _SORTS)
     order = word(query.get("order") or "asc", "order", ("asc", "desc"))
     search = query.get("search_content", "")
+    # The length of a name (API reference, Historical APIs).
     if len(search) > 64:
         raise invalid_argument("search_content has at most 64 characters")
     jobs = [job for job in services.legacy.all() if job.workspace == (query.get("workspace_id") or "0")]
@@ -96,6 +98,7 @@ def log_by_lines(services: Services, request: Request) -> Response:
     _, job_version = services.legacy.version(_job_id(request), _version_id(request))
     names = responses.log_names(job_version)
     wanted = request.query_params.get("log_file", "")
+    # Here 0 lines are allowed, in the newer API at least 1.
     base, count, order = parse_line_range(request, 0)
     log = services.jobs.jobs.log_file(job_version.job_id, names.index(wanted)) if wanted in names else None
     if log is None or not log.exists():
@@ -118,6 +121,7 @@ def guarded(call: Callable[[Services, Request], Response]) -> Callable[[Services
         try:
             return call(services, request)
         except Refused as refused:
+            # Errors have a format of their own, while the gateway's are the same in both APIs.
             return answer(refused.status, responses.refusal_json(refused))
 
     return answered
@@ -125,6 +129,7 @@ def guarded(call: Callable[[Services, Request], Response]) -> Callable[[Services
 
 def _lines(log: Path, base: int | None, count: int, order: str) -> log_lines.Lines:
     """Always oldest first: `desc` means the lines after the base line, `asc` those before it."""
+    # The reverse of the newer API, in which `desc` means newest first.
     if base is not None and order == "desc":
         return log_lines.oldest_first(log, base, count)
     newest = log_lines.newest_first(log, base, count)

@@ -17,8 +17,9 @@ def _old_name(version: str) -> str:
     return f"MindSpore-{number.removesuffix('.0')}-cann_{cann}-python{python}-euleros{euleros}-aarch64"
 
 
+# Today's names first, so that their numbers stay when former names are added.
+# The offered images, each with its current one; numbers begin with 1.
 OFFERED: tuple[tuple[EngineImage, EngineImage], ...] = (
     *((engine, engine) for engine in ENGINES),
     *((EngineImage(engine.name, old), engine) for engine in ENGINES if (old := _old_name(engine.version))),
 )
-"""The offered images, each with its current one; numbers begin with 1."""

@@ -59,8 +59,11 @@ class LegacyJobs:
         }
         with self._making:  # name and output are checked and stored together
             if any(entry["name"] == name for entry in self._entries().values()):
+                # The only code that the documents of this API name.
                 raise Refused(400, "ModelArts.0103", f"Job name:{name} is existed")
+            # The API makes a version unless create_version is false (API reference, Historical APIs).
             with_version = config.get("create_version", True) is not False
+            # Before anything is stored: a job whose version is refused must not stay behind without one.
             accepted = self._accepted(made, config) if with_version else None
             job_id = self._number("last_job")
             self._store.change(_STORE, lambda stored: stored.setdefault("jobs", {}).update({str(job_id): made}))
@@ -137,6 +140,7 @@ class LegacyJobs:
         """Two jobs that run at once would overwrite each other's results."""
         for job in self._jobs.jobs.all():
             used = job.body.get(LEGACY, {}).get("config", {}).get("train_url")
+            # User guide, troubleshooting: train_url must not be shared with a job that has not ended.
             if used and used == config.get("train_url") and not job.has_ended:
                 raise invalid_argument(f"train_url {used} is the output of a job that has not ended")
 
@@ -144,7 +148,9 @@ class LegacyJobs:
         version_id = self._number("last_version")
         job = self._entries()[str(job_id)]
         number = int(job["versions_made"]) + 1
+        # Counted apart from the versions that exist: a deleted one's name is not used again.
         self._store.change(_STORE, lambda stored: stored["jobs"][str(job_id)].update(versions_made=number))
+        # Scripts build the logs' names from it: {resource_id}-job-{job_name}-{node}.log.
         resource_id = f"job{secrets.token_hex(4)}"
         facts = {
             "job_id": job_id,
@@ -166,6 +172,7 @@ class LegacyJobs:
         )
 
     def _number(self, counter: str) -> int:
+        # Counters only go up, so the number of a deleted job does not come back.
         self._store.change(_STORE, lambda stored: stored.update({counter: stored.get(counter, 0) + 1}))
         return int(self._store.read(_STORE)[counter])
 

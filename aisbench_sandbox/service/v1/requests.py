@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from aisbench_sandbox.catalogue import FLAVORS
+from aisbench_sandbox.files import MAX_NAME_BYTES
 from aisbench_sandbox.obs.paths import bucket_and_key
 from aisbench_sandbox.refusals import Refused
 from aisbench_sandbox.service import parameters
@@ -11,6 +12,7 @@ from aisbench_sandbox.service.v1.engines import OFFERED
 
 T = TypeVar("T")
 
+# The home directory of older images was /home/work (training guide 3.8, 4.4.3).
 CODE_PARENT = "/home/work/user-job-dir"
 
 _TEXTS = ("app_url", "boot_file_url", "data_url", "train_url", "log_url", "user_image_url", "user_command")
@@ -32,6 +34,7 @@ def create_request(name: str, description: str, workspace: str, config: Mapping[
         image = {"engine": {"image_url": texts["user_image_url"]}, "command": texts["user_command"]}
         algorithm = {"code_dir": texts["app_url"], **image, "environments": values}
     else:
+        # 1 is the documented default.
         _, engine = _numbered(OFFERED, config.get("engine_id", 1), "engine_id")
         pairs = [{"name": label, "value": value} for label, value in values.items()]
         algorithm |= {"engine": {"engine_id": engine.version}, "parameters": pairs}
@@ -52,6 +55,7 @@ def pool_of(config: Mapping[str, Any]) -> str:
 
 def nfs_shares(config: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The NFS shares, given as volumes or as nas_… fields. Raises Refused."""
+    # Volumes in the REST API, nas_… fields in the SDK that scripts use.
     shares = [nfs for volume in parameters.entries(config, "volumes") if (nfs := parameters.block(volume, "nfs"))]
     kind, share, path = (
         parameters.text(config, f"nas_{name}", most=1024) for name in ("type", "share_addr", "mount_path")
@@ -85,6 +89,7 @@ def _urls(texts: Mapping[str, str]) -> dict[str, str]:
             bucket, path = bucket_and_key(texts[key])
             if not bucket:
                 raise invalid_argument(f"{key} is no OBS path: {texts[key]}")
+            # Scripts of those years copy by themselves, with mox.file.copy_parallel (training guide 3.3.2).
             urls[key] = f"s3://{bucket}/{path}"
     return urls
 
@@ -95,6 +100,7 @@ def _parameters(config: Mapping[str, Any]) -> dict[str, str]:
         label, value = entry.get("label"), entry.get("value", "")
         if not isinstance(label, str) or not label or label in labels:
             raise invalid_argument("every parameter has a label of its own")
+        # Clients send numbers as well as strings.
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise invalid_argument(f"the value of {label}")
         labels[label] = str(value)
@@ -106,6 +112,7 @@ def _resource(config: Mapping[str, Any], pool_id: str) -> dict[str, Any]:
     if pool_id and config.get("spec_id") is not None:
         raise invalid_argument("spec_id and pool_id cannot be used together")
     if pool_id:
+        # There is no instance type beside pool_id in this API, so a job takes whole nodes.
         return {**resource, "pool_id": pool_id, "flavor_id": "modelarts.pool.visual.8xlarge"}
     flavor = _numbered(tuple(FLAVORS.values()), config.get("spec_id"), "spec_id")
     return {**resource, "flavor_id": flavor.flavor_id}
@@ -120,7 +127,7 @@ def _volumes(config: Mapping[str, Any]) -> list[dict[str, Any]]:
         parameters.text(nfs, "id", most=1024)  # the file system's id is ignored: the address identifies it
         for name in ("src_path", "dest_path"):
             if parameters.has_long_name(parameters.text(nfs, name, most=1024)):
-                raise invalid_argument(f"{name} has a name of more than {parameters.MAX_NAME_BYTES} bytes")
+                raise invalid_argument(f"{name} has a name of more than {MAX_NAME_BYTES} bytes")
         places = {"nfs_server_path": nfs.get("src_path"), "local_path": nfs.get("dest_path")}
         volumes.append({"nfs": {**places, "read_only": parameters.flag(nfs, "read_only")}})
     return volumes

@@ -5,7 +5,7 @@ from typing import Any
 from aisbench_sandbox.catalogue import ENGINES, FLAVORS
 from aisbench_sandbox.job import Job, JobPhase
 from aisbench_sandbox.refusals import Refused
-from aisbench_sandbox.service.resources.responses import flavor_json
+from aisbench_sandbox.service.resources.responses import card_of, flavor_json
 from aisbench_sandbox.service.v1.engines import OFFERED
 from aisbench_sandbox.service.v1.jobs import LegacyJob, facts_of
 from aisbench_sandbox.service.v1.requests import nfs_shares, pool_of
@@ -14,27 +14,27 @@ Json = dict[str, Any]
 
 # The API's JOBSTAT numbers, 0 (UNKNOWN) to 22; the others stand for stages that do not exist here.
 _STATUS = {
-    JobPhase.CREATING.value: 1,  # INIT
-    JobPhase.PENDING.value: 7,  # WAITING
-    JobPhase.RUNNING.value: 8,  # RUNNING
-    JobPhase.TERMINATING.value: 9,  # KILLING
-    JobPhase.COMPLETED.value: 10,  # COMPLETED
-    JobPhase.FAILED.value: 11,  # FAILED
-    JobPhase.TERMINATED.value: 12,  # KILLED
-    "Abnormal": 14,  # LOST
+    JobPhase.CREATING: 1,  # INIT
+    JobPhase.PENDING: 7,  # WAITING
+    JobPhase.RUNNING: 8,  # RUNNING
+    JobPhase.TERMINATING: 9,  # KILLING
+    JobPhase.COMPLETED: 10,  # COMPLETED
+    JobPhase.FAILED: 11,  # FAILED
+    JobPhase.TERMINATED: 12,  # KILLED
 }
 _UNKNOWN = 0
 
 
 def status_of(version: Job) -> int:
     """A version's status as a number."""
-    return _STATUS.get(version.phase.value, _UNKNOWN)
+    return _STATUS[version.phase]
 
 
 def made_json(job: LegacyJob) -> Json:
     """The answer to the creation of a job or version."""
     facts: Json = {"is_success": True, "job_id": job.job_id, "job_name": job.name, "create_time": job.created_at}
     if not job.versions:
+        # A job without a version (create_version false) has no status.
         return {**facts, "status": _UNKNOWN}
     newest = job.versions[-1]
     numbers = {key: facts_of(newest)[key] for key in ("version_id", "version_name", "resource_id")}
@@ -127,6 +127,7 @@ def refusal_json(refused: Refused) -> Json:
 
 
 def _engine_type(name: str) -> int:
+    # Numbers of our own: the documents do not list the cloud's.
     return list(dict.fromkeys(engine.name for engine in ENGINES)).index(name) + 1
 
 
@@ -148,16 +149,17 @@ def _engine(version: Job) -> Json:
 def _spec(version: Job) -> Json:
     codes = list(FLAVORS)
     code = version.body["spec"]["resource"]["flavor_id"]
+    # A share of a dedicated pool has no number.
     number = codes.index(code) + 1 if code in codes else 0
     return {"spec_id": number, "spec_code": code, **_machine(flavor_json(version.flavor)["flavor_info"])}
 
 
 def _machine(info: Json) -> Json:
-    card = info.get("npu") or info.get("gpu") or {"unit_num": 0, "product_name": ""}
+    card = card_of(info)
     return {
         "core": str(info["cpu"]["core_num"]),
         "cpu": str(info["memory"]["size"]),
-        "gpu_num": int(card["unit_num"]),
+        "gpu_num": card["unit_num"],
         "gpu_type": card["product_name"],
     }
 
@@ -171,5 +173,7 @@ def _nas(config: Json) -> Json:
 
 
 def _metrics(version: Job) -> Json:
+    # The older API has one series per version, not per node.
     measured = version.metrics.get("worker-0", {})
+    # Strings with two digits, as in the API reference's example.
     return {name: [f"{value:.2f}" for value in values] for name, values in measured.items()}

@@ -1,5 +1,6 @@
-"""The comparison's parts: which runs, the verdict, differences, metrics and charts."""
+"""The comparison's parts: which runs, differences, metrics, charts and scaling."""
 
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -7,93 +8,103 @@ import streamlit as st
 from aisbench_core.formats import MISSING, difference, number, percent
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.answers.compared import ComparedBy, Comparison, FieldValues, MetricComparison, MetricValue
-from aisbench_core.warehouse.answers.histories import HistoryGroup
-from aisbench_core.warehouse.answers.listed import ListedRun
+from aisbench_core.warehouse.answers.histories import Trend
 from aisbench_core.warehouse.values import BoardQuery, RunRow
 from pages._ui.compare.comparability import field_name, field_text
 from pages._ui.configure.clones import show_clone_button
-from pages._ui.leaderboard.board import LEAST_COMPARED, MOST_COMPARED, kind_id
+from pages._ui.leaderboard.board import MAX_COMPARED, MIN_COMPARED
 from pages._ui.runs.ranks import show_ranks
-from pages._ui.scaling.choice import selection_of
-from pages._ui.shell import address, charts, widgets
-from pages._ui.shell.core import asked, core
+from pages._ui.scaling import curve_charts
+from pages._ui.scaling.choice import curve_names, selection_of
+from pages._ui.shell import charts, url
+from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import plain
+from pages._ui.shell.filters import region_key
 from pages._ui.shell.formats import when
 from pages._ui.shell.navigation import HISTORY, SCALING, link
-from pages._ui.shell.tables import show_side_by_side
-from pages._ui.shell.words import Words, words
+from pages._ui.shell.tables import show_side_by_side, show_table
+from pages._ui.shell.words import t
 
-RECENT = 50
-"""How many recorded runs of each region the picker offers."""
+RECENT = 50  # how many recorded runs of each region the picker offers
 
 
 def choose_runs() -> list[str]:
-    """The runs to compare, the baseline first; the URL holds them, so that a comparison can be sent to somebody.
-
-    Says what is missing for one."""
-    t = words()
-    named = list(dict.fromkeys(st.query_params.get_all("ids")))[:MOST_COMPARED]
-    known = asked(core().warehouse.known, tuple(named)) if named else frozenset()
-    address.note_missing("ids", known, named)
-    chosen = [each for each in named if each in known]
+    """The runs to compare, the baseline first; where there are too few, a hint."""
+    named = dict.fromkeys(st.query_params.get_all("ids"))
+    recorded = cached(core().warehouse.recorded, tuple(named)) if named else frozenset()
     recent = _recent()
-    options = list(dict.fromkeys([*chosen, *recent]))
-    st.multiselect(
+    options = list(dict.fromkeys([*(run_id for run_id in named if run_id in recorded), *recent]))
+    run_ids = url.choices(
+        "ids",
         t("compare.runs"),
-        max_selections=MOST_COMPARED,
+        options,
+        lambda run_id: _run_title(recent[run_id]) if run_id in recent else run_id,
+        most=MAX_COMPARED,
         help=t("compare.runs_help"),
         placeholder=t("compare.pick"),
-        **widgets.choices(
-            "compared", options, chosen, _choose, lambda run_id: _run_title(run_id, recent.get(run_id), t)
-        ),
     )
-    if len(chosen) < LEAST_COMPARED:
+    if len(run_ids) < MIN_COMPARED:
         st.info(t("compare.too_few" if options else "board.empty"), icon=":material/balance:")
-    return chosen
+    return run_ids
+
+
+def _recent() -> dict[str, RunRow]:
+    latest = BoardQuery("", include_invalid=True, sort="created_at", limit=RECENT)
+    queries = [
+        replace(latest, region=region.region, rehearsal=region.rehearsal) for region in cached(core().warehouse.regions)
+    ]
+    return {row.run_id: row for query in queries for row in cached(core().warehouse.runs, query).rows}
+
+
+def _run_title(row: RunRow) -> str:
+    size = t("runs.size", nodes=row.node_count or MISSING, cards=row.cards_per_node or MISSING)
+    origin = f" · {t('origin.imported')}" if row.origin is Origin.IMPORTED else ""
+    at = when(row.created_at, "%m-%d %H:%M")
+    return f"{row.run_id} · {row.model} · {row.framework_version} · {size} · {at}{origin}"
 
 
 def choose_compared() -> ComparedBy:
     """The runs themselves, or the rows of the leaderboard that they belong to."""
-    t = words()
-    chosen = st.radio(
-        t("compare.by"),
-        horizontal=True,
-        help=t("compare.by_help"),
-        **address.option("by", list(ComparedBy), ComparedBy.RUNS, lambda each: t(f"compare.by_{each}")),
+    label, help_text = t("compare.by"), t("compare.by_help")
+    return url.choice(
+        st.radio, "by", label, ComparedBy, lambda by: t(f"compare.by_{by}"), horizontal=True, help=help_text
     )
-    return ComparedBy(chosen)
 
 
 def show_clones(runs: tuple[RunRow, ...]) -> None:
-    """A way to a draft of each of the runs."""
-    t = words()
     with st.popover(t("clone.button"), icon=":material/content_copy:"):
         for run in runs:
             show_clone_button(run.run_id, key=run.run_id, label=plain(run.run_id))
 
 
 def show_differences(comparison: Comparison) -> None:
-    """The configuration: what differs comes first, and alone unless the equal fields are asked for, too."""
-    t = words()
+    """The fields of the configuration that differ; at a click the equal ones, too."""
     st.header(t("compare.differences"))
-    every = st.toggle(
-        t("compare.all_fields", count=len(comparison.same)),
-        **address.flag("all"),
-    )
+    every = url.toggle("all", t("compare.all_fields", count=len(comparison.same)))
     if not comparison.differences:
         st.markdown(t("compare.no_differences"))
     if every:
-        fields = (*comparison.differences, *comparison.same)
-        _fields_table(comparison, fields, t("compare.every_field"), differing=len(comparison.differences))
+        rows = [_cells(comparison, field, "≠") for field in comparison.differences]
+        rows += [_cells(comparison, field, "=") for field in comparison.same]
+        show_side_by_side(rows, t("compare.every_field"))
     elif comparison.differences:
-        _fields_table(comparison, comparison.differences, t("compare.differences"))
+        show_side_by_side([_cells(comparison, field) for field in comparison.differences], t("compare.differences"))
+
+
+def _cells(comparison: Comparison, field: FieldValues, mark: str = "") -> dict[str, str]:
+    values = zip(comparison.runs, field.values, strict=True)
+    marked = {"≠": mark} if mark else {}
+    return (
+        {t("compare.field"): field_name(field.field)}
+        | marked
+        | {run.run_id: field_text(value) for run, value in values}
+    )
 
 
 def show_metrics(comparison: Comparison) -> None:
-    """Each metric of each run, with its ratio to the baseline where one may be formed."""
-    t = words()
+    """Each metric of each run, with its ratio to the baseline where there is one."""
     st.header(t("compare.metrics"))
-    rows = [_metric_cells(metric, comparison.runs, t) for metric in comparison.metrics]
+    rows = [_metric_cells(metric, comparison.runs) for metric in comparison.metrics]
     show_side_by_side(rows, t("compare.metrics"))
     st.caption(t("compare.metrics_legend"))
     if comparison.by is ComparedBy.ROWS:
@@ -101,28 +112,51 @@ def show_metrics(comparison: Comparison) -> None:
         st.caption(t("compare.of_rows", runs=", ".join(map(str, counts))))
 
 
+def _metric_cells(metric: MetricComparison, runs: tuple[RunRow, ...]) -> dict[str, Any]:
+    mark = "→ " if metric.decides else ""
+    return {t("compare.metric"): mark + charts.metric_title(metric)} | {
+        run.run_id: _metric_text(metric, value, run) for run, value in zip(runs, metric.values, strict=True)
+    }
+
+
+def _metric_text(metric: MetricComparison, value: MetricValue, run: RunRow) -> str:
+    """The value, with its unit where the runs' units differ; beside the baseline's also their ratio and difference."""
+    is_share = metric.is_share
+    unit = run.throughput_unit if metric.is_rate and not metric.unit else ""
+    text = percent(value.value) if is_share else number(value.value, unit)
+    if value is metric.values[0] or value.difference is None:
+        return text
+    change = t("compare.points", points=f"{value.difference * 100:+.2f}") if is_share else difference(value.difference)
+    return f"{text} ({change})" if value.ratio is None else f"{text} (×{number(value.ratio)}, {change})"
+
+
 def show_metric_charts(comparison: Comparison) -> None:
-    """The throughput that decides, as bars, and the cards one by one."""
-    t = words()
+    """The metric that decides, as bars, or why there are none; and the throughput of single cards."""
     st.header(t("compare.throughput"))
-    _show_deciding(comparison)
+    deciding = next((metric for metric in comparison.metrics if metric.decides), None)
+    if deciding is None:
+        st.caption(t("compare.no_bars"))
+    elif all(cell.value is None for cell in deciding.values):
+        st.caption(t("compare.not_measured"))
+    else:
+        charts.draw(charts.compared_bars(comparison.runs, deciding), text=charts.metric_title(deciding))
     st.header(t("compare.cards"))
     if 0 < max(map(len, comparison.rank_results.values()), default=0) <= charts.DOTS:
         for unit, runs in charts.by_unit(comparison.runs).items():
-            drawing = charts.ranks(runs, comparison.rank_results, unit, t)
+            drawing = charts.ranks(runs, comparison.rank_results, unit)
             charts.draw(drawing, text=t("charts.per_card", unit=unit))
     show_ranks(comparison.runs)
 
 
 def show_scaling(run: RunRow) -> None:
-    """How a run's configuration scales over node counts, when it was run on several."""
-    t = words()
-    curve = asked(core().warehouse.curve, run)
+    """How a run's configuration scales over node counts, where it was measured on several."""
+    curve = cached(core().warehouse.curve, run)
     if len(curve.points) < 2:
         return
     st.header(t("compare.scaling"))
-    charts.draw(charts.scaling(curve, t), text=t("compare.scaling"))
-    st.caption(t("compare.scaling_legend"))
+    named = [(curve_names([curve])[curve.query.id], curve)]
+    charts.draw(curve_charts.throughput(named, curve.largest), text=t("scaling.chart_throughput"))
+    st.caption(t("scaling.legend"))
     link(SCALING, t("scaling.open"), selection_of(run, curve))
     if run.origin is Origin.IMPORTED:
         st.caption(t("compare.unknown", fields=t.field("parameters")))
@@ -136,88 +170,9 @@ def show_scaling(run: RunRow) -> None:
         }
         for point in curve.points
     ]
-    st.dataframe(rows, hide_index=True, alt=t("compare.scaling"), height="content")
+    show_table(rows, t("compare.scaling"))
 
 
 def link_history(run: RunRow) -> None:
-    """The way to everything that the first run can be compared with over time."""
-    group = HistoryGroup.of(run).id
-    link(HISTORY, words()("compare.history"), {"region": kind_id(run), "group": group})
-
-
-def _show_deciding(comparison: Comparison) -> None:
-    """The metric that the verdict says to look at; or why there are no bars."""
-    t = words()
-    deciding = next((metric for metric in comparison.metrics if metric.decides), None)
-    if deciding is None:
-        st.caption(t("compare.no_bars"))
-    elif all(cell.value is None for cell in deciding.values):
-        st.caption(t("compare.not_measured"))
-    else:
-        title = charts.metric_title(deciding, t)
-        charts.draw(charts.compared_bars(comparison.runs, deciding, t), text=title)
-
-
-def _choose(run_ids: list[str]) -> None:
-    st.query_params["ids"] = run_ids
-
-
-def _recent() -> dict[str, ListedRun]:
-    warehouse = core().warehouse
-    pages = [
-        asked(
-            warehouse.search,
-            BoardQuery(
-                region=kind.region,
-                rehearsal=kind.rehearsal,
-                include_invalid=True,
-                sort="created_at",
-                limit=RECENT,
-            ),
-        )
-        for kind in asked(warehouse.regions)
-    ]
-    return {row.run_id: row for page in pages for row in page.rows}
-
-
-def _run_title(run_id: str, row: ListedRun | None, t: Words) -> str:
-    if row is None:
-        return run_id
-    size = t("runs.size", nodes=row.node_count or MISSING, cards=row.cards_per_node or MISSING)
-    origin = f" · {t('origin.imported')}" if row.origin is Origin.IMPORTED else ""
-    at = when(row.created_at, "%m-%d %H:%M")
-    return f"{run_id} · {row.model} · {row.framework_version} · {size} · {at}{origin}"
-
-
-def _fields_table(
-    comparison: Comparison, fields: tuple[FieldValues, ...], alt: str, differing: int | None = None
-) -> None:
-    """`differing`: so many of the fields, which come first, are marked as different."""
-    t = words()
-    rows = [
-        {t("compare.field"): field_name(each.field, t)}
-        | ({} if differing is None else {"≠": "≠" if index < differing else "="})
-        | {run.run_id: field_text(value, t) for run, value in zip(comparison.runs, each.values, strict=True)}
-        for index, each in enumerate(fields)
-    ]
-    show_side_by_side(rows, alt)
-
-
-def _metric_cells(metric: MetricComparison, runs: tuple[RunRow, ...], t: Words) -> dict[str, Any]:
-    mark = "→ " if metric.decides else ""
-    return {t("compare.metric"): mark + charts.metric_title(metric, t)} | {
-        run.run_id: _metric_text(metric, value, run, t) for run, value in zip(runs, metric.values, strict=True)
-    }
-
-
-def _metric_text(metric: MetricComparison, value: MetricValue, run: RunRow, t: Words) -> str:
-    """The value; of all but the baseline with its ratio to the baseline's and the difference, where these say anything.
-
-    With its unit where the runs' units are not the same."""
-    is_share = metric.is_share
-    unit = run.throughput_unit if metric.is_rate and not metric.unit else ""
-    text = percent(value.value) if is_share else number(value.value, unit)
-    if value is metric.values[0] or value.difference is None:
-        return text
-    apart = t("compare.points", points=f"{value.difference * 100:+.2f}") if is_share else difference(value.difference)
-    return f"{text} ({apart})" if value.ratio is None else f"{text} (×{number(value.ratio)}, {apart})"
+    selection = {"region": region_key(run), "group": Trend.of(run).id}
+    link(HISTORY, t("compare.history"), selection)

@@ -1,4 +1,4 @@
-"""The groups behind compared runs: every single run as a dot, means with their intervals, and how sure a ratio is."""
+"""The groups of compared runs: single runs as dots, means with their intervals, and the interval of each ratio."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,49 +13,47 @@ from pages._ui.shell import charts
 from pages._ui.shell.charts import AXIS, BAR, Drawing, chart_of, ink
 from pages._ui.shell.formats import rounded
 from pages._ui.shell.tables import show_table
-from pages._ui.shell.words import Words, words
+from pages._ui.shell.words import t
 
 
 def show_peers(comparison: Comparison) -> None:
-    """Nothing where every run stands alone: then there is no interval, which a sentence says."""
-    t = words()
+    """The chart and the table of the groups; a sentence where each run is the only one of its group."""
     st.header(t("peers.title"))
     if not any(peer.summary and peer.summary.count > 1 for peer in comparison.peers):
         st.markdown(t("peers.alone"))
         return
     for unit, runs in charts.by_unit(comparison.runs).items():
         title = t(f"peers.per_{comparison.normalise_by or 'run'}", unit=unit)
-        own = {run.run_id for run in runs}
-        charts.draw(_chart([peer for peer in comparison.peers if peer.run_id in own], title, t), text=t("peers.chart"))
+        run_ids = {run.run_id for run in runs}
+        charts.draw(_chart([peer for peer in comparison.peers if peer.run_id in run_ids], title), text=t("peers.chart"))
     st.caption(t("peers.legend"))
     hidden = sum(peer.summary.count - len(peer.dots) for peer in comparison.peers if peer.summary)
     if hidden:
         st.caption(t("peers.sampled", hidden=hidden))
-    head = common_unit(comparison.runs, t)
-    units = [own_unit(run, head, t) for run in comparison.runs]
-    rows = [_cells(each, head, own, t) for each, own in zip(comparison.peers, units, strict=True)]
-    show_table(rows, t("peers.title"))
+    unit = common_unit(comparison.runs)
+    pairs = zip(comparison.peers, comparison.runs, strict=True)
+    show_table([_cells(peers, unit, own_unit(run, unit)) for peers, run in pairs], t("peers.title"))
 
 
-def _cells(each: Peers, unit: str, own: Mapping[str, str], t: Words) -> dict[str, Any]:
-    group, beside = each.summary, each.difference
-    factors = beside.ratio if beside else (None, None, None)
+def _cells(peers: Peers, unit: str, own: Mapping[str, str]) -> dict[str, Any]:
+    group, difference = peers.summary, peers.difference
+    factors = difference.ratio if difference else (None, None, None)
     ratio, low, high = (rounded(factor, 5) for factor in factors)
     return {
-        t("peers.like"): each.run_id,
+        t("peers.like"): peers.run_id,
         t("board.runs"): group.count if group else 0,
         **own,
         t("scaling.mean", unit=unit): rounded(group.mean if group else None),
         t("peers.ratio"): ratio,
         t("peers.ratio_low"): low,
         t("peers.ratio_high"): high,
-        t("peers.note"): t("peers.baselines") if each.is_baselines else MISSING,
+        t("peers.note"): t("peers.baselines") if peers.is_baselines else MISSING,
         t("scaling.low", unit=unit): rounded(group.ci_low if group else None),
         t("scaling.high", unit=unit): rounded(group.ci_high if group else None),
     }
 
 
-def _chart(peers: Sequence[Peers], title: str, t: Words) -> Drawing:
+def _chart(peers: Sequence[Peers], title: str) -> Drawing:
     order = [peer.run_id for peer in peers]
     dots = [
         {"run": peer.run_id, "value": dot.throughput, "id": dot.run_id, "own": dot.run_id == peer.run_id}

@@ -1,45 +1,72 @@
-"""A launch is confirmed for what its question showed: had the draft changed since, something else would be launched."""
+"""What launch dialogs share: the region's findings, and a button that launches exactly what the dialog showed."""
 
+from collections.abc import Callable, Iterable
 from hashlib import sha256
+from typing import TypeVar
 
 import streamlit as st
 
-from aisbench_core.authoring.rules import subject_of
 from aisbench_core.authoring.specfile import to_yaml
+from aisbench_core.errors import CloudUnavailable
 from aisbench_core.model import RunSpec
+from aisbench_core.preflight.rule import subject_of
 from pages._ui.configure import drafts
 from pages._ui.shell.callbacks import whole
 from pages._ui.shell.core import core
-from pages._ui.shell.words import words
+from pages._ui.shell.errors import plain
+from pages._ui.shell.words import t
 
-SHOWN = "question-shown"
-"""Where the open question keeps its token, and the digest of what it showed when it was opened."""
+Item = TypeVar("Item")
 
-CONFIRMED = "question-confirmed"
-"""The digest of what was on screen when the button was pressed."""
+# Where the session has what the region said last, and the token of the dialog that it said it for.
+FINDINGS = "region-findings"
+
+# Where the session has the token of the open dialog, and the digest of what it showed when it was opened.
+OPENED = "dialog-opened"
+
+CONFIRMED = "dialog-confirmed"  # where the session has the digest of what was on screen when the button was pressed
+
+
+def ask_region(token: str, check: Callable[[], Iterable[Item]]) -> tuple[Item, ...]:
+    """What the region finds before anything is sent, asked once per token: a dialog is drawn again at every click.
+
+    A region that does not answer now does not block a launch, because the follower retries."""
+    answered, findings = st.session_state.get(FINDINGS, ("", ()))
+    if answered == token:
+        return tuple(findings)
+    try:
+        with st.spinner(t("launch.checking")):
+            findings = tuple(check())
+    except CloudUnavailable as error:
+        st.warning(t("launch.unreachable", reason=plain(t.message(error.message))), icon=":material/warning:")
+        return ()
+    st.session_state[FINDINGS] = (token, findings)
+    return findings
 
 
 def digest(spec: RunSpec, profile: str, *more: str) -> str:
-    """Stands for all that a question shows: the spec as it would be sent, where to, and the code as it is now."""
-    place = core().regions.profile(profile)
-    subject = subject_of(spec, place, core().workloads)
-    parts = (to_yaml(subject.spec), place.model_dump_json(), str(subject.code.entries), str(subject.code.size), *more)
+    """Identifies all that a dialog shows: the spec as it would be sent, where to, and the code as it is now."""
+    region = core().regions.profile(profile)
+    subject = subject_of(spec, region, core().workloads)
+    parts = (to_yaml(subject.spec), region.model_dump_json(), str(subject.code.entries), str(subject.code.size), *more)
     return sha256("\0".join(parts).encode()).hexdigest()
 
 
 def show_change(token: str, shown: str) -> None:
-    """Say that the question shows something else than when it was opened."""
-    asked, first = st.session_state.get(SHOWN, ("", ""))
-    if asked != token:
-        st.session_state[SHOWN] = (token, shown)
+    """A warning where the dialog shows something else than when it was opened."""
+    opened, first = st.session_state.get(OPENED, ("", ""))
+    if opened != token:
+        st.session_state[OPENED] = (token, shown)
     elif first != shown:
-        st.warning(words()("launch.changed"), icon=":material/edit:")
+        st.warning(t("launch.changed"), icon=":material/edit:")
 
 
 def confirmed(key: str, spec: RunSpec, profile: str, shown: str, *more: str) -> bool:
-    """The button that launches, and whether it was pressed for what is stored; if not, the page shows what is now."""
+    """The button that launches, and whether it was pressed for the draft as it is stored now.
+
+    Had the draft changed in another window meanwhile, nothing is launched, and the page is drawn anew."""
     pressed = st.button(
-        words()("launch.confirm"),
+        t("launch.confirm"),
         key=key,
         type="primary",
         icon=":material/rocket_launch:",

@@ -1,7 +1,7 @@
-"""The draft of a spec: kept in the ledger as YAML after every change, so that it survives a reload.
+"""Drafts of specs: stored in the ledger as YAML at every change, so that they survive a reload.
 
-The stored text is the only truth. The form and the YAML view both show it and both change it, which is why they cannot
-disagree, and why two tabs on one draft show the same once they look again.
+The stored text is the only truth. The form and the YAML view both show it and both change it, so they cannot disagree,
+and two tabs on one draft show the same after their next rerun.
 """
 
 from dataclasses import dataclass
@@ -11,45 +11,35 @@ from typing import Any
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from aisbench_core.authoring.fixes import fixed
 from aisbench_core.authoring.specfile import comments_of, from_yaml, to_yaml
 from aisbench_core.authoring.workloads import Workload
 from aisbench_core.documents import parse
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message
 from aisbench_core.model import Channel, Finding, RunSpec, Scalar
+from aisbench_core.preflight.fixes import fixed
 from aisbench_core.reproducing.values import Original
 from pages._ui.configure.first_draft import first_spec, profile_in_url
 from pages._ui.shell.browser import browser_key, own_draft
 from pages._ui.shell.callbacks import whole
 from pages._ui.shell.core import core
 
-MINE = "mine"
-"""What the URL calls the browser's own draft, which is also meant where it names none."""
+MINE = "mine"  # what the URL calls the browser's own draft, which is also the one where it names none
+SHARED = "draft"  # the key of the one draft that all browsers shared before each had its own; old links still name it
 
-SHARED = "draft"
-"""The key of the one draft that all browsers had before each had its own; URLs of that time name it, too."""
+OWN = "browser-"  # prefix of the keys of browsers' own drafts; no URL names them
+FROM = "from-"  # prefix of the keys of clones; the run's id follows, and after a dot the browser
+UNLINKED = (OWN, "system-")  # prefixes of keys that no URL may name; "system-": drafts that are no specs
+OPENED = "draft-opened"  # where the session has the name of the draft that Configure showed last
 
-OWN = "browser-"
-"""How the key of a browser's own draft begins. No URL names it."""
-
-FROM = "from-"
-"""How the key of a draft begins that was made of a run; the run's id follows, and after a dot whose draft it is."""
-
-UNLINKED = (OWN, "system-")
-"""How keys begin that no URL names: of browsers' own drafts, and of what is stored beside drafts."""
-
-OPENED = "draft-opened"
-"""Where a session has the name of the draft that Configure showed last."""
-
-KEPT = ("name", "description", "flavor", "pool_id", "node_count", "cards_per_node", "mode", "environments", "volumes")
-KEPT_TOO = ("priority", "auto_stop_hours", "retries", "log_path", "log_levels", "secrets", "api")
-"""What a person decided about where to run stays when another workload is picked; the rest is the workload's."""
+# Fields that do not depend on the workload: they stay when another one is picked.
+COMMON = ("name", "description", "flavor", "pool_id", "node_count", "cards_per_node", "mode", "environments", "volumes")
+COMMON_LIMITS = ("priority", "auto_stop_hours", "retries", "log_path", "log_levels", "secrets", "api")
 
 
 @dataclass(frozen=True, slots=True)
 class SpecDraft:
-    """The text as it stands, and what it means: a spec, or the reason why it means none."""
+    """The stored text, and its spec, or the reason why it is none."""
 
     text: str
     spec: RunSpec | None
@@ -57,37 +47,32 @@ class SpecDraft:
 
 
 def draft_name() -> str:
-    """What the URL calls the draft of this page; what is no draft to be linked to is the browser's own."""
+    """The page's draft as the URL names it; a name that no URL may have means the browser's own."""
     name = st.query_params.get("draft", MINE)
     return MINE if name in ("", SHARED) or name.startswith(UNLINKED) else name
 
 
 def draft_key() -> str:
-    """Where the draft of this page is stored: the URL's `?draft=`, or the browser's own."""
+    """The key of the page's draft: the URL's `?draft=`, or the browser's own."""
     name = draft_name()
     return name if name != MINE else own_draft(OWN, SHARED)
 
 
-def open_again() -> None:
-    """The menu drops what is in the URL: put the draft back that was shown last, unless the browser's Back led here."""
-    asked = "draft" in st.query_params
+def reopen_last() -> None:
+    """Put the draft that was shown last back into the URL, which the menu drops; not after the browser's Back."""
+    context = get_script_run_ctx()
+    went_back = context is not None and context.is_history_navigation
     opened = st.session_state.get(OPENED, MINE)
-    if not asked and opened != MINE and not _went_back():
+    if "draft" not in st.query_params and opened != MINE and not went_back:
         st.query_params["draft"] = opened
     st.session_state[OPENED] = draft_name()
 
 
-def _went_back() -> bool:
-    """Whether the browser's Back or Forward led here."""
-    context = get_script_run_ctx()
-    return bool(context and context.is_history_navigation)
-
-
 def read_draft(key: str = "") -> SpecDraft:
-    """The draft with this key, else the page's; one that was never changed is the first spec for the page's profile.
+    """The draft with this key, else the page's; one that was never changed is `first_spec` for the page's profile.
 
-    It is not stored before somebody changes it, so it follows a region that answers only later. Raises ConfigError if
-    there is no workload to begin with."""
+    That is stored only once somebody changes it: until then it follows the region, which may answer late. Raises
+    ConfigError if there is no workload."""
     text = core().ledger.draft(key or draft_key())
     if text is None:
         first = first_spec(profile_in_url())
@@ -98,8 +83,8 @@ def read_draft(key: str = "") -> SpecDraft:
         return SpecDraft(text, None, error)
 
 
-def now(key: str, otherwise: RunSpec) -> RunSpec:
-    """What a draft means as it is stored now; `otherwise`, where it was never changed or means no spec."""
+def stored_spec(key: str, otherwise: RunSpec) -> RunSpec:
+    """The spec of a draft as it is stored now; `otherwise` where it was never changed or is no valid spec."""
     text = core().ledger.draft(key)
     try:
         return from_yaml(text) if text else otherwise
@@ -107,39 +92,40 @@ def now(key: str, otherwise: RunSpec) -> RunSpec:
         return otherwise
 
 
-def comments_now(key: str) -> dict[str, str]:
-    """The comments on a draft's parameters as it is stored now."""
+def stored_comments(key: str) -> dict[str, str]:
+    """The comments on the parameters of a draft as it is stored now."""
     return comments_of(core().ledger.draft(key) or "")
 
 
 def store(spec: RunSpec, key: str = "") -> None:
-    """Keep the spec as the draft with this key, else the page's; comments on parameters stay."""
+    """Store the spec as the draft with this key, else the page's; comments on parameters stay."""
     store_text(to_yaml(spec, comments_of(read_draft(key).text)), key)
 
 
 @whole
-def mend(finding: Finding) -> None:
-    """Change the draft as a finding proposes."""
+def fix(finding: Finding) -> None:
+    """Apply what a finding proposes to the draft."""
     spec = read_draft().spec
     if spec:
         store(fixed(spec, [finding]))
 
 
 def store_text(text: str, key: str = "") -> None:
-    """Keep the text as the draft with this key, else the page's, whether or not it means a spec."""
+    """Store the text as the draft with this key, else the page's, whether or not it is a valid spec."""
     core().ledger.save_draft(key or draft_key(), text, core().clock())
 
 
 @whole
 def discard_draft() -> None:
-    """Forget the draft; the page then begins a new one."""
+    """Drop the draft; the page then starts with a new one."""
     core().ledger.drop_draft(draft_key())
 
 
 def clone(original: Original) -> str:
-    """Make a new draft of a run's spec; gives its key. No other draft is touched, earlier ones of this run neither."""
+    """A new draft of a run's spec; returns its key. No other draft is changed, not even an earlier clone of the run."""
     text = to_yaml(core().clones.spec(original))
     first = f"{FROM}{original.run_id}.{_whose()}"
+    # An earlier clone that was changed since keeps its key; one that was not is opened again.
     keys = chain([first], (f"{first}-{number}" for number in count(2)))
     key = next(key for key in keys if core().ledger.draft(key) in (None, text))
     core().ledger.save_draft(key, text, core().clock())
@@ -147,24 +133,24 @@ def clone(original: Original) -> str:
 
 
 def original_id() -> str:
-    """The run that the page's draft was made of; empty when it was made of none."""
+    """The run that the page's draft is a clone of; empty if it is no clone."""
     key = draft_key()
     return key.removeprefix(FROM).partition(".")[0] if key.startswith(FROM) else ""
 
 
 def _whose() -> str:
-    """Tells drafts of one browser from those of others, where both made them of the same."""
+    """Distinguishes the drafts that several browsers make of the same run or file."""
     return browser_key()[:8]
 
 
 @whole
-def begin_again(original: Original) -> None:
-    """Make the draft what it was when it was made of the run."""
+def reset_to_original(original: Original) -> None:
+    """Make the draft the run's spec again."""
     store_text(to_yaml(core().clones.spec(original)))
 
 
 def draft_of(spec: RunSpec, text: str) -> str:
-    """Make a new draft of a spec that was imported, as this text; gives its key. The person's own is not touched."""
+    """Store an imported spec as a new draft with this text; returns its key. The browser's own draft stays."""
     key = f"import-{spec.sha256[:12]}-{_whose()}"
     core().ledger.save_draft(key, text, core().clock())
     return key
@@ -181,7 +167,7 @@ def with_field(spec: RunSpec, field: str, value: Any) -> RunSpec:
 
 
 def with_input(spec: RunSpec, workload: Workload, name: str, path: str) -> RunSpec:
-    """The spec with another directory for one input; inputs without a directory are left to the manifest."""
+    """The spec with another directory for one input; one without a directory is dropped."""
     channels = [
         input_channel.model_copy(update={"path": path}) if input_channel.name == name else input_channel
         for input_channel in input_channels(workload, spec)
@@ -190,19 +176,19 @@ def with_input(spec: RunSpec, workload: Workload, name: str, path: str) -> RunSp
 
 
 def input_channels(workload: Workload, spec: RunSpec) -> tuple[Channel, ...]:
-    """The inputs that a form offers: the spec's, and the data set's where the spec does not name it."""
-    named = {each.name for each in spec.inputs}
+    """The inputs of the form: the spec's, and the data set's where the spec does not name it."""
+    named = {channel.name for channel in spec.inputs}
     return spec.inputs + (() if workload.dataset.input in named else (Channel(name=workload.dataset.input),))
 
 
 def with_workload(spec: RunSpec, workload: str) -> RunSpec:
-    """The spec for another workload: what belongs to the old one is dropped."""
-    return RunSpec(workload=workload, **{name: getattr(spec, name) for name in (*KEPT, *KEPT_TOO)})
+    """The spec for another workload, without what belongs to the old one."""
+    return RunSpec(workload=workload, **{name: getattr(spec, name) for name in (*COMMON, *COMMON_LIMITS)})
 
 
 def with_version(spec: RunSpec, workload: Workload, version: str) -> RunSpec:
-    """The spec for another framework version: its engine and boot file, and only parameters that it knows."""
-    known = workload.edition(version).parameters
-    kept: dict[str, Scalar] = {name: value for name, value in spec.parameters.items() if name in known}
+    """The spec for another framework version: with its engine and boot file, and without parameters that it lacks."""
+    valid = workload.edition(version).parameters
+    parameters: dict[str, Scalar] = {name: value for name, value in spec.parameters.items() if name in valid}
     engine = {"engine_name": "", "engine_version": "", "boot_file": "", "imported": False}
-    return spec.model_copy(update={"framework_version": version, "parameters": kept, **engine})
+    return spec.model_copy(update={"framework_version": version, "parameters": parameters, **engine})

@@ -1,4 +1,4 @@
-"""The form's widgets: each shows one field of the draft, changes the draft at once, and has its findings below it."""
+"""The form's widgets: each shows one field of the draft, stores changes at once, and has its findings below it."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -16,21 +16,16 @@ from pages._ui.configure import drafts
 from pages._ui.shell import widgets
 from pages._ui.shell.errors import plain
 from pages._ui.shell.findings import show_field_findings
-from pages._ui.shell.words import words
+from pages._ui.shell.words import t
 
-SPEED = "†"
-"""Marks parameters that decide speed."""
-
-MOST_SENT = 2**53 - 1
-"""The largest whole number that a number field of a browser can hold."""
-
-PROBLEM = "form-problem"
-"""Where a refused change is kept until it was shown."""
+SPEED = "†"  # marks parameters that affect speed
+MAX_SENT = 2**53 - 1  # the largest whole number that a number field of a browser can hold
+PROBLEM = "form-problem"  # where the session has the error of a refused change until it is shown
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What the widgets show: the draft's spec, the same with the manifest's answers, and what preflight says.
+    """What the widgets show: the draft's spec, also with the manifest's defaults filled in, and its findings.
 
     `flavors` are the region's, `flavors_missing` says why there are none, `own_flavor` is the profile's;
     `comments` stand above parameters in the draft."""
@@ -47,7 +42,6 @@ class Form:
 
 
 def text_field(form: Form, field: str) -> None:
-    t = words()
     own, answered = getattr(form.spec, field), getattr(form.filled, field)
     st.text_input(
         t(f"field.{field}"),
@@ -60,13 +54,13 @@ def text_field(form: Form, field: str) -> None:
 
 
 def number_field(form: Form, field: str) -> None:
-    """A field of the spec that holds a whole number, or nothing where that is allowed."""
-    t = words()
-    least, most = _limits(field)
+    """A field for a whole number, or empty where the spec allows that."""
+    metadata = RunSpec.model_fields[field].metadata
+    limits = {name: getattr(limit, name) for limit in metadata for name in ("ge", "le") if hasattr(limit, name)}
     st.number_input(
         t(f"field.{field}"),
-        min_value=least,
-        max_value=most,
+        min_value=limits.get("ge"),
+        max_value=limits.get("le"),
         step=1,
         help=t(f"field.{field}_help"),
         **bound_field(field, getattr(form.spec, field)),
@@ -74,18 +68,13 @@ def number_field(form: Form, field: str) -> None:
     show_field_findings(form.findings, field)
 
 
-def choice_field(form: Form, field: str, options: Sequence[Any], titles: dict[Any, str]) -> None:
-    t = words()
-    st.selectbox(
-        t(f"field.{field}"),
-        help=t(f"field.{field}_help"),
-        **bound_choice(field, options, getattr(form.spec, field), lambda each: titles.get(each, each)),
-    )
+def choice_field(form: Form, field: str, titles: Mapping[Any, str]) -> None:
+    choice = bound_choice(field, list(titles), getattr(form.spec, field), titles.__getitem__)
+    st.selectbox(t(f"field.{field}"), help=t(f"field.{field}_help"), **choice)
     show_field_findings(form.findings, field)
 
 
 def parameter(form: Form, name: str, parameter: Parameter) -> None:
-    t = words()
     field = f"parameters.{name}"
     value = form.filled.parameters[name]
     label = f"{name} {SPEED}" if parameter.decides_speed else name
@@ -93,10 +82,10 @@ def parameter(form: Form, name: str, parameter: Parameter) -> None:
     about = t(
         "configure.parameter_help",
         help=plain(help_text),
-        allowed=plain(t.said(parameter.allowed)),
+        allowed=plain(t.message(parameter.allowed)),
         default=plain(str(parameter.default)),
     )
-    if parameter.complaint(value) or (isinstance(value, int) and abs(value) > MOST_SENT):
+    if parameter.problem(value) or (isinstance(value, int) and abs(value) > MAX_SENT):
         _refused_value(field, label, value, about)
     elif parameter.choices:
         st.selectbox(label, help=about, **bound_choice(field, parameter.choices, value))
@@ -124,48 +113,42 @@ def _number_parameter(field: str, label: str, parameter: Parameter, value: Scala
 
 
 def _refused_value(field: str, label: str, value: Scalar, about: str) -> None:
-    """A value that the right widget could not show, because it is of another type or out of range."""
+    """A value that the parameter's own widget cannot show, because it is of another type or out of range."""
     store = changing(lambda spec, text: drafts.with_field(spec, field, _scalar(text)))
     st.text_input(label, help=about, **widgets.field(f"spec.{field}.refused", str(value), store))
 
 
 def _step(parameter: Parameter) -> float:
-    """A tenth of the default's power of ten, so that the buttons move 0.1 by 0.01 and 0.0003 by 0.00001."""
+    """A tenth of the default's power of ten: 0.01 for 0.1, and 0.00001 for 0.0003."""
     size = abs(float(parameter.default)) or 1.0
     return float(10.0 ** (math.floor(math.log10(size)) - 1))
 
 
 def bound_field(field: str, value: Any) -> dict[str, Any]:
-    """Arguments for a text, number or toggle that shows this value of the page's draft, and changes it."""
+    """Arguments for a text, number or toggle that shows this value and stores changes in the page's draft."""
     return widgets.field(f"spec.{field}", value, _storing(field))
 
 
 def bound_choice(
-    field: str, options: Sequence[Any], value: Any, titles: Callable[[Any], str] = str, *, others: bool = False
+    field: str, options: Sequence[Any], value: Any, titles: Callable[[Any], str] = str, *, any_value: bool = False
 ) -> dict[str, Any]:
-    """Arguments for a select box that shows this value of the page's draft, and changes it.
+    """Arguments for a select box that shows this value and stores changes in the page's draft.
 
-    `others`: what is typed is taken, too."""
-    return widgets.single_choice(f"spec.{field}", options, value, _storing(field), titles, others=others)
+    `any_value`: what is typed is stored, too."""
+    return widgets.single_choice(f"spec.{field}", options, value, _storing(field), titles, any_value=any_value)
 
 
 def _storing(field: str) -> widgets.Store:
     return changing(lambda spec, value: drafts.with_field(spec, field, value))
 
 
-def _limits(field: str) -> tuple[int | None, int | None]:
-    limits = RunSpec.model_fields[field].metadata
-    bounds = {name: getattr(limit, name) for limit in limits for name in ("ge", "le") if hasattr(limit, name)}
-    return bounds.get("ge"), bounds.get("le")
-
-
 def changing(change: Callable[[RunSpec, Any], RunSpec]) -> widgets.Store:
-    """Stores in the page's draft what a change makes of it with the value that a person entered."""
+    """Stores `change(spec, value)` in the page's draft, with the value that a person entered."""
     return partial(_change, drafts.draft_key(), change)
 
 
 def _change(draft: str, change: Callable[[RunSpec, Any], RunSpec], value: Any) -> None:
-    """Change the draft that the widget shows, whichever the URL names by now."""
+    """Change the draft with this key: by now the URL may name another one than the widget shows."""
     spec = drafts.read_draft(draft).spec
     if spec is None:
         return

@@ -1,73 +1,76 @@
-"""What an import found, on the page: findings with their lines, the profile with its keys hidden, the jobs as specs."""
+"""What an import contains: findings with their lines, the profile with its keys masked, the jobs as specs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from aisbench_core.authoring.specfile import to_yaml
-from aisbench_core.authoring.upstream.found import FoundSpec, ImportedConfig, LineFinding
 from aisbench_core.errors import AisbenchError
 from aisbench_core.settings import Credentials, Profile
+from aisbench_core.upstream.configs.contents import ImportedConfig, ImportedSpec, LineFinding
 from pages._ui.configure import drafts
-from pages._ui.shell import widgets
-from pages._ui.shell.core import core
+from pages._ui.shell import navigation, widgets
+from pages._ui.shell.core import actor, core
 from pages._ui.shell.errors import plain, show_error
-from pages._ui.shell.findings import finding_text
-from pages._ui.shell.words import words
+from pages._ui.shell.findings import finding_text, show_no_findings
+from pages._ui.shell.tables import show_table
+from pages._ui.shell.words import t
 
-KEYS, NAME, REFUSED = "import-keys", "import-name", "import-refused"
+JOB, KEYS, NAME, REFUSED = "import-job", "import-keys", "import-name", "import-refused"
 MASK = "••••"
 
 
-JOB = "import-job"
-
-
 def show_findings(findings: Sequence[LineFinding]) -> None:
-    """Every finding with its line, or that there is none."""
-    t = words()
     st.header(t("import.findings"))
     if not findings:
-        st.markdown(f":material/check_circle: :green[{t('findings.none')}]")
+        show_no_findings()
     for finding in findings:
         line = t("import.line", line=finding.line) + " · " if finding.line else ""
         st.markdown(f"**{line}{plain(finding.field)}** {finding_text(finding)}")
 
 
 def show_facts(facts: Sequence[tuple[str, str]], alt: str) -> None:
-    """Names and values as a table."""
-    t = words()
-    rows = [{t("import.setting"): name, t("import.value"): value} for name, value in facts]
-    st.dataframe(rows, hide_index=True, alt=alt, height="content")
+    show_table([{t("import.setting"): name, t("import.value"): value} for name, value in facts], alt)
 
 
-def choose_job(found: ImportedConfig) -> FoundSpec:
-    """The job to make a draft of: the only one, or the one that a person chooses. There is at least one."""
-    t = words()
-    if len(found.specs) == 1 and not found.specs[0].source:
-        return found.specs[0]
-    sources = {spec.source: spec for spec in found.specs}
-    titles = {name: t("import.job", name=plain(name), api=each.spec.api.upper()) for name, each in sources.items()}
-    first = found.first.source if found.first else next(iter(sources))
-    choice = widgets.session_choice(JOB, list(sources), first, titles.__getitem__)
-    chosen = st.radio(t("import.which"), horizontal=True, **choice)
-    return sources[chosen]
+def offer_draft(
+    imported: ImportedConfig, label: str, *, key: str, done: Callable[[], None], make: Callable[[], None] | None = None
+) -> None:
+    """One of the imported jobs, of which there is at least one, and the button that makes a draft of it.
+
+    `make` is called before, and `done` after; the page then opens the draft."""
+    job = _choose_job(imported)
+    if st.button(label, key=key, type="primary", icon=":material/edit_note:"):
+        if make:
+            make()
+        selection = {"draft": drafts.draft_of(job.spec, to_yaml(job.spec, job.comments))}
+        if imported.profile and imported.profile.name in core().regions.names():
+            selection["profile"] = imported.profile.name
+        done()
+        navigation.go(navigation.CONFIGURE, selection)
+    st.code(to_yaml(job.spec, job.comments), language="yaml", wrap_lines=True)
 
 
-def draft_selection(job: FoundSpec, found: ImportedConfig) -> dict[str, str]:
-    """A new draft of the job, as the URL names it; with the profile, if it was kept."""
-    draft = drafts.draft_of(job.spec, to_yaml(job.spec, job.comments))
-    kept = found.profile and found.profile.name in core().regions.names()
-    return {"draft": draft} | ({"profile": found.profile.name} if found.profile and kept else {})
+def _choose_job(imported: ImportedConfig) -> ImportedSpec:
+    if len(imported.specs) == 1 and not imported.specs[0].source:
+        return imported.specs[0]
+    jobs = {job.source: job for job in imported.specs}
+    first = imported.first.source if imported.first else next(iter(jobs))
+
+    def title(source: str) -> str:
+        return t("import.job", name=plain(source), api=jobs[source].spec.api.upper())
+
+    choice = widgets.session_choice(JOB, list(jobs), first, title)
+    return jobs[st.radio(t("import.which"), horizontal=True, **choice)]
 
 
 def profile_name() -> str:
-    """The name that the person gives the profile; empty: none."""
+    """The name that the person gives the profile; may be empty."""
     return str(st.session_state.get(NAME, "")).strip()
 
 
 def show_imported_profile(profile: Profile, keys: Credentials | None) -> None:
-    """The profile, and the button that keeps it; its keys only if the person agrees."""
-    t = words()
+    """The profile, and the button that saves it; its keys only with the person's consent."""
     facts = profile.model_dump(mode="json", exclude_defaults=True, exclude={"name"})
     rows = [(name, str(value)) for name, value in facts.items()]
     rows += [("access_key", MASK), ("secret_key", MASK)] if keys else []
@@ -76,20 +79,15 @@ def show_imported_profile(profile: Profile, keys: Credentials | None) -> None:
     if keys:
         st.checkbox(t("import.keys"), key=KEYS, help=t("import.keys_help"))
     replace = bool(st.session_state.get(REFUSED)) and st.checkbox(t("import.replace"), key="import-replace")
-    if st.button(t("import.save"), key="import-save", icon=":material/save:"):
-        _save(profile, keys if st.session_state.get(KEYS) else None, replace)
-
-
-def _save(profile: Profile, keys: Credentials | None, replace: bool) -> None:
-    """Keep the profile, and keys if there are any: they only come here when the person agreed."""
-    t = words()
+    if not st.button(t("import.save"), key="import-save", icon=":material/save:"):
+        return
     try:
-        core().configs.save_profile(profile, replace)
-        if keys:
-            core().configs.save_keys(profile.name, keys, replace)
+        core().configs.save_profile(profile, actor(), replace)
+        if keys and st.session_state.get(KEYS):
+            core().configs.save_keys(profile.name, keys, actor(), replace)
             st.success(t("import.saved_keys", name=plain(profile.name)), icon=":material/check:")
         else:
             st.success(t("import.saved", name=plain(profile.name)), icon=":material/check:")
     except AisbenchError as error:
-        st.session_state[REFUSED] = True
+        st.session_state[REFUSED] = True  # from now on the form offers to replace the profile
         show_error(error)

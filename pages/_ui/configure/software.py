@@ -1,6 +1,6 @@
-"""The form's part about CANN and MindSpore: what is installed over the image's own, and how much both log."""
+"""The form's part about CANN and MindSpore: packages to install over the image's own, and log levels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -10,31 +10,27 @@ from pages._ui.configure.fields import Form, bound_choice
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain
 from pages._ui.shell.findings import show_field_findings
-from pages._ui.shell.words import words
-
-SWITCH: Mapping[bool, str] = {False: "software.off", True: "software.on"}
+from pages._ui.shell.words import t
 
 
 def show_software(form: Form) -> None:
-    """Packages to install, and log levels by their names."""
-    t = words()
     for field in Update.model_fields:
         _package(form, field)
-    st.caption(t("software.shelf", folder=plain(str(core().software.folder))))
+    st.caption(t("software.folder", folder=plain(str(core().software.folder))))
     left, right = st.columns(2)
+    switch = {False: t("software.off"), True: t("software.on")}
     with left:
-        _level(form, "cann", [level.value for level in CannLevel])
-        _switch(form, "events")
+        _log_level(form, "cann", _numbered([level.value for level in CannLevel]))
+        _log_level(form, "events", switch)
     with right:
-        _level(form, "mindspore", [level.value for level in MindSporeLevel])
-        _switch(form, "stdout")
+        _log_level(form, "mindspore", _numbered([level.value for level in MindSporeLevel]))
+        _log_level(form, "stdout", switch)
     show_field_findings(form.findings, "log_levels")
     st.caption(t("software.script"))
 
 
 def _package(form: Form, field: str) -> None:
-    """One of those that lie ready, or the path of any other that is typed."""
-    t = words()
+    """One of the packages in the folder, or the path of any other."""
     path = getattr(form.spec.update, field)
     titles = {"": t("software.image")}
     titles |= {offered: f"{package} ({package.name})" for offered, package in core().software.offered(field)}
@@ -44,34 +40,23 @@ def _package(form: Form, field: str) -> None:
         help=t(f"field.update.{field}_help"),
         placeholder=t("software.image"),
         accept_new_options=True,
-        **bound_choice(f"update.{field}", list(titles), path, lambda each: titles.get(each, each), others=True),
+        **bound_choice(f"update.{field}", list(titles), path, titles.__getitem__, any_value=True),
     )
     show_field_findings(form.findings, f"update.{field}")
 
 
-def _level(form: Form, field: str, names: Sequence[str]) -> None:
-    t = words()
-    numbered = {name: f"{t(f'level_name.{name}')} ({number})" for number, name in enumerate(names)}
-    _choice(form, field, names, numbered)
+def _numbered(names: list[str]) -> dict[str, str]:
+    """Levels with the numbers that the environment variables have for them."""
+    return {name: f"{t(f'level_name.{name}')} ({number})" for number, name in enumerate(names)}
 
 
-def _switch(form: Form, field: str) -> None:
-    t = words()
-    _choice(form, field, list(SWITCH), {each: t(name) for each, name in SWITCH.items()})
-
-
-def _choice(form: Form, field: str, options: Sequence[Any], titles: Mapping[Any, str]) -> None:
-    """One of the options, or what the image has."""
-    t = words()
+def _log_level(form: Form, field: str, titles: Mapping[Any, str]) -> None:
+    """One of the levels; None: as in the image."""
+    value, image = getattr(form.spec.log_levels, field), t("software.image")
     st.selectbox(
         t(f"field.log_levels.{field}"),
         help=t(f"field.log_levels.{field}_help"),
-        placeholder=t("software.image"),
-        **bound_choice(
-            f"log_levels.{field}",
-            [None, *options],
-            getattr(form.spec.log_levels, field),
-            lambda each: t("software.image") if each is None else titles[each],
-        ),
+        placeholder=image,
+        **bound_choice(f"log_levels.{field}", [None, *titles], value, lambda level: titles.get(level, image)),
     )
     show_field_findings(form.findings, f"log_levels.{field}")

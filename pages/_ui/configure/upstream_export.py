@@ -1,4 +1,4 @@
-"""The draft as a modelarts_config.py, for the tool that it came from."""
+"""The draft as a modelarts_config.py, for ais-bench-stubs."""
 
 from functools import partial
 
@@ -6,50 +6,39 @@ import streamlit as st
 
 from aisbench_core.errors import AisbenchError
 from aisbench_core.model import RunSpec
-from pages._ui.configure.drafts import comments_now, draft_key, now
+from pages._ui.configure.drafts import draft_key, stored_comments, stored_spec
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain
 from pages._ui.shell.findings import finding_text
-from pages._ui.shell.words import words
+from pages._ui.shell.words import t
 
 FILE = "modelarts_config.py"
 SCRIPT = "ma-pre-start.sh"
 
 
 def show_upstream_export(spec: RunSpec, profile: str) -> None:
-    """A download, with what of the spec has no place in the file; or why there is none."""
-    t = words()
+    """Downloads, with the fields of the spec that the files cannot hold; or why there are none."""
     with st.expander(t("export.title")):
         try:
-            exported = core().configs.write(spec, profile, comments_now(draft_key()))
+            exported = core().configs.write(spec, profile, stored_comments(draft_key()))
         except AisbenchError as error:
-            st.markdown(t("export.refused", reason=plain(t.said(error.message))))
+            st.markdown(t("export.refused", reason=plain(t.message(error.message))))
             return
         st.caption(t("export.what", file=FILE))
         for finding in exported.findings:
-            st.markdown(f"**{plain(words().field(finding.field))}** {finding_text(finding)}")
-        st.download_button(
-            t("export.download", file=FILE),
-            data=partial(_file, FILE, draft_key(), spec, profile),
-            file_name=FILE,
-            mime="text/x-python",
-            key="export",
-            on_click="ignore",
-            icon=":material/download:",
-        )
+            st.markdown(f"**{plain(t.field(finding.field))}** {finding_text(finding)}")
+        _download(FILE, "text/x-python", spec, profile)
         if exported.script:
-            st.download_button(
-                t("export.download", file=SCRIPT),
-                data=partial(_file, SCRIPT, draft_key(), spec, profile),
-                file_name=SCRIPT,
-                mime="text/x-shellscript",
-                key="export-script",
-                on_click="ignore",
-                icon=":material/download:",
-            )
+            _download(SCRIPT, "text/x-shellscript", spec, profile)
 
 
-def _file(name: str, key: str, shown: RunSpec, profile: str) -> str:
-    """A file of the draft as it is when the button is pressed, which right after a change is the one of before."""
-    exported = core().configs.write(now(key, shown), profile, comments_now(key))
+def _download(name: str, mime: str, spec: RunSpec, profile: str) -> None:
+    # Written at the click: right after a change, the browser may still show the button of before.
+    data, icon = partial(_content, name, draft_key(), spec, profile), ":material/download:"
+    label, key = t("export.download", file=name), "export" if name == FILE else "export-script"
+    st.download_button(label, data, name, mime, key=key, on_click="ignore", icon=icon)
+
+
+def _content(name: str, key: str, shown: RunSpec, profile: str) -> str:
+    exported = core().configs.write(stored_spec(key, shown), profile, stored_comments(key))
     return exported.script if name == SCRIPT else exported.text

@@ -1,81 +1,73 @@
-"""From a modelarts_config.py or a package to a draft: what was found is shown before anything is kept.
+"""From a modelarts_config.py or a package to a draft: the content is shown before anything is stored.
 
 A file is read the moment it arrives, and the widgets that brought it are emptied: what stays in the session has its
 keys masked.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from aisbench_core.authoring.packages.package import Package
-from aisbench_core.authoring.specfile import to_yaml
-from aisbench_core.authoring.upstream.found import ConfigFile, Document, Hints, ImportedConfig
 from aisbench_core.errors import AisbenchError
+from aisbench_core.upstream.configs.contents import ConfigFile, Document, Hints
+from aisbench_core.upstream.packages.package import Package
 from aisbench_core.web.upload_store import MOST_FILE_BYTES
+from pages._ui.configure.form import workload_titles
 from pages._ui.configure.import_findings import (
     JOB,
     REFUSED,
-    choose_job,
-    draft_selection,
+    offer_draft,
     profile_name,
     show_findings,
     show_imported_profile,
 )
 from pages._ui.configure.package_import import show_package
-from pages._ui.shell import navigation, uploads, widgets
+from pages._ui.shell import uploads, widgets
 from pages._ui.shell.callbacks import whole
 from pages._ui.shell.core import core
-from pages._ui.shell.errors import errors_shown, show_error
-from pages._ui.shell.words import words
+from pages._ui.shell.dialogs import Dialog
+from pages._ui.shell.outcomes import show_outcome
+from pages._ui.shell.words import t
 
-OPEN, DOCUMENT, PACKAGE, PROBLEM = "import-open", "import-document", "import-package", "import-problem"
-PASTED, PLACE, ROUND = "import-text", "import-place", "import-round"
-WORKLOAD = "import-workload"
-STATE = (OPEN, DOCUMENT, PACKAGE, PROBLEM, REFUSED)
+DOCUMENT, PACKAGE, OUTCOME = "import-document", "import-package", "import-outcome"
+PASTED, PATH, ROUND, WORKLOAD = "import-text", "import-place", "import-round", "import-workload"
 FILE = "modelarts_config.py"
 ARCHIVES = (".tar.gz", ".tgz")
-MOST_MB = MOST_FILE_BYTES // 1024**2
+MAX_MB = MOST_FILE_BYTES // 1024**2
 
 
 def show_import() -> None:
     """The button, and the dialog that it opens."""
-    t = words()
     if st.button(t("import.open"), key="import", icon=":material/upload_file:"):
-        st.session_state[OPEN] = True
-    if st.session_state.get(OPEN):
-        st.dialog(t("import.title"), width="large", on_dismiss=_forget)(_dialog)()
+        IMPORT.open()
+    IMPORT.show(t("import.title"), _dialog)
 
 
 def _dialog() -> None:
-    with errors_shown():
-        problem = st.session_state.pop(PROBLEM, None)
-        if problem:
-            show_error(problem)
-        if PACKAGE in st.session_state:
-            show_package(st.session_state[PACKAGE], _keep_nothing)
-            _offer_another()
-        elif DOCUMENT in st.session_state:
-            _show(st.session_state[DOCUMENT])
-            _offer_another()
-        else:
-            _ask()
+    show_outcome(OUTCOME)
+    if PACKAGE in st.session_state:
+        show_package(st.session_state[PACKAGE], _finish)
+    elif DOCUMENT in st.session_state:
+        _show_document(st.session_state[DOCUMENT])
+    else:
+        _show_sources()
+        return
+    st.button(t("import.again"), key="import-again", icon=":material/restart_alt:", on_click=_start_over)
 
 
-def _ask() -> None:
-    t = words()
+def _show_sources() -> None:
     st.markdown(t("import.what"))
     st.file_uploader(
         t("import.files", file=FILE),
         type=["py", "sh", "txt", "gz", "tgz"],
         accept_multiple_files=True,
         key=_uploader(),
-        max_upload_size=MOST_MB,
+        max_upload_size=MAX_MB,
         help=t("import.files_help"),
-        on_change=_uploaded,
+        on_change=_read_upload,
     )
-    st.text_area(t("import.paste"), key=PASTED, height=160, help=t("import.paste_help"), on_change=_pasted)
-    st.text_input(t("import.place"), key=PLACE, help=t("import.place_help"), on_change=_placed)
+    st.text_area(t("import.paste"), key=PASTED, height=160, help=t("import.paste_help"), on_change=_read_text)
+    st.text_input(t("import.place"), key=PATH, help=t("import.place_help"), on_change=_read_path)
 
 
 def _uploader() -> str:
@@ -84,122 +76,103 @@ def _uploader() -> str:
 
 
 @whole
-def _uploaded() -> None:
-    uploaded = st.session_state[_uploader()]
-    archives = [each for each in uploaded if each.name.lower().endswith(ARCHIVES)]
-    try:
-        if archives and len(uploaded) == 1:
-            with uploads.opened(archives) as [(name, packed)]:
-                _hold(core().packages.unpack(name, packed))
+def _read_upload() -> None:
+    files = st.session_state[_uploader()]
+
+    def read() -> None:
+        if len(files) == 1 and files[0].name.lower().endswith(ARCHIVES):
+            with uploads.opened(files) as [(name, archive)]:
+                _hold(core().packages.unpack(name, archive))
         else:
-            _read(uploads.read_texts(uploaded))
-    except AisbenchError as error:
-        st.session_state[PROBLEM] = error
+            _read(uploads.read_texts(files))
+
+    _try(read)
+    # Not in a `finally`: where Streamlit leaves the callback halfway, it begins again and needs the files.
     st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
-    uploads.discard_uploads(uploaded)
+    uploads.discard_uploads(files)
 
 
 @whole
-def _pasted() -> None:
+def _read_text() -> None:
     text = st.session_state[PASTED]
-    _read([ConfigFile(FILE, text.encode("utf-8", "replace"))] if text.strip() else [])
+    if text.strip():
+        _try(lambda: _read([ConfigFile(FILE, text.encode("utf-8", "replace"))]))
     st.session_state[PASTED] = ""
 
 
 @whole
-def _placed() -> None:
-    place = str(st.session_state[PLACE]).strip()
-    if place:
-        _open(place)
+def _read_path() -> None:
+    path = str(st.session_state[PATH]).strip()
+    if path:
+        _try(lambda: _hold(core().packages.open(path)))
+
+
+def _try(read: Callable[[], None]) -> None:
+    try:
+        read()
+    except AisbenchError as error:
+        st.session_state[OUTCOME] = error
 
 
 def _read(files: Sequence[ConfigFile]) -> None:
-    if not files:
-        return
-    try:
+    if files:
         st.session_state[DOCUMENT] = core().configs.read(files)
-    except AisbenchError as error:
-        st.session_state[PROBLEM] = error
-
-
-def _open(place: str) -> None:
-    try:
-        _hold(core().packages.open(place))
-    except AisbenchError as error:
-        st.session_state[PROBLEM] = error
 
 
 def _hold(package: Package) -> None:
     """Keep the package until it is made a workload or dropped; its code waits on disk."""
     try:
         st.session_state[PACKAGE] = package
-    except BaseException:  # Streamlit leaves the callback, and it begins again with another folder
+    except BaseException:  # Streamlit leaves the callback, which begins again and unpacks into another folder
         core().packages.drop(package)
         raise
 
 
-def _show(document: Document) -> None:
-    t = words()
-    found = core().configs.understand(document, _hints())
-    show_findings(found.findings)
+def _show_document(document: Document) -> None:
+    imported = core().configs.understand(document, _hints())
+    show_findings(imported.findings)
     st.header(t("import.profile"))
-    if found.profile:
-        show_imported_profile(found.profile, found.keys)
+    if imported.profile:
+        show_imported_profile(imported.profile, imported.keys)
     else:
         st.markdown(t("import.no_profile"))
     st.header(t("import.jobs"))
-    if found.specs:
-        _show_job(found)
+    if imported.specs:
+        offer_draft(imported, t("import.use"), key="import-use", done=IMPORT.close)
     else:
         st.markdown(t("import.no_job"))
 
 
 def _hints() -> Hints:
-    """What the person says about the file; the widgets keep it."""
-    t = words()
-    titles = {"": t("import.told")}
-    titles |= {
-        workload.name: f"{t.pick(workload.title, workload.title_zh)} ({workload.name})"
-        for workload in core().workloads.all()
-    }
+    """What the person adds to the file; the widgets hold it."""
+    titles = {"": t("import.from_file"), **workload_titles()}
     left, right = st.columns(2)
-    with left:
-        workload = st.selectbox(
-            t("field.workload"), **widgets.session_choice(WORKLOAD, list(titles), "", titles.__getitem__)
-        )
-    with right:
-        code = st.text_input(t("field.code_dir"), key="import-code", help=t("import.code_help"))
+    choice = widgets.session_choice(WORKLOAD, list(titles), "", titles.__getitem__)
+    workload = left.selectbox(t("field.workload"), **choice)
+    code = right.text_input(t("field.code_dir"), key="import-code", help=t("import.code_help"))
     return Hints(workload=workload, package=code, code_dir=code.strip(), profile=profile_name())
-
-
-def _show_job(found: ImportedConfig) -> None:
-    job = choose_job(found)
-    if st.button(words()("import.use"), key="import-use", type="primary", icon=":material/edit_note:"):
-        selection = draft_selection(job, found)
-        _forget()
-        navigation.go(navigation.CONFIGURE, selection)
-    st.code(to_yaml(job.spec, job.comments), language="yaml", wrap_lines=True)
-
-
-def _offer_another() -> None:
-    st.button(words()("import.again"), key="import-again", icon=":material/restart_alt:", on_click=_start_over)
 
 
 @whole
 def _start_over() -> None:
-    _forget()
-    st.session_state[OPEN] = True
+    IMPORT.close()
+    IMPORT.open()
 
 
-def _forget() -> None:
-    package = st.session_state.get(PACKAGE)
+def _finish() -> None:
+    """Close the dialog without dropping the package: its code is the workload's now."""
+    st.session_state.pop(PACKAGE, None)
+    IMPORT.close()
+
+
+def _clear() -> None:
+    package = st.session_state.pop(PACKAGE, None)
     if package:
         core().packages.drop(package)
-    _keep_nothing()
-
-
-def _keep_nothing() -> None:
-    for key in STATE:
+    for key in (DOCUMENT, OUTCOME, REFUSED):
         st.session_state.pop(key, None)
-    for choice in (WORKLOAD, JOB):
-        widgets.forget(choice)
+    widgets.forget(WORKLOAD)
+    widgets.forget(JOB)
+
+
+IMPORT = Dialog("import-open", "large", on_close=_clear)

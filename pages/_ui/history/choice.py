@@ -1,4 +1,4 @@
-"""What the History page is asked for: which group, against what, and which metric; all of it in the URL."""
+"""The choices of the History page: which group, against which baseline, and which metric."""
 
 from collections.abc import Mapping
 
@@ -6,152 +6,90 @@ import streamlit as st
 
 from aisbench_core.formats import clipped, short
 from aisbench_core.model import Origin
-from aisbench_core.warehouse.answers.histories import GroupRow, History, MetricHistory, VersionField
-from aisbench_core.warehouse.values import BoardQuery, RegionFacts
-from pages._ui.leaderboard.board import filter_by
-from pages._ui.shell import address
-from pages._ui.shell.core import asked, core
+from aisbench_core.warehouse.answers.histories import History, MetricHistory, TrendRow, VersionField
+from aisbench_core.warehouse.values import BoardQuery
+from pages._ui.shell import url
+from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import plain
-from pages._ui.shell.words import Words, words
+from pages._ui.shell.filters import choose_row
+from pages._ui.shell.words import t
 
-MOST_GROUPS = 200
-"""How many groups the picker offers, the latest ones; filters reach the others."""
-
-ALONG = ("time", "version")
-"""Along what a metric may be drawn."""
-
-USUAL = "usual"
-"""The choice of those who do not choose."""
+MAX_GROUPS = 200  # how many groups the picker offers, the latest ones; filters reach the others
+AXES = ("time", "version")  # along what a metric may be drawn
 
 
-def choose_history_query(kind: RegionFacts) -> BoardQuery:
-    """The filters for groups, each of them kept in the URL."""
-    known = asked(core().warehouse.facets, kind.region, kind.rehearsal)
-    model, workload, flavor, nodes = st.columns(4)
-    with model:
-        models = filter_by("model", known.models)
-    with workload:
-        workloads = filter_by("workload", known.workloads)
-    with flavor:
-        flavors = filter_by("flavor", known.flavors)
-    with nodes:
-        node_counts = filter_by("nodes", known.node_counts)
-    return BoardQuery(
-        kind.region,
-        rehearsal=kind.rehearsal,
-        models=models,
-        workloads=workloads,
-        flavors=flavors,
-        node_counts=node_counts,
-        limit=MOST_GROUPS,
-    )
-
-
-def choose_group(query: BoardQuery) -> GroupRow | None:
-    """One group of runs that answer the same question on the same hardware."""
-    t = words()
-    page = asked(core().warehouse.groups, query)
+def choose_group(query: BoardQuery) -> TrendRow | None:
+    """One group of runs: the same benchmark configuration on the same hardware."""
+    page = cached(core().warehouse.trends, query)
     if not page.rows:
         st.info(t("history.no_group"), icon=":material/search:")
         return None
-    rows = {row.group.id: row for row in page.rows}
-    prints = tuple(row.group.fingerprint for row in page.rows)
-    apart = asked(core().warehouse.apart.parameters, query.region, prints, rehearsal=page.rehearsal)
-    wanted = st.query_params.get("group", "")
-    if wanted and wanted not in rows:
-        st.info(t("history.unknown_group"), icon=":material/search:")
-    chosen = st.selectbox(
+    fingerprints = tuple(row.group.fingerprint for row in page.rows)
+    parameters = cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=page.rehearsal)
+    row = choose_row(
+        "group",
         t("history.group"),
-        help=t("history.group_help"),
-        **address.option(
-            "group",
-            list(rows),
-            next(iter(rows)),
-            lambda each: _group_title(rows[each], apart, t),
-            always=True,
-            forgets=["against", "page"],
-        ),
+        {row.group.id: row for row in page.rows},
+        lambda row: _title(row, parameters),
+        unknown=t("history.unknown_group"),
+        resets=["against", "page"],
+        help_text=t("history.group_help"),
     )
-    if page.total > len(rows):
-        st.caption(t("history.more_groups", shown=len(rows), total=page.total))
-    if clipped(rows[chosen].model) != rows[chosen].model:
-        st.caption(plain(rows[chosen].model))
-    return rows[chosen]
+    if page.total > len(page.rows):
+        st.caption(t("history.more_groups", shown=len(page.rows), total=page.total))
+    if clipped(row.model) != row.model:
+        st.caption(plain(row.model))
+    return row
 
 
-def selected_history(row: GroupRow) -> History:
+def selected_history(row: TrendRow) -> History:
     """The group's history, by the versions and against the baseline that the URL names."""
-    t = words()
     left, middle, right = st.columns([2, 2, 2], vertical_alignment="bottom")
-    with left:
-        by = _choose_field(t)
-    invalid = right.toggle(
-        t("board.invalid"),
-        help=t("board.invalid_help"),
-        **address.flag("invalid", forgets=["page"]),
+    field = url.choice(
+        left.selectbox,
+        "by",
+        t("history.by"),
+        [None, *VersionField],
+        lambda field: t.field(field) if field else t("history.by_usual"),
+        resets=["against"],
+        help=t("history.by_help"),
     )
-    history = asked(core().warehouse.history, row, by, include_invalid=invalid)
-    with middle:
-        against = _choose_baseline(history, t)
-    if against == USUAL:
+    with right:
+        invalid = url.toggle("invalid", t("board.invalid"), resets=["page"], help=t("board.invalid_help"))
+    history = cached(core().warehouse.history, row, field, include_invalid=invalid)
+    versions = dict.fromkeys(run.version(history.field) for run in history.runs if run.values)
+    baseline = url.choice(
+        middle.selectbox,
+        "against",
+        t("history.against"),
+        [None, *filter(None, versions)],
+        lambda version: short(version) if version else t("history.against_usual"),
+        help=t("history.against_help"),
+    )
+    if baseline is None:
         return history
-    return asked(core().warehouse.history, row, history.field, (against,), include_invalid=invalid)
+    return cached(core().warehouse.history, row, history.field, (baseline,), include_invalid=invalid)
 
 
 def choose_metric(history: History) -> MetricHistory | None:
     """One metric of those that any run has, and along what it is drawn."""
-    t = words()
     metrics = {metric.name: metric for metric in history.metrics}
     if not metrics:
         st.info(t("history.nothing_measured"), icon=":material/info:")
         return None
     left, right = st.columns(2)
-    chosen = left.selectbox(
-        t("history.metric"),
-        **address.option("metric", list(metrics), next(iter(metrics)), lambda each: t(f"metric.{each}"), always=True),
-    )
-    right.radio(
-        t("history.along"),
-        horizontal=True,
-        **address.option("along", ALONG, ALONG[0], lambda each: t(f"history.along_{each}")),
-    )
-    return metrics[chosen]
+    label = t("history.metric")
+    name = url.choice(left.selectbox, "metric", label, metrics, lambda name: t(f"metric.{name}"), always=True)
+    label = t("history.along")
+    url.choice(right.radio, "along", label, AXES, lambda axis: t(f"history.along_{axis}"), horizontal=True)
+    return metrics[name]
 
 
-def _choose_field(t: Words) -> VersionField | None:
-    options = [USUAL, *VersionField]
-    chosen = st.selectbox(
-        t("history.by"),
-        help=t("history.by_help"),
-        **address.option(
-            "by",
-            options,
-            USUAL,
-            lambda each: t("history.by_usual") if each == USUAL else t.field(each),
-            forgets=["against"],
-        ),
-    )
-    return None if chosen == USUAL else VersionField(chosen)
-
-
-def _choose_baseline(history: History, t: Words) -> str:
-    versions = list(dict.fromkeys(run.version(history.field) for run in history.runs if run.values))
-    options = [USUAL, *(version for version in versions if version)]
-    chosen: str = st.selectbox(
-        t("history.against"),
-        help=t("history.against_help"),
-        **address.option(
-            "against", options, USUAL, lambda each: t("history.against_usual") if each == USUAL else short(each)
-        ),
-    )
-    return chosen
-
-
-def _group_title(row: GroupRow, apart: Mapping[str, str], t: Words) -> str:
+def _title(row: TrendRow, parameters: Mapping[str, str]) -> str:
     group = row.group
     parts = [
         clipped(row.model),
-        clipped(apart.get(group.fingerprint, ""), 80),
+        clipped(parameters.get(group.fingerprint, ""), 80),
         group.flavor or group.pool_id,
         t("runs.size", nodes=group.node_count, cards=group.cards_per_node),
         t("board.synthetic") if group.synthetic_data else row.dataset,

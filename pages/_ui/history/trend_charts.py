@@ -1,4 +1,4 @@
-"""The charts of the History page: every run as a dot, and behind them levels or versions with their intervals."""
+"""The charts of the History page: every run as a dot, over levels or versions with their intervals."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -7,41 +7,38 @@ from typing import Any
 import altair as alt
 
 from aisbench_core.formats import clipped, short
-from aisbench_core.warehouse.answers.histories import Boundary, Change, History, MetricHistory, RunLevel, VersionField
+from aisbench_core.warehouse.answers.histories import Change, History, MetricHistory, RunLevel, VersionField
 from pages._ui.shell.charts import Drawing, chart_of, if_any
-from pages._ui.shell.words import Words
+from pages._ui.shell.words import t
 
 GREY = "#7a8699"
 WORSE, BETTER = "#d1433c", "#1d8a5f"
 HEIGHT = 360
 
-MOST_LABELS = 12
-"""Beyond so many boundaries their labels would cover each other; the lines and their tips stay."""
-
-LABEL = 22
-"""Letters of a boundary's label: longer ones would leave the chart at its lower end."""
+MAX_LABELS = 12  # labels of more boundaries would overlap; the lines and their tooltips stay
+LABEL = 22  # letters of a boundary's label: longer ones would leave the chart at its lower end
 
 
-def over_time(history: History, metric: MetricHistory, ink: str, t: Words) -> Drawing:
+def over_time(history: History, metric: MetricHistory, ink: str) -> Drawing:
     """Runs over time; a level's band is the 95 % interval of its mean, dashed lines are first runs of versions."""
     bands = [_band(metric.levels, index) for index in range(len(metric.levels))]
     x = alt.X("from:T", title=None, axis=alt.Axis(labelOverlap=True, format=_clock(history)))
-    y = alt.Y("value:Q", title=_title(metric, t), scale=alt.Scale(zero=False, padding=12))
+    y = alt.Y("value:Q", title=_title(metric), scale=alt.Scale(zero=False, padding=12))
     layers = [
         *if_any([band for band in bands if band["low"] is not None], _interval),
         chart_of(bands).mark_rule(color=GREY, strokeWidth=2).encode(x=x, x2=alt.X2("to:T"), y=alt.Y("mean:Q")),
-        *_boundaries(history, ink, t),
-        *if_any([_change(change) for change in metric.changes], lambda base: _changes(base, t)),
-        _dots(history, metric, ink, t).encode(x=alt.X("at:T", title=None), y=y),
+        *_boundaries(history, ink),
+        *if_any([_change(change) for change in metric.changes], _changes),
+        _dots(history, metric, ink).encode(x=alt.X("at:T", title=None), y=y),
     ]
     return alt.layer(*layers, height=HEIGHT)
 
 
-def over_versions(history: History, metric: MetricHistory, ink: str, t: Words) -> Drawing:
+def over_versions(history: History, metric: MetricHistory, ink: str) -> Drawing:
     """Runs by version, in the order of first runs; a bar spans the 95 % interval of the mean, a tick is the mean."""
     order = [short(level.label) for level in metric.versions]
     x = alt.X("version:N", title=t.field(history.field), sort=order, axis=alt.Axis(labelLimit=200, labelAngle=0))
-    y = alt.Y("value:Q", title=_title(metric, t), scale=alt.Scale(zero=False, padding=12))
+    y = alt.Y("value:Q", title=_title(metric), scale=alt.Scale(zero=False, padding=12))
     values = [
         {
             "version": short(version.label),
@@ -55,7 +52,7 @@ def over_versions(history: History, metric: MetricHistory, ink: str, t: Words) -
     layers = [
         *if_any(spread, lambda base: _spread(base).encode(x=x)),
         chart_of(values).mark_tick(color=GREY, thickness=3, size=48).encode(x=x, y=alt.Y("mean:Q")),
-        _dots(history, metric, ink, t).encode(x=x, y=y),
+        _dots(history, metric, ink).encode(x=x, y=y),
     ]
     return alt.layer(*layers, height=HEIGHT)
 
@@ -70,9 +67,9 @@ def _spread(base: Drawing) -> Drawing:
     return base.mark_bar(color=GREY, opacity=0.3, size=34).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
 
 
-def _dots(history: History, metric: MetricHistory, ink: str, t: Words) -> Drawing:
+def _dots(history: History, metric: MetricHistory, ink: str) -> Drawing:
     """One dot per run that counts; those of the baseline have a ring."""
-    baseline = frozenset(history.judgement.baseline_run_ids)
+    baseline = frozenset(history.verdict.baseline_run_ids)
     order = [short(level.label) for level in metric.versions]
     values = [
         {
@@ -100,7 +97,7 @@ def _dots(history: History, metric: MetricHistory, ink: str, t: Words) -> Drawin
             tooltip=[
                 alt.Tooltip("run:N", title=t("charts.run")),
                 alt.Tooltip("version:N", title=t.field(history.field)),
-                alt.Tooltip("value:Q", title=_title(metric, t), format=",.5~g"),
+                alt.Tooltip("value:Q", title=_title(metric), format=",.5~g"),
                 alt.Tooltip("at:T", title=t("history.at"), format="%Y-%m-%d %H:%M"),
                 alt.Tooltip("by:N", title=t("board.by")),
             ],
@@ -108,8 +105,17 @@ def _dots(history: History, metric: MetricHistory, ink: str, t: Words) -> Drawin
     )
 
 
-def _boundaries(history: History, ink: str, t: Words) -> list[Drawing]:
-    values = [_boundary(boundary, t) for boundary in history.boundaries]
+def _boundaries(history: History, ink: str) -> list[Drawing]:
+    values = [
+        {
+            "at": boundary.at.isoformat(),
+            "field": t.field(boundary.field),
+            "value": short(boundary.value),
+            "run": boundary.run_id,
+            "is_labelled": boundary.field is not VersionField.CODE,  # a hash says nothing to a person
+        }
+        for boundary in history.boundaries
+    ]
     if not values:
         return []
     tips = [
@@ -118,21 +124,21 @@ def _boundaries(history: History, ink: str, t: Words) -> list[Drawing]:
         alt.Tooltip("run:N", title=t("charts.run")),
     ]
     lines = chart_of(values).mark_rule(color=GREY, strokeDash=[5, 4]).encode(x=alt.X("at:T"), tooltip=tips)
-    told = _labels(values)
-    if not told or len(told) > MOST_LABELS:
+    texts = _labels(values)
+    if not texts or len(texts) > MAX_LABELS:
         return [lines]
-    labels = chart_of(told).mark_text(angle=270, align="right", baseline="bottom", dx=-4, dy=-3, color=ink)
+    labels = chart_of(texts).mark_text(angle=270, align="right", baseline="bottom", dx=-4, dy=-3, color=ink)
     top = alt.YValue(0)  # type: ignore[no-untyped-call]
     return [lines, labels.encode(x=alt.X("at:T"), y=top, text=alt.Text("label:N"))]
 
 
 def _labels(values: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """One for each run with something new: the first of it, short enough to end within the chart, and how much more.
+    """One for each run with something new: the first news, cut to fit into the chart, and how many more there are.
 
-    The tip of the line tells all of it."""
+    The line's tooltip has all of them."""
     news: dict[str, list[Mapping[str, Any]]] = {}
     for value in values:
-        if value["told"]:
+        if value["is_labelled"]:
             news.setdefault(value["run"], []).append(value)
     return [
         {"at": first["at"], "label": clipped(first["value"], LABEL) + (f" +{len(more)}" if more else "")}
@@ -140,30 +146,20 @@ def _labels(values: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _boundary(each: Boundary, t: Words) -> dict[str, Any]:
+def _change(change: Change) -> dict[str, Any]:
     return {
-        "at": each.at.isoformat(),
-        "field": t.field(each.field),
-        "value": short(each.value),
-        "run": each.run_id,
-        "told": each.field is not VersionField.CODE,
+        "at": change.at.isoformat(),
+        "mean": change.after.mean,
+        "change": change.change,
+        "p": change.p_value,
+        "run": change.run_id,
+        "worse": change.worse,
+        "falls": change.after.mean < change.before.mean,
     }
 
 
-def _change(each: Change) -> dict[str, Any]:
-    return {
-        "at": each.at.isoformat(),
-        "mean": each.after.mean,
-        "change": each.change,
-        "p": each.p_value,
-        "run": each.run_id,
-        "worse": each.worse,
-        "falls": each.after.mean < each.before.mean,
-    }
-
-
-def _changes(base: Drawing, t: Words) -> Drawing:
-    """Triangles: they point the way that the numbers went, and their colour says whether that is worse."""
+def _changes(base: Drawing) -> Drawing:
+    """Triangles that point the way of the numbers; their colour says whether that is worse."""
     return base.mark_point(filled=True, size=220, stroke="white", strokeWidth=1, opacity=1).encode(
         x=alt.X("at:T"),
         y=alt.Y("mean:Q"),
@@ -181,22 +177,16 @@ def _band(levels: tuple[RunLevel, ...], index: int) -> dict[str, Any]:
     """A level reaches to the first run of the next one."""
     level = levels[index]
     end = levels[index + 1].first_at if index + 1 < len(levels) else level.last_at
-    found = level.summary
-    return {
-        "from": level.first_at.isoformat(),
-        "to": end.isoformat(),
-        "mean": found.mean,
-        "low": found.ci_low,
-        "high": found.ci_high,
-    }
+    summary = level.summary
+    span = {"from": level.first_at.isoformat(), "to": end.isoformat()}
+    return {**span, "mean": summary.mean, "low": summary.ci_low, "high": summary.ci_high}
 
 
 def _clock(history: History) -> str:
-    """Days, in figures that every language reads; hours where all of it took place in a few days."""
+    """Days, in a format for every language; with hours where all runs are of a few days."""
     times = [run.at for run in history.runs]
     return "%m-%d %H:%M" if max(times) - min(times) < timedelta(days=4) else "%Y-%m-%d"
 
 
-def _title(metric: MetricHistory, t: Words) -> str:
-    name = t(f"metric.{metric.name}")
-    return f"{name} ({metric.unit})" if metric.unit else name
+def _title(metric: MetricHistory) -> str:
+    return t.with_unit(t(f"metric.{metric.name}"), metric.unit)

@@ -1,101 +1,72 @@
-"""Earlier imports, and the question before one is forgotten."""
+"""Earlier imports, and the dialog before one is forgotten."""
 
 import streamlit as st
 
-from aisbench_core.errors import AisbenchError
 from aisbench_core.warehouse.records.imported import Import
-from pages._ui.shell import address
-from pages._ui.shell.callbacks import whole
-from pages._ui.shell.core import core
-from pages._ui.shell.errors import plain, show_sentence
+from pages._ui.shell import url
+from pages._ui.shell.core import actor, core
+from pages._ui.shell.dialogs import Dialog
+from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import when
-from pages._ui.shell.words import Words, words
+from pages._ui.shell.outcomes import show_outcome
+from pages._ui.shell.words import t
 
 PAGE = 10
-ASKED, DONE = "imports-asked", "imports-done"
-"""Where the open question keeps its import's id, and what was forgotten last."""
+OUTCOME = "imports-outcome"
+
+FORGET = Dialog("imports-forgetting")  # about an import's id
 
 
 def show_imports() -> None:
     """One page of imports, newest first; a ticked one can be forgotten."""
-    t = words()
-    if DONE in st.session_state:
-        st.success(st.session_state.pop(DONE), icon=":material/delete:")
-    _, total = core().history.imports(1)
+    show_outcome(OUTCOME)
+    _, total = core().imports.imports(1)
     if not total:
         return
-    pages = -(-total // PAGE)
-    here = address.page_number("page", pages)
-    found, _ = core().history.imports(PAGE, PAGE * (here - 1))
+    pages = url.Pages("page", total, PAGE)
+    imports, _ = core().imports.imports(PAGE, pages.offset)
     st.header(t("imports.title"))
-    chosen = st.dataframe(
-        [_cells(each, t) for each in found],
+    event = st.dataframe(
+        [_cells(entry) for entry in imports],
         hide_index=True,
         alt=t("imports.title"),
-        key=f"imports-{here}-{total}",  # a tick must not move to another import when one is gone
+        key=f"imports-{pages.number}-{total}",  # a tick must not move to another import when one is gone
         on_select="rerun",
         selection_mode="single-row",
         column_config={t("import_results.file"): st.column_config.TextColumn(width="large")},
     )
-    ticked = chosen["selection"]["rows"]
-    one = found[ticked[0]] if ticked and ticked[0] < len(found) else None
+    ticked = [imports[index].import_id for index in event["selection"]["rows"] if index < len(imports)]
     st.button(
         t("imports.forget"),
         key="imports-forget",
         icon=":material/delete:",
-        disabled=one is None,
+        disabled=not ticked,
         help=t("imports.forget_help"),
-        on_click=_open,
-        args=(one.import_id if one else "",),
+        on_click=FORGET.open,
+        args=ticked,
     )
-    if pages > 1:
-        st.pagination(**address.pagination("page", pages))
-    if ASKED in st.session_state:
-        st.dialog(t("imports.question"), on_dismiss=_close)(_question)(st.session_state[ASKED])
+    pages.show()
+    FORGET.show(t("imports.question"), _confirm_forget)
 
 
-def _cells(each: Import, t: Words) -> dict[str, object]:
+def _cells(entry: Import) -> dict[str, object]:
     return {
-        t("imports.at"): when(each.at),
-        t("imports.runs"): each.runs,
-        t("import_results.file"): each.files,
-        t("field.region"): ", ".join(each.regions),
-        t("imports.remarked"): each.remarked,
+        t("imports.at"): when(entry.at),
+        t("imports.runs"): entry.runs,
+        t("import_results.file"): entry.files,
+        t("field.region"): ", ".join(entry.regions),
+        t("imports.annotated"): entry.annotated,
     }
 
 
-def _question(import_id: str) -> None:
-    t = words()
-    try:
-        one = core().history.get_import(import_id)
-    except AisbenchError as error:
-        show_sentence(error)
-        return
-    st.markdown(t("imports.what", count=one.runs, file=plain(one.files), at=when(one.at)))
-    keep = one.remarked > 0 and st.checkbox(t("imports.keep", count=one.remarked), key="imports-keep")
+def _confirm_forget() -> None:
+    entry = core().imports.get_import(FORGET.subject)
+    st.markdown(t("imports.what", count=entry.runs, file=plain(entry.files), at=when(entry.at)))
+    keep = entry.annotated > 0 and st.checkbox(t("imports.keep", count=entry.annotated), key="imports-keep")
     with st.container(horizontal=True):
-        if st.button(t("imports.confirm", count=one.runs), key="imports-yes", type="primary"):
-            _forget(one, keep, t)
+        if st.button(t("imports.confirm", count=entry.runs), key="imports-yes", type="primary"):
+            count = core().imports.forget(entry, actor(), keep_remarks=keep)
+            st.session_state[OUTCOME] = t("imports.done", count=count, file=plain(entry.files))
+            FORGET.leave()
         if st.button(t("launch.cancel"), key="imports-no"):
-            _close()
-            st.rerun()
-
-
-def _forget(one: Import, keep: bool, t: Words) -> None:
-    try:
-        gone = core().history.forget(one, keep_remarks=keep)
-    except AisbenchError as error:
-        show_sentence(error)
-        return
-    st.session_state[DONE] = t("imports.done", count=gone, file=plain(one.files))
-    _close()
-    st.rerun()
-
-
-@whole
-def _open(import_id: str) -> None:
-    st.session_state[ASKED] = import_id
-
-
-def _close() -> None:
-    st.session_state.pop(ASKED, None)
+            FORGET.leave()

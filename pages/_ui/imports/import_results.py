@@ -1,9 +1,9 @@
-"""From files of elsewhere to runs: what was read, what a person says about it, and the button that stores it.
+"""Import of earlier measurements: what was read, what a person adds, and the button that stores it.
 
 What was read stays in the session, so that answers can be changed; nothing is stored before the button is pressed.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,300 +11,272 @@ import streamlit as st
 from streamlit.typing import UploadedFile
 
 from aisbench_core.formats import MISSING, number, percent
-from aisbench_core.history.found import FoundResult, Table, Unread
-from aisbench_core.importing.chosen import Choices, Preview, Said, Saved, Where
+from aisbench_core.importing.choices import Choices, ImportAnswers, Preview, Provenance
+from aisbench_core.importing.readers.results import ParsedResult, Table, Unread
 from aisbench_core.model import Mode, Origin
 from aisbench_core.web.upload_store import MOST_FILE_BYTES, MOST_SESSION_BYTES, MOST_SESSION_FILES
-from pages._ui.imports import table_columns
+from pages._ui.imports.table_columns import corrected, show_columns
+from pages._ui.runs.validity import check_text
 from pages._ui.shell import uploads, widgets
 from pages._ui.shell.callbacks import whole
-from pages._ui.shell.core import WHO, core
+from pages._ui.shell.core import actor, core
 from pages._ui.shell.formats import when
 from pages._ui.shell.navigation import LEADERBOARD, link
-from pages._ui.shell.words import Words, words
+from pages._ui.shell.tables import show_table
+from pages._ui.shell.words import t
 
-READ, ABOUT, SAVED, ROUND = "old-read", "old-about", "old-saved", "old-round"
-MOST_MB = MOST_FILE_BYTES // 1024**2
-SHOWN = 200
-"""How many results the preview holds; what is said about all holds for the others, too."""
+READ, CORRECTIONS, SAVED, ROUND = "old-read", "old-about", "old-saved", "old-round"
+MAX_MB = MOST_FILE_BYTES // 1024**2
 
-UNREAD_SHOWN = 20
-"""So many files that were not read are listed without being asked for."""
+MAX_PREVIEWS = 200  # how many results the preview shows; what is answered for all holds for the others, too
+MAX_OPEN = 20  # up to so many files without a result are listed without a click
 
-TOLD_EVERY = 50
+PROGRESS_EVERY = 50
 OBS = "obs://"
 KINDS = ["log", "txt", "out", "json", "csv", "tsv", "xlsx", "zip", "tar", "gz", "tgz", "db", "sqlite"]
+
+# Fields that can be changed in the preview.
+EDITABLE = ("model", "framework_version", "mode", "node_count", "cards_per_node", "throughput_definition")
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What was read last, and how to read it again when columns turn out to mean something else."""
+    """What was read last, and how to read it again once columns turn out to mean something else."""
 
-    results: tuple[FoundResult, ...]
+    results: tuple[ParsedResult, ...]
     unread: tuple[Unread, ...]
     tables: tuple[Table, ...]
-    again: Callable[[], Iterator[FoundResult | Unread]]
+    again: Callable[[], Iterator[ParsedResult | Unread]]
 
 
 def choose_source() -> None:
-    """Where the results are: in files to upload, on the console's machine, or in OBS."""
-    t = words()
-    handed, here, there = st.tabs([t("import_results.upload"), t("import_results.path"), t("import_results.obs")])
-    with handed:
+    """Where the results are: in uploaded files, on the console's machine, or in OBS."""
+    files_tab, path_tab, obs_tab = st.tabs(
+        [t("import_results.upload"), t("import_results.path"), t("import_results.obs")]
+    )
+    with files_tab:
+        session_mb = MOST_SESSION_BYTES // 1024**2
         files = st.file_uploader(
             t("import_results.files"),
             type=KINDS,
             accept_multiple_files=True,
             key="old-files",
-            max_upload_size=MOST_MB,
-            help=t(
-                "import_results.files_help", most=MOST_MB, all=MOST_SESSION_BYTES // 1024**2, files=MOST_SESSION_FILES
-            ),
+            max_upload_size=MAX_MB,
+            help=t("import_results.files_help", most=MAX_MB, all=session_mb, files=MOST_SESSION_FILES),
         )
         uploads.show_refused(files)
-        if st.button(t("import_results.read"), key="old-read-files", icon=":material/search:", disabled=not files):
+        if _read_button("old-read-files", bool(files)):
             _read(lambda: _results_in(files), _tables_in(files))
-    with here:
+    with path_tab:
         path = st.text_input(t("import_results.path_label"), key="old-path", help=t("import_results.path_help")).strip()
-        if st.button(t("import_results.read"), key="old-read-path", icon=":material/search:", disabled=not path):
-            place = Path(path)
-            _read(lambda: core().history.read(place, {}), core().history.tables(place))
-    with there:
-        _ask_obs(t)
+        if _read_button("old-read-path", bool(path)):
+            _read(lambda: core().imports.read(Path(path), {}), core().imports.tables(Path(path)))
+    with obs_tab:
+        left, right = st.columns([1, 3])
+        profile = left.selectbox(t("import_results.keys"), core().regions.names(), key="old-keys")
+        example = f"{OBS}bucket/directory/"
+        directory = right.text_input(t("import_results.obs_label"), key="old-obs", placeholder=example).strip()
+        if _read_button("old-read-obs", bool(profile and directory)):
+            prefix = directory if directory.startswith(OBS) else f"{OBS}{directory.lstrip('/')}"
+            widgets.remember_choice("old-where", profile)
+            _read(lambda: core().imports.read_obs(str(profile), prefix, {}), iter(()))
 
 
-def _ask_obs(t: Words) -> None:
-    left, right = st.columns([1, 3])
-    profile = left.selectbox(t("import_results.keys"), core().regions.names(), key="old-keys")
-    directory = right.text_input(
-        t("import_results.obs_label"), key="old-obs", placeholder=f"{OBS}bucket/directory/"
-    ).strip()
-    ready = bool(profile and directory)
-    if st.button(t("import_results.read"), key="old-read-obs", icon=":material/search:", disabled=not ready):
-        place = directory if directory.startswith(OBS) else f"{OBS}{directory.lstrip('/')}"
-        widgets.remember_choice("old-where", profile)
-        _read(lambda: core().history.read_obs(str(profile), place, {}), iter(()))
+def _read_button(key: str, ready: bool) -> bool:
+    return st.button(t("import_results.read"), key=key, icon=":material/search:", disabled=not ready)
 
 
-def _results_in(files: Sequence[UploadedFile]) -> Iterator[FoundResult | Unread]:
-    with uploads.opened(files) as all_open:
-        yield from core().history.read_uploads(all_open, {})
+def _results_in(files: Sequence[UploadedFile]) -> Iterator[ParsedResult | Unread]:
+    with uploads.opened(files) as opened:
+        yield from core().imports.read_uploads(opened, {})
 
 
 def _tables_in(files: Sequence[UploadedFile]) -> Iterator[Table | Unread]:
-    with uploads.opened(files) as all_open:
-        yield from core().history.tables_in_uploads(all_open)
+    with uploads.opened(files) as opened:
+        yield from core().imports.tables_in_uploads(opened)
 
 
-def has_read() -> bool:
-    """Whether there is anything to look at."""
-    return READ in st.session_state
+def _read(again: Callable[[], Iterator[ParsedResult | Unread]], tables: Iterator[Table | Unread]) -> None:
+    results: list[ParsedResult] = []
+    unread: list[Unread] = []
+    with st.spinner(t("import_results.reading")):
+        progress = st.empty()
+        for result in again():
+            if isinstance(result, Unread):
+                unread.append(result)
+                continue
+            results.append(result)
+            if len(results) % PROGRESS_EVERY == 0:
+                progress.caption(t("import_results.so_far", count=len(results)))
+        progress.empty()
+        readable = tuple(table for table in tables if isinstance(table, Table))
+    st.session_state[READ] = Read(tuple(results), tuple(unread), readable, again)
+    st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
+    st.session_state.pop(CORRECTIONS, None)
+    st.session_state.pop(SAVED, None)
 
 
-def show_tables() -> None:
-    """What the columns of tables are taken for; a person's corrections are remembered, and everything is read anew."""
-    read: Read = st.session_state[READ]
-    changed = table_columns.show(read.tables)
+def last_read() -> Read | None:
+    """What was read last in this session."""
+    read: Read | None = st.session_state.get(READ)
+    return read
+
+
+def show_tables(read: Read) -> None:
+    """The meanings of tables' columns; a person's corrections are remembered, and everything is read again."""
+    changed = show_columns(read.tables)
     if changed:
-        core().history.columns.remember(changed)
-        _read(read.again, iter(table_columns.corrected(read.tables, changed)))
+        core().imports.columns.remember(changed, actor())
+        _read(read.again, iter(corrected(read.tables, changed)))
         st.rerun()
 
 
-def show_unread() -> None:
+def show_unread(read: Read) -> None:
     """Files without a result, each with the reason."""
-    t = words()
-    read: Read = st.session_state[READ]
-    if read.unread:
-        opened = not read.results or len(read.unread) <= UNREAD_SHOWN
-        with st.expander(
-            t("import_results.unread", count=len(read.unread)), expanded=opened, icon=":material/warning:"
-        ):
-            rows = [
-                {t("import_results.file"): each.source, t("import_results.reason"): t.said(each.reason)}
-                for each in read.unread
-            ]
-            st.dataframe(rows, hide_index=True, alt=t("import_results.unread", count=len(rows)))
+    if not read.unread:
+        return
+    title = t("import_results.unread", count=len(read.unread))
+    expanded = not read.results or len(read.unread) <= MAX_OPEN
+    with st.expander(title, expanded=expanded, icon=":material/warning:"):
+        rows = [
+            {t("import_results.file"): unread.source, t("import_results.reason"): t.message(unread.reason)}
+            for unread in read.unread
+        ]
+        show_table(rows, title, visible=MAX_OPEN)
 
 
 def choose_answers() -> Choices:
-    """What a person says about all results; single ones are answered in the preview."""
-    t = words()
+    """What a person answers for all results; single ones are changed in the preview."""
     st.header(t("import_results.all"))
+    unset = t("import.from_file")
     profiles = ["", *core().regions.names()]
-    workloads = {"": t("import.told")} | {workload.name: workload.name for workload in core().workloads.all()}
+    workloads = ["", *(workload.name for workload in core().workloads.all())]
     first, second, third, fourth = st.columns(4)
-    profile = first.selectbox(
-        t("import_results.where"),
-        help=t("import_results.where_help"),
-        **widgets.session_choice("old-where", profiles, "", lambda each: each or t("import_results.nowhere")),
-    )
-    workload = second.selectbox(
-        t("field.workload"), **widgets.session_choice("old-load", list(workloads), "", workloads.__getitem__)
-    )
-    model = third.text_input(t("field.model"), key="old-model", placeholder=t("import.told"))
-    version = fourth.text_input(t("field.framework_version"), key="old-version", placeholder=t("import.told"))
+    nowhere = t("import_results.nowhere")
+    choice = widgets.session_choice("old-where", profiles, "", lambda name: name or nowhere)
+    profile = first.selectbox(t("import_results.where"), help=t("import_results.where_help"), **choice)
+    choice = widgets.session_choice("old-load", workloads, "", lambda name: name or unset)
+    workload = second.selectbox(t("field.workload"), **choice)
+    model = third.text_input(t("field.model"), key="old-model", placeholder=unset)
+    version = fourth.text_input(t("field.framework_version"), key="old-version", placeholder=unset)
     first, second, third, fourth = st.columns(4)
-    modes = first.selectbox(
-        t("field.mode"),
-        **widgets.session_choice(
-            "old-mode", ["", *Mode], "", lambda each: t(f"mode.{each}") if each else t("import.told")
-        ),
-    )
-    nodes = second.number_input(t("field.node_count"), 1, 4096, None, key="old-nodes", placeholder=t("import.told"))
-    cards = third.number_input(t("field.cards_per_node"), 1, 64, None, key="old-cards", placeholder=t("import.told"))
-    definition = fourth.text_input(
-        t("field.throughput_definition"),
-        key="old-definition",
-        placeholder=t("import.told"),
-        help=t("import_results.definition"),
-    )
-    said = Said(
+    choice = widgets.session_choice("old-mode", ["", *Mode], "", lambda mode: t(f"mode.{mode}") if mode else unset)
+    mode = first.selectbox(t("field.mode"), **choice)
+    nodes = second.number_input(t("field.node_count"), 1, 4096, None, key="old-nodes", placeholder=unset)
+    cards = third.number_input(t("field.cards_per_node"), 1, 64, None, key="old-cards", placeholder=unset)
+    label, help_text = t("field.throughput_definition"), t("import_results.definition")
+    definition = fourth.text_input(label, key="old-definition", placeholder=unset, help=help_text)
+    answers = ImportAnswers(
         workload=workload or "",
         model=model.strip(),
         framework_version=version.strip(),
         throughput_definition=definition.strip(),
-        mode=Mode(modes) if modes else None,
+        mode=Mode(mode) if mode else None,
         node_count=nodes,
         cards_per_node=cards,
     )
-    where = core().history.where(profile) if profile else Where()
-    return Choices(where, said, dict(st.session_state.get(ABOUT, {})))
+    where = core().imports.where(profile) if profile else Provenance()
+    return Choices(where, answers, dict(st.session_state.get(CORRECTIONS, {})))
 
 
-def show_preview(choices: Choices) -> None:
-    """The first results as they would be stored; what a person changes in a row is said of that result only."""
-    t = words()
-    read: Read = st.session_state[READ]
-    st.header(t("import_results.found", count=len(read.results)))
+def show_preview(read: Read, choices: Choices) -> None:
+    """The first results as they would be stored; a change in a row concerns that result only."""
+    title = t("import_results.found", count=len(read.results))
+    st.header(title)
     if not read.results:
         st.info(t("import_results.nothing"), icon=":material/info:")
         return
     st.caption(t("import_results.claims"))
-    previews = core().history.preview(read.results[:SHOWN], choices, WHO)
-    names = _columns(t)
+    previews = core().imports.preview(read.results[:MAX_PREVIEWS], choices, actor())
+    rows = [_cells(preview) for preview in previews]
+    editable = [t.field(name) for name in EDITABLE]
+    # Doubts should be visible without scrolling; where there are none, they need little room.
+    doubtful = any(preview.result.problems for preview in previews)
     st.data_editor(
-        [_cells(preview, t) for preview in previews],
+        rows,
         hide_index=True,
-        disabled=[name for name in _cells(previews[0], t) if name not in names],
+        disabled=[column for column in rows[0] if column not in editable],
         placeholder=MISSING,
         column_config={
             t("import_results.state"): st.column_config.TextColumn(width="medium"),
             t("import_results.not_counted"): st.column_config.TextColumn(width="large"),
-            t("import_results.doubts"): st.column_config.TextColumn(width=table_columns.doubts_width(previews)),
-            t("field.mode"): st.column_config.SelectboxColumn(options=[t(f"mode.{each}") for each in Mode]),
+            t("import_results.doubts"): st.column_config.TextColumn(width="large" if doubtful else "small"),
+            t("field.mode"): st.column_config.SelectboxColumn(options=[t(f"mode.{mode}") for mode in Mode]),
             t("field.node_count"): st.column_config.NumberColumn(min_value=1, max_value=4096, step=1),
             t("field.cards_per_node"): st.column_config.NumberColumn(min_value=1, max_value=64, step=1),
         },
-        key=f"old-preview-{st.session_state.get(ROUND, 0)}",
-        on_change=_changed,
-        args=(tuple(preview.found.identity for preview in previews),),
-        alt=t("import_results.found", count=len(read.results)),
+        key=_preview_key(),
+        on_change=_keep_corrections,
+        args=(tuple(preview.result.identity for preview in previews),),
+        alt=title,
     )
-    if len(read.results) > SHOWN:
-        st.caption(t("import_results.first", count=SHOWN))
+    if len(read.results) > MAX_PREVIEWS:
+        st.caption(t("import_results.first", count=MAX_PREVIEWS))
 
 
-def show_save(choices: Choices) -> None:
-    """The button; afterwards how many are new, and where they are seen."""
-    t = words()
-    read: Read = st.session_state[READ]
-    if read.results and st.button(
-        t("import_results.save", count=len(read.results)), key="old-save", type="primary", icon=":material/save:"
-    ):
-        st.session_state[SAVED] = (_save(read.results, choices), choices.where)
-        st.rerun()
-    if SAVED in st.session_state:
-        saved, where = st.session_state[SAVED]
-        st.success(t("import_results.saved", new=len(saved.new), known=saved.known), icon=":material/check:")
-        if saved.corrected:
-            st.info(t("import_results.corrected", count=saved.corrected), icon=":material/edit:")
-        link(LEADERBOARD, t("import_results.go"), _board(where))
-
-
-def _save(results: Sequence[FoundResult], choices: Choices) -> Saved:
-    t = words()
-    bar, total = st.progress(0.0), len(results)
-
-    def told(done: int) -> None:
-        bar.progress(done / total, text=t("import_results.saving", done=done, total=total))
-
-    return core().history.save(results, choices, WHO, told)
-
-
-def said_of(changes: dict[str, object], t: Words) -> Said:
-    """One row's changes in the preview as a person's answers."""
-    modes = {t(f"mode.{each}"): each for each in Mode}
-    answers = {name: changes[title] for title, name in _columns(t).items() if changes.get(title) not in (None, "")}
-    mode = answers.pop("mode", None)
-    return replace(Said(**answers), mode=modes.get(str(mode)))  # type: ignore[arg-type]  # the editor keeps the types
-
-
-def _read(again: Callable[[], Iterator[FoundResult | Unread]], tables: Iterator[Table | Unread]) -> None:
-    t = words()
-    results: list[FoundResult] = []
-    unread: list[Unread] = []
-    with st.spinner(t("import_results.reading")):
-        bar = st.empty()
-        for each in again():
-            if isinstance(each, Unread):
-                unread.append(each)
-                continue
-            results.append(each)
-            if len(results) % TOLD_EVERY == 0:
-                bar.caption(t("import_results.so_far", count=len(results)))
-        bar.empty()
-        known = tuple(table for table in tables if isinstance(table, Table))
-    st.session_state[READ] = Read(tuple(results), tuple(unread), known, again)
-    st.session_state[ROUND] = st.session_state.get(ROUND, 0) + 1
-    st.session_state.pop(ABOUT, None)
-    st.session_state.pop(SAVED, None)
-
-
-def _columns(t: Words) -> dict[str, str]:
-    """The preview's columns that can be edited, and the fields that they are."""
-    fields = ("model", "framework_version", "mode", "node_count", "cards_per_node", "throughput_definition")
-    return {t.field(name): name for name in fields}
-
-
-def _standing(preview: Preview, t: Words) -> str:
-    if preview.duplicate_of:
-        return t("import_results.duplicate", file=preview.duplicate_of)
-    return t("import_results.here", run=preview.here) if preview.here else t("import_results.new")
-
-
-def _cells(preview: Preview, t: Words) -> dict[str, object]:
+def _cells(preview: Preview) -> dict[str, object]:
     run, facts = preview.record.run, preview.record.workload
     stated = preview.record.imported.stated if preview.record.imported else ()
+    state = t("import_results.here", run=preview.existing) if preview.existing else t("import_results.new")
+    if preview.duplicate_of:
+        state = t("import_results.duplicate", file=preview.duplicate_of)
+    not_counted = [*map(t.message, preview.not_counted), *map(check_text, preview.failed)]
     return {
-        t("import_results.state"): _standing(preview, t),
+        t("import_results.state"): state,
         t.field("model"): facts.model,
-        t("import_results.doubts"): "; ".join(map(t.said, preview.found.problems)) or MISSING,
+        t("import_results.doubts"): "; ".join(map(t.message, preview.result.problems)) or MISSING,
         t("board.validity"): t(f"validity.{preview.validity}"),
-        t("import_results.not_counted"): table_columns.not_counted(preview, t) or MISSING,
-        t("import_results.file"): preview.found.place,
+        t("import_results.not_counted"): "; ".join(not_counted) or MISSING,
+        t("import_results.file"): preview.result.location,
         t.field("framework_version"): run.spec.framework_version,
         t.field("mode"): t(f"mode.{run.spec.mode}") if "mode" in stated else None,
         t.field("node_count"): run.spec.node_count if "node_count" in stated else None,
         t.field("cards_per_node"): run.spec.cards_per_node if "cards_per_node" in stated else None,
-        t("board.throughput", unit=facts.throughput_unit): number(preview.found.info.throughput_ratio, digits=6),
-        t("board.accuracy"): percent(preview.found.info.accuracy),
+        t("board.throughput", unit=facts.throughput_unit): number(preview.result.info.throughput_ratio, digits=6),
+        t("board.accuracy"): percent(preview.result.info.accuracy),
         t("recorded.ended"): when(run.ended_at),
         t.field("throughput_definition"): facts.throughput_definition,
     }
 
 
+def _preview_key() -> str:
+    return f"old-preview-{st.session_state.get(ROUND, 0)}"
+
+
 @whole
-def _changed(identities: Sequence[str]) -> None:
-    """Keep what a person says of single results, because the table is drawn anew with every answer."""
-    t = words()
-    rows = st.session_state[f"old-preview-{st.session_state.get(ROUND, 0)}"]["edited_rows"]
-    about = dict(st.session_state.get(ABOUT, {}))
-    for index, changes in rows.items():
-        about[identities[int(index)]] = said_of(changes, t)
-    st.session_state[ABOUT] = about
+def _keep_corrections(identities: Sequence[str]) -> None:
+    """Keep the changes of single results: the editor loses them when an answer for all draws it anew."""
+    corrections = dict(st.session_state.get(CORRECTIONS, {}))
+    for index, changes in st.session_state[_preview_key()]["edited_rows"].items():
+        corrections[identities[int(index)]] = answers_in(changes)
+    st.session_state[CORRECTIONS] = corrections
 
 
-def _board(where: Where) -> dict[str, str]:
-    region = f"{where.region}~rehearsal" if where.rehearsal else where.region
-    return {"region": region, "origin": Origin.IMPORTED.value, "show": "runs", "invalid": "1"}
+def answers_in(changes: Mapping[str, object]) -> ImportAnswers:
+    """The changes of one row of the preview, by column title, as answers."""
+    modes = {t(f"mode.{mode}"): mode for mode in Mode}
+    answers = {name: changes[t.field(name)] for name in EDITABLE if changes.get(t.field(name)) not in (None, "")}
+    mode = answers.pop("mode", None)
+    return replace(ImportAnswers(**answers), mode=modes.get(str(mode)))  # type: ignore[arg-type]  # the editor keeps the types
+
+
+def show_save(read: Read, choices: Choices) -> None:
+    """The button; afterwards how many runs are new, and a link to them."""
+    label = t("import_results.save", count=len(read.results))
+    if read.results and st.button(label, key="old-save", type="primary", icon=":material/save:"):
+        bar, total = st.progress(0.0), len(read.results)
+
+        def on_progress(done: int) -> None:
+            bar.progress(done / total, text=t("import_results.saving", done=done, total=total))
+
+        saved = core().imports.save(read.results, choices, actor(), on_progress)
+        st.session_state[SAVED] = (saved, choices.where)
+        st.rerun()
+    if SAVED in st.session_state:
+        saved, where = st.session_state[SAVED]
+        st.success(t("import_results.saved", new=len(saved.new), known=saved.existing), icon=":material/check:")
+        if saved.corrected:
+            st.info(t("import_results.corrected", count=saved.corrected), icon=":material/edit:")
+        region = f"{where.region}~rehearsal" if where.rehearsal else where.region
+        selection = {"region": region, "origin": Origin.IMPORTED.value, "show": "runs", "invalid": "1"}
+        link(LEADERBOARD, t("import_results.go"), selection)

@@ -1,71 +1,57 @@
-"""What the columns of tables mean: guessed from their headers, corrected by a person, remembered."""
+"""The meanings of tables' columns: guessed from their headers, corrected by a person, remembered."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Literal
 
 import streamlit as st
 
-from aisbench_core.history.found import ColumnMeaning, Table
-from aisbench_core.importing.chosen import Preview
-from pages._ui.shell.words import Words, words
+from aisbench_core.importing.readers.results import ColumnMeaning, Table
+from pages._ui.shell.words import t
 
 NOTHING = ""
 
 
-def show(tables: Sequence[Table]) -> dict[str, str]:
-    """Each header with its first values and its meaning; gives what a person changed, once they say so."""
-    t = words()
-    headers = {header: (table, place) for table in tables for place, header in enumerate(table.columns) if header}
+def show_columns(tables: Sequence[Table]) -> dict[str, str]:
+    """Each header with its first values and its meaning; returns what a person changed, once they apply it."""
+    headers = {header: (table, index) for table in tables for index, header in enumerate(table.columns) if header}
     if not headers:
         return {}
-    known = {header: str(table.mapping.get(header, NOTHING)) for header, (table, _) in headers.items()}
-    with st.expander(t("import_results.columns", count=len(headers)), expanded=not any(known.values())):
+    meanings = {header: str(table.mapping.get(header, NOTHING)) for header, (table, _) in headers.items()}
+    title = t("import_results.columns", count=len(headers))
+    with st.expander(title, expanded=not any(meanings.values())):
         st.markdown(t("import_results.columns_help"))
         rows = [
             {
                 t("import_results.header"): header,
-                t("import_results.meaning"): known[header],
-                t("import_results.sample"): _sample(*headers[header]),
+                t("import_results.meaning"): meanings[header],
+                t("import_results.sample"): _sample(table, index),
             }
-            for header in headers
+            for header, (table, index) in headers.items()
         ]
+        choice = st.column_config.SelectboxColumn(options=[NOTHING, *ColumnMeaning])
         edited = st.data_editor(
             rows,
             hide_index=True,
             disabled=[t("import_results.header"), t("import_results.sample")],
-            column_config={
-                t("import_results.meaning"): st.column_config.SelectboxColumn(options=[NOTHING, *ColumnMeaning])
-            },
+            column_config={t("import_results.meaning"): choice},
             key="old-columns",
-            alt=t("import_results.columns", count=len(headers)),
+            alt=title,
         )
         if not st.button(t("import_results.apply"), key="old-apply", icon=":material/check:"):
             return {}
-        said = {row[t("import_results.header")]: row[t("import_results.meaning")] or NOTHING for row in edited}
-        return {header: meaning for header, meaning in said.items() if meaning != known[header]}
+        chosen = {row[t("import_results.header")]: row[t("import_results.meaning")] or NOTHING for row in edited}
+        return {header: meaning for header, meaning in chosen.items() if meaning != meanings[header]}
 
 
 def corrected(tables: Sequence[Table], changed: dict[str, str]) -> Iterator[Table]:
-    """The same tables with what a person said of them."""
+    """The same tables with a person's corrections."""
     for table in tables:
-        mapping = {header: column for header, column in table.mapping.items() if header not in changed}
-        own = {
-            header: ColumnMeaning(column) for header, column in changed.items() if column and header in table.columns
-        }
-        yield replace(table, mapping=mapping | own)
+        mapping = {header: meaning for header, meaning in table.mapping.items() if header not in changed}
+        for header, meaning in changed.items():
+            if meaning and header in table.columns:
+                mapping[header] = ColumnMeaning(meaning)
+        yield replace(table, mapping=mapping)
 
 
-def _sample(table: Table, place: int) -> str:
-    return ", ".join(row[place] for row in table.sample if place < len(row) and row[place])
-
-
-def not_counted(preview: Preview, t: Words) -> str:
-    """Where a result will not count, and why."""
-    failed = (t("board.check", id=c.id, expected=t.said(c.expected), found=t.said(c.found)) for c in preview.failed)
-    return "; ".join([*map(t.said, preview.not_counted), *failed])
-
-
-def doubts_width(previews: Sequence[Preview]) -> Literal["small", "large"]:
-    """Doubts stand where they are seen without scrolling; where there are none, in little room."""
-    return "large" if any(preview.found.problems for preview in previews) else "small"
+def _sample(table: Table, index: int) -> str:
+    return ", ".join(row[index] for row in table.sample if index < len(row) and row[index])

@@ -1,4 +1,4 @@
-"""The leaderboard's chart: medians as bars, single runs as dots, intervals, and the best run of each."""
+"""The leaderboard's chart: medians as bars, single runs as dots, 95 % intervals, and the best run of each row."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,20 +9,19 @@ from aisbench_core.formats import clipped
 from aisbench_core.warehouse.answers.boards import BoardRow
 from aisbench_core.warehouse.answers.compared import RunDot
 from pages._ui.shell.charts import AXIS, BAR, LEGEND, Drawing, chart_of, if_any, ink, row_name
-from pages._ui.shell.words import Words
+from pages._ui.shell.words import t
 
 
-def bars(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], apart: Mapping[str, str], t: Words) -> Drawing:
+def bars(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], parameters: Mapping[str, str]) -> Drawing:
     """Rows with a median, each with its 95 % interval where there is one, its single runs, and a triangle at the best.
 
-    `dots` are by a row's latest run; `apart` tells questions apart that look alike, by fingerprint."""
+    `dots` are by a row's latest run; `parameters` distinguish configurations that look alike, by fingerprint."""
     unit = rows[0].throughput_unit
-    whole = {row.latest_run_id: row_name(row, apart.get(row.fingerprint, ""), t) for row in rows}
-    names = _names(rows, whole)
+    titles = {row.latest_run_id: row_name(row, parameters.get(row.fingerprint, "")) for row in rows}
+    names = _names(rows, titles)
     y = alt.Y("name:N", title=None, sort=None, axis=alt.Axis(labelLimit=420))
     x = alt.X("value:Q", title=t("charts.throughput", unit=unit), axis=alt.Axis(labelBound=True))
-    measured = [_bar(row, names[row.latest_run_id], whole[row.latest_run_id]) for row in rows]
-    spans = [each for each in measured if each["low"] is not None]
+    medians = [_bar(row, names[row.latest_run_id], titles[row.latest_run_id]) for row in rows]
     runs = [
         {"name": names[row.latest_run_id], "value": dot.throughput, "run": dot.run_id}
         for row in rows
@@ -33,28 +32,31 @@ def bars(rows: Sequence[BoardRow], dots: Mapping[str, Sequence[RunDot]], apart: 
         for row in rows
         if row.best is not None
     ]
+    legend = alt.Legend(orient="bottom", columns=4, symbolOpacity=1)
+    colour = alt.Color("version:N", title=t("charts.version"), legend=legend)
     layers = [
-        chart_of(measured).mark_bar(opacity=0.55).encode(x=x, y=y, color=_versions(t), tooltip=_bar_tips(unit, t)),
-        *if_any(spans, lambda each: _spans(each).encode(y=y)),
-        *if_any(runs, lambda each: _dots(each, unit, t).encode(x=x, y=y)),
-        *if_any(best, lambda each: _best(each, unit, t).encode(x=x, y=y)),
+        chart_of(medians).mark_bar(opacity=0.55).encode(x=x, y=y, color=colour, tooltip=_bar_tips(unit)),
+        *if_any([bar for bar in medians if bar["low"] is not None], lambda base: _intervals(base.encode(y=y))),
+        *if_any(runs, lambda base: _dots(base, unit).encode(x=x, y=y)),
+        *if_any(best, lambda base: _best(base, unit).encode(x=x, y=y)),
     ]
     return alt.layer(*layers, height=len(rows) * BAR + AXIS + LEGEND)
 
 
-def _names(rows: Sequence[BoardRow], whole: Mapping[str, str]) -> dict[str, str]:
-    """Each row's rank and name. A bar of its own needs a name of its own: rows that look alike name a run, too."""
+def _names(rows: Sequence[BoardRow], titles: Mapping[str, str]) -> dict[str, str]:
+    """Each row's rank and title. A bar of its own needs a name of its own: rows that look alike name a run, too."""
     names: dict[str, str] = {}
     for row in rows:
-        name = f"{row.rank}. {whole[row.latest_run_id]}" if row.rank else whole[row.latest_run_id]
+        title = titles[row.latest_run_id]
+        name = f"{row.rank}. {title}" if row.rank else title
         names[row.latest_run_id] = f"{name} · {row.latest_run_id}" if name in names.values() else name
     return names
 
 
-def _bar(row: BoardRow, name: str, whole: str) -> dict[str, Any]:
+def _bar(row: BoardRow, name: str, title: str) -> dict[str, Any]:
     return {
         "name": name,
-        "whole": whole,
+        "whole": title,
         "value": row.throughput,
         "low": None if row.ci_low is None else max(0.0, row.ci_low),  # no throughput is less
         "high": row.ci_high,
@@ -64,29 +66,23 @@ def _bar(row: BoardRow, name: str, whole: str) -> dict[str, Any]:
     }
 
 
-def _versions(t: Words) -> alt.Color:
-    return alt.Color(
-        "version:N", title=t("charts.version"), legend=alt.Legend(orient="bottom", columns=4, symbolOpacity=1)
-    )
-
-
-def _spans(base: Drawing) -> Drawing:
+def _intervals(base: Drawing) -> Drawing:
     """Black with a white edge is seen on bars and beside them, in light and dark."""
     base = base.encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     return base.mark_rule(strokeWidth=4, color="white") + base.mark_rule(strokeWidth=2, color="black")
 
 
-def _dots(base: Drawing, unit: str, t: Words) -> Drawing:
+def _dots(base: Drawing, unit: str) -> Drawing:
     mark = base.mark_circle(size=26, opacity=0.8, color=ink(), stroke="white", strokeWidth=0.5)
-    return mark.encode(tooltip=_run_tips(unit, t))
+    return mark.encode(tooltip=_run_tips(unit))
 
 
-def _best(base: Drawing, unit: str, t: Words) -> Drawing:
+def _best(base: Drawing, unit: str) -> Drawing:
     mark = base.mark_point(shape="triangle-right", filled=True, size=70, dx=9, color=ink(), opacity=1)
-    return mark.encode(tooltip=_run_tips(unit, t))
+    return mark.encode(tooltip=_run_tips(unit))
 
 
-def _bar_tips(unit: str, t: Words) -> list[Any]:
+def _bar_tips(unit: str) -> list[Any]:
     return [
         alt.Tooltip("whole:N", title=t("charts.what")),
         alt.Tooltip("rank:N", title=t("board.rank")),
@@ -97,8 +93,6 @@ def _bar_tips(unit: str, t: Words) -> list[Any]:
     ]
 
 
-def _run_tips(unit: str, t: Words) -> list[Any]:
-    return [
-        alt.Tooltip("run:N", title=t("charts.run")),
-        alt.Tooltip("value:Q", title=t("charts.throughput", unit=unit), format=",.5~g"),
-    ]
+def _run_tips(unit: str) -> list[Any]:
+    value = alt.Tooltip("value:Q", title=t("charts.throughput", unit=unit), format=",.5~g")
+    return [alt.Tooltip("run:N", title=t("charts.run")), value]

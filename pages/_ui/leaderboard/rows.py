@@ -1,4 +1,4 @@
-"""The rows of the leaderboard's tables: numbers under heads that name their unit, or beside it."""
+"""The rows of the leaderboard's tables; a header names the unit of its numbers, or a column of its own does."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,31 +9,31 @@ from aisbench_core.warehouse.answers.boards import BoardRow, hardware
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.runs.validity import reasons
 from pages._ui.shell.formats import hundredfold, rounded, when
-from pages._ui.shell.words import Words
+from pages._ui.shell.words import t
 
 
-def common_unit(rows: Iterable[BoardRow | RunRow], t: Words) -> str:
-    """What stands in a table's heads: the unit of all its rows, or where to look, as each row has its own."""
+def common_unit(rows: Iterable[BoardRow | RunRow]) -> str:
+    """The unit for a table's headers: that of all rows, or a reference to the column that has each row's own."""
     units = {row.throughput_unit for row in rows}
     return units.pop() if len(units) == 1 else t("board.unit_beside")
 
 
-def group_cells(row: BoardRow, unit: str, apart: str | None, t: Words) -> dict[str, Any]:
-    """A row of the leaderboard. `unit` stands in the heads; `apart` tells it from others; None where nothing does."""
+def group_cells(row: BoardRow, unit: str, parameters: str | None) -> dict[str, Any]:
+    """A row of the leaderboard; `unit` is for the headers. `parameters` distinguish rows; None: no column."""
     return {
         t("board.rank"): row.rank or MISSING,
         t("board.model"): row.model,
         t("board.version"): f"{row.framework} {row.framework_version}",
         t("board.flavor"): hardware(row),
         t("board.size"): nodes_and_cards(row.node_count, row.cards_per_node),
-        **({} if apart is None else {t("board.parameters"): apart}),
-        **own_unit(row, unit, t),
+        **({} if parameters is None else {t("board.parameters"): parameters}),
+        **own_unit(row, unit),
         t("board.median", unit=unit): rounded(row.throughput),
         t("board.runs"): row.runs,
         t("board.cv"): hundredfold(row.cv),
         t("board.per_card", unit=unit): rounded(row.per_card),
         t("board.accuracy_percent"): hundredfold(row.accuracy),
-        **median_cells(row, t),
+        **median_cells(row),
         t("board.low", unit=unit): rounded(row.ci_low),
         t("board.high", unit=unit): rounded(row.ci_high),
         t("board.best", unit=unit): rounded(row.best),
@@ -47,14 +47,14 @@ def group_cells(row: BoardRow, unit: str, apart: str | None, t: Words) -> dict[s
     }
 
 
-def median_cells(row: BoardRow, t: Words) -> dict[str, Any]:
-    """Medians that few rows have, such as of the power: a table without any has no column for them."""
+def median_cells(row: BoardRow) -> dict[str, Any]:
+    """Medians that few rows have, such as power: a table without any has no column for them."""
     values = {column: getattr(row, column.name) for column in medians()}
     return {t.column(column): rounded(value) for column, value in values.items() if value is not None}
 
 
-def run_cells(row: RunRow, unit: str, t: Words) -> dict[str, Any]:
-    """A single run. `unit` stands in the heads."""
+def run_cells(row: RunRow, unit: str) -> dict[str, Any]:
+    """A single run; `unit` is for the headers."""
     return {
         t("board.run"): row.run_id,
         t("board.validity"): t(f"validity.{row.validity}"),
@@ -62,13 +62,13 @@ def run_cells(row: RunRow, unit: str, t: Words) -> dict[str, Any]:
         t("board.version"): f"{row.framework} {row.framework_version}",
         t("board.flavor"): hardware(row),
         t("board.size"): nodes_and_cards(row.node_count, row.cards_per_node),
-        **own_unit(row, unit, t),
+        **own_unit(row, unit),
         t("board.throughput", unit=unit): rounded(row.throughput),
         t("board.per_card", unit=unit): rounded(row.per_card),
         t("board.accuracy_percent"): hundredfold(row.accuracy),
         t("board.origin"): t(f"origin.{row.origin}"),
         t("board.tag"): ", ".join(row.tags),
-        t("board.reason"): reasons(row, t),
+        t("board.reason"): reasons(row),
         t("board.duration"): duration(row.duration_s),
         t("board.data"): t("board.synthetic") if row.synthetic_data else row.dataset,
         t("board.by"): row.created_by,
@@ -76,7 +76,6 @@ def run_cells(row: RunRow, unit: str, t: Words) -> dict[str, Any]:
     }
 
 
-def own_unit(row: BoardRow | RunRow, unit: str, t: Words) -> dict[str, str]:
-    """A column for the unit where the heads cannot name one: numbers of two units in two columns would look like
-    numbers that were not measured."""
+def own_unit(row: BoardRow | RunRow, unit: str) -> dict[str, str]:
+    """A column for the unit where the headers cannot name one."""
     return {} if unit == row.throughput_unit else {t("board.unit"): row.throughput_unit}

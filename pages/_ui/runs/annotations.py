@@ -5,36 +5,36 @@ from functools import partial
 
 import streamlit as st
 
-from aisbench_core.errors import AisbenchError, StaleRun
-from aisbench_core.model import Remarks
+from aisbench_core.errors import StaleRun
+from aisbench_core.model import Annotations
 from pages._ui.shell import widgets
-from pages._ui.shell.callbacks import whole
-from pages._ui.shell.core import WHO, core
-from pages._ui.shell.errors import errors_shown, plain, show_sentence
+from pages._ui.shell.core import actor, core
+from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
-from pages._ui.shell.words import words
+from pages._ui.shell.outcomes import reported, show_outcome
+from pages._ui.shell.words import t
 
-TAGS, NOTE = "remark-tags", "remark-note"
-SAID = "remarks-said"
-"""What came of the last click, once: an error of ours, or nothing."""
+TAGS, NOTE = "annotation-tags", "annotation-note"
+OUTCOME = "annotation-outcome"
 
-SEEN = "remarks-seen"
-"""The run whose form stands on the page, its tags, and when its note was written, as the person saw them."""
+BASE = "annotation-base"  # what the form was filled with: the run's id, its tags, and when its note was written
 
 
-def show_remarks(run_id: str) -> None:
-    """What people remarked of the run, and how to change it."""
-    t = words()
+def show_annotations(run_id: str) -> None:
+    """The run's tags and note, and how to change them."""
     with errors_shown():
-        known = core().remarks.of(run_id)
-        with st.container(horizontal=True, vertical_alignment="center", key="remarks"):
-            show_tags(known.tags)
+        annotations = core().annotations.of(run_id)
+        with st.container(horizontal=True, vertical_alignment="center", key="annotations"):
+            show_tags(annotations.tags)
             with st.popover(t("annotations.edit"), icon=":material/sell:"):
-                _form(run_id, known)
-        _say()
-        if known.noted and known.note:
-            st.markdown("  \n".join(plain(line) for line in known.note.split("\n")))
-            st.caption(t("annotations.noted", who=plain(known.noted.who), at=when(known.noted.at)))
+                if st.session_state.get(BASE, ("",))[0] != run_id:
+                    _fill(run_id, annotations)
+                _form(run_id)
+        show_outcome(OUTCOME)
+        last_note = annotations.last_note
+        if last_note and annotations.note:
+            st.markdown("  \n".join(plain(line) for line in annotations.note.split("\n")))
+            st.caption(t("annotations.noted", who=plain(last_note.who), at=when(last_note.at)))
 
 
 def show_tags(tags: tuple[str, ...]) -> None:
@@ -43,55 +43,43 @@ def show_tags(tags: tuple[str, ...]) -> None:
         st.markdown(f":gray-badge[:material/sell: {plain(tag)}]")  # st.badge would escape brackets a second time
 
 
-def _form(run_id: str, known: Remarks) -> None:
-    t = words()
-    if st.session_state.get(SEEN, ("",))[0] != run_id:
-        _begin(run_id, known)
-    tags, note = (widgets.field(each, st.session_state[_typed(each)], partial(_type, each)) for each in (TAGS, NOTE))
+def _form(run_id: str) -> None:
+    tags, note = (widgets.field(key, st.session_state[_typed(key)], partial(_type, key)) for key in (TAGS, NOTE))
     st.text_input(t("annotations.tags"), help=t("annotations.tags_help"), **tags)
     st.text_area(t("annotations.note"), help=t("annotations.note_help"), height=140, **note)
-    st.button(t("annotations.save"), key="remark-save", type="primary", on_click=_save, args=(run_id,))
+    st.button(t("annotations.save"), key="annotation-save", type="primary", on_click=_save, args=(run_id,))
 
 
-def _begin(run_id: str, known: Remarks) -> None:
-    """Fill the form with what is known now; from here on it is compared with what others write."""
-    st.session_state[SEEN] = (run_id, known.tags, known.noted.at if known.noted else None)
-    _type(TAGS, ", ".join(known.tags))
-    _type(NOTE, known.note)
+def _fill(run_id: str, annotations: Annotations) -> None:
+    """Fill the form, and remember with what: what others write from here on is not overwritten."""
+    noted_at = annotations.last_note.at if annotations.last_note else None
+    st.session_state[BASE] = (run_id, annotations.tags, noted_at)
+    _type(TAGS, ", ".join(annotations.tags))
+    _type(NOTE, annotations.note)
 
 
-def _type(name: str, text: str) -> None:
-    st.session_state[_typed(name)] = text
+def _type(key: str, text: str) -> None:
+    st.session_state[_typed(key)] = text
 
 
-def _typed(name: str) -> str:
-    """Where the session has what stands in a field."""
-    return f"{name}-typed"
+def _typed(key: str) -> str:
+    """Where the session has the text of a field: Streamlit drops the value of a widget that is not drawn."""
+    return f"{key}-typed"
 
 
-def _say() -> None:
-    said: AisbenchError | None = st.session_state.pop(SAID, None)
-    if said:
-        show_sentence(said)
-
-
-@whole
+@reported(OUTCOME)
 def _save(run_id: str) -> None:
-    """Only what the person changed is stored: tags that others added meanwhile stay."""
-    seen: tuple[str, tuple[str, ...], datetime | None] = st.session_state[SEEN]
+    """Store only what the person changed: tags that others added meanwhile stay."""
+    base: tuple[str, tuple[str, ...], datetime | None] = st.session_state[BASE]
+    _, tags, noted_at = base
     typed = {part.strip() for part in st.session_state[_typed(TAGS)].split(",") if part.strip()}
     text: str = st.session_state[_typed(NOTE)]
-    book = core().remarks
+    annotations = core().annotations
     try:
-        book.tag(run_id, typed - set(seen[1]), set(seen[1]) - typed, WHO)
-        book.note(run_id, text, WHO, seen[2])
-    except StaleRun as error:
-        now = book.of(run_id)
-        _begin(run_id, now)
+        annotations.tag(run_id, typed - set(tags), set(tags) - typed, actor())
+        annotations.note(run_id, text, actor(), noted_at)
+    except StaleRun:
+        _fill(run_id, annotations.of(run_id))
         _type(NOTE, text)  # the person's own words stay in the field
-        st.session_state[SAID] = error
-        return
-    except AisbenchError as error:
-        st.session_state[SAID] = error
-        return
-    _begin(run_id, book.of(run_id))
+        raise
+    _fill(run_id, annotations.of(run_id))

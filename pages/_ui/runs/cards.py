@@ -1,4 +1,4 @@
-"""How a run looks wherever one is shown: its state, what it runs, how far it is, and what can be done with it."""
+"""The parts of a run's card: its state, facts, progress, and the buttons that stop it or collect it again."""
 
 from typing import Literal
 
@@ -6,55 +6,57 @@ import streamlit as st
 
 from aisbench_core.model import LINE, Progress, Run, RunState
 from pages._ui.shell import navigation
-from pages._ui.shell.core import WHO, core
-from pages._ui.shell.errors import errors_shown, plain
+from pages._ui.shell.core import actor, core
+from pages._ui.shell.dialogs import Dialog
+from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import when
-from pages._ui.shell.words import Words, words
+from pages._ui.shell.words import t
 
 Colour = Literal["green", "red", "gray", "orange", "blue"]
 
+# Badge colours; every other state is on its way and blue.
 COLOURS: dict[RunState, Colour] = {
     RunState.COMPLETED: "green",
     RunState.FAILED: "red",
     RunState.STOPPED: "gray",
     RunState.STOPPING: "orange",
 }
-"""Badge colours; every other state is on its way and blue."""
 
+# A sign beside the colour, for those who do not see it.
 MARKS = {
     RunState.COMPLETED: ":material/check_circle:",
     RunState.FAILED: ":material/cancel:",
     RunState.STOPPED: ":material/stop_circle:",
     RunState.STOPPING: ":material/front_hand:",
 }
-"""A sign beside the colour, for those who do not see it."""
+
+STOPPING = Dialog("stopping")  # about the id of the run to stop
 
 
 def state_badge(run: Run) -> None:
     """The run's state as a coloured word with a sign."""
     mark, colour = MARKS.get(run.state, ":material/pending:"), COLOURS.get(run.state, "blue")
-    st.badge(words()(f"state.{run.state}"), icon=mark, color=colour)
+    st.badge(t(f"state.{run.state}"), icon=mark, color=colour)
 
 
 def run_title(run: Run) -> str:
-    """What a person calls the run: its own name or its workload's, and its id."""
+    """Its name, or its workload's, and its id."""
     return f"{run.spec.name or run.spec.workload} · {run.run_id}"
 
 
-def run_facts(run: Run, t: Words) -> str:
+def run_facts(run: Run) -> str:
     """One line: what, where and how large."""
     size = t("runs.size", nodes=run.spec.node_count, cards=run.spec.cards_per_node)
     return " · ".join(part for part in (run.spec.workload, run.spec.framework_version, run.profile, size) if part)
 
 
 def show_detail(run: Run) -> None:
-    """The sentence that says how things stand; trouble that passes is marked as such."""
-    t = words()
+    """The run's detail; a fault after which it is retried is marked as such."""
     if run.is_retrying:
-        trouble = plain(t.said(run.trouble))
+        trouble = plain(t.message(run.trouble))
         st.warning(t("live.retrying", attempts=run.attempts, detail=trouble), icon=":material/autorenew:")
     elif run.state is RunState.FAILED:
-        st.error(plain(t.said(run.detail)) or t("state.failed"), icon=":material/cancel:")
+        st.error(plain(t.message(run.detail)) or t("state.failed"), icon=":material/cancel:")
     elif run.detail:
         st.markdown(plain(t.detail(run)))
 
@@ -63,19 +65,19 @@ def show_line(run: Run, progress: Progress | None) -> None:
     """One bar for the whole line from launch to result."""
     done, total = run.stage
     part = progress.fraction if progress and not run.state.is_terminal else 0.0
-    st.progress(min(1.0, (done + part) / total), text=progress_text(run, progress, words()))
+    st.progress(min(1.0, (done + part) / total), text=progress_text(run, progress))
 
 
 def show_stages(run: Run, progress: Progress | None) -> None:
     """A bar for each state on the line."""
-    t = words()
     done, _ = run.stage
     for index, (column, state) in enumerate(zip(st.columns(len(LINE)), LINE, strict=True)):
         part = progress.fraction if progress and progress.state is state and index == done else 0.0
-        column.progress(1.0 if index < done else part, text=_stage_text(t, state, run, progress))
+        text = progress_text(run, progress) if state is run.state else t(f"state.{state}")
+        column.progress(1.0 if index < done else part, text=text)
 
 
-def progress_text(run: Run, progress: Progress | None, t: Words) -> str:
+def progress_text(run: Run, progress: Progress | None) -> str:
     """The state's name, and how many of how many."""
     name = t(f"state.{run.state}")
     if progress is None or run.state.is_terminal or not progress.total:
@@ -84,52 +86,35 @@ def progress_text(run: Run, progress: Progress | None, t: Words) -> str:
 
 
 def show_stop(run: Run, *, key: str) -> None:
-    """A button that stops the run, after asking."""
-    if run.can_stop and st.button(words()("runs.stop"), key=f"stop-{key}", icon=":material/front_hand:"):
-        st.session_state["stopping"] = run.run_id
+    """A button that stops the run, after asking; the page calls `show_stop_dialog`, too."""
+    if run.can_stop and st.button(t("runs.stop"), key=f"stop-{key}", icon=":material/front_hand:"):
+        STOPPING.open(run.run_id)
 
 
-def ask_before_stopping() -> None:
+def show_stop_dialog() -> None:
     """The question that `show_stop` raised, if it did; call it once a page, outside fragments."""
-    run_id = st.session_state.get("stopping")
-    if run_id:
-        t = words()
-        st.dialog(t("runs.stop_title"), on_dismiss=_forget_stopping)(_stop_question)(run_id)
+    STOPPING.show(t("runs.stop_title"), _confirm_stop)
+
+
+def _confirm_stop() -> None:
+    run = core().ledger.get(STOPPING.subject)
+    st.markdown(f"**{plain(run_title(run))}**")
+    question = "runs.give_up_question" if run.can_give_up else "runs.stop_question"
+    st.markdown(t(question, state=t(f"state.{run.state}")))
+    if st.button(t("runs.stop_yes"), key="stop-yes", type="primary", icon=":material/front_hand:"):
+        core().runs.stop(run.run_id, actor())
+        STOPPING.leave()
+    if st.button(t("runs.stop_no"), key="stop-no"):
+        STOPPING.leave()
 
 
 def show_collect_again(run: Run, *, key: str) -> None:
     """A button that collects the results of a failed run once more."""
-    if run.can_collect_again and st.button(
-        words()("runs.collect_again"), key=f"collect-{key}", icon=":material/download:"
-    ):
-        core().collect_again(run.run_id, WHO)
+    if run.can_collect_again and st.button(t("runs.collect_again"), key=f"collect-{key}", icon=":material/download:"):
+        core().runs.collect_again(run.run_id, actor())
         navigation.go(navigation.LIVE, {"run": run.run_id})
 
 
-def started_text(run: Run, t: Words) -> str:
+def started_text(run: Run) -> str:
     """Who launched it, and when."""
     return t("runs.launched", who=plain(run.created_by), at=when(run.created_at))
-
-
-def _stage_text(t: Words, state: RunState, run: Run, progress: Progress | None) -> str:
-    return progress_text(run, progress, t) if state is run.state else t(f"state.{state}")
-
-
-def _stop_question(run_id: str) -> None:
-    t = words()
-    with errors_shown():
-        run = core().ledger.get(run_id)
-        st.markdown(f"**{plain(run_title(run))}**")
-        question = "runs.give_up_question" if run.can_give_up else "runs.stop_question"
-        st.markdown(t(question, state=t(f"state.{run.state}")))
-        if st.button(t("runs.stop_yes"), key="stop-yes", type="primary", icon=":material/front_hand:"):
-            core().stop(run_id, WHO)
-            _forget_stopping()
-            st.rerun()
-        if st.button(t("runs.stop_no"), key="stop-no"):
-            _forget_stopping()
-            st.rerun()
-
-
-def _forget_stopping() -> None:
-    st.session_state.pop("stopping", None)

@@ -1,4 +1,4 @@
-"""The charts of single cards: a heat map of nodes and cards, and how far the cards of several runs lie apart."""
+"""The charts of single cards: a heat map of nodes and cards, and the spread over the cards of several runs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,67 +8,54 @@ import altair as alt
 from aisbench_core.formats import number
 from aisbench_core.warehouse.answers.compared import RankCell, RankMap, RankSpread
 from pages._ui.shell.charts import AXIS, BAR, LEGEND, Drawing, chart_of, ink
-from pages._ui.shell.words import Words
+from pages._ui.shell.words import t
 
-FAR = 0.1
-"""Colours reach from 10 % below the median card to 10 % above; what lies further has the same colour."""
-
-CELL = 26
-"""Height of a cell with its gap, in pixels."""
-
-FEWEST = 2
-"""Rows that the title beside them has room for."""
-
-FEW = 12
-"""Up to so many nodes, a cell is wide enough to hold its number."""
-
-GRADIENT = LEGEND + 32
-"""Room for a legend with a row of colours, which is higher than one of words."""
-
-ROW_OF_NODES = 50
-"""Cells of whole nodes stand in rows of so many."""
-
-MARK = "▼"
-"""Marks a straggler for those who see no colours."""
+LIMIT = 0.1  # colours range from 10 % below the median card to 10 % above; what is beyond has the colour of the limit
+CELL = 26  # height of a cell with its gap, in pixels
+MIN_ROWS = 2  # fewer rows have no room for the title beside them
+LABELLED = 12  # up to so many nodes, a cell is wide enough for its number
+GRADIENT = LEGEND + 32  # room for a legend with a row of colours, which is higher than one of words
+ROW_OF_NODES = 50  # cells of whole nodes stand in rows of so many
+MARK = "▼"  # marks a straggler for those who see no colours
 
 
-def heat_map(found: RankMap, unit: str, t: Words) -> Drawing:
-    """Each card against the run's median card; nodes to the right, cards downwards, stragglers with a mark.
+def heat_map(ranks: RankMap, unit: str) -> Drawing:
+    """Each card against the run's median card; nodes to the right, cards downwards, stragglers marked.
 
     Of many cards, each cell is a node or several, by the median of its cards, in rows of ROW_OF_NODES."""
-    values = [_cell(cell, found, index) for index, cell in enumerate(found.cells)]
+    values = [_cell(cell, ranks, index) for index, cell in enumerate(ranks.cells)]
     rows = len({value["y"] for value in values})
-    x = alt.X("x:O", title=t("ranks.node") if found.by_card else None, axis=alt.Axis(labelOverlap=True, labelAngle=0))
-    y = alt.Y("y:O", title=t("ranks.card") if found.by_card else t("ranks.from_node"))
-    scale = alt.Scale(scheme="blueorange", reverse=True, domain=[-FAR, FAR], domainMid=0, clamp=True)
+    x = alt.X("x:O", title=t("ranks.node") if ranks.by_card else None, axis=alt.Axis(labelOverlap=True, labelAngle=0))
+    y = alt.Y("y:O", title=t("ranks.card") if ranks.by_card else t("ranks.from_node"))
+    scale = alt.Scale(scheme="blueorange", reverse=True, domain=[-LIMIT, LIMIT], domainMid=0, clamp=True)
     legend = alt.Legend(orient="bottom", format="+.0%", gradientLength=260, titleLimit=400)
     colour = alt.Color("s:Q", title=t("ranks.beside"), scale=scale, legend=legend)
     base = chart_of(values).encode(x=x, y=y)
-    cells = base.mark_rect(stroke="white", strokeWidth=0.5).encode(color=colour, tooltip=_tips(found, unit, t))
+    cells = base.mark_rect(stroke="white", strokeWidth=0.5).encode(color=colour, tooltip=_tips(ranks, unit))
     layers = [cells]
-    if found.by_card and found.spread.nodes <= FEW:
+    if ranks.by_card and ranks.spread.nodes <= LABELLED:
         layers.append(base.mark_text(color="black").encode(text=alt.Text("l:N")))
     elif any("m" in value for value in values):
         layers.append(
             base.mark_text(color="black", fontSize=11).transform_filter("datum.m").encode(text=alt.Text("m:N"))
         )
-    return alt.layer(*layers, height=max(rows, FEWEST) * CELL + AXIS + GRADIENT)
+    return alt.layer(*layers, height=max(rows, MIN_ROWS) * CELL + AXIS + GRADIENT)
 
 
-def spread_boxes(spreads: Mapping[str, RankSpread], unit: str, t: Words) -> Drawing:
+def spread_boxes(spreads: Mapping[str, RankSpread], unit: str) -> Drawing:
     """For each run the middle half of its cards as a box with the median; a line from slowest to fastest."""
     values = [
         {
             "run": run_id,
-            "low": each.lowest,
-            "q": each.lower_quartile,
-            "mid": each.median,
-            "r": each.upper_quartile,
-            "high": each.highest,
-            "cards": each.ranks,
-            "slow": each.stragglers,
+            "low": spread.lowest,
+            "q": spread.lower_quartile,
+            "mid": spread.median,
+            "r": spread.upper_quartile,
+            "high": spread.highest,
+            "cards": spread.ranks,
+            "slow": spread.stragglers,
         }
-        for run_id, each in spreads.items()
+        for run_id, spread in spreads.items()
     ]
     y = alt.Y("run:N", title=None, sort=list(spreads), axis=alt.Axis(labelLimit=240))
     title = t("charts.per_card", unit=unit)
@@ -91,27 +78,27 @@ def spread_boxes(spreads: Mapping[str, RankSpread], unit: str, t: Words) -> Draw
     return alt.layer(whiskers, boxes, medians, height=len(values) * BAR + AXIS)
 
 
-def _cell(cell: RankCell, found: RankMap, index: int) -> dict[str, Any]:
-    """Short keys: there may be 1,500 cells, and all of them go to the browser each time."""
-    share = round(cell.throughput / found.spread.median - 1, 4)
+def _cell(cell: RankCell, ranks: RankMap, index: int) -> dict[str, Any]:
+    # Keys are short because there may be 1,500 cells, and all of them go to the browser each time.
+    share = round(cell.throughput / ranks.spread.median - 1, 4)
     value: dict[str, Any] = {"v": float(f"{cell.throughput:.5g}"), "s": share}
-    if found.by_card:
+    if ranks.by_card:
         label = number(cell.throughput)
         value |= {"x": cell.node, "y": cell.card}
-        if found.spread.nodes <= FEW:
+        if ranks.spread.nodes <= LABELLED:
             value["l"] = f"{MARK} {label}" if cell.stragglers else label
     else:
         nodes = str(cell.node) if cell.node == cell.last_node else f"{cell.node}–{cell.last_node}"
-        first = found.cells[index - index % ROW_OF_NODES].node
+        first = ranks.cells[index - index % ROW_OF_NODES].node
         value |= {"x": index % ROW_OF_NODES, "y": first, "n": nodes, "w": float(f"{cell.lowest:.5g}")}
         value |= {"k": cell.stragglers} if cell.stragglers else {}
     return value | ({"m": MARK} if cell.stragglers else {})
 
 
-def _tips(found: RankMap, unit: str, t: Words) -> Sequence[Any]:
+def _tips(ranks: RankMap, unit: str) -> Sequence[Any]:
     value = alt.Tooltip("v:Q", title=t("charts.per_card", unit=unit), format=",.5~g")
     beside = alt.Tooltip("s:Q", title=t("ranks.beside"), format="+.1%")
-    if found.by_card:
+    if ranks.by_card:
         return [alt.Tooltip("x:O", title=t("ranks.node")), alt.Tooltip("y:O", title=t("ranks.card")), value, beside]
     return [
         alt.Tooltip("n:N", title=t("ranks.node")),

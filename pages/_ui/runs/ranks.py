@@ -1,4 +1,4 @@
-"""Single cards of a run by node: the heat map, what it says in words, and every straggler with its number."""
+"""Single cards of a run by node: the heat map, its key figures, and a table of the stragglers."""
 
 from collections.abc import Sequence
 
@@ -8,80 +8,75 @@ from aisbench_core.formats import number
 from aisbench_core.warehouse.answers.compared import RankMap
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.runs import rank_charts
-from pages._ui.shell import address, charts
-from pages._ui.shell.core import asked, core
+from pages._ui.shell import charts, url
+from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import hundredfold, rounded
 from pages._ui.shell.tables import show_table
-from pages._ui.shell.words import words
+from pages._ui.shell.words import t
 
-SEEN = 10
-"""Stragglers that are seen at once; the table scrolls."""
+VISIBLE = 10  # stragglers that are visible at a time; the table scrolls
 
 
 def show_ranks_of(run: RunRow) -> None:
-    """The cards of one run, when it has several and their numbers are known."""
-    found = asked(core().warehouse.rank_map, run.run_id)
-    if found is None or found.spread.ranks < 2:
-        return
-    st.header(words()("ranks.title"))
-    _show(found, run.throughput_unit)
+    """The cards of one run, when it has several and their results are recorded."""
+    ranks = cached(core().warehouse.rank_map, run.run_id)
+    if ranks and ranks.spread.ranks > 1:
+        st.header(t("ranks.title"))
+        _show(ranks, run.throughput_unit)
 
 
 def show_ranks(runs: Sequence[RunRow]) -> None:
-    """Several runs: how far the cards of each lie apart, and the map of the one that is chosen."""
-    t = words()
+    """Several runs: how far the cards of each differ, and the map of one of them."""
     units = {run.run_id: run.throughput_unit for run in runs}
-    spreads = asked(core().warehouse.rank_spreads, tuple(run.run_id for run in runs))
-    spreads = {run.run_id: spreads[run.run_id] for run in runs if run.run_id in spreads}
+    spreads = cached(core().warehouse.rank_spreads, tuple(units))
+    spreads = {run_id: spreads[run_id] for run_id in units if run_id in spreads}
     if not spreads:
         st.caption(t("compare.not_measured"))
         return
-    for unit, some in charts.by_unit(runs).items():
-        drawn = {run.run_id: spreads[run.run_id] for run in some if run.run_id in spreads}
+    for unit, group in charts.by_unit(runs).items():
+        drawn = {run.run_id: spreads[run.run_id] for run in group if run.run_id in spreads}
         if drawn:
-            charts.draw(rank_charts.spread_boxes(drawn, unit, t), text=t("ranks.chart_spread"))
+            charts.draw(rank_charts.spread_boxes(drawn, unit), text=t("ranks.chart_spread"))
     st.caption(t("ranks.legend_spread"))
     rows = [
         {
             t("charts.run"): run_id,
-            t("ranks.cards"): each.ranks,
-            t("ranks.lowest"): rounded(each.lowest),
-            t("ranks.lower"): rounded(each.lower_quartile),
-            t("ranks.median"): rounded(each.median),
-            t("ranks.upper"): rounded(each.upper_quartile),
-            t("ranks.highest"): rounded(each.highest),
+            t("ranks.cards"): spread.ranks,
+            t("ranks.lowest"): rounded(spread.lowest),
+            t("ranks.lower"): rounded(spread.lower_quartile),
+            t("ranks.median"): rounded(spread.median),
+            t("ranks.upper"): rounded(spread.upper_quartile),
+            t("ranks.highest"): rounded(spread.highest),
             t("ranks.unit"): units[run_id],
-            t("ranks.stragglers"): each.stragglers,
+            t("ranks.stragglers"): spread.stragglers,
         }
-        for run_id, each in spreads.items()
+        for run_id, spread in spreads.items()
     ]
     show_table(rows, t("ranks.chart_spread"))
-    chosen = st.selectbox(t("ranks.of_run"), width=420, **address.option("map", list(spreads), next(iter(spreads))))
-    found = asked(core().warehouse.rank_map, chosen)
-    if found and found.spread.ranks > 1:
-        _show(found, units[chosen])
+    run_id = url.choice(st.selectbox, "map", t("ranks.of_run"), spreads, width=420)
+    ranks = cached(core().warehouse.rank_map, run_id)
+    if ranks and ranks.spread.ranks > 1:
+        _show(ranks, units[run_id])
 
 
-def _show(found: RankMap, unit: str) -> None:
-    t = words()
-    spread = found.spread
-    st.markdown(
-        t(
-            "ranks.said",
-            ranks=spread.ranks,
-            nodes=spread.nodes,
-            median=number(spread.median),
-            low=number(spread.lowest),
-            high=number(spread.highest),
-            unit=plain(unit),
-            stragglers=spread.stragglers,
-            floor=number(found.floor),
-        )
+def _show(ranks: RankMap, unit: str) -> None:
+    spread = ranks.spread
+    text = t(
+        "ranks.summary",
+        ranks=spread.ranks,
+        nodes=spread.nodes,
+        median=number(spread.median),
+        low=number(spread.lowest),
+        high=number(spread.highest),
+        unit=plain(unit),
+        stragglers=spread.stragglers,
+        floor=number(ranks.floor),
     )
-    charts.draw(rank_charts.heat_map(found, unit, t), text=t("ranks.chart_map"))
-    st.caption(t("ranks.legend_cards" if found.by_card else "ranks.legend_nodes"))
-    if not found.stragglers:
+    st.markdown(text)
+    charts.draw(rank_charts.heat_map(ranks, unit), text=t("ranks.chart_map"))
+    st.caption(t("ranks.legend_cards" if ranks.by_card else "ranks.legend_nodes"))
+    if not ranks.stragglers:
         return
     rows = [
         {
@@ -91,8 +86,8 @@ def _show(found: RankMap, unit: str) -> None:
             t("charts.per_card", unit=unit): rounded(straggler.throughput),
             t("ranks.share"): hundredfold(straggler.share),
         }
-        for straggler in found.stragglers
+        for straggler in ranks.stragglers
     ]
-    show_table(rows, t("ranks.slow"), seen=SEEN)
+    show_table(rows, t("ranks.slow"), visible=VISIBLE)
     if spread.stragglers > len(rows):
         st.caption(t("ranks.more", shown=len(rows), all=spread.stragglers))

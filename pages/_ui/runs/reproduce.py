@@ -1,4 +1,4 @@
-"""Reproduce: what is as it was when a run was made, the launch after that was seen, and how the result compares."""
+"""Reproduce: what is the same as when a run was made, the launch, and how the new result compares."""
 
 import secrets
 
@@ -6,162 +6,140 @@ import streamlit as st
 
 from aisbench_core.errors import AisbenchError
 from aisbench_core.formats import MISSING, number
-from aisbench_core.reproducing.values import Aspect, Repeated, ReproductionCheck, Sameness
+from aisbench_core.messages import Message
+from aisbench_core.reproducing.values import Repeated, ReproductionCheck, Sameness
 from aisbench_core.warehouse.values import RunRow
 from pages._ui.compare.comparability import field_name
-from pages._ui.configure.launch import ask_region
+from pages._ui.configure.confirmation import ask_region
 from pages._ui.shell import navigation, widgets
 from pages._ui.shell.callbacks import whole
-from pages._ui.shell.core import WHO, core
-from pages._ui.shell.errors import errors_shown, plain, show_sentence
+from pages._ui.shell.core import actor, core
+from pages._ui.shell.dialogs import Dialog
+from pages._ui.shell.errors import plain, show_sentence
 from pages._ui.shell.findings import has_errors, show_all
-from pages._ui.shell.words import Words, words
+from pages._ui.shell.tables import Width, show_table
+from pages._ui.shell.words import t
 
-OPEN, TOKEN = "reproduce-open", "reproduce-token"
+# About a run's id and a token: a token launches once, however often the button is pressed.
+REPRODUCE = Dialog("reproduce-open", "large")
+
 PROFILE = "reproduce-profile"
 ORDER = (Sameness.DIFFERENT, Sameness.NOT_KNOWN, Sameness.SAME)
 MARKS = {Sameness.SAME: "=", Sameness.DIFFERENT: "≠", Sameness.NOT_KNOWN: "?"}
-TALL = 12
+
+VISIBLE = 12  # rows that are visible at a time: the launch button below them should be, too
 
 
 def show_reproduce_button(run_id: str) -> None:
-    """The button that looks at what is the same now; the launch is offered below that."""
-    t = words()
     st.button(t("reproduce.button"), key="reproduce", icon=":material/replay:", on_click=_open, args=(run_id,))
-    if st.session_state.get(OPEN) == run_id:
-        st.dialog(t("reproduce.title"), width="large", on_dismiss=_close)(_dialog)(run_id)
+    if REPRODUCE.subject and REPRODUCE.subject[0] == run_id:
+        REPRODUCE.show(t("reproduce.title"), _dialog)
 
 
-def show_what_it_reproduces(run_id: str) -> None:
-    """Of a run that is to give the result of another again: of which."""
-    t = words()
+def show_original(run_id: str) -> None:
+    """A link to the original, for a run that reproduces another."""
     original = core().reproductions.of(run_id)
     if original:
-        navigation.link(
-            navigation.LIVE, t("reproduce.of", run=plain(original)), {"run": original}, icon=":material/replay:"
-        )
+        label = t("reproduce.of", run=plain(original))
+        navigation.link(navigation.LIVE, label, {"run": original}, icon=":material/replay:")
 
 
 def show_result(row: RunRow) -> None:
     """How a reproduction's result compares with the original's."""
-    t = words()
     if not row.reproduces:
         return
-    found = core().reproductions.result(row.run_id)
-    if found is None:
+    result = core().reproductions.result(row.run_id)
+    if result is None:
         st.caption(t("reproduce.no_original", run=plain(row.reproduces)))
         return
     navigation.link(navigation.COMPARE, t("reproduce.compare"), {"ids": [row.reproduces, row.run_id]})
-    if found.ratio is None:
-        why = ", ".join(plain(field_name(name, t)) for name in found.not_comparable)
-        st.warning(t("reproduce.not_comparable", reasons=why or MISSING), icon=":material/balance:")
+    if result.ratio is None:
+        reasons = ", ".join(plain(field_name(name)) for name in result.not_comparable)
+        st.warning(t("reproduce.not_comparable", reasons=reasons or MISSING), icon=":material/balance:")
         return
-    show = st.warning if found.is_within is False else st.success if found.is_within else st.info
-    show(_sentence(found, t), icon=":material/replay:")
+    box = st.warning if result.is_within is False else st.success if result.is_within else st.info
+    box(_result_text(result), icon=":material/replay:")
 
 
-def _sentence(found: Repeated, t: Words) -> str:
-    unit = plain(found.run.throughput_unit)
-    ratio = t("reproduce.ratio", ratio=number(found.ratio, digits=4), run=plain(found.original.run_id))
-    if found.is_within is None:
-        return ratio + t("reproduce.too_few", count=found.runs)
-    key = "reproduce.within" if found.is_within else "reproduce.outside"
-    data = t(f"reproduce.data_{found.dataset.name.lower()}")
-    return ratio + t(key, count=found.runs, low=number(found.low), high=number(found.high), unit=unit) + data
+def _result_text(result: Repeated) -> str:
+    ratio = t("reproduce.ratio", ratio=number(result.ratio, digits=4), run=plain(result.original.run_id))
+    if result.is_within is None:
+        return ratio + t("reproduce.too_few", count=result.runs)
+    key = "reproduce.within" if result.is_within else "reproduce.outside"
+    unit = plain(result.run.throughput_unit)
+    span = t(key, count=result.runs, low=number(result.low), high=number(result.high), unit=unit)
+    return ratio + span + t(f"reproduce.data_{result.dataset.name.lower()}")
 
 
-def _dialog(run_id: str) -> None:
-    t = words()
-    with errors_shown():
-        profile = _choose_profile(t)
-        with st.spinner(t("reproduce.looking")):
-            check = core().reproductions.check(run_id, profile)
-        _verdict(check, t)
-        _table(check, t)
-        findings = core().preflight(check.spec, check.profile)
-        if not has_errors(findings):
-            token = f"{st.session_state.get(TOKEN)}-{check.profile}"
-            findings = [*findings, *ask_region(check.spec, check.profile, token)]
-        if findings:
-            show_all(findings)
-        if not has_errors(findings):
-            _show_launch(check, t)
+def _dialog() -> None:
+    run_id, token = REPRODUCE.subject
+    profiles = ["", *core().regions.names()]
+    own = t("reproduce.own_profile")
+    choice = widgets.session_choice(PROFILE, profiles, "", lambda name: name or own)
+    profile = str(st.selectbox(t("configure.profile"), **choice))
+    with st.spinner(t("reproduce.looking")):
+        check = core().reproductions.check(run_id, profile)
+    _show_verdict(check)
+    _show_aspects(check)
+    findings = core().preflight.offline(check.spec, check.profile)
+    if not has_errors(findings):
+        online = ask_region(f"{token}-{check.profile}", lambda: core().preflight.online(check.spec, check.profile))
+        findings = [*findings, *online]
+    if findings:
+        show_all(findings)
+    if not has_errors(findings):
+        _show_launch(check, token)
 
 
-def _choose_profile(t: Words) -> str:
-    names = core().regions.names()
-    chosen = st.selectbox(
-        t("configure.profile"),
-        **widgets.session_choice(PROFILE, ["", *names], "", lambda each: each or t("reproduce.own_profile")),
-    )
-    return str(chosen)
-
-
-def _verdict(check: ReproductionCheck, t: Words) -> None:
-    counts = {kind: len(check.having(kind)) for kind in ORDER}
+def _show_verdict(check: ReproductionCheck) -> None:
     text = t(
         "reproduce.counts",
-        same=counts[Sameness.SAME],
-        different=counts[Sameness.DIFFERENT],
-        unknown=counts[Sameness.NOT_KNOWN],
+        same=len(check.having(Sameness.SAME)),
+        different=len(check.having(Sameness.DIFFERENT)),
+        unknown=len(check.having(Sameness.NOT_KNOWN)),
         profile=plain(check.profile),
     )
     if check.identical is False:
         st.warning(t("reproduce.differs") + text, icon=":material/difference:")
     else:
-        st.success(
-            t("reproduce.identical" if check.identical else "reproduce.as_known") + text, icon=":material/check:"
-        )
+        verdict = t("reproduce.identical" if check.identical else "reproduce.as_known")
+        st.success(verdict + text, icon=":material/check:")
 
 
-def _table(check: ReproductionCheck, t: Words) -> None:
-    rows = [_cells(each, t) for kind in ORDER for each in check.having(kind)]
-    st.dataframe(
-        rows,
-        hide_index=True,
-        alt=t("reproduce.table"),
-        height="content" if len(rows) <= TALL else 38 + 35 * TALL,
-        column_config={
-            t("reproduce.verdict"): st.column_config.TextColumn(width="small"),
-            t("reproduce.then"): st.column_config.TextColumn(width="medium"),
-            t("clone.now"): st.column_config.TextColumn(width="medium"),
-            t("reproduce.note"): st.column_config.TextColumn(width="medium"),
-        },
-    )
+def _show_aspects(check: ReproductionCheck) -> None:
+    rows = [
+        {
+            t("reproduce.verdict"): f"{MARKS[sameness]} {t('reproduce.' + sameness.name.lower())}",
+            t("compare.field"): field_name(aspect.name),
+            t("reproduce.then"): _value_text(aspect.then),
+            t("clone.now"): _value_text(aspect.now),
+            t("reproduce.note"): t.message(aspect.note),
+        }
+        for sameness in ORDER
+        for aspect in check.having(sameness)
+    ]
+    widths: dict[str, Width] = dict.fromkeys([t("reproduce.then"), t("clone.now"), t("reproduce.note")], "medium")
+    show_table(rows, t("reproduce.table"), widths={t("reproduce.verdict"): "small", **widths}, visible=VISIBLE)
 
 
-def _cells(each: Aspect, t: Words) -> dict[str, str]:
-    return {
-        t("reproduce.verdict"): f"{MARKS[each.sameness]} {t('reproduce.' + each.sameness.name.lower())}",
-        t("compare.field"): field_name(each.name, t),
-        t("reproduce.then"): each.then or MISSING,
-        t("clone.now"): each.now or MISSING,
-        t("reproduce.note"): t.said(each.note),
-    }
+def _value_text(value: str) -> str:
+    return t.message(value) if isinstance(value, Message) else value or MISSING
 
 
-def _show_launch(check: ReproductionCheck, t: Words) -> None:
-    """The button that launches. Its second press finds the same token, and with it the same run."""
-    token = st.session_state.setdefault(TOKEN, secrets.token_hex(8))
-    if st.button(
-        t("reproduce.launch"), key="reproduce-yes", type="primary", icon=":material/rocket_launch:", width="stretch"
-    ):
+def _show_launch(check: ReproductionCheck, token: str) -> None:
+    icon, label = ":material/rocket_launch:", t("reproduce.launch")
+    if st.button(label, key="reproduce-yes", type="primary", icon=icon, width="stretch"):
         try:
-            run = core().reproductions.launch(check, WHO, token)
+            # A second press brings the same token, and with it the same run.
+            run = core().reproductions.launch(check, actor(), token)
         except AisbenchError as error:
             show_sentence(error)
             return
-        _close()
+        REPRODUCE.close()
         navigation.go(navigation.LIVE, {"run": run.run_id})
 
 
 @whole
 def _open(run_id: str) -> None:
-    st.session_state[OPEN] = run_id
-    st.session_state[TOKEN] = secrets.token_hex(8)
-
-
-def _close() -> None:
-    for key in (OPEN, TOKEN):
-        st.session_state.pop(key, None)
     widgets.forget(PROFILE)
+    REPRODUCE.open((run_id, secrets.token_hex(8)))

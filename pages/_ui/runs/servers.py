@@ -1,4 +1,4 @@
-"""Runs in which each server trained alone: every server's numbers, and how far they lie apart."""
+"""Runs in which each server trained on its own: every server's result, and how far they differ."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -7,64 +7,62 @@ import streamlit as st
 from aisbench_core.formats import number, percent
 from aisbench_core.warehouse.answers.compared import Servers, ServerSpread
 from aisbench_core.warehouse.values import RunRow
-from pages._ui.shell.core import asked, core
-from pages._ui.shell.words import Words, words
+from pages._ui.shell.core import cached, core
+from pages._ui.shell.tables import show_table
+from pages._ui.shell.words import t
 
 
-def show_servers_of(recorded: RunRow) -> None:
+def show_servers_of(run: RunRow) -> None:
     """The servers of one run; nothing for a cluster's."""
-    servers = asked(core().warehouse.servers, recorded.run_id)
-    show_servers({recorded.run_id: servers} if servers else {}, {recorded.run_id: recorded.throughput_unit})
+    servers = cached(core().warehouse.servers, run.run_id)
+    show_servers({run.run_id: servers} if servers else {}, {run.run_id: run.throughput_unit})
 
 
-def show_servers(found: Mapping[str, Servers], units: Mapping[str, str]) -> None:
+def show_servers(runs: Mapping[str, Servers], units: Mapping[str, str]) -> None:
     """The servers of one run, or of several side by side; nothing for clusters. Both are by run_id."""
-    if not found:
+    if not runs:
         return
-    t = words()
     st.header(t("servers.title"))
-    st.dataframe(_by_server(found, units, t), hide_index=True, alt=t("servers.title"), height="content")
-    st.dataframe(list(_spreads(found, units, t)), hide_index=True, alt=t("servers.spread"), height="content")
+    show_table(_by_server(runs, units), t("servers.title"))
+    show_table(list(_spreads(runs, units)), t("servers.spread"))
     st.caption(t("servers.legend"))
 
 
-def _by_server(found: Mapping[str, Servers], units: Mapping[str, str], t: Words) -> list[dict[str, object]]:
+def _by_server(runs: Mapping[str, Servers], units: Mapping[str, str]) -> list[dict[str, object]]:
     rows: dict[int, dict[str, object]] = {}
-    for run_id, servers in found.items():
+    for run_id, servers in runs.items():
+        throughput, accuracy = _titles(run_id, runs, units)
         for result in servers.results:
             row = rows.setdefault(result.server, {t("servers.server"): result.server})
-            row[_name(run_id, found, t("charts.throughput", unit=units[run_id]))] = number(result.throughput)
-            row[_name(run_id, found, t("board.accuracy"))] = percent(result.accuracy)
-    names = dict.fromkeys(name for row in rows.values() for name in row)
-    return [dict.fromkeys(names, "") | rows[server] for server in sorted(rows)]
+            row[throughput] = number(result.throughput)
+            row[accuracy] = percent(result.accuracy)
+    titles = dict.fromkeys(title for row in rows.values() for title in row)
+    return [dict.fromkeys(titles, "") | rows[server] for server in sorted(rows)]
 
 
-def _spreads(found: Mapping[str, Servers], units: Mapping[str, str], t: Words) -> Iterator[dict[str, object]]:
-    for run_id, servers in found.items():
-        throughput = _name(run_id, found, t("charts.throughput", unit=units[run_id]))
-        accuracy = _name(run_id, found, t("board.accuracy"))
-        yield _spread(throughput, servers.throughput, len(servers.results), number, t)
-        yield _spread(accuracy, servers.accuracy, len(servers.results), _share, t)
+def _spreads(runs: Mapping[str, Servers], units: Mapping[str, str]) -> Iterator[dict[str, object]]:
+    for run_id, servers in runs.items():
+        throughput, accuracy = _titles(run_id, runs, units)
+        yield _spread(throughput, servers.throughput, len(servers.results), number)
+        yield _spread(accuracy, servers.accuracy, len(servers.results), percent)
 
 
 def _spread(
-    name: str, spread: ServerSpread | None, servers: int, shown: Callable[[float | None], str], t: Words
+    title: str, spread: ServerSpread | None, servers: int, text: Callable[[float | None], str]
 ) -> dict[str, object]:
-    told = spread.summary if spread else None
+    summary = spread.summary if spread else None
     return {
-        t("servers.what"): name,
-        t("servers.mean"): shown(told.mean if told else None),
-        t("servers.sd"): shown(told.sd if told else None),
-        t("servers.cv"): _share(told.cv if told else None),
-        t("servers.lowest"): shown(spread.lowest if spread else None),
-        t("servers.highest"): shown(spread.highest if spread else None),
-        t("servers.measured"): t("servers.of", found=told.count if told else 0, all=servers),
+        t("servers.what"): title,
+        t("servers.mean"): text(summary.mean if summary else None),
+        t("servers.sd"): text(summary.sd if summary else None),
+        t("servers.cv"): percent(summary.cv if summary else None),
+        t("servers.lowest"): text(spread.lowest if spread else None),
+        t("servers.highest"): text(spread.highest if spread else None),
+        t("servers.measured"): t("servers.of", found=summary.count if summary else 0, all=servers),
     }
 
 
-def _share(value: float | None) -> str:
-    return percent(value)
-
-
-def _name(run_id: str, found: Mapping[str, Servers], what: str) -> str:
-    return what if len(found) == 1 else f"{run_id} · {what}"
+def _titles(run_id: str, runs: Mapping[str, Servers], units: Mapping[str, str]) -> tuple[str, str]:
+    """For throughput and accuracy, naming the run where there are several."""
+    prefix = "" if len(runs) == 1 else f"{run_id} · "
+    return prefix + t("charts.throughput", unit=units[run_id]), prefix + t("board.accuracy")

@@ -1,8 +1,8 @@
-"""Changes of a run's system description that are not saved yet: kept in the ledger, so that they survive a reload."""
+"""Unsaved changes of a run's system description: kept in the ledger, so that they survive a reload."""
 
 import json
 
-from aisbench_core.system.described import Described
+from aisbench_core.system.descriptions import SystemValues
 from pages._ui.shell.browser import own_draft
 from pages._ui.shell.callbacks import whole
 from pages._ui.shell.core import core
@@ -11,30 +11,24 @@ Value = str | int | None
 
 
 def changes(run_id: str) -> dict[str, Value]:
-    """Fields that were changed and not saved, with their new values; an empty one takes a statement back."""
-    found: dict[str, Value] = json.loads(core().ledger.draft(_key(run_id)) or "{}")
-    return found
+    """The changed fields with their new values; an empty one withdraws what was stated."""
+    values: dict[str, Value] = json.loads(core().ledger.draft(_key(run_id)) or "{}")
+    return values
 
 
-def change(run_id: str, described: Described, values: dict[str, Value]) -> None:
-    """Keep more changes; what equals the statement that is saved is none."""
+def change(run_id: str, described: SystemValues, values: dict[str, Value]) -> None:
+    """Add changes; what equals the saved statement is no change."""
     saved = described.stated.values
     merged = {**changes(run_id), **values}
-    kept = {name: value for name, value in merged.items() if (value or "") != saved.get(name, "")}
-    if kept:
-        core().ledger.save_draft(_key(run_id), json.dumps(kept), core().clock())
+    changed = {name: value for name, value in merged.items() if (value or "") != saved.get(name, "")}
+    if changed:
+        core().ledger.save_draft(_key(run_id), json.dumps(changed), core().clock())
     else:
         core().ledger.drop_draft(_key(run_id))
 
 
-def type_in(run_id: str, field: str, value: Value) -> None:
-    """Keep what a person enters into a field."""
-    change(run_id, core().systems.of(run_id), {field: value})
-
-
 @whole
 def discard_system_draft(run_id: str) -> None:
-    """Forget every change that is not saved."""
     core().ledger.drop_draft(_key(run_id))
 
 

@@ -1,4 +1,4 @@
-"""What the Scaling page is asked for: which question, which versions and hardware, up to how many nodes; in the URL."""
+"""The choices of the Scaling page: which configuration, which versions and hardware, and up to how many nodes."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,34 +7,33 @@ import streamlit as st
 from aisbench_core.formats import clipped
 from aisbench_core.model import Origin
 from aisbench_core.warehouse.answers.boards import hardware
-from aisbench_core.warehouse.answers.scalings import QuestionRow, Scaling, ScalingQuery, ScalingQuestion, systems
-from aisbench_core.warehouse.values import BoardQuery, RegionFacts, RunRow
-from pages._ui.leaderboard.board import filter_by, kind_id
-from pages._ui.shell import address
-from pages._ui.shell.core import asked, core
+from aisbench_core.warehouse.answers.configurations import BenchmarkConfiguration
+from aisbench_core.warehouse.answers.scalings import ConfigurationRow, Scaling, ScalingQuery, systems
+from aisbench_core.warehouse.values import BoardQuery, RunRow
+from pages._ui.shell import url
+from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import plain
-from pages._ui.shell.words import Words, words
+from pages._ui.shell.filters import choose_row, region_key
+from pages._ui.shell.words import t
 
-MOST_QUESTIONS = 200
-"""How many questions the picker offers, those on most node counts; filters reach the others."""
+# How many configurations the picker offers, those on most node counts; filters reach the others.
+MAX_CONFIGURATIONS = 200
 
-MOST_CURVES = 4
-"""More lines than this in one picture cannot be told apart."""
+MAX_CURVES = 4  # more lines than this in one picture cannot be told apart
 
-MOST_NODES = 100_000
+MAX_NODES = 100_000.0
 
 
 def open_run() -> None:
-    """Turn `?run=` into the question and the curve that the run lies on; says why, where there is none."""
+    """Replace `?run=` by the configuration and the curve that the run lies on; says why where there is none."""
     run_id = st.query_params.pop("run", "")
     if not run_id:
         return
-    t = words()
-    row = asked(core().warehouse.run, run_id)
+    row = cached(core().warehouse.run, run_id)
     if row is None:
         st.info(t("scaling.no_run", run=plain(run_id)), icon=":material/search:")
         return
-    curve = asked(core().warehouse.curve, row)
+    curve = cached(core().warehouse.curve, row)
     if not curve.points:
         st.info(t("scaling.no_curve", run=plain(run_id)), icon=":material/info:")
         return
@@ -43,125 +42,86 @@ def open_run() -> None:
 
 
 def selection_of(row: RunRow, curve: Scaling) -> dict[str, str]:
-    """The address of a run's curve."""
-    return {"region": kind_id(row), "question": ScalingQuestion.of(row).id, "curve": curve.query.id}
+    """The parameters of the page that shows a run's curve."""
+    return {"region": region_key(row), "question": BenchmarkConfiguration.of(row).id, "curve": curve.query.id}
 
 
-def choose_scaling_query(kind: RegionFacts) -> BoardQuery:
-    """The filters for questions, each of them kept in the URL."""
-    known = asked(core().warehouse.facets, kind.region, kind.rehearsal)
-    model, workload, flavor = st.columns(3)
-    with model:
-        models = filter_by("model", known.models)
-    with workload:
-        workloads = filter_by("workload", known.workloads)
-    with flavor:
-        flavors = filter_by("flavor", known.flavors)
-    return BoardQuery(
-        kind.region,
-        rehearsal=kind.rehearsal,
-        models=models,
-        workloads=workloads,
-        flavors=flavors,
-        limit=MOST_QUESTIONS,
-    )
-
-
-def choose_question(query: BoardQuery) -> QuestionRow | None:
-    """One question that was answered in cluster mode."""
-    t = words()
-    page = asked(core().warehouse.questions, query)
+def choose_configuration(query: BoardQuery) -> ConfigurationRow | None:
+    """One benchmark configuration that was measured in cluster mode."""
+    page = cached(core().warehouse.configurations, query)
     if not page.rows:
-        st.info(t("scaling.no_question"), icon=":material/search:")
+        st.info(t("scaling.no_configuration"), icon=":material/search:")
         return None
-    rows = {row.question.id: row for row in page.rows}
-    prints = tuple(row.question.fingerprint for row in page.rows)
-    apart = asked(core().warehouse.apart.parameters, query.region, prints, rehearsal=page.rehearsal)
-    wanted = st.query_params.get("question", "")
-    if wanted and wanted not in rows:
-        st.info(t("scaling.unknown_question"), icon=":material/search:")
-    chosen = st.selectbox(
-        t("scaling.question"),
-        help=t("scaling.question_help"),
-        **address.option(
-            "question",
-            list(rows),
-            next(iter(rows)),
-            lambda each: _title(rows[each], apart, t),
-            always=True,
-            forgets=["curve"],
-        ),
+    fingerprints = tuple(row.configuration.fingerprint for row in page.rows)
+    parameters = cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=page.rehearsal)
+    row = choose_row(
+        "question",
+        t("scaling.configuration"),
+        {row.configuration.id: row for row in page.rows},
+        lambda row: _title(row, parameters),
+        unknown=t("scaling.unknown_configuration"),
+        resets=["curve"],
+        help_text=t("scaling.configuration_help"),
     )
-    if page.total > len(rows):
-        st.caption(t("scaling.more_questions", shown=len(rows), total=page.total))
-    return rows[chosen]
+    if page.total > len(page.rows):
+        st.caption(t("scaling.more_configurations", shown=len(page.rows), total=page.total))
+    return row
 
 
-def choose_curves(every: Sequence[Scaling], names: Mapping[str, str]) -> list[Scaling]:
-    """Up to MOST_CURVES versions and kinds of hardware; the one on most node counts unless others are asked for."""
-    t = words()
-    curves = {curve.query.id: curve for curve in every if curve.points}
-    _open_earlier(curves)
-    chosen = st.multiselect(
-        t("scaling.curves", most=MOST_CURVES),
-        max_selections=MOST_CURVES,
-        help=t("scaling.curves_help"),
-        **address.several(
-            "curve",
-            list(curves),
-            names.__getitem__,
-            usual=list(curves)[:1],
-            most=MOST_CURVES,
-        ),
-    )
-    return [curves[each] for each in chosen]
+def choose_curves(scalings: Sequence[Scaling], names: Mapping[str, str]) -> list[Scaling]:
+    """Up to MAX_CURVES versions and kinds of hardware; unless chosen, the one on most node counts."""
+    curves = {curve.query.id: curve for curve in scalings if curve.points}
+    _update_old_ids(curves)
+    label, ids = t("scaling.curves", most=MAX_CURVES), list(curves)
+    help_text = t("scaling.curves_help")
+    chosen = url.choices("curve", label, ids, names.__getitem__, default=ids[:1], most=MAX_CURVES, help=help_text)
+    return [curves[curve_id] for curve_id in chosen]
 
 
 def choose_nodes(curves: Sequence[Scaling]) -> int:
-    """The number of nodes that is looked ahead to; twice the largest that was measured, unless another is typed."""
-    t = words()
-    usual = 2 * max(curve.largest for curve in curves)
-    nodes = st.number_input(
-        t("scaling.ahead_to"),
-        min_value=1.0,
-        max_value=float(MOST_NODES),
-        step=1.0,
-        format="%.0f",
-        width=280,
-        **address.number_input("at", float(usual), MOST_NODES, least=1.0),
-    )
-    return int(nodes or usual)
+    """The node count to predict up to; twice the largest that was measured, unless another is entered."""
+    default = 2.0 * max(curve.largest for curve in curves)
+    label = t("scaling.ahead_to")
+    return int(url.number("at", label, default, MAX_NODES, 1.0, digits="%.0f", step=1.0, width=280))
 
 
-def curve_names(curves: Sequence[Scaling], t: Words) -> Mapping[str, str]:
-    """Version and hardware of each curve by its id, and what tells it from curves where both are the same."""
-    apart = systems(curve.query for curve in curves)
-    return {curve.query.id: _curve_name(curve.query, apart[curve.query.id], t) for curve in curves}
+def curve_names(curves: Sequence[Scaling]) -> Mapping[str, str]:
+    """Version and hardware of each curve by its id; curves that are alike in both are named with their systems, too."""
+    by_id = systems(curve.query for curve in curves)
+    return {curve.query.id: _curve_name(curve.query, by_id[curve.query.id]) for curve in curves}
 
 
-def _curve_name(query: ScalingQuery, apart: str, t: Words) -> str:
+def _curve_name(query: ScalingQuery, system: str) -> str:
     cards = t("scaling.cards", cards=query.cards_per_node)
-    parts = (query.framework_version, hardware(query), apart, cards, _imported(query.origin, t))
+    parts = (query.framework_version, hardware(query), system, cards, _imported(query.origin))
     return " · ".join(part for part in parts if part)
 
 
-def _open_earlier(curves: Mapping[str, Scaling]) -> None:
-    """An address from before curves were told apart by their systems means every curve that was one then."""
-    asked = st.query_params.get_all("curve")
-    known = {each: [name for name, curve in curves.items() if curve.query.id_of_any_system == each] for each in asked}
-    if any(known.values()):
-        st.query_params["curve"] = [name for each in asked for name in known[each] or [each]]
+def _update_old_ids(curves: Mapping[str, Scaling]) -> None:
+    """Links from before curves were separated by system name one id for what are several curves now."""
+    named = st.query_params.get_all("curve")
+    successors = {
+        old_id: [curve_id for curve_id, curve in curves.items() if curve.query.id_of_any_system == old_id]
+        for old_id in named
+    }
+    if any(successors.values()):
+        st.query_params["curve"] = [curve_id for old_id in named for curve_id in successors[old_id] or [old_id]]
 
 
-def _title(row: QuestionRow, apart: Mapping[str, str], t: Words) -> str:
-    data = t("board.synthetic") if row.question.synthetic_data else row.dataset
-    key = "scaling.node_counts_claimed" if row.question.origin is Origin.IMPORTED else "scaling.node_counts"
-    counts = t(key, counts=row.node_counts, runs=row.runs)
-    told = clipped(apart.get(row.question.fingerprint, ""), 80)
-    imported = _imported(row.question.origin, t)
-    parts = (clipped(row.model), told, clipped(row.workload), data, counts, imported, row.question.fingerprint[:8])
+def _title(row: ConfigurationRow, parameters: Mapping[str, str]) -> str:
+    configuration = row.configuration
+    key = "scaling.node_counts_claimed" if configuration.origin is Origin.IMPORTED else "scaling.node_counts"
+    parts = [
+        clipped(row.model),
+        clipped(parameters.get(configuration.fingerprint, ""), 80),
+        clipped(row.workload),
+        t("board.synthetic") if configuration.synthetic_data else row.dataset,
+        t(key, counts=row.node_counts, runs=row.runs),
+        _imported(configuration.origin),
+        configuration.fingerprint[:8],
+    ]
     return " · ".join(part for part in parts if part)
 
 
-def _imported(origin: Origin, t: Words) -> str:
+def _imported(origin: Origin) -> str:
     return t("origin.imported") if origin is Origin.IMPORTED else ""

@@ -1,4 +1,4 @@
-"""The Scaling page's answers: the law and what it foretells, the charts, every number, and what does not count."""
+"""The Scaling page's results: Amdahl's law and its prediction, charts, all numbers, and runs that do not count."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -13,18 +13,15 @@ from pages._ui.shell import charts
 from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import rounded
 from pages._ui.shell.tables import show_table
-from pages._ui.shell.words import Words, words
+from pages._ui.shell.words import t
 
-Names = Mapping[str, str]
-"""What each curve is called, by its id."""
+Names = Mapping[str, str]  # the name of each curve, by its id
 
 
 def show_law(curves: Sequence[Scaling], nodes: int, names: Names) -> None:
-    """For each curve the serial share and what it foretells, or why nothing can be said."""
-    t = words()
+    """For each curve the serial share and the prediction, or why there is none."""
     for curve in curves:
-        said = " ".join(_law(curve, nodes, t))
-        text = f"**{plain(names[curve.query.id])}** – {said}"
+        text = f"**{plain(names[curve.query.id])}** – {' '.join(_law(curve, nodes))}"
         if curve.fit.misfit:
             st.warning(text, icon=":material/question_mark:")
         else:
@@ -34,9 +31,8 @@ def show_law(curves: Sequence[Scaling], nodes: int, names: Names) -> None:
 
 def show_scaling_charts(curves: Sequence[Scaling], nodes: int, names: Names) -> None:
     """Throughput with every single run; then speed-up and efficiency, each against ideal."""
-    t = words()
     named = [(names[curve.query.id], curve) for curve in curves]
-    charts.draw(curve_charts.throughput(named, nodes, t), text=t("scaling.chart_throughput"))
+    charts.draw(curve_charts.throughput(named, nodes), text=t("scaling.chart_throughput"))
     st.caption(t("scaling.legend"))
     sampled = sum(point.runs - len(point.dots) for curve in curves for point in curve.points)
     if sampled:
@@ -44,18 +40,17 @@ def show_scaling_charts(curves: Sequence[Scaling], nodes: int, names: Names) -> 
     left, right = st.columns(2, gap="large")
     with left:
         st.header(t("charts.speed_up"))
-        charts.draw(curve_charts.speed_up(named, nodes, t), text=t("scaling.chart_speed_up"))
+        charts.draw(curve_charts.speed_up(named, nodes), text=t("scaling.chart_speed_up"))
     with right:
         st.header(t("charts.efficiency"))
-        charts.draw(curve_charts.efficiency(named, nodes, t), text=t("scaling.chart_efficiency"))
+        charts.draw(curve_charts.efficiency(named, nodes), text=t("scaling.chart_efficiency"))
 
 
 def show_numbers(curves: Sequence[Scaling], names: Names) -> None:
     """Everything that the charts show, as numbers."""
-    t = words()
     st.header(t("scaling.numbers"))
     rows = [
-        {t("scaling.curve"): names[curve.query.id], **_cells(curve, point, t)}
+        {t("scaling.curve"): names[curve.query.id], **_cells(curve, point)}
         for curve in curves
         for point in curve.points
     ]
@@ -65,40 +60,39 @@ def show_numbers(curves: Sequence[Scaling], names: Names) -> None:
 
 
 def show_predictions(curves: Sequence[Scaling], nodes: int, names: Names) -> None:
-    """What the law says of the asked number of nodes, and of double steps on the way there and beyond."""
-    t = words()
+    """What the law predicts for `nodes`, and for two, four and eight times the largest measured node count."""
     rows = [
-        {t("scaling.curve"): names[curve.query.id], **row} for curve in curves for row in _foretold(curve, nodes, t)
+        {t("scaling.curve"): names[curve.query.id], **row} for curve in curves for row in _predictions(curve, nodes)
     ]
     if rows:
         st.header(t("scaling.predicted"))
         show_table(rows, t("scaling.predicted"), widths={t("scaling.curve"): "medium"})
 
 
-def show_left_out(every: Sequence[Scaling]) -> None:
-    """Which runs of the question do not count, and why."""
-    t = words()
-    names = curve_names(every, t)
+def show_left_out(scalings: Sequence[Scaling]) -> None:
+    """Which runs of the configuration do not count, and why."""
+    names = curve_names(scalings)
     rows = [
         {
-            t("scaling.curve"): names[curve.query.id],
-            t("charts.nodes"): each.node_count,
-            t("scaling.left_out_runs"): each.runs,
-            t("board.reason"): t(f"scaling.why_{each.why.replace(' ', '_')}"),
+            t("scaling.curve"): names[scaling.query.id],
+            t("charts.nodes"): left_out.node_count,
+            t("scaling.left_out_runs"): left_out.runs,
+            t("board.reason"): t(f"scaling.why_{left_out.why.replace(' ', '_')}"),
         }
-        for curve in every
-        for each in curve.left_out
+        for scaling in scalings
+        for left_out in scaling.left_out
     ]
     st.caption(t("scaling.only"))
     if rows:
-        with st.expander(t("scaling.left_out", runs=sum(each.runs for curve in every for each in curve.left_out))):
+        runs = sum(left_out.runs for scaling in scalings for left_out in scaling.left_out)
+        with st.expander(t("scaling.left_out", runs=runs)):
             show_table(rows, t("scaling.why"))
 
 
-def _law(curve: Scaling, nodes: int, t: Words) -> Iterator[str]:
+def _law(curve: Scaling, nodes: int) -> Iterator[str]:
     fit, base = curve.fit, curve.base_nodes or 1
     if fit.misfit:
-        worst = max((abs(beside) for _, beside in fit.residuals), default=None)
+        worst = max((abs(residual) for _, residual in fit.residuals), default=None)
         yield t(f"scaling.misfit_{fit.misfit.name.lower()}", worst=percent(worst))
         return
     share = fit.serial
@@ -106,19 +100,19 @@ def _law(curve: Scaling, nodes: int, t: Words) -> Iterator[str]:
         return
     values = {"share": percent(share.value), "low": percent(share.low), "high": percent(share.high)}
     yield t("scaling.share", parallel=percent(1 - share.value), **values)
-    ahead = fit.speed_up(nodes, base)
-    if ahead:
-        found = {"low": f"{ahead.low:.3g}", "high": f"{ahead.high:.3g}", "nodes": nodes, "base": base}
+    speed_up = fit.speed_up(nodes, base)
+    if speed_up:
         key = "scaling.extrapolated" if nodes > curve.largest else "scaling.interpolated"
-        yield t(key, largest=curve.largest, **found)
+        low, high = f"{speed_up.low:.3g}", f"{speed_up.high:.3g}"
+        yield t(key, largest=curve.largest, low=low, high=high, nodes=nodes, base=base)
     limit = fit.limit(base)
     if limit and limit.high:
         yield t("scaling.limit", low=f"{limit.low:.3g}", high=f"{limit.high:.3g}", base=base)
 
 
-def _cells(curve: Scaling, point: ScalingPoint, t: Words) -> dict[str, Any]:
+def _cells(curve: Scaling, point: ScalingPoint) -> dict[str, Any]:
     law = curve.fit.speed_up(point.node_count, curve.base_nodes or 1)
-    beside = dict(curve.fit.residuals).get(point.node_count)
+    residual = dict(curve.fit.residuals).get(point.node_count)
     unit = curve.throughput_unit
     return {
         t("charts.nodes"): point.node_count,
@@ -126,7 +120,7 @@ def _cells(curve: Scaling, point: ScalingPoint, t: Words) -> dict[str, Any]:
         t("board.median", unit=unit): rounded(point.throughput),
         t("charts.speed_up"): rounded(point.speed_up),
         t("scaling.efficiency"): rounded(point.efficiency * 100),
-        t("scaling.beside"): rounded(beside * 100, 3) if beside is not None else None,
+        t("scaling.beside"): None if residual is None else rounded(residual * 100, 3),
         t("scaling.by_law"): rounded(law.value if law else None),
         t("scaling.ideal"): rounded(point.ideal),
         t("scaling.mean", unit=unit): rounded(point.mean),
@@ -135,19 +129,19 @@ def _cells(curve: Scaling, point: ScalingPoint, t: Words) -> dict[str, Any]:
     }
 
 
-def _foretold(curve: Scaling, nodes: int, t: Words) -> Iterator[dict[str, Any]]:
+def _predictions(curve: Scaling, nodes: int) -> Iterator[dict[str, Any]]:
     base = curve.base_nodes or 1
     sizes = sorted({nodes, *(curve.largest * factor for factor in (2, 4, 8))})
     for size in sizes:
-        found = curve.fit.speed_up(size, base)
-        if found:
+        speed_up = curve.fit.speed_up(size, base)
+        if speed_up:
             ideal = size / base
             yield {
                 t("charts.nodes"): size,
-                t("scaling.about"): rounded(found.value),
-                t("scaling.at_least"): rounded(found.low),
-                t("scaling.at_most"): rounded(found.high),
+                t("scaling.about"): rounded(speed_up.value),
+                t("scaling.at_least"): rounded(speed_up.low),
+                t("scaling.at_most"): rounded(speed_up.high),
                 t("scaling.ideal"): rounded(ideal),
-                t("scaling.efficiency"): rounded(found.value / ideal * 100),
+                t("scaling.efficiency"): rounded(speed_up.value / ideal * 100),
                 t("scaling.basis"): t("scaling.beyond") if size > curve.largest else MISSING,
             }

@@ -1,98 +1,75 @@
-"""A series against another one of its workload, row by row: what changed, and whether that is more than p_value."""
+"""A series against another one of its workload, row by row: the changes, and which of them are significant."""
 
 from typing import Any
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING, number, p_value, percent, signed
+from aisbench_core.formats import MISSING, p_value, signed
 from aisbench_core.series.comparing import RowPair, SeriesComparison
-from aisbench_core.series.matrix import Matrix, MatrixRow
+from aisbench_core.series.matrix import Matrix
 from aisbench_core.warehouse.answers.compared import FieldValues
 from pages._ui.compare.comparability import field_name, field_text
-from pages._ui.history.results import SHOWN
+from pages._ui.history.results import OUTCOMES
 from pages._ui.series.matrix import row_title
-from pages._ui.shell import address
+from pages._ui.shell import url
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain
-from pages._ui.shell.formats import when
+from pages._ui.shell.formats import interval, summary_text, when
 from pages._ui.shell.tables import show_table
-from pages._ui.shell.words import Words, words
-
-NONE = "none"
+from pages._ui.shell.words import t
 
 
 def show_against(matrix: Matrix) -> None:
     """The choice of another series, and what changed since it; nothing while there is no other one."""
-    t = words()
-    others = {each.series_id: each for each in core().series.like(matrix.series)}
-    if not others or not matrix.valid:
+    by_id = {series.series_id: series for series in core().series.like(matrix.series)}
+    if not by_id or not matrix.valid:
         return
+
+    def title(series_id: str | None) -> str:
+        if series_id is None:
+            return t("against.none")
+        return f"{by_id[series_id].title} · {series_id} · {when(by_id[series_id].created_at, '%Y-%m-%d %H:%M')}"
+
     st.header(t("against.title"))
-    options = [NONE, *others]
-    chosen = st.selectbox(
-        t("against.choose"),
-        help=t("against.help"),
-        **address.option(
-            "before",
-            options,
-            NONE,
-            lambda each: (
-                t("against.none")
-                if each == NONE
-                else f"{others[each].title} · {each} · {when(others[each].created_at, '%Y-%m-%d %H:%M')}"
-            ),
-        ),
-    )
-    if chosen != NONE:
-        _show(core().series.compare(chosen, matrix.series.series_id))
+    label, options = t("against.choose"), [None, *by_id]
+    baseline = url.choice(st.selectbox, "before", label, options, title, help=t("against.help"))
+    if baseline:
+        _show(core().series.compare(baseline, matrix.series.series_id))
 
 
-def _show(found: SeriesComparison) -> None:
-    t = words()
-    box, icon = SHOWN[found.outcome]
-    box(f"**{t(f'outcome.{found.outcome.name.lower()}')}**", icon=icon)
-    if found.pairs:
-        show_table([_cells(pair, t) for pair in found.pairs], t("against.title"))
+def _show(comparison: SeriesComparison) -> None:
+    box, icon = OUTCOMES[comparison.outcome]
+    box(f"**{t(f'outcome.{comparison.outcome.name.lower()}')}**", icon=icon)
+    if comparison.pairs:
+        show_table([_cells(pair) for pair in comparison.pairs], t("against.title"))
         st.caption(t("against.legend"))
-    if found.alone:
-        rows = ", ".join(dict.fromkeys(row_title(row, t) for row in found.alone))
+    if comparison.alone:
+        rows = ", ".join(dict.fromkeys(map(row_title, comparison.alone)))
         st.caption(t("against.alone", rows=plain(rows)))
-    if found.differences:
-        show_table([_field(difference, t) for difference in found.differences], t("compare.differences"))
-    elif any(pair.verdict for pair in found.pairs):
+    if comparison.differences:
+        show_table([_field_cells(difference) for difference in comparison.differences], t("compare.differences"))
+    elif any(pair.verdict for pair in comparison.pairs):
         st.caption(t("compare.no_differences"))
 
 
-def _cells(pair: RowPair, t: Words) -> dict[str, Any]:
-    beside = pair.difference
+def _cells(pair: RowPair) -> dict[str, Any]:
+    difference, outcome = pair.difference, t(f"outcome.{pair.outcome.name.lower()}")
+    if pair.reasons:
+        outcome = t("against.not_comparable", fields=", ".join(map(field_name, pair.reasons)))
     return {
-        t("series.row"): row_title(pair.candidate.asked, t),
-        t("history.outcome"): _outcome(pair, t),
-        t("history.change"): signed(beside.change) if beside else MISSING,
-        t("history.interval"): f"{signed(beside.ci_low)} … {signed(beside.ci_high)}" if beside else MISSING,
+        t("series.row"): row_title(pair.candidate.planned),
+        t("history.outcome"): outcome,
+        t("history.change"): signed(difference.change) if difference else MISSING,
+        t("history.interval"): interval(difference),
         t("history.adjusted"): p_value(pair.adjusted_p),
-        t("against.needed"): _needed(pair, t),
-        t("history.candidate"): _side(pair.candidate),
-        t("history.baseline"): _side(pair.baseline),
+        t("against.needed"): _needed_runs(pair),
+        t("history.candidate"): summary_text(pair.candidate.summary),
+        t("history.baseline"): summary_text(pair.baseline.summary),
         t("series.unit"): pair.candidate.unit,
     }
 
 
-def _outcome(pair: RowPair, t: Words) -> str:
-    if pair.reasons:
-        return t("against.not_comparable", fields=", ".join(field_name(name, t) for name in pair.reasons))
-    return t(f"outcome.{pair.outcome.name.lower()}")
-
-
-def _side(row: MatrixRow) -> str:
-    """8,000 (n = 5, CV 0.40 %)."""
-    if row.summary is None:
-        return MISSING
-    spread = "" if row.summary.cv is None else f", CV {percent(row.summary.cv)}"
-    return f"{number(row.summary.mean)} (n = {row.summary.count}{spread})"
-
-
-def _needed(pair: RowPair, t: Words) -> str:
+def _needed_runs(pair: RowPair) -> str:
     if pair.power is None:
         return MISSING
     if pair.power.runs:
@@ -100,6 +77,6 @@ def _needed(pair: RowPair, t: Words) -> str:
     return f"{pair.power.runs_each} + {pair.power.runs_each}" if pair.power.runs_each else t("against.never")
 
 
-def _field(each: FieldValues, t: Words) -> dict[str, Any]:
-    before, now = (field_text(value, t) for value in each.values)
-    return {t("compare.field"): field_name(each.field, t), t("history.baseline"): before, t("history.candidate"): now}
+def _field_cells(field: FieldValues) -> dict[str, Any]:
+    before, now = map(field_text, field.values)
+    return {t("compare.field"): field_name(field.field), t("history.baseline"): before, t("history.candidate"): now}

@@ -1,20 +1,22 @@
-"""A series as tables: the matrix of its cells, the statistics of its rows, and every attempt."""
+"""A series as tables: the matrix of its cells, statistics and verdicts of its rows, and every attempt."""
 
 import streamlit as st
 
 from aisbench_core.formats import MISSING, duration, nodes_and_cards, number, percent
 from aisbench_core.model import CellState, SeriesRow
 from aisbench_core.series.matrix import Cell, Matrix, MatrixRow, Tried
+from aisbench_core.warehouse.values import CheckLevel
+from pages._ui.runs.validity import CHECKS, name_of, ruleset_of, show_check
 from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import when
-from pages._ui.shell.words import Words, words
+from pages._ui.shell.tables import show_table
+from pages._ui.shell.words import t
 
-MOST_COLUMNS = 5
-"""More would not stand beside each other in a narrow window."""
+MAX_COLUMNS = 5  # more would not fit beside each other in a narrow window
+LONG_TITLE = 24  # letters from which on a row's title would push the numbers out of view
+VISIBLE = 12  # rows of a table that are visible at a time
 
-LONG_TITLE = 24
-"""Letters from which on a row's title would push the numbers out of view."""
-
+# A sign and a colour for each state of a cell, beside its word.
 SIGNS = {
     CellState.PLANNED: (":material/schedule:", "gray"),
     CellState.ACTIVE: (":material/pending:", "blue"),
@@ -24,113 +26,133 @@ SIGNS = {
     CellState.STOPPED: (":material/stop_circle:", "gray"),
     CellState.CANCELLED: (":material/block:", "gray"),
 }
-"""A sign and a colour for each state of a cell, beside its word."""
 
 
 def show_matrix(matrix: Matrix) -> None:
-    """A line for each row, a column for each repeat, some repeats at a time; a cell's value leads to its run.
+    """A line for each row, a column for each repeat, MAX_COLUMNS repeats at a time; a cell's value links to its run.
 
-    It is Markdown, because a cell holds a sign, a word in its colour and a link."""
-    t = words()
+    It is Markdown, because a cell of `st.dataframe` cannot hold a sign, a coloured word and a link."""
     repeats = matrix.series.plan.repeats
-    for first in range(1, repeats + 1, MOST_COLUMNS):
-        st.markdown(_table(matrix, range(first, min(first + MOST_COLUMNS, repeats + 1)), t))
+    for first in range(1, repeats + 1, MAX_COLUMNS):
+        st.markdown(_markdown(matrix, range(first, min(first + MAX_COLUMNS, repeats + 1))))
     units = sorted({row.unit for row in matrix.rows if row.unit})
     if units:
         st.caption(t("series.values", unit=plain(", ".join(units))))
 
 
+def _markdown(matrix: Matrix, repeats: range) -> str:
+    lines = [[t("series.row"), *(t("series.repeat", number=repeat) for repeat in repeats)]]
+    lines.append(["---", *("---:" for _ in repeats)])
+    for row in matrix.rows:
+        cells = [_cell_text(cell) for cell in row.cells if cell.repeat in repeats]
+        lines.append([f"**{plain(row_title(row.planned))}**", *cells])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell_text(cell: Cell) -> str:
+    attempt = cell.shown
+    sign, colour = SIGNS[attempt.state]
+    number_text = f" {t('series.attempt', number=attempt.number)}" if attempt.number > 1 else ""
+    text = f"{sign} :{colour}[{_state_text(attempt)}]{number_text}"
+    if attempt.run is None:
+        return text
+    value = number(attempt.throughput) if attempt.state is CellState.VALID else t("series.open_run")
+    # A link in Markdown, so the language has to be named: `navigation.link` cannot stand in a table.
+    return f"{text} [{value}](live?run={attempt.run.run_id}&lang={t.language.value})"
+
+
+def _state_text(attempt: Tried) -> str:
+    """The cell's state; of an active one the run's, which says more."""
+    if attempt.run and attempt.state is CellState.ACTIVE:
+        return t(f"state.{attempt.run.state}")
+    return t(f"series.cell_{attempt.state.name.lower()}")
+
+
 def show_statistics(matrix: Matrix) -> None:
-    """What the valid values of each row say together."""
-    t = words()
-    long = any(len(row_title(row.asked, t)) > LONG_TITLE for row in matrix.rows)
-    st.dataframe(
-        [_statistics(row, t) for row in matrix.rows],
-        hide_index=True,
-        column_config={t("series.row"): st.column_config.TextColumn(width="medium" if long else None)},
-        alt=t("series.statistics"),
-        height="content" if len(matrix.rows) < 12 else 460,
-    )
+    """Statistics over the valid values of each row."""
+    long = any(len(row_title(row.planned)) > LONG_TITLE for row in matrix.rows)
+    rows = [_statistics(row) for row in matrix.rows]
+    show_table(rows, t("series.statistics"), widths={t("series.row"): "medium"} if long else {}, visible=VISIBLE)
     st.caption(t("series.statistics_about"))
 
 
-def show_attempts(matrix: Matrix) -> None:
-    """Every attempt at every cell, also those that do not count, with the reasons."""
-    t = words()
-    rows = [
-        _attempt(row, cell, tried, t) for row in matrix.rows for cell in row.cells for tried in cell.tries if tried.run
-    ]
-    if rows:
-        wide = {t("series.detail"): st.column_config.TextColumn(width="large")}
-        st.dataframe(rows, hide_index=True, column_config=wide, alt=t("series.attempts"))
-    else:
-        st.caption(t("series.no_attempts"))
+def _statistics(row: MatrixRow) -> dict[str, str]:
+    summary = row.summary
+    interval = MISSING
+    if summary and summary.ci_low is not None:
+        interval = f"{number(summary.ci_low)} – {number(summary.ci_high)}"
+    return {
+        t("series.row"): row_title(row.planned),
+        t("series.cards"): nodes_and_cards(row.planned.node_count, row.planned.spec.cards_per_node),
+        t("series.n"): t("series.n_of", valid=summary.count if summary else 0, cells=len(row.cells)),
+        t("repeatability.verdict"): _verdict_text(row),
+        t("series.mean"): number(summary.mean if summary else None),
+        t("series.median"): number(row.median),
+        t("series.sd"): number(summary.sd if summary else None),
+        t("series.cv"): percent(summary.cv if summary else None),
+        t("series.interval"): interval,
+        t("series.olympic"): number(summary.olympic_mean if summary else None),
+        t("series.unit"): row.unit,
+    }
 
 
-def row_title(asked: SeriesRow, t: Words) -> str:
-    """What tells a row from others."""
-    return " · ".join(part for part in (t("series.nodes", nodes=asked.node_count), asked.version, asked.image) if part)
-
-
-def word_of(row: MatrixRow, t: Words) -> str:
-    """Whether a row's runs may be taken together, in a word."""
+def _verdict_text(row: MatrixRow) -> str:
     if row.verdict is None:
         return MISSING
     return t("repeatability.counts" if row.verdict.counts else "repeatability.counts_not")
 
 
-def _table(matrix: Matrix, repeats: range, t: Words) -> str:
-    lines = [[t("series.row"), *(t("series.repeat", number=repeat) for repeat in repeats)]]
-    lines.append(["---", *("---:" for _ in repeats)])
-    for row in matrix.rows:
-        cells = [_cell_text(cell, t) for cell in row.cells if cell.repeat in repeats]
-        lines.append([f"**{plain(row_title(row.asked, t))}**", *cells])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+def show_series_verdicts(matrix: Matrix) -> None:
+    """Whether each row counts as one measurement: the ruleset, and the checks that failed or warn."""
+    verdicts = [(row, row.verdict) for row in matrix.rows if row.verdict]
+    if not verdicts:
+        st.caption(t("repeatability.none"))
+        return
+    ruleset_id = verdicts[0][1].ruleset_id
+    ruleset = ruleset_of(ruleset_id)
+    st.caption(t("repeatability.by", ruleset=plain(name_of(ruleset, ruleset_id))))
+    for row, verdict in verdicts:
+        failed, warned = verdict.of_level(CheckLevel.FAIL), verdict.of_level(CheckLevel.WARN)
+        label = f"{plain(row_title(row.planned))} · **{_verdict_text(row)}**"
+        if not failed and not warned:
+            st.markdown(f":material/check: {label}")
+            continue
+        counts = plain(f": {t('validity.checks', failed=len(failed), warned=len(warned))}")
+        with st.expander(label + counts, expanded=not verdict.counts, icon=CHECKS):
+            for check in (*failed, *warned):
+                show_check(check, ruleset)
 
 
-def _cell_text(cell: Cell, t: Words) -> str:
-    tried = cell.shown
-    sign, colour = SIGNS[tried.state]
-    word = t(f"state.{tried.run.state}") if tried.run and tried.state is CellState.ACTIVE else _word(tried, t)
-    again = f" {t('series.attempt', number=tried.number)}" if tried.number > 1 else ""
-    if tried.run is None:
-        return f"{sign} :{colour}[{word}]{again}"
-    value = number(tried.throughput) if tried.state is CellState.VALID else t("series.open_run")
-    return f"{sign} :{colour}[{word}]{again} [{value}](live?run={tried.run.run_id}&lang={t.language.value})"
+def show_attempts(matrix: Matrix) -> None:
+    """Every attempt at every cell, also those that do not count, with the reasons."""
+    rows = [
+        _attempt(row, cell, attempt)
+        for row in matrix.rows
+        for cell in row.cells
+        for attempt in cell.tries
+        if attempt.run
+    ]
+    if rows:
+        show_table(rows, t("series.attempts"), widths={t("series.detail"): "large"}, visible=VISIBLE)
+    else:
+        st.caption(t("series.no_attempts"))
 
 
-def _word(tried: Tried, t: Words) -> str:
-    return t(f"series.cell_{tried.state.name.lower()}")
-
-
-def _statistics(row: MatrixRow, t: Words) -> dict[str, str]:
-    found = row.summary
-    interval = f"{number(found.ci_low)} – {number(found.ci_high)}" if found and found.ci_low is not None else MISSING
+def _attempt(row: MatrixRow, cell: Cell, attempt: Tried) -> dict[str, object]:
+    run = attempt.run
     return {
-        t("series.row"): row_title(row.asked, t),
-        t("series.cards"): nodes_and_cards(row.asked.node_count, row.asked.spec.cards_per_node),
-        t("series.n"): t("series.n_of", valid=found.count if found else 0, cells=len(row.cells)),
-        t("repeatability.verdict"): word_of(row, t),
-        t("series.mean"): number(found.mean if found else None),
-        t("series.median"): number(row.median),
-        t("series.sd"): number(found.sd if found else None),
-        t("series.cv"): percent(found.cv if found else None),
-        t("series.interval"): interval,
-        t("series.olympic"): number(found.olympic_mean if found else None),
-        t("series.unit"): row.unit,
-    }
-
-
-def _attempt(row: MatrixRow, cell: Cell, tried: Tried, t: Words) -> dict[str, object]:
-    run = tried.run
-    return {
-        t("series.row"): row_title(row.asked, t),
+        t("series.row"): row_title(row.planned),
         t("series.repeat_head"): cell.repeat,
-        t("series.attempt_head"): tried.number,
-        t("series.state"): t(f"state.{run.state}") if run and tried.state is CellState.ACTIVE else _word(tried, t),
-        t("series.value"): number(tried.throughput, tried.unit),
+        t("series.attempt_head"): attempt.number,
+        t("series.state"): _state_text(attempt),
+        t("series.value"): number(attempt.throughput, attempt.unit),
         t("series.began"): when(run.started_at if run else None),
         t("series.took"): duration(run.duration_s if run else None),
         t("series.run"): run.run_id if run else "",
         t("series.detail"): t.detail(run) if run else "",
     }
+
+
+def row_title(row: SeriesRow) -> str:
+    """Nodes, version and image: where rows of a series differ."""
+    return " · ".join(part for part in (t("series.nodes", nodes=row.node_count), row.version, row.image) if part)

@@ -1,4 +1,4 @@
-"""The list of series, newest first, and what each of them shows of itself everywhere."""
+"""The list of series, newest first, and the badge, title, facts and progress of each."""
 
 from typing import Literal
 
@@ -7,17 +7,18 @@ import streamlit as st
 from aisbench_core.formats import number
 from aisbench_core.model import SeriesState
 from aisbench_core.series.matrix import Matrix
-from pages._ui.shell import address, navigation
+from pages._ui.shell import navigation, url
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import plain
 from pages._ui.shell.formats import when
-from pages._ui.shell.words import Words, words
+from pages._ui.shell.words import t
 
 PAGE = 10
 
 Colour = Literal["green", "red", "gray", "orange", "blue"]
 
-LOOKS: dict[SeriesState, tuple[str, Colour]] = {
+# A sign and a colour for each state, beside its word.
+SIGNS: dict[SeriesState, tuple[str, Colour]] = {
     SeriesState.PLANNED: (":material/schedule:", "blue"),
     SeriesState.RUNNING: (":material/pending:", "blue"),
     SeriesState.HELD: (":material/pause_circle:", "orange"),
@@ -25,12 +26,10 @@ LOOKS: dict[SeriesState, tuple[str, Colour]] = {
     SeriesState.COMPLETED: (":material/check_circle:", "green"),
     SeriesState.COMPLETED_WITH_FAILURES: (":material/error:", "red"),
 }
-"""A sign and a colour for each state, beside its word."""
 
 
 def show_list() -> None:
     """One page of series."""
-    t = words()
     with st.container(horizontal=True, vertical_alignment="center"):
         navigation.link(navigation.SERIES, t("series.new"), {"new": "1"}, icon=":material/add:")
         navigation.link(navigation.CONFIGURE, t("live.go_configure"), {})
@@ -38,34 +37,32 @@ def show_list() -> None:
     if not total:
         st.info(t("series.none"), icon=":material/info:")
         return
-    pages = -(-total // PAGE)
-    here = address.page_number("page", pages)
-    for matrix in core().series.page(PAGE, PAGE * (here - 1)):
+    pages = url.Pages("page", total, PAGE)
+    for matrix in core().series.page(PAGE, pages.offset):
         with st.container(border=True, key=f"series-{matrix.series.series_id}"):
             with st.container(horizontal=True, vertical_alignment="center"):
                 series_badge(matrix)
                 navigation.link(navigation.SERIES, plain(series_title(matrix)), {"series": matrix.series.series_id})
-            st.caption(series_facts(matrix, t))
+            st.caption(series_facts(matrix))
             show_progress(matrix)
             if any(row.verdict for row in matrix.rows):
                 st.caption(t("repeatability.rows", counting=matrix.counting, rows=len(matrix.rows)))
-    if pages > 1:
-        st.pagination(**address.pagination("page", pages))
+    pages.show()
 
 
 def series_badge(matrix: Matrix) -> None:
     """The series' state as a coloured word with a sign."""
-    mark, colour = LOOKS[matrix.state]
-    st.badge(words()(f"series.state_{matrix.state.name.lower()}"), icon=mark, color=colour)
+    sign, colour = SIGNS[matrix.state]
+    st.badge(t(f"series.state_{matrix.state.name.lower()}"), icon=sign, color=colour)
 
 
 def series_title(matrix: Matrix) -> str:
-    """What a person calls it, and its id."""
+    """Its name and its id."""
     return f"{matrix.series.title} · {matrix.series.series_id}"
 
 
-def series_facts(matrix: Matrix, t: Words) -> str:
-    """One line: what is measured, where, by whom and since when."""
+def series_facts(matrix: Matrix) -> str:
+    """One line: the workload, its size, where it runs, who launched it and when."""
     plan = matrix.series.plan
     counts = ", ".join(str(count) for count in sorted(plan.node_counts))
     parts = (
@@ -79,11 +76,10 @@ def series_facts(matrix: Matrix, t: Words) -> str:
 
 
 def show_progress(matrix: Matrix) -> None:
-    """How many cells have ended, and what that took of the budget."""
-    t = words()
+    """How many cells have ended, and the node hours with their budget."""
     cells, hours = len(matrix.cells), matrix.hours
-    said = t("series.progress", done=matrix.done, cells=cells, valid=matrix.valid, lost=matrix.lost)
-    st.progress(matrix.done / cells, text=said)
+    text = t("series.progress", done=matrix.done, cells=cells, valid=matrix.valid, lost=matrix.lost)
+    st.progress(matrix.done / cells, text=text)
     expected = hours.used + hours.promised + hours.to_come
     if hours.budget is None:
         st.caption(t("series.hours_free", used=number(hours.used, digits=3), expected=number(expected, digits=3)))

@@ -1,4 +1,4 @@
-"""Callbacks that are carried out whole, however fast a person's next change arrives."""
+"""Callbacks that run to their end, however fast a person's next change arrives."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -6,18 +6,18 @@ from typing import ParamSpec
 
 from streamlit.runtime.scriptrunner import RerunException
 
-Taken = ParamSpec("Taken")
+P = ParamSpec("P")
 
 
-def whole(callback: Callable[Taken, None]) -> Callable[Taken, None]:
-    """For on_change and on_click: a callback that Streamlit leaves halfway begins again before it is left.
+def whole(callback: Callable[P, None]) -> Callable[P, None]:
+    """For on_change and on_click: a callback that Streamlit aborts is run once more before it is left.
 
-    Whenever a callback looks into Streamlit's state, Streamlit leaves it if the person has changed something else by
-    then, and never calls it again: what was typed first would be lost. The callback must give the same when repeated.
+    Whenever a callback reads or writes Streamlit's state, Streamlit aborts it if the person has changed something else
+    by then, and never calls it again: what was typed first would be lost. The callback has to be repeatable.
     """
 
     @wraps(callback)
-    def repeated(*args: Taken.args, **kwargs: Taken.kwargs) -> None:
+    def repeated(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             callback(*args, **kwargs)
         except RerunException:

@@ -1,4 +1,4 @@
-"""The console's one Core, opened for the first session and kept until the server ends, and what it was asked before."""
+"""The one Core of all sessions, open until the server ends, and a cache of the warehouse's answers."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
@@ -6,40 +6,42 @@ from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
 
+from aisbench_core.model import Actor, WayIn, local_actor
 from aisbench_core.warehouse.values import BoardQuery
 from aisbench_core.wiring import Core, open_core
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-MOST_ANSWERS = 64
-"""How many answers are kept for all sessions together, those that were used last."""
-
-WHO = "console"
-"""Who acts, as runs and events record it: the console has no sign-in, so it cannot tell people apart."""
+MAX_ANSWERS = 64  # how many answers are kept for all sessions together, those that were used last
 
 
 @st.cache_resource(show_spinner=False)
 def core() -> Core:
-    """What every page asks."""
     return open_core()
 
 
-def asked(question: Callable[P, R], *values: P.args, **named: P.kwargs) -> R:
-    """The warehouse's answer to one of its questions: it is asked again only when it, or a ruleset, has changed.
+def actor() -> Actor:
+    """Who uses the page. The console has no sign-in, so it cannot tell people apart."""
+    return local_actor("console", WayIn.CONSOLE)
 
-    Values have to be hashable."""
-    answer: R = _answer((core().warehouse.revision(), *_rulesets(values)), question, *values, **named)  # type: ignore[arg-type]
+
+def cached(query: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """The answer to one of the warehouse's queries, which is repeated only when it, or a ruleset, has changed.
+
+    Arguments have to be hashable. A page runs anew at every click, and most clicks change nothing of what it shows."""
+    state = (core().warehouse.revision(), *_rulesets(args))
+    answer: R = _answer(state, query, *args, **kwargs)  # type: ignore[arg-type]  # lru_cache takes any hashable
     return answer
 
 
 def _rulesets(values: Sequence[object]) -> Iterator[str]:
-    """The texts of rulesets that queries name: files, which change without the warehouse."""
+    """Hashes of the rulesets that queries name: these are files, which change without the warehouse."""
     for value in values:
         if isinstance(value, BoardQuery) and value.ruleset_id:
             yield core().rulesets.get(value.ruleset_id).sha256
 
 
-@lru_cache(maxsize=MOST_ANSWERS)
-def _answer(_state: tuple[str, ...], question: Callable[..., Any], *values: Any, **named: Any) -> Any:
-    return question(*values, **named)
+@lru_cache(maxsize=MAX_ANSWERS)
+def _answer(_state: tuple[str, ...], query: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return query(*args, **kwargs)

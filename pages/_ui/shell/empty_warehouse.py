@@ -1,20 +1,31 @@
-"""What pages of results show while the warehouse holds none."""
+"""The regions with results, and what pages show while there are none."""
 
+from collections.abc import Sequence
 from typing import NoReturn
 
 import streamlit as st
 
 from aisbench_core.errors import DamagedLedger
 from aisbench_core.model import TERMINAL
-from pages._ui.shell.core import core
+from aisbench_core.warehouse.values import RegionFacts
+from pages._ui.shell.core import cached, core
 from pages._ui.shell.navigation import CONFIGURE, IMPORT, link
-from pages._ui.shell.words import words
+from pages._ui.shell.words import t
 
 
-def show_unrecorded() -> NoReturn:
-    """Where results come from; after their file was lost, how they come back."""
-    t = words()
-    ended = _ended()
+def recorded_regions() -> Sequence[RegionFacts]:
+    """The regions with results. Without any, the page ends with a hint at importing or restoring them."""
+    regions = cached(core().warehouse.regions)
+    if not regions:
+        _show_empty()
+    return regions
+
+
+def _show_empty() -> NoReturn:
+    try:
+        ended = core().ledger.count(TERMINAL)
+    except DamagedLedger:  # the menu already says so
+        ended = 0
     if ended:
         st.warning(t("board.lost", count=ended), icon=":material/settings_backup_restore:")
         st.code("aisbench warehouse rebuild", language=None)
@@ -23,11 +34,3 @@ def show_unrecorded() -> NoReturn:
     link(CONFIGURE, t("live.go_configure"), {})
     link(IMPORT, t("import_results.open"), {})
     st.stop()
-
-
-def _ended() -> int:
-    """How many runs have ended; of a damaged ledger the menu tells."""
-    try:
-        return core().ledger.count(TERMINAL)
-    except DamagedLedger:
-        return 0

@@ -10,17 +10,19 @@ import streamlit as st
 
 from aisbench_core.errors import AisbenchError, disk_error
 from aisbench_core.formats import clipped
-from pages._ui.shell.words import words
+from pages._ui.shell.words import t
 
 log = logging.getLogger("aisbench_core.console")
 
+# What is shown as code: text in backticks, addresses and e-mail addresses, which would become links even when escaped.
+# Possessive (`++`), because backtracking over a long text without an @ takes quadratic time.
 _CODE = re.compile(
     r"(`[^`\n]+`|(?:https?://|www\.)[^\s`]*[^\s`.,;:!?)\]'\"]|(?<![^\s`@])[^\s`@]++@[^\s`@]+\.[^\s`@.]+)"
 )
-MOST_LETTERS = 2000
+MAX_LETTERS = 2000  # nobody reads more, and it would push everything else off the page
 _ESCAPED = frozenset("\\`*_{}[]<>#$:|~!&")
+# Where a line would begin a list, or underline a heading.
 _BLOCK = re.compile(r"^([ \t]*)(\d+(?=[.)](?:\s|$))|(?=[-+](?:\s|$)))|(?<=\n)[ \t]*(?=[-=]+[ \t]*$)", re.MULTILINE)
-"""Where a line would begin a list, or underline a heading."""
 
 
 @contextmanager
@@ -34,21 +36,20 @@ def errors_shown() -> Iterator[None]:
 
 def show_error(error: Exception) -> None:
     """Put one error on the page."""
-    told = disk_error(error) if isinstance(error, OSError) else error  # a full disk is no bug
-    if isinstance(told, AisbenchError):
-        show_sentence(told)
+    ours = disk_error(error) if isinstance(error, OSError) else error  # a full disk is no bug
+    if isinstance(ours, AisbenchError):
+        show_sentence(ours)
         return
     incident = secrets.token_hex(4)
     log.error("incident %s", incident, exc_info=error)
-    st.error(words()("errors.incident", incident=incident), icon=":material/report:")
+    st.error(t("errors.incident", incident=incident), icon=":material/report:")
 
 
 def show_sentence(error: AisbenchError) -> None:
     """What happened, and below it what to do."""
-    t = words()
-    st.error(plain(t.said(error.message)), icon=":material/warning:")
+    st.error(plain(t.message(error.message)), icon=":material/warning:")
     if error.hint:
-        st.info(plain(t.said(error.hint)), icon=":material/lightbulb:")
+        st.info(plain(t.message(error.hint)), icon=":material/lightbulb:")
 
 
 def show_script_error(error: Exception) -> bool:
@@ -60,11 +61,10 @@ def show_script_error(error: Exception) -> bool:
 def plain(text: str) -> str:
     """Text of unknown origin as Markdown that shows it as it is: no links, pictures, formulas, colours or lists.
 
-    Addresses would become links even when escaped, so they are shown as code, as what stands in backticks is. What is
-    longer than MOST_LETTERS ends with an ellipsis: nobody reads it, and it would push everything else off the page."""
+    Addresses and what stands in backticks are shown as code; what is longer than MAX_LETTERS ends with an ellipsis."""
     shown = "".join(
         f"`{part.strip('`')}`" if _CODE.fullmatch(part) else _escaped(part)
-        for part in _CODE.split(clipped(text, MOST_LETTERS))
+        for part in _CODE.split(clipped(text, MAX_LETTERS))
         if part
     )
     return _BLOCK.sub(r"\g<0>\\", shown)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from aisbench_core.model import Finding, Level, Scalar
 from pages._ui.shell.errors import plain
-from pages._ui.shell.words import words
+from pages._ui.shell.words import t
 
 SIGNS = {
     Level.ERROR: (":material/error:", "red"),
@@ -16,28 +16,31 @@ SIGNS = {
 
 
 def has_errors(findings: Sequence[Finding]) -> bool:
-    """Whether one of them forbids the launch."""
+    """Whether one of them blocks the launch."""
     return any(finding.level is Level.ERROR for finding in findings)
 
 
-def show_all(
-    findings: Sequence[Finding], mend: Callable[[Finding], None] | None = None, *, unchecked: str = ""
-) -> None:
+def show_all(findings: Sequence[Finding], fix: Callable[[Finding], None] | None = None, *, unchecked: str = "") -> None:
     """Every finding with its field, errors first; or that there is none.
 
-    `mend` carries out what a finding proposes, at a click; `unchecked`: why the region's offer is not known."""
-    t = words()
+    `fix` applies what a finding proposes, at a click; `unchecked` is why the region's flavors are not known."""
     st.header(t("findings.title"))
     if unchecked:
-        said = t("findings.unchecked", reason=plain(t.said(unchecked)))
-        st.markdown(f":material/cloud_off: :orange[{said}]")
+        text = t("findings.unchecked", reason=plain(t.message(unchecked)))
+        st.markdown(f":material/cloud_off: :orange[{text}]")
     elif not findings:
-        st.markdown(f":material/check_circle: :green[{t('findings.none')}]")
-    for number, finding in enumerate(sorted(findings, key=lambda each: list(SIGNS).index(each.level))):
-        st.markdown(f"{_field_text(finding.field)} {finding_text(finding)}")
-        if mend and finding.fix:
+        show_no_findings()
+    for number, finding in enumerate(sorted(findings, key=lambda finding: list(SIGNS).index(finding.level))):
+        name = t.field(finding.field)
+        key = f" ({plain(finding.field)})" if name != finding.field else ""  # as YAML calls it
+        st.markdown(f"**{plain(name)}**{key} {finding_text(finding)}")
+        if fix and finding.fix:
             label = t("findings.fix", change=", ".join(_change_text(*change) for change in finding.fix))
-            st.button(label, key=f"fix.{number}", icon=":material/build:", on_click=mend, args=(finding,))
+            st.button(label, key=f"fix.{number}", icon=":material/build:", on_click=fix, args=(finding,))
+
+
+def show_no_findings() -> None:
+    st.markdown(f":material/check_circle: :green[{t('findings.none')}]")
 
 
 def show_field_findings(findings: Sequence[Finding], *fields: str) -> None:
@@ -48,23 +51,16 @@ def show_field_findings(findings: Sequence[Finding], *fields: str) -> None:
 
 
 def _change_text(field: str, value: Scalar | None) -> str:
-    """One change as YAML writes it: `node_count: 16`; what is taken away is crossed out."""
+    """One change as YAML writes it: `node_count: 16`; a field that is dropped is crossed out."""
     if value is None:
         return f"~~{plain(field)}~~"
     return plain(f"{field}: {str(value).lower() if isinstance(value, bool) else value}")
 
 
-def _field_text(field: str) -> str:
-    """The field as the form names it and as YAML does."""
-    name = words().field(field)
-    return f"**{plain(name)}**" + (f" ({plain(field)})" if name != field else "")
-
-
 def finding_text(finding: Finding) -> str:
     """One finding in a line: a sign, the sentence in its colour, and what to do."""
     sign, colour = SIGNS[finding.level]
-    t = words()
-    parts = [t.rule(finding.rule), t.said(finding.message)]
+    parts = [t.rule(finding.rule), t.message(finding.message)]
     sentence = " ".join(plain(part) for part in parts if part)
-    hint = f" – {plain(t.said(finding.hint))}" if finding.hint else ""
+    hint = f" – {plain(t.message(finding.hint))}" if finding.hint else ""
     return f"{sign} :{colour}[{sentence}]{hint}"

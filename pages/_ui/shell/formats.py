@@ -1,16 +1,19 @@
-"""What only pages write: times on the clock of the person's browser, and numbers for the cells of tables."""
+"""Formats that only pages use: times in the browser's time zone, numbers for tables, means with their spread."""
 
 import math
+from collections.abc import Callable
 from datetime import datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
-from aisbench_core.formats import DIGITS, MISSING, PERCENT_DIGITS
+from aisbench_core.formats import DIGITS, MISSING, PERCENT_DIGITS, number, percent, signed
+from aisbench_core.statistics.difference import MeanDifference
+from aisbench_core.statistics.summary import Summary
 
 
 def rounded(value: float | None, digits: int = DIGITS) -> float | None:
-    """A number of a table with `digits` significant digits, and its whole part as it is."""
+    """A number for a table, to `digits` significant digits; the whole part is never rounded."""
     if value is None or not math.isfinite(value):
         return None
     whole = len(str(int(abs(value))))
@@ -18,18 +21,31 @@ def rounded(value: float | None, digits: int = DIGITS) -> float | None:
 
 
 def hundredfold(share: float | None) -> float | None:
-    """A share as the percents of a table whose column says that it holds percents."""
+    """A share in percent, for a table's column whose title says so."""
     return None if share is None else rounded(share * 100, PERCENT_DIGITS)
 
 
 def when(at: datetime | None, pattern: str = "%Y-%m-%d %H:%M:%S") -> str:
-    """A time on the clock of the person's browser."""
+    """A time in the browser's time zone."""
     return MISSING if at is None else local(at, st.context.timezone).strftime(pattern)
 
 
 def local(at: datetime, zone: str | None) -> datetime:
-    """The same moment on another clock; UTC when the zone is not known."""
+    """The same moment in another time zone; in UTC where the zone is unknown."""
     try:
         return at.astimezone(ZoneInfo(zone or "UTC"))
     except (ZoneInfoNotFoundError, ValueError):
         return at.astimezone(ZoneInfo("UTC"))
+
+
+def summary_text(summary: Summary | None, text: Callable[[float | None], str] = number) -> str:
+    """8,000 (n = 20, CV 0.4 %): the mean as `text` writes it."""
+    if summary is None:
+        return MISSING
+    cv = "" if summary.cv is None else f", CV {percent(summary.cv)}"
+    return f"{text(summary.mean)} (n = {summary.count}{cv})"
+
+
+def interval(difference: MeanDifference | None) -> str:
+    """The 95 % interval of a change."""
+    return f"{signed(difference.ci_low)} … {signed(difference.ci_high)}" if difference else MISSING

@@ -1,4 +1,4 @@
-"""The Health page's parts."""
+"""The Health page: where the console listens, the follower, the cloud, the profile, and how much is stored."""
 
 import platform
 from collections.abc import Iterator, Mapping
@@ -10,10 +10,11 @@ import streamlit as st
 from aisbench_core.errors import AisbenchError
 from aisbench_core.formats import MISSING, number, size
 from aisbench_core.health import Health
-from pages._ui.shell.core import asked, core
+from pages._ui.shell.core import cached, core
 from pages._ui.shell.errors import plain, show_error, show_sentence
 from pages._ui.shell.formats import when
-from pages._ui.shell.words import words
+from pages._ui.shell.tables import show_table
+from pages._ui.shell.words import t
 
 LIBRARIES = ("aisbench-console", "streamlit", "duckdb", "huaweicloudsdkmodelarts", "esdk-obs-python")
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -21,8 +22,7 @@ EVERYWHERE = "0.0.0.0"  # noqa: S104  # Streamlit's own default, which is report
 
 
 def show_console() -> None:
-    """Where the console listens; beyond this machine, what that means is said plainly."""
-    t = words()
+    """Where the console listens; as an error where others can reach it."""
     address = str(st.get_option("server.address") or EVERYWHERE)
     port = st.get_option("server.port")
     if address in LOOPBACK:
@@ -34,14 +34,13 @@ def show_console() -> None:
 
 
 def show_follower_health(health: Health) -> None:
-    """Who walks the runs along, and when it was last seen."""
-    t = words()
+    """Who follows the runs, and when it was last seen."""
     st.header(t("health.follower"))
     beat = health.followed
     if health.ledger_error:
         show_sentence(health.ledger_error)
     elif beat and beat.is_fresh(core().clock()):
-        st.success(t("menu.followed", who=plain(t.said(beat.who)), at=when(beat.at)), icon=":material/check_circle:")
+        st.success(t("menu.followed", who=plain(t.message(beat.who)), at=when(beat.at)), icon=":material/check_circle:")
     elif health.read_only:
         st.warning(t("menu.cannot_follow"), icon=":material/lock:")
     else:
@@ -50,69 +49,60 @@ def show_follower_health(health: Health) -> None:
 
 
 def show_cloud(health: Health, profile: str) -> None:
-    """Each service of the region: whether it answers, how fast, and what it said if not; and what it warns of."""
-    t = words()
+    """Each service of the region: whether it answers, and how fast or with which error; and the profile's warning."""
     st.header(t("health.cloud"))
     caution = core().regions.profile(profile).caution
     if caution:
-        st.warning(plain(t.said(caution)), icon=":material/lock_open:")
+        st.warning(plain(t.message(caution)), icon=":material/lock_open:")
     for service in health.services:
         facts = f"**{plain(service.name)}**" + (f" `{service.address}`" if service.address else "")
         if service.ok:
             took = number(service.milliseconds, "ms", digits=3)
             st.success(f"{facts}: {t('health.answers', time=took)}", icon=":material/check_circle:")
         else:
-            st.error(f"{facts}: {plain(t.said(service.sentence))}", icon=":material/error:")
-    st.markdown(t("health.key", summary=plain(t.said(core().regions.credentials_summary(profile)))))
+            st.error(f"{facts}: {plain(t.message(service.sentence))}", icon=":material/error:")
+    st.markdown(t("health.key", summary=plain(t.message(core().regions.credentials_summary(profile)))))
 
 
 def show_profile_health(name: str) -> None:
     """The profile as it is used; it holds no secret."""
-    t = words()
     st.header(t("health.profile"))
-    profile = core().regions.profile(name)
-    rows = [
-        {t("health.setting"): name, t("health.value"): MISSING if value == "" else value}
-        for name, value in _settings(profile.model_dump(mode="json"))
-    ]
-    st.dataframe(rows, hide_index=True, alt=t("health.profile"), height="content")
+    settings = _settings(core().regions.profile(name).model_dump(mode="json"))
+    rows = [{t("health.setting"): setting, t("health.value"): value or MISSING} for setting, value in settings]
+    show_table(rows, t("health.profile"))
 
 
-def _settings(shown: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _settings(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Names and values as YAML writes them; what is set by flavor has a row for each flavor."""
-    for name, value in shown.items():
+    for name, value in values.items():
         if isinstance(value, dict):
-            yield from _settings({f"{name}: {key}": each for key, each in value.items()})
+            yield from _settings({f"{name}: {key}": inner for key, inner in value.items()})
         else:
             yield name, str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def show_sizes(health: Health) -> None:
-    """How much is stored; a warehouse that cannot be used is named with what to do."""
-    t = words()
+    """How much is stored; a warehouse that cannot be used is shown with its error."""
     st.header(t("health.stored"))
-    results = _results()
-    runs, stored, disk = st.columns(3)
-    ledger, warehouse, _ = st.columns(3)
-    runs.metric(t("health.runs"), number(health.sizes.runs), border=True)
-    stored.metric(t("health.results"), number(results), border=True)
-    ledger.metric(t("health.ledger"), size(health.sizes.ledger), border=True)
-    warehouse.metric(t("health.warehouse"), size(health.sizes.warehouse), border=True)
-    disk.metric(t("health.disk"), size(health.sizes.disk_free), border=True)
-    st.caption(t("health.data_dir", path=plain(str(core().settings.data_dir))))
-
-
-def _results() -> int | None:
+    results = None
     try:
-        return sum(region.runs for region in asked(core().warehouse.regions))
+        results = sum(region.runs for region in cached(core().warehouse.regions))
     except AisbenchError as error:
         show_sentence(error)
-        return None
+    figures = {
+        t("health.runs"): number(health.sizes.runs),
+        t("health.results"): number(results),
+        t("health.disk"): size(health.sizes.disk_free),
+        t("health.ledger"): size(health.sizes.ledger),
+        t("health.warehouse"): size(health.sizes.warehouse),
+    }
+    for column, (label, figure) in zip([*st.columns(3), *st.columns(3)], figures.items(), strict=False):
+        column.metric(label, figure, border=True)
+    st.caption(t("health.data_dir", path=plain(str(core().settings.data_dir))))
 
 
 def show_manifests() -> None:
     """Workloads that cannot be used, and why."""
-    t = words()
     for file, error in core().workloads.problems():
         st.header(t("health.broken", name=plain(file.parent.name)))
         show_error(error)

@@ -1,4 +1,4 @@
-"""The console's pages, and how to get from one to another with the selection in the URL."""
+"""The console's pages, and links between them with the selection in the URL."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,20 +6,20 @@ from typing import NoReturn
 
 import streamlit as st
 
-from pages._ui.shell.words import words
+from pages._ui.shell.words import t
 
-HERE = Path(__file__).resolve().parents[2]
+FOLDER = Path(__file__).resolve().parents[2]
 
-CONFIGURE = HERE / "configure.py"
-RUNS = HERE / "runs.py"
-LIVE = HERE / "live.py"
-SERIES = HERE / "series.py"
-LEADERBOARD = HERE / "leaderboard.py"
-COMPARE = HERE / "compare.py"
-SCALING = HERE / "scaling.py"
-HISTORY = HERE / "history.py"
-IMPORT = HERE / "import.py"
-HEALTH = HERE / "health.py"
+CONFIGURE = FOLDER / "configure.py"
+RUNS = FOLDER / "runs.py"
+LIVE = FOLDER / "live.py"
+SERIES = FOLDER / "series.py"
+LEADERBOARD = FOLDER / "leaderboard.py"
+COMPARE = FOLDER / "compare.py"
+SCALING = FOLDER / "scaling.py"
+HISTORY = FOLDER / "history.py"
+IMPORT = FOLDER / "import.py"
+HEALTH = FOLDER / "health.py"
 
 ICONS = {
     CONFIGURE: ":material/edit_note:",
@@ -33,23 +33,22 @@ ICONS = {
     IMPORT: ":material/history:",
     HEALTH: ":material/monitor_heart:",
 }
-"""Emoji, because Streamlit fetches a page's Material icon from another host for the browser's tab."""
 
+# Pages that store what a person types, from the first letter on: they are useless in a read-only folder.
 STORING = frozenset({CONFIGURE.stem, IMPORT.stem})
-"""Pages that store what a person types, from the first letter on: nothing is left of them in a read-only folder."""
 
 Selection = Mapping[str, str | Sequence[str]]
 
 
-def go(place: Path, selection: Selection) -> NoReturn:
+def go(page: Path, selection: Selection) -> NoReturn:
     """Open another page; the language goes along."""
-    st.switch_page(place, query_params=_with_language(selection))
+    st.switch_page(page, query_params=_with_language(selection))
 
 
-def link(place: Path, label: str, selection: Selection, *, icon: str | None = None) -> None:
+def link(page: Path, label: str, selection: Selection, *, icon: str | None = None) -> None:
     """A link to another page; the language goes along."""
-    st.page_link(place, label=label, icon=icon or ICONS[place], query_params=_with_language(selection))
+    st.page_link(page, label=label, icon=icon or ICONS[page], query_params=_with_language(selection))
 
 
 def _with_language(selection: Selection) -> dict[str, str | Sequence[str]]:
-    return {**selection, "lang": words().language.value}
+    return {**selection, "lang": t.language.value}

@@ -1,4 +1,4 @@
-"""What a page loads at its first visit stays for good, so that nobody looks through it for garbage again."""
+"""Modules that a page loads at its first visit are exempt from garbage collection."""
 
 import gc
 from collections.abc import Iterator
@@ -8,18 +8,17 @@ from functools import cache
 
 @contextmanager
 def loaded(page: str) -> Iterator[None]:
-    """A page's run, however it ends.
+    """Around a page's run: afterwards, at the first visit, what was loaded is frozen.
 
-    Streamlit collects garbage after each. Of some hundred thousand objects, nearly all are what modules consist of, and
-    to look at those takes as long as many a page."""
+    Streamlit collects garbage after each run. Nearly all of some hundred thousand objects belong to modules, and to
+    look at those takes as long as many a page."""
     try:
         yield
     finally:
-        _keep(page)
+        _freeze(page)
 
 
 @cache
-def _keep(_page: str) -> None:
-    """Once for each page; what is garbage by then is removed first, as it would stay, too."""
-    gc.collect()
+def _freeze(_page: str) -> None:
+    gc.collect()  # garbage that is frozen would stay, too
     gc.freeze()

@@ -18,11 +18,11 @@ import streamlit as st
 
 from pages._ui.shell.callbacks import whole
 
+# Between a widget's name and the number of its version, from the second version on: `spec.epochs--v1`.
 VERSION = "--v"
-"""Between a widget's name and the number of its version, from the second version on: `spec.epochs--v1`."""
 
+# A browser that lags behind may still send what it knows of earlier versions of a widget; of so many.
 VERSIONS_HELD = 3
-"""A browser that lags behind may still send what it knows of earlier versions of a widget; of so many."""
 
 Store = Callable[[Any], None]
 
@@ -56,43 +56,49 @@ def single_choice(
     options: Sequence[Any],
     value: Any,
     store: Store,
-    titles: Callable[[Any], str] = str,
+    title: Callable[[Any], str] = str,
     *,
-    others: bool = False,
+    any_value: bool = False,
 ) -> dict[str, Any]:
     """Arguments for a select box or radio; a value that is no option is shown as none chosen.
 
-    `others`: what is no option may be stored, too."""
-    offered = list(options)
-    accepts = None if others else offered.__contains__
+    `any_value`: what is no option may be stored, too."""
+    offered, label = list(options), _labels(options, title)
+    accepts = None if any_value else offered.__contains__
     return {
         "options": offered,
         "index": offered.index(value) if value in offered else None,
-        "format_func": titles,
-        **_bound(name, value, store, accepts, lambda each: titles(each) if each in offered else each),
+        "format_func": label,
+        **_bound(name, value, store, accepts, label),
     }
 
 
-def choices(
-    name: str, options: Sequence[Any], values: Sequence[Any], store: Store, titles: Callable[[Any], str] = str
+def multiple_choice(
+    name: str, options: Sequence[Any], values: Sequence[Any], store: Store, title: Callable[[Any], str] = str
 ) -> dict[str, Any]:
     """Arguments for a choice of any number; the values are options."""
-    offered, chosen = list(options), list(values)
+    offered, label = list(options), _labels(options, title)
     return {
         "options": offered,
-        "default": chosen,
-        "format_func": titles,
-        **_bound(name, chosen, store, set(offered).issuperset, lambda some: [titles(each) for each in some]),
+        "default": list(values),
+        "format_func": label,
+        **_bound(name, list(values), store, set(offered).issuperset, lambda values: [label(value) for value in values]),
     }
+
+
+def _labels(options: Sequence[Any], title: Callable[[Any], str]) -> Callable[[Any], str]:
+    """The labels of now: Streamlit formats options again later, in threads that do not know the session's language."""
+    labels = {option: title(option) for option in options}
+    return lambda option: labels.get(option, str(option))
 
 
 def session_choice(
-    name: str, options: Sequence[Any], default: Any, titles: Callable[[Any], str] = str
+    name: str, options: Sequence[Any], default: Any, title: Callable[[Any], str] = str
 ) -> dict[str, Any]:
     """Arguments for a select box or radio whose choice is stored for the session, whatever the language is."""
     slot = _session_slot(name)
     chosen = st.session_state.get(slot, default)
-    return single_choice(name, options, chosen if chosen in options else default, partial(_store, slot), titles)
+    return single_choice(name, options, chosen if chosen in options else default, partial(_store, slot), title)
 
 
 def remember_choice(name: str, value: Any) -> None:
@@ -131,40 +137,37 @@ def _drawn(value: Any, labels: Callable[[Any], Any] | None) -> _Drawn:
 
 def _version_for(name: str, drawn: _Drawn) -> int:
     """The version of the widget that shows this; a new one where the browser may hold something else."""
-    known: _Versions | None = st.session_state.get(_slot(name))
-    if known is None:
-        known = _Versions(0, {})
-    elif _is_outdated(name, known, drawn):
-        known = replace(known, newest=known.newest + 1)
-    held = {number: each for number, each in known.drawn.items() if number > known.newest - VERSIONS_HELD}
-    st.session_state[_slot(name)] = replace(known, drawn=held | {known.newest: drawn})
-    return known.newest
+    versions: _Versions | None = st.session_state.get(_slot(name))
+    if versions is None:
+        versions = _Versions(0, {})
+    elif _is_outdated(name, versions, drawn):
+        versions = replace(versions, newest=versions.newest + 1)
+    newest = versions.newest
+    held = {number: older for number, older in versions.drawn.items() if number > newest - VERSIONS_HELD}
+    st.session_state[_slot(name)] = replace(versions, drawn=held | {newest: drawn})
+    return newest
 
 
-def _is_outdated(name: str, known: _Versions, drawn: _Drawn) -> bool:
-    before = known.drawn[known.newest]
-    shown = st.session_state.get(_key(name, known.newest), drawn.value)
+def _is_outdated(name: str, versions: _Versions, drawn: _Drawn) -> bool:
+    before = versions.drawn[versions.newest]
+    shown = st.session_state.get(_key(name, versions.newest), drawn.value)
     return not (_same(before.value, drawn.value) and _same(before.label, drawn.label) and _same(shown, drawn.value))
 
 
 @whole
 def _changed(
-    name: str,
-    version: int,
-    store: Store,
-    accepts: Callable[[Any], bool] | None,
-    labels: Callable[[Any], Any] | None,
+    name: str, version: int, store: Store, accepts: Callable[[Any], bool] | None, labels: Callable[[Any], Any] | None
 ) -> None:
     """Store what a person entered; what the browser only sends again is not stored."""
-    known: _Versions = st.session_state[_slot(name)]
-    before = known.drawn.get(version)
+    versions: _Versions = st.session_state[_slot(name)]
+    before = versions.drawn.get(version)
     if before is None:
         return
     value = st.session_state.get(_key(name, version), before.value)
     if _same(value, before.value) or _same(value, before.label) or (accepts and not accepts(value)):
         return
     store(value)
-    st.session_state[_slot(name)] = replace(known, drawn={**known.drawn, version: _drawn(value, labels)})
+    st.session_state[_slot(name)] = replace(versions, drawn={**versions.drawn, version: _drawn(value, labels)})
 
 
 def _key(name: str, version: int) -> str:
@@ -175,8 +178,8 @@ def _slot(name: str) -> str:
     return f"bound.{name}"
 
 
-def _same(one: Any, other: Any) -> bool:
-    """Blanks around a text are a person's who is still typing: a new widget would take the cursor away."""
-    if isinstance(one, str) and isinstance(other, str):
-        return one.strip() == other.strip()
-    return bool(one == other)
+def _same(left: Any, right: Any) -> bool:
+    """Blanks around a text do not count: somebody is still typing, and a new widget would take the cursor away."""
+    if isinstance(left, str) and isinstance(right, str):
+        return left.strip() == right.strip()
+    return bool(left == right)

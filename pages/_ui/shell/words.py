@@ -1,6 +1,7 @@
-"""The console's words, and the language that this page is shown in."""
+"""The console's texts, and the language in which a session reads them."""
 
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -20,26 +21,36 @@ ENGLISH = Path(__file__).parents[1] / "texts" / "en.yaml"
 
 
 class Language(StrEnum):
-    """The languages that the console speaks."""
+    """The languages of the console."""
 
     EN = "en"
     ZH = "zh"
 
 
-NAMES = {Language.EN: "English", Language.ZH: "简体中文"}
-"""Each language's name for itself."""
+NAMES = {Language.EN: "English", Language.ZH: "简体中文"}  # each language's name for itself
+CHOSEN = "language"  # where the session has its language
 
 
-CHOSEN = "language"
-"""Where a session has its language."""
+# The language of the session whose script runs here: each session's script has a thread, and so a context, of its own.
+# Reading `st.session_state` takes 4 µs, ten times as long as the rest of a look-up, and a page looks up thousands.
+_language: ContextVar[Language] = ContextVar("language")
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """One language's words. Calling it with a key gives the text; `{names}` in it are filled from the arguments."""
+    """All words in one language, the session's unless `fixed` names another.
 
-    language: Language
-    texts: Mapping[str, str]
+    Calling it with a key gives the text; `{names}` in it are filled from the arguments."""
+
+    fixed: Language | None = None
+
+    @property
+    def language(self) -> Language:
+        return self.fixed or session_language()
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        return catalogue(self.language)
 
     def __call__(self, key: str, **values: object) -> str:
         """The text of a key. A key that is not in the catalogue is a bug: KeyError."""
@@ -50,7 +61,7 @@ class Words:
         return (chinese or english) if self.language is Language.ZH else english
 
     def unit(self, unit: str) -> str:
-        """A unit of counting as the core names it; one without a translation stays as it is."""
+        """A unit that the core counts in; one without a translation stays as it is."""
         return self.texts.get(f"unit.{unit}", unit)
 
     def field(self, field: str) -> str:
@@ -61,56 +72,72 @@ class Words:
         """A column's name over a table, with its unit."""
         english = column.label or column.name.replace("_", " ")
         name = self.pick(english, label_in_chinese(f"column.{column.name}", english))
-        return f"{name} ({column.unit})" if column.unit and column.unit not in (FRACTION, COUNT) else name
+        return self.with_unit(name, "" if column.unit in (FRACTION, COUNT) else column.unit)
 
-    def said(self, sentence: str) -> str:
-        """A sentence of the core, such as an error or a finding; other people's text stays as it is."""
+    def with_unit(self, name: str, unit: str) -> str:
+        """The title of a column or an axis: the name, and the unit in the brackets of the language."""
+        return name if not unit else f"{name}（{unit}）" if self.language is Language.ZH else f"{name} ({unit})"
+
+    def message(self, sentence: str) -> str:
+        """A sentence of the core, such as an error; other people's text stays as it is."""
         if self.language is Language.EN:
             return sentence
         return messages.in_chinese(sentence) if isinstance(sentence, Message) else in_chinese(sentence)
 
     def event(self, event: Event) -> str:
-        """What an event says; the cloud's own words stay as they are."""
+        """An event's message; the cloud's own words stay as they are."""
         if self.language is Language.EN or isinstance(event.message, Message):
-            return self.said(event.message)
+            return self.message(event.message)
         return event_in_chinese(event.message, event.source)
 
     def detail(self, run: Run) -> str:
-        """How things stand with a run; the cloud's own words stay as they are."""
+        """A run's detail; the cloud's own words stay as they are."""
         quoted = run.detail_is_quoted and not isinstance(run.detail, Message)
-        return run.detail if quoted else self.said(run.detail)
+        return run.detail if quoted else self.message(run.detail)
 
-    def by(self, actor: str, source: str) -> str:
-        """Who did what an event tells: a person, a process, or the part of the system that says so."""
+    def actor(self, actor: str, source: str) -> str:
+        """Who caused an event: a person, a process, or a part of the system."""
         if not actor:
             return self.texts.get(f"by.{source}", source)
-        return self.said(actor) if source == "follower" else actor
+        return self.message(actor) if source == "follower" else actor
 
     def sample(self, name: str) -> str:
-        """What the platform measured, with its unit; one that is not known stays as it is."""
+        """A metric of the platform with its unit; one without a translation stays as it is."""
         return self.texts.get(f"sample.{name}", name)
 
     def rule(self, rule_id: str) -> str:
-        """What a preflight rule demands, where the finding itself is in another language; empty in English."""
+        """What a preflight rule requires, for findings that are only there in English; empty in English."""
         return label_in_chinese(f"preflight.{rule_id}", "") if self.language is Language.ZH else ""
 
     def described(self, field: str) -> tuple[str, str]:
         """The title of a field of the system description, and what it means."""
-        known = FIELDS[field]
+        described = FIELDS[field]
         return (
-            self.pick(known.title or "", label_in_chinese(f"system.{field}.title", "")),
-            self.pick(known.description or "", label_in_chinese(f"system.{field}.description", "")),
+            self.pick(described.title or "", label_in_chinese(f"system.{field}.title", "")),
+            self.pick(described.description or "", label_in_chinese(f"system.{field}.description", "")),
         )
 
     def knows(self, key: str) -> bool:
-        """Whether there is a text for a key that comes from data (a metric's name, a rule's id)."""
+        """Whether there is a text for a key that is made of data, such as a metric's name."""
         return key in self.texts
 
 
-def words() -> Words:
-    """The words for this session's language."""
-    language = st.session_state.get(CHOSEN, Language.EN)
-    return Words(language, catalogue(language))
+t = Words()  # the words that pages show: `t("menu.language")`
+
+
+def session_language() -> Language:
+    """The session's language."""
+    language = _language.get(None)
+    if language is None:
+        language = Language(st.session_state.get(CHOSEN, Language.EN))
+        _language.set(language)
+    return language
+
+
+def set_language(language: Language) -> None:
+    """Make this the session's language."""
+    st.session_state[CHOSEN] = language
+    _language.set(language)
 
 
 @cache
@@ -124,28 +151,20 @@ def catalogue(language: Language) -> Mapping[str, str]:
 
 
 def choose_language(settings_language: str) -> None:
-    """Settle this session's language: the selector's, else the URL's `?lang=`, else the first one; the URL follows.
+    """Settle the session's language: the selector's, else the URL's `?lang=`, else the browser's or the settings'.
 
-    The menu drops what is in the URL, so it is put back whenever it is not what a new visit would choose anyway."""
+    Streamlit's menu drops the URL's parameters, so `lang` is put back unless a new visit would choose it anyway."""
     first = first_language(settings_language, st.context.locale)
-    asked = st.query_params.get("lang")
-    if CHOSEN not in st.session_state:
-        st.session_state[CHOSEN] = Language(asked) if asked in list(Language) else first
-    chosen = Language(st.session_state[CHOSEN])
-    if asked != chosen and (asked is not None or chosen is not first):
-        st.query_params["lang"] = chosen.value
+    named = st.query_params.get("lang")
+    set_language(st.session_state.get(CHOSEN) or (Language(named) if named in list(Language) else first))
+    if named != t.language and (named is not None or t.language is not first):
+        st.query_params["lang"] = t.language.value
 
 
 def show_languages() -> None:
     """The selector of the language."""
-
-    def store(language: Language) -> None:
-        st.session_state[CHOSEN] = language
-
-    st.selectbox(
-        words()("menu.language"),
-        **widgets.single_choice("lang", list(Language), words().language, store, NAMES.__getitem__),
-    )
+    choice = widgets.single_choice("lang", list(Language), t.language, set_language, NAMES.__getitem__)
+    st.selectbox(t("menu.language"), **choice)
 
 
 def first_language(settings_language: str, locale: str | None) -> Language:

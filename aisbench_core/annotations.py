@@ -1,0 +1,102 @@
+"""Tags and notes of runs, stored in the run's folder, if it is here, and in the warehouse."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from aisbench_core.errors import DamagedLedger, Problem, RunNotFound, SpecError
+from aisbench_core.messages import Message
+from aisbench_core.model import Actor, AnnotationChange, AnnotationKind, Annotations, Clock, Run, note_error, tag_error
+from aisbench_core.model.annotation import MAX_TAGS
+from aisbench_core.read_only import require_writable
+from aisbench_core.results.annotations import add_annotations, read_annotations
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.settings import Settings
+from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.records.annotations import check_not_stale
+
+
+class AnnotationService:
+    """Reads and changes annotations. Threads may share it; methods about one run raise RunNotFound."""
+
+    def __init__(self, settings: Settings, ledger: Ledger, warehouse: Warehouse, clock: Clock) -> None:
+        self._settings = settings
+        self._ledger = ledger
+        self._warehouse = warehouse
+        self._clock = clock
+
+    def of(self, run_id: str) -> Annotations:
+        """All annotations of a run, of this console and others."""
+        run = self._run(run_id)
+        own = read_annotations(self._folder(run_id).path)
+        if run and not run.state.is_terminal:  # an active run is not in the warehouse yet
+            return own
+        stored = self._warehouse.annotations.of([run_id]).get(run_id, Annotations())
+        return Annotations.of([*own.changes, *stored.changes])
+
+    def tags(self, run_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+        """Tags by run id, without runs that have none; those of active runs come from their folders."""
+        stored = {run_id: remarks.tags for run_id, remarks in self._warehouse.annotations.of(run_ids).items()}
+        here = {run_id: read_annotations(self._folder(run_id).path).tags for run_id in run_ids if run_id not in stored}
+        return {run_id: tags for run_id, tags in {**here, **stored}.items() if tags}
+
+    def tag(self, run_id: str, add: Iterable[str], remove: Iterable[str], actor: Actor) -> Annotations:
+        """Add and remove tags; what is already so is no change. Raises SpecError on an invalid tag."""
+        before = self.of(run_id)
+        added = [tag.strip() for tag in add]
+        removed = [tag.strip() for tag in remove]
+        problems = [Problem(repr(tag)[:80], why) for tag in added if (why := tag_error(tag))]
+        after = (set(before.tags) | set(added)) - set(removed)
+        if len(after) > MAX_TAGS:
+            problems.append(Problem("tags", Message("a run has at most {most}", most=MAX_TAGS), str(len(after))))
+        if problems:
+            raise SpecError(Message("tags of {run_id}", run_id=run_id), problems)
+        now = self._clock()
+        new = [AnnotationChange(now, actor.name, AnnotationKind.TAG, tag) for tag in sorted(after - set(before.tags))]
+        new += [
+            AnnotationChange(now, actor.name, AnnotationKind.UNTAG, tag) for tag in sorted(set(before.tags) - after)
+        ]
+        return self._add(run_id, before, new, None)
+
+    def note(self, run_id: str, text: str, actor: Actor, since: datetime | None) -> Annotations:
+        """Replace the note; an empty text removes it. `since`: the time of the note that the person saw.
+
+        Raises SpecError on a note that is too long, and StaleRun when somebody wrote another one since."""
+        text = text.replace("\r\n", "\n").strip()
+        error = note_error(text)
+        if error:
+            raise SpecError(Message("the note of {run_id}", run_id=run_id), [Problem("note", error)])
+        before = self.of(run_id)
+        if text == before.note:
+            return before
+        return self._add(
+            run_id, before, [AnnotationChange(self._clock(), actor.name, AnnotationKind.NOTE, text)], since
+        )
+
+    def _add(
+        self, run_id: str, before: Annotations, new: Sequence[AnnotationChange], since: datetime | None
+    ) -> Annotations:
+        if not new:
+            return before
+        check_not_stale(before, new, since)
+        require_writable(self._settings.data_dir)
+        every = Annotations.of([*before.changes, *new])
+        folder = self._folder(run_id)
+        if folder.record.exists() or self._warehouse.recorded([run_id]):
+            every = self._warehouse.annotations.add(run_id, new, since)
+        if folder.path.is_dir():
+            add_annotations(folder.path, every.changes)
+        return every
+
+    def _run(self, run_id: str) -> Run | None:
+        """The ledger's run; None for one that only the warehouse, or its folder, has."""
+        try:
+            return self._ledger.get(run_id)
+        except (RunNotFound, DamagedLedger):
+            if self._folder(run_id).record.exists() or self._warehouse.recorded([run_id]):
+                return None
+            raise
+
+    def _folder(self, run_id: str) -> RunFolder:
+        return RunFolder(self._settings.runs_dir / Path(run_id).name)

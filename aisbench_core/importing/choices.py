@@ -1,0 +1,99 @@
+"""The user's answers about results to import, the preview, and the outcome of an import."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from aisbench_core.importing.readers.results import ParsedResult
+from aisbench_core.messages import Message
+from aisbench_core.model import Mode, RunRecord
+from aisbench_core.warehouse.values import Check, Validity
+
+UNKNOWN_REGION = "imported"  # the region of results without a known region
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportAnswers:
+    """The user's answers about a result; empty and None: the file decides."""
+
+    workload: str = ""
+    model: str = ""
+    framework: str = ""
+    framework_version: str = ""
+    throughput_definition: str = ""
+    mode: Mode | None = None
+    node_count: int | None = None
+    cards_per_node: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where results were measured, which decides what they are compared with. Rehearsals have no region."""
+
+    region: str = UNKNOWN_REGION
+    rehearsal: bool = False
+    profile: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The user's answers about all results, and about single ones by identity.
+
+    `replace`: results that were imported before are stored again, with these answers."""
+
+    where: Provenance = Provenance()
+    about_all: ImportAnswers = ImportAnswers()
+    about: Mapping[str, ImportAnswers] = field(default_factory=dict)
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A result and the record that it would become.
+
+    `existing`: the id of the run that it already is, or empty. `duplicate_of`: the source of the same result earlier in
+    this import, which is stored once. `validity`, `failed`: what its verdict would be."""
+
+    result: ParsedResult
+    record: RunRecord
+    existing: str = ""
+    duplicate_of: str = ""
+    validity: Validity = Validity.CLAIMED
+    failed: tuple[Check, ...] = ()
+
+    @property
+    def not_counted(self) -> tuple[str, ...]:
+        """Where the result will not count, and why, except for failed checks."""
+        return tuple(_not_counted(self))
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The same with the failed checks, in English."""
+        failed = (f"{check.id}: expected {check.expected}, found {check.found}" for check in self.failed)
+        return (*self.not_counted, *failed)
+
+
+def _not_counted(preview: Preview) -> Iterator[str]:
+    record = preview.record
+    if record.rehearsal:
+        yield Message("a rehearsal: it is never compared with measurements")
+    if preview.validity is Validity.INCOMPLETE:
+        yield Message("incomplete: it is in no statistics")
+    if preview.validity is Validity.INVALID:
+        yield Message("invalid: it is in no statistics")
+    stated = record.imported.stated if record.imported else ()
+    # A result without a time has that of its import.
+    if record.imported and record.run.created_at >= record.imported.imported_at:
+        yield Message("its time is unknown: it is in no history")
+    if record.run.spec.mode is Mode.CLUSTER and not {"node_count", "cards_per_node"} <= {*stated}:
+        yield Message("its nodes or cards are unknown: it is in no scaling curve")
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """The outcome of an import: ids of the new runs, and the number of existing ones.
+
+    `corrected`: how many of the latter are rows that would be different with the present mapping of columns."""
+
+    new: tuple[str, ...] = ()
+    existing: int = 0
+    corrected: int = 0

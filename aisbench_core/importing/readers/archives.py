@@ -1,0 +1,226 @@
+"""Reads files in archives one by one, without unpacking them to disk."""
+
+import gzip
+import io
+import stat
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from typing import IO, Any, BinaryIO, cast
+
+from aisbench_core.errors import ResultError
+from aisbench_core.importing.readers.folders import LINK
+from aisbench_core.importing.readers.lines import Readable
+from aisbench_core.importing.readers.names import is_hidden
+from aisbench_core.importing.readers.results import InputFile, Unread
+from aisbench_core.importing.readers.sources import EXOTIC, Budget, Opened, Skipped, TooMuchError, unreadable
+from aisbench_core.messages import Message
+
+MOST_NESTED = 4
+MOST_TAR_HEADER = 1024**2
+MOST_DIRECTORY = 64 * 1024**2  # bytes of a zip's directory, which zipfile reads at once and into ten times the memory
+HARMLESS, MOST_RATIO = 256 * 1024**2, 200  # unpacked bytes, and ratio above them; logs reach 50
+
+_HARD_LINK = Message("it is a link to another file in the archive, which is not followed")
+_BOMB = Message("it unpacks to more than {number} times its size", number=MOST_RATIO)
+_MOST_END = 22 + 65535 + 20 + 56  # a zip's last record with the longest comment, and the two zip64 records before it
+
+Wanted = Callable[[str], bool]
+Files = Iterator[Opened | Skipped | Unread]
+
+_FOREIGN = {
+    b"7z\xbc\xaf\x27\x1c": Message("a 7z archive: pack it as .zip or .tar.gz"),
+    b"Rar!": Message("a RAR archive: pack it as .zip or .tar.gz"),
+    b"BZh": Message("compressed with bzip2: pack it as .zip or .tar.gz"),
+    b"\xfd7zXZ": Message("compressed with xz: pack it as .zip or .tar.gz"),
+    b"\x28\xb5\x2f\xfd": Message("compressed with zstd: pack it as .zip or .tar.gz"),
+    b"\xd0\xcf\x11\xe0": Message("a workbook of Excel 97 to 2003: save it as .xlsx or as CSV"),
+    b"\x7fELF": Message("a program"),
+    b"%PDF": Message("a PDF document"),
+    b"\x89PNG": Message("a picture"),
+}
+
+
+def unpacked(files: Iterable[InputFile | Unread], wanted: Wanted) -> Files:
+    """Open every file with a wanted name; archives yield the files in them. A file is valid until the next one."""
+    for file in files:
+        if isinstance(file, Unread):
+            yield file
+        elif not wanted(file.name):
+            yield Skipped(file.name)
+        else:
+            try:
+                with closing(file.open()) as content:
+                    yield from opened(content, file.name, wanted, Budget())
+            except EXOTIC as error:
+                yield Unread(file.name, unreadable(error))
+
+
+def opened(file: BinaryIO, name: str, wanted: Wanted, budget: Budget) -> Files:
+    """The same for one open file of any name, which stays open."""
+    try:
+        yield from _inside(Opened.begin(name, file), wanted, budget, 0)
+    except (TooMuchError, ResultError, *EXOTIC) as error:
+        yield Unread(name, unreadable(error))
+
+
+def _inside(file: Opened, wanted: Wanted, budget: Budget, depth: int) -> Files:
+    foreign = next((sentence for magic, sentence in _FOREIGN.items() if file.head.startswith(magic)), "")
+    if foreign:
+        yield Unread(file.name, Message("it is {kind}", kind=foreign))
+    elif not _is_archive(file):
+        yield file
+    elif depth == MOST_NESTED:
+        yield Unread(file.name, Message("it is nested in too many archives: unpack the outer ones"))
+    elif file.head.startswith(b"PK"):
+        yield from _in_zip(file, wanted, budget, depth + 1)
+    elif file.head.startswith(b"\x1f\x8b"):
+        packed = _Counted(file)
+        content = _Metered(gzip.GzipFile(fileobj=cast("BinaryIO", packed)), budget, packed)
+        yield from _inside(Opened.begin(file.name, content), wanted, budget, depth + 1)
+    else:
+        yield from _in_tar(file, wanted, budget, depth + 1)
+
+
+def is_workbook(file: Opened) -> bool:
+    """Whether it is an Excel workbook, which is a zip archive as well."""
+    return file.head.startswith(b"PK") and file.name.lower().endswith((".xlsx", ".xlsm"))
+
+
+def _is_archive(file: Opened) -> bool:
+    if is_workbook(file):
+        return False
+    is_tar = file.head[257:262] == b"ustar"
+    return is_tar or file.head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b"))  # the others: zip and gzip
+
+
+def _in_zip(file: Opened, wanted: Wanted, budget: Budget, depth: int) -> Files:
+    with file.seekable() as content, opened_zip(content) as archive:
+        for entry in archive.infolist():
+            budget.spend(0, files=1)
+            name = _inner(file.name, _zip_name(entry))
+            if entry.is_dir() or is_hidden(_zip_name(entry)):
+                continue
+            if not wanted(name):
+                yield Skipped(name)
+            elif stat.S_ISLNK(entry.external_attr >> 16):
+                yield Unread(name, LINK)
+            elif entry.flag_bits & 1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                yield Unread(name, Message("it is encrypted, or compressed in an uncommon way: pack it without"))
+            elif _is_bomb(entry.file_size, entry.compress_size):
+                yield Unread(name, _BOMB)
+            else:
+                yield from _member(name, archive.open(entry), wanted, budget, depth)
+
+
+def opened_zip(content: BinaryIO) -> zipfile.ZipFile:
+    """The archive in a file. Raises ResultError if its directory alone would fill the memory."""
+    if _directory_size(content) > MOST_DIRECTORY:
+        raise ResultError(Message("its directory is larger than {number} MB", number=MOST_DIRECTORY // 1024**2))
+    return zipfile.ZipFile(content)
+
+
+def _directory_size(content: BinaryIO) -> int:
+    """The size of a zip's directory by its own account, found as zipfile finds it; 0 if the file is not a zip."""
+    content.seek(max(0, content.seek(0, io.SEEK_END) - _MOST_END))
+    tail = content.read()
+    end = tail.rfind(b"PK\x05\x06")
+    content.seek(0)
+    if end < 0 or len(tail) < end + 22:
+        return 0
+    large = end - 20 - 56  # zip64 has a locator of 20 bytes and an end record of 56 before the usual one
+    if large >= 0 and tail.startswith(b"PK\x06\x07", end - 20) and tail.startswith(b"PK\x06\x06", large):
+        return int.from_bytes(tail[large + 40 : large + 48], "little")
+    return int.from_bytes(tail[end + 12 : end + 16], "little")
+
+
+def _is_bomb(unpacked: int, packed: int) -> bool:
+    return unpacked > HARMLESS and unpacked > MOST_RATIO * packed
+
+
+def _in_tar(file: Opened, wanted: Wanted, budget: Budget, depth: int) -> Files:
+    with tarfile.open(fileobj=cast("BinaryIO", file), mode="r|", tarinfo=_SmallHeader, errorlevel=0) as archive:
+        for entry in archive:
+            budget.spend(0, files=1)
+            cast("Any", archive).members = []  # tarfile keeps all of them otherwise
+            name = _inner(file.name, entry.name)
+            if entry.isdir() or is_hidden(entry.name):
+                continue
+            if not entry.isreg():
+                yield Unread(
+                    name, LINK if entry.issym() else _HARD_LINK if entry.islnk() else Message("it is not a file")
+                )
+                continue
+            content = archive.extractfile(entry) if wanted(name) else None
+            if content:
+                yield from _member(name, content, wanted, budget, depth)
+            else:
+                yield Skipped(name)
+
+
+def _member(name: str, content: IO[bytes], wanted: Wanted, budget: Budget, depth: int) -> Files:
+    with content:
+        try:
+            yield from _inside(Opened.begin(name, _Metered(content, budget)), wanted, budget, depth)
+        except (ResultError, *EXOTIC) as error:
+            yield Unread(name, unreadable(error))
+
+
+class _Metered:
+    """A file in an archive whose bytes count against the budget."""
+
+    def __init__(self, file: Readable, budget: Budget, packed: "_Counted | None" = None) -> None:
+        self._file, self._budget, self._packed = file, budget, packed
+        self._size = 0
+
+    def read(self, size: int, /) -> bytes:
+        part = self._file.read(size)
+        self._budget.spend(len(part))
+        self._size += len(part)
+        if self._packed and _is_bomb(self._size, self._packed.size):
+            raise ResultError(_BOMB)
+        return part
+
+
+class _Counted:
+    """A packed file, with the number of bytes read."""
+
+    def __init__(self, file: Readable) -> None:
+        self._file = file
+        self.size = 0
+
+    def read(self, size: int, /) -> bytes:
+        part = self._file.read(size)
+        self.size += len(part)
+        return part
+
+
+class _SmallHeader(tarfile.TarInfo):
+    """Refuses headers that are bombs: tarfile reads long names and notes into memory at once."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> "_SmallHeader":
+        entry = super().frombuf(buf, encoding, errors)
+        if entry.type in (*tarfile.GNU_TYPES, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE) and (
+            entry.size > MOST_TAR_HEADER and entry.type != tarfile.GNUTYPE_SPARSE
+        ):
+            raise TooMuchError(Message("it contains a name or comment that is too long"))
+        return entry
+
+
+def _inner(archive: str, name: str) -> str:
+    return f"{archive}!{name.replace(chr(92), '/').removeprefix('./').lstrip('/')}"
+
+
+def _zip_name(entry: zipfile.ZipInfo) -> str:
+    """The name of a file in a zip. Without the flag for UTF-8 it may be GBK, from Chinese Windows."""
+    if entry.flag_bits & 0x800:  # the name is UTF-8
+        return entry.filename
+    raw = entry.filename.encode("cp437", "replace")
+    for encoding in ("utf-8", "gbk"):
+        try:
+            return raw.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return entry.filename

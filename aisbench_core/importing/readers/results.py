@@ -1,0 +1,151 @@
+"""Parsed results, unread files, and tables with their columns."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from enum import StrEnum
+from typing import BinaryIO
+
+from aisbench_core.messages import Message
+from aisbench_core.model import MetricSample, Mode, RankResult, TrainResultInfo
+
+# The default zone: times in logs and tables have none, and most were written in China.
+UPSTREAM_ZONE = timezone(timedelta(hours=8), "UTC+8")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedResult:
+    """One run's result in a file. Empty text and None: the file does not contain it.
+
+    * `source`: the file, within its folder or archive ("logs.zip!a/run1.log"); `number`: the run in that file, from 1,
+      or the row below a table's header.
+    * `identity`: SHA-256 (hex) of the run's values and job, independent of file name, encoding and line ends.
+      `values_identity`: the same without the job, which excerpts of logs often lack. Results with equal values are the
+      same run if one of them has no job.
+    * `raw`: the decoded text of the block from brace to brace, or else the lines, files or cells.
+    * `placeholders`: keys of the block that upstream fills without a measurement; `info` has None there.
+    * `server_throughputs`: sums in samples/s per server that trained alone; `server_accuracies`: of the same servers.
+    * `workload`: from the package's name in `workpath`, without "train_"; `model` and `framework` come from it.
+    * `config_info`: upstream's line about the test, only as text, because its model is often another's.
+    * `problems`: messages about the result, which can be imported nevertheless.
+    * `run_id`, `rehearsal`: from a table that a console exported; `exported`: such a row, without empty cells.
+    * `is_row`: it is from a table, whose columns may be mapped differently the next time.
+    """
+
+    source: str
+    number: int
+    identity: str
+    values_identity: str
+    raw: str
+    info: TrainResultInfo
+    placeholders: tuple[str, ...] = ()
+    workload: str = ""
+    model: str = ""
+    framework: str = ""
+    framework_version: str = ""
+    workpath: str = ""
+    config_info: str = ""
+    job_id: str = ""
+    job_name: str = ""
+    mode: Mode | None = None
+    node_count: int | None = None
+    cards_per_node: int | None = None
+    flavor: str = ""
+    engine_version: str = ""
+    accelerator: str = ""
+    dataset: str = ""
+    created_by: str = ""
+    note: str = ""
+    run_id: str = ""
+    rehearsal: bool = False
+    synthetic_data: bool = False
+    ranks_expected: int | None = None
+    rank_results: tuple[RankResult, ...] = ()
+    server_throughputs: tuple[float, ...] = ()
+    server_accuracies: tuple[float, ...] = ()
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    samples: tuple[MetricSample, ...] = ()
+    problems: tuple[Message, ...] = ()
+    exported: Mapping[str, str] = field(default_factory=dict)
+    is_row: bool = False
+
+    @property
+    def location(self) -> str:
+        """The source and number, for display."""
+        return f"{self.source} ({self.number})"
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A file, or a part of one, without a result, and the reason. `is_foreign`: it is not about results at all."""
+
+    source: str
+    reason: Message
+    is_foreign: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file to read. `name` is its path below the requested folder, with `/`; `size` is in bytes, if known.
+
+    `open` returns a file at its first byte, which need not be seekable and is closed by the reader."""
+
+    name: str
+    size: int | None
+    open: Callable[[], BinaryIO]
+
+
+class ColumnMeaning(StrEnum):
+    """The meaning of a table's column. Units as in TrainResultInfo; `*_pct` are percent. Times are local."""
+
+    MODEL = "model"
+    WORKLOAD = "workload"
+    FRAMEWORK = "framework"
+    FRAMEWORK_VERSION = "framework_version"
+    MODE = "mode"
+    NODE_COUNT = "node_count"
+    CARDS_PER_NODE = "cards_per_node"
+    CARD_COUNT = "card_count"
+    FLAVOR = "flavor"
+    ENGINE_VERSION = "engine_version"
+    ACCELERATOR = "accelerator"
+    DATASET = "dataset"
+    JOB_ID = "job_id"
+    JOB_NAME = "job_name"
+    WORKPATH = "workpath"
+    CREATED_BY = "created_by"
+    NOTE = "note"
+    RUN_ID = "run_id"
+    DIVISION = "division"
+    VALIDITY = "validity"
+    ACCURACY = "accuracy"
+    ACCURACY_PCT = "accuracy_pct"
+    THROUGHPUT_RATIO = "throughput_ratio"
+    AVERAGE_POWER = "average_power"
+    MAX_POWER = "max_power"
+    ENERGY_CONSUMPTION = "energy_consumption"
+    EFFICIENTCY = "efficientcy"
+    RESOURCE_UTIL_RATIO = "resource_util_ratio"
+    RESOURCE_UTIL_PCT = "resource_util_pct"
+    PREPARE_START_TIME = "prepare_start_time"
+    PREPARE_END_TIME = "prepare_end_time"
+    DATALOAD_START_TIME = "dataload_start_time"
+    DATALOAD_END_TIME = "dataload_end_time"
+    PROC_START_TIME = "proc_start_time"
+    PROC_END_TIME = "proc_end_time"
+    TOTAL_START_TIME = "total_start_time"
+    TOTAL_END_TIME = "total_end_time"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table's headers, the meaning of those that were recognized, and its first rows as text."""
+
+    source: str
+    columns: tuple[str, ...]
+    mapping: Mapping[str, ColumnMeaning]
+    sample: tuple[tuple[str, ...], ...] = ()
+
+
+Results = Iterator[ParsedResult | Unread]

@@ -1,0 +1,248 @@
+"""Parses tables of results, one per row."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime, tzinfo
+from itertools import islice
+from typing import Any, cast
+
+from aisbench_core.errors import ResultError
+from aisbench_core.importing.readers.columns import RESULTS, chosen, guessed
+from aisbench_core.importing.readers.exported import unguarded
+from aisbench_core.importing.readers.identity import identities
+from aisbench_core.importing.readers.packages import package_facts
+from aisbench_core.importing.readers.results import ColumnMeaning, ParsedResult, Results, Table, Unread
+from aisbench_core.importing.readers.rows import Row
+from aisbench_core.messages import Message, joined
+from aisbench_core.model import Mode, TrainResultInfo
+from aisbench_core.model.spec import canonical_json
+from aisbench_core.results.train_result_info import (
+    AS_TEXT,
+    KEYS,
+    TIMES,
+    is_placeholder,
+    normalized,
+    read_measure,
+    read_time,
+)
+
+HEADER_WITHIN = 20  # rows; titles are often above the header
+SAMPLE = 5
+OURS = "aisbench-compliance-csv/"
+
+_NOTHING = frozenset(
+    {"", "-", "--", "/", "n/a", "na", "nan", "none", "null", "无", "未测", "未测试", "暂无", "not measured"}
+)
+_GROUPED = re.compile(r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?")
+_SINGLE = re.compile(r"single|单", re.I)
+# The columns that are copied as text to a field of the same name.
+_TEXTS = [
+    column for column in ColumnMeaning if column in {field.name for field in fields(ParsedResult) if field.type is str}
+]
+_PERCENT = {ColumnMeaning.ACCURACY_PCT: "accuracy", ColumnMeaning.RESOURCE_UTIL_PCT: "resource_util_ratio"}
+
+
+def table_in(rows: Iterator[Row], source: str) -> Table | None:
+    """A table's columns and first rows; None if it is empty."""
+    header, sample = _header(rows, {})
+    if not header:
+        return None
+    return table_of(header, [*islice((row for row in sample if any(row)), SAMPLE)], source)
+
+
+def read_table(rows: Iterator[Row], source: str, mapping: Mapping[str, str], zone: tzinfo) -> Results:
+    """Every row with a throughput or an accuracy. Raises ConfigError for an unknown meaning in the mapping."""
+    header, rest = _header(rows, mapping)
+    yield from read_rows(header, rest, source, mapping, zone)
+
+
+def table_of(header: tuple[str, ...], rows: Sequence[Row], source: str) -> Table:
+    """A table with this header."""
+    return Table(source, header, guessed(header), tuple(rows[:SAMPLE]))
+
+
+def read_rows(
+    header: tuple[str, ...], rows: Iterator[Row], source: str, mapping: Mapping[str, str], zone: tzinfo
+) -> Results:
+    """The same for rows below a known header."""
+    columns = chosen(header, mapping)
+    if not RESULTS & set(columns.values()):
+        message = Message("no column is recognized as throughput or accuracy: {columns}", columns=_listed(header))
+        yield Unread(source, message)
+        return
+    positions = {column: header.index(name) for name, column in columns.items()}
+    without = 0
+    for number, row in enumerate(rows, start=1):
+        cells = _Cells(row, positions, header)
+        if any(_value_text(cells, key) for key in AS_TEXT):
+            yield _parsed(cells, source, number, zone)
+        else:
+            without += any(row)
+    if without:
+        yield Unread(source, Message("rows without a throughput or an accuracy: {count}", count=without))
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """A row's cells by meaning; missing ones are empty text."""
+
+    row: Row
+    positions: Mapping[ColumnMeaning, int]
+    header: Sequence[str]
+
+    def __getitem__(self, column: ColumnMeaning) -> str:
+        position = self.positions.get(column, len(self.row))
+        text = unguarded(self.row[position]).strip() if position < len(self.row) else ""
+        return "" if text.lower() in _NOTHING else text
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether a console exported it, where 0 is a measurement and not a placeholder."""
+        return any(cell.startswith(OURS) for cell in self.row[:1])
+
+    @property
+    def raw(self) -> str:
+        return canonical_json({name: cell for name, cell in zip(self.header, self.row, strict=False) if cell})
+
+
+def read_exported(rows: Iterator[Row], source: str, zone: tzinfo) -> Results:
+    """Every row of a CSV that a console exported, including runs without a result, with its unchanged cells."""
+    header = next(rows, ())
+    columns = chosen(header, {})
+    positions = {column: header.index(name) for name, column in columns.items()}
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(header):
+            message = Message(
+                "row {number} has {count} cells, its header {expected}: the file is truncated",
+                number=number,
+                count=len(row),
+                expected=len(header),
+            )
+            yield Unread(source, message)
+            continue
+        result = _parsed(_Cells(row, positions, header), source, number, zone)
+        exported = {name: unguarded(cell) for name, cell in zip(header, row, strict=True) if cell}
+        yield replace(result, exported=exported)
+
+
+def _parsed(cells: _Cells, source: str, number: int, zone: tzinfo) -> ParsedResult:
+    problems: list[Message] = []
+    values = {key: text for key in KEYS if (text := _value_text(cells, key))}
+    placeholders = tuple(sorted(key for key in values if not cells.is_ours and is_placeholder(key, values[key])))
+    measured = {key: text for key, text in values.items() if key not in placeholders}
+    info = TrainResultInfo(**_measures(measured, zone, problems))  # type: ignore[arg-type]  # by name
+    texts = {str(column): cells[column] for column in _TEXTS}
+    for field, fact in package_facts(texts["workpath"], source).items():
+        texts[field] = texts[field] or str(fact)
+    nodes, cards = _size(cells)
+    mode = None
+    if text := cells[ColumnMeaning.MODE]:  # "true" in a column SINGLESERVER_MODE
+        mode = Mode.SINGLE_SERVER if _SINGLE.search(text) or text.lower() == "true" else Mode.CLUSTER
+    if cells[ColumnMeaning.VALIDITY] not in ("", "valid", "claimed"):
+        problems.append(Message("the table says it is {validity}", validity=cells[ColumnMeaning.VALIDITY]))
+    identity, values_identity = identities(_distinguishing(cells, values), texts["job_id"])
+    return ParsedResult(
+        source=source,
+        number=number,
+        identity=identity,
+        values_identity=values_identity,
+        raw=cells.raw,
+        info=info,
+        placeholders=placeholders,
+        mode=mode,
+        node_count=nodes,
+        cards_per_node=cards,
+        rehearsal=cells[ColumnMeaning.DIVISION] == "rehearsal",
+        started_at=info.total_start_time,
+        ended_at=info.total_end_time,
+        problems=tuple(problems),
+        is_row=True,
+        **cast("dict[str, Any]", texts),
+    )
+
+
+def _value_text(cells: _Cells, key: str) -> str:
+    """A value's text in upstream's form: without thousands separators, percentages as fractions."""
+    for column in (ColumnMeaning(key), *(column for column, name in _PERCENT.items() if name == key)):
+        text = cells[column]
+        if text and key in TIMES:
+            return text
+        if text:
+            text = text.replace(",", "") if _GROUPED.fullmatch(text.rstrip("%").strip()) else text
+            if not text.endswith("%") and column not in _PERCENT:
+                return text
+            percent = text.rstrip("% ")
+            try:
+                return repr(read_measure("accuracy", percent) / 100)
+            except ResultError:
+                return percent
+    return ""
+
+
+def _measures(texts: Mapping[str, str], zone: tzinfo, problems: list[Message]) -> dict[str, float | datetime]:
+    values: dict[str, float | datetime] = {}
+    for key, text in sorted(texts.items()):
+        try:
+            values[key] = read_time(text, zone) if key in TIMES else read_measure(key, text)
+        except ResultError as error:
+            problems.append(joined(": ", [key, error.message]) if key in TIMES else error.message)
+    return values
+
+
+def _distinguishing(cells: _Cells, values: Mapping[str, str]) -> dict[str, object]:
+    """What identifies a row's run. Without notes and names of people, which may be corrected later."""
+    if cells[ColumnMeaning.RUN_ID]:
+        return {"run_id": cells[ColumnMeaning.RUN_ID]}
+    columns = (
+        ColumnMeaning.MODEL,
+        ColumnMeaning.WORKLOAD,
+        ColumnMeaning.FRAMEWORK_VERSION,
+        ColumnMeaning.NODE_COUNT,
+        ColumnMeaning.FLAVOR,
+        ColumnMeaning.WORKPATH,
+    )
+    return {**normalized(values), **{str(column): cells[column] for column in columns}}
+
+
+def _size(cells: _Cells) -> tuple[int | None, int | None]:
+    nodes, cards, total = (
+        _count(cells[column])
+        for column in (ColumnMeaning.NODE_COUNT, ColumnMeaning.CARDS_PER_NODE, ColumnMeaning.CARD_COUNT)
+    )
+    if total and nodes and not cards and total % nodes == 0:
+        cards = total // nodes
+    if total and cards and not nodes and total % cards == 0:
+        nodes = total // cards
+    return nodes, cards
+
+
+def _count(text: str) -> int | None:
+    digits = re.match(r"\d{1,5}(?!\d)", text, re.ASCII)
+    return int(digits[0]) or None if digits else None
+
+
+def _header(rows: Iterator[Row], mapping: Mapping[str, str]) -> tuple[tuple[str, ...], Iterator[Row]]:
+    """The header, with unique names, and the rows below it. The header is the row with most recognized names."""
+    first = list(islice(rows, HEADER_WITHIN))
+    # A recognized or mapped header weighs more than text; half a point prefers any text to an empty row.
+    scores = [len(guessed(row)) + sum(2 for cell in row if cell in mapping) + 0.5 * bool(any(row)) for row in first]
+    if not any(scores):
+        return (), iter(())
+    best = scores.index(max(scores))
+    return _distinct(first[best]), (row for part in (first[best + 1 :], rows) for row in part)
+
+
+def _distinct(names: Row) -> tuple[str, ...]:
+    counts = Counter[str]()
+    unique = []
+    for name in names:
+        counts[name] += 1
+        unique.append(f"{name} ({counts[name]})" if name and counts[name] > 1 else name)
+    return tuple(unique)
+
+
+def _listed(header: Sequence[str]) -> str:
+    named = [name for name in header if name]
+    return ", ".join(name[:40] for name in named[:12]) + (", …" if len(named) > 12 else "") if named else "it is empty"

@@ -1,0 +1,238 @@
+"""Imports results that were measured elsewhere: reading, preview, storing, and undoing an import."""
+
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import tzinfo
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
+
+from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.changes import log_change
+from aisbench_core.cloud.ports import Connect
+from aisbench_core.errors import Problem, SpecError, full_disks_named
+from aisbench_core.importing import records, saving
+from aisbench_core.importing.choices import UNKNOWN_REGION, Choices, Preview, Provenance, Saved
+from aisbench_core.importing.columns import Columns, checked
+from aisbench_core.importing.obs_files import files_below, obs_path
+from aisbench_core.importing.readers.names import is_result_file
+from aisbench_core.importing.readers.reading import columns_of, columns_of_stream, read_files, read_path, read_stream
+from aisbench_core.importing.readers.results import (
+    UPSTREAM_ZONE,
+    ColumnMeaning,
+    InputFile,
+    ParsedResult,
+    Results,
+    Table,
+    Unread,
+)
+from aisbench_core.importing.records import Catalogue
+from aisbench_core.messages import Message
+from aisbench_core.model import Actor, Clock, RunRecord
+from aisbench_core.read_only import require_writable
+from aisbench_core.regions import Regions
+from aisbench_core.results.record import read_record
+from aisbench_core.running.run_paths import RunFolder
+from aisbench_core.settings import Settings
+from aisbench_core.warehouse import Warehouse
+from aisbench_core.warehouse.records.imported import Import
+from aisbench_core.warehouse.store import Progress
+from aisbench_core.warehouse.store.merging import MergeCounts, forget_runs
+from aisbench_core.warehouse.validity.evaluation import stored_checks
+from aisbench_core.warehouse.values import CheckLevel, Validity
+
+COLUMNS_FILE = "import_columns.json"
+
+Upload = tuple[str, BinaryIO]
+"""A file's name and the file."""
+
+UPLOADED = "uploaded files"  # the source of result files without a folder
+
+
+class ResultImport:
+    """Imports results into the warehouse. Threads may share it."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        warehouse: Warehouse,
+        workloads: Workloads,
+        regions: Regions,
+        connect: Connect,
+        clock: Clock,
+    ) -> None:
+        """`connect`: for directories in OBS."""
+        self._settings = settings
+        self._warehouse = warehouse
+        self._workloads = workloads
+        self._regions = regions
+        self._connect = connect
+        self._clock = clock
+        self.columns = Columns(settings.data_dir / COLUMNS_FILE)
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    def where(self, profile: str = "", region: str = "") -> Provenance:
+        """Where results of a profile or region were measured. Old rehearsals never join those of a sandbox here.
+
+        Raises ConfigError for an unknown profile, SpecError if both are given."""
+        if profile and region:
+            problem = Problem("region", Message("a profile has its own region"), repr(region))
+            raise SpecError(Message("where the results were measured"), [problem])
+        if profile:
+            loaded = self._regions.profile(profile)
+            return Provenance(UNKNOWN_REGION if loaded.rehearsal else loaded.region, loaded.rehearsal, loaded.name)
+        return (
+            Provenance(UNKNOWN_REGION, True)
+            if region and region in self._rehearsed()
+            else Provenance(region or UNKNOWN_REGION)
+        )
+
+    def read(self, path: Path, mapping: Mapping[str, str], zone: tzinfo = UPSTREAM_ZONE) -> Results:
+        """Every result in a file, a folder or an archive, while it is read.
+
+        `mapping`: meanings of columns beside the stored ones. Raises ResultError if the path does not exist, SpecError
+        for an unknown meaning."""
+        return read_path(path, self._meanings(mapping), zone)
+
+    def read_uploads(self, files: Sequence[Upload], mapping: Mapping[str, str]) -> Results:
+        """The same for uploaded files; result files among them are of one run."""
+        meanings = self._meanings(mapping)
+        for name, file in files:
+            if not is_result_file(name):
+                file.seek(0)  # a page may read the same upload again after an answer
+                yield from read_stream(file, name, meanings)
+        parts = [InputFile(name, None, partial(_copy, file)) for name, file in files if is_result_file(name)]
+        if parts:
+            yield from read_files(parts, UPLOADED, meanings)
+
+    def read_obs(
+        self, profile: str, directory: str, mapping: Mapping[str, str], zone: tzinfo = UPSTREAM_ZONE
+    ) -> Results:
+        """The same for a directory in OBS (`obs://bucket/directory/`), with a profile's keys.
+
+        Raises SpecError for another path, CloudError, and ConfigError for an invalid profile or keys."""
+        path = obs_path(directory)
+        meanings = self._meanings(mapping)
+        with files_below(self._connect(profile).objects, path) as files:
+            if not files:
+                yield Unread(directory, Message("it contains no objects"))
+            yield from read_files(files, directory, meanings, zone)
+
+    def tables(self, path: Path) -> Iterator[Table | Unread]:
+        """The columns of each table in a file, a folder or an archive."""
+        return map(self._with_stored, columns_of(path))
+
+    def tables_in_uploads(self, files: Sequence[Upload]) -> Iterator[Table | Unread]:
+        """The same for uploaded files."""
+        for name, file in files:
+            file.seek(0)
+            yield from map(self._with_stored, columns_of_stream(file, name))
+
+    def _catalogue(self) -> Catalogue:
+        return Catalogue(self._workloads.all(), self._rehearsed())
+
+    def _rehearsed(self) -> frozenset[str]:
+        profiles = map(self._regions.profile, self._regions.names())
+        return frozenset(profile.region for profile in profiles if profile.rehearsal)
+
+    def _meanings(self, mapping: Mapping[str, str]) -> dict[str, str]:
+        return self.columns.stored() | checked(mapping)
+
+    def _with_stored(self, table: Table | Unread) -> Table | Unread:
+        if isinstance(table, Unread):
+            return table
+        stored = {header: column for header, column in self.columns.stored().items() if header in table.columns}
+        explicit = {header: ColumnMeaning(column) for header, column in stored.items() if column}
+        guessed = {header: column for header, column in table.mapping.items() if header not in stored}
+        return replace(table, mapping=guessed | explicit)
+
+    # --- storing ----------------------------------------------------------------------------------
+
+    def preview(self, results: Iterable[ParsedResult], choices: Choices, actor: Actor) -> list[Preview]:
+        """What would be stored. Raises SpecError for impossible answers."""
+        records.check(choices)
+        parsed = list(results)
+        existing = saving.ExistingRuns(self._warehouse)
+        existing.load(parsed)
+        catalogue, now = self._catalogue(), self._clock()
+        previews = []
+        for result, duplicate_of in zip(parsed, existing.duplicates(parsed), strict=True):
+            record = records.record_of(result, choices, catalogue, actor.name, now)
+            evaluation = self._warehouse.imports.evaluate(record)
+            failed = tuple(check for check in stored_checks(evaluation.checks) if check.level is CheckLevel.FAIL)
+            validity = Validity(evaluation.validity)
+            previews.append(Preview(result, record, existing.find(result), duplicate_of, validity, failed))
+        return previews
+
+    def save(
+        self,
+        results: Iterable[ParsedResult],
+        choices: Choices,
+        actor: Actor,
+        on_progress: saving.OnSaved = saving.no_progress,
+    ) -> Saved:
+        """Store results while they are read, in bounded memory. Can be repeated after an interruption.
+
+        Raises SpecError for impossible answers, before anything is stored."""
+        require_writable(self._settings.data_dir)
+        records.check(choices)
+        catalogue, now = self._catalogue(), self._clock()  # runs with the same time are one import, undone as one
+
+        def record(result: ParsedResult) -> RunRecord:
+            return records.record_of(result, choices, catalogue, actor.name, now)
+
+        return saving.save(results, record, self._warehouse, self._settings.runs_dir, on_progress, choices.replace)
+
+    def preview_merge(self, database: Path) -> MergeCounts:
+        """What `merge` would do; raises as it does."""
+        return self._warehouse.merging.preview(database, self._rehearsed())
+
+    def merge(self, database: Path, on_progress: Progress, actor: Actor) -> MergeCounts:
+        """Store every run of another console's warehouse file, or a snapshot of it, as a claim. Can be repeated.
+
+        Raises ResultError if it is not a warehouse, or of a newer version."""
+        require_writable(self._settings.data_dir)
+        log_change(actor, f"import of the warehouse {database}")
+        return self._warehouse.merging.merge(
+            database, self._settings.taken_dir, self._rehearsed(), on_progress, self._clock()
+        )
+
+    def record(self, run_id: str) -> RunRecord:
+        """The record of a run, launched or imported. Raises ResultError if its folder is unreadable."""
+        folder = RunFolder(self._settings.runs_dir / Path(run_id).name)
+        return read_record(folder.record, folder.metrics, folder.events)
+
+    # --- undoing -------------------------------------------------------------------------------
+
+    def imports(self, limit: int = 20, offset: int = 0) -> tuple[list[Import], int]:
+        """A page of imports, newest first, and the number of all."""
+        return self._warehouse.imports.page(limit, offset)
+
+    def get_import(self, import_id: str) -> Import:
+        """One import, by its id or a unique prefix of it. Raises RunNotFound."""
+        return self._warehouse.imports.get(import_id)
+
+    def forget(self, one: Import, actor: Actor, *, keep_remarks: bool = False) -> int:
+        """Undo an import: remove its runs from the warehouse, and their folders; returns the number of runs.
+
+        Launched runs stay. Raises DiskError and WarehouseError."""
+        require_writable(self._settings.data_dir)
+        log_change(actor, f"undo of import {one.at:%Y-%m-%d %H:%M:%S %Z}")
+        run_ids = self._warehouse.imports.run_ids(one.at)
+        # Folders first: after an interruption the import is still listed, and can be undone again.
+        with full_disks_named():
+            for run_id in run_ids:
+                folder = RunFolder(self._settings.runs_dir / Path(run_id).name)
+                if folder.path.exists() and not folder.launch.exists():  # it may have been launched here
+                    shutil.rmtree(folder.path)
+        forget_runs(self._settings.taken_dir, run_ids)
+        return self._warehouse.imports.forget(one.at, keep_remarks=keep_remarks)
+
+
+def _copy(file: BinaryIO) -> BinaryIO:
+    """A copy, because the reader closes it; result files are small."""
+    file.seek(0)
+    return BytesIO(file.read())

@@ -1,0 +1,1 @@
+"""Preflight: checks a spec before anything is sent to the cloud."""

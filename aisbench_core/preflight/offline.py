@@ -1,0 +1,46 @@
+"""Preflight without the cloud: checks a spec against its manifest, its profile and its code directory."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.job_secrets import JobSecrets
+from aisbench_core.model import Finding, Flavor, Level, RunSpec
+from aisbench_core.preflight.rule import PreflightRule, Subject, rules_in, subject_of
+from aisbench_core.preflight.rules import api, code, names, paths, resources, secrets, software, workload
+from aisbench_core.settings import Profile
+
+_MODULES = (workload, secrets, code, paths, resources, software, api, names)
+
+# Every rule that needs no cloud, in the order of the form.
+RULES: tuple[PreflightRule[Subject], ...] = tuple(rule for module in _MODULES for rule in rules_in(vars(module)))
+
+_GRAVITY = (Level.ERROR, Level.WARNING, Level.INFO)
+
+
+def preflight(
+    spec: RunSpec,
+    profile: Profile,
+    workloads: Workloads,
+    flavors: Sequence[Flavor] = (),
+    secrets: JobSecrets | None = None,
+) -> list[Finding]:
+    """Every finding about a spec, errors first. Sends no requests; reads manifests and the code directory.
+
+    `flavors`: the region's, or empty if unknown. `secrets`: the values of the spec's secrets; None: not checked."""
+    subject = replace(subject_of(spec, profile, workloads, flavors), secrets=secrets)
+    return worst_first([finding for rule in RULES for finding in rule.findings(subject)])
+
+
+def worst_first(findings: Sequence[Finding]) -> list[Finding]:
+    """The same findings: errors, then warnings, then infos."""
+    return sorted(findings, key=lambda finding: _GRAVITY.index(finding.level))
+
+
+def estimate(spec: RunSpec, profile: Profile, hours: float) -> float | None:
+    """The cost of `hours` of running, in the profile's currency: price x nodes x hours.
+
+    None if the profile has no price for the flavor, or in a dedicated pool, which is paid for separately."""
+    price = profile.price_per_node_hour.get(spec.flavor or profile.flavor)
+    in_pool = spec.pool_id or (profile.pool_id and not spec.flavor)
+    return None if price is None or in_pool else price * spec.node_count * hours

@@ -1,0 +1,1 @@
+"""Preflight rules by subject."""

@@ -1,0 +1,145 @@
+"""Preflight rules about the code directory, the boot file and custom images."""
+
+from collections.abc import Iterator
+
+from aisbench_core.authoring.code_folder import MOST_BYTES, MOST_ENTRIES, MOST_LEVELS
+from aisbench_core.messages import Message
+from aisbench_core.model import Level
+from aisbench_core.preflight.rule import Source, Subject, Violation, rule
+
+
+@rule("code.missing", Level.ERROR, "code_dir", Source.CONSOLE)
+def code_missing(subject: Subject) -> Iterator[Violation]:
+    """The code directory exists: the workload ships its code, or the spec gives an absolute path."""
+    spec = subject.spec
+    if not spec.code_dir:
+        if subject.workload and not spec.command:
+            message = Message(
+                "{workload} ships no training code, and no code directory is given", workload=subject.workload.name
+            )
+            yield Violation(message, Message("set code_dir to the directory on this machine that holds the boot file"))
+    elif not subject.code_dir.is_absolute():
+        hint = Message("write the absolute path: another process executes the run, with its own working directory")
+        yield Violation(Message("the code directory {folder!r} is not an absolute path", folder=spec.code_dir), hint)
+    elif not subject.code_dir.is_dir():
+        message = Message("the code directory {folder!r} is not a directory on this machine", folder=spec.code_dir)
+        yield Violation(message)
+
+
+@rule("code.files", Level.ERROR, "code_dir", Source.API)
+def code_files(subject: Subject) -> Iterator[Violation]:
+    """The code directory contains at most 1,000 files and directories (ModelArts.2759)."""
+    if subject.code.entries > MOST_ENTRIES:
+        message = Message(
+            "the code directory holds more than {most:,} files and directories; allowed: {most:,}", most=MOST_ENTRIES
+        )
+        yield Violation(message, Message("keep data sets and environments out of it, or pack them into one file"))
+
+
+@rule("code.size", Level.ERROR, "code_dir", Source.API)
+def code_size(subject: Subject) -> Iterator[Violation]:
+    """The code directory contains at most 5 GB (ModelArts.2761)."""
+    if subject.code.size > MOST_BYTES:
+        size = f"{subject.code.size / 1024**3:.1f}"
+        message = Message(
+            "the code directory holds at least {size} GB; allowed: {most} GB", size=size, most=MOST_BYTES >> 30
+        )
+        yield Violation(message, Message("put data sets into an input instead"))
+
+
+@rule("code.depth", Level.ERROR, "code_dir", Source.API)
+def code_depth(subject: Subject) -> Iterator[Violation]:
+    """The code directory is at most 32 levels deep (ModelArts.2760)."""
+    if subject.code.levels > MOST_LEVELS:
+        message = Message("the code directory is more than {most} levels deep; allowed: {most}", most=MOST_LEVELS)
+        yield Violation(message)
+
+
+@rule("code.unreadable", Level.ERROR, "code_dir", Source.CONSOLE)
+def code_unreadable(subject: Subject) -> Iterator[Violation]:
+    """Every file in the code directory is readable, and no link is broken."""
+    if subject.code.unreadable:
+        message = Message("{file} cannot be read", file=subject.code.unreadable)
+        yield Violation(message, Message("remove it or make it readable"))
+
+
+@rule("code.link", Level.WARNING, "code_dir", Source.CONSOLE)
+def code_link(subject: Subject) -> Iterator[Violation]:
+    """The code directory contains no links to directories: they are not uploaded."""
+    if subject.code.linked:
+        message = Message("{file} is a link to a directory and is not uploaded", file=subject.code.linked)
+        yield Violation(message, Message("copy the directory instead"))
+
+
+@rule("boot.missing", Level.ERROR, "boot_file", Source.UPSTREAM)
+def boot_missing(subject: Subject) -> Iterator[Violation]:
+    """The boot file is given and exists in the code directory."""
+    spec = subject.spec
+    if not spec.boot_file:
+        if subject.workload and not subject.has_custom_image:
+            message = Message("no boot file is given")
+            yield Violation(message, Message("set boot_file to a .py file, relative to code_dir"))
+    elif spec.code_dir and subject.code_dir.is_dir() and not (subject.code_dir / spec.boot_file).is_file():
+        message = Message(
+            "the boot file {file!r} is not in the code directory {folder!r}", file=spec.boot_file, folder=spec.code_dir
+        )
+        yield Violation(message)
+
+
+@rule("boot.python", Level.ERROR, "boot_file", Source.UPSTREAM)
+def boot_python(subject: Subject) -> Iterator[Violation]:
+    """The boot file ends with .py."""
+    if subject.spec.boot_file and not subject.spec.boot_file.endswith(".py"):
+        yield Violation(Message("the boot file {file!r} does not end with .py", file=subject.spec.boot_file))
+
+
+@rule("boot.outside", Level.ERROR, "boot_file", Source.UPSTREAM)
+def boot_outside(subject: Subject) -> Iterator[Violation]:
+    """The boot file is inside the code directory, also after following `..` and links."""
+    spec = subject.spec
+    if not spec.boot_file or not spec.code_dir:
+        return
+    # resolve() follows links, which the upload does not copy.
+    target = (subject.code_dir / spec.boot_file).resolve()
+    if spec.boot_file.startswith("/") or not target.is_relative_to(subject.code_dir.resolve()):
+        message = Message(
+            "the boot file {file!r} is outside the code directory {folder!r}", file=spec.boot_file, folder=spec.code_dir
+        )
+        hint = Message(
+            "only the code directory is uploaded; write boot_file relative to it, and copy what a link points to"
+        )
+        yield Violation(message, hint)
+
+
+@rule("image.incomplete", Level.ERROR, "image_url", Source.API)
+def image_incomplete(subject: Subject) -> Iterator[Violation]:
+    """A custom image has a start command, and vice versa (ModelArts.2806)."""
+    spec = subject.written  # without the defaults of manifest and profile
+    if spec.image_url and not spec.command:
+        message = Message("a custom image needs a start command, but command is empty")
+        yield Violation(message, Message("set command"), "command")
+    if spec.command and not spec.image_url:
+        hint = Message("set image_url")
+        yield Violation(Message("a start command needs a custom image, but image_url is empty"), hint)
+
+
+@rule("image.boot-file", Level.ERROR, "boot_file", Source.API)
+def image_boot_file(subject: Subject) -> Iterator[Violation]:
+    """A custom image is started by its command and has no boot file."""
+    if subject.written.boot_file and subject.has_custom_image:
+        yield Violation(
+            Message(
+                "both a boot file ({file!r}) and a custom image are given; allowed: one of them",
+                file=subject.written.boot_file,
+            ),
+            Message("start the boot file in command, or leave image_url and command out"),
+            fix=(("boot_file", ""),),
+        )
+
+
+@rule("image.command-lines", Level.ERROR, "command", Source.API)
+def image_command_lines(subject: Subject) -> Iterator[Violation]:
+    """The start command of a custom image is one line."""
+    if "\n" in subject.spec.command or "\r" in subject.spec.command:
+        message = Message("the start command has line breaks; allowed: one line")
+        yield Violation(message, Message("join the commands with && or ;"))

@@ -1,0 +1,55 @@
+"""Preflight and cost estimates for pages and command line, which name a profile and leave the rest to this."""
+
+from dataclasses import dataclass
+
+from aisbench_core.authoring.workloads import Workloads
+from aisbench_core.cloud.ports import Connect
+from aisbench_core.job_secrets import JobSecrets
+from aisbench_core.model import Finding, RunSpec
+from aisbench_core.preflight import offline
+from aisbench_core.preflight.online import OnProgress, no_progress, online
+from aisbench_core.preflight.rule import subject_of
+from aisbench_core.regions import Regions
+from aisbench_core.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a run would cost: the user's own price per node hour, times nodes, times hours."""
+
+    total: float
+    price_per_node_hour: float
+    currency: str
+
+
+class Preflight:
+    """Findings about specs, errors first. `profile`: empty means that of the settings; all raise ConfigError."""
+
+    def __init__(
+        self, settings: Settings, workloads: Workloads, regions: Regions, secrets: JobSecrets, interactive: Connect
+    ) -> None:
+        self._settings = settings
+        self._workloads = workloads
+        self._regions = regions
+        self._secrets = secrets
+        self._interactive = interactive
+
+    def offline(self, spec: RunSpec, profile: str = "") -> list[Finding]:
+        """Findings that need no request."""
+        chosen = self._regions.profile(profile)
+        return offline.preflight(spec, chosen, self._workloads, self._regions.known_flavors(chosen), self._secrets)
+
+    def online(self, spec: RunSpec, profile: str = "", on_progress: OnProgress = no_progress) -> list[Finding]:
+        """Findings of the region, within the setting `look_seconds`. Raises CloudError when it cannot be reached."""
+        chosen = self._regions.profile(profile)
+        cloud = self._interactive(chosen.name, subject_of(spec, chosen, self._workloads).spec.api)
+        seconds = self._settings.look_seconds
+        return online(spec, chosen, self._workloads, cloud.objects, cloud.training, seconds, on_progress)
+
+    def estimate(self, spec: RunSpec, profile: str, hours: float) -> Cost | None:
+        """The cost of that many hours; None when the profile has no price for the flavor."""
+        chosen = self._regions.profile(profile)
+        total = offline.estimate(spec, chosen, hours)
+        if total is None:
+            return None
+        return Cost(total, chosen.price_per_node_hour[spec.flavor or chosen.flavor], chosen.currency)

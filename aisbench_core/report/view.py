@@ -1,0 +1,143 @@
+"""What the report shows, section by section: the warehouse's answers, arranged for the templates."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from aisbench_core.formats import clipped, nodes_and_cards
+from aisbench_core.model import SYSTEM_FIELDS
+from aisbench_core.report.figures import Figure, by_unit, figures_of
+from aisbench_core.warehouse.exporting.reported import Cells, Reported, ReportedRun
+from aisbench_core.warehouse.validity.series_evaluation import SeriesEvaluation
+
+IDENTIFICATION = ("test_id", "created_by", "region", "division", "scenario", "origin")
+CONFIGURATION = (
+    "workload", "engine_version", "accelerator", "flavor", "pool_type",
+    "mode", "dataset_name", "throughput_definition", "throughput_aggregation",
+)  # fmt: skip
+NODES = "number_of_nodes"
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedConfiguration:
+    """Runs with the same configuration; node counts may differ."""
+
+    run_ids: tuple[str, ...]
+    fields: Mapping[str, object]
+    hyperparameters: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedSystem:
+    """Runs on the same system; node counts may differ. `fields` and `missing`: those of the system description."""
+
+    run_ids: tuple[str, ...]
+    fields: Mapping[str, object]
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportView:
+    """The values of all sections; the templates format numbers and times."""
+
+    report_id: str
+    data_sha256: str
+    written_at: datetime
+    runs: tuple[ReportedRun, ...]
+    identification: Mapping[str, tuple[str, ...]]
+    rulesets: tuple[tuple[str, str], ...]
+    results: tuple[tuple[str, list[ReportedRun]], ...]
+    statistics: tuple[Cells, ...]
+    figures: tuple[Figure, ...]
+    configurations: tuple[ReportedConfiguration, ...]
+    systems: tuple[ReportedSystem, ...]
+    series: tuple[SeriesEvaluation, ...]
+
+    @property
+    def is_rehearsal(self) -> bool:
+        """Whether its numbers are no measurements."""
+        return any(run.cells["rehearsal"] for run in self.runs)
+
+
+def report_view(reported: Reported, data_sha256: str, written_at: datetime, nodes: str) -> ReportView:
+    """The view of these answers. `nodes`: the axis label of charts, in the report's language."""
+    runs = reported.runs
+    identification = {name: _distinct(run.cells[name] for run in runs) for name in IDENTIFICATION}
+    rulesets = ((run.cells["ruleset_id"], run.cells["ruleset_basis"] or "") for run in runs if run.cells["ruleset_id"])
+    return ReportView(
+        reported.report_id,
+        data_sha256,
+        written_at.astimezone(UTC),
+        runs,
+        identification | {"submitter": _distinct(run.system.get("submitter") for run in runs)},
+        tuple(dict.fromkeys(rulesets)),
+        tuple(by_unit(runs)),
+        tuple(group for group in reported.groups if group["runs_valid"]),
+        tuple(figures_of(reported, nodes)),
+        tuple(_configurations(runs)),
+        tuple(_systems(runs)),
+        reported.series,
+    )
+
+
+def software(cells: Cells) -> str:
+    """Framework and version."""
+    return " ".join(part for part in (cells["framework"], cells["framework_version"]) if part)
+
+
+def hardware(cells: Cells) -> str:
+    """The instance type; of a pool, or where no instance type is known, the accelerator beside the pool."""
+    return cells["flavor"] or " · ".join(part for part in (cells["pool_id"], cells["accelerator"]) if part)
+
+
+def size(cells: Cells) -> str:
+    """Nodes × cards."""
+    return nodes_and_cards(cells["node_count"], cells["cards_per_node"])
+
+
+def group_title(group: Cells) -> str:
+    """A row of the statistics in one line."""
+    series = f"{group['series_id']}: " if group["series_id"] else ""
+    parts = (group["model_name"], software(group), hardware(group), size(group))
+    return series + " · ".join(clipped(part, 80) for part in parts if part)
+
+
+def _configurations(runs: Sequence[ReportedRun]) -> Iterator[ReportedConfiguration]:
+    groups: defaultdict[tuple[object, ...], list[ReportedRun]] = defaultdict(list)
+    for run in runs:
+        columns = ("model_name", *CONFIGURATION, "hyperparameters_json")
+        groups[(software(run.cells), *(run.cells[name] for name in columns))].append(run)
+    for group in groups.values():
+        cells = group[0].cells
+        parameters = json.loads(cells["hyperparameters_json"] or "{}")
+        yield ReportedConfiguration(
+            _run_ids(group),
+            {
+                "size": ", ".join(_distinct(size(run.cells) for run in group)),
+                "model": cells["model_name"],
+                "framework": software(cells),
+                **{name: cells[name] for name in CONFIGURATION},
+            },
+            {name: json.dumps(value, ensure_ascii=False) for name, value in parameters.items()},
+        )
+
+
+def _systems(runs: Sequence[ReportedRun]) -> Iterator[ReportedSystem]:
+    groups: defaultdict[str, list[ReportedRun]] = defaultdict(list)
+    for run in runs:
+        groups[json.dumps({**run.system, NODES: NODES in run.system}, sort_keys=True)].append(run)
+    for group in groups.values():
+        system = {**group[0].system, NODES: ", ".join(_distinct(run.system.get(NODES) for run in group))}
+        values = {name: system[name] for name in SYSTEM_FIELDS if system.get(name)}
+        yield ReportedSystem(_run_ids(group), values, tuple(name for name in SYSTEM_FIELDS if name not in values))
+
+
+def _run_ids(runs: Sequence[ReportedRun]) -> tuple[str, ...]:
+    return tuple(run.cells["run_id"] for run in runs)
+
+
+def _distinct(values: Iterable[object]) -> tuple[str, ...]:
+    """The values in order, each once, without empty ones."""
+    return tuple(dict.fromkeys(str(value) for value in values if value))

@@ -1,0 +1,120 @@
+"""Paths of a run: its folder on this machine, and its directories in OBS."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from aisbench_core.model import Channel, JobRequest, Run, RunSpec
+from aisbench_core.settings import Profile
+
+JOB_NAME_MOST = 64
+HASH_LETTERS = 16
+FIRST_VERSION = "V1/"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """The folder data/runs/<run_id>/: text files, from which the warehouse can be rebuilt."""
+
+    path: Path
+
+    @property
+    def spec(self) -> Path:
+        """The spec as YAML."""
+        return self.path / "spec.yaml"
+
+    @property
+    def pre_start(self) -> Path:
+        """The ma-pre-start.sh that the console writes, if the spec needs one."""
+        return self.path / "ma-pre-start.sh"
+
+    @property
+    def launch(self) -> Path:
+        """Facts of the workload and the region at launch."""
+        return self.path / "launch.json"
+
+    @property
+    def record(self) -> Path:
+        """Everything that the warehouse stores of the run, except for samples and events."""
+        return self.path / "record.json"
+
+    @property
+    def result(self) -> Path:
+        """The block train_result_info."""
+        return self.path / "train_result_info.json"
+
+    @property
+    def metrics(self) -> Path:
+        """One metric sample a line."""
+        return self.path / "metrics.jsonl"
+
+    @property
+    def events(self) -> Path:
+        """One event a line, of the console and the cloud."""
+        return self.path / "events.jsonl"
+
+    @property
+    def logs(self) -> Path:
+        """The folder of the logs, one per node."""
+        return self.path / "logs"
+
+    def log(self, node: int) -> Path:
+        """One node's log."""
+        return self.logs / f"worker-{node}.log"
+
+
+def job_name(spec: RunSpec, run_id: str) -> str:
+    """The job's name; it contains the run's id, so that the job can be found again after a crash."""
+    start = (spec.name or spec.workload)[: JOB_NAME_MOST - len(run_id) - 1]
+    return f"{start}-{run_id}"
+
+
+def code_path(run: Run, profile: Profile) -> str:
+    """The directory of the run's code in OBS, named by the code's hash: equal code is stored once, and never changes.
+
+    The last directory keeps its local name, because the job sees it as ${MA_JOB_DIR}/<name>."""
+    name = Path(run.spec.code_dir).expanduser().resolve().name or "code"
+    return f"{profile.path('code', run.spec.workload, run.code_sha256[:HASH_LETTERS])}{name}/"
+
+
+def shared_path(profile: Profile) -> str:
+    """The directory of large files, which are stored once for all code, each in a directory named by its hash."""
+    return profile.path("files")
+
+
+def log_path(run: Run, profile: Profile) -> str:
+    """The directory that the cloud writes the logs of the run's nodes to."""
+    return f"{run.spec.log_path or profile.path('log')}{run.job_name}/"
+
+
+def output_path(run: Run, profile: Profile) -> str:
+    """The directory of the run's result files: its first output."""
+    return outputs(run, profile)[0].path
+
+
+def outputs(run: Run, profile: Profile) -> tuple[Channel, ...]:
+    """The run's outputs, each in a directory of its own, so that old results cannot pass for new ones.
+
+    Jobs of API v1 have versions with a directory each; a run is always version 1 of its own job."""
+    version = FIRST_VERSION if run.spec.api.has_versions else ""
+    return tuple(
+        channel.model_copy(update={"path": f"{channel.path or profile.path('output')}{run.job_name}/{version}{own}"})
+        for position, channel in enumerate(run.spec.outputs)
+        for own in ["" if position == 0 else f"{channel.name}/"]
+    )
+
+
+def job_request(run: Run, profile: Profile, secrets: Mapping[str, str]) -> JobRequest:
+    """The request that creates the run's job. `secrets`: the values of the spec's secret variables."""
+    code = "" if not run.spec.code_dir else code_path(run, profile)
+    return JobRequest(
+        name=run.job_name,
+        spec=run.spec,
+        code_path=code,
+        boot_path=code + run.spec.boot_file if code and run.spec.boot_file else "",
+        log_path=log_path(run, profile),
+        inputs=tuple(channel for channel in run.spec.inputs if channel.path),
+        outputs=outputs(run, profile),
+        environments={"AISBENCH_RUN_ID": run.run_id, **run.spec.variables, **run.spec.environments, **secrets},
+        parameters={name: str(value) for name, value in run.spec.parameters.items()},
+    )

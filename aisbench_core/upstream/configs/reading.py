@@ -1,0 +1,189 @@
+"""Reads the files of an upstream configuration, without executing them."""
+
+import ast
+import textwrap
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+
+from pydantic import SecretStr
+
+from aisbench_core.authoring.pre_start import SCRIPT
+from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
+from aisbench_core.upstream.configs.contents import (
+    Assigned,
+    ConfigFile,
+    Document,
+    LineFinding,
+    Literal,
+    NotLiteral,
+    ShellConfig,
+    finding,
+)
+from aisbench_core.upstream.configs.keys import ACCESS, DICTS, SECRET, keys_of
+from aisbench_core.upstream.configs.literals import Literals, shown
+from aisbench_core.upstream.configs.shell import read_pre_start, read_shell
+from aisbench_core.upstream.configs.source import comments, decoded, parsed
+
+EASYDICT = ("easydict", "EasyDict")
+MASK = "••••"
+SHORTEST_SECRET = 8  # shorter ones occur in other text by chance
+CONSTRUCTORS = frozenset({"ed", "edict", "EasyDict", "dict"})
+
+
+def read(files: Sequence[ConfigFile]) -> Document:
+    """The content of a modelarts_config.py, and of its config.sh and ma-pre-start.sh if they are given.
+
+    Raises ConfigError for a file that is too large, not text or not Python, for two files of one kind, and without a
+    modelarts_config.py."""
+    scripts = [file for file in files if PurePath(file.name).suffix == ".sh"]
+    pre_starts = [file for file in scripts if PurePath(file.name).name == SCRIPT]
+    shells = [file for file in scripts if file not in pre_starts]
+    pythons = [file for file in files if file not in scripts]
+    if len(pythons) != 1 or len(shells) > 1 or len(pre_starts) > 1:
+        names = ", ".join(file.name for file in files) or Message("nothing")
+        message = Message(
+            "expected one modelarts_config.py, optionally with its config.sh and {script}; got: {names}",
+            script=SCRIPT,
+            names=names,
+        )
+        raise ConfigError(message)
+    document = read_python(pythons[0])
+    shell, findings = read_shell(decoded(shells[0])) if shells else (ShellConfig(), [])
+    script, more = read_pre_start(decoded(pre_starts[0])) if pre_starts else (ShellConfig(), [])
+    single = script.single_server if shell.single_server is None else shell.single_server
+    both = ShellConfig(single, shell.api, script.levels)
+    return Document(document.name, document.dicts, both, (*document.findings, *findings, *more))
+
+
+def read_python(file: ConfigFile) -> Document:
+    """The dicts of a modelarts_config.py. Raises ConfigError as `read` does."""
+    text = textwrap.dedent(decoded(file))  # copied out of a manual, all lines may be indented
+    tree = parsed(text, file.name)
+    literals = Literals(CONSTRUCTORS | set(_aliases(tree)), comments(text))
+    dicts: dict[str, Assigned] = {}
+    findings: list[LineFinding] = []
+    for statement in tree.body:
+        assigned = _assigned(statement, literals)
+        if assigned is None:
+            findings.extend(_code(statement))
+            continue
+        if first := dicts.get(assigned.name):
+            message = Message("is given twice (first in line {line}); the last one counts", line=first.line)
+            findings.append(finding("config.duplicate", assigned.name, message, assigned.line))
+        dicts[assigned.name] = assigned
+    if not dicts:
+        hint = Message("is it a modelarts_config.py?")
+        raise ConfigError(Message("{file} assigns none of {names}", file=file.name, names=", ".join(DICTS)), hint)
+    supported = {name: _supported(assigned, findings) for name, assigned in dicts.items()}
+    clean, all_findings = _masked(supported, [*findings, *literals.findings])
+    return Document(file.name, clean, findings=tuple(sorted(all_findings, key=lambda finding: finding.line)))
+
+
+def _aliases(tree: ast.Module) -> Iterator[str]:
+    for statement in tree.body:
+        if isinstance(statement, ast.ImportFrom) and statement.module == EASYDICT[0]:
+            yield from (name.asname or name.name for name in statement.names if name.name == EASYDICT[1])
+
+
+def _assigned(statement: ast.stmt, literals: Literals) -> Assigned | None:
+    """One of the three dicts, if the statement assigns it."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    value = getattr(statement, "value", None)
+    name = targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
+    if name not in DICTS or not isinstance(statement, ast.Assign | ast.AnnAssign) or not isinstance(value, ast.expr):
+        return None
+    literal = literals.read(value, name)
+    if isinstance(literal.value, dict):
+        return Assigned(name, statement.lineno, literal.value)
+    if not isinstance(literal.value, NotLiteral):
+        literals.findings.append(finding("config.type", name, Message("must be a dict"), literal.line))
+    return Assigned(name, statement.lineno, {})
+
+
+def _supported(assigned: Assigned, findings: list[LineFinding]) -> Assigned:
+    """The dict with only the keys that upstream reads; others could contain anything, even a secret."""
+    allowed = [key.name for key in keys_of(assigned.name)]
+    for key, value in assigned.entries.items():
+        if key not in allowed:
+            message = Message("is not a known key; known: {known}", known=", ".join(allowed))
+            findings.append(finding("config.unknown", f"{assigned.name}.{shown(key)}", message, value.line))
+    entries = {key: value for key, value in assigned.entries.items() if key in allowed}
+    return Assigned(assigned.name, assigned.line, entries)
+
+
+def _code(statement: ast.stmt) -> Iterator[LineFinding]:
+    """Findings about statements other than imports and docstrings."""
+    text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+    if text or isinstance(statement, ast.Import | ast.ImportFrom | ast.Pass):
+        return
+    changed = _changed(statement)
+    if changed:
+        message = Message("is changed here by code, which is not executed")
+        yield finding("config.literal", changed, message, statement.lineno, Message("write the value into the dict"))
+    else:
+        message = Message("is neither an import nor one of the three dicts; it is not executed")
+        yield finding("config.code", "", message, statement.lineno)
+
+
+def _changed(statement: ast.stmt) -> str:
+    """The dict that a statement changes, such as `session_config.job_name = …`; empty if none."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):  # print(session_config)
+        return ""
+    names = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    return next((name for name in DICTS if name in names), "")
+
+
+# --- keys outside access_config -----------------------------------------------------------------------
+
+
+def _masked(
+    dicts: Mapping[str, Assigned], findings: Iterable[LineFinding]
+) -> tuple[dict[str, Assigned], list[LineFinding]]:
+    """Dicts and findings without the texts and comments that contain a key of access_config."""
+    secrets = list(_secrets(dicts.get(ACCESS)))
+    added: list[LineFinding] = []
+    clean = {}
+    for name, assigned in dicts.items():
+        entries = {key: _without(value, secrets, f"{name}.{key}", added) for key, value in assigned.entries.items()}
+        clean[name] = replace(assigned, entries=entries)
+    return clean, [replace(finding, field=_hidden(finding.field, secrets)) for finding in (*findings, *added)]
+
+
+def _secrets(access: Assigned | None) -> Iterator[str]:
+    entries = access.entries if access else {}
+    for name in SECRET:
+        value = entries[name].value if name in entries else None
+        secret = value.get_secret_value().strip() if isinstance(value, SecretStr) else ""
+        if len(secret) >= SHORTEST_SECRET:
+            yield secret
+
+
+def _without(literal: Literal, secrets: Collection[str], field: str, findings: list[LineFinding]) -> Literal:
+    value, comment = literal.value, "" if _contains(literal.comment, secrets) else literal.comment
+    if isinstance(value, str) and _contains(value, secrets):
+        message = Message("repeats a key of access_config, and is left out")
+        findings.append(finding("config.secret", field, message, literal.line))
+        return Literal(NotLiteral(), literal.line, comment)
+    if isinstance(value, tuple):
+        inner = (_without(item, secrets, f"{field}[{index}]", findings) for index, item in enumerate(value))
+        return Literal(tuple(inner), literal.line, comment)
+    if isinstance(value, Mapping):
+        entries = {
+            _hidden(key, secrets): _without(entry, secrets, f"{field}.{key}", findings) for key, entry in value.items()
+        }
+        return Literal(entries, literal.line, comment)
+    return Literal(value, literal.line, comment)
+
+
+def _hidden(field: str, secrets: Collection[str]) -> str:
+    # A key of a dict may itself be a secret, if somebody swapped name and value.
+    for secret in secrets:
+        field = field.replace(secret, MASK)
+    return field
+
+
+def _contains(text: str, secrets: Collection[str]) -> bool:
+    return any(secret in text for secret in secrets)

@@ -1,0 +1,194 @@
+"""Converts a session_config to a RunSpec."""
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from aisbench_core.authoring.manifest import Parameter, ParameterType
+from aisbench_core.authoring.workloads import Workload, Workloads
+from aisbench_core.documents import parse
+from aisbench_core.errors import SpecError
+from aisbench_core.messages import Hint, Message, verbatim
+from aisbench_core.model import Mode, RunSpec, Scalar
+from aisbench_core.preflight.rules.resources import cards_in_name
+from aisbench_core.upstream.configs.contents import Hints, ImportedSpec, PackageName, ShellConfig
+from aisbench_core.upstream.configs.fields import ConfigReader
+from aisbench_core.upstream.configs.keys import APIS, INPUT, LISTS, NAS, OUTPUT
+from aisbench_core.upstream.configs.literals import shown
+from aisbench_core.upstream.configs.workload_detection import version_of, workload_of
+
+ASCEND_CARDS = 8  # of a whole Ascend server
+NFS = "nfs"
+# Fields of a spec that are copied from a key's text.
+TEXTS = {
+    "name": "job_name",
+    "description": "job_description_prefix",
+    "engine_name": "framework_type",
+    "engine_version": "framework_version",
+    "pool_id": "pool_id",
+    "flavor": "train_instance_type",
+}
+
+# The key behind each field of a spec, for findings.
+KEYS = TEXTS | {
+    "node_count": "train_instance_count",
+    "boot_file": "boot_file",
+    "inputs": "inputs",
+    "outputs": "out_base_url",
+    "volumes": "nas_share_addr",
+}
+
+_DECIMAL = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,4})?")
+_WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
+
+
+def spec_of(
+    reader: ConfigReader, workloads: Workloads, hints: Hints, package: PackageName | None, shell: ShellConfig
+) -> ImportedSpec | None:
+    """The spec, with findings for what cannot be imported; None if the workload is unknown.
+
+    Raises ConfigError if a workload or version in the hints does not exist."""
+    parameters = reader.parameters(*LISTS[reader.name])
+    boot_file, engine = boot_file_of(reader), reader.text("framework_version")
+    workload = workload_of(boot_file, engine, [name for name, *_ in parameters], workloads, hints, package)
+    if workload is None:
+        message = Message(
+            "boot file {file!r} and engine {engine!r} do not identify the workload", file=boot_file, engine=engine
+        )
+        hint = Message("choose one of: {known}", known=", ".join(workloads.names()))
+        reader.report("config.workload", "boot_file", message, hint)
+        return None
+    version = _version(reader, workload, {name: value for name, value, *_ in parameters}, hints, package)
+    declared = workload.edition(version).parameters
+    answers: dict[str, Any] = {
+        "workload": workload.name,
+        "framework_version": version,
+        "parameters": {name: typed(value, declared.get(name)) for name, value, *_ in parameters},
+        "inputs": [{"name": INPUT, "path": path}] if (path := reader.text("inputs")) else [],
+        "outputs": [{"name": OUTPUT, "path": path}] if (path := reader.text("out_base_url")) else [],
+        "code_dir": hints.code_dir,
+        "boot_file": boot_file,
+        "node_count": reader.whole_number("train_instance_count"),
+        "mode": Mode.SINGLE_SERVER if shell.single_server else Mode.CLUSTER,
+        "log_levels": shell.levels.model_dump(exclude_none=True),
+        "volumes": _volumes(reader),
+        "api": APIS[reader.name],
+        "imported": True,  # so that an export gives the same file back
+        **{field: reader.text(key) for field, key in TEXTS.items()},
+    }
+    if not hints.code_dir and not workload.ships_code:
+        message = Message("is a directory in OBS; the directory to upload from this machine is not known")
+        hint = Message("set the spec's code_dir to the package's code/code")
+        reader.report("config.code-dir", "code_dir", message, hint)
+    answers["cards_per_node"] = _cards(reader, answers, workload)
+    comments = {name: comment for name, _, comment, _ in parameters if comment}
+    return ImportedSpec(reader.name, _checked(reader, answers), comments)
+
+
+def typed(value: Scalar, parameter: Parameter | None) -> Scalar:
+    """A parameter's value in the type that the workload declares if possible, otherwise as text."""
+    text = str(value)
+    kind = parameter.type if parameter else ParameterType.STR
+    if kind is ParameterType.BOOL and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if kind in (ParameterType.INT, ParameterType.FLOAT) and _WHOLE.fullmatch(text):
+        return int(text)
+    if kind is ParameterType.FLOAT and _DECIMAL.fullmatch(text) and math.isfinite(float(text)):
+        return float(text)
+    return text
+
+
+def boot_file_of(reader: ConfigReader) -> str:
+    """The boot file relative to the code directory; empty if it is not set or outside."""
+    boot, code = reader.text("boot_file"), reader.text("code_dir")
+    if not boot.startswith("/"):
+        return boot
+    root = code if code.endswith("/") else f"{code}/"
+    if code and boot.startswith(root):
+        return boot.removeprefix(root).strip("/ ")
+    message = Message("{file!r} is not in code_dir {folder!r}", file=boot, folder=code)
+    reader.report("config.boot-file", "boot_file", message)
+    return ""
+
+
+def _version(
+    reader: ConfigReader,
+    workload: Workload,
+    parameters: Mapping[str, Scalar],
+    hints: Hints,
+    package: PackageName | None,
+) -> str:
+    engine = reader.text("framework_version")
+    clues = version_of(workload, engine, parameters, hints, package)
+    for clue, stronger in clues.contradictions:
+        is_engine = clue.key == "framework_version"
+        key = clue.key if is_engine else f"{LISTS[reader.name][0]}.{shown(clue.key)}"
+        message = Message(
+            "{clue} implies version {implied}, but {stronger} implies {other}",
+            clue=clue.source,
+            implied=clue.implied,
+            stronger=stronger.source,
+            other=stronger.implied,
+        )
+        hint: Hint = (
+            Message("set the engine of that version, or install its MindSpore with `update`") if is_engine else ""
+        )
+        line = reader.line_of(key) if is_engine else reader.line_of(LISTS[reader.name][0])
+        reader.report("config.contradiction", key, message, hint, line)
+    if not clues.version:
+        message = Message(
+            "parameters, package and engine {engine!r} do not determine the framework version of {workload}",
+            engine=engine,
+            workload=workload.name,
+        )
+        hint = Message("choose one of: {possible}", possible=", ".join(clues.possible))
+        reader.report("config.version", "framework_version", message, hint)
+    return clues.version
+
+
+def _volumes(reader: ConfigReader) -> list[Mapping[str, str]]:
+    kind, share, mount = (reader.text(key) for key in NAS)
+    if not any((kind, share, mount)):
+        return []
+    if not share or not mount or kind.lower() not in (NFS, ""):
+        message = Message(
+            "nas_type {kind!r}, nas_share_addr {share!r} and nas_mount_path {mount!r} do not define a volume",
+            kind=kind,
+            share=share,
+            mount=mount,
+        )
+        key = next(key for key in NAS if reader.text(key))
+        reader.report("config.volume", key, message, Message("the only type is {kind!r}", kind=NFS))
+        return []
+    return [{"server_path": share, "local_path": mount}]
+
+
+def _cards(reader: ConfigReader, answers: Mapping[str, Any], workload: Workload) -> int | None:
+    """Cards per node: from the flavor's name, else the parameter device_num, else all cards of an Ascend node."""
+    cards = cards_in_name(answers["flavor"]) or answers["parameters"].get("device_num")
+    # device_num is text in some files, and a bool is no number of cards.
+    if type(cards) is int and 1 <= cards <= 64:
+        return cards
+    ascend = "ascend" in (answers["engine_name"] or workload.engine_name).lower()
+    cards = ASCEND_CARDS if ascend else 1
+    message = Message(
+        "the number of cards of {flavor!r} is unknown; {cards} is assumed", flavor=answers["flavor"], cards=cards
+    )
+    reader.report("config.cards", "train_instance_type", message, Message("set cards_per_node if that is wrong"))
+    return cards
+
+
+def _checked(reader: ConfigReader, answers: Mapping[str, Any]) -> RunSpec:
+    """The spec of all answers that are valid; the others are findings with their line, and not set."""
+    accepted = {field: answer for field, answer in answers.items() if answer not in (None, "", [], {})}
+    # In a loop, because removing an invalid field can reveal another problem.
+    while True:
+        try:
+            return parse(RunSpec, accepted, verbatim(reader.name))
+        except SpecError as error:
+            for problem in error.problems:
+                field, _, name = problem.field.partition(".")
+                key = f"{LISTS[reader.name][0]}.{name}" if field == "parameters" else KEYS.get(field, "")
+                reader.refuse(problem, key)
+                accepted.pop(field, None)

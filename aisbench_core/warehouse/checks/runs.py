@@ -1,0 +1,227 @@
+"""The check that each rule of a ruleset makes of one run: what it expects, and what it found.
+
+A rule without anything to check (no cards, no power, no second server) makes no check. Levels, thresholds and
+descriptions of rules are in the ruleset. Two checks warn however strict a ruleset is, because nothing is wrong: of an
+imported result without single cards, and of accuracy on synthetic data.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from aisbench_core.messages import Message, verbatim
+from aisbench_core.model import Division
+from aisbench_core.model.columns import KEYS
+from aisbench_core.model.system import MOST_LETTERS
+from aisbench_core.rulesets.ruleset import (
+    Accuracy,
+    Agreement,
+    Consequence,
+    Definitions,
+    Description,
+    Fields,
+    PowerRule,
+    ServerAccuracy,
+    Stragglers,
+    ValidityRule,
+)
+from aisbench_core.warehouse.checks.times import SECOND, checked, clock, durations, listed, period, times
+from aisbench_core.warehouse.records.facts import Card, Cards, Facts
+from aisbench_core.warehouse.records.throughput import AS_REPORTED, is_usable
+from aisbench_core.warehouse.values import Check, CheckLevel
+
+NOT_NEGATIVE = tuple(
+    key.stored_name for key in KEYS if key.key and key.key.zero_is_unmeasured and key.stored_name in Facts._fields
+)
+SYSTEM_FIELDS = 33
+_LEVELS = {Consequence.FAIL: CheckLevel.FAIL, Consequence.WARN: CheckLevel.WARN, Consequence.OFF: CheckLevel.OK}
+
+NONE = Message("none")
+_SHARE = Message("above 0 and at most 1")
+_NOT_MEASURED = Message("not measured")
+_BELOW_MAXIMUM = Message("an average below the maximum")
+_ALL_FIELDS, _ALL = Message("every required field, in range"), Message("all")
+_HASH_OF_CODE = Message("a hash of the code")
+_SYSTEM = Message("system description")
+
+CheckFunction: TypeAlias = Callable[[Facts, Any, CheckLevel], Check | None]
+"""Takes the facts, the rule, and the level of a check that does not pass."""
+
+
+def division_of(facts: Facts) -> Division:
+    """The division whose levels apply: closed only when that is stated, and never for a rehearsal."""
+    return Division.CLOSED if facts.division == Division.CLOSED and not facts.rehearsal else Division.OPEN
+
+
+def no_result(facts: Facts) -> Check:
+    """The only check of a run without a result."""
+    return Check("V01", CheckLevel.FAIL, Message("a result"), NONE, facts.how_it_ended)
+
+
+def _fields(facts: Facts, rule: Fields, level: CheckLevel) -> Check:
+    wrong = list(dict.fromkeys([*facts.objections, *_missing(facts, rule), *_out_of_range(facts)]))
+    # Problems of results that older versions collected are plain text, which has no Chinese.
+    are_messages = all(isinstance(problem, Message) for problem in wrong)
+    actual = (listed(wrong) if are_messages else "; ".join(wrong)) or _ALL
+    return checked("V01", not wrong, level, _ALL_FIELDS, actual, "train_result_info")
+
+
+def _missing(facts: Facts, rule: Fields) -> Iterator[Message]:
+    return (Message("{name} is missing", name=name) for name in rule.required if getattr(facts, name) in (None, ""))
+
+
+def _out_of_range(facts: Facts) -> Iterator[Message]:
+    reported = facts.throughput_ratio
+    if reported is not None and not is_usable(reported):
+        yield Message("throughput_ratio is {found}, allowed: 1e-100 to 1e+100", found=str(reported))
+    for name in NOT_NEGATIVE:
+        value = getattr(facts, name)
+        if value is not None and not value >= 0:
+            yield Message("{name} is {found}, allowed: 0 or more", name=name, found=str(value))
+    share = facts.resource_util_ratio
+    if share is not None and share > 1:
+        yield Message("resource_util_ratio is {found}, allowed: at most 1", found=str(share))
+
+
+def _ranks(facts: Facts, _: ValidityRule, level: CheckLevel) -> Check:
+    if facts.imported and not facts.cards.stored:
+        evidence = Message("the imported result holds only its sum")
+        return Check("V03", CheckLevel.WARN, Message("a throughput of each card"), NONE, evidence)
+    expected, usable = facts.ranks_expected or 0, facts.ranks_found
+    cards = expected if facts.card_count is None else facts.card_count
+    complete = 0 < expected == facts.cards.stored == usable == cards
+    wrong = [*map(_card, facts.cards.unusable), *_miscounted(facts.cards, expected, usable or 0)]
+    actual = Message("{found} of {expected} ranks", found=usable, expected=expected)
+    return checked("V03", complete, level, Message("{count} ranks", count=cards), actual, listed(wrong))
+
+
+def _miscounted(cards: Cards, expected: int, usable: int) -> Iterator[Message]:
+    if cards.stored < expected:
+        yield Message("ranks that are missing: {count}", count=expected - cards.stored)
+    if not cards.unusable and usable < cards.stored:
+        yield Message("ranks that are there more than once: {count}", count=cards.stored - usable)
+
+
+def _card(card: Card) -> Message:
+    server, rank, throughput = card
+    number = Message("no number") if throughput is None else f"{throughput:.7g}"
+    return Message("server {server} rank {rank}: {throughput}", server=server, rank=rank, throughput=number)
+
+
+def _agreement(facts: Facts, rule: Agreement, level: CheckLevel) -> Check | None:
+    reported, computed = facts.throughput_ratio, facts.throughput
+    if reported is None or computed is None or not is_usable(reported) or facts.formula_id == AS_REPORTED:
+        return None
+    agrees = math.isclose(reported, computed, rel_tol=rule.tolerance)
+    return checked("V04", agrees, level, repr(computed), repr(reported), facts.formula_id)
+
+
+def _stragglers(facts: Facts, rule: Stragglers, level: CheckLevel) -> Check | None:
+    if facts.throughput is None or facts.formula_id == AS_REPORTED:
+        return None
+    cards = facts.cards
+    expected = Message("every rank at {share} of the median or above", share=f"{rule.share * 100:g}%")
+    actual = Message("{count} below", count=cards.slow)
+    return checked("V05", not cards.slow, level, expected, actual, listed(list(map(_card, cards.slowest))))
+
+
+def _accuracy(facts: Facts, rule: Accuracy, level: CheckLevel) -> Check:
+    accuracy = facts.accuracy
+    actual = _NOT_MEASURED if accuracy is None else repr(accuracy)
+    if facts.synthetic_data:
+        evidence = Message("accuracy on synthetic data is not a measurement")
+        return Check("V06", CheckLevel.WARN, Message("real data"), actual, evidence)
+    if accuracy is None or not 0 < accuracy <= 1:
+        return Check("V06", level, _SHARE, actual)
+    target, source = target_of(facts.workload, facts.model, facts.accuracy_target, facts.accuracy_target_source, rule)
+    if target is None:
+        return Check("V06", CheckLevel.OK, _SHARE, actual, Message("the workload has no target"))
+    below = _LEVELS[rule.below_target.of(division_of(facts))]
+    expected = Message("at least {number}", number=repr(target))
+    return checked("V06", accuracy >= target, below, expected, actual, verbatim(source))
+
+
+def target_of(
+    workload: str, model: str, own: float | None, own_source: str, rule: Accuracy
+) -> tuple[float | None, str]:
+    """The accuracy that a run has to reach, and its source: the ruleset's target before the workload's own."""
+    stated = rule.targets.get(workload) or rule.targets.get(model)
+    return (stated.accuracy, stated.source) if stated else (own, own_source)
+
+
+def _server_accuracy(facts: Facts, rule: ServerAccuracy, level: CheckLevel) -> Check | None:
+    lowest, highest = facts.lowest_accuracy, facts.highest_accuracy
+    if lowest is None or highest is None:
+        return None
+    expected = Message("servers within {number} of each other", number=repr(rule.most_apart))
+    actual = Message("{lowest} to {highest}", lowest=repr(lowest), highest=repr(highest))
+    return checked("V07", highest - lowest <= rule.most_apart, level, expected, actual)
+
+
+def _code(facts: Facts, _: ValidityRule, level: CheckLevel) -> Check:
+    return checked("V15", bool(facts.code_sha256), level, _HASH_OF_CODE, _quoted(facts.code_sha256))
+
+
+def _quoted(text: str) -> Message:
+    return verbatim(text) if text else NONE
+
+
+def _definition(facts: Facts, rule: Definitions, level: CheckLevel) -> Check | None:
+    if not rule.allowed:
+        return None
+    expected = Message("one of {allowed}", allowed=", ".join(rule.allowed))
+    definition = facts.throughput_definition
+    return checked("V16", definition in rule.allowed, level, expected, _quoted(definition))
+
+
+def _power(facts: Facts, rule: PowerRule, level: CheckLevel) -> Check | None:
+    if facts.average_power is None:
+        return None
+    if facts.max_power is not None and facts.average_power > facts.max_power:
+        average, most = repr(facts.average_power), repr(facts.max_power)
+        actual = Message("{average} W on average, {most} W at most", average=average, most=most)
+        return Check("V19", level, _BELOW_MAXIMUM, actual)
+    start, end = period(facts, "total")
+    if facts.energy_consumption is None or start is None or end is None or end <= start:
+        actual = Message("{average} W on average", average=repr(facts.average_power))
+        return Check("V19", CheckLevel.OK, _BELOW_MAXIMUM, actual)
+    energy, reported = facts.average_power * (end - start) / SECOND, facts.energy_consumption
+    agrees = math.isclose(energy, reported, rel_tol=rule.tolerance)
+    return checked("V19", agrees, level, f"{energy!r} J", f"{reported!r} J", Message("average_power x total time"))
+
+
+def _description(facts: Facts, rule: Description, level: CheckLevel) -> Check:
+    filled = facts.system_fields or 0
+    expected = Message("{count} of {total} fields", count=rule.fields, total=SYSTEM_FIELDS)
+    return checked("V21", filled >= rule.fields, level, expected, Message("{count} fields", count=filled), _SYSTEM)
+
+
+def _model(facts: Facts, _: ValidityRule, level: CheckLevel) -> Check | None:
+    if not facts.test_model or not facts.model:
+        return None
+    # The tester's configuration cuts off longer names.
+    is_same = _letters(facts.test_model) == _letters(facts.model[:MOST_LETTERS])
+    return checked("V25", is_same, level, verbatim(facts.model), verbatim(facts.test_model), "config.json")
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]", "", name.lower())
+
+
+CHECKS: Mapping[str, CheckFunction] = {
+    "V01": _fields,
+    "V02": times,
+    "V03": _ranks,
+    "V04": _agreement,
+    "V05": _stragglers,
+    "V06": _accuracy,
+    "V07": _server_accuracy,
+    "V15": _code,
+    "V16": _definition,
+    "V19": _power,
+    "V21": _description,
+    "V23": durations,
+    "V25": _model,
+    "V26": clock,
+}

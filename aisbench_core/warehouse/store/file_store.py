@@ -1,0 +1,275 @@
+"""The warehouse file: attached for the first cursor, detached after the last.
+
+DuckDB gives the file to one process at a time, so none keeps it longer than its queries take; others wait a bounded
+time for their turn. The engine stays, with an empty database in memory: starting one takes several times as long as
+attaching the file. Nothing here may open the file in any other way: closing another handle on it, even one of
+`duckdb.connect`, would drop the POSIX lock that DuckDB holds.
+"""
+
+import contextlib
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import duckdb
+
+from aisbench_core.errors import WarehouseBusy, WarehouseError
+from aisbench_core.messages import Message
+from aisbench_core.private_files import abandoned
+from aisbench_core.read_only import is_read_only, require_writable
+from aisbench_core.warehouse.store import Compacted, log_state
+from aisbench_core.warehouse.store.compacting import compact_file
+from aisbench_core.warehouse.store.engine import CONFIG, NAME, PATIENCE_S, attach, copy_file, start
+from aisbench_core.warehouse.store.file_format import copy_tables
+from aisbench_core.warehouse.store.file_queue import RETRY_S, try_in_turn
+from aisbench_core.warehouse.store.file_refusals import BROKEN, busy, refusal
+from aisbench_core.warehouse.store.migrations import is_outdated, migrate
+from aisbench_core.warehouse.store.new_file import create, log_of, revision_of
+from aisbench_core.warehouse.store.schema import parsed
+
+T = TypeVar("T")
+
+# How long threads may join while the file is open; later ones wait until it was closed once, for other processes.
+HOLD_S = 0.2
+
+# How long the file stays closed then: several retries of another process.
+AWAY_S = 0.02
+
+# Bytes of the log (five runs) from which on it is merged into the file at closing. With more, each opening would have
+# to replay more; with fewer, more closings would wait for a merge.
+MERGED_FROM = 30_000
+
+
+class FileStore:
+    """Cursors on the warehouse file; safe between threads and between processes."""
+
+    runs_per_copy = 122_880
+    """A row group of DuckDB, which would compress smaller pieces again later."""
+
+    def __init__(self, path: Path, patience_s: float = PATIENCE_S) -> None:
+        self.path = path
+        self.patience_s = patience_s
+        self._turn = threading.Condition()
+        self._writers = threading.Lock()
+        self._engine: duckdb.DuckDBPyConnection | None = None
+        self._is_open = False
+        self._is_read_only = False
+        self.edition = 0
+        self._cursors = 0
+        self._waiting = 0
+        self._opened_at = 0.0
+        self._closed_until = 0.0
+
+    @contextlib.contextmanager
+    def cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor, one per thread at a time. Raises WarehouseBusy or WarehouseError."""
+        cur = self._open_cursor(time.monotonic() + self.patience_s)
+        try:
+            yield cur
+        except BROKEN as error:
+            raise refusal(self.path, error) from error
+        finally:
+            self._close_cursor(cur)
+
+    @contextlib.contextmanager
+    def moment(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor whose answers are all of one moment, whatever other threads store meanwhile."""
+        with self.cursor() as cur:
+            cur.begin()
+            yield cur
+
+    def write(self, change: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        """Carry out `change` in one transaction, maybe in a second one; of several threads one after the other.
+
+        The tables have no keys, so nothing else prevents two threads from storing the same run twice. `edition` is one
+        more than at the write before, unless that failed, or the file was closed since, so that other processes may
+        have written. Raises ReadOnlyFolder if the folder is read-only."""
+        require_writable(self.path.parent)
+        if not self._writers.acquire(timeout=self.patience_s):
+            raise WarehouseBusy(
+                Message("other writers keep the warehouse {path} busy", path=self.path), Message("try again")
+            )
+        deadline = time.monotonic() + self.patience_s
+        try:
+            while True:
+                try:
+                    with self.cursor() as cur:
+                        self.edition += 1
+                        return _transaction(cur, change)
+                except BaseException as error:
+                    self.edition += 1  # the write is not in the file
+                    if not isinstance(error, duckdb.TransactionException):
+                        raise
+                    refused = refusal(self.path, error)  # no space, or a process that closes still holds the log
+                    if not isinstance(refused, WarehouseBusy) or time.monotonic() > deadline:
+                        raise refused from error
+                time.sleep(RETRY_S)
+        finally:
+            self._writers.release()
+
+    def revision(self) -> str:
+        """A text from the file's state, which changes with every change of the content."""
+        return revision_of(self.path)
+
+    def copy_to(self, draft: Path) -> None:
+        """Write all tables into a new file: those of a copy, so that writers wait for the copying alone."""
+        self._create()
+        with tempfile.TemporaryDirectory(prefix="aisbench-snapshot-") as folder:
+            copy = Path(folder) / f"{NAME}.duckdb"
+            copy_file(self.path, copy, self.patience_s)
+            with duckdb.connect(copy) as con:
+                migrate(con, self.path)
+                copy_tables(con, draft)
+
+    def compact(self) -> Compacted:
+        """Write the file anew; others wait meanwhile."""
+        self._create()
+        return compact_file(self.path, self.patience_s)
+
+    def loose_files(self) -> list[str]:
+        """Files beside the warehouse that a process was writing when it died."""
+        return sorted(str(file) for file in abandoned(self.path.parent))
+
+    def _create(self) -> None:
+        with self.cursor():
+            pass
+
+    def _open_cursor(self, deadline: float) -> duckdb.DuckDBPyConnection:
+        if not self._turn.acquire(timeout=self.patience_s):
+            raise busy(self.path)
+        try:
+            self._waiting += 1
+            try:
+                if not self._turn.wait_for(self._may_join, deadline - time.monotonic()):
+                    raise busy(self.path)
+            finally:
+                self._waiting -= 1
+            cur = _cursor(self._open(deadline))
+            self._cursors += 1
+            return cur
+        finally:
+            self._turn.release()
+
+    def _may_join(self) -> bool:
+        return not self._is_open or time.monotonic() - self._opened_at < HOLD_S
+
+    def _open(self, deadline: float) -> duckdb.DuckDBPyConnection:
+        """The engine with the file attached, which waits for other processes until the deadline."""
+        engine = self._engine = self._engine or start(self.path)
+        if self._is_open:
+            return engine
+        time.sleep(max(0.0, self._closed_until - time.monotonic()))
+        self._is_read_only = is_read_only(self.path.parent)
+        attach_migrated = _attach_read_only if self._is_read_only else _attach
+        try:
+            try_in_turn(self.path, deadline, lambda: attach_migrated(engine, self.path))
+        except WarehouseBusy:
+            raise
+        except BaseException:
+            self._drop(engine)
+            raise
+        self._is_open = True
+        self.edition += 1
+        self._opened_at = time.monotonic()
+        return engine
+
+    def _close_cursor(self, cur: duckdb.DuckDBPyConnection) -> None:
+        cur.close()
+        with self._turn:
+            self._cursors -= 1
+            if self._cursors == 0 and self._engine is not None:
+                self._close(self._engine)
+
+    def _close(self, engine: duckdb.DuckDBPyConnection) -> None:
+        self._is_open = False
+        self._closed_until = time.monotonic() + AWAY_S if self._waiting else 0.0
+        try:
+            merged = self._is_read_only or _merged(engine, log_of(self.path))
+            if not self._is_read_only:
+                log_state.note(self.path)
+            if merged:
+                engine.execute(f"detach {NAME}")
+            else:
+                self._drop(engine)
+        except duckdb.Error as error:
+            self._drop(engine)
+            raise refusal(self.path, error) from error
+        finally:
+            self._turn.notify_all()
+
+    def _drop(self, engine: duckdb.DuckDBPyConnection) -> None:
+        # A broken engine stays broken, so the next cursor starts another one.
+        self._engine = None
+        with contextlib.suppress(duckdb.Error):
+            engine.close()
+
+
+def _cursor(engine: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    cur = engine.cursor()
+    cur.execute(parsed(cur, f"use {NAME}"))
+    return cur
+
+
+def _attach(engine: duckdb.DuckDBPyConnection, path: Path) -> None:
+    try:
+        if not path.exists():
+            with duckdb.connect(":memory:", config=CONFIG) as con:
+                create(path, con)
+        attach(engine, path)
+        try:
+            log_state.check(path)
+        except WarehouseError:
+            engine.execute(f"detach {NAME}")
+            raise
+        with _cursor(engine) as cur:
+            migrate(cur, path)
+    except (OSError, duckdb.Error) as error:
+        raise refusal(path, error) from error
+
+
+def _attach_read_only(engine: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Attach the file as it is, with its log replayed in memory; an empty warehouse if there is no file."""
+    try:
+        if not path.exists():
+            engine.execute(f"attach ':memory:' as {NAME}")
+            with _cursor(engine) as cur:
+                migrate(cur, path)
+            return
+        attach(engine, path, ", read_only")
+        log_state.check(path)
+        with _cursor(engine) as cur:
+            outdated = is_outdated(cur, path)
+    except (OSError, duckdb.Error) as error:
+        raise refusal(path, error) from error
+    if outdated:
+        raise WarehouseError(
+            Message("the warehouse {path} is of an older version, and its folder is read-only", path=path),
+            Message("run `aisbench leaderboard` once where the folder can be written, or on a copy of it"),
+        )
+
+
+def _transaction(cur: duckdb.DuckDBPyConnection, change: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+    cur.begin()
+    try:
+        answer = change(cur)
+        cur.commit()
+    except BaseException:
+        with contextlib.suppress(duckdb.Error):  # a failed commit has already rolled back
+            cur.rollback()
+        raise
+    return answer
+
+
+def _merged(engine: duckdb.DuckDBPyConnection, log: Path) -> bool:
+    """Merge a long log into the file; False if there is no space for that, in which case the log stays."""
+    try:
+        if log.stat().st_size >= MERGED_FROM:
+            engine.execute(f"checkpoint {NAME}")
+    except FileNotFoundError:
+        return True
+    except duckdb.Error:
+        return False
+    return True

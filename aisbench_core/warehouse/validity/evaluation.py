@@ -1,0 +1,141 @@
+"""Evaluation of runs by a ruleset: of one that is being recorded, or of any number that are stored."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from aisbench_core.messages import Message, from_data, to_data, verbatim
+from aisbench_core.model import Division, RunState, canonical_json
+from aisbench_core.rulesets.ruleset import Consequence, Ruleset, ValidityRule
+from aisbench_core.warehouse.checks import CHECKS, division_of, no_result
+from aisbench_core.warehouse.records.facts import Facts, facts_of
+from aisbench_core.warehouse.values import Check, CheckLevel, Validity
+
+_Plan = Sequence[tuple[Any, ValidityRule, CheckLevel]]
+
+
+class Evaluation(NamedTuple):
+    """The outcome of a run's checks, as its columns are stored."""
+
+    checks: str
+    failed_checks: str
+    warned_checks: str
+    validity: str
+    ruleset_id: str
+    ruleset_sha256: str
+
+
+class Evaluator:
+    """One ruleset, prepared to evaluate many runs."""
+
+    def __init__(self, ruleset: Ruleset) -> None:
+        self.ruleset = ruleset
+        self.straggler_share = ruleset.run.V05.share if ruleset.run.V05 else 0.0
+        self._plans: Mapping[Division, _Plan] = {
+            division: _plan(ruleset, division) for division in (Division.CLOSED, Division.OPEN)
+        }
+
+    def evaluate(self, facts: Facts) -> Evaluation:
+        """Check one run: it is valid if it completed and no check failed, incomplete without a result.
+
+        An imported result is claimed where a launched one would be valid: nobody here saw what ran."""
+        checks = self._checks(facts)
+        failed = ";".join([check.id for check in checks if check.level is CheckLevel.FAIL])
+        warned = ";".join([check.id for check in checks if check.level is CheckLevel.WARN])
+        stored = f"[{','.join(map(_as_json, checks))}]"
+        return Evaluation(stored, failed, warned, _validity(facts, failed), self.ruleset.id, self.ruleset.sha256)
+
+    def evaluate_cells(
+        self,
+        run: Mapping[str, Any],
+        result: Mapping[str, Any],
+        cards: Sequence[Sequence[Any]],
+        servers: Sequence[Sequence[Any]],
+    ) -> Evaluation:
+        """Check a run that is about to be stored."""
+        return self.evaluate(facts_of(run, result, cards, servers, self.straggler_share))
+
+    def _checks(self, facts: Facts) -> list[Check]:
+        if facts.ranks_expected is None:
+            return [no_result(facts)]
+        checks = (check(facts, rule, level) for check, rule, level in self._plans[division_of(facts)])
+        return [check for check in checks if check is not None]
+
+
+def _plan(ruleset: Ruleset, division: Division) -> _Plan:
+    levels = {Consequence.FAIL: CheckLevel.FAIL, Consequence.WARN: CheckLevel.WARN}
+    return [
+        (CHECKS[rule_id], rule, levels[rule.of(division)])
+        for rule_id, rule in ruleset.rules.items()
+        if rule_id in CHECKS and rule.of(division) in levels
+    ]
+
+
+def _validity(facts: Facts, failed: str) -> str:
+    if facts.ranks_expected is None or facts.state != RunState.COMPLETED:
+        return Validity.INCOMPLETE.value
+    if failed:
+        return Validity.INVALID.value
+    return (Validity.CLAIMED if facts.imported else Validity.VALID).value
+
+
+_CHECK = tuple(field.name for field in fields(Check))
+
+_SENTENCES = ("expected", "found", "evidence")
+
+# Stored in place of their data: most sentences have no values, and some are quoted text.
+_IS_TEMPLATE, _IS_QUOTED = True, False
+
+
+def _as_json(check: Check) -> str:
+    """A check as JSON, from a cache: most checks of most runs are equal."""
+    return _json_of(check, (_identity(check.expected), _identity(check.found), _identity(check.evidence)))
+
+
+def _identity(text: str) -> object:
+    """What distinguishes texts that are equal in English: template and values of a Message, None for other text."""
+    if not isinstance(text, Message):
+        return None
+    # Called three times per check and ten checks per run: without values, as most are, it builds nothing.
+    if not text.values:
+        return text.template
+    values = text.values.values()
+    return text.template, *[(value, _identity(value)) if isinstance(value, Message) else value for value in values]
+
+
+@lru_cache(maxsize=8192)
+def _json_of(check: Check, _identities: object) -> str:
+    data = {name: _data(text) for name in _SENTENCES if isinstance(text := getattr(check, name), Message)}
+    return canonical_json({name: getattr(check, name) for name in _CHECK} | {"data": data})
+
+
+def _data(sentence: Message) -> object:
+    if not sentence.values:
+        return _IS_TEMPLATE
+    return _IS_QUOTED if sentence.template == verbatim("").template else to_data(sentence)
+
+
+def without_data(checks: str) -> str:
+    """Stored checks without the data of their sentences, as earlier versions stored them."""
+    return canonical_json([{name: cells[name] for name in cells if name != "data"} for cells in json.loads(checks)])
+
+
+def stored_check(cells: Mapping[str, Any]) -> Check:
+    """A check from its stored cells; its sentences are Messages where their data are stored."""
+    expected, actual, evidence = (_sentence(cells, name) for name in _SENTENCES)
+    return Check(cells["id"], CheckLevel(cells["level"]), expected, actual, evidence)
+
+
+def _sentence(cells: Mapping[str, Any], name: str) -> str:
+    text, data = cells.get(name, ""), cells.get("data")
+    stored = data.get(name) if isinstance(data, dict) else None
+    if stored is _IS_QUOTED:
+        return verbatim(text)
+    return from_data(text, {"id": text, "values": {}} if stored is _IS_TEMPLATE else stored)
+
+
+def stored_checks(text: str) -> tuple[Check, ...]:
+    """The checks in a cell of the column `checks`."""
+    return tuple(stored_check(cells) for cells in json.loads(text))

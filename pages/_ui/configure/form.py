@@ -1,0 +1,185 @@
+"""A draft as a form, in sections, and as YAML."""
+
+from collections.abc import Mapping
+from functools import partial
+
+import streamlit as st
+
+from aisbench_core.authoring.specfile import comments_of
+from aisbench_core.errors import AisbenchError
+from aisbench_core.model import Channel, Mode, RunSpec
+from pages._ui.configure import drafts
+from pages._ui.configure.fields import PROBLEM, SPEED, Form, changing, choice_field, number_field, parameter, text_field
+from pages._ui.configure.first_draft import list_flavors
+from pages._ui.configure.software import show_software
+from pages._ui.shell import widgets
+from pages._ui.shell.core import core
+from pages._ui.shell.errors import plain, show_error
+from pages._ui.shell.findings import show_field_findings
+from pages._ui.shell.words import t
+
+
+def read_form(draft: drafts.SpecDraft, profile: str) -> Form | None:
+    """What the form shows; None, with an error on the page, for a draft that is no valid spec."""
+    problem = draft.problem
+    try:
+        form = _form(draft, draft.spec, profile) if draft.spec else None
+    except AisbenchError as error:
+        form, problem = None, error
+    if problem:
+        show_error(problem)
+        st.info(t("configure.invalid"), icon=":material/edit:")
+        st.button(t("configure.discard"), key="discard", icon=":material/restart_alt:", on_click=drafts.discard_draft)
+    return form
+
+
+def _form(draft: drafts.SpecDraft, spec: RunSpec, profile: str) -> Form:
+    workload = core().workloads.get(spec.workload)
+    flavors, reason = list_flavors(profile) if profile else ((), "")
+    return Form(
+        spec=spec,
+        filled=core().workloads.filled(spec),
+        workload=workload,
+        edition=workload.edition(spec.framework_version),
+        findings=core().preflight.offline(spec, profile) if profile else (),
+        flavors=flavors,
+        flavors_missing=reason,
+        own_flavor=core().regions.profile(profile).flavor if profile else "",
+        comments=comments_of(draft.text),
+    )
+
+
+def show_yaml(draft: drafts.SpecDraft) -> None:
+    """The draft as YAML; the form shows what is typed here, and the other way round."""
+    store = partial(drafts.store_text, key=drafts.draft_key())
+    field = widgets.field("spec.yaml", draft.text, store)
+    st.text_area(t("configure.yaml"), height=480, help=t("configure.yaml_help"), **field)
+
+
+def show_draft_form(form: Form) -> None:
+    refused = st.session_state.pop(PROBLEM, None)
+    if refused:
+        show_error(refused)
+    _workload(form)
+    st.header(t("configure.size"))
+    _resources(form)
+    st.header(t("configure.inputs"))
+    for channel in drafts.input_channels(form.workload, form.filled):
+        _input(form, channel)
+    show_field_findings(form.findings, "inputs")
+    st.header(t("configure.parameters"))
+    _parameters(form)
+    with st.expander(t("software.title")):
+        show_software(form)
+    with st.expander(t("configure.more")):
+        _more(form)
+
+
+def _workload(form: Form) -> None:
+    titles = workload_titles()
+    store = changing(drafts.with_workload)
+    choice = widgets.single_choice("spec.workload", list(titles), form.spec.workload, store, titles.__getitem__)
+    st.selectbox(t("field.workload"), **choice)
+    label, versions = t("field.version_of", framework=plain(form.workload.framework)), list(form.workload.versions)
+    choice = widgets.single_choice("spec.framework_version", versions, form.edition.version, changing(_version))
+    st.selectbox(label, width=240, **choice)
+    st.markdown(plain(t.pick(form.workload.summary, form.workload.summary_zh)))
+    show_field_findings(form.findings, "workload", "framework_version")
+
+
+def workload_titles() -> dict[str, str]:
+    """The titles of all workloads, by name."""
+    return {
+        workload.name: f"{t.pick(workload.title, workload.title_zh)} ({workload.name})"
+        for workload in core().workloads.all()
+    }
+
+
+def _version(spec: RunSpec, version: str) -> RunSpec:
+    return drafts.with_version(spec, core().workloads.get(spec.workload), version)
+
+
+def _resources(form: Form) -> None:
+    if form.flavors_missing:
+        st.caption(t("configure.no_flavors", reason=plain(form.flavors_missing)))
+    left, right = st.columns([2, 3])
+    with left:
+        number_field(form, "node_count")
+    with right:
+        _flavor(form)
+    left, middle, right = st.columns(3)
+    with left:
+        number_field(form, "cards_per_node")
+    with middle:
+        choice_field(form, "mode", {mode: t(f"mode.{mode}") for mode in Mode})
+    with right:
+        text_field(form, "pool_id")
+
+
+def _flavor(form: Form) -> None:
+    cards = {flavor.flavor_id: flavor.cards for flavor in form.flavors if flavor.cards is not None}
+    titles = {"": t("configure.profile_flavor", flavor=form.own_flavor or "–")}
+    for flavor in form.flavors:
+        name = flavor.flavor_id
+        kind = {"kind": flavor.accelerator, "cards": flavor.cards}
+        titles[name] = t("configure.flavor", flavor=name, **kind) if name in cards else name
+    titles.setdefault(form.spec.flavor, form.spec.flavor)  # one that the region does not list
+    store = changing(partial(_with_flavor, cards))
+    choice = widgets.single_choice("spec.flavor", list(titles), form.spec.flavor, store, titles.__getitem__)
+    st.selectbox(t("field.flavor"), help=t("field.flavor_help"), **choice)
+    show_field_findings(form.findings, "flavor")
+
+
+def _with_flavor(cards: Mapping[str, int], spec: RunSpec, flavor: str) -> RunSpec:
+    """With all cards of the flavor; a person may ask for fewer afterwards."""
+    return spec.model_copy(update={"flavor": flavor, "cards_per_node": cards.get(flavor, spec.cards_per_node)})
+
+
+def _input(form: Form, channel: Channel) -> None:
+    dataset = form.workload.dataset
+    field = f"inputs.{channel.name}"
+    entries = ", ".join(dataset.required) or "–"
+    st.text_input(
+        t("field.input_optional" if dataset.optional else "field.input", name=channel.name),
+        help=t("field.input_help", dataset=plain(dataset.name), entries=plain(entries)),
+        placeholder="/bucket/directory/",
+        live=True,
+        **widgets.field(f"spec.{field}", channel.path, changing(partial(_with_input, channel.name))),
+    )
+    show_field_findings(form.findings, field)
+
+
+def _with_input(name: str, spec: RunSpec, path: str) -> RunSpec:
+    return drafts.with_input(spec, core().workloads.get(spec.workload), name, path)
+
+
+def _parameters(form: Form) -> None:
+    """One widget per hyperparameter, in two columns."""
+    parameters = form.edition.parameters
+    columns = st.columns(2)
+    for index, (name, definition) in enumerate(parameters.items()):
+        with columns[index % 2]:
+            parameter(form, name, definition)
+    for name in form.spec.parameters:
+        if name in parameters:
+            continue
+        st.markdown(t("configure.unknown_parameter", name=plain(name), value=plain(str(form.spec.parameters[name]))))
+        if name in form.comments:
+            st.caption(plain(form.comments[name]))
+        show_field_findings(form.findings, f"parameters.{name}")
+    if any(definition.decides_speed for definition in parameters.values()):
+        st.caption(t("configure.speed_legend", mark=SPEED))
+
+
+def _more(form: Form) -> None:
+    """What most runs leave alone."""
+    left, right = st.columns(2)
+    with left:
+        for field in ("name", "description", "code_dir", "boot_file", "log_path"):
+            text_field(form, field)
+    with right:
+        for field in ("engine_name", "engine_version", "image_url", "command"):
+            text_field(form, field)
+    for column, field in zip(st.columns(3), ("priority", "retries", "auto_stop_hours"), strict=True):
+        with column:
+            number_field(form, field)

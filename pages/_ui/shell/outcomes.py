@@ -1,0 +1,42 @@
+"""What came of a click: a sentence or an error, shown once."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec
+
+import streamlit as st
+
+from aisbench_core.errors import AisbenchError
+from pages._ui.shell.callbacks import whole
+from pages._ui.shell.errors import show_error
+
+P = ParamSpec("P")
+
+
+def reported(slot: str) -> Callable[[Callable[P, str | None]], Callable[P, None]]:
+    """For callbacks: the sentence that one returns, or the error that it raises, is kept for `show_outcome(slot)`.
+
+    A callback runs before the page, so what it drew would stand above everything else."""
+
+    def decorate(callback: Callable[P, str | None]) -> Callable[P, None]:
+        @whole
+        @wraps(callback)
+        def report(*args: P.args, **kwargs: P.kwargs) -> None:
+            try:
+                outcome: str | AisbenchError | None = callback(*args, **kwargs)
+            except AisbenchError as error:
+                outcome = error
+            st.session_state[slot] = outcome
+
+        return report
+
+    return decorate
+
+
+def show_outcome(slot: str) -> None:
+    """What came of the last click, once."""
+    outcome: str | AisbenchError | None = st.session_state.pop(slot, None)
+    if isinstance(outcome, AisbenchError):
+        show_error(outcome)
+    elif outcome:
+        st.success(outcome, icon=":material/check:")

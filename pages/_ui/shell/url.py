@@ -1,0 +1,188 @@
+"""Widgets whose value lives in the URL, so that a link shows what its sender saw.
+
+The URL is the truth: a widget is drawn with the URL's value and that value is returned; what a person enters is written
+into the URL before the page is drawn again. Streamlit's own binding (`bind="query-params"`) is not used: it writes the
+option's label, which depends on the language.
+
+Common arguments: `key` names the URL parameter and the widget, `resets` names parameters that no longer fit once the
+value changes, such as a page number, and `layout` goes to Streamlit as it is (`help`, `width`, `horizontal`).
+"""
+
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from pages._ui.shell import widgets
+
+T = TypeVar("T")
+Default = TypeVar("Default", float, None)
+
+# What counts as the number of a page: Python refuses to read numbers of thousands of digits.
+PAGE_NUMBER = re.compile(r"[0-9]{1,9}")
+
+# Parameters that say nothing of what a page shows: its language, and the name of a saved view.
+LANGUAGE, VIEW = "lang", "view"
+
+MISSING = "address-missing"
+
+
+def choice(
+    widget: Callable[..., Any],
+    key: str,
+    label: str,
+    options: Iterable[T],
+    title: Callable[[T], str] = str,
+    *,
+    default: T | None = None,
+    always: bool = False,
+    resets: Collection[str] = (),
+    **layout: Any,
+) -> T:
+    """One of at least one option, drawn by `widget`: `st.selectbox` or `st.radio`, of the page or of a column.
+
+    The default is the first option unless given; `always` writes it into the URL, too."""
+    offered = list(options)
+    default = offered[0] if default is None else default
+    by_text = {str(option): option for option in offered}
+    note_missing(key, by_text, st.query_params.get_all(key)[-1:])  # of several values, `get` reads the last one
+    value = by_text.get(st.query_params.get(key, ""), default)
+    store = partial(_write, key, None if always else default, resets)
+    widget(label, **layout, **widgets.single_choice(key, offered, value, store, title))
+    return value
+
+
+def choices(
+    key: str,
+    label: str,
+    options: Sequence[T],
+    title: Callable[[T], str] = str,
+    *,
+    default: Sequence[T] = (),
+    most: int | None = None,
+    resets: Collection[str] = (),
+    **layout: Any,
+) -> list[T]:
+    """Any number of the options, or up to `most`; the default ones where the URL names none."""
+    named = st.query_params.get_all(key)
+    note_missing(key, {str(option) for option in options}, named)
+    values = ([option for option in options if str(option) in named] or list(default))[:most]
+    bound = widgets.multiple_choice(key, options, values, partial(_write, key, None, resets), title)
+    st.multiselect(label, max_selections=most, **layout, **bound)
+    return values
+
+
+def text(key: str, label: str, *, resets: Collection[str] = (), **layout: Any) -> str:
+    """A text, empty unless the URL has one."""
+    value = st.query_params.get(key, "")
+    st.text_input(label, **layout, **widgets.field(key, value, partial(_write, key, "", resets)))
+    return value
+
+
+def toggle(key: str, label: str, *, resets: Collection[str] = (), **layout: Any) -> bool:
+    """On where the URL says `1`."""
+    value = st.query_params.get(key) == "1"
+    st.toggle(label, **layout, **widgets.field(key, value, partial(_write, key, False, resets)))
+    return value
+
+
+def number(
+    key: str,
+    label: str,
+    default: Default,
+    most: float,
+    least: float = 0.0,
+    *,
+    digits: str = "%g",
+    resets: Collection[str] = (),
+    **layout: Any,
+) -> float | Default:
+    """A number from `least` to `most`; with None as the default the field may be empty."""
+    value = read_number(key, default, most, least)
+    bound = widgets.field(key, value, partial(_write, key, default, resets))
+    st.number_input(label, min_value=least, max_value=most, format=digits, **layout, **bound)
+    return value
+
+
+def read_number(key: str, default: Default, most: float, least: float = 0.0) -> float | Default:
+    """The URL's number, moved between `least` and `most`; without a widget."""
+    try:
+        named = float(st.query_params.get(key, "nan"))
+    except ValueError:
+        named = math.nan
+    value = named if math.isfinite(named) else default
+    return value if value is None else min(max(least, value), most)
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """A list of `total` rows that is shown `size` at a time; the URL has the page's number."""
+
+    key: str
+    total: int
+    size: int
+
+    @property
+    def count(self) -> int:
+        return -(-self.total // self.size)
+
+    @property
+    def number(self) -> int:
+        """From 1 to the last page."""
+        return min(page_number(self.key), max(1, self.count))
+
+    @property
+    def offset(self) -> int:
+        """How many rows come before this page's."""
+        return self.size * (self.number - 1)
+
+    def show(self) -> None:
+        """The way to the other pages, where there are any."""
+        if self.count > 1:
+            store = partial(_write, self.key, 1, ())
+            st.pagination(**widgets.page_control(self.key, self.number, self.count, store))
+
+
+def page_number(key: str) -> int:
+    """The page that the URL names, however many there are; 1 if it names none."""
+    number = st.query_params.get(key, "")
+    return max(1, int(number)) if PAGE_NUMBER.fullmatch(number) else 1
+
+
+def missing() -> dict[str, list[str]]:
+    """What the URL names and the page no longer offers, by parameter."""
+    values: dict[str, list[str]] = st.session_state.get(MISSING, {})
+    return values
+
+
+def note_missing(key: str, options: Collection[str], named: Sequence[str]) -> None:
+    """Remember what the URL names and the page does not offer."""
+    values = [value for value in named if value not in options]
+    if values:
+        st.session_state[MISSING] = {**missing(), key: values}
+
+
+def clear_missing() -> None:
+    """Forget what was missing: the page is about to be drawn anew."""
+    st.session_state[MISSING] = {}
+
+
+def parameters() -> dict[str, tuple[str, ...]]:
+    """The page's own parameters: all but the language and the name of a saved view."""
+    return {key: tuple(st.query_params.get_all(key)) for key in st.query_params if key not in (LANGUAGE, VIEW)}
+
+
+def _write(key: str, default: Any, resets: Collection[str], value: Any) -> None:
+    for reset in resets:
+        st.query_params.pop(reset, None)
+    # The default is left out, so that links stay short. False is tested by identity: 0 is a number that people enter.
+    if value is None or value is False or value in ("", [], default):
+        st.query_params.pop(key, None)
+    elif isinstance(value, list):
+        st.query_params[key] = [str(option) for option in value]
+    else:
+        st.query_params[key] = "1" if value is True else f"{value:.12g}" if isinstance(value, float) else str(value)

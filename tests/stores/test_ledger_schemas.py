@@ -1,0 +1,150 @@
+"""Ledgers that every earlier schema left behind are opened without a loss."""
+
+import os
+import sqlite3
+from itertools import count
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from aisbench_core.errors import AisbenchError
+from aisbench_core.model import RunState
+from aisbench_core.running.ledger import Ledger
+from aisbench_core.running.ledger_schema import VERSION, migrate
+from aisbench_core.running.ledger_series import SeriesLedger
+from tests.processes import FORKED
+from tests.stored_schemas import ledger_of
+
+STORED = [version for version in range(1, VERSION + 1) if ledger_of(version).exists()]
+
+Content = dict[str, list[dict[str, Any]]]
+
+
+@pytest.fixture(params=STORED)
+def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A copy of the ledger that a schema version left behind."""
+    file = tmp_path / "ledger.sqlite3"
+    with sqlite3.connect(file) as con:
+        con.executescript(ledger_of(request.param).read_text("utf-8"))
+    return file
+
+
+def content(file: Path) -> Content:
+    """Every row by table, each as cells by column."""
+    with sqlite3.connect(file) as con:
+        con.row_factory = sqlite3.Row
+        tables = con.execute("select name from sqlite_master where type = 'table'").fetchall()
+        return {name: [dict(row) for row in con.execute(f"select * from {name} order by rowid")] for (name,) in tables}
+
+
+def schema(file: Path) -> set[str]:
+    """The statements that make its tables and indexes, in the words in which SQLite keeps them."""
+    with sqlite3.connect(file) as con:
+        made = con.execute("select sql from sqlite_master where sql is not null").fetchall()
+    return {sql.replace('"', "") for (sql,) in made}
+
+
+def lost(before: Content, after: Content) -> list[tuple[str, dict[str, Any]]]:
+    """Rows of before that are not there with all their cells."""
+    return [
+        (table, row)
+        for table, rows in before.items()
+        for row in rows
+        if not any(row.items() <= found.items() for found in after[table])
+    ]
+
+
+def test_every_earlier_schema_is_stored() -> None:
+    missing = [version for version in range(1, VERSION) if version not in STORED]
+
+    assert missing == [], "store it with the code that wrote it: python -m tests.stored_schemas"
+
+
+def test_every_row_is_there_after_opening(file: Path) -> None:
+    before = content(file)
+
+    runs = Ledger(file).page()
+
+    after = content(file)
+    assert {run.run_id for run in runs} == {"r-1", "r-2", "r-3"}
+    assert lost(before, after) == []
+    assert {name: len(rows) for name, rows in after.items() if rows} == {
+        name: len(rows) for name, rows in before.items()
+    }
+
+
+def test_what_it_holds_can_be_asked_and_carried_on(file: Path) -> None:
+    ledger = Ledger(file)
+
+    progress = ledger.progress("r-1")
+    beat = ledger.last_beat()
+
+    assert [event.message for event in ledger.events("r-1")] == ["submitted"]
+    assert progress is not None
+    assert (progress.done, progress.total) == (3, 90)
+    assert ledger.draft("configure/quickstart_digits") == "epochs: 3\n"
+    assert beat is not None
+    assert ledger.get("r-2").detail == "the job ended as Failed"
+    assert [run.run_id for run in ledger.active()] == ["r-1"]
+    for series in SeriesLedger(ledger).of(["s-1"]):
+        assert (series.title, series.budget, series.trouble) == ("scaling", 12.5, "the budget is used up")
+        assert [run.run_id for run in SeriesLedger(ledger).runs(["s-1"])] == ["r-3"]
+        assert [each.run_id for each in SeriesLedger(ledger).attempts(["s-1"])] == ["r-3", ""]
+    assert ledger.add(ledger.get("r-2"), token="dialog-1").run_id == "r-1", "a token is launched once, for ever"
+    assert ledger.get("r-1").state is RunState.RUNNING
+
+
+def test_its_tables_and_indexes_are_those_of_a_new_one(file: Path) -> None:
+    Ledger(file.with_name("new.sqlite3")).count()
+
+    Ledger(file).count()
+
+    assert schema(file) == schema(file.with_name("new.sqlite3"))
+
+
+@pytest.mark.parametrize("file", STORED[-1:], indirect=True)
+def test_whoever_is_killed_on_the_way_leaves_the_old_one_whole(file: Path) -> None:
+    before = content(file)
+    for statement in count(1, step=8):
+        process = FORKED.Process(target=migrate_and_die, args=(file, statement))
+        process.start()
+        process.join(60)
+        if process.exitcode == 0:
+            break
+        assert content(file) == before
+
+    assert statement > 40, "it was killed that often"
+    assert lost(before, content(file)) == []
+    assert Ledger(file).count() == 3
+
+
+class Dying:
+    """A connection whose process is killed before one of its statements."""
+
+    def __init__(self, con: Any, statements: int) -> None:
+        self._con, self._left = con, statements
+
+    def execute(self, *statement: Any) -> Any:
+        self._left -= 1
+        if not self._left:
+            os.kill(os.getpid(), 9)
+        return self._con.execute(*statement)
+
+
+def migrate_and_die(file: Path, statement: int) -> None:
+    """Upgrade a ledger up to a statement."""
+    with sqlite3.connect(file, isolation_level=None) as con:
+        migrate(cast("sqlite3.Connection", Dying(con, statement)))
+
+
+def test_tables_of_another_program_stay(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.sqlite3"
+    with sqlite3.connect(file) as con:
+        con.execute("create table runs (distance real)")
+        con.execute("insert into runs values (42.195)")
+
+    with pytest.raises(AisbenchError, match="table runs already exists"):
+        Ledger(file).count()
+
+    assert content(file) == {"runs": [{"distance": 42.195}]}

@@ -1,0 +1,99 @@
+"""Remarks in a warehouse, a file's and a team's: they outlive every way in which a run is stored anew."""
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from aisbench_core.errors import StaleRun
+from aisbench_core.model import AnnotationChange, AnnotationKind, Annotations
+from aisbench_core.warehouse import BoardQuery, Warehouse
+from tests import records as a
+from tests.unit.test_remarks import HOSTILE
+
+EVERY = BoardQuery("cn-north-9", include_invalid=True)
+
+
+def tag(text: str, minute: int = 0, kind: AnnotationKind = AnnotationKind.TAG) -> AnnotationChange:
+    return AnnotationChange(a.T0 + timedelta(minutes=minute), "ann", kind, text)
+
+
+def note(text: str, minute: int = 0, who: str = "ann") -> AnnotationChange:
+    return AnnotationChange(a.T0 + timedelta(minutes=minute), who, AnnotationKind.NOTE, text)
+
+
+def test_tags_and_note_are_in_the_run_and_filter_everything(warehouse: Warehouse) -> None:
+    warehouse.record_many([a.record("one"), a.record("two", node_count=2)])
+    sha256 = (warehouse.run("one") or pytest.fail("not there")).record_sha256
+
+    warehouse.annotations.add("one", [tag("a"), tag("b"), note("fan 3")], None)
+    warehouse.annotations.add("two", [tag("b")], None)
+
+    row = warehouse.run("one")
+    assert row
+    assert (row.tags, row.note, row.record_sha256) == (("a", "b"), "fan 3", sha256)
+    assert warehouse.facets("cn-north-9").tags == ("a", "b")
+    assert [each.run_id for each in warehouse.runs(replace(EVERY, tags=("a", "b"))).rows] == ["one"]
+    assert warehouse.runs(replace(EVERY, tags=("b",))).total == 2
+    assert [each.node_count for each in warehouse.leaderboard(replace(EVERY, tags=("a",))).rows] == [1]
+    assert warehouse.runs(replace(EVERY, tags=("nobody's",))).total == 0
+    assert warehouse.check([a.record("one"), a.record("two", node_count=2)]).damages == ()
+
+
+def test_a_run_that_is_stored_anew_keeps_its_remarks_and_those_of_its_folder(warehouse: Warehouse) -> None:
+    warehouse.record(a.imported("old"))
+    warehouse.annotations.add("old", [tag("here", 1), note("person's", 1)], None)
+
+    warehouse.rebuild([replace(a.imported("old"), remarks=Annotations.of([tag("folder", 0)]))])
+
+    row = warehouse.run("old")
+    assert row
+    assert row.tags == ("folder", "here")
+    assert row.note == "person's; not measured there: max_power"
+    warehouse.annotations.add("old", [note("", 2)], a.T0 + timedelta(minutes=1))
+    assert (warehouse.run("old") or row).note == "not measured there: max_power"
+    warehouse.rebuild([])
+    assert warehouse.annotations.of(["old"]) == {}
+
+
+def test_a_note_that_its_writer_has_not_seen_is_not_replaced(warehouse: Warehouse) -> None:
+    warehouse.record(a.record("one"))
+    warehouse.annotations.add("one", [note("bob's", 1, "bob")], None)
+
+    with pytest.raises(StaleRun, match="bob changed the note meanwhile; it says: bob's"):
+        warehouse.annotations.add("one", [note("ann's", 2)], None)
+    warehouse.annotations.add("one", [tag("quick", 2)], None)
+    warehouse.annotations.add("one", [note("ann's", 3)], a.T0 + timedelta(minutes=1))
+
+    assert warehouse.annotations.of(["one"])["one"].note == "ann's"
+    assert len(warehouse.annotations.of(["one"])["one"].changes) == 3
+
+
+def test_hostile_texts_come_back_as_they_are(warehouse: Warehouse) -> None:
+    warehouse.record(a.record("one"))
+
+    warehouse.annotations.add("one", [*map(tag, HOSTILE), note("; ".join(HOSTILE))], None)
+
+    row = warehouse.run("one")
+    assert row
+    assert set(row.tags) == set(HOSTILE)
+    assert row.note == "; ".join(HOSTILE)
+    for each in HOSTILE:
+        assert warehouse.runs(replace(EVERY, tags=(each,))).total == 1
+
+
+def test_a_move_brings_the_remarks_of_both_sides_together(tmp_path: Path) -> None:
+    source, target = Warehouse(tmp_path / "source.duckdb"), Warehouse(tmp_path / "target.duckdb")
+    for store in (source, target):
+        store.record(a.imported("both"))
+    source.record(a.record("only"))
+    source.annotations.add("both", [tag("source", 1)], None)
+    source.annotations.add("only", [tag("alone", 1)], None)
+    target.annotations.add("both", [tag("target", 2), note("kept", 2)], None)
+
+    source.move_to(target, lambda *_: None)
+
+    assert target.annotations.of(["both"])["both"].tags == ("source", "target")
+    assert target.annotations.of(["only"])["only"].tags == ("alone",)
+    assert (target.run("both") or pytest.fail("not there")).note == "kept; not measured there: max_power"
