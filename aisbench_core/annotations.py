@@ -37,7 +37,7 @@ class AnnotationService:
 
     def tags(self, run_ids: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
         """Tags by run id, without runs that have none; those of active runs come from their folders."""
-        stored = {run_id: remarks.tags for run_id, remarks in self._warehouse.annotations.of(run_ids).items()}
+        stored = {run_id: annotations.tags for run_id, annotations in self._warehouse.annotations.of(run_ids).items()}
         here = {run_id: read_annotations(self._folder(run_id).path).tags for run_id in run_ids if run_id not in stored}
         return {run_id: tags for run_id, tags in {**here, **stored}.items() if tags}
 

@@ -1,4 +1,4 @@
-"""Questions that are asked at once, and answered within a time or not at all."""
+"""Runs checks at the same time, and drops those that take too long."""
 
 import threading
 import time
@@ -6,29 +6,27 @@ from collections.abc import Callable, Iterator, Mapping
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
-Answer = TypeVar("Answer")
+T = TypeVar("T")
 
 
-def answers(
-    questions: Mapping[str, Callable[[], Answer]], seconds: float
-) -> Iterator[tuple[str, Answer | BaseException]]:
-    """Each question's name with its answer, or with what it raised, as they come; those that take longer are missing.
+def run_concurrently(checks: Mapping[str, Callable[[], T]], seconds: float) -> Iterator[tuple[str, T | BaseException]]:
+    """The name of each check with its result, or with what it raised, as they finish; without those that take longer.
 
-    The threads are left behind when the time is up: the system's name resolution cannot be interrupted, and an
-    executor would wait for it at the end of the process."""
-    done: SimpleQueue[tuple[str, Answer | BaseException]] = SimpleQueue()
-    for name, ask in questions.items():
-        threading.Thread(target=_answer, args=(name, ask, done), name=name, daemon=True).start()
+    Threads that are still running are abandoned: name resolution of the system cannot be interrupted, and an executor
+    would wait for it at the end of the process."""
+    done: SimpleQueue[tuple[str, T | BaseException]] = SimpleQueue()
+
+    def run(name: str, check: Callable[[], T]) -> None:
+        try:
+            done.put((name, check()))
+        except BaseException as error:  # raised by whoever reads the result
+            done.put((name, error))
+
+    for name, check in checks.items():
+        threading.Thread(target=run, args=(name, check), name=name, daemon=True).start()
     end = time.monotonic() + seconds
-    for _ in questions:
+    for _ in checks:
         try:
             yield done.get(timeout=max(0.0, end - time.monotonic()))
         except Empty:
             return
-
-
-def _answer(name: str, ask: Callable[[], Answer], done: "SimpleQueue[tuple[str, Answer | BaseException]]") -> None:
-    try:
-        done.put((name, ask()))
-    except BaseException as error:  # raised where the answer is read
-        done.put((name, error))

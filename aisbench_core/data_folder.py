@@ -35,7 +35,7 @@ def open_paths(settings: Settings, secrets: Path = SECRETS_FILE) -> list[Path]:
     """What of data and keys others have a right to, because it is another account's or lies in a folder of many.
 
     `secrets`: Streamlit's own file of them."""
-    paths = (settings.data_dir, *_elsewhere(settings), secrets)
+    paths = (settings.data_dir, *_other_paths(settings), secrets)
     return [path for path in paths if is_open_to_others(path)]
 
 
@@ -46,7 +46,7 @@ def _own_paths(settings: Settings) -> Iterator[Path]:
         yield folder
     named = ("ledger.sqlite3*", "console.log*", "warehouse.duckdb*")
     yield from (file for name in named for file in folder.glob(name))
-    yield from (settings.runs_dir, settings.series_dir, settings.taken_dir, settings.systems_dir)
+    yield from (settings.runs_dir, settings.series_dir, settings.merged_dir, settings.systems_dir)
     yield from (settings.profiles_dir, settings.rulesets_dir, folder / "sandbox")
 
 
@@ -55,7 +55,7 @@ def _is_shared(folder: Path) -> bool:
     return bool(folder.stat().st_mode & stat.S_ISVTX) or folder in (Path.home(), Path(folder.anchor))
 
 
-def _elsewhere(settings: Settings) -> Iterator[Path]:
+def _other_paths(settings: Settings) -> Iterator[Path]:
     """A warehouse file in another folder stays as its owner made it."""
     if not settings.has_team_warehouse and settings.warehouse_path.parent != settings.data_dir:
         yield settings.warehouse_path

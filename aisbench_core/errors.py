@@ -44,10 +44,12 @@ class AisbenchError(Exception):
     @property
     def sentence(self) -> Message:
         """What happened and what to do, in one line; `str()` gives the same in English."""
-        return Message("{message} ({hint})", message=self.what, hint=self.hint) if self.hint else self.what
+        return (
+            Message("{message} ({hint})", message=self.description, hint=self.hint) if self.hint else self.description
+        )
 
     @property
-    def what(self) -> Message:
+    def description(self) -> Message:
         """What happened, without what to do."""
         return self.message
 
@@ -65,18 +67,18 @@ class ReadOnlyFolder(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with one field: where, what was found, and what is allowed."""
+    """One thing wrong with one field, and the value that was refused."""
 
     field: str
     message: Message
-    found: str = ""
+    value: str = ""
 
     @property
     def sentence(self) -> Message:
         """The field and what is wrong with it; `str()` gives the same in English."""
-        if self.found:
+        if self.value:
             return Message(
-                "{field}: {problem} (found {found})", field=self.field, problem=self.message, found=self.found
+                "{field}: {problem} (found {found})", field=self.field, problem=self.message, found=self.value
             )
         return joined(": ", [self.field, self.message])
 
@@ -87,9 +89,9 @@ class Problem:
 class SpecError(AisbenchError):
     """A document of a person (spec, profile, manifest) has unknown keys, wrong types or values out of range."""
 
-    def __init__(self, what: Message, problems: Sequence[Problem], hint: Hint = "") -> None:
+    def __init__(self, title: Message, problems: Sequence[Problem], hint: Hint = "") -> None:
         listed = joined("; ", (problem.sentence for problem in problems))
-        super().__init__(joined(": ", [what, listed]), hint)
+        super().__init__(joined(": ", [title, listed]), hint)
         self.problems = tuple(problems)
 
 
@@ -185,7 +187,7 @@ class CloudError(AisbenchError):
         self.request_id = request_id
 
     @property
-    def what(self) -> Message:
+    def description(self) -> Message:
         """The request, what the cloud said, and its codes."""
         facts = [
             f"HTTP {self.status}" if self.status else "",

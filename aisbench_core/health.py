@@ -75,15 +75,15 @@ def _services(profile: str, connect: Connect) -> tuple[ServiceHealth, ...]:
     except AisbenchError as error:
         return (ServiceHealth("credentials", "", False, None, error.sentence),)
     bucket = cloud.profile.path()
-    asks: dict[str, tuple[str, Callable[[], object]]] = {
-        "OBS": (cloud.profile.obs_server, lambda: _look_into(cloud, bucket)),
+    probes: dict[str, tuple[str, Callable[[], object]]] = {
+        "OBS": (cloud.profile.obs_server, lambda: _list_bucket(cloud, bucket)),
         "ModelArts": (cloud.profile.training_endpoint, cloud.training.flavors),
     }
-    with ThreadPoolExecutor(len(asks)) as both:
-        return tuple(both.map(lambda name: _asked(name, *asks[name]), asks))
+    with ThreadPoolExecutor(len(probes)) as both:
+        return tuple(both.map(lambda name: _probe(name, *probes[name]), probes))
 
 
-def _look_into(cloud: Cloud, directory: str) -> object:
+def _list_bucket(cloud: Cloud, directory: str) -> object:
     try:
         return cloud.objects.first(directory, 1)
     except CloudNotFound as error:
@@ -95,10 +95,10 @@ def _look_into(cloud: Cloud, directory: str) -> object:
         raise
 
 
-def _asked(name: str, address: str, ask: Callable[[], object]) -> ServiceHealth:
+def _probe(name: str, address: str, send: Callable[[], object]) -> ServiceHealth:
     start = time.perf_counter()
     try:
-        ask()
+        send()
     except AisbenchError as error:
         return ServiceHealth(name, address, False, None, error.sentence)
     return ServiceHealth(name, address, True, (time.perf_counter() - start) * 1000)

@@ -94,7 +94,7 @@ class Settings(Frozen):
         return self.data_dir / "runs"
 
     @property
-    def taken_dir(self) -> Path:
+    def merged_dir(self) -> Path:
         """Where runs that came from other warehouses are kept."""
         return self.data_dir / "taken"
 

@@ -51,7 +51,7 @@ class Storage:
         if not self._settings.has_team_warehouse:
             log_state.forget(self._settings.warehouse_path)
         self._warehouse.series.keep(list(self._series.all(unread.__setitem__)))
-        imported = self._settings.taken_dir
+        imported = self._settings.merged_dir
         records = self._files.records(unread.__setitem__)
         if self._settings.has_team_warehouse:
             count = self._warehouse.record_many(records)

@@ -21,7 +21,7 @@ class Recovery(StrEnum):
     """How the platform recovers the job; "with taint" avoids the faulty nodes."""
 
     # SDK, RunningRecord.end_recover. Processes are never restarted in place here.
-    ELSEWHERE = "job_reschedule_with_taint"
+    OTHER_NODE = "job_reschedule_with_taint"
     AGAIN = "job_reschedule"
 
 
@@ -50,20 +50,20 @@ class JobAttempt:
         return self if self.ended_at else replace(self, ended_at=at)
 
     def failed(
-        self, at: int, trouble: FaultScenario, reason: str, task: str, recovery: Recovery | None = None
+        self, at: int, fault: FaultScenario, reason: str, task: str, recovery: Recovery | None = None
     ) -> "JobAttempt":
         """The same attempt, ended by a fault."""
-        return replace(self.finished(at), trouble=trouble, reason=reason, task=task, recovery=recovery)
+        return replace(self.finished(at), trouble=fault, reason=reason, task=task, recovery=recovery)
 
 
 def read_attempt(stored: Mapping[str, Any]) -> JobAttempt:
     """An attempt from its stored JSON."""
-    trouble, recovery = stored["trouble"], stored["recovery"]
+    fault, recovery = stored["trouble"], stored["recovery"]
     return JobAttempt(
         **{
             **stored,
             "hosts": tuple(stored["hosts"]),
-            "trouble": FaultScenario(trouble) if trouble else None,
+            "trouble": FaultScenario(fault) if fault else None,
             "recovery": Recovery(recovery) if recovery else None,
         }
     )

@@ -199,10 +199,10 @@ class Job:
         started_at = self.started_at or at
         return replace(self, phase=JobPhase.RUNNING, started_at=started_at, attempts=attempts).with_event(at, "running")
 
-    def requeued(self, at: int, trouble: FaultScenario, reason: str, task: str, recovery: Recovery) -> "Job":
+    def requeued(self, at: int, fault: FaultScenario, reason: str, task: str, recovery: Recovery) -> "Job":
         """The job, back in the queue: first in it after a fault, or in its old place after preemption."""
-        failed = self.attempts[-1].failed(at, trouble, reason, task, recovery)
-        preempted = trouble is FaultScenario.PREEMPTED
+        failed = self.attempts[-1].failed(at, fault, reason, task, recovery)
+        preempted = fault is FaultScenario.PREEMPTED
         job = replace(self, attempts=(*self.attempts[:-1], failed), ahead=not preempted)
         return job.with_event(at, "preempted" if preempted else "restarted").queued(at)
 

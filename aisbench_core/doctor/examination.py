@@ -6,7 +6,7 @@ from functools import partial
 from aisbench_core.cloud.addresses import proxy_for, split
 from aisbench_core.cloud.ports import Cloud, Connect
 from aisbench_core.cloud.probes import modelarts_trust, obs_proxy, obs_trust
-from aisbench_core.concurrent_checks import answers
+from aisbench_core.concurrent_checks import run_concurrently
 from aisbench_core.doctor import machine
 from aisbench_core.doctor.diagnosis import CHECKS, Diagnosis, State
 from aisbench_core.doctor.names import check_name, host_names, is_private
@@ -81,13 +81,13 @@ class Doctor:
         try:
             message = _list_bucket(cloud) if service == "obs" else _list_flavors(cloud)
         except AisbenchError as error:
-            yield Diagnosis(check, State.FAIL, error.what, error.hint)
+            yield Diagnosis(check, State.FAIL, error.description, error.hint)
             return
         yield Diagnosis(check, State.OK, message)
 
     def _run(self, checks: Checks) -> list[Diagnosis]:
         results: dict[str, Sequence[Diagnosis]] = {}
-        for check, answer in answers(checks, self._seconds):
+        for check, answer in run_concurrently(checks, self._seconds):
             if isinstance(answer, BaseException):
                 raise answer
             results[check] = answer

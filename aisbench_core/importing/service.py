@@ -197,7 +197,7 @@ class ResultImport:
         require_writable(self._settings.data_dir)
         log_change(actor, f"import of the warehouse {database}")
         return self._warehouse.merging.merge(
-            database, self._settings.taken_dir, self._rehearsed(), on_progress, self._clock()
+            database, self._settings.merged_dir, self._rehearsed(), on_progress, self._clock()
         )
 
     def record(self, run_id: str) -> RunRecord:
@@ -228,7 +228,7 @@ class ResultImport:
                 folder = RunFolder(self._settings.runs_dir / Path(run_id).name)
                 if folder.path.exists() and not folder.launch.exists():  # it may have been launched here
                     shutil.rmtree(folder.path)
-        forget_runs(self._settings.taken_dir, run_ids)
+        forget_runs(self._settings.merged_dir, run_ids)
         return self._warehouse.imports.forget(one.at, keep_remarks=keep_remarks)
 
 

@@ -116,10 +116,10 @@ class Run:
         return self.attempts > 0 and not self.state.is_terminal
 
     @property
-    def trouble(self) -> str:
-        """Why the last step failed: the detail without the remark that it is tried again."""
-        trouble = self.detail.values.get("trouble") if isinstance(self.detail, Message) else None
-        return trouble if isinstance(trouble, str) else self.detail
+    def step_error(self) -> str:
+        """Why the last step failed: the detail without the note that it is tried again."""
+        error = self.detail.values.get("trouble") if isinstance(self.detail, Message) else None
+        return error if isinstance(error, str) else self.detail
 
     @property
     def detail_is_quoted(self) -> bool:

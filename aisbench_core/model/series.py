@@ -101,9 +101,9 @@ class SeriesRow:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A launched plan with the values of that time; only `budget` and `trouble` change.
+    """A launched plan with the values of that time; only `budget` and `launch_error` change.
 
-    `trouble`: why its next cell could not be launched, one sentence, or empty."""
+    `launch_error`: why its next cell could not be launched, one sentence, or empty."""
 
     series_id: str
     plan: SeriesPlan
@@ -112,7 +112,7 @@ class Series:
     created_at: datetime
     created_by: str
     budget: float | None
-    trouble: str = ""
+    launch_error: str = ""
 
     @property
     def title(self) -> str:
@@ -131,8 +131,8 @@ class Attempt:
     number: int
     row: int
     repeat: int
-    asked_by: str
-    asked_at: datetime
+    requested_by: str
+    requested_at: datetime
     run_id: str = ""
     cancelled: bool = False
 

@@ -6,7 +6,7 @@ from functools import cached_property, partial
 
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cloud.ports import ObjectStore, TrainingService
-from aisbench_core.concurrent_checks import answers
+from aisbench_core.concurrent_checks import run_concurrently
 from aisbench_core.errors import CloudNotFound, CloudRejected
 from aisbench_core.messages import Message
 from aisbench_core.model import Channel, Engine, Finding, Level, Pool, RunSpec
@@ -234,7 +234,9 @@ def online(
     for online_rule in RULES:
         groups.setdefault(online_rule.rule_id.partition("-")[0], []).append(online_rule)
     results: dict[str, list[Finding]] = {}
-    for name, result in answers({name: partial(_findings, rules, subject) for name, rules in groups.items()}, seconds):
+    for name, result in run_concurrently(
+        {name: partial(_findings, rules, subject) for name, rules in groups.items()}, seconds
+    ):
         if isinstance(result, BaseException):
             raise result
         results[name] = result

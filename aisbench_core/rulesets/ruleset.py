@@ -139,7 +139,7 @@ class SpreadRule(ValidityRule):
     most: Annotated[Share, Field(description="the largest coefficient of variation")]
 
 
-class DaysApart(ValidityRule):
+class SeriesSpan(ValidityRule):
     days: Annotated[Count, Field(description="between the first and the last run of a series")]
 
 
@@ -173,7 +173,7 @@ class SeriesRules(Frozen):
     V22: Outliers | None = None
     V27: SpreadRule | None = None
     V28: ValidityRule | None = None
-    V29: DaysApart | None = None
+    V29: SeriesSpan | None = None
     V30: ValidityRule | None = None
 
 

@@ -178,8 +178,8 @@ def _add_attempts(con: sqlite3.Connection, attempts: Sequence[Attempt]) -> None:
                 attempt.number,
                 attempt.row,
                 attempt.repeat,
-                attempt.asked_by,
-                as_text(attempt.asked_at),
+                attempt.requested_by,
+                as_text(attempt.requested_at),
             )
             for attempt in attempts
         ],

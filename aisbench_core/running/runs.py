@@ -130,7 +130,7 @@ def _new_run(spec: RunSpec, profile: str, actor: Actor, now: datetime) -> Run:
 
 def _stopping(run: Run, actor: Actor, now: datetime) -> Run:
     if run.can_give_up:
-        detail = Message("collecting was given up by {who}: {trouble}", who=actor.name, trouble=run.trouble)
+        detail = Message("collecting was given up by {who}: {trouble}", who=actor.name, trouble=run.step_error)
         return run.to(RunState.FAILED, updated_at=now, ended_at=run.ended_at or now, attempts=0, detail=detail)
     detail = Message("stopped by {who}", who=actor.name)
     return run.to(RunState.STOPPING, updated_at=now, next_step_at=now, attempts=0, detail=detail)

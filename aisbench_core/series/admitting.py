@@ -79,14 +79,14 @@ class Admitting:
 
     def _put_off(self, series: Series, error: AisbenchError) -> None:
         self._later[series.series_id] = self.clock() + timedelta(seconds=AGAIN_SECONDS)
-        if series.trouble != str(error):
+        if series.launch_error != str(error):
             LOG.warning("series %s: %s", series.series_id, error)
             event = Event(series.series_id, self.clock(), "follower", Level.ERROR, _held(error.sentence))
             self.ledger.set_trouble(series.series_id, error.sentence, event)
 
     def _go_on(self, series: Series) -> None:
         self._later.pop(series.series_id, None)
-        if series.trouble:
+        if series.launch_error:
             self.ledger.set_trouble(series.series_id, "")
 
     def _note(self, series: Series, level: Level, message: Message) -> None:

@@ -164,7 +164,9 @@ def matrix_of(
     hours = NodeHours(snapshot.used, snapshot.promised, snapshot.to_come, series.budget)
     cells = [cell for row in rows for cell in row.cells]
     counted = {tried.run.code_sha256 for cell in cells if (tried := cell.counted) and tried.run}
-    state = _state([cell.shown.state for cell in cells], bool(snapshot.runs), bool(snapshot.hold or series.trouble))
+    state = _state(
+        [cell.shown.state for cell in cells], bool(snapshot.runs), bool(snapshot.hold or series.launch_error)
+    )
     return Matrix(series, state, rows, hours, snapshot.hold, len(counted), tuple(events))
 
 

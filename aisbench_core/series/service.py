@@ -250,7 +250,7 @@ class SeriesService:
 
         self._files.keep(series)
         spec, profile = series.rows[attempt.row].spec, self._regions.profile(series.profile)
-        return self._runs.create(spec, profile, local_actor(attempt.asked_by, WayIn.FOLLOWER), store)
+        return self._runs.create(spec, profile, local_actor(attempt.requested_by, WayIn.FOLLOWER), store)
 
     def _event(self, series_id: str, message: Message, actor: Actor) -> Event:
         return Event.by(actor, series_id, self._clock(), message)

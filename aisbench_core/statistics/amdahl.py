@@ -72,13 +72,13 @@ class AmdahlFit:
     """T(n) = T(1) / (s + (1 - s) / n), fitted to ln T over all runs by least squares: `serial` is s, a share.
 
     `one_node` is T(1) in the runs' unit. `residuals` are measured / fitted - 1 by node count, of geometric means.
-    `misfit_p` is their p-value, None without repeated runs. With `misfit`, `serial` and `one_node` are None."""
+    `lack_of_fit_p` is their p-value, None without repeated runs. With `problem`, `serial` and `one_node` are None."""
 
-    misfit: FitProblem | None
+    problem: FitProblem | None
     serial: IntervalEstimate | None = None
     one_node: float | None = None
     residuals: tuple[tuple[int, float], ...] = ()
-    misfit_p: float | None = None
+    lack_of_fit_p: float | None = None
 
     def speed_up(self, nodes: int, base: int) -> IntervalEstimate | None:
         """T(nodes) / T(base) by the law. It decreases with the serial share, so the ends of the interval swap."""
@@ -113,7 +113,7 @@ def amdahl(sizes: Sequence[SizeRuns]) -> AmdahlFit:
     fitted = [cost.log_one_node(best) - math.log(_slowness(best, size.nodes)) for size in sizes]
     residuals = tuple((size.nodes, math.expm1(size.log_mean - law)) for size, law in zip(sizes, fitted, strict=True))
     if _is_rejected(max(abs(residual) for _, residual in residuals), p_value):
-        return AmdahlFit(FitProblem.NOT_AMDAHL, residuals=residuals, misfit_p=p_value)
+        return AmdahlFit(FitProblem.NOT_AMDAHL, residuals=residuals, lack_of_fit_p=p_value)
     doubted = p_value is None or p_value < DOUBTED_BELOW
     df = len(sizes) - 2 if doubted else cost.runs - 2
     variance = (between if doubted else between + within) / df
@@ -121,7 +121,7 @@ def amdahl(sizes: Sequence[SizeRuns]) -> AmdahlFit:
     low, high = (_crossing(cost, limit, best, end) for end in (cost.smallest, MAX_SHARE))
     if high < 0 or low > 1:
         problem = FitProblem.FASTER_THAN_IDEAL if high < 0 else FitProblem.SLOWER_WITH_NODES
-        return AmdahlFit(problem, residuals=residuals, misfit_p=p_value)
+        return AmdahlFit(problem, residuals=residuals, lack_of_fit_p=p_value)
     serial = IntervalEstimate(*(min(1.0, max(0.0, share)) for share in (best, low, high)))
     return AmdahlFit(None, serial, math.exp(cost.log_one_node(best)), residuals, p_value)
 

@@ -78,19 +78,19 @@ def decide(snapshot: QueueSnapshot) -> Decision:
         occupied = [job for job in snapshot.occupied if job.pool == pool]
         room = _room(hosts, occupied)
         for job in line:
-            places = assign_hosts(job.nodes, job.cards, room)
-            if places is None:
+            hosts_of_tasks = assign_hosts(job.nodes, job.cards, room)
+            if hosts_of_tasks is None:
                 preempted += _making_room(job, room, occupied)
                 break
-            _take(room, places, job.cards)
-            starts[job.job_id] = places
+            _take(room, hosts_of_tasks, job.cards)
+            starts[job.job_id] = hosts_of_tasks
     return Decision(starts, tuple(preempted))
 
 
 def assign_hosts(nodes: int, cards: int, room: Mapping[str, int]) -> tuple[str, ...] | None:
     """A node for each task, the fullest that still fits first; None when they do not all fit at once."""
     left = dict(room)
-    places = []
+    hosts_of_tasks = []
     for _ in range(nodes):
         fitting = [host for host, free in left.items() if free >= cards]
         if not fitting:
@@ -98,8 +98,8 @@ def assign_hosts(nodes: int, cards: int, room: Mapping[str, int]) -> tuple[str, 
         # The fullest node, so that whole nodes stay free for jobs that need all of their cards.
         host = min(fitting, key=lambda host: left[host])
         left[host] -= cards
-        places.append(host)
-    return tuple(places)
+        hosts_of_tasks.append(host)
+    return tuple(hosts_of_tasks)
 
 
 def _room(hosts: Sequence[Host], occupied: Iterable[Occupied]) -> Room:

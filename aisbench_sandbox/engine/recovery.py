@@ -25,7 +25,7 @@ class JobOutcome:
 
     event: str
     ends: tuple[TaskEnd, ...] = ()
-    trouble: FaultScenario | None = None
+    fault: FaultScenario | None = None
     faulty: tuple[int, ...] = ()
 
 
@@ -36,33 +36,33 @@ def job_after(job: Job, outcome: JobOutcome, now: int) -> Job:
     if outcome.event == "timed_out":
         return job.terminated(now, "timed_out", hours=str(job.max_hours))
     # A stop that was requested while the job failed counts more than its restart.
-    if outcome.trouble is None or job.phase is JobPhase.TERMINATING:
+    if outcome.fault is None or job.phase is JobPhase.TERMINATING:
         return job.ended(now, outcome.ends, outcome.event)
     task = next((end.task for end in outcome.ends if end.exit_code), "")
-    reason = _reason(outcome, outcome.trouble)
-    if is_retried(job, outcome.trouble):
-        recovery = Recovery.ELSEWHERE if outcome.faulty else Recovery.AGAIN
-        return job.requeued(now, outcome.trouble, reason, task, recovery)
+    reason = _reason(outcome, outcome.fault)
+    if is_retried(job, outcome.fault):
+        recovery = Recovery.OTHER_NODE if outcome.faulty else Recovery.AGAIN
+        return job.requeued(now, outcome.fault, reason, task, recovery)
     ended = job.ended(now, outcome.ends, outcome.event)
-    last = ended.attempts[-1].failed(now, outcome.trouble, reason, task)
+    last = ended.attempts[-1].failed(now, outcome.fault, reason, task)
     return replace(ended, attempts=(*ended.attempts[:-1], last))
 
 
-def is_retried(job: Job, trouble: FaultScenario) -> bool:
+def is_retried(job: Job, fault: FaultScenario) -> bool:
     """Whether the job is run again: always after preemption, else as often as its annotations allow."""
-    if trouble is FaultScenario.PREEMPTED:
+    if fault is FaultScenario.PREEMPTED:
         return True
     restarts = [attempt.trouble for attempt in job.attempts if attempt.restarted]
     if len(restarts) >= job.max_retries:
         return False
     # Faults of the platform, for which job-retry-num alone is enough; the job's own need an annotation more.
-    if trouble in (FaultScenario.NODE, FaultScenario.LOST):
+    if fault in (FaultScenario.NODE, FaultScenario.LOST):
         return True
-    is_enabled = job.retries_always if trouble is FaultScenario.CODE else job.retries_hangs
-    return is_enabled and restarts[-MAX_IN_A_ROW:] != [trouble] * MAX_IN_A_ROW
+    is_enabled = job.retries_always if fault is FaultScenario.CODE else job.retries_hangs
+    return is_enabled and restarts[-MAX_IN_A_ROW:] != [fault] * MAX_IN_A_ROW
 
 
-def _reason(outcome: JobOutcome, trouble: FaultScenario) -> str:
-    if trouble in _REASONS:
-        return _REASONS[trouble]
+def _reason(outcome: JobOutcome, fault: FaultScenario) -> str:
+    if fault in _REASONS:
+        return _REASONS[fault]
     return next((f"exit with {end.exit_code}" for end in outcome.ends if end.exit_code), "failed")

@@ -108,7 +108,7 @@ class ScriptedEngine:
         for job_id, hosts in decision.starts.items():
             self._run(job_id, hosts)
         for job_id in decision.preempted:
-            self._leave(job_id, JobOutcome("preempted", trouble=FaultScenario.PREEMPTED))
+            self._leave(job_id, JobOutcome("preempted", fault=FaultScenario.PREEMPTED))
         self._held_up |= {job.job_id for job in jobs} - set(decision.starts)
 
     def _run(self, job_id: str, hosts: tuple[str, ...]) -> None:
@@ -165,8 +165,8 @@ class ScriptedEngine:
             self._write_outputs(job, standard_outputs(job) if script.outputs is None else script.outputs)
         else:
             ends = ()
-        trouble = FaultScenario.CODE if script.exit_code else None
-        self._leave(job.job_id, JobOutcome("failed" if trouble else "completed", ends, trouble))
+        fault = FaultScenario.CODE if script.exit_code else None
+        self._leave(job.job_id, JobOutcome("failed" if fault else "completed", ends, fault))
 
     def _write_outputs(self, job: Job, outputs: Mapping[str, str]) -> None:
         paths = output_paths(job)

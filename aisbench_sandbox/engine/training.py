@@ -112,7 +112,7 @@ class Training:
         """End the job in favour of one with a higher priority; returns at once."""
         # A person's stop that came first must not become a restart.
         if not self._stopping.is_set():
-            self._stop(JobOutcome("preempted", trouble=FaultScenario.PREEMPTED))
+            self._stop(JobOutcome("preempted", fault=FaultScenario.PREEMPTED))
 
     def interrupt(self, grace: float) -> None:
         """End the job because the sandbox shuts down; returns at once."""
@@ -256,7 +256,7 @@ class Training:
             )
         # A suspicion is not a failure (training guide 5.4): without hang-retry the job goes on.
         if self.job.retries_hangs and is_retried(self.job, FaultScenario.HANG):
-            raise TrainingStopped(JobOutcome("failed", trouble=FaultScenario.HANG))
+            raise TrainingStopped(JobOutcome("failed", fault=FaultScenario.HANG))
 
     def _is_bad(self, index: int) -> bool:
         hosts = self.job.attempts[-1].hosts

@@ -13,7 +13,7 @@ from pathlib import Path
 
 _Version = tuple[int, int]  # modification time in nanoseconds, size in bytes
 
-_KEPT_VERSIONS = 2  # the current one, and the one before it in case the current one never came into being
+_MAX_VERSIONS = 2  # the current one, and the one before it in case the current one never came into being
 _SLACK_LINES = 10_000  # outdated lines that do not justify rewriting the journal
 
 
@@ -52,11 +52,11 @@ class MetadataJournal:
         versions = self._metadata.setdefault((bucket, key), {})
         versions.pop(version, None)
         versions[version] = metadata
-        while len(versions) > _KEPT_VERSIONS:
+        while len(versions) > _MAX_VERSIONS:
             del versions[next(iter(versions))]
 
     def _append(self, line: str) -> None:
-        if self._lines > _SLACK_LINES + 2 * _KEPT_VERSIONS * len(self._metadata):
+        if self._lines > _SLACK_LINES + 2 * _MAX_VERSIONS * len(self._metadata):
             self._rewrite()  # the entry is already in memory
             return
         # One unbuffered write to a file opened for appending: kill -9 can cut short this line only, never an earlier

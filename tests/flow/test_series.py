@@ -38,7 +38,7 @@ def follow(bench: Bench, series_id: str) -> Matrix:
         if matrix.state.has_ended:
             return matrix
         bench.tick()
-    raise AssertionError(f"{matrix.state}: {matrix.hold} {matrix.series.trouble}")
+    raise AssertionError(f"{matrix.state}: {matrix.hold} {matrix.series.launch_error}")
 
 
 def states(matrix: Matrix) -> list[CellState]:

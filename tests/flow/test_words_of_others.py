@@ -73,9 +73,9 @@ def test_trouble_that_passes_and_who_follows_are_told_in_chinese(bench: Bench, s
     now = bench.run(run)
     follower = bench.core.ledger.events(run.run_id)[-1].actor
 
-    assert now.detail == f"retrying: {now.trouble}"
-    assert isinstance(now.trouble, Message)
-    assert CHINESE.detail(now) == f"稍后重试：{in_chinese(now.trouble)}"
+    assert now.detail == f"retrying: {now.step_error}"
+    assert isinstance(now.step_error, Message)
+    assert CHINESE.detail(now) == f"稍后重试：{in_chinese(now.step_error)}"
     assert "（进程 " in CHINESE.actor(follower, "follower")
     beat = bench.core.ledger.last_beat()
     assert beat is not None
@@ -87,13 +87,13 @@ def test_a_result_that_is_given_up_tells_who_and_why(bench: Bench, sandbox: Sand
     run = bench.follow(bench.launch(), RunState.COLLECTING)
     sandbox.kill()
     bench.tick()
-    trouble = bench.run(run).trouble
+    error = bench.run(run).step_error
 
     bench.core.runs.stop(run.run_id, named(PERSON))
 
     ended = bench.run(run)
-    assert ended.detail == f"collecting was given up by {PERSON}: {trouble}"
-    assert in_chinese(ended.detail) == f"{PERSON} 放弃了收集：{in_chinese(trouble)}"
+    assert ended.detail == f"collecting was given up by {PERSON}: {error}"
+    assert in_chinese(ended.detail) == f"{PERSON} 放弃了收集：{in_chinese(error)}"
     sandbox.resume()
 
 

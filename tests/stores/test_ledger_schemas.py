@@ -88,7 +88,7 @@ def test_what_it_holds_can_be_asked_and_carried_on(file: Path) -> None:
     assert ledger.get("r-2").detail == "the job ended as Failed"
     assert [run.run_id for run in ledger.active()] == ["r-1"]
     for series in SeriesLedger(ledger).of(["s-1"]):
-        assert (series.title, series.budget, series.trouble) == ("scaling", 12.5, "the budget is used up")
+        assert (series.title, series.budget, series.launch_error) == ("scaling", 12.5, "the budget is used up")
         assert [run.run_id for run in SeriesLedger(ledger).runs(["s-1"])] == ["r-3"]
         assert [each.run_id for each in SeriesLedger(ledger).attempts(["s-1"])] == ["r-3", ""]
     assert ledger.add(ledger.get("r-2"), token="dialog-1").run_id == "r-1", "a token is launched once, for ever"

@@ -204,9 +204,9 @@ def test_a_profile_that_is_gone_holds_its_series_until_it_is_back_and_no_other(b
 
     assert [run.profile for run in active] == ["other"]
     assert (held.state, too_early) == (SeriesState.HELD, SeriesState.HELD)
-    assert "quiet" in held.series.trouble
+    assert "quiet" in held.series.launch_error
     assert bench.look(series).state is SeriesState.RUNNING
-    assert bench.look(series).series.trouble == ""
+    assert bench.look(series).series.launch_error == ""
 
 
 # --- the ledger -------------------------------------------------------------------------------------------

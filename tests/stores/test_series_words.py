@@ -53,9 +53,9 @@ def test_why_a_cell_cannot_be_launched_is_told_with_the_words_of_others(bench: S
 
     bench.admit()
 
-    trouble = bench.core.series.get(series.series_id).trouble
-    assert in_chinese(trouble).startswith("没有名为 'quiet' 的配置档案")
-    assert told(bench, series)[-1] == f"已暂停：{in_chinese(trouble)}"
+    error = bench.core.series.get(series.series_id).launch_error
+    assert in_chinese(error).startswith("没有名为 'quiet' 的配置档案")
+    assert told(bench, series)[-1] == f"已暂停：{in_chinese(error)}"
 
 
 def test_a_series_with_nothing_to_run_again_says_so_in_chinese(bench: SeriesBench) -> None:

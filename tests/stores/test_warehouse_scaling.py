@@ -40,7 +40,7 @@ def test_curves_of_one_question_stand_side_by_side_those_on_most_node_counts_fir
     assert (old.base_nodes, old.largest, len(new.points)) == (1, 4, 1)
     assert old.fit.serial
     assert old.fit.serial.low < 0.02 < (old.fit.serial.high or 0)
-    assert new.fit.misfit is FitProblem.TOO_FEW
+    assert new.fit.problem is FitProblem.TOO_FEW
 
 
 def test_what_was_measured_here_stands_before_what_imported_results_claim(warehouse: Warehouse) -> None:

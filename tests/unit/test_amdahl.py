@@ -36,7 +36,7 @@ def test_runs_that_follow_the_law_give_their_serial_share_back(serial: float, ba
 
     fit = amdahl([SizeRuns.of(n, [lawful(serial, n)] * 2) for n in sizes])
 
-    assert fit.misfit is None
+    assert fit.problem is None
     assert fit.serial
     assert fit.serial.value == pytest.approx(serial, rel=1e-3)
     assert fit.one_node == pytest.approx(ONE_NODE, rel=1e-4)
@@ -68,7 +68,7 @@ def test_more_runs_make_it_surer() -> None:
 def test_two_node_counts_can_contradict_nothing() -> None:
     fit = amdahl([SizeRuns.of(1, [100.0] * 5), SizeRuns.of(2, [190.0] * 5)])
 
-    assert (fit.misfit, fit.serial, fit.residuals) == (FitProblem.TOO_FEW, None, ())
+    assert (fit.problem, fit.serial, fit.residuals) == (FitProblem.TOO_FEW, None, ())
     assert fit.speed_up(16, 1) is None
     assert fit.limit(1) is None
 
@@ -76,7 +76,7 @@ def test_two_node_counts_can_contradict_nothing() -> None:
 def test_runs_beside_the_law_get_residuals_and_no_share() -> None:
     fit = exactly(n1=100, n2=195, n4=380, n8=390, n16=1500)
 
-    assert (fit.misfit, fit.serial) == (FitProblem.NOT_AMDAHL, None)
+    assert (fit.problem, fit.serial) == (FitProblem.NOT_AMDAHL, None)
     assert min(fit.residuals, key=lambda each: each[1])[0] == 8
 
 
@@ -85,14 +85,14 @@ def test_what_repeated_runs_cannot_explain_is_a_misfit_and_what_they_can_is_not(
     quiet = [SizeRuns.of(n, [value * (1 + 0.001 * step) for step in (-1, 0, 1)]) for n, value in kink.items()]
     loud = [SizeRuns.of(n, [value * (1 + 0.08 * step) for step in (-1, 0, 1)]) for n, value in kink.items()]
 
-    assert amdahl(quiet).misfit is FitProblem.NOT_AMDAHL
-    assert (amdahl(quiet).misfit_p or 0) < 0.01
-    assert amdahl(loud).misfit is None
+    assert amdahl(quiet).problem is FitProblem.NOT_AMDAHL
+    assert (amdahl(quiet).lack_of_fit_p or 0) < 0.01
+    assert amdahl(loud).problem is None
 
 
 def test_growth_beyond_ideal_and_shrinking_are_not_called_a_share() -> None:
-    assert amdahl(simulated(-0.02, 3, 1, cv=0.001)).misfit is FitProblem.FASTER_THAN_IDEAL
-    assert amdahl(simulated(1.5, 3, 1, cv=0.001)).misfit is FitProblem.SLOWER_WITH_NODES
+    assert amdahl(simulated(-0.02, 3, 1, cv=0.001)).problem is FitProblem.FASTER_THAN_IDEAL
+    assert amdahl(simulated(1.5, 3, 1, cv=0.001)).problem is FitProblem.SLOWER_WITH_NODES
 
 
 def test_ideal_growth_has_no_limit_and_never_exceeds_ideal() -> None:

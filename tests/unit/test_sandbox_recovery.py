@@ -19,8 +19,8 @@ from tests.training_client import job_body
 FAILED = (TaskEnd("worker-1", 7, "rank 1 exited with code 7"),)
 CODE = JobOutcome("failed", FAILED, FaultScenario.CODE)
 NODE = JobOutcome("failed", (TaskEnd("worker-0", 137, "the node is faulty"),), FaultScenario.NODE, (0,))
-HANG = JobOutcome("failed", trouble=FaultScenario.HANG)
-PREEMPTED = JobOutcome("preempted", trouble=FaultScenario.PREEMPTED)
+HANG = JobOutcome("failed", fault=FaultScenario.HANG)
+PREEMPTED = JobOutcome("preempted", fault=FaultScenario.PREEMPTED)
 
 
 def running(retries: int = 0, *also: str) -> Job:
@@ -70,9 +70,9 @@ def test_the_same_trouble_of_a_job_is_retried_three_times_in_a_row(outcome: JobO
         job = again(job, outcome, 5000 + number * 2000)
     assert job.phase is JobPhase.RUNNING
 
-    assert not is_retried(job, outcome.trouble or FaultScenario.LOST)
+    assert not is_retried(job, outcome.fault or FaultScenario.LOST)
     assert is_retried(job, FaultScenario.NODE)
-    assert is_retried(again(job, NODE, 20_000), outcome.trouble or FaultScenario.LOST)
+    assert is_retried(again(job, NODE, 20_000), outcome.fault or FaultScenario.LOST)
 
 
 def test_preemption_costs_no_retry_and_gives_no_privilege() -> None:

@@ -165,8 +165,8 @@ def _interval(point: "ScalingPoint") -> str:
 
 
 def _law(curve: "Scaling") -> Iterator[str]:
-    if curve.fit.misfit:
-        yield f"Amdahl's law: no fit: {curve.fit.misfit}"
+    if curve.fit.problem:
+        yield f"Amdahl's law: no fit: {curve.fit.problem}"
     elif share := curve.fit.serial:
         low, high = formats.percent(share.low), formats.percent(share.high)
         yield f"Amdahl's law: serial share {formats.percent(share.value)}, 95 % {low} … {high}"

@@ -40,7 +40,7 @@ def parameters_value(subject: Subject) -> Iterator[Violation]:
                 continue  # has a rule of its own
             exists = problem.field.removeprefix("parameters.") in parameters
             yield Violation(
-                Message("{problem} (found {found})", problem=problem.message, found=problem.found),
+                Message("{problem} (found {found})", problem=problem.message, found=problem.value),
                 "" if exists else Message("remove it: the code of this version does not accept it"),
                 problem.field,
                 () if exists else ((problem.field, None),),

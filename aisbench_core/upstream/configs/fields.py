@@ -74,8 +74,8 @@ class ConfigReader:
     def refuse(self, problem: Problem, key: str) -> None:
         """Add a finding about a value that a spec or a profile refuses."""
         message = problem.message
-        if problem.found:
-            message = Message("{problem} (found {found})", problem=message, found=problem.found)
+        if problem.value:
+            message = Message("{problem} (found {found})", problem=message, found=problem.value)
         self.report("config.range", key, message)
 
     def line_of(self, key: str) -> int:

@@ -144,7 +144,7 @@ class Packages:
                 finding(
                     "package.manifest",
                     problem.field,
-                    Message("{problem} ({found})", problem=problem.message, found=problem.found),
+                    Message("{problem} ({found})", problem=problem.message, found=problem.value),
                 )
                 for problem in error.problems
             ]

@@ -18,11 +18,11 @@ from aisbench_core.model import Division
 from aisbench_core.rulesets.ruleset import (
     Accuracy,
     Consequence,
-    DaysApart,
     Missed,
     Outliers,
     Ruleset,
     RunCount,
+    SeriesSpan,
     SpreadRule,
     ValidityRule,
 )
@@ -251,7 +251,7 @@ def _order(members: Members, _: ValidityRule, __: Ruleset) -> Result:
     return not overlapping, Message("one run after another"), actual, listed(overlapping)
 
 
-def _days(members: Members, rule: DaysApart, _: Ruleset) -> Result:
+def _days(members: Members, rule: SeriesSpan, _: Ruleset) -> Result:
     period = members[-1].began - members[0].began
     actual = Message("{count} days", count=math.ceil(period / timedelta(days=1)))
     return period <= timedelta(days=rule.days), Message("within {count} days", count=rule.days), actual, ""

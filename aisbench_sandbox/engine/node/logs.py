@@ -22,7 +22,7 @@ class ProcessOutput:
         self._file = file
         self._limit = limit
         self._done = 0
-        self._left_out = 0
+        self._omitted = 0
         self._tail = b""
         self.skipped = 0
         self._head = file.with_name(f".{file.name}.head")
@@ -52,27 +52,27 @@ class ProcessOutput:
 
     def trim(self) -> None:
         """Truncate what was read if it exceeds the limit; the beginning and the newest part are kept."""
-        if self._done <= (self._limit if not self._left_out else TAIL) or not _is_own(self._file):
+        if self._done <= (self._limit if not self._omitted else TAIL) or not _is_own(self._file):
             return
         with self._file.open("rb") as stream:
-            if not self._left_out:
+            if not self._omitted:
                 self._head.unlink(missing_ok=True)  # whatever the job has put there
                 self._head.write_bytes(stream.read(self._limit))
             stream.seek(max(0, self._done - TAIL))
             self._tail = stream.read(TAIL)
-        self._left_out += self._done
+        self._omitted += self._done
         # The process has opened the file for appending, so it goes on at the new end and leaves no gap.
         os.truncate(self._file, 0)
         self._done = 0
 
     def complete_file(self) -> Path:
         """The file to show when the process has ended: complete, or its beginning and its newest part."""
-        if not self._left_out or not _is_own(self._file):
+        if not self._omitted or not _is_own(self._file):
             return self._file
         rest = self._tail + self._file.read_bytes()
         with self._head.open("ab") as stream:
-            stream.write(_gap(self._left_out + self._file.stat().st_size - self._head.stat().st_size) + rest[-TAIL:])
-        self._left_out = 0
+            stream.write(_gap(self._omitted + self._file.stat().st_size - self._head.stat().st_size) + rest[-TAIL:])
+        self._omitted = 0
         return self._head.replace(self._file)
 
 
@@ -85,7 +85,7 @@ class BoundedLog:
         file.touch()
         self._size = file.stat().st_size  # a job that runs again continues its log
         self._is_mid_line = False
-        self._left_out = 0
+        self._omitted = 0
         self._tail = b""
         self._printed: dict[Path, ProcessOutput] = {}
 
@@ -114,10 +114,10 @@ class BoundedLog:
                 self._add(lines)
             if self._is_full():
                 printed.trim()
-        if final and self._left_out:
+        if final and self._omitted:
             skipped = sum(printed.skipped for printed in self._printed.values())
-            self._write(_gap(self._left_out + skipped - len(self._tail)) + self._tail)
-            self._left_out, self._tail = 0, b""
+            self._write(_gap(self._omitted + skipped - len(self._tail)) + self._tail)
+            self._omitted, self._tail = 0, b""
 
     def complete_file(self, output: Path) -> Path:
         """The file to show of one process that has ended."""
@@ -132,7 +132,7 @@ class BoundedLog:
             if self._is_full():
                 self.add_line(f"the log has {self._size} bytes: of what follows, the newest part is added at the end")
             return
-        self._left_out += len(lines)
+        self._omitted += len(lines)
         # In memory: the file already has as many bytes as it may.
         self._tail = (self._tail + lines)[-TAIL:]
 

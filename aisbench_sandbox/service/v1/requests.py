@@ -128,8 +128,8 @@ def _volumes(config: Mapping[str, Any]) -> list[dict[str, Any]]:
         for name in ("src_path", "dest_path"):
             if parameters.has_long_name(parameters.text(nfs, name, most=1024)):
                 raise invalid_argument(f"{name} has a name of more than {MAX_NAME_BYTES} bytes")
-        places = {"nfs_server_path": nfs.get("src_path"), "local_path": nfs.get("dest_path")}
-        volumes.append({"nfs": {**places, "read_only": parameters.flag(nfs, "read_only")}})
+        paths = {"nfs_server_path": nfs.get("src_path"), "local_path": nfs.get("dest_path")}
+        volumes.append({"nfs": {**paths, "read_only": parameters.flag(nfs, "read_only")}})
     return volumes
 
 

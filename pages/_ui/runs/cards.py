@@ -53,7 +53,7 @@ def run_facts(run: Run) -> str:
 def show_detail(run: Run) -> None:
     """The run's detail; a fault after which it is retried is marked as such."""
     if run.is_retrying:
-        trouble = plain(t.message(run.trouble))
+        trouble = plain(t.message(run.step_error))
         st.warning(t("live.retrying", attempts=run.attempts, detail=trouble), icon=":material/autorenew:")
     elif run.state is RunState.FAILED:
         st.error(plain(t.message(run.detail)) or t("state.failed"), icon=":material/cancel:")

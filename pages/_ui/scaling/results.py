@@ -22,7 +22,7 @@ def show_law(curves: Sequence[Scaling], nodes: int, names: Names) -> None:
     """For each curve the serial share and the prediction, or why there is none."""
     for curve in curves:
         text = f"**{plain(names[curve.query.id])}** – {' '.join(_law(curve, nodes))}"
-        if curve.fit.misfit:
+        if curve.fit.problem:
             st.warning(text, icon=":material/question_mark:")
         else:
             st.info(text, icon=":material/trending_up:")
@@ -91,9 +91,9 @@ def show_left_out(scalings: Sequence[Scaling]) -> None:
 
 def _law(curve: Scaling, nodes: int) -> Iterator[str]:
     fit, base = curve.fit, curve.base_nodes or 1
-    if fit.misfit:
+    if fit.problem:
         worst = max((abs(residual) for _, residual in fit.residuals), default=None)
-        yield t(f"scaling.misfit_{fit.misfit.name.lower()}", worst=percent(worst))
+        yield t(f"scaling.misfit_{fit.problem.name.lower()}", worst=percent(worst))
         return
     share = fit.serial
     if share is None or share.high is None:

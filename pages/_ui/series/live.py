@@ -87,8 +87,8 @@ def _redraw_if_changed(matrix: Matrix, had_ended: bool) -> None:
 
 
 def _show_warnings(matrix: Matrix) -> None:
-    if matrix.series.trouble:
-        why = plain(t.message(matrix.series.trouble))
+    if matrix.series.launch_error:
+        why = plain(t.message(matrix.series.launch_error))
         st.warning(t("series.trouble", why=why), icon=":material/pause_circle:")
     if matrix.hold:
         hours = {"needed": number(matrix.hold.needed, digits=3), "spent": number(matrix.hold.spent, digits=3)}
