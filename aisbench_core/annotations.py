@@ -9,7 +9,7 @@ from aisbench_core.messages import Message
 from aisbench_core.model import Actor, AnnotationChange, AnnotationKind, Annotations, Clock, Run, note_error, tag_error
 from aisbench_core.model.annotation import MAX_TAGS
 from aisbench_core.read_only import require_writable
-from aisbench_core.results.annotations import add_annotations, read_annotations
+from aisbench_core.results.record import add_annotations, read_annotations
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import Settings

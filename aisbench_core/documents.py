@@ -121,9 +121,7 @@ def parse_private(model: type[Model], answers: Mapping[str, Any], title: Message
     unknown = [name for name in answers if name not in model.model_fields]
     if unknown:
         problem = Message(
-            "{count} keys are unknown; allowed: {allowed}",
-            count=len(unknown),
-            allowed=", ".join(model.model_fields),
+            "{count} keys are unknown; allowed: {allowed}", count=len(unknown), allowed=", ".join(model.model_fields)
         )
         raise SpecError(title, [Problem("document", problem)])
     return parse(model, answers, title)

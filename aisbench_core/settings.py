@@ -33,10 +33,20 @@ Folder = Annotated[Path, AfterValidator(_from_home)]
 """A directory. A relative one starts at HOME: programs that work together are not started in the same directory."""
 
 
+class _DataPath:
+    """A file or folder in the data folder."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, settings: "Settings", owner: type) -> Path:
+        return settings.data_dir / self._name
+
+
 class Settings(Frozen):
     """How this console works. Every field can be set in `aisbench.yaml` or as `AISBENCH_<FIELD>`."""
 
-    model_config = ConfigDict(allow_inf_nan=False)
+    model_config = ConfigDict(allow_inf_nan=False, ignored_types=(_DataPath,))
 
     data_dir: Annotated[Folder, Field(description="Folder of runs, ledger and warehouse.")] = HOME / "data"
     workloads_dir: Annotated[Folder, Field(description="Folder of the included workloads.")] = HOME / "workloads"
@@ -66,10 +76,17 @@ class Settings(Frozen):
     request_seconds: Annotated[float, Field(gt=0, description="Time-out of a request to the cloud.")] = 60.0
     look_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False, description="Time-out while a user waits.")] = 8.0
 
-    @property
-    def ledger_path(self) -> Path:
-        """The run ledger (SQLite)."""
-        return self.data_dir / "ledger.sqlite3"
+    ledger_path = _DataPath("ledger.sqlite3")  # the run ledger (SQLite)
+    series_dir = _DataPath("series")  # one file for each series, with its plan
+    runs_dir = _DataPath("runs")  # one folder per run: everything that the warehouse can be rebuilt from
+    merged_dir = _DataPath("taken")  # runs that were merged from other warehouses
+    own_workloads_dir = _DataPath("workloads")  # the user's own workloads, found beside the shipped ones
+    software_dir = _DataPath("software")  # packages of CANN, MindSpore and protobuf that forms offer by name
+    systems_dir = _DataPath("systems")  # holds the system descriptions that new runs take over, by profile
+    rulesets_dir = _DataPath("rulesets")  # the lab's own rulesets, found beside the shipped ones
+    follower_lock = _DataPath("follower.lock")  # held by the one process that follows runs
+    profiles_dir = _DataPath("profiles")  # one YAML file per profile
+    credentials_path = _DataPath("credentials.yaml")  # keys by profile name; must be readable by its owner only
 
     @property
     def warehouse_path(self) -> Path:
@@ -82,56 +99,6 @@ class Settings(Frozen):
     def has_team_warehouse(self) -> bool:
         """Whether results go to a database that a team shares."""
         return self.warehouse.startswith("ducklake:")
-
-    @property
-    def series_dir(self) -> Path:
-        """One file for each series, with its plan."""
-        return self.data_dir / "series"
-
-    @property
-    def runs_dir(self) -> Path:
-        """One folder per run: everything that the warehouse can be rebuilt from."""
-        return self.data_dir / "runs"
-
-    @property
-    def merged_dir(self) -> Path:
-        """Where runs that came from other warehouses are kept."""
-        return self.data_dir / "taken"
-
-    @property
-    def own_workloads_dir(self) -> Path:
-        """The user's own workloads, found beside the shipped ones."""
-        return self.data_dir / "workloads"
-
-    @property
-    def software_dir(self) -> Path:
-        """Packages of CANN, MindSpore and protobuf that forms offer by name."""
-        return self.data_dir / "software"
-
-    @property
-    def systems_dir(self) -> Path:
-        """Holds the system descriptions that new runs take over, by profile."""
-        return self.data_dir / "systems"
-
-    @property
-    def rulesets_dir(self) -> Path:
-        """The lab's own rulesets, found beside the shipped ones."""
-        return self.data_dir / "rulesets"
-
-    @property
-    def follower_lock(self) -> Path:
-        """Held by the one process that follows runs."""
-        return self.data_dir / "follower.lock"
-
-    @property
-    def profiles_dir(self) -> Path:
-        """One YAML file per profile."""
-        return self.data_dir / "profiles"
-
-    @property
-    def credentials_path(self) -> Path:
-        """Keys by profile name; must be readable by its owner only."""
-        return self.data_dir / "credentials.yaml"
 
 
 class Profile(Frozen):
@@ -163,8 +130,7 @@ class Profile(Frozen):
     caution: Annotated[str, Field(description="a warning for Health and the doctor, written by the sandbox")] = ""
     currency: Annotated[str, Field(description="currency of the prices")] = "CNY"
     price_per_node_hour: Annotated[
-        dict[str, Annotated[float, Field(ge=0)]],
-        Field(default_factory=dict, description="your prices by flavor"),
+        dict[str, Annotated[float, Field(ge=0)]], Field(default_factory=dict, description="your prices by flavor")
     ]
 
     @property

@@ -11,12 +11,7 @@ from aisbench_core.messages import Message
 from aisbench_core.model import Actor
 from aisbench_core.running.run_files import RunFiles
 from aisbench_core.running.series_files import SeriesFiles
-from aisbench_core.settings import (
-    Settings,
-    find_credentials,
-    find_warehouse_password,
-    load_profile,
-)
+from aisbench_core.settings import Settings, find_credentials, find_warehouse_password, load_profile
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.store import Compacted, Progress, log_state, no_progress
 from aisbench_core.warehouse.store.integrity import Damage, IntegrityReport

@@ -3,6 +3,7 @@
 import logging
 import os
 import threading
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
@@ -11,7 +12,6 @@ from aisbench_core.annotations import AnnotationService
 from aisbench_core.authoring.software import SoftwarePackages
 from aisbench_core.authoring.workloads import Workloads
 from aisbench_core.cloud.ports import Cloud, Connect
-from aisbench_core.core import Core
 from aisbench_core.data_folder import prepare_data_folder
 from aisbench_core.doctor.examination import Doctor
 from aisbench_core.health import HealthChecks
@@ -45,7 +45,38 @@ from aisbench_core.warehouse.store.reading import Reader, reader
 LOG_BYTES = 5 * 1024 * 1024
 LOG_FILES = 3
 
-__all__ = ["Core", "compose", "open_core", "open_reader", "utc_now"]
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """The services that pages and command line use, one per noun. Threads may share them."""
+
+    settings: Settings
+    clock: Clock
+    regions: Regions
+    health: HealthChecks
+    doctor: Doctor
+    workloads: Workloads
+    configs: Configs
+    packages: Packages
+    software: SoftwarePackages
+    preflight: Preflight
+    ledger: Ledger
+    runs: Runs
+    files: RunFiles
+    series: SeriesService
+    jobs: Jobs
+    following: Following
+    systems: Systems
+    annotations: AnnotationService
+    warehouse: Warehouse
+    reader: Reader
+    storage: Storage
+    rulesets: Rulesets
+    imports: ResultImport
+    clones: Clones
+    reproductions: Reproductions
+    reports: Reports
+    mlflow: MlflowExport
 
 
 def utc_now() -> datetime:

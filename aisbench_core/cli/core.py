@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from aisbench_core.read_only import require_writable
 
 if TYPE_CHECKING:
-    from aisbench_core.core import Core
     from aisbench_core.model import Actor
+    from aisbench_core.wiring import Core
 
 
 def open_core(*, writing: bool) -> "Core":

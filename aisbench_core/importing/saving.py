@@ -20,8 +20,7 @@ from aisbench_core.importing.readers.results import ParsedResult
 from aisbench_core.importing.records import id_prefix, run_id_of
 from aisbench_core.messages import Message
 from aisbench_core.model import RunRecord
-from aisbench_core.results.record import read_outline, write_record
-from aisbench_core.results.stated import read_stated, write_stated
+from aisbench_core.results.record import read_outline, read_stated, write_record, write_stated
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.warehouse import Warehouse
 

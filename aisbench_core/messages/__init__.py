@@ -5,20 +5,6 @@ from aisbench_core.messages.message import Hint, Message, Value, joined, message
 from aisbench_core.messages.stored import from_data, from_json, list_from_json, list_to_json, to_data, to_json
 
 __all__ = [
-    "Hint",
-    "Message",
-    "Value",
-    "from_data",
-    "from_json",
-    "in_chinese",
-    "joined",
-    "label_in_chinese",
-    "labels_in_chinese",
-    "list_from_json",
-    "list_to_json",
-    "message_of",
-    "plural",
-    "to_data",
-    "to_json",
-    "verbatim",
-]
+    "Hint", "Message", "Value", "from_data", "from_json", "in_chinese", "joined", "label_in_chinese",
+    "labels_in_chinese", "list_from_json", "list_to_json", "message_of", "plural", "to_data", "to_json", "verbatim",
+]  # fmt: skip

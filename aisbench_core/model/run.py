@@ -1,4 +1,4 @@
-"""Runs: states and transitions, progress, events and findings."""
+"""Runs: states and transitions, progress, events and findings; and the actors who change them."""
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
@@ -7,7 +7,6 @@ from enum import StrEnum
 from typing import Self
 
 from aisbench_core.messages import Hint, Message
-from aisbench_core.model.actor import Actor
 from aisbench_core.model.job import JobStatus
 from aisbench_core.model.spec import RunSpec, Scalar
 
@@ -185,6 +184,37 @@ class Level(StrEnum):
     INFO = "info"
     WARNING = "warning"
     ERROR = "error"
+
+
+class Role(StrEnum):
+    """Permissions, from reading to administration."""
+
+    VIEWER = "viewer"
+    ENGINEER = "engineer"
+    LEAD = "lead"
+    ADMIN = "admin"
+
+
+class WayIn(StrEnum):
+    """Interface through which a change is made; the `source` of its events."""
+
+    CONSOLE = "console"
+    CLI = "cli"
+    FOLLOWER = "follower"
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who makes a change. `name` is what runs, events and annotations record."""
+
+    name: str
+    roles: frozenset[Role]
+    via: WayIn
+
+
+def local_actor(name: str, via: WayIn) -> Actor:
+    """An actor on this machine, with all roles, since whoever can read the data folder can also change it."""
+    return Actor(name, frozenset(Role), via)
 
 
 @dataclass(frozen=True, slots=True)

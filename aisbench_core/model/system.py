@@ -46,76 +46,56 @@ _Text = Annotated[str, Field(max_length=MOST_LETTERS), AfterValidator(_printable
 _Count = Annotated[int | None, Field(ge=1, le=1_000_000)]
 
 
-def _field(title: str, description: str) -> Any:
-    return Field(title=title, description=description)
+def _text(title: str, description: str, default: str = "") -> Any:
+    return Field(default, title=title, description=description)
+
+
+def _count(title: str, description: str) -> Any:
+    return Field(None, title=title, description=description)
 
 
 class SystemDescription(Frozen):
     """The tested system in 33 fields. Text with a quantity carries its unit ("768 GB"); counts are numbers."""
 
-    submitter: Annotated[_Text, _field("Submitter", "Who is responsible for the result.")] = ""
-    division: Annotated[Division, _field("Division", "closed: the reference's rules; open: changes are allowed.")] = (
-        Division.NOT_STATED
+    submitter: _Text = _text("Submitter", "Who is responsible for the result.")
+    division: Division = _text(
+        "Division", "closed: the reference's rules; open: changes are allowed.", Division.NOT_STATED
     )
-    status: Annotated[SystemStatus, _field("Availability", "Whether others can get such a system.")] = (
-        SystemStatus.NOT_STATED
+    status: SystemStatus = _text("Availability", "Whether others can get such a system.", SystemStatus.NOT_STATED)
+    system_name: _Text = _text("System name", "What the tested system is called.")
+    number_of_nodes: _Count = _count("Nodes", "How many servers worked on the job.")
+    host_processors_per_node: _Count = _count("Processors per node", "Sockets with a CPU in each server.")
+    host_processor_model_name: _Text = _text("Processor", "Maker and model, as in Kunpeng 920-6426.")
+    host_processor_core_count: _Count = _count("Cores per processor", "Physical cores of each host processor.")
+    host_processor_vcpu_count: _Count = _count(
+        "vCPUs per node", "Where a cloud sells vCPUs in place of whole processors."
     )
-    system_name: Annotated[_Text, _field("System name", "What the tested system is called.")] = ""
-    number_of_nodes: Annotated[_Count, _field("Nodes", "How many servers worked on the job.")] = None
-    host_processors_per_node: Annotated[_Count, _field("Processors per node", "Sockets with a CPU in each server.")] = (
-        None
+    host_processor_frequency: _Text = _text("Processor frequency", "With its unit, as in 2600 MHz.")
+    host_processor_caches: _Text = _text("Processor caches", "L1, L2 and L3 with their units, in kB or MB.")
+    host_processor_interconnect: _Text = _text("Processor interconnect", "How the processors of a node are connected.")
+    host_memory_capacity: _Text = _text("Memory per node", "With its unit, as in 768 GB.")
+    host_storage_type: _Text = _text("Storage", "Where the data set was read from, as in NVMe SSD or OBS.")
+    host_storage_capacity: _Text = _text("Storage per node", "With its unit, as in 3.2 TB.")
+    host_networking: _Text = _text("Network", "Adapters of a node with their rate, as in 8 x 100 Gbit/s RoCE.")
+    host_networking_topology: _Text = _text("Network topology", "How the nodes are connected, as in fat tree.")
+    host_memory_configuration: _Text = _text("Memory modules", "As in 24 x 32 GB DDR4-2933.")
+    accelerators_per_node: _Count = _count("Cards per node", "Accelerator cards of a node that the job used.")
+    accelerator_model_name: _Text = _text("Accelerator", "Maker and model of the card, as in Ascend 910B.")
+    accelerator_host_interconnect: _Text = _text("Accelerator to host", "As in PCIe 4.0 x16.")
+    accelerator_frequency: _Text = _text("Accelerator frequency", "With its unit, as in 1000 MHz.")
+    accelerator_on_chip_memories: _Text = _text("On-chip memories", "Caches and buffers of the card, in kB or MB.")
+    accelerator_memory_configuration: _Text = _text("Card memory type", "As in HBM2.")
+    accelerator_memory_capacity: _Text = _text("Card memory", "Of one card with its unit, as in 32 GB.")
+    accelerator_interconnect: _Text = _text("Accelerator interconnect", "Card to card, as in HCCS.")
+    accelerator_interconnect_topology: _Text = _text(
+        "Accelerator topology", "How the cards of a node are connected, as in full mesh of 4."
     )
-    host_processor_model_name: Annotated[_Text, _field("Processor", "Maker and model, as in Kunpeng 920-6426.")] = ""
-    host_processor_core_count: Annotated[
-        _Count, _field("Cores per processor", "Physical cores of each host processor.")
-    ] = None
-    host_processor_vcpu_count: Annotated[
-        _Count, _field("vCPUs per node", "Where a cloud sells vCPUs in place of whole processors.")
-    ] = None
-    host_processor_frequency: Annotated[_Text, _field("Processor frequency", "With its unit, as in 2600 MHz.")] = ""
-    host_processor_caches: Annotated[
-        _Text, _field("Processor caches", "L1, L2 and L3 with their units, in kB or MB.")
-    ] = ""
-    host_processor_interconnect: Annotated[
-        _Text, _field("Processor interconnect", "How the processors of a node are connected.")
-    ] = ""
-    host_memory_capacity: Annotated[_Text, _field("Memory per node", "With its unit, as in 768 GB.")] = ""
-    host_storage_type: Annotated[
-        _Text, _field("Storage", "Where the data set was read from, as in NVMe SSD or OBS.")
-    ] = ""
-    host_storage_capacity: Annotated[_Text, _field("Storage per node", "With its unit, as in 3.2 TB.")] = ""
-    host_networking: Annotated[
-        _Text, _field("Network", "Adapters of a node with their rate, as in 8 x 100 Gbit/s RoCE.")
-    ] = ""
-    host_networking_topology: Annotated[
-        _Text, _field("Network topology", "How the nodes are connected, as in fat tree.")
-    ] = ""
-    host_memory_configuration: Annotated[_Text, _field("Memory modules", "As in 24 x 32 GB DDR4-2933.")] = ""
-    accelerators_per_node: Annotated[
-        _Count, _field("Cards per node", "Accelerator cards of a node that the job used.")
-    ] = None
-    accelerator_model_name: Annotated[
-        _Text, _field("Accelerator", "Maker and model of the card, as in Ascend 910B.")
-    ] = ""
-    accelerator_host_interconnect: Annotated[_Text, _field("Accelerator to host", "As in PCIe 4.0 x16.")] = ""
-    accelerator_frequency: Annotated[_Text, _field("Accelerator frequency", "With its unit, as in 1000 MHz.")] = ""
-    accelerator_on_chip_memories: Annotated[
-        _Text, _field("On-chip memories", "Caches and buffers of the card, in kB or MB.")
-    ] = ""
-    accelerator_memory_configuration: Annotated[_Text, _field("Card memory type", "As in HBM2.")] = ""
-    accelerator_memory_capacity: Annotated[_Text, _field("Card memory", "Of one card with its unit, as in 32 GB.")] = ""
-    accelerator_interconnect: Annotated[_Text, _field("Accelerator interconnect", "Card to card, as in HCCS.")] = ""
-    accelerator_interconnect_topology: Annotated[
-        _Text, _field("Accelerator topology", "How the cards of a node are connected, as in full mesh of 4.")
-    ] = ""
-    cooling: Annotated[_Text, _field("Cooling", "As in air or liquid.")] = ""
-    hw_notes: Annotated[_Text, _field("Notes on hardware", "Power limits, firmware, anything else that matters.")] = ""
-    framework: Annotated[_Text, _field("Framework", "With its version.")] = ""
-    other_software_stack: Annotated[
-        _Text, _field("Software below it", "Image, CANN or CUDA, driver, each with its version.")
-    ] = ""
-    operating_system: Annotated[_Text, _field("Operating system", "With its version, as in EulerOS 2.8.")] = ""
-    sw_notes: Annotated[_Text, _field("Notes on software", "Patches, environment, anything else that matters.")] = ""
+    cooling: _Text = _text("Cooling", "As in air or liquid.")
+    hw_notes: _Text = _text("Notes on hardware", "Power limits, firmware, anything else that matters.")
+    framework: _Text = _text("Framework", "With its version.")
+    other_software_stack: _Text = _text("Software below it", "Image, CANN or CUDA, driver, each with its version.")
+    operating_system: _Text = _text("Operating system", "With its version, as in EulerOS 2.8.")
+    sw_notes: _Text = _text("Notes on software", "Patches, environment, anything else that matters.")
 
 
 class TesterConfig(Frozen):
@@ -123,18 +103,16 @@ class TesterConfig(Frozen):
 
     Nothing is sent there: upstream's server is not public."""
 
-    test_id: Annotated[_Text, _field("Test id", "Given by the tester; `testid` in the file.")] = ""
-    test_mode: Annotated[_Text, _field("Mode", "training or inference; `Mode` in the file.")] = ""
-    test_model: Annotated[_Text, _field("Model", "As the tester names it; `Model` in the file.")] = ""
-    test_division: Annotated[
-        _Text, _field("Division of the test", "As the tester names it; `Divsion` in the file.")
-    ] = ""
-    scenario: Annotated[_Text, _field("Scenario", "As in generic; `Scenario` in the file.")] = ""
-    test_object_type: Annotated[_Text, _field("Test object", "single or cluster.")] = ""
-    tester_server_ip: Annotated[_Text, _field("Tester server", "Its address; kept, and never called.")] = ""
-    tester_server_port: Annotated[
-        Annotated[int | None, Field(ge=1, le=65535)], _field("Tester's port", "Kept, and never called.")
-    ] = None
+    test_id: _Text = _text("Test id", "Given by the tester; `testid` in the file.")
+    test_mode: _Text = _text("Mode", "training or inference; `Mode` in the file.")
+    test_model: _Text = _text("Model", "As the tester names it; `Model` in the file.")
+    test_division: _Text = _text("Division of the test", "As the tester names it; `Divsion` in the file.")
+    scenario: _Text = _text("Scenario", "As in generic; `Scenario` in the file.")
+    test_object_type: _Text = _text("Test object", "single or cluster.")
+    tester_server_ip: _Text = _text("Tester server", "Its address; stored, and never called.")
+    tester_server_port: Annotated[int | None, Field(ge=1, le=65535)] = _count(
+        "Tester's port", "Stored, and never called."
+    )
 
 
 SYSTEM_FIELDS = tuple(SystemDescription.model_fields)

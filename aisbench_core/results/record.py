@@ -1,18 +1,33 @@
-"""A run's record as files in its folder: written when the run has ended, read to rebuild the warehouse.
+"""A run's record, annotations and system description as files in its folder, to rebuild the warehouse from.
 
 Messages are stored as English text and, in a second key, as template and values for translation. Files of older
 versions lack the second key."""
 
-from collections.abc import Callable, Iterable, Iterator
+import errno
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from aisbench_core.errors import ResultError
+from aisbench_core.errors import ResultError, disk_error
 from aisbench_core.messages import Message, from_json, joined, list_from_json, list_to_json, to_json
-from aisbench_core.model import Annotations, CollectedResult, Event, MetricSample, Run, RunRecord
+from aisbench_core.model import (
+    SYSTEM_FIELDS,
+    TESTER_FIELDS,
+    AnnotationChange,
+    Annotations,
+    CollectedResult,
+    Event,
+    MetricSample,
+    Run,
+    RunRecord,
+    Stated,
+    stated_of,
+)
 from aisbench_core.private_files import write_whole
 
 Unread = Callable[[str, ResultError], None]
@@ -46,6 +61,22 @@ class _StoredEvent(Event):
 _RECORD = TypeAdapter(_StoredRecord)
 _SAMPLE = TypeAdapter(MetricSample)
 _EVENT = TypeAdapter(_StoredEvent)
+_CHANGE = TypeAdapter(AnnotationChange)
+_ANNOTATIONS_FILE = "remarks.jsonl"
+
+SYSTEM_FILE, TESTER_FILE = "system.json", "config.json"
+
+# Fields with another key in the file: MLPerf's spelling, and upstream's (sic).
+FILE_KEYS: Mapping[str, str] = {
+    "accelerator_on_chip_memories": "accelerator_on-chip_memories",
+    "test_id": "testid",
+    "test_mode": "Mode",
+    "test_model": "Model",
+    "test_division": "Divsion",
+    "scenario": "Scenario",
+}
+
+_NAMES = {key: name for name, key in FILE_KEYS.items()}
 
 
 def write_record(record: RunRecord, record_file: Path, metrics_file: Path, events_file: Path) -> None:
@@ -113,6 +144,41 @@ def read_lines(adapter: TypeAdapter[Any], file: Path) -> Iterator[Any]:
             raise damaged(where, error) from error
 
 
+def read_annotations(folder: Path) -> Annotations:
+    """The annotations in a run's folder. Raises ResultError, naming the line, when one is damaged."""
+    return Annotations.of(read_lines(_CHANGE, folder / _ANNOTATIONS_FILE))
+
+
+def add_annotations(folder: Path, changes: Iterable[AnnotationChange]) -> None:
+    """Append the changes that the folder does not contain yet."""
+    new = set(changes) - set(read_annotations(folder).changes)
+    if new:
+        _append(folder / _ANNOTATIONS_FILE, b"".join(_CHANGE.dump_json(change) + b"\n" for change in sorted(new)))
+
+
+def file_text(stated: Stated, fields: tuple[str, ...], *, whole: bool) -> str:
+    """One of the two files. `whole`: fields without a value are included as empty text, as MLPerf requires."""
+    values = stated.values
+    content = {FILE_KEYS.get(name, name): values.get(name, "") for name in fields if whole or name in values}
+    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+
+
+def write_stated(stated: Stated, folder: Path) -> None:
+    """Replace both files; a document without values has no file."""
+    for name, names in ((SYSTEM_FILE, SYSTEM_FIELDS), (TESTER_FILE, TESTER_FIELDS)):
+        if any(field in stated.values for field in names):
+            write_whole(folder / name, file_text(stated, names, whole=False).encode())
+        else:
+            (folder / name).unlink(missing_ok=True)
+
+
+def read_stated(folder: Path) -> Stated | None:
+    """The description in a folder; None when it has no files. Raises ResultError when one is damaged."""
+    files = [file for file in (folder / SYSTEM_FILE, folder / TESTER_FILE) if file.exists()]
+    values = {name: value for file in files for name, value in _stated_values(file).items()}
+    return stated_of(values) if files else None
+
+
 def _events(file: Path) -> Iterator[Event]:
     for stored in read_lines(_EVENT, file):
         message, actor = from_json(stored.message, stored.message_data), from_json(stored.actor, stored.actor_data)
@@ -144,12 +210,40 @@ def damaged(file: str, error: OSError | ValidationError) -> ResultError:
     return ResultError(Message("{what} cannot be read: {reason}", what=file, reason=_reason(error)), hint)
 
 
-def _reason(error: OSError | ValidationError) -> str:
+def _reason(error: Exception) -> str:
     """The first error, and how many more there are."""
     if isinstance(error, OSError):
         return error.strerror or ""
+    if not isinstance(error, ValidationError):
+        return Message("it is not a JSON object")
     first = error.errors(include_url=False, include_context=False)[0]
     where = ".".join(map(str, first["loc"]))
     text = joined(": ", [where, first["msg"]]) if where else str(first["msg"])
     more = error.error_count() - 1
     return Message("{reason}, and {number} more", reason=text, number=more) if more else text
+
+
+def _append(file: Path, lines: bytes) -> None:
+    """One write, so that lines of two processes do not mix. A full disk leaves no partial line."""
+    with file.open("ab", buffering=0) as target:
+        before = target.seek(0, os.SEEK_END)
+        try:
+            whole = target.write(lines) == len(lines)
+            os.fsync(target.fileno())
+        except OSError as error:
+            raise disk_error(error, file) or error from error
+        if not whole:
+            target.truncate(before)
+            full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(file))
+            raise disk_error(full) or full
+
+
+def _stated_values(file: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_bytes()).items()
+        values = {_NAMES.get(key, key): value for key, value in content if value not in ("", None)}
+        stated_of(values)
+    except (OSError, ValueError, AttributeError) as error:  # ValidationError is a ValueError
+        message = Message("{what} cannot be read: {reason}", what=inside(file), reason=_reason(error))
+        raise ResultError(message) from error
+    return values

@@ -1,4 +1,4 @@
-"""The result files of a run: which files each layout has, and their content (docs/workloads.md).
+"""The result files of a run: which files each layout has, how they are read, and their content (docs/workloads.md).
 
 A file holds a bare number; anything else is a problem that names the file.
 """
@@ -10,15 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
+from aisbench_core.cloud.ports import ObjectStore
 from aisbench_core.errors import ResultError
 from aisbench_core.messages import Message
-from aisbench_core.model import CollectedResult, Mode, RankResult, ServerResult, TrainResultInfo
-from aisbench_core.results.train_result_info import (
-    MAX_ACCURACY,
-    NUMBER,
-    checked_throughput,
-    render,
-)
+from aisbench_core.model import CollectedResult, Mode, RankResult, RunSpec, ServerResult, TrainResultInfo
+from aisbench_core.results.train_result_info import MAX_ACCURACY, NUMBER, checked_throughput, render
 
 RANK_SIZE = "ranksize.json"
 DATASET = "dataset.json"
@@ -145,6 +141,31 @@ def read_result_files(files: ResultFiles, layout: Layout, info: TrainResultInfo)
     )
 
 
+def collect(objects: ObjectStore, output_path: str, spec: RunSpec, info: TrainResultInfo) -> CollectedResult:
+    """The result in an output directory. A missing file, or one without a usable number, is one of its problems.
+
+    `info`: the run's times."""
+    layout = Layout(spec.mode, spec.node_count, spec.cards_per_node)
+    sizes = {stat.path.removeprefix(output_path): stat.size for stat in objects.list(output_path)}
+    result = read_result_files(_read(objects, output_path, layout.names, sizes), layout, info)
+    surplus = layout.surplus_files(sizes)
+    if not surplus:
+        return result
+    # The code counted its cards wrong, so all its numbers are in doubt.
+    files = ", ".join(surplus[:MOST_NAMED]) + (", …" if len(surplus) > MOST_NAMED else "")
+    problem = Message(
+        "the run has {count} cards, and there are files of more ranks: {files}", count=layout.card_count, files=files
+    )
+    return replace(result, problems=(*result.problems, problem))
+
+
+def _read(objects: ObjectStore, output_path: str, names: set[str], sizes: Mapping[str, int]) -> ResultFiles:
+    small = [name for name in names if sizes.get(name, math.inf) <= MOST_BYTES]
+    contents = objects.read_many(output_path + name for name in small)
+    too_large = frozenset(name for name in names if sizes.get(name, 0) > MOST_BYTES)
+    return ResultFiles({path.removeprefix(output_path): content for path, content in contents.items()}, too_large)
+
+
 def _rank_size_problems(files: ResultFiles, layout: Layout) -> Iterator[Message]:
     try:
         size = files.number(RANK_SIZE)
@@ -217,13 +238,8 @@ def _dataset(files: ResultFiles, problems: list[Message]) -> tuple[bool, str]:
     except ResultError as error:
         problems.append(error.message)
         return False, ""
-    except (
-        ValueError,
-        AttributeError,
-        TypeError,
-        RecursionError,
-    ):  # not JSON, not an object, not text, nested too deeply
-        pass
+    except (ValueError, AttributeError, TypeError, RecursionError):
+        pass  # not JSON, not an object, not text, nested too deeply
     example = '{"name": "...", "synthetic": true or false, "sha256": "hex digits"}'
     problems.append(Message("{name} is not like {example}", name=DATASET, example=example))
     return False, ""

@@ -30,10 +30,8 @@ from aisbench_core.model import (
     TrainResultInfo,
 )
 from aisbench_core.private_files import sync, write_whole
-from aisbench_core.results.annotations import read_annotations
-from aisbench_core.results.collect import collect
-from aisbench_core.results.record import read_outline, read_samples, write_record
-from aisbench_core.results.stated import read_stated
+from aisbench_core.results.record import read_annotations, read_outline, read_samples, read_stated, write_record
+from aisbench_core.results.result_files import collect
 from aisbench_core.results.train_result_info import stamped
 from aisbench_core.running import run_paths
 from aisbench_core.running.launch_facts import LaunchFacts, read_facts

@@ -6,9 +6,7 @@ from pathlib import Path
 
 from aisbench_core.errors import DamagedLedger, ResultError
 from aisbench_core.model import MetricSample, RunRecord
-from aisbench_core.results.annotations import read_annotations
-from aisbench_core.results.record import Unread, read_record, read_samples
-from aisbench_core.results.stated import read_stated
+from aisbench_core.results.record import Unread, read_annotations, read_record, read_samples, read_stated
 from aisbench_core.running import logs
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.run_paths import RunFolder

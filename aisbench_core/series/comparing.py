@@ -8,9 +8,7 @@ from aisbench_core.errors import Problem, SpecError
 from aisbench_core.messages import Message
 from aisbench_core.model import SeriesRow
 from aisbench_core.series.matrix import Matrix, MatrixRow
-from aisbench_core.statistics.difference import MeanDifference, difference
-from aisbench_core.statistics.discovery import adjusted
-from aisbench_core.statistics.power import Power
+from aisbench_core.statistics.difference import MeanDifference, Power, adjusted, difference
 from aisbench_core.warehouse.answers.compared import Comparability, Comparison, FieldValues
 from aisbench_core.warehouse.answers.histories import Outcome
 from aisbench_core.warehouse.answers.regression import ALPHA, EFFECT, power_of, worst

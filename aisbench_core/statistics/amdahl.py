@@ -11,8 +11,6 @@ import numpy as np
 
 from aisbench_core.statistics.student import critical, larger_spread_p
 
-FORMULA_ID = "amdahl/1"
-
 # The law has two unknowns, so it fits any two points exactly; only a third can contradict it.
 MIN_NODE_COUNTS = 3
 

@@ -1,12 +1,12 @@
-"""Whether two samples differ, and by how much: a t test chosen by the sample sizes."""
+"""Whether two samples differ, and by how much; which differences a number of runs detects; corrected p-values."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean, variance
 
-from aisbench_core.statistics.student import critical, larger_spread_p, two_sided_p
+from aisbench_core.statistics.student import critical, larger_spread_p, power_of_t, two_sided_p
 
 # Of each side: a single value has no spread.
 MIN_VALUES = 2
@@ -20,6 +20,12 @@ MAX_EXPONENT = 600.0
 
 # P-value below which the smaller side is taken to have the larger variance.
 UNEQUAL_BELOW = 0.01
+
+# The probability with which a true change is to be reported.
+TARGET_POWER = 0.9
+
+# Where more runs would be needed, less noise is the better remedy.
+MAX_RUNS = 200
 
 
 class TTest(StrEnum):
@@ -108,3 +114,75 @@ def _welch(one: Sequence[float], other: Sequence[float]) -> tuple[float, float]:
         return 0.0, len(one) + len(other) - 2
     share = first / (first + second)  # shares, because squares of values of 1e100 overflow
     return math.sqrt(first + second), 1 / (share**2 / (len(one) - 1) + (1 - share) ** 2 / (len(other) - 1))
+
+
+def adjusted(p_values: Sequence[float]) -> list[float]:
+    """Benjamini-Hochberg adjusted p-values, in the same order.
+
+    Of the tests with a value of at most q, on average at most a share q are false discoveries."""
+    count = len(p_values)
+    adjusted_values = [1.0] * count
+    smallest = 1.0
+    for position, index in enumerate(sorted(range(count), key=p_values.__getitem__, reverse=True)):
+        smallest = min(smallest, p_values[index] * count / (count - position))
+        adjusted_values[index] = smallest
+    return adjusted_values
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """At the coefficient of variation `cv` the existing runs detect changes of `visible` or more.
+
+    Detecting `change` takes `runs` of the candidate against the existing baseline or, if that is too small,
+    `runs_each` on both sides; None if more than MAX_RUNS. Changes and `cv` are fractions."""
+
+    cv: float
+    change: float
+    visible: float | None
+    runs: int | None
+    runs_each: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reporting:
+    """A measured change is reported when it is `least` or more, as a fraction, and its p-value `alpha` or less."""
+
+    least: float
+    alpha: float
+
+
+def power(cv: float, change: float, baseline: int, candidate: int, rule: Reporting) -> Power:
+    """The power to report true changes with probability TARGET_POWER.
+
+    A true change of exactly `least` never reaches it: half of its measurements are smaller, however many runs."""
+    runs = _fewest(lambda count: _detects(change, cv, baseline, count, rule)) if baseline >= MIN_VALUES else None
+    runs_each = None if runs else _fewest(lambda count: _detects(change, cv, count, count, rule))
+    return Power(cv, change, _visible(cv, baseline, candidate, rule), runs, runs_each)
+
+
+def _detects(change: float, cv: float, baseline: int, candidate: int, rule: Reporting) -> bool:
+    if cv == 0:
+        return change >= rule.least
+    error = cv * math.sqrt(1 / baseline + 1 / candidate)
+    return power_of_t(change / error, rule.least / error, baseline + candidate - 2, rule.alpha) >= TARGET_POWER
+
+
+def _fewest(detects: Callable[[int], bool]) -> int | None:
+    """The smallest sufficient number of runs, by bisection: more runs never detect less."""
+    if not detects(MAX_RUNS):
+        return None
+    low, high = 1, MAX_RUNS
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if detects(middle) else (middle, high)
+    return high
+
+
+def _visible(cv: float, baseline: int, candidate: int, rule: Reporting) -> float | None:
+    if min(baseline, candidate) < MIN_VALUES:
+        return None
+    low, high = 0.0, rule.least + 1000 * cv
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _detects(middle, cv, baseline, candidate, rule) else (middle, high)
+    return high

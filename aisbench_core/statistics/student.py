@@ -42,11 +42,11 @@ def critical(alpha: float, df: float) -> float:
     return float(stdtrit(df, 1 - alpha / 2))
 
 
-# Points of the chi-squared distribution over which `power` averages; accurate to 0.001.
+# Points of the chi-squared distribution over which `power_of_t` averages; accurate to 0.001.
 QUADRATURE = 400
 
 
-def power(shift: float, least: float, df: int, alpha: float) -> float:
+def power_of_t(shift: float, least: float, df: int, alpha: float) -> float:
     """The probability that a true difference of `shift` > 0 is measured as `least` or more and significant at `alpha`.
 
     Differences are in standard errors. Given the estimated standard deviation, both conditions are one bound on a

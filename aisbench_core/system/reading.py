@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 from aisbench_core.model import COUNTS, SYSTEM_FIELDS, TESTER_FIELDS, Division, Finding, SystemStatus, stated_of
-from aisbench_core.results.stated import SYSTEM_FILE, TESTER_FILE
+from aisbench_core.results.record import SYSTEM_FILE, TESTER_FILE
 from aisbench_core.system.descriptions import StatedFields, finding
 from aisbench_core.upstream.configs.contents import ConfigFile
 from aisbench_core.upstream.configs.source import decoded

@@ -25,8 +25,7 @@ from aisbench_core.model import (
     stated_of,
 )
 from aisbench_core.read_only import require_writable
-from aisbench_core.results.record import read_outline, read_record, write_record
-from aisbench_core.results.stated import file_text, read_stated, write_stated
+from aisbench_core.results.record import file_text, read_outline, read_record, read_stated, write_record, write_stated
 from aisbench_core.running.launch_facts import read_facts
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.run_paths import RunFolder

@@ -9,7 +9,7 @@ import pytest
 from aisbench_core.authoring.workloads import Workload, Workloads
 from aisbench_core.cloud.ports import ObjectStore, TrainingService
 from aisbench_core.model import Run, RunSpec, RunState, TrainResultInfo
-from aisbench_core.results.collect import collect
+from aisbench_core.results.result_files import collect
 from aisbench_core.running import run_paths
 from aisbench_core.running.code import SETTLED_S, read_code
 from aisbench_core.running.upload import upload

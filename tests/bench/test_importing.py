@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.core import Core
 from aisbench_core.importing.choices import Choices
 from aisbench_core.importing.readers.reading import read_path
 from aisbench_core.importing.readers.results import ParsedResult
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import BoardQuery
-from aisbench_core.wiring import open_core
+from aisbench_core.wiring import Core, open_core
 from tests.actors import named
 from tests.bench.test_history import log_of
 from tests.bench.test_transfers import seconds

@@ -7,7 +7,7 @@ from yaml import safe_dump
 
 from aisbench_core.authoring.specfile import from_yaml
 from aisbench_core.model import Flavor, RunSpec
-from aisbench_core.offered_flavors import OfferedFlavors
+from aisbench_core.regions import OfferedFlavors
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.settings import load_profile, load_settings
 from tests.console.conftest import BROWSER_KEY, OWN_DRAFT, OpenPage, newest, texts

@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from aisbench_core.core import Core
 from aisbench_core.results.record import write_record
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import Settings
 from aisbench_core.system.descriptions import SystemTemplate
-from aisbench_core.wiring import open_core
+from aisbench_core.wiring import Core, open_core
 from tests.actors import named
 from tests.console.conftest import BROWSER_KEY, OpenPage, newest, texts
 from tests.console.seeds import ACTIVE_RUN, DONE_RUN, history

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.core import Core
 from aisbench_core.settings import Settings
-from aisbench_core.wiring import open_core
+from aisbench_core.wiring import Core, open_core
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD
 from tests.sandbox_process import SandboxProcess

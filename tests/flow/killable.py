@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from multiprocessing.context import ForkServerProcess
 
-from aisbench_core.core import Core
+from aisbench_core.wiring import Core
 from tests.flow.command_line import CommandLine
 from tests.processes import FORKED
 

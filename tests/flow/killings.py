@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from aisbench_core.core import Core
 from aisbench_core.model import LINE, Run, RunState
 from aisbench_core.warehouse import BoardQuery
+from aisbench_core.wiring import Core
 from tests.actors import named
 from tests.flow.following import PERSON, SPEC
 from tests.flow.trouble import jobs_named

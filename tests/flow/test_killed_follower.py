@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from aisbench_core.core import Core
 from aisbench_core.model import Run
+from aisbench_core.wiring import Core
 from tests.flow.command_line import CommandLine
 from tests.flow.killable import Killable
 from tests.flow.killings import MS_PER_REQUEST, Killings, walk, walk_and_stop

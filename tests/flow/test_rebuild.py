@@ -9,11 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from aisbench_core.cli import main
-from aisbench_core.core import Core
 from aisbench_core.results.record import write_record
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import Settings
-from aisbench_core.wiring import open_core
+from aisbench_core.wiring import Core, open_core
 from tests import records as a
 from tests.actors import TESTER
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.core import Core
 from aisbench_core.model import CellState, SeriesState
 from aisbench_core.series.matrix import Matrix
+from aisbench_core.wiring import Core
 from tests.actors import named
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD, MOST_TICKS, PERSON, SPEC, Bench, bench_on

@@ -10,14 +10,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from aisbench_core.cli import main
-from aisbench_core.core import Core
 from aisbench_core.model import Imported, RunState, stated_of
 from aisbench_core.results.record import write_record
 from aisbench_core.running.launch_facts import LaunchFacts, write_facts
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.settings import Settings
 from aisbench_core.system.descriptions import SystemTemplate
-from aisbench_core.wiring import open_core
+from aisbench_core.wiring import Core, open_core
 from tests import records as a
 
 PROFILE = (

@@ -10,10 +10,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from aisbench_core.cli import main
-from aisbench_core.core import Core
 from aisbench_core.model import RunState
 from aisbench_core.settings import Settings
-from aisbench_core.wiring import open_core
+from aisbench_core.wiring import Core, open_core
 from tests import records as a
 
 Typed = Callable[..., Result]

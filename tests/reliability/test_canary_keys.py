@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.core import Core
 from aisbench_core.model import Run, RunState
+from aisbench_core.wiring import Core
 from tests.actors import named
 from tests.browser.conftest import QUICK
 from tests.browser.console_process import ConsoleProcess

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.core import Core
 from aisbench_core.model import RunState
 from aisbench_core.warehouse import Warehouse
+from aisbench_core.wiring import Core
 from tests import records as a
 from tests.browser.conftest import QUICK
 from tests.browser.console_process import ConsoleProcess

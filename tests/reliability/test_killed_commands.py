@@ -7,11 +7,11 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from aisbench_core.core import Core
 from aisbench_core.model import RunRecord, RunState
 from aisbench_core.results.record import write_record
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.warehouse import Warehouse
+from aisbench_core.wiring import Core
 from tests import records as a
 from tests.flow.command_line import CommandLine
 from tests.flow.following import GOOD

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from aisbench_core.core import Core
 from aisbench_core.model import LINE, Run, RunState
+from aisbench_core.wiring import Core
 from tests.actors import named
 from tests.browser.conftest import QUICK
 from tests.browser.console_process import ConsoleProcess

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.core import Core
 from aisbench_core.errors import ConfigError, SpecError
 from aisbench_core.importing import saving
 from aisbench_core.importing.choices import Choices, ImportAnswers, Provenance
@@ -15,7 +14,7 @@ from aisbench_core.importing.readers.results import ParsedResult
 from aisbench_core.model import Mode, Origin, RankResult, RunState, ServerResult, TrainResultInfo
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import BoardQuery, RunRow, Validity
-from aisbench_core.wiring import open_core
+from aisbench_core.wiring import Core, open_core
 from tests import records as a
 from tests.actors import named
 from tests.found_results import ENDED, found

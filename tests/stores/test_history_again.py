@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from aisbench_core.core import Core
 from aisbench_core.errors import WarehouseBusy
 from aisbench_core.importing import saving
 from aisbench_core.importing.choices import Choices
 from aisbench_core.importing.readers.results import ParsedResult
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import BoardQuery, RunRow
-from aisbench_core.wiring import open_core
+from aisbench_core.wiring import Core, open_core
 from tests.actors import TESTER, named
 from tests.found_results import found
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from aisbench_core.core import Core
 from aisbench_core.errors import ConfigError
 from aisbench_core.importing.choices import Choices
 from aisbench_core.importing.readers.reading import columns_of, read_path, read_stream
@@ -32,7 +31,7 @@ from aisbench_core.model import (
 from aisbench_core.settings import Settings
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.store.reading import reader
-from aisbench_core.wiring import open_core
+from aisbench_core.wiring import Core, open_core
 from tests import records as a
 from tests.actors import named
 from tests.stored_cards import rank_results_of

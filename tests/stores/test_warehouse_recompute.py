@@ -18,8 +18,7 @@ from aisbench_core.model import (
     RunState,
     stated_of,
 )
-from aisbench_core.results.record import read_record
-from aisbench_core.results.stated import read_stated
+from aisbench_core.results.record import read_record, read_stated
 from aisbench_core.running.run_paths import RunFolder
 from aisbench_core.warehouse import Warehouse
 from aisbench_core.warehouse.store.recompute import CHUNK

@@ -9,11 +9,11 @@ from typing import get_type_hints
 import pytest
 
 from aisbench_core.changes import log_change
-from aisbench_core.core import Core
 from aisbench_core.importing.columns import Columns
 from aisbench_core.model import Actor, Role
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.warehouse.records.saved_views import SavedViews
+from aisbench_core.wiring import Core
 from tests.actors import TESTER
 
 CHANGE = re.compile(

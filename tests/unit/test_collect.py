@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aisbench_core.model import CollectedResult, Mode, RankResult, RunSpec, ServerResult, TrainResultInfo
-from aisbench_core.results.collect import collect
-from aisbench_core.results.result_files import MOST_BYTES, Layout, ResultFiles, read_result_files
+from aisbench_core.results.result_files import MOST_BYTES, Layout, ResultFiles, collect, read_result_files
 from aisbench_core.results.train_result_info import render
 from tests.memory_store import MemoryStore
 

@@ -7,7 +7,7 @@ import pytest
 from aisbench_core.documents import parse
 from aisbench_core.messages import verbatim
 from aisbench_core.model import Flavor
-from aisbench_core.offered_flavors import OfferedFlavors
+from aisbench_core.regions import OfferedFlavors
 from aisbench_core.settings import Profile
 
 STATED = {"name": "team", "project_id": "0123", "bucket": "bench", "obs_server": "https://obs.example"}

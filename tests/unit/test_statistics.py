@@ -9,9 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from aisbench_core.statistics.difference import TTest, difference
-from aisbench_core.statistics.discovery import adjusted
-from aisbench_core.statistics.power import MAX_RUNS, TARGET_POWER, Reporting, power
+from aisbench_core.statistics.difference import MAX_RUNS, TARGET_POWER, Reporting, TTest, adjusted, difference, power
 from aisbench_core.statistics.steps import likeliest, steps
 from aisbench_core.statistics.summary import olympic_mean, summary
 

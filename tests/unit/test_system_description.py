@@ -20,7 +20,7 @@ from aisbench_core.model import (
     known_from_job,
     stated_of,
 )
-from aisbench_core.results.stated import file_text
+from aisbench_core.results.record import file_text
 from aisbench_core.system.descriptions import RULES, StatedFields, SystemValues
 from aisbench_core.system.reading import read
 from aisbench_core.upstream.configs.contents import ConfigFile

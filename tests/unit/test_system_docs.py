@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from aisbench_core.model import FIELDS
-from aisbench_core.results.stated import FILE_KEYS
+from aisbench_core.results.record import FILE_KEYS
 from aisbench_core.settings import HOME
 from aisbench_core.system.descriptions import RULES
 from aisbench_core.system.systems import OF_EACH_RUN

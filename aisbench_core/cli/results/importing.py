@@ -16,11 +16,11 @@ from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
-    from aisbench_core.core import Core
     from aisbench_core.importing.choices import Choices, Preview
     from aisbench_core.importing.readers.results import ParsedResult, Unread
     from aisbench_core.warehouse.records.imported import Import
     from aisbench_core.warehouse.store.merging import MergeCounts
+    from aisbench_core.wiring import Core
 
 OBS = "obs://"  # the form of obsutil and MoXing
 FACTS = (

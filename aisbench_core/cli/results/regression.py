@@ -15,12 +15,11 @@ from aisbench_core.errors import RunNotFound
 from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
-    from aisbench_core.core import Core
-    from aisbench_core.statistics.difference import MeanDifference
-    from aisbench_core.statistics.power import Power
+    from aisbench_core.statistics.difference import MeanDifference, Power
     from aisbench_core.statistics.summary import Summary
     from aisbench_core.warehouse import BoardQuery
     from aisbench_core.warehouse.answers import histories
+    from aisbench_core.wiring import Core
 
 FIELDS = ("framework_version", "engine_version", "code_sha256")
 

@@ -15,9 +15,9 @@ from aisbench_core.errors import ConfigError, DamagedLedger, RunNotFound
 from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
-    from aisbench_core.core import Core
     from aisbench_core.model.columns import Column
     from aisbench_core.warehouse import BoardPage, BoardQuery, BoardRow
+    from aisbench_core.wiring import Core
 
 
 @click.command()

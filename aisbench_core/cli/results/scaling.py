@@ -12,9 +12,9 @@ from aisbench_core.cli.options import as_json, run_filters
 from aisbench_core.cli.results.results import full_id, print_other_regions, query_of
 
 if TYPE_CHECKING:
-    from aisbench_core.core import Core
     from aisbench_core.statistics.amdahl import IntervalEstimate
     from aisbench_core.warehouse import BoardQuery, Scaling, ScalingPoint
+    from aisbench_core.wiring import Core
 
 Choice = dict[str, Any]
 

@@ -14,10 +14,10 @@ from aisbench_core.cli.results.results import query_of
 from aisbench_core.errors import ConfigError, SpecError
 
 if TYPE_CHECKING:
-    from aisbench_core.core import Core
     from aisbench_core.rulesets.ruleset import Ruleset
     from aisbench_core.warehouse import BoardQuery, RunEvaluation, SeriesEvaluation, Validation
     from aisbench_core.warehouse.values import Check
+    from aisbench_core.wiring import Core
 
 LEVELS = ("fail", "warn")
 SEE_THE_RUN = "If a run did not complete, see `aisbench show RUN` and the end of `aisbench logs RUN` first."

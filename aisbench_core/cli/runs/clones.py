@@ -13,8 +13,8 @@ from aisbench_core.cli.results.results import full_id
 from aisbench_core.cli.runs.spec_options import SPEC_FILES, file_spec, yaml_of
 
 if TYPE_CHECKING:
-    from aisbench_core.core import Core
     from aisbench_core.model import RunSpec
+    from aisbench_core.wiring import Core
 
 
 @click.command()

@@ -23,8 +23,8 @@ from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
-    from aisbench_core.core import Core
     from aisbench_core.upstream.configs.contents import ConfigFile, ImportedConfig
+    from aisbench_core.wiring import Core
 
 MASK = "••••"  # of a fixed length: it must not show how long a key is
 

@@ -16,9 +16,9 @@ from aisbench_core.cli.options import run_argument
 from aisbench_core.errors import DamagedLedger
 
 if TYPE_CHECKING:
-    from aisbench_core.core import Core
     from aisbench_core.model import Run
     from aisbench_core.series.matrix import Matrix
+    from aisbench_core.wiring import Core
 
 POLL_SECONDS = 0.25  # reads the local ledger only, never the cloud
 

@@ -14,8 +14,8 @@ from aisbench_core.cli.runs.runs import result_text
 from aisbench_core.cli.runs.spec_options import SpecArguments, on_all_cards, read_spec, spec_options, yaml_of
 
 if TYPE_CHECKING:
-    from aisbench_core.core import Core
     from aisbench_core.model import Finding, Run, RunSpec
+    from aisbench_core.wiring import Core
 
 
 @click.command()

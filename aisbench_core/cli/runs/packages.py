@@ -13,10 +13,10 @@ from aisbench_core.cli.options import as_json, import_options
 from aisbench_core.cli.runs.configs import check_store, config_json, config_text, store
 
 if TYPE_CHECKING:
-    from aisbench_core.core import Core
     from aisbench_core.model import Flavor
     from aisbench_core.upstream.configs.contents import ImportedConfig
     from aisbench_core.upstream.packages.package import Package, PackagedWorkload
+    from aisbench_core.wiring import Core
 
 
 @click.group()

@@ -14,9 +14,9 @@ from aisbench_core.cli.results.results import full_id
 from aisbench_core.cli.runs import following
 
 if TYPE_CHECKING:
-    from aisbench_core.core import Core
     from aisbench_core.model import Run
     from aisbench_core.reproducing.values import Aspect, Repeated, ReproductionCheck
+    from aisbench_core.wiring import Core
 
 # Of a value in the table; `--json` has all of it.
 MAX_VALUE_WIDTH = 60

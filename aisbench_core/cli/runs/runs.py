@@ -16,9 +16,9 @@ from aisbench_core.cli.runs.systems import counts_text
 from aisbench_core.errors import DamagedLedger, RunNotFound
 
 if TYPE_CHECKING:
-    from aisbench_core.core import Core
     from aisbench_core.model import Annotations, Event, Progress, Run, RunState
     from aisbench_core.warehouse.values import RunRow
+    from aisbench_core.wiring import Core
 
 
 def _states(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> "tuple[RunState, ...]":

@@ -13,8 +13,8 @@ from aisbench_core.errors import ConfigError, Problem, SpecError
 from aisbench_core.messages import Message, verbatim
 
 if TYPE_CHECKING:
-    from aisbench_core.core import Core
     from aisbench_core.model import Flavor, RunSpec, Scalar
+    from aisbench_core.wiring import Core
 
 SpecFields = dict[str, Any]
 

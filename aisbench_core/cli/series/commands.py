@@ -15,9 +15,9 @@ from aisbench_core.cli.series import text
 from aisbench_core.cli.series.comparison import comparison_json, comparison_text
 
 if TYPE_CHECKING:
-    from aisbench_core.core import Core
     from aisbench_core.series.matrix import Matrix
     from aisbench_core.series.planning import SeriesDraft
+    from aisbench_core.wiring import Core
 
 _series_argument: Decorator = click.argument("series_id", metavar="SERIES")
 

@@ -7,7 +7,18 @@ that of the export; tables have one of their own.
 from collections.abc import Mapping
 from functools import cache
 
-from aisbench_core.model.columns.about import BEGAN, CONFIGURATION, IDENTITY, MODE, SCHEMA, SPEC_PATHS, TESTER_PATHS
+from aisbench_core.model.columns.about import (
+    BEGAN,
+    CONFIGURATION,
+    IDENTITY,
+    KIND,
+    MODE,
+    ORIGIN,
+    SCHEMA,
+    SPEC_PATHS,
+    TESTER_PATHS,
+    VALIDITY,
+)
 from aisbench_core.model.columns.column import (
     BASELINE,
     COUNT,
@@ -26,24 +37,22 @@ from aisbench_core.model.columns.column import (
     Stored,
     Wording,
 )
-from aisbench_core.model.columns.groups import FINGERPRINTED, GROUP_KEYS
 from aisbench_core.model.columns.measured import COUNTED, POWER, QUALITY, SCALING, THROUGHPUT, TIMES, UTILISATION
-from aisbench_core.model.columns.validity import KIND, ORIGIN, VALIDITY
 
 COLUMNS = (
-    *IDENTITY,
-    *MODE,
-    *CONFIGURATION,
-    *QUALITY,
-    *TIMES,
-    *THROUGHPUT,
-    *SCALING,
-    *POWER,
-    *UTILISATION,
-    *VALIDITY,
-    *ORIGIN,
-    *KIND,
-)
+    *IDENTITY, *MODE, *CONFIGURATION, *QUALITY, *TIMES, *THROUGHPUT, *SCALING, *POWER, *UTILISATION, *VALIDITY,
+    *ORIGIN, *KIND,
+)  # fmt: skip
+
+# Runs that are equal in these stored columns make one row of the leaderboard: one benchmark configuration, system, code
+# and data. `group_id` hashes them in this order. An unknown value is a value of its own.
+GROUP_KEYS = (
+    "region", "rehearsal", "fingerprint", "framework_version", "flavor", "pool_id", "node_count", "cards_per_node",
+    "synthetic_data", "throughput_unit", "origin", "accelerator", "image", "code_sha256", "dataset_sha256",
+)  # fmt: skip
+
+# Stored names of what the fingerprint covers: equal in all runs of a group.
+FINGERPRINTED = ("workload", "model", "mode", "throughput_definition", "dataset")
 
 
 def stored_in(table: str) -> tuple[Column, ...]:

@@ -11,8 +11,7 @@ from enum import StrEnum
 
 from aisbench_core.messages import Message
 from aisbench_core.model import Mode
-from aisbench_core.statistics.difference import MeanDifference
-from aisbench_core.statistics.power import Power
+from aisbench_core.statistics.difference import MeanDifference, Power
 from aisbench_core.statistics.summary import Summary
 from aisbench_core.warehouse.answers.configurations import BenchmarkConfiguration, short_id
 from aisbench_core.warehouse.values import Validity

@@ -10,9 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from aisbench_core.statistics import steps
-from aisbench_core.statistics.difference import difference
-from aisbench_core.statistics.discovery import adjusted
-from aisbench_core.statistics.power import Power, Reporting, power
+from aisbench_core.statistics.difference import Power, Reporting, adjusted, difference, power
 from aisbench_core.statistics.summary import Summary, summary
 from aisbench_core.warehouse.answers.histories import (
     BaselineReason,
