@@ -1,11 +1,11 @@
-"""Translates sentences that were stored before Messages were: English text without a template.
+"""Translates English sentences that were stored before there were Messages, as text without a template.
 
 The patterns in `aisbench_core/texts/` are those sentences, with `{}` for values ({n}: a number, {w}: a word, {k}: a key
 of the result block, {f}: a file of records, {v}: a variable), each with its Chinese. New sentences are Messages, whose
 Chinese is in `messages/zh.po`; no pattern is ever added here.
 
 Only whole sentences of ours are translated. Text of other programs can look like anything, alone or as a value in our
-sentences: it stays as it is, byte for byte.
+sentences, and is never changed.
 """
 
 import re
@@ -54,31 +54,28 @@ CLEAR_AFTER_TEXT = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
-    """A pattern: the texts between its values, and the kind of each value."""
+class Pattern:
+    """The texts between the values of a sentence, and the kind of each value."""
 
     texts: tuple[str, ...]
     kinds: tuple[str, ...]
     chinese: str
     is_clear: bool
 
-    def of(self, sentence: str) -> str | None:
-        """The sentence in Chinese, if it matches and its values are unambiguous."""
-        values = self._values(sentence)
-        return self.chinese.format(*map(_Value, values)) if values else None
+    def translate(self, sentence: str) -> str | None:
+        """The sentence in Chinese; None unless it matches and the end of each value is certain.
 
-    def _values(self, sentence: str) -> Sequence[str] | None:
-        """None unless each text between values occurs once: otherwise a value contains it, and its end is ambiguous."""
-        first, last = self.texts[0], self.texts[-1]
+        It is if the texts are found at the same places from the left and from the right, or if each occurs once."""
+        first, *between, last = self.texts
         if not (sentence.startswith(first) and sentence.endswith(last) and len(sentence) > len(first) + len(last)):
             return None
         middle = sentence[len(first) : len(sentence) - len(last)]
-        between = self.texts[1:-1]
         values = _split(middle, between)
         if values is None or not (self._is_certain(values) or values == _split_from_end(middle, between)):
             return None
-        fitting = all(KINDS[kind].fullmatch(value) for kind, value in zip(self.kinds, values, strict=True))
-        return values if fitting else None
+        if not all(KINDS[kind].fullmatch(value) for kind, value in zip(self.kinds, values, strict=True)):
+            return None
+        return self.chinese.format(*map(_Value, values))
 
     def _is_certain(self, values: Sequence[str]) -> bool:
         """Whether the end of each value is certain: numbers and words have no blanks, or the text occurs only once."""
@@ -91,25 +88,19 @@ class Sentence:
 
 
 def _split(text: str, between: Sequence[str]) -> list[str] | None:
-    parts = []
+    values = []
     for mark in between:
         start = text.find(mark, 1)  # a value is not empty
         if start < 0:
             return None
-        parts.append(text[:start])
+        values.append(text[:start])
         text = text[start + len(mark) :]
-    return [*parts, text]
+    return [*values, text]
 
 
 def _split_from_end(text: str, between: Sequence[str]) -> list[str] | None:
-    parts = []
-    for mark in reversed(between):
-        start = text.rfind(mark, 0, len(text) - 1)
-        if start < 0:
-            return None
-        parts.append(text[start + len(mark) :])
-        text = text[:start]
-    return [text, *reversed(parts)]
+    values = _split(text[::-1], [mark[::-1] for mark in reversed(between)])
+    return values and [value[::-1] for value in reversed(values)]
 
 
 class _Value(str):
@@ -172,7 +163,7 @@ def _clear(sentence: str) -> str | None:
 
 def _ours(sentence: str) -> str | None:
     """The same, also for text that could be anybody's: for use beside text that is clearly ours."""
-    return _exact().get(sentence) or _sentence(sentence) or _shaped_as(sentence, clear=False) or _clear(sentence)
+    return _exact().get(sentence) or _sentence(sentence) or _matched(sentence, clear=False) or _clear(sentence)
 
 
 def _headed(sentence: str) -> str | None:
@@ -192,32 +183,30 @@ def _sentence(sentence: str) -> str | None:
     exact = _exact().get(sentence)
     if exact is not None and _own_words(sentence) >= CLEAR_WORDS:
         return exact
-    return _shaped_as(sentence, clear=True)
+    return _matched(sentence, clear=True)
 
 
-def _shaped_as(sentence: str, *, clear: bool) -> str | None:
-    return next(
-        (chinese for shape in _shaped() if shape.is_clear is clear and (chinese := shape.of(sentence)) is not None),
-        None,
-    )
+def _matched(sentence: str, *, clear: bool) -> str | None:
+    matches = (pattern.translate(sentence) for pattern in _patterns() if pattern.is_clear is clear)
+    return next((chinese for chinese in matches if chinese is not None), None)
 
 
 @cache
-def _shaped() -> tuple[Sentence, ...]:
+def _patterns() -> tuple[Pattern, ...]:
     """Patterns with values, the most specific ones (with most words of their own) first."""
-    with_values = [(english, chinese) for english, chinese in catalogue().items() if PLACEHOLDER.search(english)]
-    ordered = sorted(with_values, key=lambda pair: -len(PLACEHOLDER.sub("", pair[0])))
-    return tuple(_shape(english, chinese) for english, chinese in ordered)
+    with_values = [english for english in catalogue() if english not in _exact()]
+    ordered = sorted(with_values, key=lambda english: -len(PLACEHOLDER.sub("", english)))
+    return tuple(_pattern(english, catalogue()[english]) for english in ordered)
 
 
-def _shape(english: str, chinese: str) -> Sentence:
+def _pattern(english: str, chinese: str) -> Pattern:
     parts = PLACEHOLDER.split(english)  # its own words, the kind of a value, and so on
     texts, kinds = tuple(parts[::2]), tuple(parts[1::2])
     # "3 cells" and "ann@host (process 3)" are clear enough; "run fast" and "x is 3" are not
     needed = 1 if "n" in kinds and "" not in kinds and ("w" not in kinds or "(" in english) else CLEAR_WORDS
     words = _own_words(english)
     named_first = not texts[0] and kinds[0] == "" and words < CLEAR_AFTER_TEXT
-    return Sentence(texts, ("name", *kinds[1:]) if named_first else kinds, chinese, words >= needed)
+    return Pattern(texts, ("name", *kinds[1:]) if named_first else kinds, chinese, words >= needed)
 
 
 def _own_words(english: str) -> int:
@@ -256,7 +245,7 @@ def _after_colon(sentence: str) -> str | None:
         chinese, translated = _sentence(where), _clear(reason)
         if translated:
             named = where if NAME.fullmatch(where) else None
-            before = chinese or _exact().get(where) or named or _shaped_as(where, clear=False)
+            before = chinese or _exact().get(where) or named or _matched(where, clear=False)
         else:
             before = chinese
         if before:
