@@ -99,11 +99,6 @@ def read_private(file: Path) -> dict[str, Any]:
             ),
             Message("run chmod 600 {file}", file=file.name),
         )
-    return _private_yaml(file)
-
-
-def _private_yaml(file: Path) -> dict[str, Any]:
-    """A YAML file that holds keys. Raises ConfigError; of a malformed one no word is repeated, for any may be a key."""
     try:
         return read_yaml(file)
     except ConfigError as error:
@@ -112,6 +107,7 @@ def _private_yaml(file: Path) -> dict[str, Any]:
         line = error.line if isinstance(error, NotYaml) else 1
         raise ConfigError(
             Message("{file} is not YAML that holds keys (line {line})", file=file.name, line=line),
+            # Of a malformed file no word is repeated: any may be a key.
             Message("check its lines; none is shown here, for it may hold a key"),
         ) from None
 

@@ -1,28 +1,4 @@
-"""Every error that a person can meet, as one tree.
-
-AisbenchError
-├── ConfigError            settings, a profile, credentials or a workload manifest cannot be used
-│   └── ReadOnlyFolder     the data folder, or a warehouse's, can be read and not written
-├── SpecError              a RunSpec is not acceptable; carries its problems, field by field
-├── RunNotFound            no run with that id
-├── SeriesNotFound         no series with that id
-├── StaleRun               somebody else moved the run first
-├── ResultError            a result file is missing or does not hold a number
-├── QueryError             a question in SQL cannot be answered as it is asked
-├── DiskError              this machine's disk is full or read-only; trying again helps once it is not
-├── DamagedLedger          the ledger's file is damaged; what is recorded can be read without it
-├── WarehouseError         the warehouse cannot be read or written
-│   └── WarehouseBusy      another process has it open; trying again helps
-└── CloudError             the cloud said no, or nothing
-    ├── CloudUnavailable   trying again helps: network, time-out, 429, 5xx
-    └── CloudRejected      trying again does not help
-        ├── AuthFailed     the keys, their rights or the clock
-        │   └── AccessDenied   the keys are known but lack a right
-        ├── CloudNotFound  the job, bucket or object is not there
-        │   └── JobGone        the service knows no such job; a wrong address, too, answers 404, but not this
-        ├── JobNameTaken   another job has this name
-        └── QuotaExceeded  a limit of the account or the region
-"""
+"""Every error that a person can meet: a tree with AisbenchError at its root, each class below its base."""
 
 import errno
 from collections.abc import Iterator, Sequence

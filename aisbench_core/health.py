@@ -4,6 +4,7 @@ import shutil
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -112,12 +113,8 @@ def _sizes(settings: Settings, runs: int | None) -> StoredSizes:
 
 def _size(file: Path) -> int | None:
     """Bytes of a database's file and of its write-ahead log, which a writer may delete at any time."""
-    sizes = [size for name in ("", "-wal", ".wal") if (size := _bytes(Path(f"{file}{name}"))) is not None]
+    sizes = []
+    for suffix in ("", "-wal", ".wal"):
+        with suppress(FileNotFoundError):
+            sizes.append(Path(f"{file}{suffix}").stat().st_size)
     return sum(sizes) if sizes else None
-
-
-def _bytes(file: Path) -> int | None:
-    try:
-        return file.stat().st_size
-    except FileNotFoundError:
-        return None

@@ -5,7 +5,9 @@ which win. A profile says where to run and holds no secret. Credentials are look
 """
 
 import os
-from collections.abc import Mapping
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,11 +17,17 @@ from aisbench_core.documents import Address, parse, parse_private, read_private,
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 from aisbench_core.model import Api, Frozen
-from aisbench_core.secret_files import secrets_file, streamlit_secrets
 
 HOME = Path(__file__).resolve().parent.parent
-SECRETS_FILE = secrets_file(HOME)
+SECRETS_FILE = HOME / ".streamlit" / "secrets.toml"
 SECRETS = "secrets"  # where a profile's entry in the credentials has values for jobs; see job_secrets.py
+
+_HARMLESS = re.compile(
+    r"PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_\w+|TZ|TERM|TMPDIR|VIRTUAL_ENV|(DY)?LD_LIBRARY_PATH|PYTHON\w+"
+    r"|PIP_\w+|SSL_CERT_\w+|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|(HTTP|HTTPS|ALL|NO)_PROXY"
+)
+_SECRET = re.compile(r"KEY|SECRET|TOKEN|PASSW|CREDENTIAL")
+_CLOUDS = ("AISBENCH_", "AWS_", "HUAWEICLOUD_", "OBS_", "S3_")
 
 
 def _from_home(path: Path) -> Path:
@@ -226,7 +234,7 @@ def find_credentials(settings: Settings, profile: Profile, environment: Mapping[
         keys = {name: value for name, value in stored.items() if name != SECRETS} if isinstance(stored, dict) else {}
         if keys:
             return _credentials(keys, settings.credentials_path.name)
-    secrets = streamlit_secrets(HOME).get(profile.name)
+    secrets = _streamlit_secrets().get(profile.name)
     if isinstance(secrets, dict):
         return _credentials(secrets, "secrets.toml")
     raise ConfigError(
@@ -245,6 +253,44 @@ def find_warehouse_password(settings: Settings, environment: Mapping[str, str] |
         section = read_private(settings.credentials_path).get("warehouse")
         stored = section.get("password", "") if isinstance(section, dict) else ""
     return str(stored)
+
+
+def scrubbed(environment: Mapping[str, str]) -> dict[str, str]:
+    """Variables that a program without keys gets: an allow list, because nobody knows all names of secrets."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if _HARMLESS.fullmatch(name.upper()) and not _SECRET.search(name.upper())
+    }
+
+
+def holds_keys(environment: Mapping[str, str]) -> bool:
+    """Whether these variables contain keys of an account, where programs of the same user can read them."""
+    return any(value and _is_key(name.upper()) for name, value in environment.items())
+
+
+def _is_key(name: str) -> bool:
+    return name.startswith(_CLOUDS) and (name.endswith(("_AK", "_SK")) or bool(_SECRET.search(name)))
+
+
+def sandbox_options(private: Iterable[Path], keys: Iterable[Path], environment: Mapping[str, str]) -> list[str]:
+    """What a sandbox beside the console must know: variables to hide from jobs, and the paths of real keys."""
+    hidden = [word for path in private for word in ("--hide", str(path))]
+    real = [word for path in keys for word in ("--real-keys", str(path))]
+    return [*hidden, *real, *(["--beside-real-keys"] if holds_keys(environment) else [])]
+
+
+def _streamlit_secrets() -> dict[str, Any]:
+    """The section `aisbench` of Streamlit's secrets, by profile. Raises ConfigError if it cannot be read."""
+    try:
+        section = tomllib.loads(SECRETS_FILE.read_text("utf-8")).get("aisbench", {})
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        raise ConfigError(
+            Message("the file .streamlit/secrets.toml cannot be read"), Message("check that it is TOML text")
+        ) from None
+    return section if isinstance(section, dict) else {}
 
 
 def _profile_files(settings: Settings) -> dict[str, Path]:

@@ -9,7 +9,7 @@ from aisbench_core.messages import Message, message_of, plural, verbatim
 
 def refusal(sentence: Message) -> PydanticCustomError:
     """What a validator of ours raises."""
-    return PydanticCustomError("ours", "{sentence}", {"sentence": sentence})
+    return PydanticCustomError("ours", "{text}", {"text": sentence})
 
 
 def value_error(error: ErrorDetails) -> Message:
@@ -62,17 +62,9 @@ def _too_short(field_type: str, min_length: int, actual_length: int) -> Message:
     )
 
 
-def _ours(sentence: str) -> Message:
-    return message_of(sentence)
-
-
-def _value_error(error: Exception) -> Message:
-    return Message("value error, {error}", error=message_of(error.args[0] if error.args else ""))
-
-
 _WITH_VALUES: Mapping[str, Callable[..., Message]] = {
-    "ours": _ours,
-    "value_error": _value_error,
+    "ours": message_of,
+    "value_error": lambda error: Message("value error, {error}", error=message_of(error.args[0] if error.args else "")),
     "greater_than_equal": lambda ge: Message("input should be greater than or equal to {limit}", limit=_number(ge)),
     "greater_than": lambda gt: Message("input should be greater than {limit}", limit=_number(gt)),
     "less_than_equal": lambda le: Message("input should be less than or equal to {limit}", limit=_number(le)),

@@ -102,7 +102,6 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.system",
         *(f"aisbench_core.statistics.{name}" for name in ("amdahl", "difference", "summary")),
         *(
-            "aisbench_core.secret_files",
             "aisbench_core.warehouse",
             "aisbench_core.web.listening",
             "aisbench_core.wiring",
@@ -249,8 +248,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     **{f"aisbench_core/{name}.py": BELOW for name in ("data_folder", "sdk_package")},
     "aisbench_core/job_secrets.py": BELOW,
     **{f"aisbench_core/{name}.py": ("aisbench_core.errors",) for name in ("private_files", "read_only")},
-    "aisbench_core/settings.py": ("aisbench_core.secret_files", *BELOW),
-    "aisbench_core/secret_files.py": ("aisbench_core.errors",),
+    "aisbench_core/settings.py": BELOW,
     "aisbench_core/documents.py": tuple(f"aisbench_core.{name}" for name in ("errors", "strict_yaml", "value_errors")),
     **{f"aisbench_core/{name}.py": () for name in ("strict_yaml", "value_errors")},
     "aisbench_core/changes.py": ("aisbench_core.model",),

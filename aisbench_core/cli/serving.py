@@ -22,7 +22,6 @@ from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message
 from aisbench_core.private_files import make_private_folder
 from aisbench_core.read_only import is_read_only, require_writable
-from aisbench_core.secret_files import sandbox_options, scrubbed, secrets_file
 from aisbench_core.web.listening import SWITCH, is_loopback, require_permission, url_of
 
 if TYPE_CHECKING:
@@ -140,7 +139,7 @@ def _start_all(
 
 def _start_sandbox(family: _Family, settings: "Settings", folder: Path, exposed: bool) -> None:
     """Start the sandbox without access to our variables and files, because its jobs run other people's code."""
-    from aisbench_core.settings import HOME, environment
+    from aisbench_core.settings import HOME, environment, sandbox_options, scrubbed
 
     private = (settings.data_dir, settings.warehouse_path, HOME / ".streamlit", HOME / "aisbench.yaml")
     options = sandbox_options(private, _key_files(settings), environment())
@@ -151,10 +150,10 @@ def _start_sandbox(family: _Family, settings: "Settings", folder: Path, exposed:
 
 def _key_files(settings: "Settings") -> Iterator[Path]:
     """Every file that may hold keys of a real account, existing or not."""
-    from aisbench_core.settings import HOME, load_profile, profile_names
+    from aisbench_core.settings import SECRETS_FILE, load_profile, profile_names
 
     yield settings.credentials_path
-    yield secrets_file(HOME)
+    yield SECRETS_FILE
     for name in profile_names(settings):
         with suppress(AisbenchError):  # reported where the profile is used
             profile = load_profile(settings, name)

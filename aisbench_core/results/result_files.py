@@ -6,7 +6,7 @@ A file holds a bare number; anything else is a problem that names the file.
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -125,20 +125,34 @@ def read_result_files(files: ResultFiles, layout: Layout, info: TrainResultInfo)
 
     `info`: the run's times, to which throughput (samples/s) and accuracy are added. In cluster mode the
     throughput is the sum over ranks; in single-server mode throughput and accuracy are means over the servers."""
-    problems: list[Message] = [] if layout.mode is Mode.SINGLE_SERVER else list(_rank_size_problems(files, layout))
+    problems: list[Message] = []
+
+    def attempt(read: Callable[[str], float], name: str) -> float | None:
+        try:
+            return read(name)
+        except ResultError as error:
+            problems.append(error.message)
+            return None
+
+    is_cluster, count = layout.mode is Mode.CLUSTER, layout.card_count
+    size = attempt(files.number, RANK_SIZE) if is_cluster else None
+    if size not in (None, count):
+        problems.append(
+            Message("{name} holds {found:g}, and the run has {count} cards", name=RANK_SIZE, found=size, count=count)
+        )
     ranks = tuple(_ranks(files, layout, problems))
-    accuracies = _accuracies(files, layout, problems)
+    accuracies = [attempt(files.accuracy, name) for name in layout.accuracy_files()]
+    measured = [accuracy for accuracy in accuracies if accuracy is not None]
+    total = math.fsum(rank.throughput for rank in ranks) / (1 if is_cluster else layout.node_count)
     info = replace(
         info,
-        throughput_ratio=_throughput(ranks, layout) if len(ranks) == layout.card_count else None,
-        accuracy=_complete_mean(accuracies),
+        throughput_ratio=total if len(ranks) == count else None,
+        accuracy=fmean(measured) if len(measured) == len(accuracies) else None,
     )
     synthetic, sha256 = _dataset(files, problems)
-    servers = tuple(_servers(ranks, accuracies, layout)) if layout.mode is Mode.SINGLE_SERVER else ()
+    servers = () if is_cluster else tuple(_servers(ranks, accuracies, layout))
     stamped = REHEARSAL in {*files.contents, *files.too_large}
-    return CollectedResult(
-        layout.card_count, ranks, info, render(info), synthetic, sha256, tuple(problems), servers, stamped
-    )
+    return CollectedResult(count, ranks, info, render(info), synthetic, sha256, tuple(problems), servers, stamped)
 
 
 def collect(objects: ObjectStore, output_path: str, spec: RunSpec, info: TrainResultInfo) -> CollectedResult:
@@ -166,18 +180,6 @@ def _read(objects: ObjectStore, output_path: str, names: set[str], sizes: Mappin
     return ResultFiles({path.removeprefix(output_path): content for path, content in contents.items()}, too_large)
 
 
-def _rank_size_problems(files: ResultFiles, layout: Layout) -> Iterator[Message]:
-    try:
-        size = files.number(RANK_SIZE)
-    except ResultError as error:
-        yield error.message
-        return
-    if size != layout.card_count:
-        yield Message(
-            "{name} holds {found:g}, and the run has {count} cards", name=RANK_SIZE, found=size, count=layout.card_count
-        )
-
-
 def _ranks(files: ResultFiles, layout: Layout, problems: list[Message]) -> Iterator[RankResult]:
     """The first MOST_NAMED damaged files are named, the others counted: there can be thousands."""
     damaged = 0
@@ -192,11 +194,6 @@ def _ranks(files: ResultFiles, layout: Layout, problems: list[Message]) -> Itera
         problems.append(Message("files of other ranks without a usable number: {count}", count=damaged - MOST_NAMED))
 
 
-def _throughput(ranks: tuple[RankResult, ...], layout: Layout) -> float:
-    total = math.fsum(rank.throughput for rank in ranks)
-    return total / layout.node_count if layout.mode is Mode.SINGLE_SERVER else total
-
-
 def _servers(
     ranks: tuple[RankResult, ...], accuracies: Sequence[float | None], layout: Layout
 ) -> Iterator[ServerResult]:
@@ -207,23 +204,6 @@ def _servers(
     for server, accuracy in enumerate(accuracies):
         complete = len(cards[server]) == layout.cards_per_node
         yield ServerResult(server, math.fsum(cards[server]) if complete else None, accuracy)
-
-
-def _accuracies(files: ResultFiles, layout: Layout, problems: list[Message]) -> list[float | None]:
-    """The accuracy of each server, in cluster mode of the cluster; None where it is missing."""
-    values: list[float | None] = []
-    for name in layout.accuracy_files():
-        try:
-            values.append(files.accuracy(name))
-        except ResultError as error:
-            problems.append(error.message)
-            values.append(None)
-    return values
-
-
-def _complete_mean(values: Sequence[float | None]) -> float | None:
-    measured = [value for value in values if value is not None]
-    return fmean(measured) if len(measured) == len(values) else None
 
 
 def _dataset(files: ResultFiles, problems: list[Message]) -> tuple[bool, str]:

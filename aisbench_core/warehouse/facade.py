@@ -10,8 +10,7 @@ from duckdb import DuckDBPyConnection
 
 from aisbench_core.changes import log_change
 from aisbench_core.model import Actor, RunRecord
-from aisbench_core.rulesets.registry import Rulesets
-from aisbench_core.rulesets.ruleset import DEFAULT
+from aisbench_core.rulesets.ruleset import DEFAULT, Rulesets
 from aisbench_core.warehouse.answers import (
     baselines,
     board,

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import pytest
 
-from aisbench_core.rulesets.registry import shipped
+from aisbench_core.rulesets.ruleset import shipped
 from aisbench_core.warehouse import BoardQuery, Warehouse
 from aisbench_core.warehouse.answers.filters import CHOSEN, parameters
 from aisbench_core.warehouse.answers.group_statistics import statistics

@@ -4,8 +4,7 @@ import io
 
 import pytest
 
-from aisbench_core.rulesets.registry import Rulesets
-from aisbench_core.rulesets.ruleset import DEFAULT
+from aisbench_core.rulesets.ruleset import DEFAULT, Rulesets
 from aisbench_core.warehouse import Export, ExportFormat, Warehouse
 from aisbench_core.warehouse.exporting import export
 from aisbench_core.warehouse.exporting.parts import parts

@@ -20,7 +20,7 @@ from aisbench_core.model import (
     ServerResult,
     stated_of,
 )
-from aisbench_core.rulesets.registry import Rulesets, shipped
+from aisbench_core.rulesets.ruleset import Rulesets, shipped
 from aisbench_core.warehouse import BoardQuery, Export, Validity, Warehouse
 from aisbench_core.warehouse.records.facts import facts_of, stored_facts
 from aisbench_core.warehouse.records.rows import rows_of

@@ -12,7 +12,7 @@ from aisbench_core.messages import in_chinese
 from aisbench_core.mlflow.store import opened
 from aisbench_core.report.reports import Reports
 from aisbench_core.report.words import ReportLanguage
-from aisbench_core.rulesets.registry import Rulesets
+from aisbench_core.rulesets.ruleset import Rulesets
 from aisbench_core.settings import Settings
 from aisbench_core.storage import warehouse_location
 from aisbench_core.warehouse import Warehouse

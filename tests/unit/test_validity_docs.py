@@ -4,8 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from aisbench_core.rulesets.registry import Rulesets, shipped
-from aisbench_core.rulesets.ruleset import Ruleset, RunRules, SeriesRules, ValidityRule
+from aisbench_core.rulesets.ruleset import Ruleset, Rulesets, RunRules, SeriesRules, ValidityRule, shipped
 from aisbench_core.settings import HOME
 from aisbench_core.warehouse.checks import CHECKS
 from aisbench_core.warehouse.validity.series_checks import SERIES_CHECKS as OF_SERIES

@@ -9,7 +9,7 @@ import duckdb
 from aisbench_core.errors import WarehouseError
 from aisbench_core.messages import Hint, Message
 from aisbench_core.model import RunRecord
-from aisbench_core.rulesets.registry import shipped
+from aisbench_core.rulesets.ruleset import shipped
 from aisbench_core.warehouse.answers import group_statistics
 from aisbench_core.warehouse.records.rows import Rows, rows_of
 from aisbench_core.warehouse.store import Progress, Store, recompute
