@@ -103,7 +103,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         *(f"aisbench_core.statistics.{name}" for name in ("amdahl", "difference", "summary")),
         *(
             "aisbench_core.warehouse",
-            "aisbench_core.web.listening",
+            "aisbench_core.web.addresses",
             "aisbench_core.wiring",
         ),
         *BELOW,

@@ -8,22 +8,24 @@ from typing import Any
 
 import click
 
-from aisbench_core.cli import doctor, listings, serving
-from aisbench_core.cli.display import message
-from aisbench_core.cli.exit_codes import OUR_ERROR, exit_code
-from aisbench_core.cli.results import (
+from aisbench_core.cli import (
     exporting,
+    following,
     importing,
+    installation,
+    launching,
     regression,
     results,
-    saved_views,
+    runs,
     scaling,
-    sql,
+    series,
+    serving,
+    upstream,
     validity,
     warehouse,
 )
-from aisbench_core.cli.runs import clones, configs, following, jobs, launching, packages, reproducing, runs, systems
-from aisbench_core.cli.series import commands
+from aisbench_core.cli.display import message
+from aisbench_core.cli.exit_codes import OUR_ERROR, exit_code
 from aisbench_core.errors import AisbenchError, disk_error
 from aisbench_core.private_files import make_private_folder, private_umask
 
@@ -83,14 +85,14 @@ def main(debug: bool) -> None:  # read by _Commands when something fails
 
 
 for _command in (
-    launching.run, launching.preflight, launching.spec, clones.clone, clones.diff, reproducing.reproduce,
-    configs.config, packages.workload,
-    following.follow, runs.runs, runs.show, runs.stop, runs.collect, runs.note, runs.tag, commands.series, jobs.jobs,
-    following.logs, systems.system,
+    launching.run, launching.preflight, launching.spec, launching.clone, launching.diff, launching.reproduce,
+    upstream.config, upstream.workload,
+    following.follow, runs.runs, runs.show, runs.stop, runs.collect, runs.note, runs.tag, series.series, runs.jobs,
+    following.logs, upstream.system,
     importing.import_results, importing.imports, results.leaderboard, results.compare, scaling.scaling,
     regression.regress, regression.baseline, exporting.export, exporting.report, validity.validate, validity.ruleset,
-    sql.sql, exporting.mlflow, warehouse.warehouse, saved_views.views,
-    listings.workloads, listings.profiles, listings.health, doctor.doctor, serving.serve,
+    exporting.sql, exporting.mlflow, warehouse.warehouse, results.views,
+    installation.workloads, installation.profiles, installation.health, installation.doctor, serving.serve,
 ):  # fmt: skip
     main.add_command(_command)
 

@@ -22,7 +22,7 @@ from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message
 from aisbench_core.private_files import make_private_folder
 from aisbench_core.read_only import is_read_only, require_writable
-from aisbench_core.web.listening import SWITCH, is_loopback, require_permission, url_of
+from aisbench_core.web.addresses import SWITCH, is_loopback, require_permission, url_of
 
 if TYPE_CHECKING:
     from aisbench_core.settings import Settings

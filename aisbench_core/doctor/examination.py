@@ -9,8 +9,7 @@ from aisbench_core.cloud.probes import modelarts_trust, obs_proxy, obs_trust
 from aisbench_core.concurrent_checks import run_concurrently
 from aisbench_core.doctor import machine
 from aisbench_core.doctor.diagnosis import CHECKS, Diagnosis, State
-from aisbench_core.doctor.names import check_name, host_names, is_private
-from aisbench_core.doctor.servers import Server, check_server
+from aisbench_core.doctor.servers import Server, check_name, check_server, host_names, is_private
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message, plural
 from aisbench_core.model import Clock

@@ -1,19 +1,25 @@
-"""Reports on runs: which runs, their data, and the page."""
+"""Reports on runs: which runs, their data, and the page, from the templates in this folder."""
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from aisbench_core.errors import Problem, RunNotFound, SpecError
+from aisbench_core.formats import MISSING, clipped, decimal, number, percent
 from aisbench_core.messages import Message
 from aisbench_core.model import Clock, canonical_json
-from aisbench_core.report.rendering import render
+from aisbench_core.report import charts, view, words
 from aisbench_core.report.view import report_view
 from aisbench_core.report.words import MAX_RUNS, ReportLanguage, plain
 from aisbench_core.warehouse import BoardQuery, Check, Warehouse
 from aisbench_core.warehouse.exporting.reported import Reported
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 class Reports:
@@ -52,8 +58,7 @@ class Reports:
         if len(kinds) > 1:
             listed = ", ".join(sorted(f"{region}{' (rehearsals)' if is_one else ''}" for region, is_one in kinds))
             raise _spec_error(Message("must be of one region, and either measurements or rehearsals"), listed)
-        view = report_view(reported, _sha256(reported), now, plain("nodes", language))
-        return render(view, language)
+        return _render(report_view(reported, _sha256(reported), now, plain("nodes", language)), language)
 
 
 def _spec_error(message: Message, value: str) -> SpecError:
@@ -92,3 +97,36 @@ def _plain_cells(cells: Any) -> dict[str, Any]:
         for name, value in cells.items()
         if name != "exported_at_utc"
     }
+
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+def _render(report: view.ReportView, language: words.ReportLanguage) -> str:
+    """One self-contained page: no script, nothing to load."""
+    template = environment().get_template("report.html.jinja")
+    page = template.render(report=report, language=language.value)
+    # Characters that command terminals or reorder text become visible. Done here once, so that no value is missed;
+    # templates have none of them.
+    return "\n".join(line if line.isprintable() else _printable(line) for line in page.split("\n"))
+
+
+@cache
+def environment() -> "Environment":
+    """Templates that escape every value, and raise UndefinedError on an unknown name."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # takes 40 ms, and most commands need no report
+
+    jinja = Environment(
+        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    filters = (clipped, decimal, number, percent, view.software, view.hardware, view.size, view.group_title)
+    jinja.filters |= {function.__name__: function for function in filters}
+    jinja.filters["utc"] = "{:%Y-%m-%d %H:%M:%S}".format
+    jinja.globals |= {function.__name__: function for function in (words.label, words.field_label, words.sentence)}
+    jinja.globals |= {"plain": words.plain, "MISSING": MISSING, "WIDTH": charts.WIDTH}
+    return jinja
+
+
+def _printable(line: str) -> str:
+    return "".join(char if char.isprintable() or char == "\t" else "\N{REPLACEMENT CHARACTER}" for char in line)

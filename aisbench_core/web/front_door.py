@@ -13,8 +13,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from aisbench_core.web.listening import SETTING, is_loopback
-from aisbench_core.web.origins import ConsoleNames
+from aisbench_core.web.addresses import SETTING, ConsoleNames, is_loopback
 
 INNER = "/_stcore/"
 # Internal endpoints of Streamlit that the console's pages use; not metrics or the agent API.

@@ -13,7 +13,6 @@ import pytest
 
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import in_chinese
-from aisbench_core.web.multipart import NotOneFileError, OnePart
 from aisbench_core.web.upload_store import (
     MOST_FILE_BYTES,
     MOST_FORM_BYTES,
@@ -27,6 +26,7 @@ from aisbench_core.web.upload_store import (
     open_upload,
     read_upload,
 )
+from aisbench_core.web.uploads import NotOneFileError, OnePart
 from tests.browser.console_process import ConsoleProcess
 from tests.console.uploading import UploadSession
 

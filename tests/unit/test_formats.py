@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from aisbench_core import formats
-from aisbench_core.report.rendering import environment
+from aisbench_core.report.reports import environment
 from pages._ui.shell.formats import local
 
 

@@ -1,4 +1,4 @@
-"""The Host and Origin headers that the console accepts.
+"""Where the console listens, and which Host and Origin headers it accepts; it has no sign-in.
 
 Pages cannot forge these headers: Host is the address in the browser, Origin the page that sends the request. A page of
 another port has another origin. With DNS rebinding, a foreign page has an origin equal to its Host, so the name itself
@@ -10,7 +10,52 @@ import re
 import socket
 from dataclasses import dataclass
 
-from aisbench_core.web.listening import is_loopback, is_wildcard
+from aisbench_core.errors import ConfigError
+from aisbench_core.messages import Message
+
+SWITCH = "--allow-network-access-without-sign-in"
+SETTING = "allow_network_access_without_sign_in"
+
+
+def require_permission(address: str, allowed: bool) -> None:
+    """Raise ConfigError for an address that other machines can reach, unless that was explicitly allowed."""
+    if not allowed and not is_loopback(address):
+        raise ConfigError(
+            Message(
+                "the console would listen on {address}, and it has no sign-in: "
+                "everybody who reaches it could launch jobs on your account",
+                address=address or Message("every address"),
+            ),
+            Message(
+                "leave it on 127.0.0.1 and use an SSH tunnel, or allow it: {switch}, or {setting}: true in the "
+                "settings",
+                switch=SWITCH,
+                setting=SETTING,
+            ),
+        )
+
+
+def is_loopback(address: str) -> bool:
+    """Whether only this machine can reach an address: 127.0.0.0/8, ::1 or localhost."""
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return address == "localhost"
+    mapped = ip.ipv4_mapped if isinstance(ip, ipaddress.IPv6Address) else None
+    return (mapped or ip).is_loopback
+
+
+def is_wildcard(address: str) -> bool:
+    """Whether an address means all addresses of this machine."""
+    return address in ("", "0.0.0.0", "::")  # noqa: S104  # only compared
+
+
+def url_of(address: str, port: int, scheme: str = "http") -> str:
+    """The URL for browsers on this machine of a server that listens on an address."""
+    if is_wildcard(address):
+        return f"{scheme}://127.0.0.1:{port}"
+    return f"{scheme}://[{address}]:{port}" if ":" in address else f"{scheme}://{address}:{port}"
+
 
 _HOST = re.compile(r"(?P<name>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:(?P<port>[0-9]{1,5}))?", re.IGNORECASE)
 _DEFAULT_PORTS = {"http": 80, "https": 443}

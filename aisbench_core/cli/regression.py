@@ -10,7 +10,7 @@ from aisbench_core.cli import display
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.exit_codes import NOT_ENOUGH_DATA, REGRESSION
 from aisbench_core.cli.options import as_json, benchmark_filters, run_argument
-from aisbench_core.cli.results.results import full_id, query_of
+from aisbench_core.cli.results import full_id, query_of
 from aisbench_core.errors import RunNotFound
 from aisbench_core.messages import Message
 

@@ -9,7 +9,7 @@ from aisbench_core import formats
 from aisbench_core.cli import display
 from aisbench_core.cli.core import open_core
 from aisbench_core.cli.options import as_json, run_filters
-from aisbench_core.cli.results.results import full_id, print_other_regions, query_of
+from aisbench_core.cli.results import full_id, print_other_regions, query_of
 
 if TYPE_CHECKING:
     from aisbench_core.statistics.amdahl import IntervalEstimate

@@ -1,4 +1,4 @@
-"""`aisbench runs`, `show`, `stop` and `collect`, and annotations: `note` and `tag`."""
+"""`aisbench runs`, `show`, `stop`, `collect`, `note` and `tag`, and the jobs of a region."""
 
 from pathlib import PurePath
 from typing import TYPE_CHECKING
@@ -8,15 +8,14 @@ import click
 from aisbench_core import formats
 from aisbench_core.cli import display
 from aisbench_core.cli.core import actor, open_core
-from aisbench_core.cli.options import as_json, paging, run_argument
-from aisbench_core.cli.results.comparison import servers_text
-from aisbench_core.cli.results.results import full_id
-from aisbench_core.cli.runs.following import warn_without_follower
-from aisbench_core.cli.runs.systems import counts_text
+from aisbench_core.cli.following import warn_without_follower
+from aisbench_core.cli.options import Decorator, as_json, combined, paging, profile_option, run_argument, yes_option
+from aisbench_core.cli.results import full_id, servers_text
+from aisbench_core.cli.upstream import counts_text
 from aisbench_core.errors import DamagedLedger, RunNotFound
 
 if TYPE_CHECKING:
-    from aisbench_core.model import Annotations, Event, Progress, Run, RunState
+    from aisbench_core.model import Annotations, Api, Event, Progress, RegionJob, Run, RunState
     from aisbench_core.warehouse.values import RunRow
     from aisbench_core.wiring import Core
 
@@ -43,7 +42,7 @@ def runs(states: "tuple[RunState, ...]", text: str, limit: int, offset: int, as_
     ledger = open_core(writing=False).ledger
     page = ledger.page(states or None, text, limit, offset)
     total = ledger.count(states or None, text)
-    display.result({"runs": page, "total": total}, as_json, lambda: _table(page))
+    display.result({"runs": page, "total": total}, as_json, lambda: _runs_table(page))
     display.page_size(len(page), offset, total, "runs")
 
 
@@ -204,7 +203,7 @@ def _row_fields(row: "RunRow") -> str:
     )
 
 
-def _table(runs: "list[Run]") -> str:
+def _runs_table(runs: "list[Run]") -> str:
     columns: display.Columns[Run] = {
         "run": lambda run: run.run_id,
         "workload": lambda run: display.clipped(run.spec.workload),
@@ -266,3 +265,90 @@ def _events(events: "list[Event]") -> str:
     }
     table = display.table_of(events, columns)
     return f"events\n{display.indented(table)}"
+
+
+_api_option: Decorator = click.option(
+    "--api", type=click.Choice(["v1", "v2", "sdk", "sdk-v1"]), help="API to use; default: the profile's."
+)
+_job_options: Decorator = combined(
+    click.argument("name", metavar="JOB"),
+    click.option("--version", type=click.IntRange(1), metavar="N", help="Version of the job; default: the newest."),
+    profile_option,
+    _api_option,
+    yes_option,
+)
+
+
+@click.group()
+def jobs() -> None:
+    """List, stop and delete jobs of a region, whoever created them.
+
+    JOB is the full name of a job, or its id.
+    """
+
+
+@jobs.command("list")
+@profile_option
+@_api_option
+@as_json
+def active_jobs(profile: str, api: str | None, as_json: bool) -> None:
+    """List active jobs and their runs, newest first.
+
+    At most 200 jobs are listed; 100 with --api v1 or sdk-v1.
+    """
+    core = open_core(writing=False)
+    jobs = core.jobs.active(core.regions.profile(profile).name, _api(api))
+    display.result(jobs, as_json, lambda: _jobs_table(jobs))
+
+
+@jobs.command("stop")
+@_job_options
+@as_json
+def stop_job(name: str, version: int | None, profile: str, api: str | None, yes: bool, as_json: bool) -> None:
+    """Stop a job. If it belongs to a run, this is the same as `aisbench stop`."""
+    core = open_core(writing=False)
+    profile = core.regions.profile(profile).name
+    job = core.jobs.find(profile, name, version, _api(api))
+    if job.can_stop:
+        if not yes:
+            click.confirm(f"Stop {_job_title(job)}?", abort=True, err=True)
+        core.jobs.stop(profile, job, actor(), _api(api))
+    job = core.jobs.find(profile, job.status.job_id, None, _api(api))  # to print the phase after the stop
+    display.result(job, as_json, lambda: f"{_job_title(job)}: {job.status.phase}")
+
+
+@jobs.command("delete")
+@_job_options
+def delete_job(name: str, version: int | None, profile: str, api: str | None, yes: bool) -> None:
+    """Delete an ended job from the region. Its files stay in OBS, and its run stays here."""
+    core = open_core(writing=False)
+    profile = core.regions.profile(profile).name
+    job = core.jobs.find(profile, name, version, _api(api))
+    if not yes:
+        click.confirm(f"Delete {_job_title(job)}?", abort=True, err=True)
+    core.jobs.delete(profile, job, actor(), _api(api))
+    click.echo(f"{_job_title(job)}: deleted")
+
+
+def _api(name: str | None) -> "Api | None":
+    from aisbench_core.model import Api
+
+    return Api(name) if name else None
+
+
+def _job_title(job: "RegionJob") -> str:
+    version = f" version {job.status.version}" if job.status.version else ""
+    return f"{job.status.name}{version}" + (f" (run {job.run.run_id})" if job.run else "")
+
+
+def _jobs_table(jobs: "list[RegionJob]") -> str:
+    columns: display.Columns[RegionJob] = {
+        "job": lambda job: job.status.name,
+        ">version": lambda job: str(job.status.version or formats.MISSING),
+        "phase": lambda job: job.status.phase,
+        ">nodes": lambda job: str(job.status.node_count),
+        "created": lambda job: display.local_time(job.status.created_at),
+        "run": lambda job: job.run.run_id if job.run else formats.MISSING,
+        "id": lambda job: job.status.job_id,
+    }
+    return display.table_of(jobs, columns)

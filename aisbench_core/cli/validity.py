@@ -10,7 +10,7 @@ from aisbench_core.cli import display
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.exit_codes import NOT_VALID, OUR_ERROR
 from aisbench_core.cli.options import as_json, run_filters
-from aisbench_core.cli.results.results import query_of
+from aisbench_core.cli.results import query_of
 from aisbench_core.errors import ConfigError, SpecError
 
 if TYPE_CHECKING:

@@ -1,22 +1,30 @@
-"""`aisbench leaderboard` and `compare`."""
+"""`aisbench leaderboard`, `compare` and `views`."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import click
 
 from aisbench_core import formats
 from aisbench_core.cli import display
-from aisbench_core.cli.core import open_core
+from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.options import as_json, ruleset_option, run_filters
-from aisbench_core.cli.results.comparison import comparison_text
-from aisbench_core.errors import ConfigError, DamagedLedger, RunNotFound
+from aisbench_core.errors import ConfigError, DamagedLedger, Problem, RunNotFound, SpecError
 from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
     from aisbench_core.model.columns import Column
     from aisbench_core.warehouse import BoardPage, BoardQuery, BoardRow
+    from aisbench_core.warehouse.answers.compared import (
+        Comparison,
+        MetricComparison,
+        MetricValue,
+        Servers,
+        ServerSpread,
+    )
+    from aisbench_core.warehouse.records.saved import SavedView
     from aisbench_core.wiring import Core
 
 
@@ -41,7 +49,7 @@ def leaderboard(ascending: bool, as_json: bool, **filters: Any) -> None:
     fingerprints = (row.fingerprint for row in page.rows)
     parameters = core.warehouse.distinctions(query.region, fingerprints, rehearsal=page.rehearsal)
     answer = {"region": query.region, **display.pick(page, "rehearsal", "total", "rows")}
-    display.result(answer | {"parameters_apart": parameters}, as_json, lambda: _table(page, parameters))
+    display.result(answer | {"parameters_apart": parameters}, as_json, lambda: _leaderboard(page, parameters))
     _print_summary(query.region, page)
     if not page.total:
         print_other_regions(core, query.region, rehearsal=page.rehearsal)
@@ -58,7 +66,7 @@ def compare(run_ids: tuple[str, ...], rows: bool, as_json: bool) -> None:
     core = open_core(writing=False)
     by = ComparedBy.ROWS if rows else ComparedBy.RUNS
     comparison = core.warehouse.compare([full_id(core, run_id) for run_id in run_ids], by)
-    display.result(comparison, as_json, lambda: comparison_text(comparison))
+    display.result(comparison, as_json, lambda: _comparison_text(comparison))
 
 
 def query_of(
@@ -94,7 +102,7 @@ def full_id(core: "Core", run_id: str) -> str:
         return run_id
 
 
-def _table(page: "BoardPage", parameters: "Mapping[str, str]") -> str:
+def _leaderboard(page: "BoardPage", parameters: "Mapping[str, str]") -> str:
     from aisbench_core.model.columns import medians
 
     measured = [median for median in medians() if any(getattr(row, median.name) is not None for row in page.rows)]
@@ -149,3 +157,144 @@ def print_other_regions(core: "Core", region: str, *, rehearsal: bool) -> None:
     ]
     if regions:
         display.message(f"there are runs in {', '.join(regions)}; select them with --region and --rehearsals")
+
+
+def _comparison_text(comparison: "Comparison") -> str:
+    parts = [_comparability(comparison), _differences(comparison), _metrics(comparison), *_peers(comparison)]
+    servers = [
+        f"{run.run_id}: {servers_text(comparison.servers[run.run_id], run.throughput_unit)}"
+        for run in comparison.runs
+        if run.run_id in comparison.servers
+    ]
+    return "\n\n".join([*parts, *servers])
+
+
+def _comparability(comparison: "Comparison") -> str:
+    lines = [f"comparability: {comparison.verdict}"]
+    if comparison.normalise_by:
+        lines.append(f"compare the throughput per {comparison.normalise_by}")
+    if comparison.reasons:
+        lines.append(f"because of: {', '.join(comparison.reasons)}")
+    if comparison.unknown:
+        # Their files do not say.
+        lines.append(f"unknown for imported runs, assumed equal: {', '.join(comparison.unknown)}")
+    return "\n".join(lines)
+
+
+def _differences(comparison: "Comparison") -> str:
+    heads = ("differs", *(run.run_id for run in comparison.runs))
+    rows = [(field.field, *map(display.value, field.values)) for field in comparison.differences]
+    return display.table(heads, rows) if rows else "the configurations are equal"
+
+
+def _metrics(comparison: "Comparison") -> str:
+    head = "metric" if comparison.by == "runs" else "metric (median of the row)"
+    units = [run.throughput_unit for run in comparison.runs]
+    rows = [(metric.name, *_values(metric, units)) for metric in comparison.metrics]
+    return display.table((head, *(f">{run.run_id}" for run in comparison.runs)), rows)
+
+
+def _peers(comparison: "Comparison") -> Iterator[str]:
+    """The groups behind the runs, where any has more than one run."""
+    if not any(peer.summary and peer.summary.count > 1 for peer in comparison.peers):
+        return
+    heads = ("valid runs like", ">runs", ">mean", ">95 % from", ">to", ">against the first's", ">95 % from", ">to")
+    nothing = (None, None, None)
+    rows = []
+    for peer in comparison.peers:
+        summary, ratio = peer.summary, peer.difference.ratio if peer.difference else nothing
+        means = (summary.mean, summary.ci_low, summary.ci_high) if summary else nothing
+        count = str(summary.count if summary else 0)
+        rows.append((peer.run_id, count, *map(formats.number, means), *map(_factor, ratio)))
+    yield display.table(heads, rows)
+
+
+def _factor(ratio: float | None) -> str:
+    return formats.MISSING if ratio is None else f"× {formats.number(ratio)}"
+
+
+def _values(metric: "MetricComparison", units: Sequence[str]) -> Iterator[str]:
+    for index, (value, unit) in enumerate(zip(metric.values, units, strict=True)):
+        # The first run is the baseline.
+        ratio = "" if value.ratio is None or index == 0 else f" ({_factor(value.ratio)})"
+        yield _measured(metric, value, unit if metric.is_rate else metric.unit) + ratio
+
+
+def _measured(metric: "MetricComparison", value: "MetricValue", unit: str) -> str:
+    if metric.name == "rank_cv":
+        return formats.percent(value.value)
+    return formats.duration(value.value) if metric.unit == "s" else formats.number(value.value, unit)
+
+
+def servers_text(servers: "Servers | None", unit: str) -> str:
+    """A line for each server, and below them mean, deviation and range; empty for runs in cluster mode."""
+    if servers is None:
+        return ""
+    heads = ("server", f">throughput ({unit})", ">accuracy")
+    return f"servers\n{display.indented(display.table(heads, _server_rows(servers)))}"
+
+
+def _server_rows(servers: "Servers") -> Iterator[tuple[str, str, str]]:
+    for result in servers.results:
+        yield str(result.server), formats.number(result.throughput), formats.number(result.accuracy)
+    names = ("mean", "sd", "CV", "lowest", "highest")
+    yield from zip(names, _spread(servers.throughput), _spread(servers.accuracy), strict=True)
+
+
+def _spread(spread: "ServerSpread | None") -> list[str]:
+    if spread is None:
+        return [formats.MISSING] * 5
+    mean, sd, low, high = map(formats.number, (spread.summary.mean, spread.summary.sd, spread.lowest, spread.highest))
+    return [mean, sd, formats.percent(spread.summary.cv), low, high]
+
+
+PAGES = ("leaderboard", "compare", "history", "scaling")
+
+
+@click.group()
+def views() -> None:
+    """List and delete views saved in the console."""
+
+
+@views.command("list")
+@click.option("--page", default="", type=click.Choice(["", *PAGES]), help="Only views of this page.")
+@as_json
+def list_views(page: str, as_json: bool) -> None:
+    """List saved views with their short address and the full one."""
+    saved = open_core(writing=False).warehouse.saved_views.on(page)
+    answer = [
+        {
+            **display.as_dict(view),
+            "short": _short_address(view),
+            "long": f"/{view.page}?{urlencode(view.address, doseq=True)}",
+        }
+        for view in saved
+    ]
+    display.result(answer, as_json, lambda: _views_table(saved))
+
+
+@views.command("delete")
+@click.argument("page", type=click.Choice(PAGES))
+@click.argument("name")
+def delete_view(page: str, name: str) -> None:
+    """Delete a saved view, for everyone who uses the warehouse."""
+    if not open_core(writing=True).warehouse.saved_views.delete(page, name, actor()):
+        problem = Problem("name", Message("no view of {page} has this name", page=page), repr(name))
+        raise SpecError(Message("the view"), [problem])
+    click.echo(f"{page}: {name} deleted")
+
+
+def _short_address(view: "SavedView") -> str:
+    """The address that opens the view, relative to the console's."""
+    return f"/{view.page}?{urlencode({'view': view.name})}"
+
+
+def _views_table(views: "list[SavedView]") -> str:
+    columns: display.Columns[SavedView] = {
+        "page": lambda view: view.page,
+        "name": lambda view: view.name,
+        "saved by": lambda view: view.saved_by,
+        "saved": lambda view: display.local_time(view.saved_at),
+        "address": _short_address,
+    }
+    return display.table_of(views, columns)

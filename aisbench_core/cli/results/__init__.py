@@ -1,1 +1,0 @@
-"""Commands about results: leaderboard, comparison, regression, import, export and the warehouse itself."""

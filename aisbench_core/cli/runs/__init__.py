@@ -1,1 +1,0 @@
-"""Commands about runs: from a spec to a job, its log, and launching it again."""

@@ -1,1 +1,0 @@
-"""Commands about series: repeats and node counts of one spec."""
