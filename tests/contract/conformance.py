@@ -38,7 +38,7 @@ class Probe(StrEnum):
 
 
 _USUAL = {Status.IMITATED: Probe.REFUSED, Status.PARTLY: Probe.SHOWN, Status.MISSING: Probe.NONE}
-_WORDS = {Status.IMITATED: "imitated", Status.PARTLY: "partly", Status.MISSING: "not there"}
+_WORDS = {Status.IMITATED: "supported", Status.PARTLY: "partly", Status.MISSING: "not supported"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +83,12 @@ def row_of(field: str, rows: Sequence[Row]) -> Row | None:
 def table() -> str:
     """The table as Markdown."""
     endpoints, missing = read()
-    lines = ["| request | fields | status | source, remark |", "|---|---|---|---|"]
+    lines = ["| request | fields | status | source, note |", "|---|---|---|---|"]
     for endpoint in endpoints:
         status = "" if endpoint.asked or endpoint.answered else _WORDS[Status.IMITATED]
         lines.append(f"| **`{endpoint.request}`** | | {status} | {endpoint.source} |")
-        lines.extend(_lines("asks", endpoint.asked))
-        lines.extend(_lines("tells", endpoint.answered))
+        lines.extend(_lines("request", endpoint.asked))
+        lines.extend(_lines("response", endpoint.answered))
     lines.extend(f"| **`{request}`** | | not there | {source}; 501 |" for request, source in missing.items())
     return "\n".join(lines) + "\n"
 

@@ -21,19 +21,17 @@ def _requests(section: str) -> set[str]:
 
 
 def test_the_page_lists_the_training_services_requests() -> None:
-    assert _requests(_section("What it answers: training service")) == {
-        f"{method} {path}" for method, path, _ in ROUTES
-    }
+    assert _requests(_section("Requests: training service")) == {f"{method} {path}" for method, path, _ in ROUTES}
 
 
 def test_the_page_lists_the_older_training_apis_requests() -> None:
-    assert _requests(_section("What it answers: the older training API")) == {
+    assert _requests(_section("Requests: older training API")) == {
         f"{method} {path}" for method, path, _ in LEGACY_ROUTES
     }
 
 
 def test_the_page_lists_the_obs_requests() -> None:
-    assert _requests(_section("What it answers: OBS")) == {str(operation) for operation in OPERATIONS}
+    assert _requests(_section("Requests: OBS")) == {str(operation) for operation in OPERATIONS}
 
 
 def test_the_page_names_every_option() -> None:
@@ -46,7 +44,7 @@ def test_the_page_names_every_code_that_a_create_request_is_refused_with() -> No
     organizing = ("grouping/experiments", "resources/quotas")
     modules = ("creation", "algorithms", "limits", "parameters", "training_jobs", *organizing)
     code = "".join((SERVICE / f"{name}.py").read_text("utf-8") for name in modules)
-    told = set(re.findall(r"\b2\d{3}\b", _section("What it answers: training service")))
+    told = set(re.findall(r"\b2\d{3}\b", _section("Requests: training service")))
 
     assert set(re.findall(r"ModelArts\.(\d{4})", code)) - told == {"2764", "2818", "2822"}  # of other requests
 
