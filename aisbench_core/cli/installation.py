@@ -1,7 +1,6 @@
 """`aisbench workloads`, `profiles`, `health` and `doctor`: what is configured, and whether it works."""
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,8 +13,7 @@ from aisbench_core.errors import AisbenchError
 
 if TYPE_CHECKING:
     from aisbench_core.authoring.workloads import Workload
-    from aisbench_core.doctor.diagnosis import Diagnosis
-    from aisbench_core.health import Health, ServiceHealth
+    from aisbench_core.health import ServiceHealth
 
 
 @click.command()
@@ -24,7 +22,17 @@ def workloads(as_json: bool) -> None:
     """List workloads, and warn about manifests that cannot be read."""
     registry = open_core(writing=False).workloads
     loaded = registry.all()
-    display.result(loaded, as_json, lambda: _workloads_table(loaded))
+    columns: display.Columns[Workload] = {
+        "workload": lambda workload: workload.name,
+        "title": lambda workload: workload.title,
+        "model": lambda workload: workload.model,
+        "framework": lambda workload: workload.framework,
+        "versions": lambda workload: " ".join(workload.versions),
+        "code": lambda workload: (
+            ("yours" if workload.is_own else "shipped") if workload.ships_code else "bring your own"
+        ),
+    }
+    display.result(loaded, as_json, lambda: display.table_of(loaded, columns))
     for file, error in registry.problems():
         display.message(f"warning: {file.parent.name} cannot be used: {error}")
 
@@ -35,29 +43,24 @@ def profiles(as_json: bool) -> None:
     """List profiles, and whether their keys are configured."""
     core = open_core(writing=False)
     default = core.settings.profile
-    loaded = []
+    answer = []
     for name in core.regions.names():
         try:
-            loaded.append((core.regions.profile(name), core.regions.credentials_summary(name)))
+            fields = core.regions.profile(name).model_dump(mode="json")
+            keys = core.regions.credentials_summary(name)
         except AisbenchError as error:  # one broken file must not hide the others
             display.message(f"warning: profile {name} cannot be used: {error}")
-    heads = ("profile", "region", "bucket", "flavor or pool", "kind", "keys")
-    rows = [
-        (
-            f"{profile.name} (default)" if profile.name == default else profile.name,
-            profile.region,
-            profile.bucket,
-            profile.flavor or profile.pool_id or formats.MISSING,
-            "rehearsal" if profile.rehearsal else "measurement",
-            keys,
-        )
-        for profile, keys in loaded
-    ]
-    answer = [
-        {**profile.model_dump(mode="json"), "keys": keys, "default": profile.name == default}
-        for profile, keys in loaded
-    ]
-    display.result(answer, as_json, lambda: display.table(heads, rows))
+        else:
+            answer.append({**fields, "keys": keys, "default": fields["name"] == default})
+    columns: display.Columns[dict[str, Any]] = {
+        "profile": lambda profile: f"{profile['name']} (default)" if profile["default"] else profile["name"],
+        "region": lambda profile: profile["region"],
+        "bucket": lambda profile: profile["bucket"],
+        "flavor or pool": lambda profile: profile["flavor"] or profile["pool_id"] or formats.MISSING,
+        "kind": lambda profile: "rehearsal" if profile["rehearsal"] else "measurement",
+        "keys": lambda profile: profile["keys"],
+    }
+    display.result(answer, as_json, lambda: display.table_of(answer, columns))
 
 
 @click.command()
@@ -71,32 +74,9 @@ def health(profile: str, as_json: bool) -> None:
     core = open_core(writing=False)
     health = core.health.check(profile)
     keys = core.regions.credentials_summary(profile)
-    answer = display.pick(health, "services", "followed", "sizes", "read_only")
-    display.result({"keys": keys, **answer}, as_json, lambda: _health_text(health, keys))
-    if health.ledger_error:
-        raise health.ledger_error  # printed last, after what still works
-    if not all(service.ok for service in health.services):
-        click.get_current_context().exit(CLOUD_UNAVAILABLE)
-
-
-def _workloads_table(workloads: "list[Workload]") -> str:
-    columns: display.Columns[Workload] = {
-        "workload": lambda workload: workload.name,
-        "title": lambda workload: workload.title,
-        "model": lambda workload: workload.model,
-        "framework": lambda workload: workload.framework,
-        "versions": lambda workload: " ".join(workload.versions),
-        "code": lambda workload: (
-            ("yours" if workload.is_own else "shipped") if workload.ships_code else "bring your own"
-        ),
-    }
-    return display.table_of(workloads, columns)
-
-
-def _health_text(health: "Health", keys: str) -> str:
     nobody = "unknown" if health.ledger_error else "no follower yet"
     beat, sizes = health.followed, health.sizes
-    return display.fields(
+    text = display.fields(
         ("keys", keys),
         *((service.name, f"{service.address}  {_service_state(service)}".strip()) for service in health.services),
         ("followed", f"{beat.who}, last seen {display.local_time(beat.at)}" if beat else nobody),
@@ -106,6 +86,12 @@ def _health_text(health: "Health", keys: str) -> str:
         ("disk", f"{formats.size(sizes.disk_free)} free"),
         ("data folder", "read-only: nothing can be launched, imported or changed" if health.read_only else ""),
     )
+    answer = display.pick(health, "services", "followed", "sizes", "read_only")
+    display.result({"keys": keys, **answer}, as_json, lambda: text)
+    if health.ledger_error:
+        raise health.ledger_error  # printed last, after what still works
+    if not all(service.ok for service in health.services):
+        click.get_current_context().exit(CLOUD_UNAVAILABLE)
 
 
 def _service_state(service: "ServiceHealth") -> str:
@@ -126,26 +112,15 @@ def doctor(profile: str, as_json: bool) -> None:
     diagnoses = open_core(writing=False).doctor.examine(profile)
     # The JSON key `found` is older than the field's name, and scripts read it.
     answer = [
-        {
-            **display.pick(diagnosis, "check", "state"),
-            "found": diagnosis.message,
-            **display.pick(diagnosis, "advice", "hosts"),
-        }
-        for diagnosis in diagnoses
+        {"check": one.check, "state": one.state, "found": one.message, "advice": one.advice, "hosts": one.hosts}
+        for one in diagnoses
     ]
-    display.result(answer, as_json, lambda: _diagnoses_text(diagnoses))
+    rows: list[tuple[str, str, str]] = []
+    for one in diagnoses:
+        rows += [(one.state, one.check, one.message), *([("", "", f"→ {one.advice}")] if one.advice else [])]
+    lines = [line for one in diagnoses for line in one.hosts]
+    hosts = ["", "lines for /etc/hosts:", *map(display.indented, lines)] if lines else []
+    text = "\n".join([display.table(("", "check", "found"), rows), *hosts])
+    display.result(answer, as_json, lambda: text)
     if any(diagnosis.state == "fail" for diagnosis in diagnoses):
         click.get_current_context().exit(YOUR_INPUT)
-
-
-def _diagnoses_text(diagnoses: "Sequence[Diagnosis]") -> str:
-    rows = [row for diagnosis in diagnoses for row in _diagnosis_rows(diagnosis)]
-    lines = [line for diagnosis in diagnoses for line in diagnosis.hosts]
-    hosts = ["", "lines for /etc/hosts:", *map(display.indented, lines)] if lines else []
-    return "\n".join([display.table(("", "check", "found"), rows), *hosts])
-
-
-def _diagnosis_rows(diagnosis: "Diagnosis") -> "Iterator[tuple[str, str, str]]":
-    yield diagnosis.state, diagnosis.check, diagnosis.message
-    if diagnosis.advice:
-        yield "", "", f"→ {diagnosis.advice}"

@@ -14,18 +14,10 @@ from aisbench_core.cli.exit_codes import DIFFERENT, YOUR_INPUT
 from aisbench_core.cli.options import as_json, output_option, profile_option, run_argument
 from aisbench_core.cli.results import full_id
 from aisbench_core.cli.runs import result_text
-from aisbench_core.cli.spec_options import (
-    SPEC_FILES,
-    SpecArguments,
-    file_spec,
-    on_all_cards,
-    read_spec,
-    spec_options,
-    yaml_of,
-)
+from aisbench_core.cli.spec_options import SPEC_FILES, file_spec, read_spec, spec_on_all_cards, spec_options, yaml_of
 
 if TYPE_CHECKING:
-    from aisbench_core.model import Finding, Run, RunSpec
+    from aisbench_core.model import Finding, RunSpec
     from aisbench_core.reproducing.values import Aspect, Repeated, ReproductionCheck
     from aisbench_core.wiring import Core
 
@@ -44,18 +36,32 @@ def run(profile: str, wait: bool, with_log: bool, dry_run: bool, as_json: bool, 
     Ctrl-C stops waiting, not the run.
     """
     core = open_core(writing=not dry_run)
-    spec = on_all_cards(core, read_spec(SpecArguments(**arguments), core), profile, core.regions.flavors)
+    spec = spec_on_all_cards(core, profile, core.regions.flavors, **arguments)
+    findings = core.preflight.offline(spec, profile)
     if dry_run:
-        _dry_run(core, spec, profile, as_json)
+        display.findings(findings)
+        # Without a usable workload there is no manifest to complete the spec.
+        if not any(finding.rule.startswith("workload.") for finding in findings):
+            filled = core.workloads.filled(spec)  # shows what the manifest adds
+            display.result({"spec": filled, "findings": findings}, as_json, lambda: yaml_of(filled).rstrip("\n"))
+        _exit_on_errors(findings)
         return
     # `launch` refuses a spec with errors, and prints them then.
-    display.findings(finding for finding in core.preflight.offline(spec, profile) if finding.level != "error")
+    display.findings(finding for finding in findings if finding.level != "error")
     launched = core.runs.launch(spec, profile, actor())
-    if wait or with_log:
-        _wait(core, launched, with_log, as_json)
+    if not (wait or with_log):
+        display.result({"run": launched, "result": None}, as_json, lambda: launched.run_id)
+        following.warn_without_follower(core)
         return
-    display.result({"run": launched, "result": None}, as_json, lambda: launched.run_id)
-    following.warn_without_follower(core)
+    if not as_json:
+        click.echo(launched.run_id)  # before the wait, so that scripts and users can use it
+    ended = following.wait_for(core, launched, with_log)
+    result = core.warehouse.run(ended.run_id)
+    if as_json:
+        click.echo(display.to_json({"run": ended, "result": result}))
+    elif result:
+        display.message(result_text(result))
+    following.end_with(ended)
 
 
 @click.command()
@@ -70,17 +76,23 @@ def preflight(profile: str, online: bool, fix: bool, as_json: bool, **arguments:
     With --fix, the fixed spec is printed and the findings go to stderr; the exit code is that of an offline check of
     the fixed spec.
     """
+    from aisbench_core.preflight.fixes import fixed
+
     core = open_core(writing=False)
     flavors = core.regions.flavors if online else lambda _: ()
-    spec = on_all_cards(core, read_spec(SpecArguments(**arguments), core), profile, flavors)
+    spec = spec_on_all_cards(core, profile, flavors, **arguments)
     findings = core.preflight.offline(spec, profile)
     if online:
         findings = [*findings, *_online_findings(core, spec, profile)]
-    if fix:
-        _print_fixed(core, spec, profile, findings)
+    if not fix:
+        display.result(findings, as_json, lambda: "\n".join(map(display.finding, findings)) or "no problems found")
+        _exit_on_errors(findings)
         return
-    display.result(findings, as_json, lambda: "\n".join(map(display.finding, findings)) or "no problems found")
-    _exit_on_errors(findings)
+    for finding in findings:
+        display.message(display.finding(finding) + (" – fixed" if finding.fix else ""))
+    fixed_spec = fixed(spec, findings)
+    click.echo(yaml_of(fixed_spec), nl=False)
+    _exit_on_errors(core.preflight.offline(fixed_spec, profile))
 
 
 @click.command()
@@ -88,7 +100,7 @@ def preflight(profile: str, online: bool, fix: bool, as_json: bool, **arguments:
 def spec(**arguments: Any) -> None:
     """Print a spec as YAML, completed with the values of the workload's manifest."""
     core = open_core(writing=False)
-    click.echo(yaml_of(core.workloads.filled(read_spec(SpecArguments(**arguments), core))), nl=False)
+    click.echo(yaml_of(core.workloads.filled(read_spec(core, **arguments))), nl=False)
 
 
 def _online_findings(core: "Core", spec: "RunSpec", profile: str) -> "list[Finding]":
@@ -100,38 +112,6 @@ def _online_findings(core: "Core", spec: "RunSpec", profile: str) -> "list[Findi
             bar.update(done - bar.pos)
 
         return core.preflight.online(spec, profile, show)
-
-
-def _print_fixed(core: "Core", spec: "RunSpec", profile: str, findings: "list[Finding]") -> None:
-    from aisbench_core.preflight.fixes import fixed
-
-    for finding in findings:
-        display.message(display.finding(finding) + (" – fixed" if finding.fix else ""))
-    fixed_spec = fixed(spec, findings)
-    click.echo(yaml_of(fixed_spec), nl=False)
-    _exit_on_errors(core.preflight.offline(fixed_spec, profile))
-
-
-def _dry_run(core: "Core", spec: "RunSpec", profile: str, as_json: bool) -> None:
-    findings = core.preflight.offline(spec, profile)
-    display.findings(findings)
-    # Without a usable workload there is no manifest to complete the spec.
-    if not any(finding.rule.startswith("workload.") for finding in findings):
-        filled = core.workloads.filled(spec)  # shows what the manifest adds
-        display.result({"spec": filled, "findings": findings}, as_json, lambda: yaml_of(filled).rstrip("\n"))
-    _exit_on_errors(findings)
-
-
-def _wait(core: "Core", launched: "Run", with_log: bool, as_json: bool) -> None:
-    if not as_json:
-        click.echo(launched.run_id)  # before the wait, so that scripts and users can use it
-    ended = following.wait_for(core, launched, with_log)
-    result = core.warehouse.run(ended.run_id)
-    if as_json:
-        click.echo(display.to_json({"run": ended, "result": result}))
-    elif result:
-        display.message(result_text(result))
-    following.end_with(ended)
 
 
 def _exit_on_errors(findings: "list[Finding]") -> None:
@@ -176,11 +156,8 @@ def diff(first: str, second: str, as_json: bool) -> None:
     unknown = unknown_fields(compared)
     heads = ("field", first, second)
     rows = [(field.field, display.value(field.original), display.value(field.now)) for field in changed]
-    display.result(
-        {"differences": changed, "not_known": unknown},
-        as_json,
-        lambda: display.table(heads, rows) if rows else "no differences",
-    )
+    text = display.table(heads, rows) if rows else "no differences"
+    display.result({"differences": changed, "not_known": unknown}, as_json, lambda: text)
     if unknown:
         display.message(f"unknown for one of them, not compared: {', '.join(unknown)}")
     if changed:
@@ -218,11 +195,21 @@ def reproduce(run_id: str, profile: str, launch: bool, wait: bool, as_json: bool
     check = core.reproductions.check(full_id(core, run_id), profile)
     if not as_json:
         click.echo(_check_text(check))
-    run = _launched(core, check, wait, as_json) if launch else None
+    run = None
+    if launch:
+        run = core.reproductions.launch(check, actor(), secrets.token_hex(8))  # its own token: every call is a new run
+        if not as_json:
+            click.echo(run.run_id)
+        if wait:
+            run = following.wait_for(core, run, with_log=False)
+        else:
+            following.warn_without_follower(core)
     result = core.reproductions.result(run.run_id) if run and run.state.is_terminal else None
     if as_json:
         answer = {"original": check.original.run_id, **display.pick(check, "profile", "identical", "aspects")}
-        click.echo(display.to_json(answer | {"run": run, "result": _reproduction_json(result) if result else None}))
+        ids = {"original": result.original.run_id, "run": result.run.run_id} if result else {}
+        repeated = {**display.as_dict(result), **ids, "is_within": result.is_within} if result else None
+        click.echo(display.to_json({**answer, "run": run, "result": repeated}))
     elif result:
         click.echo(_reproduction_text(result))
     if run and wait:
@@ -263,18 +250,3 @@ def _reproduction_text(repeated: "Repeated") -> str:
     position = "within" if repeated.is_within else "outside"
     low, high = formats.number(repeated.low), formats.number(repeated.high, unit)
     return f"{sentence}\n{position} the range expected from {runs} of the original's group (95 %): {low} to {high}"
-
-
-def _launched(core: "Core", check: "ReproductionCheck", wait: bool, as_json: bool) -> "Run":
-    run = core.reproductions.launch(check, actor(), secrets.token_hex(8))  # a token of its own: every call is a new run
-    if not as_json:
-        click.echo(run.run_id)
-    if wait:
-        return following.wait_for(core, run, with_log=False)
-    following.warn_without_follower(core)
-    return run
-
-
-def _reproduction_json(repeated: "Repeated") -> dict[str, object]:
-    runs = {"original": repeated.original.run_id, "run": repeated.run.run_id}
-    return {**display.as_dict(repeated), **runs, "is_within": repeated.is_within}

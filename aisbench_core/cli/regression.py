@@ -54,8 +54,23 @@ def regress(by: str | None, names: tuple[str, ...], as_json: bool, **filters: An
         groups = (_group(group, parameters.get(group.row.group.fingerprint, "")) for group in regressions.groups)
         return "\n\n".join([f"regression verdict: {regressions.outcome}", *groups])
 
-    display.result({"region": query.region, **_json(regressions)}, as_json, text)
-    display.message(f"{query.region}: {_summary(regressions)}")
+    rows = [
+        {
+            "group_id": group.row.group.id,
+            **display.pick(group, "row", "timeless", "other_systems"),
+            **display.as_dict(group.verdict),
+        }
+        for group in regressions.groups
+    ]
+    counts = {**display.pick(regressions, "rehearsal", "outcome", "tests"), "groups_in_all": regressions.total}
+    display.result({"region": query.region, **counts, "groups": rows}, as_json, text)
+    shown, total = len(regressions.groups), regressions.total
+    groups = f"{shown} of {total} groups" if total > shown else display.count(shown, "group")
+    # The exit code is that of the other groups, so CI logs must name these.
+    without = sum(group.verdict.outcome == "not enough data" for group in regressions.groups)
+    undecided = f"; not enough data in {display.count(without, 'group')}" if without else ""
+    kind = display.REHEARSALS if regressions.rehearsal else "measurements"
+    display.message(f"{query.region}: {groups}, {regressions.tests} tests; {kind}{undecided}")
     click.get_current_context().exit(exit_code_of(regressions.outcome))
 
 
@@ -124,38 +139,29 @@ def exit_code_of(outcome: "histories.Outcome") -> int:
     return {"regression": REGRESSION, "not enough data": NOT_ENOUGH_DATA}.get(outcome, 0)  # an improvement passes, too
 
 
-def _json(regressions: "histories.Regressions") -> dict[str, object]:
-    groups = [
-        {
-            "group_id": group.row.group.id,
-            **display.pick(group, "row", "timeless", "other_systems"),
-            **display.as_dict(group.verdict),
-        }
-        for group in regressions.groups
-    ]
-    answer = display.pick(regressions, "rehearsal", "outcome", "tests")
-    return {**answer, "groups_in_all": regressions.total, "groups": groups}
-
-
 def _group(group: "histories.TrendVerdict", parameters: str) -> str:
     key, regression = group.row.group, group.verdict
     hardware = display.hardware(key.flavor or key.pool_id, key.node_count, key.cards_per_node)
     origin = key.origin.label if key.origin == "imported" else ""
     names = (display.clipped(group.row.model), display.clipped(parameters), hardware, origin)
-    return "\n".join(
-        [
-            f"{' · '.join(filter(None, names))} · group {key.id}: {regression.outcome}",
-            *map(display.indented, _details(group, regression)),
-        ]
-    )
+    head = f"{' · '.join(filter(None, names))} · group {key.id}: {regression.outcome}"
+    return "\n".join([head, *map(display.indented, _details(group, regression))])
 
 
 def _details(group: "histories.TrendVerdict", regression: "histories.RegressionVerdict") -> Iterator[str]:
-    yield _sides(regression)
+    names = (regression.baseline, regression.candidate)
+    baseline, candidate = (display.clipped(name) or formats.MISSING for name in names)
+    if regression.rule == "the level before":
+        yield f"one version ({candidate}): testing for changes of level over time"
+    else:
+        yield (
+            f"baseline {baseline} ({regression.rule}, {len(regression.baseline_run_ids)} runs), "
+            f"candidate {candidate} ({len(regression.candidate_run_ids)} runs)"
+        )
     if regression.metrics:
         yield _metrics(regression.metrics)
     if regression.within:
-        yield f"within {_version(regression.candidate)}, since its last change of level, image or code:"
+        yield f"within {candidate}, since its last change of level, image or code:"
         yield _metrics(regression.within)
     if group.timeless:
         yield f"imported runs not counted because their time is unknown: {group.timeless}"
@@ -165,20 +171,8 @@ def _details(group: "histories.TrendVerdict", regression: "histories.RegressionV
         yield f"runs not counted because of an older image or code of their version: {regression.other_builds}"
     if regression.mixed:
         yield f"mixed: {', '.join(regression.mixed)}; the baseline's versions differ in it, so nothing is compared"
-    yield from _power(regression)
-
-
-def _version(name: str) -> str:
-    return display.clipped(name) or formats.MISSING
-
-
-def _sides(regression: "histories.RegressionVerdict") -> str:
-    if regression.rule == "the level before":
-        return f"one version ({_version(regression.candidate)}): testing for changes of level over time"
-    return (
-        f"baseline {_version(regression.baseline)} ({regression.rule}, {len(regression.baseline_run_ids)} runs), "
-        f"candidate {_version(regression.candidate)} ({len(regression.candidate_run_ids)} runs)"
-    )
+    for name, power in [(metric.name, metric.power) for metric in regression.metrics if metric.power][:1]:
+        yield f"{name}: {power_text(power)}"
 
 
 def _metrics(metrics: "Sequence[histories.MetricVerdict]") -> str:
@@ -209,13 +203,6 @@ def _mean(name: str, side: "Summary | None", unit: str) -> str:
     return f"{mean} (n={side.count})"
 
 
-def _power(regression: "histories.RegressionVerdict") -> Iterator[str]:
-    """The change that the noise of the throughput allows to detect."""
-    metric = next((metric for metric in regression.metrics if metric.power), None)
-    if metric and metric.power:
-        yield f"{metric.name}: {power_text(metric.power)}"
-
-
 def power_text(power: "Power") -> str:
     """How many runs detect a change with a probability of 90 %, and which change the present runs detect."""
     if power.runs:
@@ -231,16 +218,6 @@ def power_text(power: "Power") -> str:
 def _percents(share: float) -> str:
     # Two digits for shares below 1; above, they would turn 1234 % into 1.2e+03 %.
     return f"{share * 100:.2g}" if share < 1 else f"{share * 100:,.0f}"
-
-
-def _summary(regressions: "histories.Regressions") -> str:
-    groups, total = len(regressions.groups), regressions.total
-    shown = f"{groups} of {total} groups" if total > groups else display.count(groups, "group")
-    # The exit code is that of the other groups, so CI logs must name these.
-    without = sum(group.verdict.outcome == "not enough data" for group in regressions.groups)
-    undecided = f"; not enough data in {display.count(without, 'group')}" if without else ""
-    kind = display.REHEARSALS if regressions.rehearsal else "measurements"
-    return f"{shown}, {regressions.tests} tests; {kind}{undecided}"
 
 
 def _baseline(baseline: "histories.Baseline") -> str:

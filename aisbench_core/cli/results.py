@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from aisbench_core.warehouse.answers.compared import (
         Comparison,
         MetricComparison,
-        MetricValue,
         Servers,
         ServerSpread,
     )
@@ -50,7 +49,11 @@ def leaderboard(ascending: bool, as_json: bool, **filters: Any) -> None:
     parameters = core.warehouse.distinctions(query.region, fingerprints, rehearsal=page.rehearsal)
     answer = {"region": query.region, **display.pick(page, "rehearsal", "total", "rows")}
     display.result(answer | {"parameters_apart": parameters}, as_json, lambda: _leaderboard(page, parameters))
-    _print_summary(query.region, page)
+    kind = display.REHEARSALS if page.rehearsal else "measurements"
+    total = display.count(page.total, "row")
+    display.message(f"{query.region}: {f'{len(page.rows)} of ' if len(page.rows) < page.total else ''}{total}; {kind}")
+    if len({(row.fingerprint, row.throughput_unit) for row in page.rows}) > 1:
+        display.message("ranks compare rows of one benchmark: same workload, model, data, parameters and unit")
     if not page.total:
         print_other_regions(core, query.region, rehearsal=page.rehearsal)
 
@@ -123,7 +126,9 @@ def _leaderboard(page: "BoardPage", parameters: "Mapping[str, str]") -> str:
         ">per card": lambda row: formats.number(row.per_card, row.throughput_unit),
         ">accuracy": lambda row: formats.percent(row.accuracy),
         **{f">{median.label.lower()}": partial(_median, median) for median in measured},
-        ">runs": _runs,
+        ">runs": lambda row: (
+            f"{row.runs} (+{not_valid} not valid)" if (not_valid := row.invalid + row.incomplete) else str(row.runs)
+        ),
         "origin": lambda row: row.origin.label,
         "best run": lambda row: row.best_run_id or row.reason,
     }
@@ -133,19 +138,6 @@ def _leaderboard(page: "BoardPage", parameters: "Mapping[str, str]") -> str:
 
 def _median(median: "Column", row: "BoardRow") -> str:
     return formats.number(getattr(row, median.name), median.unit)
-
-
-def _runs(row: "BoardRow") -> str:
-    not_valid = row.invalid + row.incomplete
-    return f"{row.runs} (+{not_valid} not valid)" if not_valid else str(row.runs)
-
-
-def _print_summary(region: str, page: "BoardPage") -> None:
-    kind = display.REHEARSALS if page.rehearsal else "measurements"
-    total = display.count(page.total, "row")
-    display.message(f"{region}: {f'{len(page.rows)} of ' if len(page.rows) < page.total else ''}{total}; {kind}")
-    if len({(row.fingerprint, row.throughput_unit) for row in page.rows}) > 1:
-        display.message("ranks compare rows of one benchmark: same workload, model, data, parameters and unit")
 
 
 def print_other_regions(core: "Core", region: str, *, rehearsal: bool) -> None:
@@ -160,16 +152,6 @@ def print_other_regions(core: "Core", region: str, *, rehearsal: bool) -> None:
 
 
 def _comparison_text(comparison: "Comparison") -> str:
-    parts = [_comparability(comparison), _differences(comparison), _metrics(comparison), *_peers(comparison)]
-    servers = [
-        f"{run.run_id}: {servers_text(comparison.servers[run.run_id], run.throughput_unit)}"
-        for run in comparison.runs
-        if run.run_id in comparison.servers
-    ]
-    return "\n\n".join([*parts, *servers])
-
-
-def _comparability(comparison: "Comparison") -> str:
     lines = [f"comparability: {comparison.verdict}"]
     if comparison.normalise_by:
         lines.append(f"compare the throughput per {comparison.normalise_by}")
@@ -178,20 +160,19 @@ def _comparability(comparison: "Comparison") -> str:
     if comparison.unknown:
         # Their files do not say.
         lines.append(f"unknown for imported runs, assumed equal: {', '.join(comparison.unknown)}")
-    return "\n".join(lines)
-
-
-def _differences(comparison: "Comparison") -> str:
-    heads = ("differs", *(run.run_id for run in comparison.runs))
-    rows = [(field.field, *map(display.value, field.values)) for field in comparison.differences]
-    return display.table(heads, rows) if rows else "the configurations are equal"
-
-
-def _metrics(comparison: "Comparison") -> str:
+    ids = [run.run_id for run in comparison.runs]
+    fields = [(field.field, *map(display.value, field.values)) for field in comparison.differences]
+    differences = display.table(("differs", *ids), fields) if fields else "the configurations are equal"
     head = "metric" if comparison.by == "runs" else "metric (median of the row)"
     units = [run.throughput_unit for run in comparison.runs]
     rows = [(metric.name, *_values(metric, units)) for metric in comparison.metrics]
-    return display.table((head, *(f">{run.run_id}" for run in comparison.runs)), rows)
+    metrics = display.table((head, *(f">{run_id}" for run_id in ids)), rows)
+    servers = [
+        f"{run_id}: {servers_text(comparison.servers[run_id], unit)}"
+        for run_id, unit in zip(ids, units, strict=True)
+        if run_id in comparison.servers
+    ]
+    return "\n\n".join(["\n".join(lines), differences, metrics, *_peers(comparison), *servers])
 
 
 def _peers(comparison: "Comparison") -> Iterator[str]:
@@ -217,13 +198,12 @@ def _values(metric: "MetricComparison", units: Sequence[str]) -> Iterator[str]:
     for index, (value, unit) in enumerate(zip(metric.values, units, strict=True)):
         # The first run is the baseline.
         ratio = "" if value.ratio is None or index == 0 else f" ({_factor(value.ratio)})"
-        yield _measured(metric, value, unit if metric.is_rate else metric.unit) + ratio
-
-
-def _measured(metric: "MetricComparison", value: "MetricValue", unit: str) -> str:
-    if metric.name == "rank_cv":
-        return formats.percent(value.value)
-    return formats.duration(value.value) if metric.unit == "s" else formats.number(value.value, unit)
+        if metric.name == "rank_cv":
+            yield formats.percent(value.value) + ratio
+        elif metric.unit == "s":
+            yield formats.duration(value.value) + ratio
+        else:
+            yield formats.number(value.value, unit if metric.is_rate else metric.unit) + ratio
 
 
 def servers_text(servers: "Servers | None", unit: str) -> str:
@@ -231,14 +211,12 @@ def servers_text(servers: "Servers | None", unit: str) -> str:
     if servers is None:
         return ""
     heads = ("server", f">throughput ({unit})", ">accuracy")
-    return f"servers\n{display.indented(display.table(heads, _server_rows(servers)))}"
-
-
-def _server_rows(servers: "Servers") -> Iterator[tuple[str, str, str]]:
-    for result in servers.results:
-        yield str(result.server), formats.number(result.throughput), formats.number(result.accuracy)
     names = ("mean", "sd", "CV", "lowest", "highest")
-    yield from zip(names, _spread(servers.throughput), _spread(servers.accuracy), strict=True)
+    rows = [
+        *((str(one.server), formats.number(one.throughput), formats.number(one.accuracy)) for one in servers.results),
+        *zip(names, _spread(servers.throughput), _spread(servers.accuracy), strict=True),
+    ]
+    return f"servers\n{display.indented(display.table(heads, rows))}"
 
 
 def _spread(spread: "ServerSpread | None") -> list[str]:
@@ -270,7 +248,14 @@ def list_views(page: str, as_json: bool) -> None:
         }
         for view in saved
     ]
-    display.result(answer, as_json, lambda: _views_table(saved))
+    columns: display.Columns[SavedView] = {
+        "page": lambda view: view.page,
+        "name": lambda view: view.name,
+        "saved by": lambda view: view.saved_by,
+        "saved": lambda view: display.local_time(view.saved_at),
+        "address": _short_address,
+    }
+    display.result(answer, as_json, lambda: display.table_of(saved, columns))
 
 
 @views.command("delete")
@@ -287,14 +272,3 @@ def delete_view(page: str, name: str) -> None:
 def _short_address(view: "SavedView") -> str:
     """The address that opens the view, relative to the console's."""
     return f"/{view.page}?{urlencode({'view': view.name})}"
-
-
-def _views_table(views: "list[SavedView]") -> str:
-    columns: display.Columns[SavedView] = {
-        "page": lambda view: view.page,
-        "name": lambda view: view.name,
-        "saved by": lambda view: view.saved_by,
-        "saved": lambda view: display.local_time(view.saved_at),
-        "address": _short_address,
-    }
-    return display.table_of(views, columns)

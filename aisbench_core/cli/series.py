@@ -13,7 +13,7 @@ from aisbench_core.cli.exit_codes import RUN_FAILED, YOUR_INPUT
 from aisbench_core.cli.following import wait_for_series, warn_without_follower
 from aisbench_core.cli.options import Decorator, as_json, paging, profile_option
 from aisbench_core.cli.regression import change_interval, exit_code_of, power_text
-from aisbench_core.cli.spec_options import SpecArguments, base_options, on_all_cards, read_spec
+from aisbench_core.cli.spec_options import base_options, spec_on_all_cards
 
 if TYPE_CHECKING:
     from aisbench_core.model import SeriesRow
@@ -146,8 +146,8 @@ def resume(series_id: str, budget: float, as_json: bool) -> None:
 def _drafted(core: "Core", profile: str, arguments: dict[str, Any]) -> "SeriesDraft":
     names = ("node_counts", "repeats", "versions", "images", "parallel", "hours_per_run", "budget", "name")
     answers = {name: arguments.pop(name) for name in names}
-    spec = read_spec(SpecArguments(nodes=None, framework_version="", **arguments), core)
-    return core.series.plan(on_all_cards(core, spec, profile, core.regions.flavors), answers, profile)
+    spec = spec_on_all_cards(core, profile, core.regions.flavors, **arguments)
+    return core.series.plan(spec, answers, profile)
 
 
 def _print_change(core: "Core", matrix: "Matrix", as_json: bool) -> None:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from aisbench_core.errors import ConfigError, Problem, SpecError
 from aisbench_core.messages import Message, verbatim
 
 if TYPE_CHECKING:
-    from aisbench_core.model import Flavor, RunSpec, Scalar
+    from aisbench_core.model import Flavor, RunSpec
     from aisbench_core.wiring import Core
 
 SpecFields = dict[str, Any]
@@ -25,18 +24,6 @@ AS_YAML = (*WITH_SUBFIELDS, "volumes", "auto_stop_hours")
 
 # Suffixes of spec files; anything else is a workload or a run.
 SPEC_FILES = (".yaml", ".yml")
-
-
-@dataclass(frozen=True, slots=True)
-class SpecArguments:
-    """The argument and the options of `run`, `preflight` and `spec`."""
-
-    source: str
-    nodes: int | None
-    cards: int | None
-    framework_version: str
-    parameters: tuple[tuple[str, str], ...]
-    fields: tuple[tuple[str, str], ...]
 
 
 _source = click.argument("source", metavar="WORKLOAD|SPEC.yaml")
@@ -67,20 +54,24 @@ base_options: Decorator = combined(_source, _cards, _fields)
 """The same without what a series varies: nodes and version."""
 
 
-def read_spec(arguments: SpecArguments, core: "Core") -> "RunSpec":
-    """The spec from the command line; fields that were not given stay unset.
+def read_spec(
+    core: "Core",
+    source: str,
+    cards: int | None,
+    parameters: Sequence[tuple[str, str]],
+    fields: Sequence[tuple[str, str]],
+    nodes: int | None = None,
+    framework_version: str = "",
+) -> "RunSpec":
+    """The spec from the argument and the options of a command; fields that were not given stay unset.
 
     Raises ConfigError and SpecError, naming the field."""
-    fields = _initial_fields(arguments.source)
-    named = {
-        "node_count": arguments.nodes,
-        "cards_per_node": arguments.cards,
-        "framework_version": arguments.framework_version,
-    }
-    fields |= {field: value for field, value in named.items() if value}  # the file decides what is not typed
-    for field, text in (*arguments.fields, *((f"parameters.{name}", text) for name, text in arguments.parameters)):
-        _assign(fields, field, text, core)
-    return _parse(fields)
+    initial = _initial_fields(source)
+    named = {"node_count": nodes, "cards_per_node": cards, "framework_version": framework_version}
+    initial |= {field: value for field, value in named.items() if value}  # the file decides what is not typed
+    for field, text in (*fields, *((f"parameters.{name}", text) for name, text in parameters)):
+        _assign(initial, field, text, core)
+    return _parse(initial)
 
 
 def file_spec(source: str) -> "RunSpec":
@@ -102,20 +93,20 @@ def yaml_of(spec: "RunSpec", comments: Mapping[str, str] | None = None) -> str:
     return to_yaml(spec, comments or {})
 
 
-def on_all_cards(
-    core: "Core", spec: "RunSpec", profile: str, flavors: "Callable[[str], Sequence[Flavor]]"
+def spec_on_all_cards(
+    core: "Core", profile: str, flavors: "Callable[[str], Sequence[Flavor]]", **arguments: Any
 ) -> "RunSpec":
-    """The spec with all cards of its flavor, unless it sets their number. Raises what `flavors` raises."""
+    """The spec of `read_spec`; cards that are not set are all of the flavor. Raises what `flavors` raises."""
     from aisbench_core.preflight.rule import subject_of
     from aisbench_core.preflight.rules.resources import cards_of_flavor
 
+    spec = read_spec(core, **arguments)
     if "cards_per_node" in spec.model_fields_set:
         return spec
     region = core.regions.profile(profile)
-    # The region is asked only if the name of the flavor does not say how many cards it has.
-    cards = cards_of_flavor(subject_of(spec, region, core.workloads)) or cards_of_flavor(
-        subject_of(spec, region, core.workloads, flavors(region.name))
-    )
+    cards = cards_of_flavor(subject_of(spec, region, core.workloads))
+    if not cards:  # the name of the flavor does not say
+        cards = cards_of_flavor(subject_of(spec, region, core.workloads, flavors(region.name)))
     return spec.model_copy(update={"cards_per_node": cards}) if cards else spec
 
 
@@ -163,6 +154,8 @@ def _assign(fields: SpecFields, field: str, text: str, core: "Core") -> None:
 
 
 def _with_subfield(fields: SpecFields, parent: str, name: str, text: str, core: "Core") -> Any:
+    from aisbench_core.authoring.manifest import ParameterType
+
     if parent in CHANNELS:
         channels = [channel for channel in fields.get(parent, []) if channel["name"] != name]
         return [*channels, {"name": name, "path": text}]  # replaces the path of a file
@@ -171,23 +164,16 @@ def _with_subfield(fields: SpecFields, parent: str, name: str, text: str, core: 
         raise SpecError(verbatim("--set"), [Problem(f"{parent}.{name}", problem)])
     value: Any = text
     if parent == "parameters":
-        value = _parameter(fields, name, text, core)
+        edition = core.workloads.get(str(fields.get("workload", ""))).edition(str(fields.get("framework_version", "")))
+        parameter = edition.parameters.get(name)
+        if not (parameter and parameter.type is ParameterType.STR):  # `1.10` stays text for a parameter that is text
+            scalar = _yaml(f"{parent}.{name}", text)
+            value = scalar if isinstance(scalar, bool | int | float) else text  # no lists or dates
     elif parent == "log_levels":
         value = _yaml(f"{parent}.{name}", text)
     elif parent == "update" and text:
         value = absolute(text, Path.cwd())
     return {**fields.get(parent, {}), name: value}
-
-
-def _parameter(fields: SpecFields, name: str, text: str, core: "Core") -> "Scalar":
-    """A value of the parameter's type: `1.10` stays text for a parameter that is text."""
-    from aisbench_core.authoring.manifest import ParameterType
-
-    edition = core.workloads.get(str(fields.get("workload", ""))).edition(str(fields.get("framework_version", "")))
-    parameter = edition.parameters.get(name)
-    is_text = parameter is not None and parameter.type is ParameterType.STR
-    value = text if is_text else _yaml(f"parameters.{name}", text)
-    return value if isinstance(value, bool | int | float) else text  # no lists or dates: parameters are scalars
 
 
 def _yaml(field: str, text: str) -> Any:

@@ -1,6 +1,7 @@
 """`aisbench config`, `workload` and `system`: files of ais-bench-stubs in and out."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,35 +11,17 @@ from aisbench_core import formats
 from aisbench_core.cli import display
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.exit_codes import YOUR_INPUT
-from aisbench_core.cli.options import (
-    Decorator,
-    as_json,
-    assignment,
-    import_options,
-    output_option,
-    profile_option,
-    run_argument,
-)
-from aisbench_core.cli.spec_options import (
-    SpecArguments,
-    absolute,
-    comments_in,
-    on_all_cards,
-    read_spec,
-    spec_options,
-    yaml_of,
-)
+from aisbench_core.cli.options import as_json, assignment, import_options, output_option, profile_option, run_argument
+from aisbench_core.cli.spec_options import absolute, comments_in, spec_on_all_cards, spec_options, yaml_of
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
-    from aisbench_core.model import Flavor
     from aisbench_core.system.descriptions import SystemValues
     from aisbench_core.system.systems import Where
     from aisbench_core.upstream.configs.contents import ConfigFile, ImportedConfig
     from aisbench_core.upstream.packages.package import Package, PackagedWorkload
     from aisbench_core.wiring import Core
-
 
 MASK = "••••"  # of a fixed length: it must not show how long a key is
 
@@ -67,13 +50,9 @@ def import_config(files: Sequence[Path], job: str | None, as_json: bool, **optio
     from aisbench_core.upstream.configs.contents import Hints
 
     core = open_core(writing=options["save_profile"] or options["save_keys"])
-    hints = Hints(
-        options["workload"],
-        options["framework_version"],
-        options["package"] or str(files[0].absolute()),  # folders are named after the package
-        absolute(options["code_dir"], Path.cwd()) if options["code_dir"] else "",
-        options["profile"],
-    )
+    package = options["package"] or str(files[0].absolute())  # folders are named after the package
+    code_dir = absolute(options["code_dir"], Path.cwd()) if options["code_dir"] else ""
+    hints = Hints(options["workload"], options["framework_version"], package, code_dir, options["profile"])
     imported = core.configs.understand(core.configs.read([_file_of(file) for file in files]), hints)
     if job:
         imported = imported.only(Api(job))
@@ -99,7 +78,7 @@ def export_config(profile: str, output: Path | None, script: Path | None, as_jso
     hold are listed on stderr.
     """
     core = open_core(writing=False)
-    spec = on_all_cards(core, read_spec(SpecArguments(**arguments), core), profile, lambda _: ())
+    spec = spec_on_all_cards(core, profile, lambda _: (), **arguments)
     exported = core.configs.write(spec, core.regions.profile(profile).name, comments_in(arguments["source"]))
     display.findings(exported.findings)
     if output:
@@ -214,42 +193,34 @@ def import_package(path: str, job: str | None, dry_run: bool, as_json: bool, **o
 
 
 def _described(core: "Core", package: "Package", job: str | None, options: dict[str, Any]) -> "PackagedWorkload":
-    from dataclasses import replace
-
     from aisbench_core.model import Api
     from aisbench_core.upstream.packages.package import Answers
 
     saves_profile = bool(options["save_profile"] or options["save_keys"])
     profile = options["profile"] if saves_profile else ""
     answers = Answers(options["name"], options["boot_file"], options["engine_version"], profile)
-    described = core.packages.describe(package, answers, *_flavors(core, options["profile"], saves_profile))
+    region, default, known = options["profile"], core.settings.profile, core.regions.names()
+    if region not in known and (saves_profile or not region):
+        region = default
+    if region not in known and region == default:  # there is no profile yet
+        described = core.packages.describe(package, answers, (), "")
+    else:
+        flavors = core.regions.flavors_if_reachable(region)  # without a region the check of flavors is left out
+        described = core.packages.describe(package, answers, flavors, core.regions.profile(region).flavor)
     return replace(described, imported=described.imported.only(Api(job))) if job else described
-
-
-def _flavors(core: "Core", profile: str, may_be_new: bool) -> "tuple[Sequence[Flavor], str]":
-    """The region's flavors, and the profile's own; empty while there is no profile yet."""
-    if profile not in core.regions.names() and (may_be_new or not profile):
-        profile = core.settings.profile
-    if profile not in core.regions.names() and profile == core.settings.profile:
-        return (), ""
-    # Without a region the check of flavors is left out.
-    return core.regions.flavors_if_reachable(profile), core.regions.profile(profile).flavor
 
 
 def _package_text(package: "Package", name: str, imported: "ImportedConfig") -> str:
     pairs = [("name", name or formats.MISSING), ("code", f"{package.entries:,} files, {formats.size(package.size)}")]
     if package.name:
-        pairs += [
-            ("company", package.name.company),
-            ("architecture", package.name.architecture),
-            ("version", package.name.framework_version),
-        ]
+        pairs += [("company", package.name.company), ("architecture", package.name.architecture)]
+        pairs += [("version", package.name.framework_version)]
     return f"workload\n{display.indented(display.fields(*pairs))}\n\n{_config_text(imported)}"
 
 
 FILES = ("system.json", "config.json")
 
-_where_argument: Decorator = click.argument("where", metavar="WHERE")
+_where_argument = click.argument("where", metavar="WHERE")
 
 
 @click.group()
@@ -336,39 +307,26 @@ def _where(text: str) -> "Where":
 
 def _print_system(described: "SystemValues", as_json: bool, *, whole: bool) -> None:
     """Print a description, or only how many of its fields have a value."""
-    display.result(
-        _system_json(described), as_json, lambda: _system_text(described) if whole else counts_text(described)
-    )
-    display.findings(described.findings)
-
-
-def _system_json(described: "SystemValues") -> dict[str, object]:
     from aisbench_core.model import FIELDS
 
     filled, fields = described.counted
-    return {
+    values = described.merged.values
+    answer = {
         "stated": filled,
         "fields": fields,
-        "values": {name: described.merged.values.get(name) for name in FIELDS},
+        "values": {name: values.get(name) for name in FIELDS},
         "from_job": sorted(described.job_fields),
         "findings": described.findings,
     }
-
-
-def _system_text(described: "SystemValues") -> str:
-    from aisbench_core.model import FIELDS
-
-    values = described.merged.values
-    rows = [
-        (
-            name,
-            str(values.get(name, formats.MISSING)),
-            "job" if name in described.job_fields else "stated" if name in values else "",
-            field.description or "",
-        )
-        for name, field in FIELDS.items()
-    ]
-    return f"{display.table(('field', 'value', 'source', 'meaning'), rows)}\n\n{counts_text(described)}"
+    columns: display.Columns[str] = {
+        "field": str,
+        "value": lambda name: str(values.get(name, formats.MISSING)),
+        "source": lambda name: "job" if name in described.job_fields else "stated" if name in values else "",
+        "meaning": lambda name: FIELDS[name].description or "",
+    }
+    table = f"{display.table_of(FIELDS, columns)}\n\n" if whole else ""
+    display.result(answer, as_json, lambda: table + counts_text(described))
+    display.findings(described.findings)
 
 
 def counts_text(described: "SystemValues") -> str:

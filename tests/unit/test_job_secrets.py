@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from aisbench_core.cli.spec_options import SpecArguments, read_spec
+from aisbench_core.cli.spec_options import read_spec
 from aisbench_core.documents import parse
 from aisbench_core.errors import CloudRejected, ConfigError, SpecError
 from aisbench_core.job_secrets import JobSecrets, masked, masked_errors
@@ -97,9 +97,9 @@ def test_a_value_written_in_the_place_of_a_name_is_not_repeated(tmp_path: Path) 
 
 
 def test_names_are_typed_with_commas_between_them(settings: Settings) -> None:
-    arguments = SpecArguments("quickstart_digits", None, None, "", (), (("secrets", "HF_TOKEN, PIN"),))
+    spec = read_spec(open_core(settings), "quickstart_digits", None, (), [("secrets", "HF_TOKEN, PIN")])
 
-    assert read_spec(arguments, open_core(settings)).secrets == ("HF_TOKEN", "PIN")
+    assert spec.secrets == ("HF_TOKEN", "PIN")
 
 
 @pytest.mark.parametrize(
