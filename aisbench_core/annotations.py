@@ -8,7 +8,7 @@ from aisbench_core.errors import DamagedLedger, Problem, RunNotFound, SpecError
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, AnnotationChange, AnnotationKind, Annotations, Clock, Run, note_error, tag_error
 from aisbench_core.model.annotation import MAX_TAGS
-from aisbench_core.read_only import require_writable
+from aisbench_core.private_files import require_writable
 from aisbench_core.results.record import add_annotations, read_annotations
 from aisbench_core.running.ledger import Ledger
 from aisbench_core.running.run_paths import RunFolder
@@ -52,11 +52,9 @@ class AnnotationService:
             problems.append(Problem("tags", Message("a run has at most {most}", most=MAX_TAGS), str(len(after))))
         if problems:
             raise SpecError(Message("tags of {run_id}", run_id=run_id), problems)
-        now = self._clock()
-        new = [AnnotationChange(now, actor.name, AnnotationKind.TAG, tag) for tag in sorted(after - set(before.tags))]
-        new += [
-            AnnotationChange(now, actor.name, AnnotationKind.UNTAG, tag) for tag in sorted(set(before.tags) - after)
-        ]
+        now, old = self._clock(), set(before.tags)
+        changes = ((AnnotationKind.TAG, after - old), (AnnotationKind.UNTAG, old - after))
+        new = [AnnotationChange(now, actor.name, kind, tag) for kind, tags in changes for tag in sorted(tags)]
         return self._add(run_id, before, new, None)
 
     def note(self, run_id: str, text: str, actor: Actor, since: datetime | None) -> Annotations:
@@ -70,9 +68,8 @@ class AnnotationService:
         before = self.of(run_id)
         if text == before.note:
             return before
-        return self._add(
-            run_id, before, [AnnotationChange(self._clock(), actor.name, AnnotationKind.NOTE, text)], since
-        )
+        change = AnnotationChange(self._clock(), actor.name, AnnotationKind.NOTE, text)
+        return self._add(run_id, before, [change], since)
 
     def _add(
         self, run_id: str, before: Annotations, new: Sequence[AnnotationChange], since: datetime | None

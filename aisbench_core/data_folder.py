@@ -35,27 +35,19 @@ def open_paths(settings: Settings, secrets: Path = SECRETS_FILE) -> list[Path]:
     """What of data and keys others have a right to, because it is another account's or lies in a folder of many.
 
     `secrets`: Streamlit's own file of them."""
-    paths = (settings.data_dir, *_other_paths(settings), secrets)
+    paths = [settings.data_dir, secrets]
+    if not settings.has_team_warehouse and settings.warehouse_path.parent != settings.data_dir:
+        paths.insert(1, settings.warehouse_path)  # a file in another folder stays as its owner made it
     return [path for path in paths if is_open_to_others(path)]
 
 
 def _own_paths(settings: Settings) -> Iterator[Path]:
     """The folder, and what lies in it by a name of ours; nobody comes deeper than that."""
     folder = settings.data_dir
-    if not _is_shared(folder):
+    # Not a folder that is named by mistake and holds everything: /tmp, the root, somebody's home.
+    if not folder.stat().st_mode & stat.S_ISVTX and folder not in (Path.home(), Path(folder.anchor)):
         yield folder
     named = ("ledger.sqlite3*", "console.log*", "warehouse.duckdb*")
     yield from (file for name in named for file in folder.glob(name))
     yield from (settings.runs_dir, settings.series_dir, settings.merged_dir, settings.systems_dir)
     yield from (settings.profiles_dir, settings.rulesets_dir, folder / "sandbox")
-
-
-def _is_shared(folder: Path) -> bool:
-    """Whether it is a folder of everything, which is named by mistake: /tmp, the root, somebody's home."""
-    return bool(folder.stat().st_mode & stat.S_ISVTX) or folder in (Path.home(), Path(folder.anchor))
-
-
-def _other_paths(settings: Settings) -> Iterator[Path]:
-    """A warehouse file in another folder stays as its owner made it."""
-    if not settings.has_team_warehouse and settings.warehouse_path.parent != settings.data_dir:
-        yield settings.warehouse_path

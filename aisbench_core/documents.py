@@ -69,17 +69,14 @@ def parse_yaml(text: str, title: str) -> dict[str, Any]:
             Message("{what} is not YAML: line {line}: {problem}", what=title, line=line, problem=problem), line
         ) from None
     except yaml.YAMLError as error:
-        raise NotYaml(Message("{what} is not YAML: {problem}", what=title, problem=_first_line(error))) from None
+        # A character that YAML forbids, or a document that is too long, which is a Message.
+        cause = error.args[0] if error.args else None
+        problem = cause if isinstance(cause, Message) else str(error).splitlines()[0]
+        raise NotYaml(Message("{what} is not YAML: {problem}", what=title, problem=problem)) from None
     if not isinstance(answers, dict):
         kind = type(answers).__name__
         raise NotYaml(Message("{what} must hold `key: value` lines, and it holds a {found}", what=title, found=kind))
     return answers
-
-
-def _first_line(error: yaml.YAMLError) -> str:
-    """A character that YAML forbids, or a document that is too long, which is a sentence of ours."""
-    message = error.args[0] if error.args else None
-    return message if isinstance(message, Message) else str(error).splitlines()[0]
 
 
 def read_private(file: Path) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from aisbench_core.cloud.ports import Cloud, Connect
 from aisbench_core.errors import AisbenchError, CloudNotFound
 from aisbench_core.messages import Hint, Message
-from aisbench_core.read_only import is_read_only
+from aisbench_core.private_files import is_read_only
 from aisbench_core.running.ledger import Beat, Ledger
 from aisbench_core.settings import Settings
 

@@ -84,18 +84,17 @@ def masked_errors(values: Collection[str]) -> Iterator[None]:
     """A context whose errors have these values masked: services echo requests.
 
     A bug becomes a RuntimeError with the same traceback, because its own text may contain a value."""
+    if not values:
+        yield
+        return
     try:
         yield
     except AisbenchError as error:
-        if not values:
-            raise
         error.message = masked(error.message, values)
         error.hint = masked(error.hint, values) if error.hint else ""
         error.args = (error.message,)
         raise error from None
     except Exception as error:
-        if not values:
-            raise
         text = masked(f"{type(error).__name__}: {error}", values)
         raise RuntimeError(text).with_traceback(error.__traceback__) from None
 
@@ -132,12 +131,8 @@ def _without_start(text: str, forms: Sequence[str]) -> str:
 
 def byte_forms(values: Collection[str]) -> list[bytes]:
     """The values as they may appear in a log, longest first; without short ones, which are parts of other words."""
-    forms = {
-        form.encode(errors="surrogateescape")
-        for value in values
-        if len(value) >= FEWEST_LETTERS
-        for form in _forms(value)
-    }
+    long_values = (value for value in values if len(value) >= FEWEST_LETTERS)
+    forms = {form.encode(errors="surrogateescape") for value in long_values for form in _forms(value)}
     return sorted(forms, key=len, reverse=True)
 
 

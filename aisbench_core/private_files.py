@@ -1,4 +1,4 @@
-"""Files readable by their owner only, replaced atomically and durably."""
+"""Files readable by their owner only, replaced atomically and durably; and folders that are read-only."""
 
 import hashlib
 import os
@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from aisbench_core.errors import disk_error
+from aisbench_core.errors import ReadOnlyFolder, disk_error
+from aisbench_core.messages import Message
 
 PRIVATE_UMASK = 0o077
 FILE_MODE = 0o600
@@ -36,7 +37,11 @@ def write_whole(file: Path, content: bytes, mode: int = FILE_MODE) -> None:
     draft = draft_of(file)
     try:
         file.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-        _write_through(draft, content, mode)
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
+        with os.fdopen(handle, "wb") as out:
+            out.write(content)
+            out.flush()
+            os.fsync(out.fileno())
         draft.replace(file)
         sync(file.parent)
         for left in abandoned(file.parent):
@@ -101,12 +106,21 @@ def is_open_to_others(path: Path) -> bool:
         return False
 
 
-def _write_through(draft: Path, content: bytes, mode: int) -> None:
-    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
-    with os.fdopen(handle, "wb") as out:
-        out.write(content)
-        out.flush()
-        os.fsync(out.fileno())
+def is_read_only(folder: Path) -> bool:
+    """Whether the folder exists and nothing can be stored in it. Never cached: mounts change."""
+    return os.path.isdir(folder) and not os.access(folder, os.W_OK | os.X_OK)  # noqa: PTH112  # is_dir raises where this is False
+
+
+def require_writable(folder: Path) -> None:
+    """Raises ReadOnlyFolder, before anything is written."""
+    if is_read_only(folder):
+        raise ReadOnlyFolder(
+            Message(
+                "the folder {folder} is read-only: what it holds can be read, but nothing can be stored in it",
+                folder=folder,
+            ),
+            Message("make it writable for this user, or copy it and set AISBENCH_DATA_DIR to the copy"),
+        )
 
 
 def _here() -> str:

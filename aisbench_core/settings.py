@@ -266,11 +266,8 @@ def scrubbed(environment: Mapping[str, str]) -> dict[str, str]:
 
 def holds_keys(environment: Mapping[str, str]) -> bool:
     """Whether these variables contain keys of an account, where programs of the same user can read them."""
-    return any(value and _is_key(name.upper()) for name, value in environment.items())
-
-
-def _is_key(name: str) -> bool:
-    return name.startswith(_CLOUDS) and (name.endswith(("_AK", "_SK")) or bool(_SECRET.search(name)))
+    names = (name.upper() for name, value in environment.items() if value)
+    return any(name.startswith(_CLOUDS) and (name.endswith(("_AK", "_SK")) or _SECRET.search(name)) for name in names)
 
 
 def sandbox_options(private: Iterable[Path], keys: Iterable[Path], environment: Mapping[str, str]) -> list[str]:

@@ -20,8 +20,7 @@ from aisbench_core.job_secrets import JobSecrets
 from aisbench_core.mlflow.exporting import MlflowExport
 from aisbench_core.model import Api, Clock
 from aisbench_core.preflight.service import Preflight
-from aisbench_core.private_files import FILE_MODE
-from aisbench_core.read_only import is_read_only
+from aisbench_core.private_files import FILE_MODE, is_read_only
 from aisbench_core.regions import Regions
 from aisbench_core.report.reports import Reports
 from aisbench_core.reproducing.clones import Clones
@@ -199,14 +198,11 @@ class Clouds:
 
 class _LogFile(RotatingFileHandler):
     def _open(self) -> TextIOWrapper:
-        return TextIOWrapper(open(self.baseFilename, "ab", opener=_private), "utf-8")  # logging closes it
+        handle = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, FILE_MODE)
+        return TextIOWrapper(os.fdopen(handle, "ab"), "utf-8")  # logging closes it
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # logging's name
         """Drop lines that a full disk has no room for: reading must still work."""
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, FILE_MODE)
 
 
 def _log_to_file(settings: Settings) -> None:

@@ -3,7 +3,7 @@
 import getpass
 from typing import TYPE_CHECKING
 
-from aisbench_core.read_only import require_writable
+from aisbench_core.private_files import require_writable
 
 if TYPE_CHECKING:
     from aisbench_core.model import Actor

@@ -20,8 +20,7 @@ import click
 from aisbench_core.cli import display
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message
-from aisbench_core.private_files import make_private_folder
-from aisbench_core.read_only import is_read_only, require_writable
+from aisbench_core.private_files import is_read_only, make_private_folder, require_writable
 from aisbench_core.web.addresses import SWITCH, is_loopback, require_permission, url_of
 
 if TYPE_CHECKING:

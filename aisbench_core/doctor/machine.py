@@ -14,7 +14,7 @@ from aisbench_core.data_folder import open_paths
 from aisbench_core.doctor.diagnosis import Diagnosis, State
 from aisbench_core.errors import AisbenchError, ReadOnlyFolder
 from aisbench_core.messages import Message, verbatim
-from aisbench_core.read_only import require_writable
+from aisbench_core.private_files import require_writable
 from aisbench_core.sdk_package import INSTALL, PACKAGE, installed_version, is_installed, package_path
 from aisbench_core.settings import Profile, Settings, find_credentials
 

@@ -31,7 +31,7 @@ from aisbench_core.importing.readers.results import (
 from aisbench_core.importing.records import Catalogue
 from aisbench_core.messages import Message
 from aisbench_core.model import Actor, Clock, RunRecord
-from aisbench_core.read_only import require_writable
+from aisbench_core.private_files import require_writable
 from aisbench_core.regions import Regions
 from aisbench_core.results.record import read_record
 from aisbench_core.running.run_paths import RunFolder

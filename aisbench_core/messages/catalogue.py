@@ -11,7 +11,9 @@ CATALOGUE = Path(__file__).parent / "zh.po"
 
 def in_chinese(text: str) -> str:
     """A Message in Chinese; other text, and Messages without a Chinese template, unchanged."""
-    return text.translated(_template) if isinstance(text, Message) else text
+    if not isinstance(text, Message):
+        return text
+    return text.translated(lambda english: entries().get(("", english), english))
 
 
 def label_in_chinese(context: str, english: str) -> str:
@@ -40,7 +42,3 @@ def entries() -> Mapping[tuple[str, str], str]:
                 if english and chinese:
                     chinese_of[entry.context or "", english] = chinese
     return chinese_of
-
-
-def _template(english: str) -> str:
-    return entries().get(("", english), english)

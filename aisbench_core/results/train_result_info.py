@@ -56,8 +56,7 @@ def render(info: TrainResultInfo) -> str:
     """The block as JSON. Accuracy and throughput are numbers in strings, as upstream writes them.
 
     Unmeasured values are null, where upstream writes a placeholder. Times are ISO-8601 in UTC."""
-    values = {field.name: getattr(info, field.name) for field in fields(info)}
-    return json.dumps({name: _rendered(name, values[name]) for name in sorted(values)}, indent=3)
+    return json.dumps({name: _rendered(name, getattr(info, name)) for name in sorted(KEYS)}, indent=3)
 
 
 def stamped(block: str) -> str:
@@ -83,7 +82,8 @@ def read(text: str, zone: tzinfo) -> ReadBlock:
             values[key] = read_time(value, zone) if key in TIMES else read_measure(key, value)
         except ResultError as error:
             problems.append(error.message)
-    missing = sorted(KEYS - columns.LATER_KEYS - texts.keys() - _nulls(text))
+    nulls = {key for key, _, bare in _PAIR.findall(text) if bare == "null"}
+    missing = sorted(KEYS - columns.LATER_KEYS - texts.keys() - nulls)
     if missing:
         problems.append(Message("the block lacks {keys}", keys=", ".join(missing)))
     return ReadBlock(TrainResultInfo(**values), normalized(texts), tuple(placeholders), tuple(problems))  # type: ignore[arg-type]  # by name
@@ -136,11 +136,8 @@ def read_time(text: str, zone: tzinfo) -> datetime:
 
 def normalized(texts: Mapping[str, str]) -> dict[str, str]:
     """The values with equal numbers as equal text."""
-    stripped = {key: text.strip() for key, text in texts.items()}
-    return {
-        key: repr(float(text)) if key not in TIMES and NUMBER.fullmatch(text) else text
-        for key, text in stripped.items()
-    }
+    stripped = ((key, text.strip()) for key, text in texts.items())
+    return {key: repr(float(text)) if key not in TIMES and NUMBER.fullmatch(text) else text for key, text in stripped}
 
 
 def _pairs(text: str) -> dict[str, str]:
@@ -152,10 +149,6 @@ def _pairs(text: str) -> dict[str, str]:
     if not isinstance(block, dict):
         return {}
     return {key: value if isinstance(value, str) else repr(value) for key, value in block.items() if value is not None}
-
-
-def _nulls(text: str) -> set[str]:
-    return {key for key, _, bare in _PAIR.findall(text) if bare == "null"}
 
 
 def _rendered(name: str, value: float | datetime | None) -> str | float | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from aisbench_core.read_only import is_read_only
+from aisbench_core.private_files import is_read_only
 
 LOCK_SECONDS = 0.5
 

@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from aisbench_core.private_files import abandoned, draft_of, make_private_file, make_private_folder
-from aisbench_core.read_only import is_read_only
+from aisbench_core.private_files import abandoned, draft_of, is_read_only, make_private_file, make_private_folder
 
 
 class Launches:

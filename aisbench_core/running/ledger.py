@@ -11,7 +11,7 @@ from typing import Any
 from aisbench_core.errors import RunNotFound, StaleRun
 from aisbench_core.messages import Message, from_json, message_of, to_json
 from aisbench_core.model import ACTIVE, Event, Progress, Run, RunSort, RunState
-from aisbench_core.read_only import require_writable
+from aisbench_core.private_files import require_writable
 from aisbench_core.running.ledger_file import opened
 from aisbench_core.running.ledger_rows import add_event, as_text, as_time, event_of, insert_run, row_of, run_of
 from aisbench_core.running.ledger_schema import migrate

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from aisbench_core.errors import AisbenchError, DamagedLedger, DiskError
 from aisbench_core.messages import Message, verbatim
-from aisbench_core.private_files import make_private_file, make_private_folder
-from aisbench_core.read_only import is_read_only
+from aisbench_core.private_files import is_read_only, make_private_file, make_private_folder
 from aisbench_core.running.ledger_copy import temporary_copy
 
 BUSY_SECONDS = 30.0

@@ -13,8 +13,7 @@ from aisbench_core.messages import Message
 from aisbench_core.model import Actor, Clock, Event, Level, Phase, Run, RunSpec, RunState
 from aisbench_core.preflight.rule import subject_of
 from aisbench_core.preflight.service import Preflight
-from aisbench_core.private_files import write_whole
-from aisbench_core.read_only import require_writable
+from aisbench_core.private_files import require_writable, write_whole
 from aisbench_core.regions import Regions
 from aisbench_core.running import launch_facts, run_paths
 from aisbench_core.running.launches import Launches

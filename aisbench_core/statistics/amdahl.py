@@ -26,9 +26,6 @@ DOUBTED_BELOW = 0.05
 # Upper end of the search. Shares above 1 mean that throughput falls with more nodes.
 MAX_SHARE = 10.0
 
-FloatArray = Any
-"""A numpy array of floats."""
-
 
 class FitProblem(StrEnum):
     """Why there is no serial share."""
@@ -110,7 +107,9 @@ def amdahl(sizes: Sequence[SizeRuns]) -> AmdahlFit:
     p_value = _p_value(between, len(sizes) - 2, within, within_df) if within_df else None
     fitted = [cost.log_one_node(best) - math.log(_slowness(best, size.nodes)) for size in sizes]
     residuals = tuple((size.nodes, math.expm1(size.log_mean - law)) for size, law in zip(sizes, fitted, strict=True))
-    if _is_rejected(max(abs(residual) for _, residual in residuals), p_value):
+    worst = max(abs(residual) for _, residual in residuals)
+    tolerated = MAX_UNTESTED_RESIDUAL if p_value is None else MAX_RESIDUAL
+    if worst > tolerated and (p_value is None or p_value < REJECTED_BELOW):
         return AmdahlFit(FitProblem.NOT_AMDAHL, residuals=residuals, lack_of_fit_p=p_value)
     doubted = p_value is None or p_value < DOUBTED_BELOW
     df = len(sizes) - 2 if doubted else cost.runs - 2
@@ -152,16 +151,12 @@ def _slowness(share: float, nodes: Any) -> Any:
 def _lowest(cost: _Cost) -> float:
     from scipy.optimize import minimize_scalar
 
-    grid = _grid(cost)  # brackets the minimum, since minimize_scalar only finds a local one
+    # Shares to try, dense around 0, where most clusters are: minimize_scalar only finds a local minimum.
+    above = np.concatenate(([0.0], np.geomspace(1e-6, MAX_SHARE, 120)))
+    grid = np.concatenate((cost.smallest * np.geomspace(1, 1e-4, 20), above))
     best = int(np.argmin([cost(share) for share in grid]))
     bounds = grid[max(0, best - 1)], grid[min(len(grid) - 1, best + 1)]
     return float(minimize_scalar(cost, bounds=bounds, method="bounded", options={"xatol": 1e-10}).x)
-
-
-def _grid(cost: _Cost) -> FloatArray:
-    """Shares to try: dense around 0, where most clusters are."""
-    above = np.concatenate(([0.0], np.geomspace(1e-6, MAX_SHARE, 120)))
-    return np.concatenate((cost.smallest * np.geomspace(1, 1e-4, 20), above))
 
 
 def _p_value(between: float, between_df: int, within: float, within_df: int) -> float:
@@ -169,12 +164,6 @@ def _p_value(between: float, between_df: int, within: float, within_df: int) -> 
     if within <= 1e-12 * between or between == 0:  # a variance this small is rounding
         return 0.0 if between > 1e-18 else 1.0
     return larger_spread_p(between / between_df, between_df, within / within_df, within_df)
-
-
-def _is_rejected(residual: float, p_value: float | None) -> bool:
-    if p_value is None:
-        return residual > MAX_UNTESTED_RESIDUAL
-    return residual > MAX_RESIDUAL and p_value < REJECTED_BELOW
 
 
 def _crossing(cost: Callable[[float], float], limit: float, inside: float, outside: float) -> float:

@@ -24,7 +24,7 @@ from aisbench_core.model import (
     known_from_job,
     stated_of,
 )
-from aisbench_core.read_only import require_writable
+from aisbench_core.private_files import require_writable
 from aisbench_core.results.record import file_text, read_outline, read_record, read_stated, write_record, write_stated
 from aisbench_core.running.launch_facts import read_facts
 from aisbench_core.running.ledger import Ledger

@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message, from_json, message_of, to_json
-from aisbench_core.read_only import is_read_only
+from aisbench_core.private_files import is_read_only
 
 # Subfolder of the data folder, with a folder for each console process.
 UPLOADS = "uploads"

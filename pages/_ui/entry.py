@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from aisbench_core.read_only import is_read_only, require_writable
+from aisbench_core.private_files import is_read_only, require_writable
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import errors_shown
 from pages._ui.shell.navigation import CONFIGURE, ICONS, LEADERBOARD, STORING, go

@@ -14,11 +14,12 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,10}", fullmatch=True)
 SCALARS = st.one_of(st.booleans(), st.integers(), st.floats(allow_nan=False), TEXT)
 CHANNELS = st.builds(Channel, name=NAMES, path=TEXT, access_method=st.sampled_from(AccessMethod))
+NAMES = TEXT.map(str.strip)  # names that differ in white space only are refused
 SPECS = st.builds(
     RunSpec,
     workload=TEXT.filter(lambda text: text.strip() != ""),
     framework_version=TEXT,
-    parameters=st.dictionaries(TEXT, SCALARS, max_size=5),
+    parameters=st.dictionaries(NAMES, SCALARS, max_size=5),
     inputs=st.lists(CHANNELS, max_size=3).map(tuple),
     outputs=st.lists(CHANNELS, max_size=3).map(tuple),
     code_dir=TEXT,
@@ -27,7 +28,7 @@ SPECS = st.builds(
     node_count=st.integers(1, 4096),
     cards_per_node=st.integers(1, 64),
     mode=st.sampled_from(Mode),
-    environments=st.dictionaries(TEXT, TEXT, max_size=4),
+    environments=st.dictionaries(NAMES, TEXT, max_size=4),
     volumes=st.lists(st.builds(NfsVolume, server_path=TEXT, local_path=TEXT, read_only=st.booleans()), max_size=2).map(
         tuple
     ),

@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 
 from aisbench_core.errors import disk_error
-from aisbench_core.read_only import is_read_only
+from aisbench_core.private_files import is_read_only
 from aisbench_core.warehouse.store import log_state
 from aisbench_core.warehouse.store.file_format import quoted
 from aisbench_core.warehouse.store.file_queue import try_in_turn

@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from aisbench_core.errors import WarehouseBusy
-from aisbench_core.private_files import FILE_MODE
-from aisbench_core.read_only import is_read_only
+from aisbench_core.private_files import FILE_MODE, is_read_only
 
 RETRY_S = 0.005
 

@@ -18,8 +18,7 @@ import duckdb
 
 from aisbench_core.errors import WarehouseBusy, WarehouseError
 from aisbench_core.messages import Message
-from aisbench_core.private_files import abandoned
-from aisbench_core.read_only import is_read_only, require_writable
+from aisbench_core.private_files import abandoned, is_read_only, require_writable
 from aisbench_core.warehouse.store import Compacted, log_state
 from aisbench_core.warehouse.store.compacting import compact_file
 from aisbench_core.warehouse.store.engine import CONFIG, NAME, PATIENCE_S, attach, copy_file, start

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from aisbench_core.read_only import is_read_only
+from aisbench_core.private_files import is_read_only
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import errors_shown, plain
 from pages._ui.shell.formats import when
