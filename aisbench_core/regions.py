@@ -1,7 +1,8 @@
 """Profiles, their keys, and what their regions offer."""
 
 import json
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -31,6 +32,20 @@ class Regions:
     def names(self) -> list[str]:
         """Every profile that can be used."""
         return profile_names(self._settings)
+
+    def cost(self, node_hours: Mapping[tuple[str, str], float]) -> Mapping[str, float]:
+        """What node hours cost, by currency; they are given by profile and flavor.
+
+        Those without a price, or of a profile that is gone, are left out."""
+        costs: defaultdict[str, float] = defaultdict(float)
+        for (name, flavor), hours in node_hours.items():
+            try:
+                profile = self.profile(name)
+            except AisbenchError:
+                continue
+            if flavor in profile.price_per_node_hour:
+                costs[profile.currency] += profile.price_per_node_hour[flavor] * hours
+        return costs
 
     def credentials_summary(self, profile: str = "") -> str:
         """The profile's access key, masked, and its source; or why there is none."""

@@ -1,4 +1,4 @@
-"""Launch & stop: active runs first, then the ended ones, page by page."""
+"""Runs: active runs first, then the ended ones, page by page."""
 
 import streamlit as st
 

@@ -79,6 +79,7 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
         "aisbench_core.settings",
         *("aisbench_core.statistics.difference", "aisbench_core.statistics.summary"),
         "aisbench_core.system.descriptions",
+        "aisbench_core.warehouse.answers.activity",
         "aisbench_core.warehouse.answers.boards",
         "aisbench_core.warehouse.answers.compared",
         "aisbench_core.warehouse.answers.configurations",

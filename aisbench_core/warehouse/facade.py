@@ -12,6 +12,7 @@ from aisbench_core.changes import log_change
 from aisbench_core.model import Actor, RunRecord
 from aisbench_core.rulesets.ruleset import DEFAULT, Rulesets
 from aisbench_core.warehouse.answers import (
+    activity,
     baselines,
     board,
     compare,
@@ -25,6 +26,7 @@ from aisbench_core.warehouse.answers import (
     search,
     servers,
 )
+from aisbench_core.warehouse.answers.activity import RegionActivity
 from aisbench_core.warehouse.answers.boards import BoardPage, BoardRow
 from aisbench_core.warehouse.answers.compared import ComparedBy, Comparison, RankMap, RankSpread, RunDot, Servers
 from aisbench_core.warehouse.answers.configurations import BenchmarkConfiguration
@@ -74,6 +76,7 @@ class Warehouse:
         self._store: Store = (
             Lake(location, patience_s) if isinstance(location, TeamLocation) else FileStore(location, patience_s)
         )
+        self._verdicts: history.TrendVerdicts = {}
         self.record = Recorder(self._store, self._evaluator).record
         self.annotations = StoredAnnotations(self._store)
         self.saved_views = SavedViews(self._store)
@@ -242,7 +245,12 @@ class Warehouse:
     def regressions(self, query: BoardQuery, by: VersionField | None = None, names: Sequence[str] = ()) -> Regressions:
         """The regression verdicts on all trends of the query. Raises RunNotFound if none has `names`."""
         with self._store.moment() as cur:
-            return history.regressions(cur, query, by, names)
+            return history.regressions(cur, query, by, names, self._verdicts)
+
+    def activity(self, query: BoardQuery, since: datetime) -> RegionActivity:
+        """Records broken and node hours used since a moment."""
+        with self._store.moment() as cur:
+            return activity.activity(cur, query, since)
 
     def validate(self, query: BoardQuery) -> validation.Validation:
         """Evaluate every run that the query chooses; without a ruleset in it, by the one used for recording.

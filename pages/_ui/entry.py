@@ -4,29 +4,36 @@ from pathlib import Path
 
 import streamlit as st
 
-from aisbench_core.private_files import is_read_only, require_writable
+from aisbench_core.private_files import require_writable
 from pages._ui.shell.core import core
 from pages._ui.shell.errors import errors_shown
-from pages._ui.shell.navigation import CONFIGURE, ICONS, LEADERBOARD, STORING, go
+from pages._ui.shell.navigation import HOME, ICONS, SECTIONS, STORING, go, link
 from pages._ui.shell.preloading import loaded
 from pages._ui.shell.status import show_follower, show_read_only
 from pages._ui.shell.words import choose_language, show_languages, t
 
 
-def menu() -> list[st.Page]:
-    """The pages, in the order of the work.
+def every_page() -> list[st.Page]:
+    """All pages, for their addresses.
 
-    The page at `/` has no address of its own in Streamlit, so `/` only leads on to Configure, which then has one."""
-    pages = [
-        st.Page(page, title=t(f"menu.{page.stem}"), help=t(f"menu.{page.stem}_help"), icon=icon)
-        for page, icon in ICONS.items()
-    ]
-    return [st.Page(start, title=t("menu.configure"), default=True, visibility="hidden"), *pages]
+    The page at `/` has no address of its own in Streamlit, so `/` only leads on to Home, which then has one."""
+    pages = [st.Page(page, title=t(f"menu.{page.stem}")) for page in ICONS]
+    return [st.Page(start, title=t("menu.home"), default=True), *pages]
+
+
+def show_menu() -> None:
+    """The menu by section. Streamlit's own breaks the rules for lists that screen readers rely on once it has any."""
+    for section, pages in SECTIONS.items():
+        if section:
+            st.markdown(f"**{t(f'menu.{section}')}**")
+        with st.container(gap="xxsmall", key=f"menu-{section or 'home'}"):
+            for page in pages:
+                link(page, t(f"menu.{page.stem}"), {}, help_text=t(f"menu.{page.stem}_help"))
 
 
 def start() -> None:
-    """Lead on to the first page: where nothing can be launched, to the results."""
-    go(LEADERBOARD if is_read_only(core().settings.data_dir) else CONFIGURE, {})
+    """Lead on to Home."""
+    go(HOME, {})
 
 
 # An emoji, because Streamlit would fetch the Material icon of a page from another host for the browser's tab.
@@ -34,8 +41,9 @@ st.set_page_config(page_icon="📊", layout="wide")
 st.logo(Path(__file__).with_name("logo.svg"), size="large")
 with errors_shown():
     choose_language(core().settings.language)
-page = st.navigation(menu())
+page = st.navigation(every_page(), position="hidden")
 with st.sidebar:
+    show_menu()
     show_languages()
     with errors_shown():
         show_follower()

@@ -145,7 +145,7 @@ def pages(warehouse: Warehouse) -> Iterator[tuple[str, str, dict[str, str | list
     yield "Scaling", "scaling", {"region": REGION}
     yield "Compare, 8 runs", "compare", {"ids": newest}
     yield "Live, one run", "live", {"run": newest[0]}
-    yield "Launch & stop", "runs", {}
+    yield "Runs", "runs", {}
     yield "Series", "series", {}
     yield "Import results", "import", {}
     yield "Health", "health", {}

@@ -9,9 +9,9 @@ from tests.browser.console_process import ConsoleProcess
 from tests.browser.visit import OpenWindow
 
 MENU = [
+    "Home",
     "Configure",
-    "Launch & stop",
-    "Live",
+    "Runs",
     "Series",
     "Leaderboard",
     "Compare",
@@ -22,10 +22,11 @@ MENU = [
 ]
 
 TITLES = {
-    "/": "Configure",
+    "/": "Home",
+    "/home": "Home",
     "/configure": "Configure",
-    "/runs": "Launch & stop",
-    "/live": "Live",
+    "/runs": "Runs",
+    "/live": "Active runs",
     "/series": "Series",
     "/leaderboard": "Leaderboard",
     "/compare": "Compare",

@@ -25,6 +25,7 @@ PEOPLE: dict[str, dict[str, Any]] = {
 
 GRAVE = {"serious", "critical"}
 EMPTY_PAGES = {
+    "home": "/home",
     "configure": "/configure",
     "runs": "/runs",
     "live": "/live",
@@ -103,7 +104,7 @@ def test_every_page_looks_right_after_a_while(full: ConsoleProcess, window: Open
     assert_looks_right(visit, f"full-{name}-{person}")
 
 
-@pytest.mark.parametrize(("person", "first"), [("light-english", "Configure"), ("dark-chinese", "配置")])
+@pytest.mark.parametrize(("person", "first"), [("light-english", "Home"), ("dark-chinese", "首页")])
 def test_the_console_speaks_the_language_of_the_browser(
     empty: ConsoleProcess, window: OpenWindow, person: str, first: str
 ) -> None:

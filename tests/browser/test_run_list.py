@@ -1,4 +1,4 @@
-"""Launch & stop says what is so now, without being asked again."""
+"""Runs says what is so now, without being asked again."""
 
 from collections.abc import Iterator
 from pathlib import Path

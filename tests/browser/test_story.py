@@ -23,6 +23,7 @@ def test_a_person_launches_follows_stops_and_compares_runs(console: ConsoleProce
     visit = window(console)
 
     visit.open("/")
+    visit.menu("Configure")
     pick_a_workload(visit)
     type_into(visit, "Nodes", 2)
     type_into(visit, "epochs †", FEW)
@@ -160,7 +161,7 @@ def a_log_that_grows(visit: Visit) -> str:
 
 def stop(visit: Visit, run_id: str) -> None:
     """Stop a run from the list of runs, after a question, and see on its page that it is stopped."""
-    visit.menu("Launch & stop")
+    visit.menu("Runs")
     visit.picture("runs")
     card = visit.keyed(f"run-{run_id}")
     card.get_by_role("button", name="Stop…").click()

@@ -116,14 +116,14 @@ class Visit:
 
     def menu(self, title: str) -> None:
         """Open a page by the menu."""
-        self.page.get_by_role("navigation").get_by_role("link", name=title, exact=True).click()
+        self.page.get_by_test_id("stSidebar").get_by_role("link", name=title, exact=True).click()
         expect(self.page.get_by_role("heading", level=1, name=title, exact=True)).to_be_visible()
         self.rest()
 
     def menu_titles(self) -> list[str]:
         """The pages that the menu offers, without their icons."""
-        links = self.page.get_by_role("navigation").get_by_role("link")
-        return [link.inner_text().split("\n")[-1] for link in links.all()]
+        labels = self.page.get_by_test_id("stSidebar").locator("a [data-testid=stMarkdownContainer]")
+        return labels.filter(visible=True).all_inner_texts()
 
     def keyed(self, key: str) -> Locator:
         """The element of the widget with this key."""

@@ -87,15 +87,15 @@ def test_without_a_profile_the_pages_say_how_to_get_one(open_page: OpenPage, dat
 
 def test_the_language_can_be_changed_and_stays_in_the_url(open_page: OpenPage) -> None:
     app = open_page("runs")
-    assert app.title[0].value == "Launch & stop"
+    assert app.title[0].value == "Runs"
 
     app.selectbox(key="lang").set_value(Language.ZH).run()
 
-    assert app.title[0].value == "启动与停止"
+    assert app.title[0].value == "运行记录"
     assert app.query_params["lang"] in ("zh", ["zh"])
 
 
 def test_a_language_that_nobody_speaks_is_ignored(open_page: OpenPage) -> None:
     app = open_page("runs", lang="tlh")
 
-    assert app.title[0].value == "Launch & stop"
+    assert app.title[0].value == "Runs"

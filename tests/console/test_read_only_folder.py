@@ -48,7 +48,7 @@ def test_results_are_shown_and_whatever_stores_something_is_refused(
     found = json.loads(answer.read_text("utf-8"))
     results, pressed, storing = found[: len(RESULTS)], found[len(RESULTS) : -len(STORING)], found[-len(STORING) :]
     assert [each["incidents"] for each in found if each["incidents"]] == []
-    assert results[0]["title"] == results[1]["title"], "the first page is the leaderboard"
+    assert results[0]["title"] == ["Home"]
     for (page, _), said in zip(RESULTS, results, strict=True):
         assert any("is read-only: results can be read" in each for each in said["warnings"]), (page, said)
         assert "read-only" not in str(said["errors"]).replace("\\", ""), (page, said)

@@ -160,7 +160,7 @@ def test_a_region_that_does_not_answer_is_said_not_to(open_page: OpenPage) -> No
 
 
 def ends_between_two_lists() -> None:
-    """Launch & stop, and a run that ends after the active ones were drawn."""
+    """Runs, and a run that ends after the active ones were drawn."""
     import streamlit as st
 
     from aisbench_core.model import RunSort, RunState

@@ -7,8 +7,9 @@ import pytest
 
 from aisbench_core.model import Origin
 from aisbench_core.warehouse import BoardQuery, Warehouse
-from aisbench_core.warehouse.answers.histories import Outcome
+from aisbench_core.warehouse.answers.histories import Outcome, VersionField
 from tests import records as a
+from tests.actors import TESTER
 from tests.stores.test_warehouse_history import BAD, BOARD, GOOD, later, only_history, two_versions
 
 
@@ -59,3 +60,24 @@ def test_what_imports_claim_does_not_decide_over_launched_runs(warehouse: Wareho
 
     assert both.outcome is Outcome.NO_CHANGE
     assert warehouse.regressions(claims).outcome is Outcome.REGRESSION
+
+
+def test_a_verdict_that_was_given_before_changes_with_the_runs(warehouse: Warehouse) -> None:
+    warehouse.rebuild(two_versions(GOOD, GOOD))
+    before = warehouse.regressions(BOARD)
+
+    warehouse.record_many(later(a.records(BAD, "newest", framework_version="r1.12"), 100_000))
+
+    assert (before.outcome, warehouse.regressions(BOARD).outcome) == (Outcome.NO_CHANGE, Outcome.REGRESSION)
+    assert warehouse.regressions(BOARD) == Warehouse(warehouse.location).regressions(BOARD)
+
+
+def test_a_verdict_that_was_given_before_changes_with_the_baseline(warehouse: Warehouse) -> None:
+    newest = later(a.records(BAD, "newest", framework_version="r1.12"), 100_000)
+    warehouse.rebuild([*two_versions(GOOD, BAD), *newest])
+    before = warehouse.regressions(BOARD)
+    first = next(run.run_id for run in only_history(warehouse).runs if run.framework_version == "r1.10")
+
+    warehouse.mark_baseline([first], VersionField.FRAMEWORK, TESTER, a.T0)
+
+    assert (before.outcome, warehouse.regressions(BOARD).outcome) == (Outcome.NO_CHANGE, Outcome.REGRESSION)

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from aisbench_core.messages import Message
 from aisbench_core.model import Mode
-from aisbench_core.statistics.difference import MeanDifference, Power
+from aisbench_core.statistics.difference import MIN_VALUES, MeanDifference, Power
 from aisbench_core.statistics.summary import Summary
 from aisbench_core.warehouse.answers.configurations import BenchmarkConfiguration, short_id
 from aisbench_core.warehouse.values import Validity
@@ -237,6 +237,26 @@ class RegressionVerdict:
     mixed: tuple[str, ...] = ()
     within: tuple[MetricVerdict, ...] = ()
     other_builds: int = 0
+
+    @property
+    def decisive(self) -> MetricVerdict | None:
+        """The metric behind the outcome: the first that has it, which is throughput if that is among them."""
+        return next((metric for metric in (*self.metrics, *self.within) if metric.outcome is self.outcome), None)
+
+    @property
+    def runs_missing(self) -> int | None:
+        """How many more runs of the newest version an answer on throughput takes; None if more would not help.
+
+        Without a known spread, as many as a spread takes. A baseline that is too small cannot be helped by them."""
+        if not self.metrics or self.rule is BaselineReason.LEVEL_BEFORE:
+            return None
+        throughput = self.metrics[0]
+        there = throughput.candidate.count if throughput.candidate else 0
+        if throughput.baseline is None or throughput.baseline.count < MIN_VALUES:
+            return None
+        planned = throughput.power.runs if throughput.power else None
+        missing = max(planned or 0, MIN_VALUES) - there
+        return missing if missing > 0 else None
 
 
 @dataclass(frozen=True, slots=True)

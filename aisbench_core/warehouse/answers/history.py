@@ -12,7 +12,7 @@ from aisbench_core.messages import Message
 from aisbench_core.model import Mode, Origin
 from aisbench_core.warehouse.answers import baselines
 from aisbench_core.warehouse.answers.changes import boundaries, metric_histories
-from aisbench_core.warehouse.answers.filters import Parameters, order, parameters, statistics_of
+from aisbench_core.warehouse.answers.filters import KIND, Parameters, order, parameters, statistics_of
 from aisbench_core.warehouse.answers.group_statistics import AT, REASON, current
 from aisbench_core.warehouse.answers.histories import (
     NO_TIME,
@@ -44,6 +44,9 @@ from aisbench_core.warehouse.answers.sorts import HISTORY_SORTS
 from aisbench_core.warehouse.records.rows import aware
 from aisbench_core.warehouse.values import BoardQuery, Validity
 
+TrendState = tuple[Any, ...]
+TrendVerdicts = dict[Trend, tuple[TrendState, TrendVerdict]]
+
 # Deeper pages are cut from all runs of the trend: passing the row ids of the runs above them would take longer.
 MAX_ROW_IDS = 5000
 
@@ -62,6 +65,15 @@ _TRENDS = f"""
     from {{statistics}}
     group by {", ".join(_KEYS)}
     order by latest_at desc, latest_run_id limit $limit offset $offset
+"""
+
+_STATES = f"""
+    select {", ".join(_KEYS)}, bit_xor(records), sum(recorded)::BIGINT, sum(valid)::BIGINT, sum(invalid)::BIGINT,
+        list([ruleset_ids, mean::VARCHAR, sd::VARCHAR] order by group_id)
+    from {{statistics}} join (
+        select group_id, bit_xor(hash(run_id, record_sha256)) as records
+        from runs where {KIND} group by group_id) using (group_id)
+    group by {", ".join(_KEYS)}
 """
 
 _METRICS = {
@@ -160,14 +172,17 @@ def runs(cur: DuckDBPyConnection, query: BoardQuery, trend: Trend) -> HistoryPag
 
 
 def regressions(
-    cur: DuckDBPyConnection, query: BoardQuery, by: VersionField | None, names: Sequence[str]
+    cur: DuckDBPyConnection, query: BoardQuery, by: VersionField | None, names: Sequence[str], stored: TrendVerdicts
 ) -> Regressions:
     """The verdict on each trend of the query; with `names` (versions or run ids), on each that has one of them.
+
+    `stored` are verdicts of earlier calls, which are used again for trends whose runs are the same; new ones are added.
 
     Imported runs decide the answer's outcome only where nothing was launched. Raises RunNotFound when no trend has
     any of the names."""
     page = trends(cur, replace(query, limit=2**31 - 1, offset=0))  # a regression may be in any trend
-    rows = [_trend_verdict(cur, row, by, names) for row in page.rows]
+    states = _states(cur, query.region, rehearsal=page.rehearsal)
+    rows = [_trend_verdict(cur, row, by, names, states.get(row.group, ()), stored) for row in page.rows]
     if names:
         rows = [row for row in rows if row.verdict.baseline_run_ids]
     if names and not rows:
@@ -184,12 +199,31 @@ def regressions(
 
 
 def _trend_verdict(
-    cur: DuckDBPyConnection, row: TrendRow, by: VersionField | None, names: Sequence[str]
+    cur: DuckDBPyConnection,
+    row: TrendRow,
+    by: VersionField | None,
+    names: Sequence[str],
+    state: TrendState,
+    stored: TrendVerdicts,
 ) -> TrendVerdict:
+    # A verdict takes 13 ms, and most trends are the same as at the call before.
+    key = (row.baseline, by, tuple(names), state)
+    earlier = stored.get(row.group)
+    if earlier and earlier[0] == key:
+        return replace(earlier[1], row=row)
     # Only the verdict is returned: the runs of all trends of a region would not fit into memory.
     runs, _, verdict = _evaluated(cur, row, by, names, include_invalid=False)
     timeless, others = sum(run.is_timeless for run in runs), sum(run.is_of_another_system for run in runs)
-    return TrendVerdict(row, verdict, timeless, others)
+    answer = TrendVerdict(row, verdict, timeless, others)
+    if not names:
+        stored[row.group] = (key, answer)
+    return answer
+
+
+def _states(cur: DuckDBPyConnection, region: str, *, rehearsal: bool) -> Mapping[Trend, TrendState]:
+    """What changes with any run of a trend, and with the validity of any: hashes of records, and statistics."""
+    rows = cur.execute(_STATES.format(statistics=current(cur)), {"region": region, "rehearsal": rehearsal}).fetchall()
+    return {_trend(row): row[len(_KEYS) :] for row in rows}
 
 
 def _evaluated(
@@ -287,10 +321,14 @@ def _reason(value: float | None) -> str:
     return "" if math.isfinite(value) else Message("not a finite number")
 
 
-def _trend_row(values: Sequence[Any], marked: Mapping[str, Baseline]) -> TrendRow:
+def _trend(values: Sequence[Any]) -> Trend:
     key = dict(zip(_KEYS, values, strict=False))
-    trend = Trend(**{**key, "origin": Origin(key["origin"])})
-    title, model, workload, dataset, definition, mode, runs, valid, latest_at, latest, _ = values[len(key) :]
+    return Trend(**{**key, "origin": Origin(key["origin"])})
+
+
+def _trend_row(values: Sequence[Any], marked: Mapping[str, Baseline]) -> TrendRow:
+    trend = _trend(values)
+    title, model, workload, dataset, definition, mode, runs, valid, latest_at, latest, _ = values[len(_KEYS) :]
     return TrendRow(
         trend, title, model, workload, dataset, definition, Mode(mode), runs, valid, aware(latest_at), latest,
         marked.get(trend.id),

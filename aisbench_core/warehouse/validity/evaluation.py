@@ -136,6 +136,8 @@ def _sentence(cells: Mapping[str, Any], name: str) -> str:
     return from_data(text, {"id": text, "values": {}} if stored is _IS_TEMPLATE else stored)
 
 
+# Pages list the same runs again and again, and parsing 50 runs' checks takes as long as finding them.
+@lru_cache(maxsize=2048)
 def stored_checks(text: str) -> tuple[Check, ...]:
     """The checks in a cell of the column `checks`."""
     return tuple(stored_check(cells) for cells in json.loads(text))

@@ -30,7 +30,7 @@ def choose_group(query: BoardQuery) -> TrendRow | None:
         "group",
         t("history.group"),
         {row.group.id: row for row in page.rows},
-        lambda row: _title(row, parameters),
+        lambda row: group_title(row, parameters),
         unknown=t("history.unknown_group"),
         resets=["against", "page"],
         help_text=t("history.group_help"),
@@ -85,7 +85,8 @@ def choose_metric(history: History) -> MetricHistory | None:
     return metrics[name]
 
 
-def _title(row: TrendRow, parameters: Mapping[str, str]) -> str:
+def group_title(row: TrendRow, parameters: Mapping[str, str]) -> str:
+    """One line that distinguishes a group from all others; `parameters`: see `Warehouse.distinctions`."""
     group = row.group
     parts = [
         clipped(row.model),

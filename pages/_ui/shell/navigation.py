@@ -10,6 +10,7 @@ from pages._ui.shell.words import t
 
 FOLDER = Path(__file__).resolve().parents[2]
 
+HOME = FOLDER / "home.py"
 CONFIGURE = FOLDER / "configure.py"
 RUNS = FOLDER / "runs.py"
 LIVE = FOLDER / "live.py"
@@ -21,7 +22,16 @@ HISTORY = FOLDER / "history.py"
 IMPORT = FOLDER / "import.py"
 HEALTH = FOLDER / "health.py"
 
+# The menu: sections by key of their text, and their pages in the order of the work. Lists of runs lead to LIVE.
+SECTIONS = {
+    "": (HOME,),
+    "run": (CONFIGURE, RUNS, SERIES),
+    "results": (LEADERBOARD, COMPARE, SCALING, HISTORY),
+    "system": (IMPORT, HEALTH),
+}
+
 ICONS = {
+    HOME: ":material/home:",
     CONFIGURE: ":material/edit_note:",
     RUNS: ":material/rocket_launch:",
     LIVE: ":material/sensors:",
@@ -30,7 +40,7 @@ ICONS = {
     COMPARE: ":material/balance:",
     SCALING: ":material/hub:",
     HISTORY: ":material/timeline:",
-    IMPORT: ":material/history:",
+    IMPORT: ":material/upload_file:",
     HEALTH: ":material/monitor_heart:",
 }
 
@@ -45,9 +55,11 @@ def go(page: Path, selection: Selection) -> NoReturn:
     st.switch_page(page, query_params=_with_language(selection))
 
 
-def link(page: Path, label: str, selection: Selection, *, icon: str | None = None) -> None:
+def link(
+    page: Path, label: str, selection: Selection, *, icon: str | None = None, help_text: str | None = None
+) -> None:
     """A link to another page; the language goes along."""
-    st.page_link(page, label=label, icon=icon or ICONS[page], query_params=_with_language(selection))
+    st.page_link(page, label=label, icon=icon or ICONS[page], help=help_text, query_params=_with_language(selection))
 
 
 def _with_language(selection: Selection) -> dict[str, str | Sequence[str]]:

@@ -1,0 +1,107 @@
+"""What happened in a region since a moment: records that were broken, and the node hours of the runs that ended.
+
+Throughputs are in the group's unit, hours in hours on all nodes together. Records are of launched runs only: nobody
+here has seen an imported one run.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from duckdb import DuckDBPyConnection
+
+from aisbench_core.model.columns import BEGAN, COUNTED
+from aisbench_core.warehouse.answers.filters import CHOSEN, parameters, statistics_of
+from aisbench_core.warehouse.answers.histories import Trend
+from aisbench_core.warehouse.records.rows import aware, utc
+from aisbench_core.warehouse.values import BoardQuery
+
+# Of each period, the latest; who wants more sorts the leaderboard.
+MAX_RECORDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenRecord:
+    """A run that is faster than every earlier one of its trend, and what the fastest of those reached."""
+
+    trend: Trend
+    model: str
+    run_id: str
+    at: datetime
+    throughput: float
+    previous: float
+
+    @property
+    def change(self) -> float:
+        """The gain over the earlier record, as a fraction."""
+        return self.throughput / self.previous - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The runs of one profile and flavor that ended: how many, how many of them failed, and their node hours.
+
+    A run that never started has none."""
+
+    profile: str
+    flavor: str
+    runs: int
+    failed: int
+    node_hours: float
+
+
+@dataclass(frozen=True, slots=True)
+class RegionActivity:
+    """Records, the latest first, and usage by profile and flavor."""
+
+    records: tuple[BrokenRecord, ...]
+    usage: tuple[Usage, ...]
+
+
+_KEYS = tuple(field.name for field in fields(Trend))
+
+# The best run of each trend that ended in the period. Group statistics know it without reading a run.
+_FASTEST = f"""
+    select {", ".join(_KEYS)}, any_value(model) as model,
+        max_by(best_run_id, best) as run_id, max_by(best_at, best) as ended, max(best) as throughput,
+        list(group_id) as groups
+    from {{statistics}} where origin = 'launched' group by {", ".join(_KEYS)}
+    having max_by(best_at, best) >= $since order by ended desc limit {MAX_RECORDS}
+"""
+
+_PREVIOUS = f"""
+    select group_id, max(throughput_cluster) from runs join results using (run_id)
+    where list_contains($groups::BIGINT[], group_id) and {COUNTED} and coalesce(ended_at, {BEGAN}) < $since
+    group by group_id
+"""
+
+_USAGE = f"""
+    select profile, flavor, count(*), count(*) filter (where state = 'failed'),
+        coalesce(sum(node_count * duration_s), 0) / 3600
+    from runs where {CHOSEN} and origin = 'launched' and ended_at >= $since group by all order by all
+"""
+
+
+def activity(cur: DuckDBPyConnection, query: BoardQuery, since: datetime) -> RegionActivity:
+    """What happened since `since` among the runs that the query chooses."""
+    chosen = parameters(cur, query) | {"since": utc(since)}
+    fastest = cur.execute(_FASTEST.format(statistics=statistics_of(cur, query)), chosen)
+    names = [column[0] for column in fastest.description or ()]
+    rows = [dict(zip(names, row, strict=True)) for row in fastest.fetchall()]
+    groups = [group for row in rows for group in row["groups"]]
+    previous = dict(cur.execute(_PREVIOUS, {"groups": groups, "since": utc(since)}).fetchall())
+    records = (_record(row, previous) for row in rows)
+    usage = cur.execute(_USAGE, chosen).fetchall()
+    return RegionActivity(tuple(record for record in records if record), tuple(Usage(*row) for row in usage))
+
+
+def _record(row: Mapping[str, Any], previous: Mapping[int, float]) -> BrokenRecord | None:
+    """None for the first run of a trend, and for one that only repeats what was reached before."""
+    before = max((previous[group] for group in row["groups"] if group in previous), default=None)
+    if not before or row["throughput"] <= before:
+        return None
+    trend = Trend(**{name: row[name] for name in _KEYS})
+    return BrokenRecord(
+        trend, row["model"], row["run_id"], aware(row["ended"]), row["throughput"], before,
+    )  # fmt: skip

@@ -1,0 +1,125 @@
+"""Which benchmarks changed against their baselines, the worst first, each as one sentence that can be sent on."""
+
+import streamlit as st
+
+from aisbench_core.errors import AisbenchError
+from aisbench_core.formats import short, signed
+from aisbench_core.warehouse.answers.histories import (
+    BaselineReason,
+    MetricVerdict,
+    Outcome,
+    Regressions,
+    RegressionVerdict,
+    TrendVerdict,
+)
+from aisbench_core.warehouse.values import RegionFacts
+from pages._ui.configure import drafts
+from pages._ui.history.choice import group_title
+from pages._ui.runs.cards import Colour
+from pages._ui.shell import navigation
+from pages._ui.shell.core import cached, core
+from pages._ui.shell.errors import plain, show_error
+from pages._ui.shell.filters import region_key
+from pages._ui.shell.words import t
+
+# How many benchmarks of each outcome are shown; History has all.
+LISTED = {Outcome.REGRESSION: 5, Outcome.IMPROVEMENT: 3, Outcome.NOT_ENOUGH: 3}
+
+# A colour and a sign for each outcome, beside its word.
+BADGES: dict[Outcome, tuple[Colour, str]] = {
+    Outcome.REGRESSION: ("red", ":material/trending_down:"),
+    Outcome.IMPROVEMENT: ("green", ":material/trending_up:"),
+    Outcome.NO_CHANGE: ("gray", ":material/trending_flat:"),
+    Outcome.NOT_ENOUGH: ("orange", ":material/hourglass_empty:"),
+}
+
+
+def show_changed(regressions: Regressions, region: RegionFacts) -> None:
+    """The benchmarks that regressed, that improved, and that need more runs for an answer."""
+    st.header(t("home.changed"))
+    changed = [group for group in regressions.groups if _is_news(group.verdict)]
+    if not changed:
+        st.caption(t("home.nothing_changed", count=f"{regressions.total:,}"))
+    listed = [
+        group
+        for outcome, most in LISTED.items()
+        for group in [group for group in changed if group.verdict.outcome is outcome][:most]
+    ]
+    fingerprints = tuple(group.row.group.fingerprint for group in listed)
+    parameters = cached(core().warehouse.distinctions, region.region, fingerprints, rehearsal=region.rehearsal)
+    for group in listed:
+        _show_group(group, group_title(group.row, parameters), region)
+    label = t("home.all_benchmarks", count=f"{regressions.total:,}")
+    navigation.link(navigation.HISTORY, label, {"region": region_key(region)})
+
+
+def _is_news(verdict: RegressionVerdict) -> bool:
+    if verdict.outcome is Outcome.NOT_ENOUGH:
+        return verdict.runs_missing is not None
+    return verdict.outcome is not Outcome.NO_CHANGE
+
+
+def _show_group(group: TrendVerdict, title: str, region: RegionFacts) -> None:
+    verdict = group.verdict
+    colour, icon = BADGES[verdict.outcome]
+    with st.container(border=True, key=f"benchmark-{group.row.group.id}", gap=None):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.badge(t(f"outcome.{verdict.outcome.name.lower()}"), color=colour, icon=icon)
+            selection = {"region": region_key(region), "group": group.row.group.id}
+            navigation.link(navigation.HISTORY, plain(title), selection)
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+            st.markdown(sentence(verdict))
+            if verdict.runs_missing:
+                label, run_id = t("home.launch_missing", runs=verdict.runs_missing), group.row.latest_run_id
+                if st.button(label, key=f"missing-{group.row.group.id}", icon=":material/playlist_add:"):
+                    _open_series(run_id, verdict.runs_missing)
+
+
+def sentence(verdict: RegressionVerdict) -> str:
+    """What changed, by how much, and how many runs say so."""
+    metric = verdict.decisive
+    if verdict.outcome is Outcome.NOT_ENOUGH or metric is None or metric.difference is None:
+        return t("home.unclear", **_versions(verdict), runs=verdict.runs_missing or 0)
+    return _change(verdict, metric)
+
+
+def _versions(verdict: RegressionVerdict) -> dict[str, str]:
+    names = {"candidate": verdict.candidate, "baseline": verdict.baseline}
+    return {side: plain(short(name)) or t("history.version_unknown") for side, name in names.items()}
+
+
+def _change(verdict: RegressionVerdict, metric: MetricVerdict) -> str:
+    gap = metric.difference
+    if gap is None or metric.baseline is None or metric.candidate is None:
+        return ""
+    values = {
+        "runs": metric.candidate.count,
+        "before": metric.baseline.count,
+        **_versions(verdict),
+        "metric": t(f"metric.{metric.name}"),
+        "since": metric.since,
+    }
+    # Of one version, or within the newest one, there are no two versions to name.
+    is_within = verdict.rule is BaselineReason.LEVEL_BEFORE or metric not in verdict.metrics
+    is_one_sided = gap.ci_low * gap.ci_high > 0
+    if metric.name == "throughput" and is_one_sided:
+        key = ("home.slower" if gap.change < 0 else "home.faster") + ("_since" if is_within else "")
+        low, high = sorted((abs(gap.ci_low), abs(gap.ci_high)))
+        interval = f"{100 * low:.1f}–{100 * high:.1f} %"
+        return t(key, change=f"{100 * abs(gap.change):.1f} %", interval=interval, **values)
+    interval = f"{signed(gap.ci_low, 1)} … {signed(gap.ci_high, 1)}"
+    key = "home.changed_since" if is_within else "home.metric_changed"
+    return t(key, change=signed(gap.change, 1), interval=interval, **values)
+
+
+def _open_series(run_id: str, runs: int) -> None:
+    """A form for a series of so many runs like this one."""
+    try:
+        original = core().clones.original(run_id)
+        selection = {"new": "1", "draft": drafts.clone(original), "repeats": str(runs)}
+    except AisbenchError as error:
+        show_error(error)
+        return
+    if original.profile in core().regions.names():
+        selection["profile"] = original.profile
+    navigation.go(navigation.SERIES, selection)

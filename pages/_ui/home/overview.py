@@ -1,0 +1,134 @@
+"""The overview of a region, which refreshes itself: counts on top, then changes, active and failed runs, records."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import streamlit as st
+
+from aisbench_core.formats import MISSING, money, nodes_and_cards, number, signed
+from aisbench_core.model import ACTIVE, Run, RunSort, RunState
+from aisbench_core.warehouse.answers.activity import RegionActivity, Usage
+from aisbench_core.warehouse.answers.histories import Outcome, Regressions
+from aisbench_core.warehouse.values import BoardQuery, RegionFacts
+from pages._ui.home.changes import show_changed
+from pages._ui.runs import cards
+from pages._ui.shell import navigation
+from pages._ui.shell.core import cached, core
+from pages._ui.shell.errors import errors_shown, plain
+from pages._ui.shell.filters import region_key
+from pages._ui.shell.formats import local, when
+from pages._ui.shell.tables import show_table
+from pages._ui.shell.words import t
+
+SECONDS = 30  # between refreshes
+DAYS = 7  # of records and node hours: today and the days before it
+
+LISTED = 5  # active runs, and failed ones, that are shown; the page of runs has all
+MOST_FAILED = 100  # how many failed runs are looked at for those since yesterday
+
+
+def show_overview(region: RegionFacts | None) -> None:
+    """Everything below the choice of a region; without one, the runs that are on their way to the first result."""
+    st.fragment(_refreshed, run_every=SECONDS)(region)
+
+
+def _refreshed(region: RegionFacts | None) -> None:
+    with errors_shown():
+        ledger, verdicts = core().ledger, st.container()  # the verdicts stand above, but may take seconds
+        active, failed = ledger.page(ACTIVE, limit=LISTED), _failed_since(_midnight(days=1))
+        total = ledger.count(ACTIVE)
+        left, right = st.columns(2, gap="large")
+        with left:
+            _show_runs(t("home.active"), t("runs.none_active"), active, total=total)
+        with right:
+            _show_runs(t("home.failed"), t("home.none_failed"), failed[:LISTED], total=len(failed))
+        if region:
+            query = BoardQuery(region.region, rehearsal=region.rehearsal)
+            activity = cached(core().warehouse.activity, query, _midnight(days=DAYS - 1))
+            _show_records(activity, region)
+            with verdicts:
+                with st.spinner(t("home.reading"), show_time=True):
+                    regressions = cached(core().warehouse.regressions, query)
+                _show_counts(regressions, activity, total, len(failed), rehearsal=region.rehearsal)
+                show_changed(regressions, region)
+        st.caption(t("home.updated", at=when(core().clock(), "%H:%M:%S")))
+
+
+def _midnight(days: int) -> datetime:
+    """The beginning of the day so many days ago, in the browser's time zone: it stays the same for a day's answers."""
+    now = local(core().clock(), st.context.timezone)
+    return now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=days)
+
+
+def _failed_since(since: datetime) -> Sequence[Run]:
+    latest = core().ledger.page({RunState.FAILED}, limit=MOST_FAILED, sort=RunSort.ENDED)
+    return [run for run in latest if run.ended_at and run.ended_at >= since]
+
+
+def _show_counts(
+    regressions: Regressions, activity: RegionActivity, active: int, failed: int, *, rehearsal: bool
+) -> None:
+    counts = Counter(group.verdict.outcome for group in regressions.groups)
+    hours, spent = _hours(activity.usage, rehearsal=rehearsal)
+    tiles = {
+        "regressed": f"{counts[Outcome.REGRESSION]:,}",
+        "improved": f"{counts[Outcome.IMPROVEMENT]:,}",
+        "unclear": f"{counts[Outcome.NOT_ENOUGH]:,}",
+        "running": f"{active:,}",
+        "failures": f"{failed:,}",
+        "node_hours": hours,
+    }
+    # Their labels are short, so that none is cut at 1280 pixels; the help has the whole sentence.
+    for column, (name, value) in zip(st.columns(len(tiles)), tiles.items(), strict=True):
+        help_text = t(f"home.tile_{name}_help", days=DAYS)
+        spending = f" {spent}" if name == "node_hours" else ""
+        column.metric(t(f"home.tile_{name}"), value, border=True, help=help_text + spending)
+
+
+def _hours(usage: Sequence[Usage], *, rehearsal: bool) -> tuple[str, str]:
+    """The node hours of all runs, and what they cost; a rehearsal costs nothing."""
+    hours = number(sum(used.node_hours for used in usage), digits=3)
+    by_flavor = {(used.profile, used.flavor): used.node_hours for used in usage}
+    spent = {} if rehearsal else core().regions.cost(by_flavor)
+    amounts = [money(amount, currency) for currency, amount in spent.items()]
+    return hours, " + ".join(amounts) and t("home.spent", money=" + ".join(amounts))
+
+
+def _show_runs(title: str, none: str, runs: Sequence[Run], *, total: int) -> None:
+    st.header(title)
+    if not runs:
+        st.caption(none)
+    for run in runs:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            cards.state_badge(run)
+            navigation.link(navigation.LIVE, plain(cards.run_title(run)), {"run": run.run_id})
+        if run.state is RunState.FAILED:
+            st.caption(plain(t.message(run.detail)))
+        elif run.state in ACTIVE:
+            cards.show_line(run, core().ledger.progress(run.run_id))
+    if total > len(runs):
+        navigation.link(navigation.RUNS, t("home.all_runs", count=f"{total:,}"), {})
+
+
+def _show_records(activity: RegionActivity, region: RegionFacts) -> None:
+    st.header(t("home.records", days=DAYS))
+    if not activity.records:
+        st.caption(t("home.no_records"))
+        return
+    rows = []
+    for record in activity.records:
+        trend, unit = record.trend, t.unit(record.trend.throughput_unit)
+        row = {
+            t("board.model"): record.model or MISSING,
+            t.field("flavor"): trend.flavor or trend.pool_id,
+            t("series.cards"): nodes_and_cards(trend.node_count, trend.cards_per_node),
+            t("metric.throughput"): number(record.throughput, unit),
+            t("home.previous"): number(record.previous, unit),
+            t("history.change"): signed(record.change),
+            t("board.run"): record.run_id,
+            t("history.at"): when(record.at, "%Y-%m-%d %H:%M"),
+        }
+        rows.append(row)
+    show_table(rows, t("home.records", days=DAYS))
+    navigation.link(navigation.LEADERBOARD, t("menu.leaderboard"), {"region": region_key(region)})

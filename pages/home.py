@@ -1,0 +1,20 @@
+"""Home: which benchmarks changed, what runs now, what failed, and what the last week took."""
+
+import streamlit as st
+
+from pages._ui.home.first_steps import show_first_steps
+from pages._ui.home.overview import show_overview
+from pages._ui.shell.core import cached, core
+from pages._ui.shell.filters import choose_region, show_rehearsal
+from pages._ui.shell.words import t
+
+regions = cached(core().warehouse.regions)
+with st.container(horizontal=True, vertical_alignment="bottom", horizontal_alignment="distribute"):
+    st.title(t("menu.home"))
+    region = choose_region(regions) if regions else None
+if region:
+    show_rehearsal(region)
+    show_overview(region)
+else:
+    show_first_steps()
+    show_overview(None)
