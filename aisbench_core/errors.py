@@ -165,14 +165,11 @@ class CloudError(AisbenchError):
     @property
     def description(self) -> Message:
         """The request, what the cloud said, and its codes."""
-        facts = [
-            f"HTTP {self.status}" if self.status else "",
-            self.code,
-            f"request {self.request_id}" if self.request_id else "",
-        ]
-        known = ", ".join(fact for fact in facts if fact)
-        said = [self.message, f"[{known}]"] if known else [self.message]
-        return joined(": ", [self.operation, joined(" ", said)])
+        status = f"HTTP {self.status}" if self.status else ""
+        request = f"request {self.request_id}" if self.request_id else ""
+        facts = ", ".join(fact for fact in (status, self.code, request) if fact)
+        answer = [self.message, f"[{facts}]"] if facts else [self.message]
+        return joined(": ", [self.operation, joined(" ", answer)])
 
 
 class CloudUnavailable(CloudError):

@@ -63,17 +63,17 @@ class Settings(Frozen):
     host: Annotated[str, Field(description="Address that the console listens on.")] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="Port of the console.")] = 8501
     allow_network_access_without_sign_in: Annotated[bool, Field(description="Let other machines connect.")] = False
-    public_url: Annotated[
-        str, Field(pattern=r"^(https?://[^/\s]+/?)?$", description="Address behind a reverse proxy.")
-    ] = ""
+    public_url: str = Field(
+        default="", pattern=r"^(https?://[^/\s]+/?)?$", description="Address behind a reverse proxy."
+    )
     warehouse: Annotated[
         str,
         Field(description="Results: a file (none: warehouse.duckdb in data_dir), or ducklake:postgres:… of a team."),
     ] = ""
     warehouse_data: Annotated[str, Field(description="Files of a team warehouse: s3://bucket/prefix.")] = ""
-    warehouse_profile: Annotated[
-        str, Field(description="Profile with OBS and keys for warehouse_data; none: profile.")
-    ] = ""
+    warehouse_profile: str = Field(
+        default="", description="Profile with OBS and keys for warehouse_data; none: profile."
+    )
     ruleset: Annotated[str, Field(description="Decides validity: see `aisbench ruleset list`.")] = "aisbench/1"
     poll_seconds: Annotated[float, Field(gt=0, le=600, description="Polling interval of jobs.")] = 5.0
     retry_first_seconds: Annotated[float, Field(gt=0, description="Delay before the first retry.")] = 2.0
@@ -118,12 +118,10 @@ class Profile(Frozen):
     region: Annotated[str, Field(min_length=1, description="the region's id, as the cloud writes it")]
     project_id: Annotated[str, Field(min_length=1, description="the project's id in the region (My Credentials)")]
     obs_server: Annotated[str, Field(min_length=1, description="OBS address, with scheme, and port if not the default")]
-    modelarts_endpoint: Annotated[Address, Field(description="empty: https://modelarts.<region>.myhuaweicloud.com")] = (
-        ""
+    modelarts_endpoint: Address = Field(default="", description="empty: https://modelarts.<region>.myhuaweicloud.com")
+    iam_endpoint: Address = Field(
+        default="", description="for the package of api sdk only; IAM is not called otherwise"
     )
-    iam_endpoint: Annotated[
-        Address, Field(description="for the package of api sdk only; IAM is not called otherwise")
-    ] = ""
     obs_endpoint: Annotated[Address, Field(description="private clouds: for the package of api sdk only")] = ""
     bucket: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", description="an existing bucket")]
     prefix: Annotated[str, Field(description="directory in the bucket for everything the console writes")] = "aisbench"
@@ -221,14 +219,9 @@ def find_credentials(settings: Settings, profile: Profile, environment: Mapping[
         return _credentials(read_private(file), file.name)
     for start in ("AISBENCH", "HUAWEICLOUD_SDK"):
         if environ.get(f"{start}_AK") and environ.get(f"{start}_SK"):
-            return _credentials(
-                {
-                    "access_key": environ[f"{start}_AK"],
-                    "secret_key": environ[f"{start}_SK"],
-                    "security_token": environ.get(f"{start}_SECURITY_TOKEN"),
-                },
-                f"{start}_AK",
-            )
+            names = {"access_key": "AK", "secret_key": "SK", "security_token": "SECURITY_TOKEN"}
+            keys = {name: environ.get(f"{start}_{variable}") for name, variable in names.items()}
+            return _credentials(keys, f"{start}_AK")
     if settings.credentials_path.exists():
         stored = read_private(settings.credentials_path).get(profile.name)
         keys = {name: value for name, value in stored.items() if name != SECRETS} if isinstance(stored, dict) else {}

@@ -51,7 +51,12 @@ def list_from_json(texts: Sequence[str], data: str | None) -> list[str]:
 
 def to_data(text: str) -> dict[str, Any] | None:
     """Template and values as JSON data; None for plain text."""
-    return _data(text) if isinstance(text, Message) else None
+    if not isinstance(text, Message):
+        return None
+    values = {name: to_data(value) if isinstance(value, Message) else value for name, value in text.values.items()}
+    if isinstance(text, Joined):
+        return {"join": text.template, "parts": list(values.values())}
+    return {"id": text.template, "values": values}
 
 
 def from_data(text: str, data: object) -> str:
@@ -63,13 +68,6 @@ def from_data(text: str, data: object) -> str:
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         return text
     return message if message == text else text
-
-
-def _data(message: Message) -> dict[str, Any]:
-    values = {name: _data(value) if isinstance(value, Message) else value for name, value in message.values.items()}
-    if isinstance(message, Joined):
-        return {"join": message.template, "parts": list(values.values())}
-    return {"id": message.template, "values": values}
 
 
 def _message(data: Any, max_length: int) -> Message:

@@ -128,22 +128,13 @@ class Run:
     @property
     def stage(self) -> tuple[int, int]:
         """(finished states, all states) of LINE. A failed or stopped run stays at the last state that it reached."""
-        if self.state in LINE:
-            return LINE.index(self.state), len(LINE)
         if self.state is RunState.COMPLETED:
             return len(LINE), len(LINE)
-        return LINE.index(self._reached), len(LINE)
-
-    @property
-    def _reached(self) -> RunState:
-        """The last state that the run's times and ids prove."""
-        if self.started_at:
-            return RunState.RUNNING
-        if self.job_id:
-            return RunState.QUEUED
-        if self.submitted_at:
-            return RunState.SUBMITTING
-        return RunState.UPLOADING if self.code_sha256 else RunState.PREPARING
+        if self.state in LINE:
+            return LINE.index(self.state), len(LINE)
+        # What proves that it has left each of the first states.
+        proofs = (self.code_sha256, self.submitted_at, self.job_id, self.started_at)
+        return max((number for number, proof in enumerate(proofs, start=1) if proof), default=0), len(LINE)
 
     @property
     def can_stop(self) -> bool:

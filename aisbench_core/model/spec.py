@@ -250,23 +250,14 @@ def unknown_fields(stated: Collection[str] | None) -> tuple[str, ...]:
 def _flat(values: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
     for field, value in values.items():
         if field in CHANNELS:
-            yield from _channels(field, value)
+            for channel in value:
+                yield f"{field}.{channel['name']}", channel["path"] or None
+                if channel["access_method"] != "parameter":
+                    yield f"{field}.{channel['name']}.access_method", channel["access_method"]
         elif isinstance(value, dict):
-            yield from (
-                (f"{field}.{name}", item if field in EMPTY_COUNTS else _or_none(item)) for name, item in value.items()
-            )
+            for name, item in value.items():
+                yield f"{field}.{name}", None if item == "" and field not in EMPTY_COUNTS else item
         elif isinstance(value, list):
             yield field, canonical_json(value) if value else None
         else:
-            yield field, _or_none(value)
-
-
-def _or_none(value: object) -> object:
-    return None if value == "" else value
-
-
-def _channels(field: str, channels: list[dict[str, Any]]) -> Iterator[tuple[str, object]]:
-    for channel in channels:
-        yield f"{field}.{channel['name']}", channel["path"] or None
-        if channel["access_method"] != "parameter":
-            yield f"{field}.{channel['name']}.access_method", channel["access_method"]
+            yield field, None if value == "" else value

@@ -83,7 +83,10 @@ def write_record(record: RunRecord, record_file: Path, metrics_file: Path, event
     """Write a record, each file atomically; the record itself comes last, so that its presence means complete.
 
     Files of samples and events are written only if there are any, or were before."""
-    events = tuple(_stored_event(event) for event in record.events)
+    events = tuple(
+        _as(_StoredEvent, event, message_data=to_json(event.message), actor_data=to_json(event.actor))
+        for event in record.events
+    )
     for values, adapter, file in ((record.samples, _SAMPLE, metrics_file), (events, _EVENT, events_file)):
         if values or file.exists():
             write_whole(file, _lines(adapter, values))
@@ -108,14 +111,12 @@ def read_outline(record_file: Path) -> RunRecord:
     except (OSError, ValidationError) as error:
         raise damaged(inside(record_file), error) from error
     run = _as(Run, stored.run, detail=from_json(stored.run.detail, stored.run.detail_data))
-    return _as(RunRecord, stored, run=run, result=_result(stored.result))
-
-
-def _result(stored: _StoredResult | None) -> CollectedResult | None:
-    if stored is None:
-        return None
-    problems = list_from_json(stored.problems, stored.problems_data)
-    return _as(CollectedResult, stored, problems=tuple(problems))
+    result = stored.result and _as(
+        CollectedResult,
+        stored.result,
+        problems=tuple(list_from_json(stored.result.problems, stored.result.problems_data)),
+    )
+    return _as(RunRecord, stored, run=run, result=result)
 
 
 def read_samples(metrics_file: Path) -> list[MetricSample]:
@@ -183,10 +184,6 @@ def _events(file: Path) -> Iterator[Event]:
     for stored in read_lines(_EVENT, file):
         message, actor = from_json(stored.message, stored.message_data), from_json(stored.actor, stored.actor_data)
         yield _as(Event, stored, message=message, actor=actor)
-
-
-def _stored_event(event: Event) -> _StoredEvent:
-    return _as(_StoredEvent, event, message_data=to_json(event.message), actor_data=to_json(event.actor))
 
 
 def _as(kind: type[T], value: Any, **changes: object) -> T:
