@@ -60,9 +60,8 @@ def export(
     core = open_core(writing=False)
     query = query_of(core, include_invalid=not valid_only, **filters)
     export = Export(query, datetime.now(UTC), ExportTable(rows), _format(file_format, output), bom)
-    with SpooledTemporaryFile(
-        display.SPOOLED_BYTES
-    ) as content:  # an export that fails leaves an existing file as it was
+    # Spooled first: an export that fails leaves an existing file as it was.
+    with SpooledTemporaryFile(display.SPOOLED_BYTES) as content:
         count = core.warehouse.export(export, content)
         display.write_output(output, content)
     written = f"{count:,} series" if rows == "series" else display.count(count, "run")

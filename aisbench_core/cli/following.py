@@ -61,14 +61,37 @@ def _stop_on_signals() -> threading.Event:
 
 def wait_for(core: "Core", run: "Run", with_log: bool) -> "Run":
     """The run after its end; progress (and its log) goes to stderr. Exits with 130 on Ctrl-C."""
+    pause = threading.Event()
+    printed = ""
+    position = 0
     with _following(core, f"run {run.run_id} continues. To stop it: aisbench stop {run.run_id}"):
-        return _watch(core, run, with_log)
+        while True:
+            run = core.ledger.get(run.run_id)
+            printed = _print_state(core, run, printed)
+            if with_log:
+                position = print_log(core, run.run_id, 0, position, err=True)
+            if run.state.is_terminal:
+                return run
+            pause.wait(POLL_SECONDS)
 
 
 def wait_for_series(core: "Core", series_id: str) -> "Matrix":
     """The series when nothing more happens without a user; changes of cells go to stderr. Exits with 130 on Ctrl-C."""
+    pause = threading.Event()
+    states: dict[int, str] = {}
     with _following(core, f"series {series_id} continues. To stop it: aisbench series stop {series_id}"):
-        return _watch_series(core, series_id)
+        while True:
+            matrix = core.series.matrix(series_id)
+            for title, cell in [(row.planned.title, cell) for row in matrix.rows for cell in row.cells]:
+                state = str(cell.tries[-1].state)
+                if states.get(cell.index, "planned") != state:
+                    number = f"cell {cell.index} of {len(matrix.cells)}"
+                    display.message(f"{number}, {title}, repeat {cell.repeat}: {state}")
+                states[cell.index] = state
+            # On hold a user must raise the budget.
+            if matrix.state.has_ended or (matrix.hold and matrix.state == "held"):
+                return matrix
+            pause.wait(POLL_SECONDS * 2)
 
 
 @contextmanager
@@ -82,23 +105,6 @@ def _following(core: "Core", on_interrupt: str) -> Iterator[None]:
         click.get_current_context().exit(INTERRUPTED)
 
 
-def _watch_series(core: "Core", series_id: str) -> "Matrix":
-    pause = threading.Event()
-    states: dict[int, str] = {}
-    while True:
-        matrix = core.series.matrix(series_id)
-        for row in matrix.rows:
-            for cell in row.cells:
-                state = str(cell.tries[-1].state)
-                if states.get(cell.index, "planned") != state:
-                    number = f"cell {cell.index} of {len(matrix.cells)}"
-                    display.message(f"{number}, {row.planned.title}, repeat {cell.repeat}: {state}")
-                states[cell.index] = state
-        if matrix.state.has_ended or (matrix.hold and matrix.state == "held"):  # on hold: a user must raise the budget
-            return matrix
-        pause.wait(POLL_SECONDS * 2)
-
-
 def warn_without_follower(core: "Core") -> None:
     if not _active_follower(core):
         display.message("no follower is active: start `aisbench follow` or the console")
@@ -109,20 +115,6 @@ def _active_follower(core: "Core") -> str:
     if beat is None or not beat.is_fresh(core.clock()):
         return ""
     return f"{beat.who} is already following; waiting to take over"
-
-
-def _watch(core: "Core", run: "Run", with_log: bool) -> "Run":
-    pause = threading.Event()
-    printed = ""
-    position = 0
-    while True:
-        run = core.ledger.get(run.run_id)
-        printed = _print_state(core, run, printed)
-        if with_log:
-            position = print_log(core, run.run_id, 0, position, err=True)
-        if run.state.is_terminal:
-            return run
-        pause.wait(POLL_SECONDS)
 
 
 def print_log(core: "Core", run_id: str, node: int, position: int, err: bool = False) -> int:

@@ -16,10 +16,9 @@ from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 
 if TYPE_CHECKING:
-    from aisbench_core.importing.choices import Choices, Preview
+    from aisbench_core.importing.choices import Preview, Provenance, Saved
     from aisbench_core.importing.readers.results import ParsedResult, Unread
     from aisbench_core.warehouse.records.imported import Import
-    from aisbench_core.warehouse.store.merging import MergeCounts
     from aisbench_core.wiring import Core
 
 OBS = "obs://"  # the form of obsutil and MoXing
@@ -80,18 +79,26 @@ def import_results(ctx: click.Context, /, paths: tuple[str, ...], dry_run: bool,
     From another console's warehouse file or snapshot, all runs are imported with their cards, events and annotations.
     They are claims, too, and judged by this console's ruleset.
     """
+    from aisbench_core.importing.choices import Choices, ImportAnswers
+    from aisbench_core.model import Mode
+
     core = open_core(writing=not dry_run)
     if any(_is_database(path) for path in paths):
         _merge(core, ctx, paths, dry_run, as_json)
         return
     options["mapping"] = dict(options["mapping"])
-    choices = _choices(core, options)
+    mode = Mode(options["mode"]) if options["mode"] else None
+    answers = ImportAnswers(mode=mode, **{fact: options[fact] for fact in FACTS})
+    where = core.imports.where(options["profile"], options["region"])
+    choices = Choices(where, answers, replace=options["replace"])
     unread: list[Unread] = []
-    results = _parsed(_read(core, paths, options), unread)
+    results = _read(core, paths, options, unread)
     if dry_run:
         count = _preview(core, core.imports.preview(results, choices, actor()), paths, unread, as_json)
     else:
-        count = _save(core, results, choices, options["mapping"], unread, as_json)
+        core.imports.columns.remember(options["mapping"], actor())  # also if the import fails: the user has said it
+        saved = core.imports.save(results, choices, actor(), lambda done: display.message(f"{done} results"))
+        count = _print_saved(saved, where, unread, as_json)
     for item in unread[:MAX_UNREAD]:
         display.message(f"not read: {item.source}: {item.reason}")
     if len(unread) > MAX_UNREAD:
@@ -120,76 +127,53 @@ def _merge(core: "Core", ctx: click.Context, paths: Sequence[str], dry_run: bool
                 Message("{path} is not a warehouse file", path=path),
                 Message("import warehouse files and other results with separate commands"),
             )
-    merges = {path: _merge_file(core, Path(path), dry_run) for path in paths}
+    merges = {
+        path: core.imports.preview_merge(Path(path))
+        if dry_run
+        else core.imports.merge(Path(path), lambda done, of: display.message(f"{done:,} of {of:,} runs"), actor())
+        for path in paths
+    }
     if not as_json and any(counts.new for counts in merges.values()):
         display.message(CLAIMS)
     answer = {
         path: {"new": counts.new, "known": counts.existing, "left_out": counts.excluded}
         for path, counts in merges.items()
     }
-    display.result({"taken": answer}, as_json, lambda: "\n".join(_sentence(*item) for item in merges.items()))
+    lines = [
+        f"{path}: {counts.new:,} new runs, {counts.existing:,} already imported"
+        + (f", {counts.excluded:,} rehearsals left out" if counts.excluded else "")
+        for path, counts in merges.items()
+    ]
+    display.result({"taken": answer}, as_json, lambda: "\n".join(lines))
 
 
-def _merge_file(core: "Core", path: Path, dry_run: bool) -> "MergeCounts":
-    if dry_run:
-        return core.imports.preview_merge(path)
-    return core.imports.merge(path, lambda done, of: display.message(f"{done:,} of {of:,} runs"), actor())
+def _read(
+    core: "Core", paths: Sequence[str], options: Mapping[str, Any], unread: "list[Unread]"
+) -> "Iterator[ParsedResult]":
+    """The results one at a time, so that any number fits into memory; what cannot be read goes to `unread`."""
+    from aisbench_core.importing.readers.results import Unread
 
-
-def _sentence(path: str, counts: "MergeCounts") -> str:
-    excluded = f", {counts.excluded:,} rehearsals left out" if counts.excluded else ""
-    return f"{path}: {counts.new:,} new runs, {counts.existing:,} already imported{excluded}"
-
-
-def _choices(core: "Core", options: Mapping[str, Any]) -> "Choices":
-    from aisbench_core.importing.choices import Choices, ImportAnswers
-    from aisbench_core.model import Mode
-
-    mode = Mode(options["mode"]) if options["mode"] else None
-    answers = ImportAnswers(mode=mode, **{name: options[name] for name in FACTS})
-    return Choices(core.imports.where(options["profile"], options["region"]), answers, replace=options["replace"])
-
-
-def _read(core: "Core", paths: Sequence[str], options: Mapping[str, Any]) -> "Iterator[ParsedResult | Unread]":
     zone = timezone(timedelta(hours=options["utc_offset"]))
     for path in paths:
         if path.startswith(OBS):
             profile = core.regions.profile(options["profile"]).name  # an empty name is the default profile
-            yield from core.imports.read_obs(profile, path, options["mapping"], zone)
+            items = core.imports.read_obs(profile, path, options["mapping"], zone)
         else:
-            yield from core.imports.read(Path(path), options["mapping"], zone)
+            items = core.imports.read(Path(path), options["mapping"], zone)
+        for item in items:
+            if isinstance(item, Unread):
+                unread.append(item)  # one bad file must not stop a thousand others
+            else:
+                yield item
 
 
-def _parsed(items: "Iterator[ParsedResult | Unread]", unread: "list[Unread]") -> "Iterator[ParsedResult]":
-    """The results one at a time, so that any number fits into memory; what cannot be read goes to `unread`."""
-    from aisbench_core.importing.readers.results import Unread
-
-    for item in items:
-        if isinstance(item, Unread):
-            unread.append(item)  # one bad file must not stop a thousand others
-        else:
-            yield item
-
-
-def _save(
-    core: "Core",
-    results: "Iterator[ParsedResult]",
-    choices: "Choices",
-    mapping: Mapping[str, str],
-    unread: "list[Unread]",
-    as_json: bool,
-) -> int:
-    core.imports.columns.remember(mapping, actor())  # also if the import fails: the user has said it
-    saved = core.imports.save(results, choices, actor(), lambda done: display.message(f"{done} results"))
-    where = choices.where
+def _print_saved(saved: "Saved", where: "Provenance", unread: "list[Unread]", as_json: bool) -> int:
     count = len(saved.new) + saved.existing
     if count or as_json:  # otherwise the error is all there is to print
         counts = {"new": saved.new, "known": saved.existing, "corrected": saved.corrected}
-        display.result(
-            {"region": where.region, "rehearsal": where.rehearsal, **counts, "unread": unread},
-            as_json,
-            lambda: f"{len(saved.new)} new in region {where.region}, {saved.existing} already imported",
-        )
+        answer = {**display.pick(where, "region", "rehearsal"), **counts, "unread": unread}
+        text = f"{len(saved.new)} new in region {where.region}, {saved.existing} already imported"
+        display.result(answer, as_json, lambda: text)
     if saved.corrected:
         rows = display.count(saved.corrected, "row")
         display.message(f"{rows} would be read differently with the present columns: use --replace to store them again")
@@ -199,7 +183,14 @@ def _save(
 def _preview(
     core: "Core", previews: "list[Preview]", paths: Sequence[str], unread: "list[Unread]", as_json: bool
 ) -> int:
-    tables = _tables(core, paths)
+    from aisbench_core.importing.readers.results import Table
+
+    items = (table for path in paths if not path.startswith(OBS) for table in core.imports.tables(Path(path)))
+    tables = {  # the field of each column; empty for columns that are ignored
+        table.source: {header: table.mapping.get(header, "") for header in table.columns}
+        for table in items
+        if isinstance(table, Table)
+    }
     answer = {"results": [_json(preview) for preview in previews], "tables": tables, "unread": unread}
     display.result(answer, as_json, lambda: _table(previews))
     if previews and not as_json:
@@ -208,18 +199,6 @@ def _preview(
         meanings = ", ".join(f"{header} = {field or 'ignored'}" for header, field in columns.items())
         display.message(f"columns of {source}: {meanings}")
     return len(previews)
-
-
-def _tables(core: "Core", paths: Sequence[str]) -> dict[str, dict[str, str]]:
-    """The field of each column of each table; empty for columns that are ignored."""
-    from aisbench_core.importing.readers.results import Table
-
-    items = (table for path in paths if not path.startswith(OBS) for table in core.imports.tables(Path(path)))
-    return {
-        table.source: {header: table.mapping.get(header, "") for header in table.columns}
-        for table in items
-        if isinstance(table, Table)
-    }
 
 
 def _json(preview: "Preview") -> dict[str, object]:
@@ -285,7 +264,16 @@ def imports() -> None:
 def list_(limit: int, offset: int, as_json: bool) -> None:
     """List imports, newest first: one for each `aisbench import`, or import on the page."""
     page, total = open_core(writing=False).imports.imports(limit, offset)
-    display.result({"imports": [*map(_import_json, page)], "total": total}, as_json, lambda: _imports_table(page))
+    columns: display.Columns[Import] = {
+        "import": lambda entry: entry.import_id,
+        "at": lambda entry: display.local_time(entry.at),
+        ">runs": lambda entry: str(entry.runs),
+        "files": lambda entry: entry.files,
+        "regions": lambda entry: ", ".join(entry.regions),
+        ">annotated": lambda entry: str(entry.annotated),
+    }
+    answer = {"imports": [*map(_import_json, page)], "total": total}
+    display.result(answer, as_json, lambda: display.table_of(page, columns))
     display.page_size(len(page), offset, total, "imports")
 
 
@@ -308,26 +296,11 @@ def forget(import_id: str, keep_remarks: bool, yes: bool, as_json: bool) -> None
         annotated = f"; {chosen.annotated} of them have tags or notes, which are {fate}" if chosen.annotated else ""
         click.confirm(f"Delete {runs}{annotated}?", abort=True, err=True)
     deleted = service.forget(chosen, actor(), keep_remarks=keep_remarks)
-    display.result(
-        {**_import_json(chosen), "forgotten": deleted},
-        as_json,
-        lambda: f"{display.count(deleted, 'run')} of {chosen.files} deleted",
-    )
+    text = f"{display.count(deleted, 'run')} of {chosen.files} deleted"
+    display.result({**_import_json(chosen), "forgotten": deleted}, as_json, lambda: text)
 
 
 def _import_json(entry: "Import") -> dict[str, object]:
     files = {"first_file": entry.first, "last_file": entry.last}
     answer = {"import_id": entry.import_id, "imported_at": entry.at, "runs": entry.runs, **files}
     return {**answer, "regions": entry.regions, "remarked": entry.annotated}
-
-
-def _imports_table(page: "list[Import]") -> str:
-    columns: display.Columns[Import] = {
-        "import": lambda entry: entry.import_id,
-        "at": lambda entry: display.local_time(entry.at),
-        ">runs": lambda entry: str(entry.runs),
-        "files": lambda entry: entry.files,
-        "regions": lambda entry: ", ".join(entry.regions),
-        ">annotated": lambda entry: str(entry.annotated),
-    }
-    return display.table_of(page, columns)

@@ -42,7 +42,18 @@ def runs(states: "tuple[RunState, ...]", text: str, limit: int, offset: int, as_
     ledger = open_core(writing=False).ledger
     page = ledger.page(states or None, text, limit, offset)
     total = ledger.count(states or None, text)
-    display.result({"runs": page, "total": total}, as_json, lambda: _runs_table(page))
+    columns: display.Columns[Run] = {
+        "run": lambda run: run.run_id,
+        "workload": lambda run: display.clipped(run.spec.workload),
+        "version": lambda run: display.clipped(run.spec.framework_version) or formats.MISSING,
+        "nodes × cards": lambda run: formats.nodes_and_cards(run.spec.node_count, run.spec.cards_per_node),
+        "state": display.state,
+        "created": lambda run: display.local_time(run.created_at),
+        ">ran for": lambda run: formats.duration(run.duration_s),
+        "by": lambda run: run.created_by,
+        "detail": lambda run: run.detail[:80],  # the table would wrap
+    }
+    display.result({"runs": page, "total": total}, as_json, lambda: display.table_of(page, columns))
     display.page_size(len(page), offset, total, "runs")
 
 
@@ -52,14 +63,17 @@ def runs(states: "tuple[RunState, ...]", text: str, limit: int, offset: int, as_
 def show(run_id: str, as_json: bool) -> None:
     """Show a run: spec, state, progress, events and result."""
     core = open_core(writing=False)
-    row = _row_without_run(core, run_id)
+    row = None
+    try:
+        core.ledger.get(run_id)
+    except (RunNotFound, DamagedLedger):  # it was imported, or the ledger is newer or damaged
+        row = core.warehouse.run(run_id)
+        if row is None:
+            raise
     if row:
         annotations = core.annotations.of(row.run_id)
-        display.result(
-            {"run": None, "result": row, "remarks": annotations},
-            as_json,
-            lambda: _blocks(_row_fields(row), result_text(row), _annotations(annotations)),
-        )
+        blocks = _blocks(_row_fields(row), result_text(row), _annotations(annotations))
+        display.result({"run": None, "result": row, "remarks": annotations}, as_json, lambda: blocks)
         return
     run = core.ledger.get(run_id)
     progress = core.ledger.progress(run.run_id)
@@ -173,19 +187,6 @@ def result_text(row: "RunRow | None") -> str:
     return f"result\n{display.indented(text)}"
 
 
-def _row_without_run(core: "Core", run_id: str) -> "RunRow | None":
-    """The row of a run that is not in the ledger: it was imported, or the ledger is newer or damaged."""
-    try:
-        core.ledger.get(run_id)
-    except RunNotFound:
-        return core.warehouse.run(run_id)
-    except DamagedLedger:
-        if row := core.warehouse.run(run_id):
-            return row
-        raise
-    return None
-
-
 def _row_fields(row: "RunRow") -> str:
     return display.fields(
         ("run", row.run_id),
@@ -203,28 +204,17 @@ def _row_fields(row: "RunRow") -> str:
     )
 
 
-def _runs_table(runs: "list[Run]") -> str:
-    columns: display.Columns[Run] = {
-        "run": lambda run: run.run_id,
-        "workload": lambda run: display.clipped(run.spec.workload),
-        "version": lambda run: display.clipped(run.spec.framework_version) or formats.MISSING,
-        "nodes × cards": lambda run: formats.nodes_and_cards(run.spec.node_count, run.spec.cards_per_node),
-        "state": display.state,
-        "created": lambda run: display.local_time(run.created_at),
-        ">ran for": lambda run: formats.duration(run.duration_s),
-        "by": lambda run: run.created_by,
-        "detail": lambda run: run.detail[:80],  # the table would wrap
-    }
-    return display.table_of(runs, columns)
-
-
 def _run_fields(run: "Run", progress: "Progress | None", system: str) -> str:
     spec = run.spec
     return display.fields(
         ("run", run.run_id),
         ("state", display.state(run)),
         ("detail", run.detail),
-        ("progress", _progress(run, progress)),
+        # Progress is stored per state; that of an earlier one says nothing about the present.
+        (
+            "progress",
+            f"{progress.done} of {progress.total} {progress.unit}" if progress and progress.state is run.state else "",
+        ),
         ("workload", f"{spec.workload} {spec.framework_version}".strip()),
         ("parameters", ", ".join(f"{name}={value}" for name, value in spec.parameters.items())),
         ("mode", "" if spec.mode == "cluster" else str(spec.mode)),
@@ -244,13 +234,6 @@ def _run_fields(run: "Run", progress: "Progress | None", system: str) -> str:
         ("code", run.code_sha256[:12]),
         ("system", system),
     )
-
-
-def _progress(run: "Run", progress: "Progress | None") -> str:
-    # Progress is stored per state; that of an earlier one says nothing about the present.
-    if progress is None or progress.state is not run.state:
-        return ""
-    return f"{progress.done} of {progress.total} {progress.unit}"
 
 
 def _events(events: "list[Event]") -> str:
@@ -298,7 +281,16 @@ def active_jobs(profile: str, api: str | None, as_json: bool) -> None:
     """
     core = open_core(writing=False)
     jobs = core.jobs.active(core.regions.profile(profile).name, _api(api))
-    display.result(jobs, as_json, lambda: _jobs_table(jobs))
+    columns: display.Columns[RegionJob] = {
+        "job": lambda job: job.status.name,
+        ">version": lambda job: str(job.status.version or formats.MISSING),
+        "phase": lambda job: job.status.phase,
+        ">nodes": lambda job: str(job.status.node_count),
+        "created": lambda job: display.local_time(job.status.created_at),
+        "run": lambda job: job.run.run_id if job.run else formats.MISSING,
+        "id": lambda job: job.status.job_id,
+    }
+    display.result(jobs, as_json, lambda: display.table_of(jobs, columns))
 
 
 @jobs.command("stop")
@@ -339,16 +331,3 @@ def _api(name: str | None) -> "Api | None":
 def _job_title(job: "RegionJob") -> str:
     version = f" version {job.status.version}" if job.status.version else ""
     return f"{job.status.name}{version}" + (f" (run {job.run.run_id})" if job.run else "")
-
-
-def _jobs_table(jobs: "list[RegionJob]") -> str:
-    columns: display.Columns[RegionJob] = {
-        "job": lambda job: job.status.name,
-        ">version": lambda job: str(job.status.version or formats.MISSING),
-        "phase": lambda job: job.status.phase,
-        ">nodes": lambda job: str(job.status.node_count),
-        "created": lambda job: display.local_time(job.status.created_at),
-        "run": lambda job: job.run.run_id if job.run else formats.MISSING,
-        "id": lambda job: job.status.job_id,
-    }
-    return display.table_of(jobs, columns)

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from aisbench_core.warehouse import BoardQuery, Scaling, ScalingPoint
     from aisbench_core.wiring import Core
 
-Choice = dict[str, Any]
-
 # Benchmark configurations whose curves are listed; filters choose among more.
 MAX_CONFIGURATIONS = 50
 
@@ -69,11 +67,31 @@ def _matching_curve(core: "Core", filters: dict[str, Any], as_json: bool) -> "Sc
         return matching[0][1]
     systems = distinct_systems(curve.query for _, curve in matching)
     choices = [
-        _choice(curve, row.workload, parameters.get(row.configuration.fingerprint, ""), systems[curve.query.id])
+        {
+            "run_id": curve.points[-1].dots[0].run_id,  # selects the curve: `aisbench scaling RUN`
+            "workload": row.workload + (" (synthetic data)" if curve.query.synthetic_data else "") + _origin(curve),
+            "parameters": parameters.get(row.configuration.fingerprint, ""),
+            "framework_version": curve.query.framework_version,
+            "hardware": f"{display.hardware_name(curve.query)} · {curve.query.cards_per_node} cards",
+            "node_counts": [point.node_count for point in curve.points],
+            "runs": sum(point.runs for point in curve.points),
+            "system": systems[curve.query.id],
+        }
         for row, curve in matching
     ]
+    columns: display.Columns[dict[str, Any]] = {
+        "run": lambda choice: choice["run_id"],
+        "workload": lambda choice: display.clipped(choice["workload"]),
+        "parameters": lambda choice: display.clipped(choice["parameters"]) or formats.MISSING,
+        "version": lambda choice: display.clipped(choice["framework_version"]),
+        "hardware": lambda choice: choice["hardware"],
+        "system": lambda choice: display.clipped(choice["system"], 60) or formats.MISSING,
+        "nodes": lambda choice: ", ".join(map(str, choice["node_counts"])),
+        ">runs": lambda choice: str(choice["runs"]),
+    }
+    hidden = () if any(choice["system"] for choice in choices) else ("system",)
     answer = {"region": query.region, "rehearsal": page.rehearsal, "choices": choices}
-    display.result(answer, as_json, lambda: _list(choices))
+    display.result(answer, as_json, lambda: display.table_of(choices, columns, hidden))
     more = f" of the first {len(page.rows)} of {page.total} configurations" if page.total > len(page.rows) else ""
     kind = display.REHEARSALS if page.rehearsal else "measurements"
     display.message(f"{query.region}: {display.count(len(choices), 'curve')}{more}; {kind}")
@@ -95,36 +113,8 @@ def _matches(curve: "Scaling", query: "BoardQuery") -> bool:
     )
 
 
-def _choice(curve: "Scaling", workload: str, parameters: str, system: str) -> Choice:
-    query = curve.query
-    return {
-        "run_id": curve.points[-1].dots[0].run_id,  # selects the curve: `aisbench scaling RUN`
-        "workload": workload + (" (synthetic data)" if query.synthetic_data else "") + _origin(curve),
-        "parameters": parameters,
-        "framework_version": query.framework_version,
-        "hardware": f"{display.hardware_name(query)} · {query.cards_per_node} cards",
-        "node_counts": [point.node_count for point in curve.points],
-        "runs": sum(point.runs for point in curve.points),
-        "system": system,
-    }
-
-
 def _origin(curve: "Scaling") -> str:
     return f" ({curve.query.origin.label})" if curve.query.origin == "imported" else ""
-
-
-def _list(choices: "list[Choice]") -> str:
-    columns: display.Columns[Choice] = {
-        "run": lambda choice: choice["run_id"],
-        "workload": lambda choice: display.clipped(choice["workload"]),
-        "parameters": lambda choice: display.clipped(choice["parameters"]) or formats.MISSING,
-        "version": lambda choice: display.clipped(choice["framework_version"]),
-        "hardware": lambda choice: choice["hardware"],
-        "system": lambda choice: display.clipped(choice["system"], 60) or formats.MISSING,
-        "nodes": lambda choice: ", ".join(map(str, choice["node_counts"])),
-        ">runs": lambda choice: str(choice["runs"]),
-    }
-    return display.table_of(choices, columns, hidden=() if any(choice["system"] for choice in choices) else ("system",))
 
 
 def predictions(curve: "Scaling", node_counts: Iterable[int]) -> list[dict[str, object]]:
@@ -140,12 +130,6 @@ def predictions(curve: "Scaling", node_counts: Iterable[int]) -> list[dict[str, 
 def _text(curve: "Scaling", predicted: list[dict[str, object]]) -> str:
     if not curve.points:
         return "\n".join(["no valid run in cluster mode; single servers do not scale", *_excluded(curve)])
-    origin = _origin(curve).strip()
-    lines = [_points(curve), "", *_law(curve), *map(_prediction, predicted), *_excluded(curve)]
-    return "\n".join([origin, *lines] if origin else lines)
-
-
-def _points(curve: "Scaling") -> str:
     residuals = dict(curve.fit.residuals)
     columns: display.Columns[ScalingPoint] = {
         ">nodes": lambda point: str(point.node_count),
@@ -157,7 +141,9 @@ def _points(curve: "Scaling") -> str:
         ">efficiency": lambda point: formats.percent(point.efficiency),
         ">off the law": lambda point: formats.signed(residuals.get(point.node_count)),
     }
-    return display.table_of(curve.points, columns)
+    lines = [display.table_of(curve.points, columns), "", *_law(curve), *map(_prediction, predicted), *_excluded(curve)]
+    origin = _origin(curve).strip()
+    return "\n".join([origin, *lines] if origin else lines)
 
 
 def _interval(point: "ScalingPoint") -> str:

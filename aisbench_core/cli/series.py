@@ -1,6 +1,6 @@
 """`aisbench series`: repeats of one spec on several node counts, launched and compared together."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from aisbench_core.model import SeriesRow
     from aisbench_core.series.comparing import RowPair, SeriesComparison
     from aisbench_core.series.matrix import Cell, Matrix, MatrixRow
-    from aisbench_core.series.planning import RowFinding, SeriesDraft
     from aisbench_core.wiring import Core
 
 
@@ -58,14 +57,31 @@ def run_series(profile: str, wait: bool, dry_run: bool, as_json: bool, **argumen
     command returns when nothing is left to do; the exit code is 4 unless every cell has a valid result.
     """
     core = open_core(writing=not dry_run)
-    draft = _drafted(core, profile, arguments)
-    for finding in draft.findings:
-        if dry_run or finding.finding.level != "error":  # `launch` refuses a plan with errors, and prints them then
-            display.message(_finding(finding))
-    display.message(_estimate(draft))
+    names = ("node_counts", "repeats", "versions", "images", "parallel", "hours_per_run", "budget", "name")
+    answers = {name: arguments.pop(name) for name in names}
+    spec = spec_on_all_cards(core, profile, core.regions.flavors, **arguments)
+    draft = core.series.plan(spec, answers, profile)
+    for found in draft.findings:
+        if dry_run or found.finding.level != "error":  # `launch` refuses a plan with errors, and prints them then
+            rows = "" if found.everywhere else f"{', '.join(row.title for row in found.rows)}: "
+            display.message(rows + display.finding(found.finding))
+    estimate = draft.estimate
+    cost = "" if estimate.cost is None else f", about {formats.money(estimate.cost, estimate.currency)}"
+    budget = "" if draft.plan.budget is None else f" of a budget of {draft.plan.budget:g}"
+    display.message(
+        f"{display.count(estimate.cells, 'cell')}, about {estimate.node_hours:.4g} node hours{budget}{cost},"
+        f" {estimate.wall_hours:.4g} hours with {draft.plan.parallel} at a time"
+    )
     if dry_run:
+        columns: display.Columns[SeriesRow] = {
+            "row": lambda row: row.title,
+            "nodes × cards": lambda row: formats.nodes_and_cards(row.node_count, row.spec.cards_per_node),
+            "version": lambda row: row.spec.framework_version,
+            "engine": lambda row: row.spec.image_url or row.spec.engine_version,
+            ">runs": lambda row: str(draft.plan.repeats),  # noqa: ARG005  # the same in every row
+        }
         answer = display.pick(draft, "plan", "rows", "findings", "estimate")
-        display.result(answer, as_json, lambda: _planned(draft))
+        display.result(answer, as_json, lambda: display.table_of(draft.rows, columns))
         click.get_current_context().exit(YOUR_INPUT if draft.errors else 0)
     launched = core.series.launch(draft.plan, profile, actor())
     if not wait:
@@ -80,14 +96,26 @@ def run_series(profile: str, wait: bool, dry_run: bool, as_json: bool, **argumen
         click.get_current_context().exit(RUN_FAILED)
 
 
-@series.command(name="list")
+@series.command("list")
 @paging(1000)
 @as_json
 def list_(limit: int, offset: int, as_json: bool) -> None:
     """List series, newest first."""
     service = open_core(writing=False).series
     page, total = service.page(limit, offset), service.count()
-    display.result({"series": [*map(_matrix_json, page)], "total": total}, as_json, lambda: _table(page))
+    columns: display.Columns[Matrix] = {
+        "series": lambda matrix: matrix.series.series_id,
+        "name": lambda matrix: matrix.series.title,
+        "nodes": lambda matrix: ",".join(map(str, sorted(matrix.series.plan.node_counts))),
+        ">cells": lambda matrix: str(len(matrix.cells)),
+        ">valid": lambda matrix: str(matrix.valid),
+        "state": lambda matrix: str(matrix.state),
+        ">node hours": _node_hours,
+        "created": lambda matrix: display.local_time(matrix.series.created_at),
+        "by": lambda matrix: matrix.series.created_by,
+    }
+    answer = {"series": [*map(_matrix_json, page)], "total": total}
+    display.result(answer, as_json, lambda: display.table_of(page, columns))
     display.page_size(len(page), offset, total, "series")
 
 
@@ -111,7 +139,13 @@ def compare(baseline_id: str, series_id: str, as_json: bool) -> None:
     change counts if it is 1 % or more and its p-value is at most 1 %, adjusted over all rows.
     """
     comparison = open_core(writing=False).series.compare(baseline_id, series_id)
-    display.result(_comparison_json(comparison), as_json, lambda: _comparison_text(comparison))
+    answer = {
+        "baseline": comparison.baseline.series.series_id,
+        "candidate": comparison.candidate.series.series_id,
+        "rows": [*map(_pair_json, comparison.pairs)],
+        **display.pick(comparison, "outcome", "alone", "differences"),
+    }
+    display.result(answer, as_json, lambda: _comparison_text(comparison))
     click.get_current_context().exit(exit_code_of(comparison.outcome))
 
 
@@ -141,13 +175,6 @@ def resume(series_id: str, budget: float, as_json: bool) -> None:
     """Change the budget of a series; a series on hold continues if the budget allows it."""
     core = open_core(writing=True)
     _print_change(core, core.series.resume(series_id, budget, actor()), as_json)
-
-
-def _drafted(core: "Core", profile: str, arguments: dict[str, Any]) -> "SeriesDraft":
-    names = ("node_counts", "repeats", "versions", "images", "parallel", "hours_per_run", "budget", "name")
-    answers = {name: arguments.pop(name) for name in names}
-    spec = spec_on_all_cards(core, profile, core.regions.flavors, **arguments)
-    return core.series.plan(spec, answers, profile)
 
 
 def _print_change(core: "Core", matrix: "Matrix", as_json: bool) -> None:
@@ -197,47 +224,6 @@ def _statistics_json(row: "MatrixRow") -> dict[str, object]:
     }
 
 
-def _finding(found: "RowFinding") -> str:
-    rows = "" if found.everywhere else f"{', '.join(row.title for row in found.rows)}: "
-    return rows + display.finding(found.finding)
-
-
-def _estimate(draft: "SeriesDraft") -> str:
-    estimate = draft.estimate
-    cost = "" if estimate.cost is None else f", about {formats.money(estimate.cost, estimate.currency)}"
-    budget = "" if draft.plan.budget is None else f" of a budget of {draft.plan.budget:g}"
-    return (
-        f"{display.count(estimate.cells, 'cell')}, about {estimate.node_hours:.4g} node hours{budget}{cost},"
-        f" {estimate.wall_hours:.4g} hours with {draft.plan.parallel} at a time"
-    )
-
-
-def _planned(draft: "SeriesDraft") -> str:
-    columns: display.Columns[SeriesRow] = {
-        "row": lambda row: row.title,
-        "nodes × cards": lambda row: formats.nodes_and_cards(row.node_count, row.spec.cards_per_node),
-        "version": lambda row: row.spec.framework_version,
-        "engine": lambda row: row.spec.image_url or row.spec.engine_version,
-        ">runs": lambda row: str(draft.plan.repeats),  # noqa: ARG005  # the same in every row
-    }
-    return display.table_of(draft.rows, columns)
-
-
-def _table(page: "Sequence[Matrix]") -> str:
-    columns: display.Columns[Matrix] = {
-        "series": lambda matrix: matrix.series.series_id,
-        "name": lambda matrix: matrix.series.title,
-        "nodes": lambda matrix: ",".join(map(str, sorted(matrix.series.plan.node_counts))),
-        ">cells": lambda matrix: str(len(matrix.cells)),
-        ">valid": lambda matrix: str(matrix.valid),
-        "state": lambda matrix: str(matrix.state),
-        ">node hours": _node_hours,
-        "created": lambda matrix: display.local_time(matrix.series.created_at),
-        "by": lambda matrix: matrix.series.created_by,
-    }
-    return display.table_of(page, columns)
-
-
 def _report(matrix: "Matrix") -> str:
     series = matrix.series
     fields = display.fields(
@@ -253,14 +239,29 @@ def _report(matrix: "Matrix") -> str:
         ("created", f"{display.local_time(series.created_at)} by {series.created_by}"),
         ("code", f"{matrix.codes} different versions were measured" if matrix.codes > 1 else ""),
     )
-    parts = (fields, _matrix(matrix), _statistics(matrix), _checks(matrix), _lost(matrix))
-    return "\n\n".join(filter(None, parts))
-
-
-def _matrix(matrix: "Matrix") -> str:
-    repeats = [f">{number + 1}" for number in range(matrix.series.plan.repeats)]
-    rows = [(row.planned.title, *map(_cell, row.cells), row.unit) for row in matrix.rows]
-    return display.table(("row", *repeats, "unit"), rows)
+    repeats = [f">{number + 1}" for number in range(series.plan.repeats)]
+    cells = [(row.planned.title, *map(_cell, row.cells), row.unit) for row in matrix.rows]
+    checks = [
+        (row.planned.title, check.id, str(check.level), check.expected, check.found, check.evidence)
+        for row in matrix.rows
+        if row.verdict
+        for level in ("fail", "warn")
+        for check in row.verdict.checks
+        if check.level == level
+    ]
+    lost = [  # and the run that explains why
+        (row.planned.title, str(cell.repeat), str(cell.shown.state), *((run.run_id, run.detail) if run else ("", "")))
+        for row in matrix.rows
+        for cell in row.cells
+        if cell.is_lost
+        for run in [cell.shown.run]
+    ]
+    parts = [fields, display.table(("row", *repeats, "unit"), cells), _statistics(matrix)]
+    if checks:
+        parts.append(display.table(("row", "check", "level", "expected", "found", "evidence"), checks))
+    if lost:
+        parts.append(display.table(("without a valid result", ">repeat", "state", "run", "detail"), lost))
+    return "\n\n".join(parts)
 
 
 def _cell(cell: "Cell") -> str:
@@ -270,18 +271,6 @@ def _cell(cell: "Cell") -> str:
         return formats.number(attempt.throughput) + number
     active = attempt.run if attempt.state == "active" else None
     return (display.state(active) if active else str(attempt.state)) + number
-
-
-def _lost(matrix: "Matrix") -> str:
-    """Cells without a result, and the run that explains why."""
-    rows = [
-        (row.planned.title, str(cell.repeat), str(cell.shown.state), *((run.run_id, run.detail) if run else ("", "")))
-        for row in matrix.rows
-        for cell in row.cells
-        if cell.is_lost
-        for run in [cell.shown.run]
-    ]
-    return display.table(("without a valid result", ">repeat", "state", "run", "detail"), rows) if rows else ""
 
 
 def _statistics(matrix: "Matrix") -> str:
@@ -306,30 +295,9 @@ def _interval(row: "MatrixRow") -> str:
     return f"{formats.number(row.summary.ci_low)} to {formats.number(row.summary.ci_high)}"
 
 
-def _checks(matrix: "Matrix") -> str:
-    rows = [
-        (row.planned.title, check.id, str(check.level), check.expected, check.found, check.evidence)
-        for row in matrix.rows
-        if row.verdict
-        for level in ("fail", "warn")
-        for check in row.verdict.checks
-        if check.level == level
-    ]
-    return display.table(("row", "check", "level", "expected", "found", "evidence"), rows) if rows else ""
-
-
 def _node_hours(matrix: "Matrix") -> str:
     hours = matrix.hours
     return f"{hours.used:.3g}" + ("" if hours.budget is None else f" of {hours.budget:g}")
-
-
-def _comparison_json(comparison: "SeriesComparison") -> dict[str, object]:
-    return {
-        "baseline": comparison.baseline.series.series_id,
-        "candidate": comparison.candidate.series.series_id,
-        "rows": [*map(_pair_json, comparison.pairs)],
-        **display.pick(comparison, "outcome", "alone", "differences"),
-    }
 
 
 def _pair_json(pair: "RowPair") -> dict[str, object]:
@@ -345,14 +313,13 @@ def _comparison_text(comparison: "SeriesComparison") -> str:
         ("candidate", f"{comparison.candidate.series.title} {comparison.candidate.series.series_id}"),
         ("not compared", ", ".join(row.title for row in comparison.alone)),
     )
-    heads = (
-        "row", ">n", ">baseline", ">n", ">candidate", "unit", ">change", ">95 % interval", ">p", ">adjusted p",
-        "verdict",
-    )  # fmt: skip
+    sides_heads = ("row", ">n", ">baseline", ">n", ">candidate", "unit")
+    heads = (*sides_heads, ">change", ">95 % interval", ">p", ">adjusted p", "verdict")
     rows = display.table(heads, [tuple(_pair_cells(pair)) for pair in comparison.pairs])
     fields = [(difference.field, *map(display.value, difference.values)) for difference in comparison.differences]
     differs = display.table(("differs", "baseline", "candidate"), fields) if fields else "the specs are equal"
-    return "\n\n".join([sides, rows, differs, *_powers(comparison)])
+    powers = [f"{pair.candidate.planned.title}: {power_text(pair.power)}" for pair in comparison.pairs if pair.power]
+    return "\n\n".join(filter(None, [sides, rows, differs, "\n".join(powers)]))
 
 
 def _pair_cells(pair: "RowPair") -> Iterator[str]:
@@ -366,9 +333,3 @@ def _pair_cells(pair: "RowPair") -> Iterator[str]:
     yield formats.p_value(pair.difference.p_value if pair.difference else None)
     yield formats.p_value(pair.adjusted_p)
     yield f"{pair.verdict}: {', '.join(pair.reasons)}" if pair.reasons else str(pair.outcome)
-
-
-def _powers(comparison: "SeriesComparison") -> Iterator[str]:
-    lines = [f"{pair.candidate.planned.title}: {power_text(pair.power)}" for pair in comparison.pairs if pair.power]
-    if lines:
-        yield "\n".join(lines)

@@ -47,7 +47,14 @@ def validate(
     validation = core.warehouse.validate(query)
     rules = core.rulesets.get(validation.ruleset_id)
     listed = [run for run in validation.runs if include_valid or not run.validity.counts or run.warned_checks]
-    answer = _json(validation, listed, rules, core.rulesets.bases())
+    bases = core.rulesets.bases()
+    answer = {
+        **display.pick(validation, "ruleset_id", "ruleset_sha256", "rehearsal", "counts"),
+        "ruleset_basis": rules.basis,
+        "by_rule": {name: dict(zip(LEVELS, count, strict=True)) for name, count in validation.by_rule.items()},
+        "fixes": _fixes(validation, rules),
+        "runs": [_run_json(run, bases) for run in listed],
+    }
     display.result(answer, as_json, lambda: _table(validation, listed, rules))
     _print_summary(validation, rules, core.warehouse.store_evaluations(validation, actor()) if store else None)
     if validation.counts[Validity.INVALID]:
@@ -60,11 +67,8 @@ def _validate_series(core: "Core", query: "BoardQuery", as_json: bool) -> int:
 
     rules = core.rulesets.get(query.ruleset_id or core.settings.ruleset)
     series_list = core.warehouse.series.among(query)
-    display.result(
-        [{**asdict(series), "runs": series.runs, "counts": series.counts} for series in series_list],
-        as_json,
-        lambda: _series_table(rules, series_list),
-    )
+    answer = [{**asdict(series), "runs": series.runs, "counts": series.counts} for series in series_list]
+    display.result(answer, as_json, lambda: _series_table(rules, series_list))
     counting = sum(series.counts for series in series_list)
     ruleset = f", by ruleset {with_basis(rules.id, rules.basis)}" if rules.basis else ""
     display.message(
@@ -109,7 +113,15 @@ def list_rulesets(ctx: click.Context, as_json: bool) -> None:
             errors.append(error)
     names = ("id", "title", "edition", "source", "sha256", "inferred", "basis")
     answer = [{**display.pick(ruleset, *names), "rules": len(ruleset.rules)} for ruleset in rulesets]
-    display.result(answer, as_json, lambda: _rulesets(rulesets))
+    columns: display.Columns[Ruleset] = {
+        "id": lambda ruleset: ruleset.id,
+        "title": lambda ruleset: ruleset.title,
+        "edition": lambda ruleset: ruleset.edition,
+        ">rules": lambda ruleset: str(len(ruleset.rules)),
+        ">inferred": lambda ruleset: str(len(ruleset.inferred)),
+        "basis": lambda ruleset: ruleset.basis,
+    }
+    display.result(answer, as_json, lambda: display.table_of(rulesets, columns))
     active = core.settings.ruleset
     display.message(f"active: {with_basis(active, core.rulesets.bases().get(active, ''))}")
     for damaged in errors:
@@ -125,30 +137,6 @@ def show(ruleset_id: str) -> None:
     core = open_core(writing=False)
     core.rulesets.get(ruleset_id)  # refuses a file that cannot be used
     click.echo(core.rulesets.text(ruleset_id), nl=False)
-
-
-def _rulesets(rulesets: "list[Ruleset]") -> str:
-    columns: display.Columns[Ruleset] = {
-        "id": lambda ruleset: ruleset.id,
-        "title": lambda ruleset: ruleset.title,
-        "edition": lambda ruleset: ruleset.edition,
-        ">rules": lambda ruleset: str(len(ruleset.rules)),
-        ">inferred": lambda ruleset: str(len(ruleset.inferred)),
-        "basis": lambda ruleset: ruleset.basis,
-    }
-    return display.table_of(rulesets, columns)
-
-
-def _json(
-    validation: "Validation", listed: list["RunEvaluation"], rules: "Ruleset", bases: Mapping[str, str]
-) -> dict[str, object]:
-    return {
-        **display.pick(validation, "ruleset_id", "ruleset_sha256", "rehearsal", "counts"),
-        "ruleset_basis": rules.basis,
-        "by_rule": {name: dict(zip(LEVELS, count, strict=True)) for name, count in validation.by_rule.items()},
-        "fixes": _fixes(validation, rules),
-        "runs": [_run_json(run, bases) for run in listed],
-    }
 
 
 def _run_json(run: "RunEvaluation", bases: Mapping[str, str]) -> dict[str, object]:

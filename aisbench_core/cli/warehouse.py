@@ -71,7 +71,12 @@ def move(to: str, data: str) -> None:
 @click.pass_context
 def check(ctx: click.Context, mend: bool, as_json: bool) -> None:
     """Verify every row against recomputed numbers and hashes and the run folders; exit code 1 if any is damaged."""
-    checked = open_core(writing=mend).storage.check(actor(), mend=mend, on_progress=_print_checked)
+
+    def report(done: int, total: int) -> None:
+        if total > QUICK_RUNS:
+            display.message(f"{done:,} of {display.count(total, 'run')} checked")
+
+    checked = open_core(writing=mend).storage.check(actor(), mend=mend, on_progress=report)
     heads = ("where", "what", "what to do")
     damages = checked.damages
     display.result(checked, as_json, lambda: display.table(heads, _listed(damages)) if damages else "no problems found")
@@ -106,11 +111,6 @@ def snapshot(file: Path, replace: bool) -> None:
     """
     copy = open_core(writing=False).warehouse.snapshot(file, datetime.now(UTC), replace=replace)
     click.echo(f"{display.count(copy.runs, 'run')} in {copy.path}, {formats.size(copy.bytes)}")
-
-
-def _print_checked(done: int, total: int) -> None:
-    if total > QUICK_RUNS:
-        display.message(f"{done:,} of {display.count(total, 'run')} checked")
 
 
 def _listed(damages: "Sequence[Damage]") -> Iterator[tuple[str, str, str]]:
