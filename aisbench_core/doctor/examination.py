@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from aisbench_core.cloud.addresses import proxy_for, split
-from aisbench_core.cloud.ports import Cloud, Connect
+from aisbench_core.cloud.addresses import proxy_for
+from aisbench_core.cloud.ports import Connect
 from aisbench_core.cloud.probes import modelarts_trust, obs_proxy, obs_trust
 from aisbench_core.concurrent_checks import run_concurrently
 from aisbench_core.doctor import machine
 from aisbench_core.doctor.diagnosis import CHECKS, Diagnosis, State
-from aisbench_core.doctor.servers import Server, check_name, check_server, host_names, is_private
+from aisbench_core.doctor.servers import Server, check_name, check_route, check_server, host_names
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message, plural
 from aisbench_core.model import Clock
@@ -17,8 +17,6 @@ from aisbench_core.settings import HOME, Profile, Settings, load_profile
 
 SECONDS = 20.0
 PINS = HOME / "constraints.txt"
-
-Checks = dict[str, Callable[[], Sequence[Diagnosis]]]
 
 
 class Doctor:
@@ -41,50 +39,7 @@ class Doctor:
             broken = Diagnosis("profile", State.FAIL, error.message, error.hint)
             data = machine.check_data_folder(self._settings)
             return [broken, *data, *machine.check_libraries(PINS), *machine.check_loopback()]
-        return self._run(self._local_checks(profile) | self._remote_checks(profile))
-
-    def _local_checks(self, profile: Profile) -> Checks:
-        obs, modelarts = profile.obs_server, profile.training_endpoint
-        return {
-            "profile": _all(machine.check_addresses, profile),
-            "keys": _all(machine.check_keys, self._settings, profile),
-            "data": _all(machine.check_data_folder, self._settings),
-            "library": lambda: (*machine.check_libraries(PINS), *machine.check_sdk(profile)),
-            "proxy.loopback": _all(machine.check_loopback),
-            "proxy.obs": _all(machine.check_route, "obs", obs, obs_proxy(obs), _is_private(obs)),
-            "proxy.modelarts": _all(
-                machine.check_route, "modelarts", modelarts, proxy_for(modelarts), _is_private(modelarts)
-            ),
-        }
-
-    def _remote_checks(self, profile: Profile) -> Checks:
-        obs, modelarts = profile.obs_server, profile.training_endpoint
-        verify = profile.verify_tls
-        obs_server = Server("obs", obs, obs_proxy(obs), obs_trust, verify)
-        trust = partial(modelarts_trust, modelarts)
-        modelarts_server = Server("modelarts", modelarts, proxy_for(modelarts), trust, verify)
-        return {
-            **{check: _all(check_name, check, host, profile) for check, host in host_names(profile).items()},
-            "reach.obs": _all(check_server, obs_server, self._clock),
-            "reach.modelarts": _all(check_server, modelarts_server, self._clock),
-            "access.obs": _all(self._access, profile, "obs"),
-            "access.modelarts": _all(self._access, profile, "modelarts"),
-        }
-
-    def _access(self, profile: Profile, service: str) -> Iterator[Diagnosis]:
-        try:
-            cloud = self._connect(profile.name)
-        except AisbenchError:  # no usable keys, which `keys` reports
-            return
-        check = f"access.{service}"
-        try:
-            message = _list_bucket(cloud) if service == "obs" else _list_flavors(cloud)
-        except AisbenchError as error:
-            yield Diagnosis(check, State.FAIL, error.description, error.hint)
-            return
-        yield Diagnosis(check, State.OK, message)
-
-    def _run(self, checks: Checks) -> list[Diagnosis]:
+        checks = self._checks(profile)
         results: dict[str, Sequence[Diagnosis]] = {}
         for check, answer in run_concurrently(checks, self._seconds):
             if isinstance(answer, BaseException):
@@ -100,20 +55,44 @@ class Doctor:
         diagnoses = (diagnosis for check in checks for diagnosis in results[check])
         return sorted(diagnoses, key=lambda diagnosis: order.index(diagnosis.check))
 
+    def _checks(self, profile: Profile) -> dict[str, Callable[[], Sequence[Diagnosis]]]:
+        obs, modelarts, verify = profile.obs_server, profile.training_endpoint, profile.verify_tls
+        obs_server = Server("obs", obs, obs_proxy(obs), obs_trust, verify)
+        trust = partial(modelarts_trust, modelarts)
+        modelarts_server = Server("modelarts", modelarts, proxy_for(modelarts), trust, verify)
+        return {
+            "profile": _all(machine.check_addresses, profile),
+            "keys": _all(machine.check_keys, self._settings, profile),
+            "data": _all(machine.check_data_folder, self._settings),
+            "library": lambda: (*machine.check_libraries(PINS), *machine.check_sdk(profile)),
+            "proxy.loopback": _all(machine.check_loopback),
+            "proxy.obs": _all(check_route, obs_server),
+            "proxy.modelarts": _all(check_route, modelarts_server),
+            **{check: _all(check_name, check, host, profile) for check, host in host_names(profile).items()},
+            "reach.obs": _all(check_server, obs_server, self._clock),
+            "reach.modelarts": _all(check_server, modelarts_server, self._clock),
+            "access.obs": _all(self._access, profile, "obs"),
+            "access.modelarts": _all(self._access, profile, "modelarts"),
+        }
+
+    def _access(self, profile: Profile, service: str) -> Iterator[Diagnosis]:
+        try:
+            cloud = self._connect(profile.name)
+        except AisbenchError:  # no usable keys, which `keys` reports
+            return
+        check = f"access.{service}"
+        try:
+            if service == "obs":
+                cloud.objects.first(cloud.profile.path(), 1)
+                message = Message("the bucket {bucket} can be listed", bucket=cloud.profile.bucket)
+            else:
+                count = len(cloud.training.flavors())
+                message = plural(count, "{number} flavor is offered", "{number} flavors are offered")
+        except AisbenchError as error:
+            yield Diagnosis(check, State.FAIL, error.description, error.hint)
+            return
+        yield Diagnosis(check, State.OK, message)
+
 
 def _all(check: Callable[..., Iterator[Diagnosis]], *arguments: object) -> Callable[[], Sequence[Diagnosis]]:
     return lambda: tuple(check(*arguments))
-
-
-def _is_private(address: str) -> bool:
-    return is_private(split(address).hostname or "")
-
-
-def _list_bucket(cloud: Cloud) -> Message:
-    cloud.objects.first(cloud.profile.path(), 1)
-    return Message("the bucket {bucket} can be listed", bucket=cloud.profile.bucket)
-
-
-def _list_flavors(cloud: Cloud) -> Message:
-    count = len(cloud.training.flavors())
-    return plural(count, "{number} flavor is offered", "{number} flavors are offered")

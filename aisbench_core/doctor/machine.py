@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 from urllib.request import getproxies_environment
 
-from aisbench_core.cloud.addresses import Proxy, is_proxied, split
+from aisbench_core.cloud.addresses import is_proxied, split
 from aisbench_core.data_folder import open_paths
 from aisbench_core.doctor.diagnosis import Diagnosis, State
 from aisbench_core.errors import AisbenchError, ReadOnlyFolder
@@ -146,20 +146,6 @@ def check_loopback() -> Iterator[Diagnosis]:
     else:
         message = Message("{variables}; NO_PROXY covers this machine", variables=named)
         yield Diagnosis("proxy.loopback", State.OK, message)
-
-
-def check_route(service: str, address: str, proxy: Proxy | None, is_private: bool) -> Iterator[Diagnosis]:
-    """Whether a service is reached through a proxy; a warning for private clouds, which proxies often cannot reach."""
-    check, host = f"proxy.{service}", split(address).hostname or ""
-    if proxy is None:
-        yield Diagnosis(check, State.OK, Message("{host} is reached directly", host=host))
-        return
-    message = Message("{host} is reached through the proxy {proxy}", host=host, proxy=f"{proxy.host}:{proxy.port}")
-    if is_private:
-        advice = Message("if the cloud is in your own network, add {host} to NO_PROXY", host=host)
-        yield Diagnosis(check, State.WARN, message, advice)
-    else:
-        yield Diagnosis(check, State.OK, message)
 
 
 def masked(proxy: str) -> str:

@@ -35,7 +35,7 @@ def host_names(profile: Profile) -> Mapping[str, str]:
     return named
 
 
-def is_private(host: str) -> bool:
+def _is_private(host: str) -> bool:
     """Whether a host is outside the public cloud's domains."""
     return not host.endswith(tuple(f".{domain}" for domain in PUBLIC))
 
@@ -47,31 +47,27 @@ def check_name(check: str, host: str, profile: Profile) -> Iterator[Diagnosis]:
     try:
         addresses = resolve(host)
     except (OSError, UnicodeError) as error:  # UnicodeError: a label of the name is empty or too long
-        yield _unknown(check, host, profile, getattr(error, "strerror", None) or str(error))
+        reason = getattr(error, "strerror", None) or str(error)
+        message = Message("{host} does not resolve ({reason})", host=host, reason=reason)
+        is_registry = check == "dns.swr"
+        state = State.WARN if is_registry else State.FAIL
+        if not is_registry and proxy_for(f"https://{host}"):
+            needless = Message("{message}, and need not: the proxy resolves it", message=message)
+            yield Diagnosis(check, State.OK, needless)
+        elif not _is_private(host):
+            advice = Message("check the region in the profile, the network and its DNS server")
+            yield Diagnosis(check, state, message, advice)
+        else:
+            address = UNKNOWN
+            if check == "dns.bucket":  # a bucket has the address of its OBS server; nothing here tells the others
+                with suppress(OSError):
+                    address = resolve(_name(profile.obs_server))[0]
+            yield Diagnosis(check, state, message, ASK, (f"{address} {host}",))
         return
     message = Message("{host} is {address}", host=host, address=addresses[0])
     if len(addresses) > 1:
         message = Message("{message} and {count} more", message=message, count=len(addresses) - 1)
     yield Diagnosis(check, State.OK, message)
-
-
-def _unknown(check: str, host: str, profile: Profile, reason: str) -> Diagnosis:
-    message = Message("{host} does not resolve ({reason})", host=host, reason=reason)
-    if check != "dns.swr" and proxy_for(f"https://{host}"):
-        needless = Message("{message}, and need not: the proxy resolves it", message=message)
-        return Diagnosis(check, State.OK, needless)
-    state = State.WARN if check == "dns.swr" else State.FAIL
-    if not is_private(host):
-        advice = Message("check the region in the profile, the network and its DNS server")
-        return Diagnosis(check, state, message, advice)
-    return Diagnosis(check, state, message, ASK, (f"{_address_for(check, profile)} {host}",))
-
-
-def _address_for(check: str, profile: Profile) -> str:
-    if check == "dns.bucket":  # a bucket has the address of its OBS server; nothing here tells the others
-        with suppress(OSError):
-            return resolve(_name(profile.obs_server))[0]
-    return UNKNOWN
 
 
 def _name(address: str) -> str:
@@ -102,6 +98,20 @@ class Server:
     proxy: Proxy | None
     trust: Callable[[], ssl.SSLContext]
     verify: bool
+
+
+def check_route(server: Server) -> Iterator[Diagnosis]:
+    """Whether a service is reached through a proxy; a warning for private clouds, which proxies often cannot reach."""
+    check, host = f"proxy.{server.service}", split(server.address).hostname or ""
+    if server.proxy is None:
+        yield Diagnosis(check, State.OK, Message("{host} is reached directly", host=host))
+        return
+    message = Message("{host} is reached through the proxy {proxy}", host=host, proxy=_address(server.proxy))
+    if _is_private(host):
+        advice = Message("if the cloud is in your own network, add {host} to NO_PROXY", host=host)
+        yield Diagnosis(check, State.WARN, message, advice)
+    else:
+        yield Diagnosis(check, State.OK, message)
 
 
 def check_server(server: Server, clock: Clock) -> Iterator[Diagnosis]:
@@ -152,7 +162,10 @@ def _address(proxy: Proxy) -> str:
 def _certificate(server: Server, result: ServerProbe, clock: Clock) -> Diagnosis:
     check, host = f"tls.{server.service}", split(server.address).hostname
     if split(server.address).scheme == "http":
-        return _without_certificate(check, server)
+        if is_loopback(server.address):
+            return Diagnosis(check, State.OK, Message("plain http on this machine needs no certificate"))
+        plain = Message("{address} is plain http: data and results are sent unencrypted", address=server.address)
+        return Diagnosis(check, State.WARN, plain, Message("use https:// in the profile, if the cloud offers it"))
     if result.distrust:
         return _not_trusted(check, server, result.distrust)
     if not server.verify:
@@ -164,13 +177,6 @@ def _certificate(server: Server, result: ServerProbe, clock: Clock) -> Diagnosis
     if result.expires - clock() < ENDS_SOON:
         return Diagnosis(check, State.WARN, until, Message("tell the cloud's administrators that it expires soon"))
     return Diagnosis(check, State.OK, until)
-
-
-def _without_certificate(check: str, server: Server) -> Diagnosis:
-    if is_loopback(server.address):
-        return Diagnosis(check, State.OK, Message("plain http on this machine needs no certificate"))
-    message = Message("{address} is plain http: data and results are sent unencrypted", address=server.address)
-    return Diagnosis(check, State.WARN, message, Message("use https:// in the profile, if the cloud offers it"))
 
 
 def _not_trusted(check: str, server: Server, reason: str) -> Diagnosis:

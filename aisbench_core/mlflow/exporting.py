@@ -69,18 +69,14 @@ def _write_store(con: sqlite3.Connection, runs: Iterator[FullRun]) -> int:
     experiments = {"Default": 0}
     _insert_experiment(con, 0, "Default", None)
     for run in runs:
-        name = _experiment_name(run.values)
+        kind = ", rehearsals" if run.values["rehearsal"] else ""
+        name = f"AISBench {run.values['workload']} ({run.values['region']}{kind})"
         if name not in experiments:
             experiments[name] = len(experiments)
             _insert_experiment(con, experiments[name], name, run.values)
         _insert_run(con, run, experiments[name])
     con.commit()
     return int(con.execute("select count(*) from runs").fetchone()[0])
-
-
-def _experiment_name(values: Mapping[str, Any]) -> str:
-    kind = ", rehearsals" if values["rehearsal"] else ""
-    return f"AISBench {values['workload']} ({values['region']}{kind})"
 
 
 def _insert_experiment(con: sqlite3.Connection, number: int, name: str, values: Mapping[str, Any] | None) -> None:
@@ -104,14 +100,8 @@ def _insert_run(con: sqlite3.Connection, run: FullRun, experiment: int) -> None:
             end_time, source_version, lifecycle_stage, artifact_uri, experiment_id)
         values (?, ?, 'JOB', 'aisbench', '', ?, ?, ?, ?, '', 'active', ?, ?)""",
         [
-            run_id,
-            values["run_id"],
-            values["created_by"],
-            _STATUS.get(values["state"], "FAILED"),
-            _ms(start),
-            _ms(end),
-            f"mlflow-artifacts:/{experiment}/{run_id}/artifacts",
-            experiment,
+            *(run_id, values["run_id"], values["created_by"], _STATUS.get(values["state"], "FAILED")),
+            *(_ms(start), _ms(end), f"mlflow-artifacts:/{experiment}/{run_id}/artifacts", experiment),
         ],
     )
     con.executemany("insert into params values (?, ?, ?)", _rows(_params(values), run_id))
@@ -129,7 +119,7 @@ def _params(values: Mapping[str, Any]) -> dict[str, Any]:
     parameters = _from_json(values["spec"], dict).get("parameters")
     if isinstance(parameters, dict):
         params |= {words.PARAMETER + name: value for name, value in parameters.items()}
-    return {name: value for name, value in params.items() if value not in (None, "")}
+    return params
 
 
 def _tags(run: FullRun) -> dict[str, Any]:
@@ -138,7 +128,7 @@ def _tags(run: FullRun) -> dict[str, Any]:
     tags |= {f"aisbench.{name}": at.isoformat() for name, at in run.times.items()}
     for key in ("system", "tester"):
         tags |= {f"aisbench.{key}.{name}": value for name, value in _from_json(values[key], dict).items()}
-    tags |= {
+    return tags | {
         "aisbench.tags": ", ".join(map(_text, _from_json(values["tags"], list))),
         words.RUN_ID: values["run_id"],
         words.JOB_ID: values["job_id"],
@@ -149,16 +139,15 @@ def _tags(run: FullRun) -> dict[str, Any]:
         "mlflow.user": values["created_by"],
         "mlflow.source.name": "aisbench",
         "mlflow.source.type": "JOB",
-        "mlflow.note.content": "; ".join(_notes(values)),
+        "mlflow.note.content": "; ".join(
+            note
+            for holds, note in (
+                (values["rehearsal"], "a rehearsal: these numbers are no measurement"),
+                (values["origin"] == "imported", "imported: what it says is claimed, unverified"),
+            )
+            if holds
+        ),
     }
-    return {name: value for name, value in tags.items() if value not in (None, "")}
-
-
-def _notes(values: Mapping[str, Any]) -> Iterator[str]:
-    if values["rehearsal"]:
-        yield "a rehearsal: these numbers are no measurement"
-    if values["origin"] == "imported":
-        yield "imported: what it says is claimed, unverified"
 
 
 def _from_json(text: str | None, kind: type[T]) -> T:
@@ -185,9 +174,9 @@ def _point(key: str, step: int, at: int, value: float | None) -> Iterator[Row]:
         yield key[:MAX_KEY], step, at, float(value)
 
 
-def _rows(texts: Mapping[str, Any], run_id: str) -> list[Row]:
-    """Rows of parameters or tags; the last of several names that are equal once cut to MAX_KEY."""
-    unique = {name[:MAX_KEY]: _text(value)[:MAX_TEXT] for name, value in texts.items()}
+def _rows(values: Mapping[str, Any], run_id: str) -> list[Row]:
+    """Rows of parameters or tags that are set; the last of several names that are equal once cut to MAX_KEY."""
+    unique = {name[:MAX_KEY]: _text(value)[:MAX_TEXT] for name, value in values.items() if value not in (None, "")}
     return [(name, value, run_id) for name, value in unique.items()]
 
 

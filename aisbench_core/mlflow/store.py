@@ -27,6 +27,9 @@ _STEPS = 10_000
 
 _MAX_SHOWN = 60
 
+_KEYS = """select distinct key from {table} join runs using (run_uuid)
+    where experiment_id = ? and runs.lifecycle_stage = 'active' order by key"""
+
 Query = Callable[..., list[Any]]
 """Runs SQL with the values of its parameters and returns the rows."""
 
@@ -104,17 +107,11 @@ class MlflowStore:
 
     def keys(self, experiment: int) -> tuple[list[str], list[str], list[str]]:
         """The names of an experiment's metrics, parameters and tags."""
-        return tuple(  # type: ignore[return-value]  # three of them
-            [
-                name
-                for (name,) in self._query(
-                    f"select distinct key from {table} join runs using (run_uuid) "
-                    "where experiment_id = ? and runs.lifecycle_stage = 'active' order by key",
-                    [experiment],
-                )
-            ]
+        metrics, params, tags = (
+            [key for (key,) in self._query(_KEYS.format(table=table), [experiment])]
             for table in ("latest_metrics", "params", "tags")
         )
+        return metrics, params, tags
 
     def runs(self, experiment: int, name: str) -> Iterator[StoreRun]:
         """An experiment's runs that were not deleted, oldest first."""
@@ -124,27 +121,15 @@ class MlflowStore:
             [experiment],
         )
         for run_id, run_name, user, status, start, end in rows:
-            yield StoreRun(
-                run_id,
-                run_name or "",
-                name,
-                user or "",
-                status or "",
-                _time(start),
-                _time(end),
-                self._texts("params", run_id),
-                self._texts("tags", run_id),
-                self._latest(run_id),
-                self._history(run_id),
-            )
+            texts = (self._texts("params", run_id), self._texts("tags", run_id))
+            sql = "select key, value from latest_metrics where run_uuid = ? and not is_nan order by key"
+            latest = {key: value for key, value in self._query(sql, [run_id]) if math.isfinite(value)}
+            times, history = (_time(start), _time(end)), self._history(run_id)
+            yield StoreRun(run_id, run_name or "", name, user or "", status or "", *times, *texts, latest, history)
 
     def _texts(self, table: str, run_id: str) -> dict[str, str]:
         sql = f"select key, value from {table} where run_uuid = ? order by key"
         return {key: value or "" for key, value in self._query(sql, [run_id])}
-
-    def _latest(self, run_id: str) -> dict[str, float]:
-        sql = "select key, value from latest_metrics where run_uuid = ? and not is_nan order by key"
-        return {key: value for key, value in self._query(sql, [run_id]) if math.isfinite(value)}
 
     def _history(self, run_id: str) -> tuple[Point, ...]:
         rows = self._query(
@@ -160,21 +145,15 @@ def _check_tables(query: Query) -> None:
     """All must be tables with stored rows: views and generated columns would run SQL of whoever made the file."""
     tables = {name: (kind, page) for name, kind, page in query("select name, type, rootpage from sqlite_master")}
     if not {"experiments", "alembic_version"} <= tables.keys():
-        raise ResultError(
-            Message(
-                "it is an SQLite database, but not MLflow's: the tables experiments and alembic_version are missing"
-            )
+        missing_tables = Message(
+            "it is an SQLite database, but not MLflow's: the tables experiments and alembic_version are missing"
         )
+        raise ResultError(missing_tables)
     for table in (*REQUIRED, "alembic_version"):
         kind, page = tables.get(table, ("table", 1))
         if kind != "table" or not page:  # virtual tables have no root page
-            raise ResultError(
-                Message(
-                    "{table} is a {kind}; allowed: a table",
-                    table=table,
-                    kind=Message("virtual table") if kind == "table" else kind,
-                )
-            )
+            found = Message("virtual table") if kind == "table" else kind
+            raise ResultError(Message("{table} is a {kind}; allowed: a table", table=table, kind=found))
     for table, columns in REQUIRED.items():
         hidden = dict(query("select name, hidden from pragma_table_xinfo(?)", [table]))
         missing = [f"{table}.{name}" for name in columns if name not in hidden]

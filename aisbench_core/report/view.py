@@ -39,14 +39,18 @@ def figures_of(reported: Reported, nodes: str) -> Iterator[Figure]:
     groups = {_group_key(group): group for group in reported.groups}
     ordered = sorted(reported.runs, key=lambda run: list(map(str, _group_key(run.cells))))
     for unit, runs in by_unit(ordered):
-        rows = [_bar(run.cells, groups.get(_group_key(run.cells), {})) for run in runs]
+        rows = []
+        for cells in (run.cells for run in runs):
+            group = groups.get(_group_key(cells), {})
+            is_valid = cells["validity"] in ("valid", "claimed")
+            mean = (group.get("mean"), group.get("ci95_low"), group.get("ci95_high"))
+            rows.append(charts.Bar(cells["run_id"], cells["throughput_cluster"], is_valid, *mean))
         for drawing in charts.bars(rows, unit):
             yield Figure("chart_runs", drawing, unit)
         for curve in _curves([group for group in reported.groups if group["throughput_unit"] == unit]):
             yield Figure("chart_scaling", charts.scaling(curve, nodes, unit), unit, curve.label)
-        cards = [
-            charts.Strip(run.cells["run_id"], tuple(rank.throughput for rank in run.ranks)) for run in runs if run.ranks
-        ]
+        measured = [run for run in runs if run.ranks]
+        cards = [charts.Strip(run.cells["run_id"], tuple(rank.throughput for rank in run.ranks)) for run in measured]
         for drawing in charts.strips(cards, unit):
             yield Figure("chart_ranks", drawing, unit)
 
@@ -70,17 +74,6 @@ def _curves(groups: Sequence[Cells]) -> Iterator[charts.Curve]:
     for key, points in lines.items():
         if len(points) > 1:
             yield charts.Curve(" · ".join(str(part) for part in key[:3] if part), tuple(sorted(points.items())))
-
-
-def _bar(cells: Cells, group: Cells) -> charts.Bar:
-    return charts.Bar(
-        cells["run_id"],
-        cells["throughput_cluster"],
-        cells["validity"] in ("valid", "claimed"),
-        group.get("mean"),
-        group.get("ci95_low"),
-        group.get("ci95_high"),
-    )
 
 
 def _group_key(cells: Cells) -> tuple[object, ...]:

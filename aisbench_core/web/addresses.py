@@ -37,9 +37,8 @@ def require_permission(address: str, allowed: bool) -> None:
 
 def is_loopback(address: str) -> bool:
     """Whether only this machine can reach an address: 127.0.0.0/8, ::1 or localhost."""
-    try:
-        ip = ipaddress.ip_address(address)
-    except ValueError:
+    ip = _ip(address)
+    if ip is None:
         return address == "localhost"
     mapped = ip.ipv4_mapped if isinstance(ip, ipaddress.IPv6Address) else None
     return (mapped or ip).is_loopback
@@ -94,7 +93,15 @@ class ConsoleNames:
     def is_addressed_by(self, host: str) -> bool:
         """Whether a Host header names this console."""
         origin = WebOrigin.of("http", host)
-        return origin is not None and self._is_ours(origin.name)
+        if origin is None:
+            return False
+        if is_loopback(origin.name) or (self.proxy and origin.name == self.proxy.name):
+            return True
+        if is_loopback(self.address):
+            return False
+        # DNS rebinding needs a foreign name: IP addresses and this machine's name are safe.
+        own = (self.address.lower(), socket.gethostname().lower())
+        return origin.name in own or (is_wildcard(self.address) and _ip(origin.name) is not None)
 
     def is_own_page(self, origin: str, scheme: str, host: str) -> bool:
         """Whether a page of this origin is the console's, for a request with this scheme and Host."""
@@ -103,20 +110,9 @@ class ConsoleNames:
             return False
         return page in (WebOrigin.of(scheme, host), self.proxy)
 
-    def _is_ours(self, name: str) -> bool:
-        if is_loopback(name) or (self.proxy and name == self.proxy.name):
-            return True
-        if is_loopback(self.address):
-            return False
-        # DNS rebinding needs a foreign name: IP addresses and this machine's name are safe.
-        return name in (self.address.lower(), socket.gethostname().lower()) or (
-            is_wildcard(self.address) and _is_ip_address(name)
-        )
 
-
-def _is_ip_address(name: str) -> bool:
+def _ip(address: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        ipaddress.ip_address(name)
+        return ipaddress.ip_address(address)
     except ValueError:
-        return False
-    return True
+        return None

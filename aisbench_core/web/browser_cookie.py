@@ -23,7 +23,12 @@ class BrowserCookie:
         if scope["type"] != "http" or "text/html" not in Headers(scope=scope).get("accept", ""):
             await self._app(scope, receive, send)
             return
-        cookie = _cookie(scope)
+        # Parsed like in pages: other servers on this host set cookies too, some with invalid syntax.
+        received = HTTPConnection(scope).cookies.get(COOKIE, "")
+        browser_id = received if ID.fullmatch(received) else secrets.token_urlsafe(32)
+        secure = "; Secure" if scope.get("scheme") == "https" else ""
+        # Lax, not Strict, so that a link from a mail opens with the cookie and shows the browser's draft.
+        cookie = f"{COOKIE}={browser_id}; Max-Age={YEAR}; Path=/; HttpOnly; SameSite=Lax{secure}"
 
         async def send_with_cookie(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -31,18 +36,3 @@ class BrowserCookie:
             await send(message)
 
         await self._app(scope, receive, send_with_cookie)
-
-
-def _cookie(scope: Scope) -> str:
-    """Lax, not Strict, so that a link from a mail opens with the cookie and shows the browser's draft."""
-    browser_id = _received(scope) or secrets.token_urlsafe(32)
-    secure = "; Secure" if scope.get("scheme") == "https" else ""
-    return f"{COOKIE}={browser_id}; Max-Age={YEAR}; Path=/; HttpOnly; SameSite=Lax{secure}"
-
-
-def _received(scope: Scope) -> str:
-    """The id in the request; empty without a valid one.
-
-    Parsed like in pages: other servers on this host set cookies too, some with invalid syntax."""
-    received = HTTPConnection(scope).cookies.get(COOKIE, "")
-    return received if ID.fullmatch(received) else ""

@@ -38,10 +38,10 @@ class OnePart:
                 options.get(b"boundary") or b"",
                 {
                     "on_part_begin": self._begin,
-                    "on_header_field": self._add_to_header,
-                    "on_header_value": self._add_to_value,
+                    "on_header_field": _adding_to(self.header),
+                    "on_header_value": _adding_to(self._value),
                     "on_header_end": self._end_header,
-                    "on_part_data": self._add,
+                    "on_part_data": _adding_to(self._content),
                     "on_end": self._end,
                 },
             )
@@ -67,21 +67,16 @@ class OnePart:
     def _begin(self) -> None:
         self._parts += 1
 
-    def _add_to_header(self, data: bytes, start: int, end: int) -> None:
-        self.header += data[start:end]
-
-    def _add_to_value(self, data: bytes, start: int, end: int) -> None:
-        self._value += data[start:end]
-
     def _end_header(self) -> None:
         self.header += b": " + self._value + b"\r\n"
         self._value.clear()
 
-    def _add(self, data: bytes, start: int, end: int) -> None:
-        self._content += data[start:end]
-
     def _end(self) -> None:
         self._has_ended = True
+
+
+def _adding_to(target: bytearray) -> Callable[[bytes, int, int], None]:
+    return lambda data, start, end: target.extend(data[start:end])
 
 
 class UploadMiddleware:
