@@ -11,6 +11,7 @@ from filelock import FileLock
 from playwright.sync_api import expect
 
 from aisbench_core.running.ledger import Ledger
+from pages._ui.shell.tables import HEAD, ROW
 from tests.browser.console_process import ConsoleProcess
 from tests.browser.visit import OpenWindow, Visit
 from tests.console import seeds
@@ -22,6 +23,9 @@ PEOPLE: dict[str, dict[str, Any]] = {
     "dark-chinese": {"dark": True, "locale": "zh-CN"},
 }
 """Colours and words have nothing to do with each other, so two people see both of each."""
+
+FIRST_ROW_PX = 400
+"""Where the first row of the leaderboard ends at the latest, in a window of 1280 pixels."""
 
 GRAVE = {"serious", "critical"}
 EMPTY_PAGES = {
@@ -102,6 +106,16 @@ def test_every_page_looks_right_after_a_while(full: ConsoleProcess, window: Open
     visit.open(FULL_PAGES[name])
 
     assert_looks_right(visit, f"full-{name}-{person}")
+
+
+def test_the_first_row_of_the_leaderboard_stands_above_the_fold(full: ConsoleProcess, window: OpenWindow) -> None:
+    visit = window(full)
+
+    visit.open("/leaderboard?region=cn-north-9")
+
+    box = visit.page.get_by_test_id("stDataFrame").first.bounding_box()
+    assert box
+    assert box["y"] + HEAD + ROW <= FIRST_ROW_PX
 
 
 @pytest.mark.parametrize(("person", "first"), [("light-english", "Home"), ("dark-chinese", "首页")])

@@ -194,7 +194,9 @@ def find_on_the_leaderboard(visit: Visit, on_one_node: str, on_two_nodes: str) -
     expect(visit.table("Leaderboard table")).to_be_visible()
     visit.rest()
     assert {"1 × 2", "2 × 2"} <= set(visit.column("Leaderboard table", "Nodes × cards"))
+    visit.page.get_by_text("Chart", exact=True).click()
     expect(chart(visit)).to_be_visible()
+    visit.rest()
     visit.publish("leaderboard", height=1000)
 
 

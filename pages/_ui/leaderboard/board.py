@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from aisbench_core.formats import MISSING
+from aisbench_core.formats import MISSING, clipped
 from aisbench_core.model import Origin
 from aisbench_core.rulesets.ruleset import DEFAULT
 from aisbench_core.warehouse.answers.boards import BoardRow
@@ -16,9 +16,10 @@ from aisbench_core.warehouse.values import BoardQuery, RegionFacts, Validity
 from pages._ui.configure.clones import show_clone_button
 from pages._ui.leaderboard import chart
 from pages._ui.leaderboard.rows import common_unit, group_cells, run_cells
-from pages._ui.runs.validity import show_rules, show_verdict_of
+from pages._ui.runs.validity import choose_ruleset, show_rules, show_verdict_of
 from pages._ui.shell import charts, url
 from pages._ui.shell.core import cached, core
+from pages._ui.shell.errors import plain
 from pages._ui.shell.filters import FACETS, choose_facets, filter_by
 from pages._ui.shell.listing import choose_sorting, choose_text, page_of, show_pages
 from pages._ui.shell.navigation import COMPARE, LIVE, link
@@ -31,37 +32,48 @@ MAX_BARS, MAX_DOTS = 25, 40  # how many rows are drawn as bars, and how many sin
 MIN_COMPARED, MAX_COMPARED = 2, 8
 
 
+# Parameters of the URL that filter what the leaderboard shows.
+FILTERS = (*FACETS, "origin", "tag", "ruleset", "invalid", "worth")
+_LABELS = {"ruleset": "validity.ruleset", "worth": "board.validity"}  # texts of filters that are not board.<name>
+
+
 def choose_view() -> str:
     """`groups`: runs of equal configuration as one row; `runs`: each by itself."""
     views = {"groups": t("board.show_groups"), "runs": t("board.show_runs")}
     return url.choice(st.radio, "show", t("board.show"), views, views.__getitem__, resets=["page"], horizontal=True)
 
 
-def choose_board_query(region: RegionFacts, ruleset_id: str) -> BoardQuery:
-    """All filters of the leaderboard."""
-    query = choose_facets(region, *FACETS)
+def choose_board_query(region: RegionFacts, view: str) -> BoardQuery:
+    """The search, and behind two buttons all filters, the sort and the size of a page."""
+    text = choose_text(t("listing.search"), t("board.search_in"))
+    with st.popover(t("board.filters"), icon=":material/filter_alt:"):
+        query = replace(_choose_filters(region, view), text=text)
+    with st.popover(t("listing.sort"), icon=":material/sort:"):
+        return choose_sorting(query, *((RUN_SORTS, "created_at") if view == "runs" else (BOARD_SORTS, "throughput")))
+
+
+def _choose_filters(region: RegionFacts, view: str) -> BoardQuery:
+    query = choose_facets(region, *FACETS, stacked=True)
     tags = cached(core().warehouse.facets, region.region, region.rehearsal).tags
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        text = choose_text(t("listing.search"), t("listing.search_in"))
-        origin = url.choice(
-            st.radio,
-            "origin",
-            t("board.origin"),
-            [None, *Origin],
-            lambda origin: t(f"origin.{origin or 'every'}"),
-            resets=["page"],
-            horizontal=True,
-        )
-        # Without a tagged run there is nothing to choose, but a link may still name a tag.
-        chosen = filter_by("tag", tags, t("board.tag_help")) if tags or "tag" in st.query_params else ()
-        invalid = url.toggle("invalid", t("board.invalid"), resets=["page"], help=t("board.invalid_help"))
-    return replace(query, origin=origin, include_invalid=invalid, ruleset_id=ruleset_id, text=text, tags=chosen)
+    origin = url.choice(
+        st.radio,
+        "origin",
+        t("board.origin"),
+        [None, *Origin],
+        lambda origin: t(f"origin.{origin or 'every'}"),
+        resets=["page"],
+        horizontal=True,
+    )
+    # Without a tagged run there is nothing to choose, but a link may still name a tag.
+    chosen = filter_by("tag", tags, t("board.tag_help")) if tags or "tag" in st.query_params else ()
+    ruleset_id = choose_ruleset()
+    invalid = url.toggle("invalid", t("board.invalid"), resets=["page"], help=t("board.invalid_help"))
+    query = replace(query, origin=origin, include_invalid=invalid, ruleset_id=ruleset_id, tags=chosen)
+    return _choose_validity(query) if invalid and view == "runs" else query
 
 
-def choose_validity(query: BoardQuery) -> BoardQuery:
-    """Where invalid runs are included: only those of one validity."""
-    if not query.include_invalid:
-        return query
+def _choose_validity(query: BoardQuery) -> BoardQuery:
+    """Only the runs of one validity."""
     validity = url.choice(
         st.radio,
         "worth",
@@ -74,16 +86,25 @@ def choose_validity(query: BoardQuery) -> BoardQuery:
     return replace(query, validity=validity)
 
 
+def show_active_filters() -> None:
+    """What the URL filters by, since the filters themselves are behind a button."""
+    if not any(name in st.query_params for name in FILTERS):
+        return
+    with st.container(horizontal=True, key="active-filters"):
+        for name in FILTERS:
+            for value in st.query_params.get_all(name):
+                label = t(_LABELS.get(name, f"board.{name}"))
+                st.badge(plain(label if name == "invalid" else f"{label}: {clipped(value)}"), color="blue")
+
+
 def show_groups(query: BoardQuery) -> None:
     """Runs of equal configuration as one row each, the fastest first."""
-    query = choose_sorting(query, BOARD_SORTS, "throughput")
     page = page_of(core().warehouse.leaderboard, query)
     if not page.rows:
         st.info(t("board.no_match"), icon=":material/search:")
         return
     fingerprints = tuple(row.fingerprint for row in page.rows)
     parameters = cached(core().warehouse.distinctions, query.region, fingerprints, rehearsal=page.rehearsal)
-    _chart(query, page.rows, parameters)
     unit = common_unit(page.rows)
     names = [", ".join(filter(None, (parameters.get(row.fingerprint), row.system))) for row in page.rows]
     pairs = zip(page.rows, names, strict=True)
@@ -93,6 +114,8 @@ def show_groups(query: BoardQuery) -> None:
     show_pages(page.total, query.limit)
     show_rules([rule_id for row in page.rows for rule_id in row.reason.split(";")], query.ruleset_id or DEFAULT)
     _links([page.rows[index].median_run_id or page.rows[index].latest_run_id for index in ticked], ComparedBy.ROWS)
+    if url.toggle("chart", t("board.chart")):
+        _chart(query, page.rows, parameters)
 
 
 def _chart(query: BoardQuery, rows: Sequence[BoardRow], parameters: Mapping[str, str]) -> None:
@@ -112,7 +135,6 @@ def _chart(query: BoardQuery, rows: Sequence[BoardRow], parameters: Mapping[str,
 
 def show_run_table(query: BoardQuery) -> None:
     """Every run by itself, the newest first, with its validity."""
-    query = choose_sorting(query, RUN_SORTS, "created_at")
     page = page_of(core().warehouse.runs, query)
     if not page.rows:
         st.info(t("board.no_match"), icon=":material/search:")

@@ -48,11 +48,12 @@ def show_rehearsal(region: RegionFacts) -> None:
         st.warning(t("board.rehearsal_long", region=plain(region.region)), icon=":material/theater_comedy:")
 
 
-def choose_facets(region: RegionFacts, *names: str, limit: int = 50) -> BoardQuery:
-    """A query of the region's runs with a filter for each of these FACETS, side by side."""
+def choose_facets(region: RegionFacts, *names: str, limit: int = 50, stacked: bool = False) -> BoardQuery:
+    """A query of the region's runs with a filter for each of these FACETS, side by side or one above the other."""
     facets = cached(core().warehouse.facets, region.region, region.rehearsal)
     values: dict[str, Any] = {}
-    for column, name in zip(st.columns(len(names)), names, strict=True):
+    columns = [st.container()] * len(names) if stacked else st.columns(len(names))
+    for column, name in zip(columns, names, strict=True):
         with column:
             values[FACETS[name]] = filter_by(name, getattr(facets, FACETS[name]))
     return replace(BoardQuery(region.region, rehearsal=region.rehearsal, limit=limit), **values)

@@ -16,6 +16,8 @@ SCROLLBAR = 14  # height of the bar below columns that do not fit: without room 
 # Numbers that need no separators are shown as they are: with separators, Streamlit shows three decimals at most.
 PLAIN_BELOW = 1000
 
+MAX_DECIMALS = 6  # a column with smaller numbers than these can show is left to the browser
+
 NARROW = 816  # width of a table in a window of 1280 pixels
 LETTER, EDGES = 6.3, 18  # of a cell, in pixels: a Latin letter on average, and both edges together
 MAX_UNBROKEN = 150  # how wide a name may be that is kept on one line, in pixels
@@ -85,5 +87,12 @@ def _column(values: Sequence[Any], width: Width | None) -> Any:
     present = [value for value in values if value is not None]
     if present and all(isinstance(value, int | float) and not isinstance(value, bool) for value in present):
         small = max(abs(value) for value in present) < PLAIN_BELOW
-        return st.column_config.NumberColumn(format="plain" if small else "localized", width=width)
+        return st.column_config.NumberColumn(format=_plain(present) if small else "localized", width=width)
     return st.column_config.TextColumn(width=width)
+
+
+def _plain(values: Sequence[float]) -> str:
+    """A format with as many decimals as the longest value has: with `plain`, browsers show 941.5300000000001."""
+    texts = [repr(value) for value in values]
+    decimals = max(0 if text.endswith(".0") else len(text.partition(".")[2]) for text in texts)
+    return "plain" if decimals > MAX_DECIMALS or any("e" in text for text in texts) else f"%.{decimals}f"
