@@ -63,11 +63,9 @@ def parse_yaml(text: str, title: str) -> dict[str, Any]:
     try:
         answers = strict_yaml.load(text) or {}
     except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        problem = error.problem
-        raise NotYaml(
-            Message("{what} is not YAML: line {line}: {problem}", what=title, line=line, problem=problem), line
-        ) from None
+        line, problem = error.problem_mark.line + 1 if error.problem_mark else 1, error.problem
+        message = Message("{what} is not YAML: line {line}: {problem}", what=title, line=line, problem=problem)
+        raise NotYaml(message, line) from None
     except yaml.YAMLError as error:
         # A character that YAML forbids, or a document that is too long, which is a Message.
         cause = error.args[0] if error.args else None
@@ -88,12 +86,9 @@ def read_private(file: Path) -> dict[str, Any]:
             Message("the credentials file {file} cannot be read: {why}", file=file.name, why=error.strerror)
         ) from error
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        octal = f"{stat.S_IMODE(mode):04o}"
         raise ConfigError(
-            Message(
-                "the credentials file {file} can be read by others (mode {mode})",
-                file=file.name,
-                mode=f"{stat.S_IMODE(mode):04o}",
-            ),
+            Message("the credentials file {file} can be read by others (mode {mode})", file=file.name, mode=octal),
             Message("run chmod 600 {file}", file=file.name),
         )
     try:

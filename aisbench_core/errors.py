@@ -116,14 +116,10 @@ def disk_error(error: OSError, file: Path | None = None) -> DiskError | None:
         return DiskError(Message("no folder for temporary files can be written"), _ROOM_FOR_COPIES)
     if error.errno not in _DISK:
         return None
-    name = error.filename or file
-    why = error.strerror
-    return DiskError(
-        Message("{file} cannot be written: {why}", file=Path(name).name, why=why)
-        if name
-        else Message("a file cannot be written: {why}", why=why),
-        Message("free space on this machine, or make the data folder writable"),
-    )
+    hint = Message("free space on this machine, or make the data folder writable")
+    if name := error.filename or file:
+        return DiskError(Message("{file} cannot be written: {why}", file=Path(name).name, why=error.strerror), hint)
+    return DiskError(Message("a file cannot be written: {why}", why=error.strerror), hint)
 
 
 @contextmanager

@@ -88,11 +88,8 @@ def _list_bucket(cloud: Cloud, directory: str) -> object:
     try:
         return cloud.objects.first(directory, 1)
     except CloudNotFound as error:
-        error.hint = Message(
-            "make the bucket {bucket}, or change it in profile {profile}",
-            bucket=cloud.profile.bucket,
-            profile=cloud.profile.name,
-        )
+        name, bucket = cloud.profile.name, cloud.profile.bucket
+        error.hint = Message("make the bucket {bucket}, or change it in profile {profile}", bucket=bucket, profile=name)
         raise
 
 

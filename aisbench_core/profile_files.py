@@ -1,5 +1,6 @@
 """Writes profiles and keys as files, on request only, and never over different ones."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ def save_profile(settings: Settings, profile: Profile, replace: bool = False) ->
 
     Raises ConfigError if there is another one of that name, unless it may be replaced."""
     if profile.name in profile_names(settings):
-        if _known(settings, profile.name) == profile:
-            return False
+        with suppress(AisbenchError):  # a file that cannot be read is not the same profile
+            if load_profile(settings, profile.name) == profile:
+                return False
         if not replace:
             raise ConfigError(
                 Message("there is another profile named {name!r}", name=profile.name),
@@ -37,7 +39,8 @@ def save_keys(settings: Settings, profile: str, keys: Credentials, replace: bool
     stored = read_private(file) if file.exists() else {}
     held = stored.get(profile)
     secrets = {SECRETS: held[SECRETS]} if isinstance(held, dict) and SECRETS in held else {}
-    entry = _plain(keys) | secrets
+    names = ("access_key", "secret_key", "security_token")
+    entry = {name: value.get_secret_value() for name in names if (value := getattr(keys, name))} | secrets
     if held == entry:
         return False
     if profile in stored and held != secrets and not replace:
@@ -49,27 +52,12 @@ def save_keys(settings: Settings, profile: str, keys: Credentials, replace: bool
     return True
 
 
-def _known(settings: Settings, name: str) -> Profile | None:
-    try:
-        return load_profile(settings, name)
-    except AisbenchError:  # a file that cannot be read is not the same profile
-        return None
-
-
-def _plain(keys: Credentials) -> dict[str, str]:
-    entry = {"access_key": keys.access_key.get_secret_value(), "secret_key": keys.secret_key.get_secret_value()}
-    token = keys.security_token.get_secret_value() if keys.security_token else ""
-    return entry | ({"security_token": token} if token else {})
-
-
 def _with(file: Path, stored: dict[str, Any], profile: str, entry: dict[str, Any]) -> str:
     """The file's text with one more entry; comments of the person stay where that is possible."""
     wanted = stored | {profile: entry}
     before = file.read_text("utf-8").rstrip("\n") if stored else ""
     appended = f"{before}\n{strict_yaml.dump({profile: entry})}".lstrip("\n")
-    try:
+    with suppress(ConfigError):  # such as a document in braces
         if profile not in stored and parse_yaml(appended, file.name) == wanted:
             return appended
-    except ConfigError:  # such as a document in braces
-        pass
     return strict_yaml.dump(wanted)

@@ -105,14 +105,10 @@ class OfferedFlavors:
     def of(self, profile: Profile) -> tuple[Flavor, ...]:
         """What the profile's region offered; empty if it never answered, or if the profile names another region now."""
         entry = self._read().get(profile.name)
-        if not isinstance(entry, dict) or {name: entry.get(name) for name in _region_key(profile)} != _region_key(
-            profile
-        ):
-            return ()
-        try:
-            return tuple(Flavor(**values) for values in entry["flavors"])
-        except (KeyError, TypeError):
-            return ()
+        if isinstance(entry, dict) and _region_key(profile).items() <= entry.items():
+            with suppress(KeyError, TypeError):
+                return tuple(Flavor(**values) for values in entry["flavors"])
+        return ()
 
     def _read(self) -> dict[str, Any]:
         try:

@@ -99,10 +99,9 @@ def _access(settings: Settings) -> Access:
     keys = find_credentials(settings, profile)
     address = split(profile.obs_server)
     if not address.hostname:
+        text = profile.obs_server
         raise ConfigError(
-            Message(
-                "obs_server of profile {profile} is no address: {found}", profile=profile.name, found=profile.obs_server
-            )
+            Message("obs_server of profile {profile} is no address: {found}", profile=profile.name, found=text)
         )
     proxy = proxy_for(profile.obs_server) if address.scheme == "https" else None
     return Access(

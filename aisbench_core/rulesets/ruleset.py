@@ -82,7 +82,9 @@ class Times(ValidityRule):
     inside_total: Annotated[bool, Field(description="whether every period must lie inside total")] = False
 
 
-class Agreement(ValidityRule):
+class Tolerance(ValidityRule):
+    """About two numbers that should be equal: the reported and the computed throughput, energy and power x time, …"""
+
     tolerance: Annotated[Share, Field(description="how far apart they may be, as a share")]
 
 
@@ -100,9 +102,9 @@ class Target(Frozen):
 
 class Accuracy(ValidityRule):
     below_target: Annotated[Levels, Field(description="what a missed target does")]
-    targets: Annotated[
-        dict[str, Target], Field(description="by workload or model; others have the target of their workload")
-    ] = Field(default_factory=dict)
+    targets: dict[str, Target] = Field(
+        default_factory=dict, description="by workload or model; others have the target of their workload"
+    )
 
 
 class ServerAccuracy(ValidityRule):
@@ -113,16 +115,8 @@ class Definitions(ValidityRule):
     allowed: Annotated[tuple[str, ...], Field(description="the definitions that count; none named: every one")] = ()
 
 
-class PowerRule(ValidityRule):
-    tolerance: Annotated[Share, Field(description="how far energy may be from average power x time, as a share")]
-
-
 class Description(ValidityRule):
     fields: Annotated[int, Field(ge=0, le=33, description="how many of the 33 fields must be filled in")] = 33
-
-
-class Durations(ValidityRule):
-    tolerance: Annotated[Share, Field(description="how far they may be apart, as a share")]
 
 
 class Clock(ValidityRule):
@@ -131,9 +125,7 @@ class Clock(ValidityRule):
 
 class RunCount(ValidityRule):
     runs: Annotated[Count, Field(description="valid runs that a series needs")]
-    by_model: Annotated[dict[str, Count], Field(description="other numbers, by workload or model")] = Field(
-        default_factory=dict
-    )
+    by_model: dict[str, Count] = Field(default_factory=dict, description="other numbers, by workload or model")
 
 
 class Missed(ValidityRule):
@@ -158,15 +150,15 @@ class RunRules(Frozen):
     V01: Fields | None = None
     V02: Times | None = None
     V03: ValidityRule | None = None
-    V04: Agreement | None = None
+    V04: Tolerance | None = None
     V05: Stragglers | None = None
     V06: Accuracy | None = None
     V07: ServerAccuracy | None = None
     V15: ValidityRule | None = None
     V16: Definitions | None = None
-    V19: PowerRule | None = None
+    V19: Tolerance | None = None
     V21: Description | None = None
-    V23: Durations | None = None
+    V23: Tolerance | None = None
     V25: ValidityRule | None = None
     V26: Clock | None = None
 
@@ -189,7 +181,7 @@ class SeriesRules(Frozen):
 class Ruleset(Frozen):
     """Everything besides the result that its validity depends on."""
 
-    id: Annotated[str, Field(pattern=ID_PATTERN, max_length=60, description="how verdicts name it")]
+    id: Annotated[str, Field(pattern=ID_PATTERN, max_length=60, description="its name in results")]
     title: Annotated[Text, Field(description="its name")]
     title_zh: Annotated[str, Field(description="the same in Chinese")] = ""
     edition: Annotated[Text, Field(description="which edition of which text")]
@@ -267,12 +259,9 @@ class Rulesets:
     def _file(self, ruleset_id: str) -> Path:
         files = self._files()
         if ruleset_id not in files:
+            ids = ", ".join(self.ids())
             raise ConfigError(
-                Message(
-                    "there is no ruleset {ruleset_id!r}; known are {ids}",
-                    ruleset_id=ruleset_id,
-                    ids=", ".join(self.ids()),
-                ),
+                Message("there is no ruleset {ruleset_id!r}; known are {ids}", ruleset_id=ruleset_id, ids=ids),
                 Message("write data/rulesets/<name>.yaml, or name one that there is"),
             )
         return files[ruleset_id]

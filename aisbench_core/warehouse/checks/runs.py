@@ -16,14 +16,13 @@ from aisbench_core.model.columns import KEYS
 from aisbench_core.model.system import MOST_LETTERS
 from aisbench_core.rulesets.ruleset import (
     Accuracy,
-    Agreement,
     Consequence,
     Definitions,
     Description,
     Fields,
-    PowerRule,
     ServerAccuracy,
     Stragglers,
+    Tolerance,
     ValidityRule,
 )
 from aisbench_core.warehouse.checks.times import SECOND, checked, clock, durations, listed, period, times
@@ -109,7 +108,7 @@ def _card(card: Card) -> Message:
     return Message("server {server} rank {rank}: {throughput}", server=server, rank=rank, throughput=number)
 
 
-def _agreement(facts: Facts, rule: Agreement, level: CheckLevel) -> Check | None:
+def _agreement(facts: Facts, rule: Tolerance, level: CheckLevel) -> Check | None:
     reported, computed = facts.throughput_ratio, facts.throughput
     if reported is None or computed is None or not is_usable(reported) or facts.formula_id == AS_REPORTED:
         return None
@@ -175,7 +174,7 @@ def _definition(facts: Facts, rule: Definitions, level: CheckLevel) -> Check | N
     return checked("V16", definition in rule.allowed, level, expected, _quoted(definition))
 
 
-def _power(facts: Facts, rule: PowerRule, level: CheckLevel) -> Check | None:
+def _power(facts: Facts, rule: Tolerance, level: CheckLevel) -> Check | None:
     if facts.average_power is None:
         return None
     if facts.max_power is not None and facts.average_power > facts.max_power:

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from aisbench_core.messages import Message, joined
 from aisbench_core.model.columns import PERIODS
-from aisbench_core.rulesets.ruleset import Clock, Durations, Times
+from aisbench_core.rulesets.ruleset import Clock, Times, Tolerance
 from aisbench_core.warehouse.records.facts import LONGEST_S, Facts
 from aisbench_core.warehouse.values import Check, CheckLevel
 
@@ -58,7 +58,7 @@ def period(facts: Facts, name: str) -> tuple[int | None, int | None]:
     return getattr(facts, f"{name}_start_time"), getattr(facts, f"{name}_end_time")
 
 
-def durations(facts: Facts, rule: Durations, level: CheckLevel) -> Check | None:
+def durations(facts: Facts, rule: Tolerance, level: CheckLevel) -> Check | None:
     """V23: the duration that the platform counted, against that of the result block."""
     start, end = period(facts, "total")
     if facts.duration_s is None or start is None or end is None or end < start:
