@@ -5,6 +5,7 @@ import streamlit as st
 from pages._ui.compare import comparison as parts
 from pages._ui.compare.comparability import show_comparability
 from pages._ui.compare.groups import show_peers
+from pages._ui.compare.sentences import show_sentences
 from pages._ui.leaderboard.board import MIN_COMPARED
 from pages._ui.runs.servers import show_servers
 from pages._ui.runs.validity import show_verdicts
@@ -24,6 +25,7 @@ if len(run_ids) < MIN_COMPARED:
     st.stop()
 
 comparison = cached(core().warehouse.compare, tuple(run_ids), parts.choose_compared())
+show_sentences(comparison)
 show_comparability(comparison)
 parts.show_clones(comparison.runs)
 parts.show_differences(comparison)

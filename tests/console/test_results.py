@@ -260,3 +260,24 @@ def test_what_differs_in_long_texts_is_wrapped_and_never_scrolled_sideways(
 def unjoined(cell: str) -> str:
     """A cell without what tells a browser where to break it."""
     return re.sub("[\u200b\u2060\\\\]", "", cell).replace("\u00a0", " ")
+
+
+def test_a_comparison_begins_with_a_sentence_that_can_be_copied(open_page: OpenPage, data_dir: Path) -> None:
+    slow = a.records([7_500, 7_540, 7_460], "slow", framework_version="r1.11")
+    wide = a.records([15_600, 15_700, 15_650], "wide", node_count=2)
+    Warehouse(data_dir / "warehouse.duckdb").rebuild([*a.records([8_000, 8_040, 7_960], "old"), *slow, *wide])
+
+    app = open_page("compare", ids=["old-0", "slow-0"])
+    apart = open_page("compare", ids=["old-0", "wide-0"], lang="zh")
+
+    assert app.code[0].value == (
+        "resnet50_v1.5 mindspore r1.11 is 6.2 % slower than resnet50_v1.5 mindspore r1.10"
+        " on 1 × 8 modelarts.kat1.8xlarge (95 % interval: 5.1–7.3 %; 3 and 3 runs)"
+    )
+    assert "按每节点比" in apart.code[0].value
+
+
+def test_without_repeats_nothing_is_claimed(open_page: OpenPage, used: Path) -> None:
+    assert used.exists()
+
+    assert not open_page("compare", ids=["run-n4-0", "run-new-0"]).code
