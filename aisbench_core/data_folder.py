@@ -1,4 +1,4 @@
-"""The data folder: made for one account, and kept for it alone."""
+"""The data folder: created for one user, and closed to others."""
 
 import os
 import stat
@@ -12,9 +12,9 @@ from aisbench_core.settings import SECRETS_FILE, Settings
 
 
 def prepare_data_folder(settings: Settings) -> None:
-    """Make the folder, and take everybody else's rights to what an older version left open. Raises ConfigError.
+    """Create the folder, and remove other users' rights that an older version left. Raises ConfigError.
 
-    One that cannot be written is enough to read: who stores something asks for more with `require_writable`."""
+    A read-only folder is accepted; code that stores something calls `require_writable`."""
     folder = settings.data_dir
     try:
         make_private_folder(folder)
@@ -32,9 +32,7 @@ def prepare_data_folder(settings: Settings) -> None:
 
 
 def open_paths(settings: Settings, secrets: Path = SECRETS_FILE) -> list[Path]:
-    """What of data and keys others have a right to, because it is another account's or lies in a folder of many.
-
-    `secrets`: Streamlit's own file of them."""
+    """Paths of data and keys that other users can access. `secrets`: Streamlit's file of secrets."""
     paths = [settings.data_dir, secrets]
     if not settings.has_team_warehouse and settings.warehouse_path.parent != settings.data_dir:
         paths.insert(1, settings.warehouse_path)  # a file in another folder stays as its owner made it
@@ -42,9 +40,9 @@ def open_paths(settings: Settings, secrets: Path = SECRETS_FILE) -> list[Path]:
 
 
 def _own_paths(settings: Settings) -> Iterator[Path]:
-    """The folder, and what lies in it by a name of ours; nobody comes deeper than that."""
+    """The folder, and the files and folders that we create in it; those deeper are protected by their folders."""
     folder = settings.data_dir
-    # Not a folder that is named by mistake and holds everything: /tmp, the root, somebody's home.
+    # Not a shared folder that was configured by mistake: /tmp, the root, a home directory.
     if not folder.stat().st_mode & stat.S_ISVTX and folder not in (Path.home(), Path(folder.anchor)):
         yield folder
     named = ("ledger.sqlite3*", "console.log*", "warehouse.duckdb*")

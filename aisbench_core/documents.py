@@ -1,4 +1,4 @@
-"""What people write (settings, profiles, manifests, specs) as values, with one problem for each field that is wrong."""
+"""Parses what people write (settings, profiles, manifests, specs), and reports one problem per invalid field."""
 
 import re
 import stat
@@ -20,7 +20,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class NotYaml(ConfigError):
-    """A text is no YAML that holds one mapping; what is wrong was noticed in this line."""
+    """A text is not YAML with one mapping; `line` is where the parser noticed it."""
 
     def __init__(self, message: Message, line: int = 1) -> None:
         super().__init__(message)
@@ -38,7 +38,7 @@ def _with_scheme(address: str) -> str:
 
 
 Address = Annotated[str, AfterValidator(_with_scheme)]
-"""The address of a service. Clients differ in what they make of one without a scheme: it is refused where it stands."""
+"""The address of a service. One without a scheme is refused, because clients interpret it differently."""
 
 
 def read_yaml(file: Path) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def read_yaml(file: Path) -> dict[str, Any]:
 
 @lru_cache(maxsize=64)
 def _parsed(file: Path, _changed_ns: int, _size: int) -> dict[str, Any]:
-    """What a file holds. Parsing is slow, and profiles are asked for at every step of every run."""
+    """The content of a file. Cached, because parsing is slow and profiles are read at every step of every run."""
     return parse_yaml(file.read_text("utf-8"), file.name)
 
 
@@ -105,7 +105,7 @@ def read_private(file: Path) -> dict[str, Any]:
 
 
 def parse_private(model: type[Model], answers: Mapping[str, Any], title: Message) -> Model:
-    """As `parse`, and names that are not the model's are not repeated: somebody may have swapped name and value."""
+    """Like `parse`, but errors do not repeat unknown names: name and value may have been swapped."""
     unknown = [name for name in answers if name not in model.model_fields]
     if unknown:
         problem = Message(

@@ -38,7 +38,7 @@ class ConfigError(AisbenchError):
 
 
 class ReadOnlyFolder(ConfigError):
-    """Nothing can be stored in a folder of ours; what it holds can be read."""
+    """A data folder is read-only: its content can be read, but nothing can be stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Problem:
 
 
 class SpecError(AisbenchError):
-    """A document of a person (spec, profile, manifest) has unknown keys, wrong types or values out of range."""
+    """A spec, profile or manifest has unknown keys, wrong types or values out of range."""
 
     def __init__(self, title: Message, problems: Sequence[Problem], hint: Hint = "") -> None:
         listed = joined("; ", (problem.sentence for problem in problems))
@@ -80,7 +80,7 @@ class SeriesNotFound(AisbenchError):
 
 
 class StaleRun(AisbenchError):
-    """The run was moved by somebody else since it was read."""
+    """The run was changed by somebody else since it was read."""
 
 
 class ResultError(AisbenchError):
@@ -88,32 +88,30 @@ class ResultError(AisbenchError):
 
 
 class QueryError(AisbenchError):
-    """A question in SQL is no SELECT over the warehouse, names what is not there, or asks for too much."""
+    """A query is not a SELECT over the warehouse, names unknown columns, or exceeds a limit."""
 
 
 class DiskError(AisbenchError):
-    """This machine cannot write what it should keep; nothing that was kept so far is lost."""
+    """The disk is full, failing or read-only; nothing that was stored before is lost."""
 
 
 class DamagedLedger(AisbenchError):
-    """The ledger's file is no database, or a damaged one. Recorded results stand in the warehouse."""
+    """The ledger's file is not a database, or is damaged. Recorded results are in the warehouse."""
 
 
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO})
 
-
-# What Python's tempfile says, as a file that is not there.
+# Python's tempfile raises it as FileNotFoundError.
 _NO_TEMPORARY_FOLDER = "No usable temporary directory"
-
-_ROOM_FOR_COPIES = Message("free space on this machine, or set TMPDIR to a folder on another disk")
 
 
 def disk_error(error: OSError, file: Path | None = None) -> DiskError | None:
-    """The error of a full, failing or read-only disk in words; None for everything else.
+    """The DiskError for a full, failing or read-only disk; None for other errors.
 
-    `file`: what was being written, where the system does not say it."""
+    `file`: the file that was written, if the system does not name it."""
     if (error.strerror or "").startswith(_NO_TEMPORARY_FOLDER):
-        return DiskError(Message("no folder for temporary files can be written"), _ROOM_FOR_COPIES)
+        hint = Message("free space on this machine, or set TMPDIR to a folder on another disk")
+        return DiskError(Message("no folder for temporary files can be written"), hint)
     if error.errno not in _DISK:
         return None
     hint = Message("free space on this machine, or make the data folder writable")
@@ -124,7 +122,7 @@ def disk_error(error: OSError, file: Path | None = None) -> DiskError | None:
 
 @contextmanager
 def full_disks_named() -> Iterator[None]:
-    """A full disk is no bug: it becomes DiskError; everything else stays what it is."""
+    """A context that turns errors of the disk into DiskError, and leaves others unchanged."""
     try:
         yield
     except OSError as error:

@@ -82,7 +82,7 @@ def money(amount: float | None, currency: str) -> str:
 
 
 def nodes_and_cards(nodes: int | None, cards: int | None) -> str:
-    """2 × 8: nodes and cards on each; a dash for what an imported result does not tell."""
+    """2 × 8: nodes and cards on each; a dash for what an imported result does not state."""
     return f"{nodes or MISSING} × {cards or MISSING}"
 
 

@@ -17,7 +17,7 @@ from aisbench_core.settings import SECRETS, Settings, environment
 PREFIX = "AISBENCH_SECRET_"
 LONGEST_VALUE = 4096
 MASK = "***"
-# How much of a value is left at least where a text that is cut off ends in it, and of one that is masked in logs.
+# Fewer characters are not masked: of a value that is truncated at the end of a text, and of a value in logs.
 FEWEST_LETTERS = 4
 
 

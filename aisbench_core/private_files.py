@@ -33,7 +33,7 @@ def private_umask() -> Iterator[int]:
 def write_whole(file: Path, content: bytes, mode: int = FILE_MODE) -> None:
     """Replace a file atomically and durably. Raises DiskError on a full disk.
 
-    After a kill or a power cut it is the old or the new one; drafts of killed writers are deleted."""
+    After a kill or a power cut the file is the old or the new one. Drafts of dead writers are deleted."""
     draft = draft_of(file)
     try:
         file.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)

@@ -53,7 +53,7 @@ def save_keys(settings: Settings, profile: str, keys: Credentials, replace: bool
 
 
 def _with(file: Path, stored: dict[str, Any], profile: str, entry: dict[str, Any]) -> str:
-    """The file's text with one more entry; comments of the person stay where that is possible."""
+    """The file's text with this entry; comments in the file are preserved if possible."""
     wanted = stored | {profile: entry}
     before = file.read_text("utf-8").rstrip("\n") if stored else ""
     appended = f"{before}\n{strict_yaml.dump({profile: entry})}".lstrip("\n")

@@ -33,7 +33,7 @@ _CLOUDS = ("AISBENCH_", "AWS_", "HUAWEICLOUD_", "OBS_", "S3_")
 def _from_home(path: Path) -> Path:
     try:
         return HOME / path.expanduser()
-    except RuntimeError:  # ~name of somebody who is not known here
+    except RuntimeError:  # ~name of a user that does not exist here
         raise ValueError(Message("refers to the home directory of an unknown user")) from None
 
 
@@ -156,7 +156,7 @@ class Credentials(Frozen):
     access_key: Annotated[SecretStr, Field(min_length=1)]
     secret_key: Annotated[SecretStr, Field(min_length=1)]
     security_token: SecretStr | None = None
-    source: Annotated[str, Field(description="where they were found, for a person")] = ""
+    source: Annotated[str, Field(description="where they were found, as shown to people")] = ""
 
     @property
     def masked(self) -> str:

@@ -37,10 +37,10 @@ class Storage:
         self._series = series
 
     def rebuild(self, actor: Actor) -> Rebuilt:
-        """Store every run of this machine and the plan of every series anew.
+        """Store all runs of this machine, and the plans of all series, again.
 
-        What else a file holds of runs goes, a team's stays. Runs that were taken over from other warehouses are stored
-        again where they are missing. What is stored of a run whose folder is damaged stays."""
+        Other runs are removed from a warehouse file, but not from a team's warehouse. Runs that were merged from other
+        warehouses are restored. Stored data of runs whose folder is damaged stays."""
         log_change(actor, "rebuild of the warehouse")
         unread: dict[str, ResultError] = {}
         if not self._settings.has_team_warehouse:
@@ -69,10 +69,9 @@ class Storage:
         return self._warehouse.move_to(Warehouse(location), on_progress)
 
     def check(self, actor: Actor, *, mend: bool = False, on_progress: Progress = no_progress) -> IntegrityReport:
-        """Read and compute everything again, and compare it with the records in the folders of this machine, damaged
-        ones named.
+        """Recompute everything, and compare it with the records in this machine's run folders; lists damaged folders.
 
-        `mend`: first compute the statistics of groups anew. `on_progress` gets how many runs of how many are done."""
+        `mend`: first recompute the group statistics. `on_progress` gets the numbers of checked and of all runs."""
         if mend:
             log_change(actor, "repair of the warehouse")
         unread: dict[str, ResultError] = {}

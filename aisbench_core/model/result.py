@@ -110,9 +110,9 @@ class Imported:
     """Where an imported run comes from.
 
     `source`: the file, and the position in it. `stated`: the spec's fields that the source or a person provided; the
-    values of others are unknown, whatever the spec contains. `note` is for people, `told` the source's other
+    values of others are unknown, whatever the spec contains. `note` is for people, `told` is the source's other
     information. `carried`: values by warehouse column that the exporting console had computed, stored unchanged; never
-    its verdict, because a file cannot prove its own validity.
+    its validity, because a file cannot prove its own.
     """
 
     source: str
