@@ -5,7 +5,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +19,9 @@ from aisbench_core.cli import display
 from aisbench_core.cli.core import open_core
 from aisbench_core.cli.exit_codes import INTERRUPTED, YOUR_INPUT
 from aisbench_core.cli.options import (
+    Group,
     assignments,
+    command,
     output_option,
     overwrite_option,
     ruleset_option,
@@ -39,7 +41,7 @@ TABLES = ("runs", "series")
 LANGUAGES = ("en", "zh", "both")
 
 
-@click.command()
+@command()
 @run_filters
 @ruleset_option
 @click.option("--what", "rows", type=click.Choice(TABLES), default="runs", show_default=True, help="What a row is.")
@@ -68,7 +70,7 @@ def export(
     display.message(f"{written} of {query.region} written")
 
 
-@click.command()
+@command()
 @click.argument("run_ids", metavar="[RUN]...", nargs=-1)
 @run_filters
 @ruleset_option
@@ -90,9 +92,7 @@ def report(run_ids: tuple[str, ...], output: Path | None, lang: str, valid_only:
     display.message(f"{display.count(len(runs), 'run')} reported")
 
 
-@click.group()
-def mlflow() -> None:
-    """Export runs to MLflow; `aisbench import` reads an MLflow store."""
+mlflow = Group("mlflow", help="Export runs to MLflow; `aisbench import` reads an MLflow store.")
 
 
 @mlflow.command("export")
@@ -137,7 +137,7 @@ _EXISTING = click.Path(path_type=Path, dir_okay=False, exists=True)
 _OVER_RUNS = re.compile(r"\bfrom\s+\"?(v_|runs\b|results\b)", re.I)
 
 
-@click.command()
+@command()
 @click.argument("query", metavar="QUERY")
 @assignments("-p", "--param", "values", form="NAME=VALUE", help="Value of $NAME in the query; can be repeated.")
 @click.option(
@@ -245,7 +245,8 @@ def _write(cur: "Cursor", file_format: str, target: IO[bytes], most: int | None)
     rows = map(note_kind, answer_files.rows(cur, most))
     if file_format == "table":
         table = list(rows)
-        target.write((display.table(_heads(columns, table), [[*map(_cell, row)] for row in table]) + "\n").encode())
+        heads = [_head(name, (row[index] for row in table)) for index, name in enumerate(columns)]
+        target.write((display.table(heads, [[*map(_cell, row)] for row in table]) + "\n").encode())
         count = len(table)
     else:
         count = (answer_files.write_csv if file_format == "csv" else answer_files.write_json)(columns, rows, target)
@@ -254,13 +255,9 @@ def _write(cur: "Cursor", file_format: str, target: IO[bytes], most: int | None)
     return {True, False} <= kinds
 
 
-def _heads(columns: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> list[str]:
-    def is_number(index: int) -> bool:
-        values = [row[index] for row in rows if row[index] is not None]
-        # True is an int in Python.
-        return bool(values) and all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
-
-    return [f">{name}" if is_number(index) else name for index, name in enumerate(columns)]
+def _head(name: str, cells: Iterable[object]) -> str:
+    kinds = {type(cell) for cell in cells} - {type(None)}
+    return f">{name}" if kinds and kinds <= {int, float} else name
 
 
 def _cell(value: object) -> str:

@@ -12,7 +12,7 @@ import click
 from aisbench_core.cli import display
 from aisbench_core.cli.core import open_core
 from aisbench_core.cli.exit_codes import INTERRUPTED, RUN_FAILED
-from aisbench_core.cli.options import run_argument
+from aisbench_core.cli.options import command
 from aisbench_core.errors import DamagedLedger
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.25  # reads the local ledger only, never the cloud
 
 
-@click.command()
+@command()
 @click.option("--quiet", is_flag=True, help="Print errors only.")
 def follow(quiet: bool) -> None:
     """Run a follower until interrupted: it uploads, submits, monitors and collects all runs.
@@ -145,8 +145,7 @@ def end_with(run: "Run") -> None:
         click.get_current_context().exit(RUN_FAILED)
 
 
-@click.command()
-@run_argument
+@command()
 @click.option("--node", type=click.IntRange(0), default=0, show_default=True, metavar="N", help="Number of the node.")
 @click.option("--tail", type=click.IntRange(1), metavar="LINES", help="Print the last lines only.")
 @click.option("--follow", is_flag=True, help="Print new lines until the run ends. Ctrl-C stops printing, not the run.")

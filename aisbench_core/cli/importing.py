@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from aisbench_core import formats
 from aisbench_core.cli import display
 from aisbench_core.cli.core import actor, open_core
-from aisbench_core.cli.options import Decorator, as_json, assignments, combined, paging, yes_option
+from aisbench_core.cli.options import Group, assignments, command, paging, yes_option
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
 
@@ -31,42 +31,37 @@ MAX_UNREAD = 20
 
 CLAIMS = "imported results are unverified claims: they get no rank, and are no baseline for runs launched here"
 
-_fact_options: Decorator = combined(
-    click.option("--profile", default="", metavar="NAME", help="Where the results were measured; opens obs:// paths."),
-    click.option("--region", default="", metavar="ID", help="Where they were measured, if there is no profile for it."),
-    click.option("--workload", default="", metavar="NAME", help="Workload of all results."),
-    click.option("--model", default="", metavar="NAME", help="Model of all results."),
-    click.option("--framework", default="", metavar="NAME", help="Framework of all results."),
-    click.option("--framework-version", default="", metavar="V", help="Framework version of all results."),
-    click.option(
-        "--definition", "throughput_definition", default="", metavar="ID", help="Throughput definition of all results."
-    ),
-    click.option("--mode", type=click.Choice(["cluster", "single_server"]), help="Mode of all results."),
-    click.option("--nodes", "node_count", type=int, help="Number of nodes of all results."),
-    click.option("--cards", "cards_per_node", type=int, help="Cards per node of all results."),
-    assignments(
-        "--map",
-        "mapping",
-        form="HEADER=FIELD",
-        at_last=True,
-        help="Field of a table column, remembered for later imports. HEADER= ignores it; an unknown FIELD lists all.",
-    ),
-    click.option(
-        "--utc-offset",
-        type=click.FloatRange(-14, 14),
-        default=8,
-        show_default=True,
-        help="Hours, for times without a zone.",
-    ),
-)
 
-
-@click.command("import")
+@command("import")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@_fact_options
+@click.option("--profile", default="", metavar="NAME", help="Where the results were measured; opens obs:// paths.")
+@click.option("--region", default="", metavar="ID", help="Where they were measured, if there is no profile for it.")
+@click.option("--workload", default="", metavar="NAME", help="Workload of all results.")
+@click.option("--model", default="", metavar="NAME", help="Model of all results.")
+@click.option("--framework", default="", metavar="NAME", help="Framework of all results.")
+@click.option("--framework-version", default="", metavar="V", help="Framework version of all results.")
+@click.option(
+    "--definition", "throughput_definition", default="", metavar="ID", help="Throughput definition of all results."
+)
+@click.option("--mode", type=click.Choice(["cluster", "single_server"]), help="Mode of all results.")
+@click.option("--nodes", "node_count", type=int, help="Number of nodes of all results.")
+@click.option("--cards", "cards_per_node", type=int, help="Cards per node of all results.")
+@assignments(
+    "--map",
+    "mapping",
+    form="HEADER=FIELD",
+    at_last=True,
+    help="Field of a table column, remembered for later imports. HEADER= ignores it; an unknown FIELD lists all.",
+)
+@click.option(
+    "--utc-offset",
+    type=click.FloatRange(-14, 14),
+    default=8,
+    show_default=True,
+    help="Hours, for times without a zone.",
+)
 @click.option("--replace", is_flag=True, help="Store results again that were imported before, with these options.")
 @click.option("--dry-run", is_flag=True, help="Show what would be stored and how columns are read; store nothing.")
-@as_json
 @click.pass_context
 def import_results(ctx: click.Context, /, paths: tuple[str, ...], dry_run: bool, as_json: bool, **options: Any) -> None:
     """Import existing results: logs, result folders, tables, and archives of them.
@@ -227,10 +222,18 @@ def _stated(preview: "Preview") -> dict[str, Any]:
 
 def _table(previews: "list[Preview]") -> str:
     columns: display.Columns[Preview] = {
-        "": _status,
+        "": lambda preview: (
+            f"duplicate of {display.clipped(preview.duplicate_of)}"
+            if preview.duplicate_of
+            else f"here as {preview.existing}"
+            if preview.existing
+            else "new"
+        ),
         "model": lambda preview: display.clipped(preview.record.workload.model),
         "version": lambda preview: display.clipped(preview.record.run.spec.framework_version) or formats.MISSING,
-        "hardware": _hardware,
+        "hardware": lambda preview: display.hardware(
+            preview.record.run.spec.flavor, *(_stated(preview).get(name) for name in ("node_count", "cards_per_node"))
+        ),
         ">throughput": lambda preview: formats.number(preview.result.info.throughput_ratio),
         ">accuracy": lambda preview: formats.number(preview.result.info.accuracy),
         "ended": lambda preview: display.local_time(preview.record.run.ended_at),
@@ -242,25 +245,11 @@ def _table(previews: "list[Preview]") -> str:
     return display.table_of(previews, columns)
 
 
-def _status(preview: "Preview") -> str:
-    if preview.duplicate_of:
-        return f"duplicate of {display.clipped(preview.duplicate_of)}"
-    return f"here as {preview.existing}" if preview.existing else "new"
+imports = Group("imports", help="List imports, or undo one.")
 
 
-def _hardware(preview: "Preview") -> str:
-    stated = _stated(preview)
-    return display.hardware(preview.record.run.spec.flavor, stated.get("node_count"), stated.get("cards_per_node"))
-
-
-@click.group()
-def imports() -> None:
-    """List imports, or undo one."""
-
-
-@imports.command(name="list")
+@imports.command("list")
 @paging(1000)
-@as_json
 def list_(limit: int, offset: int, as_json: bool) -> None:
     """List imports, newest first: one for each `aisbench import`, or import on the page."""
     page, total = open_core(writing=False).imports.imports(limit, offset)
@@ -281,7 +270,6 @@ def list_(limit: int, offset: int, as_json: bool) -> None:
 @click.argument("import_id", metavar="IMPORT")
 @click.option("--keep-remarks", is_flag=True, help="Keep tags and notes, for a new import of the same results.")
 @yes_option
-@as_json
 def forget(import_id: str, keep_remarks: bool, yes: bool, as_json: bool) -> None:
     """Delete the runs of an import. Launched runs are never deleted.
 

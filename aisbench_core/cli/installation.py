@@ -8,16 +8,14 @@ from aisbench_core import formats
 from aisbench_core.cli import display
 from aisbench_core.cli.core import open_core
 from aisbench_core.cli.exit_codes import CLOUD_UNAVAILABLE, YOUR_INPUT
-from aisbench_core.cli.options import as_json, profile_option
+from aisbench_core.cli.options import command, profile_option
 from aisbench_core.errors import AisbenchError
 
 if TYPE_CHECKING:
     from aisbench_core.authoring.workloads import Workload
-    from aisbench_core.health import ServiceHealth
 
 
-@click.command()
-@as_json
+@command()
 def workloads(as_json: bool) -> None:
     """List workloads, and warn about manifests that cannot be read."""
     registry = open_core(writing=False).workloads
@@ -37,8 +35,7 @@ def workloads(as_json: bool) -> None:
         display.message(f"warning: {file.parent.name} cannot be used: {error}")
 
 
-@click.command()
-@as_json
+@command()
 def profiles(as_json: bool) -> None:
     """List profiles, and whether their keys are configured."""
     core = open_core(writing=False)
@@ -63,9 +60,8 @@ def profiles(as_json: bool) -> None:
     display.result(answer, as_json, lambda: display.table_of(answer, columns))
 
 
-@click.command()
+@command()
 @profile_option
-@as_json
 def health(profile: str, as_json: bool) -> None:
     """Show whether the cloud answers, which process follows the runs, and how much is stored.
 
@@ -76,9 +72,13 @@ def health(profile: str, as_json: bool) -> None:
     keys = core.regions.credentials_summary(profile)
     nobody = "unknown" if health.ledger_error else "no follower yet"
     beat, sizes = health.followed, health.sizes
+    services = [
+        (one.name, one.address, one.sentence if one.milliseconds is None else f"answers in {one.milliseconds:.0f} ms")
+        for one in health.services
+    ]
     text = display.fields(
         ("keys", keys),
-        *((service.name, f"{service.address}  {_service_state(service)}".strip()) for service in health.services),
+        *((name, f"{address}  {state}".strip()) for name, address, state in services),
         ("followed", f"{beat.who}, last seen {display.local_time(beat.at)}" if beat else nobody),
         ("ledger", formats.size(sizes.ledger)),
         ("warehouse", formats.size(sizes.warehouse)),
@@ -94,13 +94,8 @@ def health(profile: str, as_json: bool) -> None:
         click.get_current_context().exit(CLOUD_UNAVAILABLE)
 
 
-def _service_state(service: "ServiceHealth") -> str:
-    return service.sentence if service.milliseconds is None else f"answers in {service.milliseconds:.0f} ms"
-
-
-@click.command()
+@command()
 @profile_option
-@as_json
 def doctor(profile: str, as_json: bool) -> None:
     """Check this machine and its connection to a region, and suggest fixes.
 

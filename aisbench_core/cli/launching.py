@@ -11,7 +11,7 @@ from aisbench_core import formats
 from aisbench_core.cli import display, following
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.exit_codes import DIFFERENT, YOUR_INPUT
-from aisbench_core.cli.options import as_json, output_option, profile_option, run_argument
+from aisbench_core.cli.options import command, output_option, profile_option
 from aisbench_core.cli.results import full_id
 from aisbench_core.cli.runs import result_text
 from aisbench_core.cli.spec_options import SPEC_FILES, file_spec, read_spec, spec_on_all_cards, spec_options, yaml_of
@@ -22,13 +22,12 @@ if TYPE_CHECKING:
     from aisbench_core.wiring import Core
 
 
-@click.command()
+@command()
 @spec_options
 @profile_option
 @click.option("--wait", is_flag=True, help="Wait until the run ends, and follow it if no follower is active.")
 @click.option("--follow", "with_log", is_flag=True, help="Like --wait, and print the first node's log to stderr.")
 @click.option("--dry-run", is_flag=True, help="Print the complete spec and the findings; launch nothing.")
-@as_json
 def run(profile: str, wait: bool, with_log: bool, dry_run: bool, as_json: bool, **arguments: Any) -> None:
     """Launch a run and print its id.
 
@@ -64,12 +63,11 @@ def run(profile: str, wait: bool, with_log: bool, dry_run: bool, as_json: bool, 
     following.end_with(ended)
 
 
-@click.command()
+@command()
 @spec_options
 @profile_option
 @click.option("--online", is_flag=True, help="Also check the region: bucket, inputs, outputs, flavor, engine, pool.")
 @click.option("--fix", is_flag=True, help="Print the spec as YAML with all suggested fixes.")
-@as_json
 def preflight(profile: str, online: bool, fix: bool, as_json: bool, **arguments: Any) -> None:
     """Check a spec; exit code 2 if it could not be launched.
 
@@ -95,7 +93,7 @@ def preflight(profile: str, online: bool, fix: bool, as_json: bool, **arguments:
     _exit_on_errors(core.preflight.offline(fixed_spec, profile))
 
 
-@click.command()
+@command()
 @spec_options
 def spec(**arguments: Any) -> None:
     """Print a spec as YAML, completed with the values of the workload's manifest."""
@@ -119,8 +117,7 @@ def _exit_on_errors(findings: "list[Finding]") -> None:
         click.get_current_context().exit(YOUR_INPUT)
 
 
-@click.command()
-@run_argument
+@command()
 @output_option
 def clone(run_id: str, output: Path | None) -> None:
     """Print the spec of a run, to edit it and launch it with `aisbench run`.
@@ -137,10 +134,9 @@ def clone(run_id: str, output: Path | None) -> None:
         display.message(f"unknown for {original.run_id}: {', '.join(unknown)}")
 
 
-@click.command()
+@command()
 @click.argument("first", metavar="RUN|SPEC.yaml")
 @click.argument("second", metavar="RUN|SPEC.yaml")
-@as_json
 def diff(first: str, second: str, as_json: bool) -> None:
     """Show the differences between two runs or specs; exit code 7 if there are any.
 
@@ -176,12 +172,10 @@ def _known_spec(core: "Core", name: str) -> "tuple[RunSpec, frozenset[str] | Non
 MAX_VALUE_WIDTH = 60
 
 
-@click.command()
-@run_argument
+@command()
 @profile_option
 @click.option("--launch", is_flag=True, help="Then launch the run again, even if something differs.")
 @click.option("--wait", is_flag=True, help="With --launch: wait until the run ends, and compare the results.")
-@as_json
 def reproduce(run_id: str, profile: str, launch: bool, wait: bool, as_json: bool) -> None:
     """Check which inputs of a run are still identical, and optionally launch it again.
 

@@ -1,12 +1,36 @@
 """Options and arguments that mean the same in every command."""
 
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import click
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class Command(click.Command):
+    """A command. If its function takes them, `run_id` is the argument RUN and `as_json` the option --json."""
+
+    def __init__(self, name: str | None, callback: Callable[..., Any], **settings: Any) -> None:
+        super().__init__(name, callback=callback, **settings)
+        implied = signature(callback).parameters.keys() - {parameter.name for parameter in self.params}
+        if "run_id" in implied:
+            self.params.insert(0, click.Argument(["run_id"], metavar="RUN"))
+        if "as_json" in implied:
+            self.params.append(click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."))
+
+
+class Group(click.Group):
+    """A group of such commands."""
+
+    command_class = Command
+
+
+def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], Command]:
+    """Declare a function as a command of `aisbench`, by default under its own name."""
+    return click.command(name, Command, **settings)
 
 
 def assignment(form: str, *, at_last: bool = False) -> Callable[[str], tuple[str, str]]:
@@ -44,8 +68,6 @@ def paging(maximum: int) -> Decorator:
     )
 
 
-run_argument: Decorator = click.argument("run_id", metavar="RUN")
-as_json: Decorator = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 profile_option: Decorator = click.option(
     "--profile", default="", metavar="NAME", help="Profile; default: the settings'."
 )

@@ -9,7 +9,7 @@ from aisbench_core import formats
 from aisbench_core.cli import display
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.exit_codes import NOT_ENOUGH_DATA, REGRESSION
-from aisbench_core.cli.options import as_json, benchmark_filters, run_argument
+from aisbench_core.cli.options import Group, benchmark_filters, command
 from aisbench_core.cli.results import full_id, query_of
 from aisbench_core.errors import RunNotFound
 from aisbench_core.messages import Message
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FIELDS = ("framework_version", "engine_version", "code_sha256")
 
 
-@click.command()
+@command()
 @benchmark_filters
 @click.option("--by", type=click.Choice(FIELDS), help="Field that defines a version; default: the first that differs.")
 @click.option(
@@ -34,7 +34,6 @@ FIELDS = ("framework_version", "engine_version", "code_sha256")
     multiple=True,
     help="Compare with this version or run; can be repeated. Default: the marked baseline, or the version before.",
 )
-@as_json
 def regress(by: str | None, names: tuple[str, ...], as_json: bool, **filters: Any) -> None:
     """Test the newest runs of each group for regressions: exit code 0 none, 5 a regression, 6 not enough data.
 
@@ -74,9 +73,7 @@ def regress(by: str | None, names: tuple[str, ...], as_json: bool, **filters: An
     click.get_current_context().exit(exit_code_of(regressions.outcome))
 
 
-@click.group()
-def baseline() -> None:
-    """Mark the runs that a group is compared with."""
+baseline = Group("baseline", help="Mark the runs that a group is compared with.")
 
 
 @baseline.command()
@@ -90,7 +87,6 @@ def mark(run_ids: tuple[str, ...], by: str | None) -> None:
 
 
 @baseline.command()
-@run_argument
 def unmark(run_id: str) -> None:
     """Remove the baseline mark from this run's group."""
     from aisbench_core.warehouse.answers.histories import Trend
@@ -104,16 +100,12 @@ def unmark(run_id: str) -> None:
     click.echo(f"group {group.id}: {'baseline removed' if removed else 'no baseline was marked'}")
 
 
-@baseline.command(name="list")
-@as_json
+@baseline.command("list")
 def list_(as_json: bool) -> None:
     """List marked baselines."""
     marked = open_core(writing=False).warehouse.baselines()
-    display.result(
-        [{"group_id": baseline.group.id, **display.as_dict(baseline)} for baseline in marked],
-        as_json,
-        lambda: "\n".join(map(_baseline, marked)),
-    )
+    answer = [{"group_id": baseline.group.id, **display.as_dict(baseline)} for baseline in marked]
+    display.result(answer, as_json, lambda: "\n".join(map(_baseline, marked)))
 
 
 def _regressions(

@@ -10,7 +10,7 @@ import click
 from aisbench_core import formats
 from aisbench_core.cli import display
 from aisbench_core.cli.core import actor, open_core
-from aisbench_core.cli.options import as_json, ruleset_option, run_filters
+from aisbench_core.cli.options import Group, command, ruleset_option, run_filters
 from aisbench_core.errors import ConfigError, DamagedLedger, Problem, RunNotFound, SpecError
 from aisbench_core.messages import Message
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from aisbench_core.wiring import Core
 
 
-@click.command()
+@command()
 @run_filters
 @ruleset_option
 @click.option("--all", "include_invalid", is_flag=True, help="Include rows without a valid run, with the reason.")
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 @click.option("--ascending", is_flag=True, help="Smallest first.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="How many rows to list.")
 @click.option("--offset", type=click.IntRange(0), default=0, help="How many rows to skip.")
-@as_json
 def leaderboard(ascending: bool, as_json: bool, **filters: Any) -> None:
     """Rank configurations by the median throughput of their valid runs."""
     from aisbench_core.warehouse import BOARD_SORTS
@@ -58,10 +57,9 @@ def leaderboard(ascending: bool, as_json: bool, **filters: Any) -> None:
         print_other_regions(core, query.region, rehearsal=page.rehearsal)
 
 
-@click.command()
+@command()
 @click.argument("run_ids", metavar="RUN...", nargs=-1, required=True)
 @click.option("--rows", is_flag=True, help="Compare the medians of the leaderboard rows of these runs.")
-@as_json
 def compare(run_ids: tuple[str, ...], rows: bool, as_json: bool) -> None:
     """Compare 2 to 8 runs with the first: differences, metrics, and whether the runs are comparable."""
     from aisbench_core.warehouse.answers.compared import ComparedBy
@@ -229,14 +227,11 @@ def _spread(spread: "ServerSpread | None") -> list[str]:
 PAGES = ("leaderboard", "compare", "history", "scaling")
 
 
-@click.group()
-def views() -> None:
-    """List and delete views saved in the console."""
+views = Group("views", help="List and delete views saved in the console.")
 
 
 @views.command("list")
 @click.option("--page", default="", type=click.Choice(["", *PAGES]), help="Only views of this page.")
-@as_json
 def list_views(page: str, as_json: bool) -> None:
     """List saved views with their short address and the full one."""
     saved = open_core(writing=False).warehouse.saved_views.on(page)

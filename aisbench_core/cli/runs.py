@@ -9,7 +9,7 @@ from aisbench_core import formats
 from aisbench_core.cli import display
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.following import warn_without_follower
-from aisbench_core.cli.options import Decorator, as_json, combined, paging, profile_option, run_argument, yes_option
+from aisbench_core.cli.options import Decorator, Group, combined, command, paging, profile_option, yes_option
 from aisbench_core.cli.results import full_id, servers_text
 from aisbench_core.cli.upstream import counts_text
 from aisbench_core.errors import DamagedLedger, RunNotFound
@@ -30,13 +30,12 @@ def _states(_: click.Context, __: click.Parameter, words: tuple[str, ...]) -> "t
     return tuple(map(RunState, words))
 
 
-@click.command()
+@command()
 @click.option(
     "--state", "states", callback=_states, multiple=True, help="Only runs in this state; an unknown one lists all."
 )
 @click.option("--text", default="", help="Only runs with this text in id, job, workload, author, profile or detail.")
 @paging(10_000)
-@as_json
 def runs(states: "tuple[RunState, ...]", text: str, limit: int, offset: int, as_json: bool) -> None:
     """List runs, newest first."""
     ledger = open_core(writing=False).ledger
@@ -57,9 +56,7 @@ def runs(states: "tuple[RunState, ...]", text: str, limit: int, offset: int, as_
     display.page_size(len(page), offset, total, "runs")
 
 
-@click.command()
-@run_argument
-@as_json
+@command()
 def show(run_id: str, as_json: bool) -> None:
     """Show a run: spec, state, progress, events and result."""
     core = open_core(writing=False)
@@ -91,28 +88,22 @@ def show(run_id: str, as_json: bool) -> None:
     display.result({**answer, "result": result, "servers": servers}, as_json, text)
 
 
-@click.command()
-@run_argument
-@as_json
+@command()
 def stop(run_id: str, as_json: bool) -> None:
     """Stop a run. Its logs and available results are still collected."""
     core = open_core(writing=True)
     _print_change(core, core.runs.stop(core.ledger.get(run_id).run_id, actor()), as_json)
 
 
-@click.command()
-@run_argument
-@as_json
+@command()
 def collect(run_id: str, as_json: bool) -> None:
     """Collect the results of a failed run again."""
     core = open_core(writing=True)
     _print_change(core, core.runs.collect_again(core.ledger.get(run_id).run_id, actor()), as_json)
 
 
-@click.command()
-@run_argument
+@command()
 @click.argument("text", required=False)
-@as_json
 def note(run_id: str, text: str | None, as_json: bool) -> None:
     """Set a run's note, or show it with the run's tags. An empty TEXT deletes the note.
 
@@ -130,10 +121,8 @@ def note(run_id: str, text: str | None, as_json: bool) -> None:
     _print_annotations(annotations, run_id, as_json)
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
-@run_argument
+@command(context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]})
 @click.argument("changes", metavar="[+TAG|-TAG]...", nargs=-1, type=click.UNPROCESSED)
-@as_json
 def tag(run_id: str, changes: tuple[str, ...], as_json: bool) -> None:
     """Add (+TAG) and remove (-TAG) tags of a run, or show them. If a tag is given twice, the last change counts."""
     wrong = [change for change in changes if not change.startswith(("+", "-"))]
@@ -262,18 +251,15 @@ _job_options: Decorator = combined(
 )
 
 
-@click.group()
-def jobs() -> None:
-    """List, stop and delete jobs of a region, whoever created them.
-
-    JOB is the full name of a job, or its id.
-    """
+jobs = Group(
+    "jobs",
+    help="List, stop and delete jobs of a region, whoever created them.\n\nJOB is the full name of a job, or its id.",
+)
 
 
 @jobs.command("list")
 @profile_option
 @_api_option
-@as_json
 def active_jobs(profile: str, api: str | None, as_json: bool) -> None:
     """List active jobs and their runs, newest first.
 
@@ -295,7 +281,6 @@ def active_jobs(profile: str, api: str | None, as_json: bool) -> None:
 
 @jobs.command("stop")
 @_job_options
-@as_json
 def stop_job(name: str, version: int | None, profile: str, api: str | None, yes: bool, as_json: bool) -> None:
     """Stop a job. If it belongs to a run, this is the same as `aisbench stop`."""
     core = open_core(writing=False)

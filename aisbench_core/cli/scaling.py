@@ -8,11 +8,10 @@ import click
 from aisbench_core import formats
 from aisbench_core.cli import display
 from aisbench_core.cli.core import open_core
-from aisbench_core.cli.options import as_json, run_filters
+from aisbench_core.cli.options import command, run_filters
 from aisbench_core.cli.results import full_id, print_other_regions, query_of
 
 if TYPE_CHECKING:
-    from aisbench_core.statistics.amdahl import IntervalEstimate
     from aisbench_core.warehouse import BoardQuery, Scaling, ScalingPoint
     from aisbench_core.wiring import Core
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 MAX_CONFIGURATIONS = 50
 
 
-@click.command()
+@command()
 @click.argument("run_id", metavar="[RUN]", default="")
 @run_filters
 @click.option(
@@ -30,7 +29,6 @@ MAX_CONFIGURATIONS = 50
     multiple=True,
     help="Predict this number of nodes; can be repeated. Default: twice the largest measured.",
 )
-@as_json
 def scaling(run_id: str, node_counts_ahead: tuple[int, ...], as_json: bool, **filters: Any) -> None:
     """Show throughput, speed-up and efficiency by node count, for runs that differ from RUN in their node count only.
 
@@ -117,7 +115,7 @@ def _origin(curve: "Scaling") -> str:
     return f" ({curve.query.origin.label})" if curve.query.origin == "imported" else ""
 
 
-def predictions(curve: "Scaling", node_counts: Iterable[int]) -> list[dict[str, object]]:
+def predictions(curve: "Scaling", node_counts: Iterable[int]) -> list[dict[str, Any]]:
     """The speed-up that Amdahl's law predicts for other node counts; empty if it was not fitted."""
     base = curve.base_nodes
     return [
@@ -127,7 +125,7 @@ def predictions(curve: "Scaling", node_counts: Iterable[int]) -> list[dict[str, 
     ]
 
 
-def _text(curve: "Scaling", predicted: list[dict[str, object]]) -> str:
+def _text(curve: "Scaling", predicted: list[dict[str, Any]]) -> str:
     if not curve.points:
         return "\n".join(["no valid run in cluster mode; single servers do not scale", *_excluded(curve)])
     residuals = dict(curve.fit.residuals)
@@ -135,36 +133,28 @@ def _text(curve: "Scaling", predicted: list[dict[str, object]]) -> str:
         ">nodes": lambda point: str(point.node_count),
         ">runs": lambda point: str(point.runs),
         ">median": lambda point: formats.number(point.throughput, curve.throughput_unit),
-        ">95 % of the mean": _interval,
+        ">95 % of the mean": lambda point: (
+            f"{formats.number(point.ci_low)} … {formats.number(point.ci_high)}" if point.ci_low else formats.MISSING
+        ),
         ">speed-up": lambda point: f"{point.speed_up:.3f}",
         ">ideal": lambda point: f"{point.ideal:.3f}",
         ">efficiency": lambda point: formats.percent(point.efficiency),
         ">off the law": lambda point: formats.signed(residuals.get(point.node_count)),
     }
-    lines = [display.table_of(curve.points, columns), "", *_law(curve), *map(_prediction, predicted), *_excluded(curve)]
-    origin = _origin(curve).strip()
-    return "\n".join([origin, *lines] if origin else lines)
-
-
-def _interval(point: "ScalingPoint") -> str:
-    return f"{formats.number(point.ci_low)} … {formats.number(point.ci_high)}" if point.ci_low else formats.MISSING
-
-
-def _law(curve: "Scaling") -> Iterator[str]:
+    lines = [*filter(None, [_origin(curve).strip()]), display.table_of(curve.points, columns), ""]
     if curve.fit.problem:
-        yield f"Amdahl's law: no fit: {curve.fit.problem}"
+        lines.append(f"Amdahl's law: no fit: {curve.fit.problem}")
     elif share := curve.fit.serial:
         low, high = formats.percent(share.low), formats.percent(share.high)
-        yield f"Amdahl's law: serial share {formats.percent(share.value)}, 95 % {low} … {high}"
-
-
-def _prediction(prediction: dict[str, object]) -> str:
-    speed_up: IntervalEstimate = prediction["speed_up"]  # type: ignore[assignment]  # see predictions()
-    note = ", extrapolated" if prediction["extrapolated"] else ""
-    return (
-        f"at {prediction['node_count']} nodes {speed_up.low:.2f} … {speed_up.high:.2f} times "
-        f"the throughput of {prediction['base_nodes']}, about {speed_up.value:.2f}{note}"
-    )
+        lines.append(f"Amdahl's law: serial share {formats.percent(share.value)}, 95 % {low} … {high}")
+    for prediction in predicted:
+        speed_up = prediction["speed_up"]
+        note = ", extrapolated" if prediction["extrapolated"] else ""
+        lines.append(
+            f"at {prediction['node_count']} nodes {speed_up.low:.2f} … {speed_up.high:.2f} times "
+            f"the throughput of {prediction['base_nodes']}, about {speed_up.value:.2f}{note}"
+        )
+    return "\n".join([*lines, *_excluded(curve)])
 
 
 def _excluded(curve: "Scaling") -> Iterator[str]:

@@ -11,7 +11,7 @@ from aisbench_core.cli import display
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.exit_codes import RUN_FAILED, YOUR_INPUT
 from aisbench_core.cli.following import wait_for_series, warn_without_follower
-from aisbench_core.cli.options import Decorator, as_json, paging, profile_option
+from aisbench_core.cli.options import Decorator, Group, paging, profile_option
 from aisbench_core.cli.regression import change_interval, exit_code_of, power_text
 from aisbench_core.cli.spec_options import base_options, spec_on_all_cards
 
@@ -25,12 +25,11 @@ if TYPE_CHECKING:
 _series_argument: Decorator = click.argument("series_id", metavar="SERIES")
 
 
-@click.group()
-def series() -> None:
-    """Measure a spec several times, on one or more node counts.
-
-    SERIES is a series id or a unique prefix of one.
-    """
+series = Group(
+    "series",
+    help="Measure a spec several times, on one or more node counts.\n\n"
+    "SERIES is a series id or a unique prefix of one.",
+)
 
 
 @series.command("run")
@@ -48,7 +47,6 @@ def series() -> None:
 @click.option("--name", default="", metavar="TEXT", help="Name of the series.")
 @click.option("--wait", is_flag=True, help="Wait until the series ends, and follow its runs if no follower is active.")
 @click.option("--dry-run", is_flag=True, help="Print cells, findings and estimate; launch nothing.")
-@as_json
 def run_series(profile: str, wait: bool, dry_run: bool, as_json: bool, **arguments: Any) -> None:
     """Launch a series and print its id.
 
@@ -98,7 +96,6 @@ def run_series(profile: str, wait: bool, dry_run: bool, as_json: bool, **argumen
 
 @series.command("list")
 @paging(1000)
-@as_json
 def list_(limit: int, offset: int, as_json: bool) -> None:
     """List series, newest first."""
     service = open_core(writing=False).series
@@ -121,7 +118,6 @@ def list_(limit: int, offset: int, as_json: bool) -> None:
 
 @series.command()
 @_series_argument
-@as_json
 def show(series_id: str, as_json: bool) -> None:
     """Show a series: its matrix, the statistics of each row, and its budget."""
     matrix = open_core(writing=False).series.matrix(series_id)
@@ -131,7 +127,6 @@ def show(series_id: str, as_json: bool) -> None:
 @series.command()
 @click.argument("baseline_id", metavar="BASELINE")
 @_series_argument
-@as_json
 def compare(baseline_id: str, series_id: str, as_json: bool) -> None:
     """Compare a series with an earlier one by row: exit code 0 no regression, 5 a regression, 6 not enough data.
 
@@ -139,10 +134,19 @@ def compare(baseline_id: str, series_id: str, as_json: bool) -> None:
     change counts if it is 1 % or more and its p-value is at most 1 %, adjusted over all rows.
     """
     comparison = open_core(writing=False).series.compare(baseline_id, series_id)
+    names = ("verdict", "reasons", "difference", "adjusted_p", "power", "outcome")
+    rows = [
+        {
+            side: {**_row_json(row), **display.pick(row, "unit", "summary")}
+            for side, row in (("baseline", pair.baseline), ("candidate", pair.candidate))
+        }
+        | display.pick(pair, *names)
+        for pair in comparison.pairs
+    ]
     answer = {
         "baseline": comparison.baseline.series.series_id,
         "candidate": comparison.candidate.series.series_id,
-        "rows": [*map(_pair_json, comparison.pairs)],
+        "rows": rows,
         **display.pick(comparison, "outcome", "alone", "differences"),
     }
     display.result(answer, as_json, lambda: _comparison_text(comparison))
@@ -151,7 +155,6 @@ def compare(baseline_id: str, series_id: str, as_json: bool) -> None:
 
 @series.command()
 @_series_argument
-@as_json
 def stop(series_id: str, as_json: bool) -> None:
     """Stop the active runs of a series, and cancel cells that are not launched yet."""
     core = open_core(writing=True)
@@ -160,7 +163,6 @@ def stop(series_id: str, as_json: bool) -> None:
 
 @series.command()
 @_series_argument
-@as_json
 def rerun(series_id: str, as_json: bool) -> None:
     """Rerun all cells that ended without a valid result; earlier attempts are kept."""
     core = open_core(writing=True)
@@ -170,7 +172,6 @@ def rerun(series_id: str, as_json: bool) -> None:
 @series.command()
 @_series_argument
 @click.option("--budget", type=float, required=True, metavar="H", help="Maximum number of node hours in total.")
-@as_json
 def resume(series_id: str, budget: float, as_json: bool) -> None:
     """Change the budget of a series; a series on hold continues if the budget allows it."""
     core = open_core(writing=True)
@@ -281,7 +282,11 @@ def _statistics(matrix: "Matrix") -> str:
         ">median": lambda row: formats.number(row.median),
         ">sd": lambda row: formats.number(row.summary.sd if row.summary else None),
         ">CV": lambda row: formats.percent(row.summary.cv if row.summary else None),
-        ">95 % CI": _interval,
+        ">95 % CI": lambda row: (
+            formats.MISSING  # one run has no interval
+            if row.summary is None or row.summary.sd is None
+            else f"{formats.number(row.summary.ci_low)} to {formats.number(row.summary.ci_high)}"
+        ),
         ">olympic mean": lambda row: formats.number(row.summary.olympic_mean if row.summary else None),
         "unit": lambda row: row.unit,
         "verdict": lambda row: "" if row.verdict is None else "counts" if row.verdict.counts else "does not count",
@@ -289,21 +294,9 @@ def _statistics(matrix: "Matrix") -> str:
     return display.table_of(matrix.rows, columns)
 
 
-def _interval(row: "MatrixRow") -> str:
-    if row.summary is None or row.summary.sd is None:  # one run has no interval
-        return formats.MISSING
-    return f"{formats.number(row.summary.ci_low)} to {formats.number(row.summary.ci_high)}"
-
-
 def _node_hours(matrix: "Matrix") -> str:
     hours = matrix.hours
     return f"{hours.used:.3g}" + ("" if hours.budget is None else f" of {hours.budget:g}")
-
-
-def _pair_json(pair: "RowPair") -> dict[str, object]:
-    rows = {"baseline": pair.baseline, "candidate": pair.candidate}
-    sides = {name: {**_row_json(row), **display.pick(row, "unit", "summary")} for name, row in rows.items()}
-    return {**sides, **display.pick(pair, "verdict", "reasons", "difference", "adjusted_p", "power", "outcome")}
 
 
 def _comparison_text(comparison: "SeriesComparison") -> str:

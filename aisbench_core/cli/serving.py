@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import click
 
 from aisbench_core.cli import display
+from aisbench_core.cli.options import command
 from aisbench_core.errors import AisbenchError
 from aisbench_core.messages import Message
 from aisbench_core.private_files import is_read_only, make_private_folder, require_writable
@@ -34,7 +35,7 @@ _EXPOSE = "--dangerously-expose-keys-to-jobs"
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy cannot reach localhost
 
 
-@click.command()
+@command()
 @click.option("--sandbox", is_flag=True, help="Also start a sandbox region; no cloud account is needed.")
 @click.option("--host", default="", metavar="ADDRESS", help="Address to listen on; default: host in the settings.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port, 0 for a free one; default: port in the settings.")

@@ -11,7 +11,7 @@ from aisbench_core import formats
 from aisbench_core.cli import display
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.exit_codes import YOUR_INPUT
-from aisbench_core.cli.options import as_json, assignment, import_options, output_option, profile_option, run_argument
+from aisbench_core.cli.options import Group, assignment, import_options, output_option, profile_option
 from aisbench_core.cli.spec_options import absolute, comments_in, spec_on_all_cards, spec_options, yaml_of
 from aisbench_core.errors import ConfigError
 from aisbench_core.messages import Message
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 MASK = "••••"  # of a fixed length: it must not show how long a key is
 
 
-@click.group()
-def config() -> None:
-    """Import and export modelarts_config.py, the configuration of ais-bench-stubs."""
+config = Group("config", help="Import and export modelarts_config.py, the configuration of ais-bench-stubs.")
 
 
 @config.command("import")
@@ -39,7 +37,6 @@ def config() -> None:
 @click.option("--code-dir", default="", metavar="DIR", help="Folder of the training code on this machine.")
 @click.option("--name", "profile", default="", metavar="NAME", help="Name of the profile; default: from its region.")
 @import_options
-@as_json
 def import_config(files: Sequence[Path], job: str | None, as_json: bool, **options: Any) -> None:
     """Convert modelarts_config.py, with its config.sh and ma-pre-start.sh if given, to a profile and specs.
 
@@ -70,7 +67,6 @@ def import_config(files: Sequence[Path], job: str | None, as_json: bool, **optio
 @profile_option
 @output_option
 @click.option("--script", type=click.Path(path_type=Path), metavar="FILE", help="Write ma-pre-start.sh, if needed.")
-@as_json
 def export_config(profile: str, output: Path | None, script: Path | None, as_json: bool, **arguments: Any) -> None:
     """Export a spec as a modelarts_config.py for ais-bench-stubs, without keys.
 
@@ -143,9 +139,7 @@ def _config_text(imported: "ImportedConfig") -> str:
     return "\n\n".join(f"{head}\n{display.indented(text)}" for head, text in blocks) or "nothing found"
 
 
-@click.group()
-def workload() -> None:
-    """Create custom workloads; `aisbench workloads` lists all workloads."""
+workload = Group("workload", help="Create custom workloads; `aisbench workloads` lists all workloads.")
 
 
 @workload.command("import")
@@ -161,7 +155,6 @@ def workload() -> None:
 )
 @import_options
 @click.option("--dry-run", is_flag=True, help="Print what the package contains; store nothing.")
-@as_json
 def import_package(path: str, job: str | None, dry_run: bool, as_json: bool, **options: Any) -> None:
     """Create a workload from a package (….tar.gz) of ais-bench-stubs, or from an unpacked one.
 
@@ -184,7 +177,12 @@ def import_package(path: str, job: str | None, dry_run: bool, as_json: bool, **o
         core.packages.drop(package)  # its code is unpacked in data/, up to gigabytes
     name = made.name if made else described.name if described.workload else ""
     answer = {"workload": name, "new": bool(made and made.new), "package": package.name, **_config_json(imported)}
-    display.result(answer, as_json, lambda: _package_text(package, name, imported))
+    pairs = [("name", name or formats.MISSING), ("code", f"{package.entries:,} files, {formats.size(package.size)}")]
+    if package.name:
+        pairs += [("company", package.name.company), ("architecture", package.name.architecture)]
+        pairs += [("version", package.name.framework_version)]
+    text = f"workload\n{display.indented(display.fields(*pairs))}\n\n{_config_text(imported)}"
+    display.result(answer, as_json, lambda: text)
     if failed:
         click.get_current_context().exit(YOUR_INPUT)
     if made:
@@ -210,31 +208,21 @@ def _described(core: "Core", package: "Package", job: str | None, options: dict[
     return replace(described, imported=described.imported.only(Api(job))) if job else described
 
 
-def _package_text(package: "Package", name: str, imported: "ImportedConfig") -> str:
-    pairs = [("name", name or formats.MISSING), ("code", f"{package.entries:,} files, {formats.size(package.size)}")]
-    if package.name:
-        pairs += [("company", package.name.company), ("architecture", package.name.architecture)]
-        pairs += [("version", package.name.framework_version)]
-    return f"workload\n{display.indented(display.fields(*pairs))}\n\n{_config_text(imported)}"
-
-
 FILES = ("system.json", "config.json")
 
 _where_argument = click.argument("where", metavar="WHERE")
 
 
-@click.group()
-def system() -> None:
-    """Show, edit, import and export system descriptions: 33 fields for reports, and the tester's configuration.
-
-    WHERE is a run, or @PROFILE/FLAVOR (or @PROFILE) for the description that new runs get. Nothing is sent to a tester
-    server: upstream does not offer a public one.
-    """
+system = Group(
+    "system",
+    help="Show, edit, import and export system descriptions: 33 fields for reports, and the tester's configuration.\n\n"
+    "WHERE is a run, or @PROFILE/FLAVOR (or @PROFILE) for the description that new runs get. Nothing is sent "
+    "to a tester server: upstream does not offer a public one.",
+)
 
 
 @system.command("show")
 @_where_argument
-@as_json
 def show_system(where: str, as_json: bool) -> None:
     """Show all fields with their values, and whether a value was stated or comes from the job."""
     _print_system(open_core(writing=False).systems.of(_where(where)), as_json, whole=True)
@@ -243,7 +231,6 @@ def show_system(where: str, as_json: bool) -> None:
 @system.command("edit")
 @_where_argument
 @click.argument("values", nargs=-1, required=True, metavar="FIELD=VALUE...", type=assignment("FIELD=VALUE"))
-@as_json
 def edit_system(where: str, values: Sequence[tuple[str, str]], as_json: bool) -> None:
     """State the values of fields; FIELD= clears one."""
     stated = {name.strip(): value for name, value in values}  # as pasted from a table: "cpu = …"
@@ -251,9 +238,7 @@ def edit_system(where: str, values: Sequence[tuple[str, str]], as_json: bool) ->
 
 
 @system.command("keep")
-@run_argument
 @click.option("--any-flavor", is_flag=True, help="For every flavor of the profile, not only the run's.")
-@as_json
 def keep_system(run_id: str, any_flavor: bool, as_json: bool) -> None:
     """Use the description of a run for new runs of its profile and flavor (or pool)."""
     target = open_core(writing=True).systems.keep(run_id, actor(), any_flavor=any_flavor)
@@ -264,7 +249,6 @@ def keep_system(run_id: str, any_flavor: bool, as_json: bool) -> None:
 @_where_argument
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path))
 @click.option("--dry-run", is_flag=True, help="Print the values; change nothing.")
-@as_json
 def import_system(where: str, files: Sequence[Path], dry_run: bool, as_json: bool) -> None:
     """State the values of upstream's system.json and config.json; other fields are left unchanged.
 

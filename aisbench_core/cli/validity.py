@@ -1,6 +1,5 @@
 """`aisbench validate` and `aisbench ruleset`: the validity of results, and the rules that decide it."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +8,7 @@ import click
 from aisbench_core.cli import display
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.exit_codes import NOT_VALID, OUR_ERROR
-from aisbench_core.cli.options import as_json, run_filters
+from aisbench_core.cli.options import Group, command, run_filters
 from aisbench_core.cli.results import query_of
 from aisbench_core.errors import ConfigError, SpecError
 
@@ -23,13 +22,12 @@ LEVELS = ("fail", "warn")
 SEE_THE_RUN = "If a run did not complete, see `aisbench show RUN` and the end of `aisbench logs RUN` first."
 
 
-@click.command()
+@command()
 @run_filters
 @click.option("--ruleset", "ruleset_id", default="", metavar="ID", help="Ruleset; default: the one in the settings.")
 @click.option("--all", "include_valid", is_flag=True, help="List valid and claimed runs without a warning, too.")
 @click.option("--series", "of_series", is_flag=True, help="Check series, one per row, instead of runs.")
 @click.option("--store", is_flag=True, help="Replace the stored validity of these runs.")
-@as_json
 @click.pass_context
 def validate(
     ctx: click.Context, /, include_valid: bool, of_series: bool, store: bool, as_json: bool, **filters: Any
@@ -53,7 +51,14 @@ def validate(
         "ruleset_basis": rules.basis,
         "by_rule": {name: dict(zip(LEVELS, count, strict=True)) for name, count in validation.by_rule.items()},
         "fixes": _fixes(validation, rules),
-        "runs": [_run_json(run, bases) for run in listed],
+        "runs": [
+            {
+                **display.pick(run, "run_id", "validity", "stored_validity", "stored_ruleset_id", "is_stored"),
+                "stored_ruleset_basis": bases.get(run.stored_ruleset_id, ""),
+                "checks": _problems(run),
+            }
+            for run in listed
+        ],
     }
     display.result(answer, as_json, lambda: _table(validation, listed, rules))
     _print_summary(validation, rules, core.warehouse.store_evaluations(validation, actor()) if store else None)
@@ -68,7 +73,15 @@ def _validate_series(core: "Core", query: "BoardQuery", as_json: bool) -> int:
     rules = core.rulesets.get(query.ruleset_id or core.settings.ruleset)
     series_list = core.warehouse.series.among(query)
     answer = [{**asdict(series), "runs": series.runs, "counts": series.counts} for series in series_list]
-    display.result(answer, as_json, lambda: _series_table(rules, series_list))
+    rows = [
+        (series.series_id, str(series.node_count), series.framework_version, *_cells(check), series.image)
+        for series in series_list
+        for check in _problems(series)
+    ]
+    fixes = [f"{name}: {rules.rules[name].fix}" for name in sorted({row[3] for row in rows} & {*rules.rules})]
+    heads = ("series", ">nodes", "version", "check", "level", "expected", "found", "evidence", "image")
+    text = "\n".join([display.table(heads, rows), "", *fixes]) if rows else "every series counts"
+    display.result(answer, as_json, lambda: text)
     counting = sum(series.counts for series in series_list)
     ruleset = f", by ruleset {with_basis(rules.id, rules.basis)}" if rules.basis else ""
     display.message(
@@ -77,25 +90,10 @@ def _validate_series(core: "Core", query: "BoardQuery", as_json: bool) -> int:
     return 0 if counting == len(series_list) else NOT_VALID
 
 
-def _series_table(ruleset: "Ruleset", series_list: "Sequence[SeriesEvaluation]") -> str:
-    rows = [
-        (series.series_id, str(series.node_count), series.framework_version, *_cells(check), series.image)
-        for series in series_list
-        for check in _problems(series)
-    ]
-    names = sorted({row[3] for row in rows} & {*ruleset.rules})
-    fixes = [f"{name}: {ruleset.rules[name].fix}" for name in names]
-    heads = ("series", ">nodes", "version", "check", "level", "expected", "found", "evidence", "image")
-    return "\n".join([display.table(heads, rows), "", *fixes]) if rows else "every series counts"
+ruleset = Group("ruleset", help="List and print rulesets.")
 
 
-@click.group()
-def ruleset() -> None:
-    """List and print rulesets."""
-
-
-@ruleset.command(name="list")
-@as_json
+@ruleset.command("list")
 @click.pass_context
 def list_rulesets(ctx: click.Context, as_json: bool) -> None:
     """List the built-in rulesets and those in data/rulesets. The setting `ruleset` names the active one.
@@ -137,14 +135,6 @@ def show(ruleset_id: str) -> None:
     core = open_core(writing=False)
     core.rulesets.get(ruleset_id)  # refuses a file that cannot be used
     click.echo(core.rulesets.text(ruleset_id), nl=False)
-
-
-def _run_json(run: "RunEvaluation", bases: Mapping[str, str]) -> dict[str, object]:
-    return {
-        **display.pick(run, "run_id", "validity", "stored_validity", "stored_ruleset_id", "is_stored"),
-        "stored_ruleset_basis": bases.get(run.stored_ruleset_id, ""),
-        "checks": _problems(run),
-    }
 
 
 def _table(validation: "Validation", listed: list["RunEvaluation"], rules: "Ruleset") -> str:

@@ -11,7 +11,7 @@ from aisbench_core import formats
 from aisbench_core.cli import display
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.exit_codes import OUR_ERROR
-from aisbench_core.cli.options import as_json, overwrite_option
+from aisbench_core.cli.options import Group, overwrite_option
 
 if TYPE_CHECKING:
     from aisbench_core.warehouse.store import Size
@@ -24,9 +24,7 @@ MAX_LISTED = 20
 QUICK_RUNS = 5000
 
 
-@click.group()
-def warehouse() -> None:
-    """Maintain the results warehouse."""
+warehouse = Group("warehouse", help="Maintain the results warehouse.")
 
 
 @warehouse.command()
@@ -67,7 +65,6 @@ def move(to: str, data: str) -> None:
 
 @warehouse.command()
 @click.option("--mend", is_flag=True, help="First recompute the group statistics of the leaderboard.")
-@as_json
 @click.pass_context
 def check(ctx: click.Context, mend: bool, as_json: bool) -> None:
     """Verify every row against recomputed numbers and hashes and the run folders; exit code 1 if any is damaged."""
@@ -88,7 +85,6 @@ def check(ctx: click.Context, mend: bool, as_json: bool) -> None:
 
 
 @warehouse.command()
-@as_json
 def compact(as_json: bool) -> None:
     """Compact the warehouse while runs are recorded, and print the sizes before and after.
 
