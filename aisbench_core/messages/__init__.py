@@ -1,7 +1,17 @@
 """Translatable messages: a template and its values, as English text and, on request, in Chinese."""
 
-from aisbench_core.messages.catalogue import in_chinese, label_in_chinese, labels_in_chinese
-from aisbench_core.messages.message import Hint, Message, Value, joined, message_of, plural, verbatim
+from aisbench_core.messages.message import (
+    Hint,
+    Message,
+    Value,
+    in_chinese,
+    joined,
+    label_in_chinese,
+    labels_in_chinese,
+    message_of,
+    plural,
+    verbatim,
+)
 from aisbench_core.messages.stored import from_data, from_json, list_from_json, list_to_json, to_data, to_json
 
 __all__ = [

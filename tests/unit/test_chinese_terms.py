@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from aisbench_core.messages.catalogue import entries
+from aisbench_core.messages.message import entries
 
 HOME = Path(__file__).parents[2]
 GLOSSARY = HOME / "docs" / "glossary.md"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from aisbench_core.errors import AisbenchError, CloudRejected, SpecError
 from aisbench_core.messages import Message, from_json, in_chinese, joined, plural, to_json, verbatim
-from aisbench_core.messages.catalogue import CATALOGUE, entries
+from aisbench_core.messages.message import CATALOGUE, entries
 from tests.source_tree import product, tree_of
 
 TRY_AGAIN = Message("try again")
