@@ -12,7 +12,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from aisbench_sandbox.admin import Admin, LocalOnly, admin_app
 from aisbench_sandbox.capacity import Capacity, Plan
-from aisbench_sandbox.catalogue import FLAVORS
 from aisbench_sandbox.engine.engine import EngineLimits, JobEngine, SubprocessEngine
 from aisbench_sandbox.engine.node.container import Containers, visibility
 from aisbench_sandbox.engine.node.isolation import RealKeys, isolation
@@ -132,8 +131,6 @@ class Region:
             "caution": self._caution,
             "flavor": FLAVOR,
             "credentials_file": str(self.location.data / "credentials.yaml"),
-            # Nothing costs money here; the prices only make the cost estimate visible.
-            "price_per_node_hour": {flavor.flavor_id: 1.0 * flavor.cards for flavor in FLAVORS.values()},
         }
         # At each start: with port 0 the addresses change.
         write_atomically(self.location.data / "profile.yaml", yaml.safe_dump(profile, sort_keys=False).encode())

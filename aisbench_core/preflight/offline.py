@@ -40,7 +40,8 @@ def worst_first(findings: Sequence[Finding]) -> list[Finding]:
 def estimate(spec: RunSpec, profile: Profile, hours: float) -> float | None:
     """The cost of `hours` of running, in the profile's currency: price x nodes x hours.
 
-    None if the profile has no price for the flavor, or in a dedicated pool, which is paid for separately."""
+    None for rehearsals, which cost nothing, without a price for the flavor, and in a dedicated pool, which is paid for
+    separately."""
     price = profile.price_per_node_hour.get(spec.flavor or profile.flavor)
     in_pool = spec.pool_id or (profile.pool_id and not spec.flavor)
-    return None if price is None or in_pool else price * spec.node_count * hours
+    return None if price is None or in_pool or profile.rehearsal else price * spec.node_count * hours

@@ -120,6 +120,15 @@ def _write_profile(data_dir: Path) -> None:
     )
 
 
+@pytest.fixture
+def paid(data_dir: Path) -> str:
+    """The profile of a region that is none of rehearsals, and has a price."""
+    text = (data_dir / "sandbox" / "profile.yaml").read_text("utf-8").replace("rehearsal: true\n", "")
+    (data_dir / "profiles").mkdir()
+    (data_dir / "profiles" / "paid.yaml").write_text(text, "utf-8")
+    return "paid"
+
+
 def pytest_unconfigure() -> None:
     """AppTest leaves its own temporary directory to the end of the process, which warns about it."""
     TMP_DIR.cleanup()

@@ -97,13 +97,20 @@ def test_an_error_forbids_the_launch_until_it_is_mended(open_page: OpenPage) -> 
     assert app.button(key="launch")
 
 
-def test_the_cost_follows_nodes_and_the_hours_in_the_url(open_page: OpenPage) -> None:
-    app = open_page("configure", hours="3")
+def test_the_cost_follows_nodes_and_the_hours_in_the_url(open_page: OpenPage, paid: str) -> None:
+    app = open_page("configure", hours="3", profile=paid)
     assert "37.50 CNY" in texts(app)
 
     app.number_input(key="spec.node_count").set_value(2).run()
 
     assert "75.00 CNY" in texts(app)
+
+
+def test_a_rehearsal_costs_nothing(open_page: OpenPage) -> None:
+    said = texts(open_page("configure", hours="3"))
+
+    assert "A rehearsal costs nothing." in said
+    assert "CNY" not in said
 
 
 def test_another_workload_keeps_the_size_and_drops_the_parameters(open_page: OpenPage, data_dir: Path) -> None:
@@ -142,12 +149,12 @@ def test_a_run_becomes_a_draft_without_touching_the_own_one(open_page: OpenPage,
     assert draft(used) == mine
 
 
-def test_the_question_says_what_will_be_sent(open_page: OpenPage) -> None:
-    app = open_page("configure")
+def test_the_question_says_what_will_be_sent(open_page: OpenPage, paid: str) -> None:
+    app = open_page("configure", profile=paid)
 
     app.button(key="launch").click().run()
 
-    assert "**sandbox**" in texts(app)
+    assert "**paid**" in texts(app)
     assert "12.50 CNY" in texts(app)
     assert "boot_file: train.py" in app.code[0].value
 

@@ -29,8 +29,9 @@ def tables(app: AppTest) -> str:
     return "\n".join(str(table.value.to_csv()) for table in app.dataframe)
 
 
-def test_the_form_says_what_a_series_may_take_before_anything_is_launched(open_page: OpenPage) -> None:
-    app = open_page("series", new="1", counts="1,2", repeats="5", run_hours="0.5", budget="4", parallel="2")
+def test_the_form_says_what_a_series_may_take_before_anything_is_launched(open_page: OpenPage, paid: str) -> None:
+    plan = {"counts": "1,2", "repeats": "5", "run_hours": "0.5", "budget": "4", "parallel": "2"}
+    app = open_page("series", new="1", profile=paid, **plan)
 
     said = texts(app)
     assert "**10** runs" in said

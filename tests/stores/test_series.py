@@ -13,7 +13,7 @@ from aisbench_core.running.ledger_series import SeriesLedger
 from tests import records as a
 from tests.actors import named
 from tests.flow.following import PERSON
-from tests.series_bench import SPEC, SeriesBench
+from tests.series_bench import PROFILE, SPEC, SeriesBench
 
 
 @pytest.fixture
@@ -38,11 +38,13 @@ def test_every_row_is_measured_once_before_any_is_measured_again_the_fewest_node
 
 
 def test_the_estimate_is_nodes_times_the_persons_hours_and_the_profiles_price(bench: SeriesBench) -> None:
-    draft = bench.core.series.plan(
-        SPEC, {"node_counts": "1,2,4", "repeats": 3, "hours_per_run": 0.5, "parallel": 2, "budget": 5}
-    )
+    answers = {"node_counts": "1,2,4", "repeats": 3, "hours_per_run": 0.5, "parallel": 2, "budget": 5}
+    profiles = bench.core.settings.profiles_dir
+    (profiles / "paid.yaml").write_text(PROFILE.replace("rehearsal: true\n", ""), "utf-8")
 
-    found = draft.estimate
+    found = bench.core.series.plan(SPEC, answers, "paid").estimate
+
+    assert bench.core.series.plan(SPEC, answers).estimate.cost is None, "a rehearsal costs nothing"
     assert (found.cells, found.node_hours, found.wall_hours) == (9, 10.5, 2.5)
     assert (found.cost, found.currency) == (131.25, "CNY")
 

@@ -48,7 +48,9 @@ def show_cost(spec: RunSpec, profile: str) -> None:
 def _cost_text(spec: RunSpec, profile: str, hours: float) -> str:
     cost = core().preflight.estimate(spec, profile, hours)
     if cost is None:
-        return t("configure.no_price", flavor=plain(spec.flavor or core().regions.profile(profile).flavor))
+        chosen = core().regions.profile(profile)
+        key = "configure.free" if chosen.rehearsal else "configure.no_price"
+        return t(key, flavor=plain(spec.flavor or chosen.flavor))
     total, price = money(cost.total, cost.currency), money(cost.price_per_node_hour, cost.currency)
     return t("configure.cost", total=total, price=price, nodes=spec.node_count, hours=number(hours))
 
