@@ -162,11 +162,13 @@ def _replace(cur: DuckDBPyConnection, run_ids: Sequence[str], evaluator: Evaluat
     stored = _stored(cur, run_ids)
     changed = [(run_id, new) for run_id, new in _evaluations(cur, run_ids, evaluator) if stored[run_id] != new]
     if changed:
+        import pyarrow as pa  # takes 100 ms, which only those wait for who need it
+
         cells = ", ".join(f"{name} = evaluated.{name}" for name in _COLUMNS)
-        cur.execute(
-            f"update results set {cells} from ({_UNNESTED}) evaluated where results.run_id = evaluated.run_id",
-            _columns(changed),
-        )
+        # Lists as parameters become a value of DuckDB's for each cell, which takes longer than the update.
+        cur.register("evaluated", pa.table(_columns(changed)))
+        cur.execute(f"update results set {cells} from evaluated where results.run_id = evaluated.run_id")
+        cur.unregister("evaluated")
         mark_due_by_id(cur, [run_id for run_id, _ in changed])
     return sum(not _is_same(new, stored[run_id]) for run_id, new in changed)
 
