@@ -31,7 +31,6 @@ from aisbench_core.cli.options import (
 from aisbench_core.cli.results import full_id, query_of
 
 if TYPE_CHECKING:
-    from aisbench_core.warehouse import ExportFormat
     from aisbench_core.warehouse.open.answer_files import Cursor
     from aisbench_core.warehouse.store.reading import Reader
 
@@ -57,11 +56,16 @@ def export(
     One row per run (schema aisbench-compliance-csv/1), or with `--what series` one row of statistics per series or
     leaderboard row (aisbench-compliance-series/1). All formats hold the same rows; what was not measured is empty.
     """
-    from aisbench_core.warehouse import Export, ExportTable
+    from aisbench_core.warehouse import Export, ExportFormat, ExportTable
 
+    suffix = output.suffix.lower().removeprefix(".") if output else ""
+    form = ExportFormat(file_format or (suffix if suffix in EXPORT_FORMATS else "csv"))
     core = open_core(writing=False)
     query = query_of(core, include_invalid=not valid_only, **filters)
-    export = Export(query, datetime.now(UTC), ExportTable(rows), _format(file_format, output), bom)
+    # Would garble the terminal.
+    if output is None and form in (ExportFormat.EXCEL, ExportFormat.PARQUET) and sys.stdout.isatty():
+        raise click.UsageError(f"{form} is a binary format: name a file with -o")
+    export = Export(query, datetime.now(UTC), ExportTable(rows), form, bom)
     # Spooled first: an export that fails leaves an existing file as it was.
     with SpooledTemporaryFile(display.SPOOLED_BYTES) as content:
         count = core.warehouse.export(export, content)
@@ -111,17 +115,6 @@ def export_to_mlflow(file: Path, valid_only: bool, replace: bool, **filters: Any
     with display.user_umask():
         count = core.mlflow.export(query, file, replace=replace)
     display.message(f"{display.count(count, 'run')} of {query.region} written to {file}")
-
-
-def _format(name: str | None, output: Path | None) -> "ExportFormat":
-    from aisbench_core.warehouse import ExportFormat
-
-    suffix = output.suffix.lower().removeprefix(".") if output else ""
-    file_format = ExportFormat(name or (suffix if suffix in EXPORT_FORMATS else "csv"))
-    # Would garble the terminal.
-    if output is None and file_format in (ExportFormat.EXCEL, ExportFormat.PARQUET) and sys.stdout.isatty():
-        raise click.UsageError(f"{file_format} is a binary format: name a file with -o")
-    return file_format
 
 
 SQL_FORMATS = ("table", "csv", "json", "parquet")

@@ -9,17 +9,21 @@ import click
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
+IMPLIED = {"run_id": "RUN", "series_id": "SERIES"}
+"""Arguments of several commands, by the parameter of the function. An argument stands where its parameter does."""
+
 
 class Command(click.Command):
-    """A command. If its function takes them, `run_id` is the argument RUN and `as_json` the option --json."""
+    """A command. The parameters of its function that IMPLIED names become arguments, `as_json` the option --json."""
 
     def __init__(self, name: str | None, callback: Callable[..., Any], **settings: Any) -> None:
         super().__init__(name, callback=callback, **settings)
-        implied = signature(callback).parameters.keys() - {parameter.name for parameter in self.params}
-        if "run_id" in implied:
-            self.params.insert(0, click.Argument(["run_id"], metavar="RUN"))
-        if "as_json" in implied:
-            self.params.append(click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."))
+        declared = {option.name for option in self.params}
+        for index, parameter in enumerate(signature(callback).parameters):
+            if parameter in IMPLIED and parameter not in declared:
+                self.params.insert(index, click.Argument([parameter], metavar=IMPLIED[parameter]))
+            elif parameter == "as_json":
+                self.params.append(click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."))
 
 
 class Group(click.Group):

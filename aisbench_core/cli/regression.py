@@ -155,12 +155,12 @@ def _details(group: "histories.TrendVerdict", regression: "histories.RegressionV
     if regression.within:
         yield f"within {candidate}, since its last change of level, image or code:"
         yield _metrics(regression.within)
-    if group.timeless:
-        yield f"imported runs not counted because their time is unknown: {group.timeless}"
-    if group.other_systems:
-        yield f"runs not counted because of another accelerator or other data: {group.other_systems}"
-    if regression.other_builds:
-        yield f"runs not counted because of an older image or code of their version: {regression.other_builds}"
+    not_counted = {
+        "imported runs not counted because their time is unknown": group.timeless,
+        "runs not counted because of another accelerator or other data": group.other_systems,
+        "runs not counted because of an older image or code of their version": regression.other_builds,
+    }
+    yield from (f"{reason}: {runs}" for reason, runs in not_counted.items() if runs)
     if regression.mixed:
         yield f"mixed: {', '.join(regression.mixed)}; the baseline's versions differ in it, so nothing is compared"
     for name, power in [(metric.name, metric.power) for metric in regression.metrics if metric.power][:1]:

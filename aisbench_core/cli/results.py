@@ -76,21 +76,16 @@ def query_of(
     from aisbench_core.model import Origin
     from aisbench_core.warehouse import BoardQuery
 
+    if not region and core.settings.profile in core.regions.names():
+        region = core.regions.profile().region
+    elif not region:  # without that profile, the first region that has results
+        regions = core.warehouse.regions()
+        if not regions:
+            raise ConfigError(Message("no results yet, and no profile with a region"), Message("use --region"))
+        region = regions[0].region
     # None lets the warehouse decide: measurements, or rehearsals where a region has nothing else.
     rehearsal = True if rehearsals else None
-    return BoardQuery(
-        region or _region(core), rehearsal=rehearsal, origin=Origin(origin) if origin else None, **filters
-    )
-
-
-def _region(core: "Core") -> str:
-    """The default profile's region; without that profile, the first region that has results."""
-    if core.settings.profile in core.regions.names():
-        return core.regions.profile().region
-    regions = core.warehouse.regions()
-    if not regions:
-        raise ConfigError(Message("no results yet, and no profile with a region"), Message("use --region"))
-    return regions[0].region
+    return BoardQuery(region, rehearsal=rehearsal, origin=Origin(origin) if origin else None, **filters)
 
 
 def full_id(core: "Core", run_id: str) -> str:

@@ -11,7 +11,7 @@ from aisbench_core.cli import display
 from aisbench_core.cli.core import actor, open_core
 from aisbench_core.cli.exit_codes import RUN_FAILED, YOUR_INPUT
 from aisbench_core.cli.following import wait_for_series, warn_without_follower
-from aisbench_core.cli.options import Decorator, Group, paging, profile_option
+from aisbench_core.cli.options import Group, paging, profile_option
 from aisbench_core.cli.regression import change_interval, exit_code_of, power_text
 from aisbench_core.cli.spec_options import base_options, spec_on_all_cards
 
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from aisbench_core.series.comparing import RowPair, SeriesComparison
     from aisbench_core.series.matrix import Cell, Matrix, MatrixRow
     from aisbench_core.wiring import Core
-
-
-_series_argument: Decorator = click.argument("series_id", metavar="SERIES")
 
 
 series = Group(
@@ -117,7 +114,6 @@ def list_(limit: int, offset: int, as_json: bool) -> None:
 
 
 @series.command()
-@_series_argument
 def show(series_id: str, as_json: bool) -> None:
     """Show a series: its matrix, the statistics of each row, and its budget."""
     matrix = open_core(writing=False).series.matrix(series_id)
@@ -126,7 +122,6 @@ def show(series_id: str, as_json: bool) -> None:
 
 @series.command()
 @click.argument("baseline_id", metavar="BASELINE")
-@_series_argument
 def compare(baseline_id: str, series_id: str, as_json: bool) -> None:
     """Compare a series with an earlier one by row: exit code 0 no regression, 5 a regression, 6 not enough data.
 
@@ -154,7 +149,6 @@ def compare(baseline_id: str, series_id: str, as_json: bool) -> None:
 
 
 @series.command()
-@_series_argument
 def stop(series_id: str, as_json: bool) -> None:
     """Stop the active runs of a series, and cancel cells that are not launched yet."""
     core = open_core(writing=True)
@@ -162,7 +156,6 @@ def stop(series_id: str, as_json: bool) -> None:
 
 
 @series.command()
-@_series_argument
 def rerun(series_id: str, as_json: bool) -> None:
     """Rerun all cells that ended without a valid result; earlier attempts are kept."""
     core = open_core(writing=True)
@@ -170,7 +163,6 @@ def rerun(series_id: str, as_json: bool) -> None:
 
 
 @series.command()
-@_series_argument
 @click.option("--budget", type=float, required=True, metavar="H", help="Maximum number of node hours in total.")
 def resume(series_id: str, budget: float, as_json: bool) -> None:
     """Change the budget of a series; a series on hold continues if the budget allows it."""
